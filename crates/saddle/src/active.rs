@@ -1,17 +1,19 @@
-//! The equations of what a pair says is active, solved for the shortest corrections: what a polish does.
+//! Least-norm solutions of the linear equations that hold for the active parts of a pair of points. The polish of
+//! PDHG uses them.
 
 use fenchel_linalg::Cholesky;
 use ndarray::{Array1, Array2, ArrayView1};
 
-/// `B` with one factorisation for both directions: of `B B'` or `B' B`, whichever is smaller, with a trace of a ridge.
+/// A matrix `B` with one factorisation, of `B B'` or `B' B`, whichever is smaller, plus a tiny ridge. It solves
+/// equations with `B` and with `B'`.
 pub(crate) struct Equations {
     matrix: Array2<f64>,
-    /// None for no equations or no unknowns.
+    /// `None` if there are no equations or no unknowns.
     factor: Option<Cholesky>,
 }
 
 impl Equations {
-    /// `None` where the matrix cannot be factored. O(min(m, d) m d) for `m x d`.
+    /// Returns `None` if the matrix cannot be factorised. O(min(m, d) m d) for an `m x d` matrix.
     pub(crate) fn new(matrix: Array2<f64>) -> Option<Self> {
         let (m, d) = matrix.dim();
         if m == 0 || d == 0 {
@@ -24,7 +26,7 @@ impl Equations {
         Some(Equations { matrix, factor })
     }
 
-    /// The shortest `v` that comes closest to `B v = r`.
+    /// The least-norm `v` among the least squares solutions of `B v = r`.
     pub(crate) fn solve(&self, r: &[f64]) -> Option<Array1<f64>> {
         let (m, d) = self.matrix.dim();
         let Some(factor) = &self.factor else { return Some(Array1::zeros(d)) };
@@ -36,7 +38,7 @@ impl Equations {
         })
     }
 
-    /// The shortest `w` that comes closest to `B' w = r`.
+    /// The least-norm `w` among the least squares solutions of `B' w = r`.
     pub(crate) fn solve_transposed(&self, r: &[f64]) -> Option<Array1<f64>> {
         let (m, d) = self.matrix.dim();
         let Some(factor) = &self.factor else { return Some(Array1::zeros(m)) };
@@ -58,7 +60,8 @@ mod tests {
     use super::*;
     use ndarray::array;
 
-    /// By hand: the shortest solution of one equation, the mean of two that disagree, and nothing to solve.
+    /// Reference values by hand: the least-norm solution of one equation, the mean for two contradictory equations,
+    /// and the case without equations.
     #[test]
     fn corrections_are_the_shortest_and_closest() {
         let close = |v: Array1<f64>, w: Array1<f64>| (v - w).iter().all(|e| e.abs() < 1e-9);

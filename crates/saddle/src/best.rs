@@ -1,19 +1,19 @@
-//! What a run returns: the best that it has seen.
+//! The best points and bounds of a run, which it returns.
 
 use fenchel_optim::Certificate;
 
-/// The best that was seen. An objective is about `x` alone and a lower bound holds whatever `x` is, so that with a gap the two blocks are
-/// the best ones of different pairs; a residual is about a pair.
+/// The best points so far. An objective depends on `x` only, and a lower bound is valid whatever `x` is. So, if
+/// certificates are gaps, the best `x` and the best `y` may come from different pairs. A residual belongs to a pair.
 pub(crate) struct Best {
     pub(crate) certificate: Certificate,
     pub(crate) x: Vec<f64>,
     pub(crate) y: Vec<f64>,
-    /// How often `x` and `y` became better.
+    /// The numbers of improvements of `x` and of `y`.
     pub(crate) changes: (u64, u64),
 }
 
 impl Best {
-    /// Remembers what is better than all before.
+    /// Stores `x` or `y` if it is better than all before.
     pub(crate) fn consider(&mut self, new: Certificate, x: &[f64], y: &[f64]) {
         use Certificate::Gap;
         let (of_x, of_y) = match (self.certificate, new) {

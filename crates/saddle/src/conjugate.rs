@@ -1,8 +1,9 @@
 //! Convex functions with their conjugates, `f*(y) = sup_x <x, y> - f(x)`.
 //!
-//! Fenchel duality: `min_x f(x) + g(A x)` is at least `-f*(-A'y) - g*(y)` for every `y`, and equal to it at the best `y` where a
-//! point lies inside both domains. The saddle form is `min_x max_y f(x) + <A x, y> - g*(y)`. (The thesis, section 1.3, has another sign
-//! of the bilinear term, which belongs to `g*(-y)`.)
+//! Fenchel duality says that `min_x f(x) + g(A x)` is at least `-f*(-A'y) - g*(y)` for every `y`. There is equality
+//! at the best `y` if some point lies inside both domains. The saddle form is `min_x max_y f(x) + <A x, y> - g*(y)`.
+//! (D. Babichev, PhD thesis 2019, section 1.3, has the opposite sign of the bilinear term, which corresponds to
+//! `g*(-y)`.)
 
 use fenchel_linalg::special::{entropy, log_sum_exp, softplus, xlogx};
 
@@ -21,7 +22,7 @@ pub enum Conjugate {
     Logistic,
 }
 
-/// Room for rounding at the edge of a domain.
+/// Tolerance for rounding errors at the boundary of a domain.
 const EDGE: f64 = 1e-9;
 
 impl Conjugate {
@@ -90,13 +91,15 @@ impl Conjugate {
     }
 }
 
-/// Losses of a margin `m = y f(x)` of two classes, with `y` of -1 and 1: what Figure 1-1 of the thesis draws.
+/// Losses of a margin `m = y f(x)`, for two classes with `y` in {-1, 1}. D. Babichev, PhD thesis 2019, draws them in
+/// Figure 1-1.
 ///
-/// Each convex one is an upper bound of the error count, scaled so that it is 1 at `m = 0`, and falls there: a minimiser over all
-/// functions then has the sign of the best classifier (Bartlett, Jordan and McAuliffe, 2006).
+/// All but the first are convex. Each convex loss is an upper bound of the zero-one loss, scaled so that it is 1 at
+/// `m = 0`, and decreases there. Then a minimiser over all functions has the sign of the best classifier (Bartlett,
+/// Jordan and McAuliffe, 2006).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarginLoss {
-    /// 1 where `m <= 0`: the errors themselves, not convex.
+    /// The zero-one loss: 1 for `m <= 0`, else 0. It is not convex.
     ZeroOne,
     /// `(1 - m)^2`.
     Quadratic,

@@ -1,11 +1,12 @@
-//! Matrix games: two players, one matrix, mixed strategies.
+//! Matrix games: two players with mixed strategies.
 //!
 //! ```text
 //! min_{x in simplex} max_{y in simplex}  x' M y
 //! ```
 //!
-//! The row player pays `M_ij`. `max_j (M'x)_j` is what strategy `x` pays at most, `min_i (M y)_i` what `y` earns at least; the value
-//! of the game lies between them, and their difference is the certificate.
+//! The row player pays `M_ij` to the column player. With strategy `x` the row player pays at most `max_j (M'x)_j`.
+//! With strategy `y` the column player receives at least `min_i (M y)_i`. The value of the game lies between these
+//! bounds, and their difference is the certificate.
 //!
 //! | method | an iteration costs | gap after `T` iterations |
 //! |---|---|---|
@@ -13,11 +14,13 @@
 //! | [`exact_game`] (restarted PDHG) | two products | linear convergence, for many digits |
 //! | [`sampled_game`] | a row and a column, O(m + p) | `O(spread sqrt(ln(m p)) / sqrt(T))` in expectation |
 //!
-//! Payments may have any unit, and any constant added: the relative tolerance of `stop` is a share of their *spread*, the largest minus
-//! the smallest, in the place of a share of the value of the game. The default stop is a gap of 1e-4 of the spread. An absolute tolerance
-//! counts as it is, other than one up to its default of 1e-12, which is in units of the spread where that is below 1.
+//! Payments may have any unit, and a constant may be added to all of them. So the relative tolerance of `stop` is a
+//! fraction of the *spread*, which is the largest payment minus the smallest, and not a fraction of the value of the
+//! game. The default is a gap of 1e-4 of the spread. An absolute tolerance is in the units of the payments, with one
+//! exception: tolerances up to the default of 1e-12 are multiplied by the spread if that is below 1.
 //!
-//! Source: thesis, section 4.2 with entropies on both sides; Grigoriadis and Khachiyan (1995) for the sampled form.
+//! Sources: D. Babichev, PhD thesis 2019, section 4.2, with entropies for both players; Grigoriadis and Khachiyan
+//! (1995) for the sampled form.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
@@ -35,7 +38,7 @@ use crate::problem::{SaddleProblem, SaddleState};
 use crate::setup::{Setup, Simplexes, project_rows};
 use crate::spectral::{longest, spectral_norm};
 
-/// A game, checked: `m x p` payments of the row player.
+/// A checked matrix game, with an `m x p` matrix of payments by the row player.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatrixGame {
     matrix: Array2<f64>,
@@ -68,12 +71,12 @@ impl MatrixGame {
         Ok(MatrixGame { matrix, spread, x, y })
     }
 
-    /// The largest payment minus the smallest: the unit of tolerances.
+    /// The largest payment minus the smallest, which is the unit of relative tolerances.
     pub fn spread(&self) -> f64 {
         self.spread
     }
 
-    /// Tolerances in the unit of the payments.
+    /// Converts tolerances to the unit of the payments.
     fn stop(&self, stop: &Stop) -> Result<Stop, Error> {
         stop.check()?;
         let small = stop.absolute <= Stop::default().absolute;
@@ -87,7 +90,8 @@ impl MatrixGame {
         self.matrix.view()
     }
 
-    /// The answer where one player has no choice, since mirror steps would divide by `ln 1`, and where all payments are the same.
+    /// Solves the cases in which a player has only one strategy, or all payments are equal. Mirror steps would divide
+    /// by `ln 1` there.
     fn trivial(&self) -> Option<Solution<SaddleState>> {
         let (m, p) = self.matrix.dim();
         if m > 1 && p > 1 && self.spread > 0.0 {
@@ -137,7 +141,8 @@ impl SaddleProblem for MatrixGame {
         self.grad_y(x, gy);
     }
 
-    /// Half of the spread: a constant that is added to all payments adds one to all entries of a gradient, which moves nothing on a simplex.
+    /// Half of the spread. If a constant is added to all payments, all entries of a gradient change by the same
+    /// number, which does not affect steps on a simplex.
     fn coupling(&self) -> f64 {
         0.5 * self.spread
     }
@@ -153,8 +158,8 @@ impl SaddleProblem for MatrixGame {
     }
 }
 
-/// Solves a game by mirror prox. `state.x` and `state.y` are the strategies. `stop.relative` is a share of the
-/// [spread](MatrixGame::spread) of the payments.
+/// Solves a game by mirror prox. The strategies are `state.x` and `state.y`. The tolerance `stop.relative` is a
+/// fraction of the [spread](MatrixGame::spread) of the payments.
 ///
 /// ```
 /// use fenchel_saddle::{MatrixGame, MirrorProxSettings, matrix_game};
@@ -188,7 +193,7 @@ where
     }
 }
 
-/// Estimates by one pure strategy of either player, drawn from the mixed ones.
+/// Estimates gradients by one pure strategy of each player, drawn from the mixed strategies.
 struct Pure<'a> {
     game: &'a MatrixGame,
     random: Generator,
@@ -203,7 +208,7 @@ impl Oracle for Pure<'_> {
         gy.iter_mut().zip(matrix.row(i)).for_each(|(g, v)| *g = -v);
     }
 
-    /// Estimate and mean lie between the smallest and the largest payment.
+    /// A bound that holds because estimate and mean lie between the smallest and the largest payment.
     fn noise(&self) -> f64 {
         self.game.spread * (self.game.x.radius() + self.game.y.radius()).sqrt()
     }
@@ -231,7 +236,7 @@ pub(crate) fn pick(weights: &[f64], u: f64) -> usize {
     last
 }
 
-/// Solves a game by stochastic mirror descent on drawn rows and columns: O(m + p) a step.
+/// Solves a game by stochastic mirror descent with drawn rows and columns. A step costs O(m + p).
 ///
 /// # Errors
 /// As [`stochastic_mirror_descent`].
@@ -252,7 +257,7 @@ where
     stochastic_mirror_descent(game, &mut oracle, &settings, None, observer)
 }
 
-/// Bounds on the value of the game from a pair of strategies.
+/// Bounds on the value of the game, computed from a pair of strategies.
 pub fn value_bounds(game: &MatrixGame, state: &SaddleState) -> Certificate {
     SaddleProblem::certificate(game, &state.x, &state.y)
 }
@@ -282,7 +287,8 @@ impl Bilinear for MatrixGame {
         project_rows(z, length);
     }
 
-    /// That of the payments without the means of their rows and columns: differences of strategies sum to 0.
+    /// The norm of the matrix after the means of rows and columns are subtracted. This is allowed because the entries
+    /// of a difference of strategies sum to 0.
     fn norm(&self) -> f64 {
         let (m, p) = self.matrix.dim();
         let mean = |v: ArrayView1<f64>| v.iter().map(|e| e / v.len() as f64).sum::<f64>();

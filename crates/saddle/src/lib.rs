@@ -1,4 +1,4 @@
-//! Convex-concave saddle points, solved with a certificate.
+//! Convex-concave saddle point problems, solved with a certificate.
 //!
 //! ```text
 //! min_x max_y  f(x, y),   f convex in x, concave in y;   gap = max_y f(x, .) - min_x f(., y)
@@ -9,11 +9,11 @@
 //! | several classes, a linear classifier with few weights | [`MulticlassL1`] |
 //! | a matrix game | [`matrix_game`], [`exact_game`], [`sampled_game`] |
 //! | a linear program | [`linear_program`] |
-//! | a saddle point of your own, in a geometry of [`setup`] | [`SaddleProblem`] with [`mirror_pdhg`] or [`mirror_prox`] |
-//! | a polyhedral one, for many digits | [`Bilinear`] with [`pdhg`](fn@pdhg) |
+//! | a saddle point problem of your own, in a geometry of [`setup`] | [`SaddleProblem`] with [`mirror_pdhg`] or [`mirror_prox`] |
+//! | a polyhedral problem of your own, for many digits | [`Bilinear`] with [`pdhg`](fn@pdhg) |
 //! | one convex function | [`minimise`] |
 //!
-//! The README has the table of methods with their guarantees, and what was found wrong in the document.
+//! The README contains a table of the methods with their guarantees, and the errors that were found in the document.
 #![forbid(unsafe_code)]
 
 mod active;
@@ -61,7 +61,7 @@ pub use problem::{SaddleProblem, SaddleState};
 pub use setup::Setup;
 pub use stochastic_mirror_prox::{StochasticMirrorProx, stochastic_mirror_prox};
 
-/// The example of the README is a test.
+/// Tests the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

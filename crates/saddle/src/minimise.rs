@@ -1,4 +1,4 @@
-//! Minimisation of one convex function: the first chapter, as a special case.
+//! Minimisation of one convex function, as a special case of a saddle point problem.
 //!
 //! ```text
 //! min_x f(x)   over the domain of a setup
@@ -12,9 +12,11 @@
 //! | [`projected_gradient`] | gradients are `L`-Lipschitz | `1/L` | `4 L norm(x_1 - x*)^2 / T`, Theorem 1.2 |
 //! | the same | also `mu`-strongly convex | `1/L` | `norm(x - x*)^2` falls like `e^{-T mu/L}`, Theorem 1.3 |
 //!
-//! (The thesis prints the steps of 1.1, 1.4 and 1.5 as falling with `t`: the constants are those of the constant step for a known
-//! horizon.) A function of one block is a saddle point with a single point on the other side: the driver is the same. For smooth
-//! problems with penalties `optim::fista` is faster.
+//! The theorems are those of D. Babichev, PhD thesis 2019, chapter 1. `T` is the number of steps, `R` bounds the
+//! distance of a solution from the start, and `Omega` is the radius of the setup. (The thesis prints the steps of
+//! Theorems 1.1, 1.4 and 1.5 as decreasing with `t`, but its constants are those of a constant step for a known `T`.)
+//! A function of one block is treated as a saddle point problem whose other block is a single point. For smooth
+//! problems with penalties, `optim::fista` is faster.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run};
@@ -24,7 +26,7 @@ use crate::mirror_descent::{MirrorDescent, MirrorDescentSettings, Potential, mir
 use crate::problem::{SaddleProblem, SaddleState};
 use crate::setup::{Setup, Simplexes};
 
-/// A convex function with subgradients, exact or random.
+/// A convex function with exact or random subgradients.
 pub trait Slope {
     /// `f(x)`.
     fn value(&self, x: &[f64]) -> f64;
@@ -32,7 +34,7 @@ pub trait Slope {
     /// A subgradient at `x`, or an unbiased estimate of one.
     fn slope(&self, x: &[f64], out: &mut [f64]);
 
-    /// A value that the minimum cannot undercut, if one is known.
+    /// A lower bound of the minimum, if one is known.
     fn lower_bound(&self) -> f64 {
         f64::NEG_INFINITY
     }
@@ -71,8 +73,8 @@ impl SaddleProblem for OneSided<'_> {
     }
 }
 
-/// Mirror descent for `steps` steps along slopes whose dual norm (or root mean square of it) is `bound` at most. The state's `x` is the
-/// average; the certificate is a gap where the function knows a lower bound.
+/// Makes `steps` steps of mirror descent along subgradients whose dual norm (or its root mean square) is at most
+/// `bound`. The `x` of the state is the average. The certificate is a gap if the function has a lower bound.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a bound that is not positive, or limits out of range.
@@ -133,7 +135,7 @@ impl Iterative for ProjectedGradient<'_> {
     }
 }
 
-/// Gradient steps of length `1/smoothness` with projection, from `start`; the last point is returned.
+/// Makes projected gradient steps of length `1/smoothness` from `start`. Returns the last point.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a smoothness that is not positive, a start of another length, or limits out of range.

@@ -1,14 +1,16 @@
-//! Mirror descent for saddle points, with the exact field or with random estimates of it.
+//! Mirror descent for saddle points, with the exact field of gradients or with random estimates of it.
 //!
 //! ```text
 //! w_t+1 = argmin_w <g_t, w> + (1/gamma_t) D(w, w_t),   D = D_x/(2 Omega_x) + D_y/(2 Omega_y)
 //! output: the average of w_0 .. w_T-1, weighted by the steps where they change
 //! ```
 //!
-//! With `a = L sqrt(Omega_x Omega_y)`, the exact field and `gamma = 1/(a sqrt(5T))` the gap is at most `2 sqrt(5) a / sqrt(T)` (Theorem
-//! 4.1). With unbiased estimates of noise `s` and `gamma = min(1/(sqrt(10) a), 1/(sqrt(2) s)) / sqrt(T)` its expectation is at most
-//! `(3 sqrt(10) a + (7/sqrt(2)) s) / sqrt(T)`: the constants of Theorem 4.2 are smaller, but its proof exchanges an expectation and a
-//! maximum. [`mirror_prox`](fn@crate::mirror_prox) is the better choice where fields are exact.
+//! Here `g_t` is the field at `w_t = (x_t, y_t)`, or an estimate of it. With `a = L sqrt(Omega_x Omega_y)`, the exact
+//! field and `gamma = 1/(a sqrt(5T))`, the gap after `T` steps is at most `2 sqrt(5) a / sqrt(T)` (D. Babichev, PhD
+//! thesis 2019, Theorem 4.1). With unbiased estimates of noise `s` and `gamma = min(1/(sqrt(10) a), 1/(sqrt(2) s)) /
+//! sqrt(T)`, the expected gap is at most `(3 sqrt(10) a + (7/sqrt(2)) s) / sqrt(T)`. The constants of Theorem 4.2 in
+//! the thesis are smaller, but its proof exchanges an expectation and a maximum. If exact fields are available,
+//! [`mirror_prox`](fn@crate::mirror_prox) is the better choice.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run};
@@ -18,7 +20,7 @@ use crate::Error;
 use crate::problem::{SaddleProblem, SaddleState};
 use crate::walk::Walk;
 
-/// A pair as an oracle sees it: the points, and the coordinates in which the setups keep them.
+/// A pair of points for an oracle, with the coordinates in which the setups store them.
 #[derive(Debug, Clone, Copy)]
 pub struct At<'a> {
     /// The minimising block.
@@ -33,24 +35,26 @@ pub struct At<'a> {
 
 /// Unbiased estimates of the field of a problem.
 pub trait Oracle {
-    /// Writes an estimate of the field at a pair, by fresh random numbers.
+    /// Writes an estimate of the field at a pair. Every call uses new random numbers.
     fn draw(&mut self, at: &At, gx: &mut [f64], gy: &mut [f64]);
 
     /// `s`, with `s^2 = Omega_x var(gx) + Omega_y var(gy)` in the dual norms: the noise of the estimates.
     fn noise(&self) -> f64;
 
-    /// The work of a draw in passes over the data.
+    /// The cost of an estimate, in passes over the data.
     fn passes(&self) -> f64;
 }
 
-/// How the potentials of the two blocks are joined into one.
+/// The combination of the potentials of the two blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub enum Potential {
-    /// `phi_x/(2 Omega_x) + phi_y/(2 Omega_y)`: for problems that are bilinear up to terms of the setups (section 4.2).
+    /// `phi_x/(2 Omega_x) + phi_y/(2 Omega_y)`, for problems that are bilinear except for terms of the setups
+    /// (section 4.2 of the thesis).
     #[default]
     Balanced,
-    /// `B_x phi_x/sqrt(Omega_x) + B_y phi_y/sqrt(Omega_y)`: for fields bounded by `B_x` and `B_y` in the dual norms. With the step
-    /// `sqrt(2/T)` the gap is at most `(B_x sqrt(Omega_x) + B_y sqrt(Omega_y)) sqrt(2/T)` (Theorem 1.6).
+    /// `B_x phi_x/sqrt(Omega_x) + B_y phi_y/sqrt(Omega_y)`, for fields whose dual norms are bounded by `B_x` and
+    /// `B_y`. With the step `sqrt(2/T)` the gap is at most `(B_x sqrt(Omega_x) + B_y sqrt(Omega_y)) sqrt(2/T)`
+    /// (Theorem 1.6 of the thesis).
     Fields {
         /// Bound on the dual norm of `grad_x`.
         x: f64,
@@ -72,15 +76,15 @@ pub enum Potential {
 pub struct MirrorDescentSettings {
     /// The step `gamma`.
     pub step: StepSize,
-    /// How the geometries of the blocks are joined.
+    /// The combination of the geometries of the blocks.
     pub potential: Potential,
-    /// The number of steps that the theory's step is made for.
+    /// The number of steps for which the theory's step is computed.
     pub horizon: Option<u64>,
-    /// When to end.
+    /// The stopping rule.
     pub stop: Stop,
 }
 
-/// The running method, as an observer sees it.
+/// The running method, as an observer receives it.
 pub struct MirrorDescent<'a> {
     walk: Walk<'a>,
     oracle: Option<&'a mut dyn Oracle>,
@@ -91,7 +95,7 @@ pub struct MirrorDescent<'a> {
 }
 
 impl MirrorDescent<'_> {
-    /// Steps done.
+    /// The number of steps so far.
     pub fn steps(&self) -> u64 {
         self.walk.trail.steps
     }
@@ -178,7 +182,7 @@ where
     descend(problem, Some(oracle), first, settings, start, observer)
 }
 
-/// `min(1/(sqrt(10) a), 1/(sqrt(2) s))`: the step of (4.3.6) for a horizon of 1.
+/// `min(1/(sqrt(10) a), 1/(sqrt(2) s))`, which is the step of equation (4.3.6) of the thesis for a horizon of 1.
 pub(crate) fn stochastic_step(scale: f64, noise: f64) -> f64 {
     (1.0 / (10.0_f64.sqrt() * scale)).min(1.0 / (2.0_f64.sqrt() * noise))
 }

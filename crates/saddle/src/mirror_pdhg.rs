@@ -1,21 +1,24 @@
-//! Primal-dual hybrid gradient in any geometry: mirror prox at half of its price.
+//! The primal-dual hybrid gradient method (PDHG) in any geometry, at half of the cost of mirror prox.
 //!
 //! ```text
 //! x+ = step from x along grad_x f(., y)
 //! y+ = step from y along grad_y f at x+ + theta (x+ - x)        output: the weighted average of (x+, y+)
 //! ```
 //!
-//! An iteration is one field in the place of mirror prox's two, with steps as long. With `gamma = 1/(2a)` and `theta = 1` the average of `T`
-//! pairs has a gap of at most `2 (r + 1/r) a/T`, with `r` the balance of the steps. The line search, the default, takes the longest step that the last move allows:
+//! An iteration computes one field, while mirror prox computes two, and its steps have the same length. With `gamma =
+//! 1/(2a)` and `theta = 1`, the average of `T` pairs has a gap of at most `2 (r + 1/r) a/T`, where `a = L
+//! sqrt(Omega_x Omega_y)` and `r` is the balance of the steps. The default is a line search, which takes the longest
+//! step for which the last move satisfies
 //!
 //! ```text
 //! gamma <grad_x f(., y+) - grad_x f(., y), x+ - x++>  <=  D(x++, x+) / (2 Omega_x) + D(y+, y) / (2 Omega_y)
 //! ```
 //!
-//! with `x++` the next step in `x`, which needs no further product. Choose it for a bilinear problem and a few digits;
-//! [`pdhg`](fn@crate::pdhg) for many digits of a polyhedral problem, [`mirror_prox`](fn@crate::mirror_prox) for its bound `2a/T`.
-//! Sources: Chambolle and Pock, *On the ergodic convergence rates of a first-order primal-dual algorithm* (2016); the line search after
-//! Malitsky and Pock (2018), whose test is stated with norms: the divergences of the actual move are smaller.
+//! where `x++` is the next step in `x`, which needs no further product. Choose this method for a bilinear problem and
+//! a few digits. Choose [`pdhg`](fn@crate::pdhg) for many digits of a polyhedral problem, and
+//! [`mirror_prox`](fn@crate::mirror_prox) for its bound `2a/T`. Sources: Chambolle and Pock, *On the ergodic
+//! convergence rates of a first-order primal-dual algorithm* (2016); Malitsky and Pock (2018) for the line search.
+//! Their test uses norms. The test here uses the divergences of the actual move, which are smaller.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run};
@@ -30,18 +33,19 @@ use crate::walk::{Stepped, Walk, along};
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `step` | `Backtracking` | the line search; `Theory` is `1/(2a)`; `Scaled` multiples of it; `Constant` |
-/// | `balance` | 3 | the dual steps are so much longer than the balanced potential has them, the primal ones so much shorter |
-/// | `stop` | [`Stop::default`] | a pass is one field: two products |
+/// | `balance` | 3 | factor by which the dual steps are longer, and the primal ones shorter, than with the balanced potential |
+/// | `stop` | [`Stop::default`] | a pass is one field, which is two products |
 ///
-/// Three is what generated problems of several classes liked: `V` has farther to go than `U`, which stays far from the corners of its ball.
+/// The value 3 was best on generated problems with several classes. There the dual variables `V` have to move farther
+/// than the weights `U`, which stay far from the corners of their ball.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MirrorPdhgSettings {
     /// The step `gamma`.
     pub step: StepSize,
-    /// How much longer the dual steps are.
+    /// The factor by which the dual steps are longer.
     pub balance: f64,
-    /// When to end.
+    /// The stopping rule.
     pub stop: Stop,
 }
 
@@ -51,25 +55,26 @@ impl Default for MirrorPdhgSettings {
     }
 }
 
-/// How much longer the next step may be: until a step is refused for the first time, and after.
+/// The factors by which the next step may be longer. The first is used until a step is refused for the first time,
+/// the second afterwards.
 const GROWTH: [f64; 2] = [1.5, 1.2];
-/// How much shorter it becomes when it is refused.
+/// The factor by which a refused step is shortened.
 const SHRINKAGE: f64 = 0.6;
 
-/// The running method, as an observer sees it.
+/// The running method, as an observer receives it.
 pub struct MirrorPdhg<'a> {
     base: Stepped<'a>,
     ahead: Ahead,
 }
 
-/// What an iteration knows beside the walk.
+/// The additional state of an iteration.
 struct Ahead {
     refused: bool,
-    /// `-grad_y f` at the current `x`, and at the one before.
+    /// `-grad_y f` at the current `x`, and at the previous one.
     at_x: (Vec<f64>, Vec<f64>),
-    /// The next `x`: its place and its point.
+    /// The coordinates and the point of the next `x`.
     next: (Vec<f64>, Vec<f64>),
-    /// The place in `y` and `grad_x f` before the step in `y`.
+    /// The coordinates of `y`, and `grad_x f`, before the step in `y`.
     before: (Vec<f64>, Vec<f64>),
 }
 
@@ -98,19 +103,19 @@ impl<'a> MirrorPdhg<'a> {
         self.base.walk.averages()
     }
 
-    /// Iterations so far: each takes two products, and one more for each step that is refused.
+    /// The number of iterations so far. Each computes two products, and one more for each refused step.
     pub(crate) fn iterations(&self) -> u64 {
         self.base.walk.trail.steps
     }
 
-    /// The step in force.
+    /// The current step.
     pub fn step(&self) -> f64 {
         self.base.gamma
     }
 }
 
 impl Ahead {
-    /// The products at the current pair, and the first step in `x`.
+    /// Computes the products at the current pair, and the first step in `x`.
     fn begin(&mut self, base: &mut Stepped) {
         let walk = &mut base.walk;
         walk.problem.field_x(&walk.y, &mut walk.gx);
@@ -119,7 +124,7 @@ impl Ahead {
         self.look(walk, base.gamma);
     }
 
-    /// The next step in `x` from the current place along the current gradient.
+    /// Computes the next step in `x`, along the current gradient.
     fn look(&mut self, walk: &Walk, gamma: f64) {
         let (place, point) = (&mut self.next.0, &mut self.next.1);
         let setup = walk.problem.x_setup();
@@ -128,7 +133,7 @@ impl Ahead {
         setup.point(place, point);
     }
 
-    /// One iteration: two products, one more for each step that the line search refuses.
+    /// Makes one iteration. It computes two products, and one more for each step that the line search refuses.
     fn iterate(&mut self, base: &mut Stepped) -> u64 {
         let (problem, last) = (base.walk.problem, base.gamma);
         let setup = problem.y_setup();
@@ -185,7 +190,7 @@ impl Iterative for MirrorPdhg<'_> {
         self.base.walk.certify()
     }
 
-    /// Products.
+    /// The number of products.
     fn oracle_calls(&self) -> u64 {
         self.base.products()
     }
@@ -200,7 +205,7 @@ impl Iterative for MirrorPdhg<'_> {
     }
 }
 
-/// Runs the method on a problem that is bilinear up to terms that its setups hold.
+/// Runs the method on a problem that is bilinear except for terms of its setups.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a step, balance or limit out of range, a decaying step, or a start of another shape.

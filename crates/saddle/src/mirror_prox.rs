@@ -1,13 +1,14 @@
-//! Mirror prox: two steps an iteration, and an error that falls like `1/T`.
+//! Mirror prox, a method with two steps per iteration and an error of order `1/T`.
 //!
 //! ```text
 //! half = step from w_t along the field at w_t
 //! w_t+1 = step from w_t along the field at half        output: the average of the half points
 //! ```
 //!
-//! With `gamma = 1/(2a)`, `a = L sqrt(Omega_x Omega_y)`, the average of `T` half points has a gap of at most `2a/T`. Deterministic,
-//! two fields (passes) an iteration. Choose it for an accuracy of a few digits in a non-Euclidean geometry; for many digits of
-//! a polyhedral problem choose [`pdhg`](fn@crate::pdhg). Source: (4.2.8), Remark 4 of the thesis; Nemirovski (2004).
+//! With `gamma = 1/(2a)` and `a = L sqrt(Omega_x Omega_y)`, the average of `T` half points has a gap of at most
+//! `2a/T`. The method is deterministic, and computes two fields (two passes) per iteration. Choose it for an accuracy
+//! of a few digits in a non-Euclidean geometry. For many digits of a polyhedral problem choose
+//! [`pdhg`](fn@crate::pdhg). Sources: D. Babichev, PhD thesis 2019, equation (4.2.8) and Remark 4; Nemirovski (2004).
 
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run};
 use serde::{Deserialize, Serialize};
@@ -20,24 +21,24 @@ use crate::walk::{Stepped, along};
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `step` | `Theory` | `1/(2a)`; `Scaled` multiples of it; `Constant`; `Backtracking` tries larger ones, safely |
+/// | `step` | `Theory` | `1/(2a)`; `Scaled` multiples of it; `Constant`; `Backtracking` searches for longer steps that keep the bound |
 /// | `stop` | [`Stop::default`] | a pass is one field |
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MirrorProxSettings {
     /// The step `gamma`.
     pub step: StepSize,
-    /// When to end.
+    /// The stopping rule.
     pub stop: Stop,
 }
 
-/// The running method, as an observer sees it.
+/// The running method, as an observer receives it.
 pub struct MirrorProx<'a> {
     base: Stepped<'a>,
     memory: Memory,
 }
 
-/// What an iteration remembers of the pair that it began at, and of the half point.
+/// The pair at which an iteration began, and the half point.
 struct Memory {
     from: Pair,
     field: Pair,
@@ -67,14 +68,14 @@ impl<'a> MirrorProx<'a> {
         self.base.walk.averages()
     }
 
-    /// The step in force.
+    /// The current step.
     pub fn step(&self) -> f64 {
         self.base.gamma
     }
 }
 
 impl Memory {
-    /// One iteration: two fields, more where a line search refuses its first step.
+    /// Makes one iteration. It computes two fields, and more if a line search refuses its first step.
     fn iterate(&mut self, base: &mut Stepped) -> u64 {
         let Memory { from, field, half, half_place } = self;
         let walk = &mut base.walk;
@@ -135,7 +136,7 @@ impl Iterative for MirrorProx<'_> {
         self.base.walk.certify()
     }
 
-    /// Fields.
+    /// The number of fields.
     fn oracle_calls(&self) -> u64 {
         self.base.products() / 2
     }

@@ -1,7 +1,7 @@
 //! Mixed norms of matrices.
 //!
-//! `norm_{p x q}(A)` is the l_p norm of the vector of l_q norms of the rows of `A`. Its dual is `norm_{p' x q'}` with conjugate
-//! exponents, `1/p + 1/p' = 1`. Source: (4.2.3)-(4.2.5) of the thesis.
+//! `norm_{p x q}(A)` is the l_p norm of the vector of l_q norms of the rows of `A`. Its dual is `norm_{p' x q'}` with
+//! conjugate exponents, `1/p + 1/p' = 1`. Source: D. Babichev, PhD thesis 2019, equations (4.2.3) to (4.2.5).
 //!
 //! ```
 //! use fenchel_saddle::norms::{conjugate, mixed};

@@ -1,19 +1,22 @@
-//! Restarted primal-dual hybrid gradient: many digits for problems whose saddle function is polyhedral.
+//! The restarted primal-dual hybrid gradient method (PDHG), for many digits of problems whose saddle function is
+//! polyhedral.
 //!
 //! ```text
 //! x+ = prox_x(x - tau grad_x f(., y)),   y+ = prox_y(y + sigma grad_y f(2 x+ - x, .)),   tau sigma K^2 < 1
 //! ```
 //!
-//! The hinge problem, matrix games and linear programs are *sharp*: the gap grows at least linearly with the distance from the
-//! solutions. There, starting again from the average whenever the gap has fallen enough turns the rate `1/T` into a linear one.
-//! A restart also balances the two steps by how far `x` and `y` have moved. Sources: Chambolle and Pock (2011); Applegate, Hinder, Lu
-//! and Lubin, *Faster first-order primal-dual methods for linear programming using restarts and sharpness* (2023).
+//! The hinge problem, matrix games and linear programs are *sharp*, which means that the gap grows at least linearly
+//! with the distance from the solutions. For sharp problems, a restart from the average whenever the gap has
+//! decreased enough turns the rate `1/T` into a linear one. A restart also adapts the ratio of the two steps to the
+//! distances that `x` and `y` have moved. Sources: Chambolle and Pock (2011); Applegate, Hinder, Lu and Lubin,
+//! *Faster first-order primal-dual methods for linear programming using restarts and sharpness* (2023).
 //!
-//! Near the solution a *polish* solves the equations of what a pair says is active, where the problem knows them
-//! ([`Bilinear::polished`]). The last digits come at once if the guess is right, and the certificate says whether it is.
+//! Near the solution, a *polish* guesses which constraints are active and solves their equations, if the problem
+//! supports this ([`Bilinear::polished`]). If the guess is right, the new pair has all digits. The certificate shows
+//! whether it is.
 //!
-//! Choose it for accuracies below 1e-3; [`mirror_prox`](fn@crate::mirror_prox) where the proximal maps have no closed form, the
-//! sublinear method where a single product is too dear.
+//! Choose this method for accuracies below 1e-3. Choose [`mirror_prox`](fn@crate::mirror_prox) if the proximal maps
+//! have no closed form, and the sublinear method if even a single product is too expensive.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run};
@@ -41,24 +44,25 @@ pub trait Bilinear {
     /// `argmin h(y) + norm(y - z)^2 / (2 sigma)`, in place.
     fn prox_y(&self, z: &mut [f64], sigma: f64);
 
-    /// An upper bound on the spectral norm of `K`, as sharp as can be had.
+    /// An upper bound on the spectral norm of `K`, as sharp as possible.
     fn norm(&self) -> f64;
 
-    /// What is proved about a pair.
+    /// The certificate of a pair.
     fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate;
 
-    /// A pair near by that may be better by far: exact equations for what the pair says is active, say. It is taken only if its
-    /// certificate is better.
+    /// Returns a nearby pair that may be much better, for instance the solution of the equations of the active
+    /// constraints. PDHG accepts it only if its certificate is better.
     fn polished(&self, _x: &[f64], _y: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
         None
     }
 
-    /// The problem's own way to take a step, which may use that rows of `x` are 0. The same iterates, up to rounding.
+    /// The problem's own implementation of a step, which may use that rows of `x` are 0. It must make the same
+    /// iterates, up to rounding errors.
     fn steps(&self) -> Option<Box<dyn Steps + '_>> {
         None
     }
 
-    /// A feasible pair to begin with.
+    /// A feasible start.
     fn start(&self) -> (Vec<f64>, Vec<f64>) {
         let (dx, dy) = self.dimensions();
         let (mut x, mut y) = (vec![0.0; dx], vec![0.0; dy]);
@@ -72,10 +76,10 @@ pub trait Bilinear {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `restarts` | true | begin again from the better of iterate and average |
-/// | `polish` | true | try [`Bilinear::polished`], at restarts and after each eighth of the steps so far |
-/// | `every` | 20 | steps between looks at the gap for restarts |
-/// | `balance` | 1 | first ratio of the steps, `tau = 0.99/(balance K)`, `sigma = 0.99 balance/K` |
+/// | `restarts` | true | restart from the better of iterate and average |
+/// | `polish` | true | try [`Bilinear::polished`] at restarts, and whenever the number of steps has grown by an eighth |
+/// | `every` | 20 | number of steps between two checks of the restart criterion |
+/// | `balance` | 1 | initial ratio of the steps: `tau = 0.99/(balance K)`, `sigma = 0.99 balance/K` |
 /// | `stop` | [`Stop::default`] | a pass is one step: two products |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -84,11 +88,11 @@ pub struct PdhgSettings {
     pub restarts: bool,
     /// Whether to polish.
     pub polish: bool,
-    /// Steps between looks for restarts.
+    /// Number of steps between two checks of the restart criterion.
     pub every: u32,
-    /// The first ratio of the steps.
+    /// The initial ratio of the steps.
     pub balance: f64,
-    /// When to end.
+    /// The stopping rule.
     pub stop: Stop,
 }
 
@@ -104,7 +108,7 @@ impl Default for PdhgSettings {
     }
 }
 
-/// The best pair, and where the method stands.
+/// The state of the method, with the best pair.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PdhgState {
     /// The minimising block.
@@ -117,18 +121,18 @@ pub struct PdhgState {
 }
 
 impl PdhgState {
-    /// A warm start. It is projected on the domain.
+    /// A warm start. The points are projected on their domains.
     pub fn at(x: Vec<f64>, y: Vec<f64>) -> Self {
         PdhgState { x, y, balance: None }
     }
 }
 
-/// The relative gap from which on a polish is worth its cost.
+/// The relative gap below which a polish is tried.
 const CLOSE: f64 = 0.05;
-/// Corrections in a row.
+/// The largest number of successive corrections.
 const ROUNDS: u32 = 3;
 
-/// The running method, as an observer sees it.
+/// The running method, as an observer receives it.
 pub struct Pdhg<'a> {
     problem: &'a dyn Bilinear,
     settings: PdhgSettings,
@@ -145,11 +149,11 @@ pub struct Pdhg<'a> {
     length: u64,
     steps: u64,
     restarts: u64,
-    /// Steps at the last look at iterate and average.
+    /// The number of steps at the last check of the restart criterion.
     looked: u64,
-    /// Steps at the last attempt to polish.
+    /// The number of steps at the last polish.
     polished: u64,
-    /// The average at the last look.
+    /// The average at the last check.
     average: (Vec<f64>, Vec<f64>),
     best: Best,
 }
@@ -202,12 +206,12 @@ impl<'a> Pdhg<'a> {
         })
     }
 
-    /// How often the method began again.
+    /// The number of restarts.
     pub fn restarts(&self) -> u64 {
         self.restarts
     }
 
-    /// The best blocks so far; with a gap they may come from two pairs.
+    /// The best blocks so far. If certificates are gaps, they may come from two pairs.
     pub fn best(&self) -> (&[f64], &[f64]) {
         (&self.best.x, &self.best.y)
     }
@@ -221,17 +225,17 @@ impl<'a> Pdhg<'a> {
         self.steps += 1;
     }
 
-    /// How often the best blocks became better.
+    /// The numbers of improvements of the best blocks.
     pub(crate) fn changes(&self) -> (u64, u64) {
         self.best.changes
     }
 
-    /// Multiply-adds of the steps so far, where they are counted.
+    /// The number of multiply-adds of the steps so far, if the steps count them.
     pub(crate) fn operations(&self) -> Option<u64> {
         self.steps_of.operations()
     }
 
-    /// What is proved about iterate and average.
+    /// The certificates of iterate and average.
     fn seen(&mut self) -> (Certificate, Option<Certificate>) {
         self.looked = self.steps;
         let here = self.problem.certificate(&self.x, &self.y);
@@ -247,7 +251,8 @@ impl<'a> Pdhg<'a> {
         (here, Some(there))
     }
 
-    /// Corrects what is active, looks what is active then, and so on as long as that helps.
+    /// Solves the equations of the active parts, determines the active parts of the result, and repeats this while it
+    /// helps.
     fn polish(&mut self, average: bool, certificate: Certificate) {
         if matches!(certificate, Certificate::Gap { .. }) && certificate.relative() > CLOSE {
             return;
@@ -269,7 +274,7 @@ impl<'a> Pdhg<'a> {
         }
     }
 
-    /// Looks at iterate and average, and begins again from the better one where that is due.
+    /// Computes the certificates of iterate and average, and restarts from the better one if the criterion is met.
     fn look(&mut self) {
         let (here, there) = self.seen();
         let Some(there) = there.filter(|_| self.settings.restarts) else { return };
@@ -322,7 +327,7 @@ impl Iterative for Pdhg<'_> {
         }
     }
 
-    /// That of the best that was seen.
+    /// The certificate of the best blocks so far.
     fn certify(&mut self) -> Certificate {
         if self.looked != self.steps {
             self.seen();
@@ -335,7 +340,7 @@ impl Iterative for Pdhg<'_> {
     }
 }
 
-/// Runs restarted PDHG and returns the best pair that a look has seen.
+/// Runs restarted PDHG. Returns the best blocks of all checks.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a limit or ratio out of range, or a start of another shape.

@@ -1,35 +1,36 @@
-//! A step of PDHG: plain, or the problem's own.
+//! A step of PDHG, in the general implementation or in the problem's own.
 
 use crate::pdhg::Bilinear;
 
-/// How [`pdhg`](fn@crate::pdhg) takes its steps.
+/// The implementation of the steps of [`pdhg`](fn@crate::pdhg).
 pub trait Steps {
-    /// One step of either block.
+    /// Makes one step of each block.
     fn step(&mut self, pair: Pair<'_>, tau: f64, sigma: f64);
 
-    /// The pair is another one than the last step left.
+    /// Is called if the pair is no longer the result of the last step.
     fn jumped(&mut self) {}
 
-    /// Multiply-adds of all steps so far, for those who compare methods by their work; `None` where they are not counted.
+    /// The number of multiply-adds of all steps so far, for comparisons of methods. It is `None` if they are not
+    /// counted.
     fn operations(&self) -> Option<u64> {
         None
     }
 }
 
-/// What a step changes.
+/// The vectors that a step changes.
 #[derive(Debug)]
 pub struct Pair<'a> {
     /// The minimising block.
     pub x: &'a mut [f64],
     /// The maximising block.
     pub y: &'a mut [f64],
-    /// The sum of `x` since the last restart, to which the new one is added.
+    /// The sum of `x` since the last restart. A step adds the new `x` to it.
     pub sum_x: &'a mut [f64],
-    /// The same for `y`.
+    /// The sum of `y` since the last restart.
     pub sum_y: &'a mut [f64],
 }
 
-/// Two products and two proximal maps.
+/// The general implementation: two products and two proximal maps.
 pub(crate) struct Plain<'a> {
     problem: &'a dyn Bilinear,
     gx: Vec<f64>,

@@ -1,20 +1,20 @@
-//! What a saddle-point problem is.
+//! The interface of saddle point problems.
 //!
 //! ```text
 //! min_x max_y  f(x, y),   f convex in x and concave in y
 //! ```
 //!
-//! A pair `(x, y)` is judged by its duality gap `max_y' f(x, y') - min_x' f(x', y)`: it is 0 exactly at a saddle point, and
-//! bounds the suboptimality of `x` and of `y`.
+//! The error of a pair `(x, y)` is its duality gap `max_y' f(x, y') - min_x' f(x', y)`. It is 0 exactly at a saddle
+//! point, and bounds the suboptimality of `x` and of `y`.
 
 use fenchel_optim::Certificate;
 use serde::{Deserialize, Serialize};
 
 use crate::setup::Setup;
 
-/// A convex-concave problem with a geometry for either block.
+/// A convex-concave problem with a geometry for each block.
 ///
-/// The *field* is `(grad_x f, -grad_y f)`: a step against it goes down in `x` and up in `y`.
+/// The *field* is `(grad_x f, -grad_y f)`. A step against the field goes down in `x` and up in `y`.
 pub trait SaddleProblem {
     /// Geometry of the minimising block.
     fn x_setup(&self) -> &dyn Setup;
@@ -25,20 +25,20 @@ pub trait SaddleProblem {
     /// Writes `grad_x f(x, y)` and `-grad_y f(x, y)`.
     fn field(&self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]);
 
-    /// The first half of the field of a bilinear problem, where it does not depend on `x`: one product.
+    /// The first half of the field of a bilinear problem, which does not depend on `x`. One product.
     fn field_x(&self, y: &[f64], gx: &mut [f64]) {
         let x = vec![0.0; self.x_setup().dimension()];
         self.field(&x, y, gx, &mut vec![0.0; y.len()]);
     }
 
-    /// The second half, where it does not depend on `y`.
+    /// The second half of the field of a bilinear problem, which does not depend on `y`. One product.
     fn field_y(&self, x: &[f64], gy: &mut [f64]) {
         let y = vec![0.0; self.y_setup().dimension()];
         self.field(x, &y, &mut vec![0.0; x.len()], gy);
     }
 
-    /// The Lipschitz constant of `grad_x f` in `y`, in the norms of the two setups; the same as that of `grad_y f` in `x`. The
-    /// methods assume that `f` is bilinear up to terms that the setups hold.
+    /// The Lipschitz constant of `grad_x f` as a function of `y`, in the norms of the two setups. It is also that of
+    /// `grad_y f` as a function of `x`. The methods assume that `f` is bilinear except for terms of the setups.
     fn coupling(&self) -> f64;
 
     /// `max_y f(x, y)`.
@@ -52,27 +52,28 @@ pub trait SaddleProblem {
         Certificate::gap(self.objective(x), self.lower_bound(y))
     }
 
-    /// `a = L sqrt(Omega_x Omega_y)`: the scale of every step and of every bound; 1 for a problem without coupling.
+    /// `a = L sqrt(Omega_x Omega_y)`, to which all steps and bounds are proportional. It is 1 for a problem without
+    /// coupling.
     fn scale(&self) -> f64 {
         let a = self.coupling() * (self.x_setup().radius() * self.y_setup().radius()).sqrt();
         if a > 0.0 { a } else { 1.0 }
     }
 }
 
-/// Where a mirror method ended: the averages it certifies, and what it needs to go on.
+/// The final state of a mirror method: the averages, and the data that are needed to continue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SaddleState {
     /// The averaged minimising block.
     pub x: Vec<f64>,
     /// The averaged maximising block.
     pub y: Vec<f64>,
-    /// Absent in a state made from a point.
+    /// The data that are needed to continue. They are absent in a state that was made from a point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) trail: Option<Trail>,
 }
 
 impl SaddleState {
-    /// A warm start: the method begins at this pair, with no average yet.
+    /// A warm start. The method begins at this pair, with no average so far.
     pub fn at(x: Vec<f64>, y: Vec<f64>) -> Self {
         SaddleState { x, y, trail: None }
     }
@@ -87,6 +88,6 @@ pub(crate) struct Trail {
     pub(crate) sum_y: Vec<f64>,
     pub(crate) weight: f64,
     pub(crate) steps: u64,
-    /// Step of a line search.
+    /// The step that a line search has reached.
     pub(crate) step: Option<f64>,
 }

@@ -2,8 +2,9 @@
 
 use ndarray::Array2;
 
-/// The spectral norm of a linear map by power iteration, a little above the truth. `least` is a bound from below: a start that is nearly
-/// orthogonal to the largest direction would miss it.
+/// The spectral norm of a linear map by power iteration, slightly increased so that it is an upper bound. `least` is
+/// a known lower bound. It is needed because the iteration may start nearly orthogonal to the largest singular
+/// vector.
 pub(crate) fn spectral_norm(
     (dx, dy): (usize, usize),
     least: f64,
@@ -30,7 +31,7 @@ pub(crate) fn spectral_norm(
     norm.max(least) * 1.01
 }
 
-/// The largest Euclidean norm of a row or column: at most the spectral norm.
+/// The largest Euclidean norm of a row or column, which is at most the spectral norm.
 pub(crate) fn longest(matrix: &Array2<f64>) -> f64 {
     let all = matrix.rows().into_iter().chain(matrix.columns());
     all.map(|v| length(v.into_iter().copied())).fold(0.0, f64::max)

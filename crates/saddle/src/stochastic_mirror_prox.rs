@@ -1,13 +1,15 @@
-//! Mirror prox with random estimates of the field, a mini-batch at each of the two points.
+//! Mirror prox with random estimates of the field. Each of its two points has a mini-batch of its own.
 //!
-//! With independent batches of size `b` and noise `s` of a single estimate, and `gamma = min(1/(2 sqrt(3) a), sqrt(2 b/(7 T)) / s)`,
+//! Let `a = L sqrt(Omega_x Omega_y)`, let `s` be the noise of a single estimate, and `b` the size of the independent
+//! batches. With `gamma = min(1/(2 sqrt(3) a), sqrt(2 b/(7 T)) / s)`,
 //!
 //! ```text
 //! E[gap] <= 4 sqrt(3) a / T + 2 sqrt(14) s / sqrt(b T)
 //! ```
 //!
-//! The first term is that of exact fields: large batches bring the rate `1/T` back, from `b` near `T s^2 / a^2` on. What counts is the
-//! variance of the estimates, not their second moment. Source: Remark 5 of the thesis; Juditsky, Nemirovski and Tauvel (2011).
+//! The first term is that of exact fields. For batches larger than about `T s^2 / a^2` it dominates, so that the rate
+//! is `1/T`. The bound depends on the variance of the estimates, not on their second moment. Sources: D. Babichev,
+//! PhD thesis 2019, Remark 5; Juditsky, Nemirovski and Tauvel (2011).
 
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 
@@ -16,7 +18,7 @@ use crate::mirror_descent::{At, MirrorDescentSettings, Oracle};
 use crate::problem::{SaddleProblem, SaddleState};
 use crate::walk::Walk;
 
-/// The running method, as an observer sees it.
+/// The running method, as an observer receives it.
 pub struct StochasticMirrorProx<'a> {
     walk: Walk<'a>,
     oracle: &'a mut dyn Oracle,
@@ -71,8 +73,8 @@ impl Iterative for StochasticMirrorProx<'_> {
     }
 }
 
-/// Runs stochastic mirror prox. The settings are those of mirror descent; batches are the oracle's
-/// ([`Sampler::batched`](crate::Sampler::batched)).
+/// Runs stochastic mirror prox. The settings are those of mirror descent. The size of the batches is set in the
+/// oracle ([`Sampler::batched`](crate::Sampler::batched)).
 ///
 /// # Errors
 /// As [`stochastic_mirror_descent`](crate::stochastic_mirror_descent); the potential is always the balanced one.

@@ -1,4 +1,5 @@
-//! What all mirror methods share: the two places, the points there, the average; and the loop of those that search for their step.
+//! The common part of all mirror methods: the coordinates and points of both blocks, the average, and the loop of
+//! methods with a line search.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, StepSize};
@@ -6,7 +7,7 @@ use fenchel_optim::{Certificate, StepSize};
 use crate::Error;
 use crate::problem::{SaddleProblem, SaddleState, Trail};
 
-/// A walk of the pair `(x, y)` and its weighted average.
+/// The iterate `(x, y)` of a mirror method, and its weighted average.
 pub(crate) struct Walk<'a> {
     pub(crate) problem: &'a dyn SaddleProblem,
     pub(crate) trail: Trail,
@@ -14,7 +15,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) y: Vec<f64>,
     pub(crate) gx: Vec<f64>,
     pub(crate) gy: Vec<f64>,
-    /// What `gamma` is multiplied by to give the `eta` of either block; `2 Omega` for the balanced potential.
+    /// The factors that convert `gamma` to the step `eta` of each block. They are `2 Omega` for the balanced
+    /// potential.
     pub(crate) rates: (f64, f64),
     average: (Vec<f64>, Vec<f64>),
     best: Option<(Vec<f64>, Vec<f64>, Trail)>,
@@ -72,7 +74,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Another potential than the balanced one.
+    /// Replaces the balanced potential by another one.
     pub(crate) fn with_rates(self, rates: (f64, f64)) -> Self {
         Walk { rates, ..self }
     }
@@ -89,7 +91,7 @@ impl<'a> Walk<'a> {
         t.weight += weight;
     }
 
-    /// Steps from the place against the gradients; the points follow.
+    /// Makes a step against the gradients, and updates the points.
     pub(crate) fn step(&mut self, gamma: f64) {
         let (sx, sy) = (self.problem.x_setup(), self.problem.y_setup());
         sx.step(&mut self.trail.place_x, &self.gx, gamma * self.rates.0);
@@ -102,7 +104,7 @@ impl<'a> Walk<'a> {
         self.problem.y_setup().point(&self.trail.place_y, &mut self.y);
     }
 
-    /// Divergence of two pairs of places in the joint potential.
+    /// The divergence of two pairs of coordinates in the joint potential.
     pub(crate) fn divergence(&self, z: (&[f64], &[f64]), w: (&[f64], &[f64])) -> f64 {
         let (sx, sy) = (self.problem.x_setup(), self.problem.y_setup());
         let part = |d: f64, rate: f64| if rate > 0.0 { d / rate } else { 0.0 };
@@ -145,7 +147,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A walk with one step for both blocks, given or found by a line search: mirror prox and mirror PDHG.
+/// An iterate with one step size for both blocks, which is given or found by a line search. Mirror prox and mirror
+/// PDHG use it.
 pub(crate) struct Stepped<'a> {
     pub(crate) walk: Walk<'a>,
     pub(crate) gamma: f64,
@@ -154,7 +157,7 @@ pub(crate) struct Stepped<'a> {
 }
 
 impl<'a> Stepped<'a> {
-    /// The step of the theory is `1/(2a)`, and so is the first one of a search.
+    /// The step of the theory is `1/(2a)`. A line search begins with the same step.
     pub(crate) fn new(
         problem: &'a dyn SaddleProblem,
         step: StepSize,
@@ -172,8 +175,8 @@ impl<'a> Stepped<'a> {
         Ok(Stepped { walk, gamma, search, products: 0 })
     }
 
-    /// Iterations until so many passes are done. An iteration moves the walk and says how many products it took, two of which are a
-    /// field and a pass.
+    /// Makes iterations until the given number of passes is done. An iteration returns the number of products that it
+    /// computed. Two products are one field and one pass.
     pub(crate) fn advance(
         &mut self,
         passes: f64,
@@ -190,7 +193,7 @@ impl<'a> Stepped<'a> {
         }
     }
 
-    /// Adds the current point to the average: points of a longer step weigh more.
+    /// Adds the current point to the average. Points of longer steps have larger weights.
     pub(crate) fn accumulate(&mut self, gamma: f64) {
         self.walk.accumulate(if self.search { gamma } else { 1.0 });
         self.walk.trail.steps += 1;
@@ -201,14 +204,14 @@ impl<'a> Stepped<'a> {
         self.products
     }
 
-    /// Where it ends, with the step to go on with.
+    /// The final state, with the step that a continued run would use.
     pub(crate) fn state(mut self) -> SaddleState {
         self.walk.trail.step = self.search.then_some(self.gamma);
         self.walk.state()
     }
 }
 
-/// `<new - old, x - next>`: what a field changed along a move.
+/// `<new - old, x - next>`: the change of a field along a move.
 pub(crate) fn along((new, old): (&[f64], &[f64]), (x, next): (&[f64], &[f64])) -> f64 {
     let pairs = new.iter().zip(old).zip(x.iter().zip(next));
     pairs.map(|((new, old), (x, next))| (new - old) * (x - next)).sum()

@@ -1,4 +1,4 @@
-//! The methods behind the estimator, in one form: move on, then show weights and a lower bound.
+//! A common interface to the methods of the estimator: advance, then return weights and a lower bound.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
@@ -18,13 +18,13 @@ use crate::multiclass::sublinear::{
 use crate::multiclass::{HingeBilinear, Multiclass, MulticlassLoss, Primal};
 use crate::pdhg::PdhgState;
 
-/// Weights by classes; absent classes have weights 0.
+/// Weights by classes. Classes that are absent have weights 0.
 pub(super) type Columns = Vec<(usize, Vec<f64>)>;
 
-/// Weights, unless they are those of the last time, and what a lower bound is made of.
+/// The weights, unless they are the same as the last time, and the parts of a lower bound.
 pub(super) type Shown = (Option<Columns>, DualParts);
 
-/// Factors of the theory's step that `Pilot` tries.
+/// Multiples of the theory's step that `Pilot` tries.
 const FACTORS: [f64; 7] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
 
 pub(super) enum Engine<'a> {
@@ -35,14 +35,14 @@ pub(super) enum Engine<'a> {
     Race(Box<Race<'a>>),
 }
 
-/// The sublinear method in phases: trials of steps, then horizons that double.
+/// The sublinear method in phases: first trials of step sizes, then runs of doubling length.
 pub(super) struct Phases<'a> {
     problem: &'a Multiclass<'a>,
     method: Sublinear<'a>,
     seed: u64,
     unit: u64,
     trials: Vec<Trial>,
-    /// Place in `trials`, and the round, while steps are tried.
+    /// The position in `trials` and the round, during the trials of step sizes.
     trying: Option<(usize, u32)>,
     step: StepSize,
     factor: f64,
@@ -104,7 +104,7 @@ impl<'a> Phases<'a> {
         }
     }
 
-    /// Puts a state in the place of the method's.
+    /// Continues from a state, and returns the previous one.
     fn begin(&mut self, state: SublinearState, horizon: u64) -> SublinearState {
         (self.horizon, self.left) = (horizon, horizon);
         let gamma = self.gamma();
@@ -120,7 +120,7 @@ impl<'a> Phases<'a> {
         gap
     }
 
-    /// At the end of a phase.
+    /// Ends a phase.
     fn turn(&mut self) {
         let gap = self.show();
         let Some((place, round)) = self.trying else {
@@ -200,7 +200,7 @@ impl<'a> Engine<'a> {
         Ok(Engine::Pdhg(Box::new(Exact::new(problem, start)?)))
     }
 
-    /// PDHG and the mirror method, of which the better one goes on.
+    /// A race of PDHG and the mirror method, after which the better one continues.
     pub(super) fn race(
         problem: &'a Multiclass<'a>,
         bilinear: &'a HingeBilinear<'a>,
@@ -210,7 +210,7 @@ impl<'a> Engine<'a> {
         Ok(Engine::Race(Box::new(Race::new(problem, exact, mirror))))
     }
 
-    /// The method at work; of two, the one that is ahead.
+    /// The method at work. In a race, it is the one that is ahead.
     pub(super) fn solver(&self) -> Solver {
         match self {
             Engine::Sublinear(..) => Solver::Sublinear,
@@ -241,7 +241,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Weights and lower bounds since the last time.
+    /// Weights and lower bounds that are new since the last call.
     pub(super) fn shown(&mut self, problem: &Multiclass) -> Vec<Shown> {
         match self {
             Engine::Sublinear(phases) => {
@@ -257,7 +257,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Where PDHG stands.
+    /// The current state of PDHG.
     pub(super) fn state(&self) -> Option<PdhgState> {
         match self {
             Engine::Pdhg(exact) => Some(exact.state()),
@@ -269,7 +269,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// The radius within which no weights are better than those of this objective: the penalty of larger ones alone exceeds it.
+/// A radius that contains all weights with at most this objective. The penalty alone of larger weights exceeds it.
 pub(super) fn within(radius: f64, penalty: f64, objective: f64) -> f64 {
     if penalty > 0.0 { radius.min(objective / penalty) } else { radius }
 }
@@ -283,7 +283,7 @@ pub(super) fn of_mirror(method: &mut MirrorPdhg, problem: &Multiclass) -> Shown 
     of_averages(method.averages(), problem)
 }
 
-/// Columns of a matrix by rows that are not all 0.
+/// Converts a matrix by rows to its columns that are not all 0.
 pub(super) fn by_classes(u: &[f64], k: usize) -> Columns {
     let d = u.len() / k;
     let mut columns: Vec<Vec<f64>> = vec![vec![]; k];
@@ -298,7 +298,7 @@ pub(super) fn by_classes(u: &[f64], k: usize) -> Columns {
     columns.into_iter().enumerate().filter(|(_, column)| !column.is_empty()).collect()
 }
 
-/// By rows, `d x k`.
+/// Converts columns to a `d x k` matrix by rows.
 pub(super) fn by_rows(columns: &Columns, d: usize, k: usize) -> Vec<f64> {
     let mut u = vec![0.0; d * k];
     for (class, column) in columns {
@@ -307,7 +307,7 @@ pub(super) fn by_rows(columns: &Columns, d: usize, k: usize) -> Vec<f64> {
     u
 }
 
-/// `P` of weights by classes.
+/// The objective `P` of weights by classes.
 pub(super) fn objective(problem: &Multiclass, columns: &Columns) -> f64 {
     let s = problem.samples();
     if problem.loss() == MulticlassLoss::Hinge && problem.geometry().primal == Primal::Entries {
@@ -317,7 +317,7 @@ pub(super) fn objective(problem: &Multiclass, columns: &Columns) -> f64 {
     problem.primal(&by_rows(columns, s.features(), s.classes()))
 }
 
-/// The method for a problem; `None` for a race of PDHG and the mirror method.
+/// Chooses the method for a problem. `None` stands for a race of PDHG and the mirror method.
 pub(super) fn choose(
     solver: Solver,
     problem: &Multiclass,

@@ -1,4 +1,5 @@
-//! PDHG as the estimator sees it: what its best blocks show, computed when they have changed.
+//! PDHG with the interface of the estimator. Weights and bounds are recomputed only after the best blocks have
+//! changed.
 
 use fenchel_optim::Iterative;
 
@@ -10,7 +11,7 @@ use crate::pdhg::{Pdhg, PdhgSettings, PdhgState};
 
 pub(super) struct Exact<'a> {
     pub(super) method: Pdhg<'a>,
-    /// How often the best blocks had changed when they were shown, and what the dual one showed.
+    /// The numbers of changes of the best blocks at the last call, and the parts of the lower bound then.
     known: Option<((u64, u64), DualParts)>,
 }
 
@@ -36,7 +37,7 @@ impl<'a> Exact<'a> {
         (columns, parts)
     }
 
-    /// Where it stands.
+    /// The current state.
     pub(super) fn state(&self) -> PdhgState {
         let (x, y) = self.method.best();
         PdhgState::at(x.to_vec(), y.to_vec())

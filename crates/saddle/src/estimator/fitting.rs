@@ -1,18 +1,20 @@
-//! What the estimator keeps of what a method shows.
+//! The best weights and bounds that the estimator keeps from the iterates of a method.
 
 use fenchel_optim::{Certificate, Iterative, Stop};
 
 use super::engine::{Columns, Engine, objective, within};
 use crate::multiclass::Multiclass;
 
-/// Weights are cut off below one of these shares of the largest one, where the objective hardly minds: entropies leave no zeros.
+/// Weights below one of these shares of the largest weight are set to 0 if the objective hardly increases. This is
+/// needed because iterates of entropy methods have no zeros.
 const CUTS: [f64; 3] = [0.1, 0.03, 0.01];
-/// The least share that is tried for the weights that are returned: a small gap pays for small weights only, which are many.
+/// The least share that is tried for the returned weights. If the gap is small, only small weights may be removed,
+/// which are many.
 const LEAST: f64 = 1e-3;
-/// The part of the gap that zeros may cost.
+/// The largest increase of the objective that zeros may cause, as a part of the gap.
 const PRICE: f64 = 0.05;
 
-/// A method, the best weights that it has shown, and nothing worse than no weights at all.
+/// A method, and the best weights that it has returned. The zero weights are the first candidate.
 pub(super) struct Fitting<'a> {
     problem: &'a Multiclass<'a>,
     pub(super) engine: Engine<'a>,
@@ -49,8 +51,9 @@ impl<'a> Fitting<'a> {
 }
 
 impl Fitting<'_> {
-    /// The best weights without as many of the small ones as a twentieth of the gap pays for, while the tolerance stays met. Where the gap is
-    /// large, they cost no more than a twentieth of the objective, nor of what the weights gain over none.
+    /// Returns the best weights after small ones have been removed. The objective may increase by a twentieth of the
+    /// gap at most, and the tolerance stays met. If the gap is large, the increase is also at most a twentieth of the
+    /// objective, and a twentieth of the improvement over zero weights.
     pub(super) fn thinned(self, stop: &Stop) -> Columns {
         let gap = self.objective - self.lower_bound;
         let gain = (objective(self.problem, &vec![]) - self.objective).max(0.0);
@@ -71,7 +74,7 @@ impl Fitting<'_> {
     }
 }
 
-/// Entries below the threshold become 0, and columns of zeros go.
+/// Sets entries below the threshold to 0, and removes columns of zeros.
 pub(super) fn cut(columns: &mut Columns, threshold: f64) {
     for (_, column) in columns.iter_mut() {
         column.iter_mut().filter(|u| u.abs() < threshold).for_each(|u| *u = 0.0);

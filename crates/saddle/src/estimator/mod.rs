@@ -30,8 +30,9 @@ impl MulticlassL1 {
     /// Fits a model.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for data that are empty, not finite or of another shape, fewer than two classes, parameters out of range;
-    /// [`Error::Refused`] for a solver that cannot treat the loss or the norm, and for more memory than `max_memory`.
+    /// [`Error::Invalid`] if data are empty, not finite or of inconsistent shapes, if there are fewer than two
+    /// classes, or if parameters are out of range; [`Error::Refused`] if the solver does not support the loss or the
+    /// norm, or if it needs more memory than `max_memory`.
     pub fn fit<'y, X, L>(
         &self,
         x: &X,
@@ -44,10 +45,10 @@ impl MulticlassL1 {
         self.solve(x, y.into(), None, None)
     }
 
-    /// The same with a weight for every row; weights are divided by their mean.
+    /// Does the same as [`fit`](MulticlassL1::fit), with one weight per row. The weights are divided by their mean.
     ///
     /// # Errors
-    /// As [`fit`](MulticlassL1::fit), and for weights that are negative, not finite or all 0.
+    /// As [`fit`](MulticlassL1::fit), and if weights are negative, not finite or all 0.
     pub fn fit_weighted<'y, 'w, X, L>(
         &self,
         x: &X,
@@ -61,7 +62,8 @@ impl MulticlassL1 {
         self.solve(x, y.into(), Some(weights.into()), None)
     }
 
-    /// The same, watched: `watch` sees every look, and ends the fit with `Break`.
+    /// Does the same as [`fit`](MulticlassL1::fit), with an observer. `watch` is called at every certificate, and
+    /// ends the fit if it returns `Break`.
     ///
     /// # Errors
     /// As [`fit`](MulticlassL1::fit).
@@ -78,8 +80,9 @@ impl MulticlassL1 {
         self.solve(x, y.into(), None, Some(&mut watch))
     }
 
-    /// Models for several radii, in their order: accuracy against nonzeros. PDHG begins each from the last. The radii take the place of
-    /// `radius`; limits of `stop` count for each.
+    /// Fits one model per radius, in the given order, which shows how accuracy depends on the number of non-zero
+    /// weights. PDHG uses the previous model as a warm start. The radii replace the field `radius`. The limits of
+    /// `stop` apply to each fit.
     ///
     /// # Errors
     /// As [`fit`](MulticlassL1::fit).

@@ -15,7 +15,8 @@ use super::{MulticlassL1, Posed, Radius, Solver};
 use crate::Error;
 use crate::multiclass::{Dual, Geometry, Multiclass};
 
-/// The share of the radius from which on it binds: averages, and weights without the smallest ones, stop a little short of it.
+/// The bound on the norm counts as active if the norm of the weights is at least this share of it. Averages, and
+/// weights whose smallest entries were removed, do not quite reach the bound.
 const BINDS: f64 = 0.95;
 
 /// A fitted sparse classifier.
@@ -24,27 +25,29 @@ const BINDS: f64 = 0.95;
 pub struct MulticlassL1Model<L = f64> {
     /// Number of features.
     pub features: usize,
-    /// `(feature, class, weight)` of every weight that is not 0, by features, then classes; in the units of the data.
+    /// The non-zero weights as `(feature, class, weight)`, ordered by feature and then by class. They are for
+    /// features in the units of the data.
     pub weights: Vec<(u32, u32, f64)>,
-    /// One intercept a class.
+    /// One intercept per class.
     pub intercepts: Array1<f64>,
     /// The labels, ascending.
     pub classes: Classes<L>,
-    /// The account of the fit, with its certificate.
+    /// The report of the fit, with its certificate.
     pub report: Report,
-    /// The bound on the norm that was in force.
+    /// The bound on the norm that was used.
     pub radius: f64,
-    /// Whether that bound still held the weights back at the end: their norm is at least 95 % of it, so that a larger radius may reach a
-    /// lower objective. After [`Radius::Search`] it says whether the bound binds at the radius that was chosen.
+    /// Whether the bound was active at the end: the norm of the weights is at least 95 % of it, so that a larger
+    /// radius may reach a lower objective. After [`Radius::Search`] it says whether the bound is active at the chosen
+    /// radius.
     #[serde(default)]
     pub binds: bool,
-    /// The norm of the weights in the fit's own units, intercepts included.
+    /// The norm of the weights for the scaled features, including the intercepts.
     pub scaled_norm: f64,
     /// The method that fitted.
     pub solver: Solver,
-    /// What was fitted: the settings, with the radius in force.
+    /// The settings of the fit, with the radius that was used.
     pub settings: MulticlassL1,
-    /// What each feature was multiplied by for the fit; empty for nothing.
+    /// The factor of each feature in the fit. It is empty if features were not scaled.
     pub scales: Vec<f64>,
 }
 
@@ -89,12 +92,12 @@ impl<L: Label> MulticlassL1Model<L> {
         }
     }
 
-    /// The number of weights that are not 0, without intercepts.
+    /// The number of non-zero weights, without intercepts.
     pub fn nonzeros(&self) -> usize {
         self.weights.len()
     }
 
-    /// The weights as a sparse matrix, one row a feature, one column a class.
+    /// The weights as a sparse matrix, with one row per feature and one column per class.
     pub fn matrix(&self) -> CsrMatrix<f64> {
         let mut offsets = vec![0; self.features + 1];
         self.weights.iter().for_each(|(i, ..)| offsets[*i as usize + 1] += 1);
@@ -104,10 +107,12 @@ impl<L: Label> MulticlassL1Model<L> {
         CsrMatrix::new((self.features, self.classes.len()), offsets, places, values)
     }
 
-    /// The scores `U'x + b`, one row a row of `x`, one column a class. O(nnz of a row, times weights of a feature).
+    /// The scores `U'x + b`, with one row per row of `x` and one column per class. The cost per row is the number of
+    /// its non-zero entries, times the non-zero weights per feature.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for rows that are not finite, of another length than the weights, or so large that a score overflows.
+    /// [`Error::Invalid`] if rows are not finite, do not have the length of the weights, or are so large that a score
+    /// overflows.
     pub fn decision_function<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let design = x.as_design()?;
         Invalid::check_length("columns of the design matrix", self.features, design.columns())?;
@@ -131,7 +136,8 @@ impl<L: Label> MulticlassL1Model<L> {
         Ok(scores)
     }
 
-    /// The label of the largest score, of the first among equals, one a row.
+    /// Predicts one label per row: the label with the largest score, and the first of them if several scores are
+    /// equal.
     ///
     /// # Errors
     /// As [`decision_function`](MulticlassL1Model::decision_function).
@@ -143,11 +149,11 @@ impl<L: Label> MulticlassL1Model<L> {
         Ok(self.decision_function(x)?.rows().into_iter().map(best).collect())
     }
 
-    /// The softmax of the scores: probabilities where the loss is the softmax.
+    /// The softmax of the scores. These are probabilities if the loss is the softmax.
     ///
     /// # Errors
-    /// As [`decision_function`](MulticlassL1Model::decision_function); [`Error::Refused`] for the hinge, whose scores are no
-    /// logarithms of probabilities.
+    /// As [`decision_function`](MulticlassL1Model::decision_function); [`Error::Refused`] for the hinge, whose scores
+    /// are not logarithms of probabilities.
     pub fn predict_proba<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         if self.settings.loss == crate::MulticlassLoss::Hinge {
             let what = "the hinge loss; fit with MulticlassLoss::Softmax".to_owned();
@@ -160,10 +166,11 @@ impl<L: Label> MulticlassL1Model<L> {
         Ok(scores)
     }
 
-    /// The accuracy: the share of the rows whose label is predicted. A label that the fit has not seen, or a NaN, is never predicted.
+    /// The accuracy: the share of rows whose label is predicted correctly. A label that was not in the fit, or a NaN,
+    /// counts as an error.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for labels that are not one a row, no rows, or rows that do not fit.
+    /// [`Error::Invalid`] if there is not one label per row, if there are no rows, or if rows are invalid.
     pub fn score<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,
@@ -182,13 +189,14 @@ impl<L: Label> MulticlassL1Model<L> {
         Ok(right as f64 / predicted.len() as f64)
     }
 
-    /// The model without weights below `threshold` (in the fit's own units), with its own certificate: the objective is
-    /// computed anew on the data of the fit, the lower bound stays.
+    /// Returns the model without the weights below `threshold`, which is in units of the scaled features. The new
+    /// model has its own certificate. The objective is recomputed on the data of the fit, and the lower bound stays
+    /// valid.
     ///
     /// # Errors
-    /// As [`MulticlassL1::fit`]; [`Error::Invalid`] for a negative threshold, or for data on which this model has another objective
-    /// than its report says: they are not those of the fit (fits with weights of rows need
-    /// [`pruned_weighted`](MulticlassL1Model::pruned_weighted)).
+    /// As [`MulticlassL1::fit`]; [`Error::Invalid`] for a negative threshold, or if the objective of this model on
+    /// the data differs from the one in its report. Then the data are not those of the fit. (After a fit with row
+    /// weights, use [`pruned_weighted`](MulticlassL1Model::pruned_weighted).)
     pub fn pruned<'y, X: AsDesign + ?Sized>(
         &self,
         threshold: f64,
@@ -201,7 +209,7 @@ impl<L: Label> MulticlassL1Model<L> {
         self.prune(threshold, x, y.into(), None)
     }
 
-    /// The same for a fit with weights of rows.
+    /// Does the same as [`pruned`](MulticlassL1Model::pruned), after a fit with row weights.
     ///
     /// # Errors
     /// As [`pruned`](MulticlassL1Model::pruned).

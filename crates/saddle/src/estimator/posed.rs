@@ -1,4 +1,4 @@
-//! Data and labels as the problem sees them.
+//! Conversion of data and labels to a problem.
 
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::{Design, Invalid};
@@ -9,11 +9,11 @@ use crate::Error;
 use crate::multiclass::Samples;
 use crate::multiclass::samples::Preparation;
 
-/// Data and labels as the problem sees them.
+/// Data and labels in the form that the problem needs.
 pub(crate) struct Posed<L> {
     pub(crate) samples: Samples,
     pub(crate) classes: Classes<L>,
-    /// What each column was multiplied by; empty where they were not.
+    /// The factor of each column. It is empty if columns were not scaled.
     pub(crate) scales: Vec<f64>,
 }
 
@@ -70,8 +70,8 @@ impl<L: Label> Posed<L> {
     }
 }
 
-/// One over the root mean square of each column; 1 where that is no number. Squares are of shares of the largest entry: they neither
-/// overflow nor vanish.
+/// 1 divided by the root mean square of each column, or 1 if that is not finite. Entries are divided by the largest
+/// one before they are squared, so that squares neither overflow nor vanish.
 fn inverse_sizes<D: Design>(design: &D) -> Vec<f64> {
     let mut tops = vec![0.0_f64; design.columns()];
     for j in 0..design.rows() {

@@ -1,10 +1,12 @@
-//! Two methods side by side until one is ahead: what no bound predicts.
+//! A race: two methods run in turns until one is ahead. It is used if no bound can rank them.
 //!
-//! PDHG and the mirror method take turns of as much work each, from where they stand: PDHG goes on to its next look, then the mirror method
-//! does until it has caught up in operations (`work.rs`). A pass of one may cost ten times as much as a pass of the other, so that turns
-//! of as many passes would spend nearly all time on the dearer one. Once the gap of one is a quarter of the other's, it goes on alone; after [`LONGEST`]
-//! turns the one with the smaller gap does. (Half was not enough: either can be behind by that in the first passes and ahead later.)
-//! Nothing is thrown away: the estimator keeps the best weights and the best lower bound of both.
+//! PDHG and the mirror method take turns, and each continues from its last state. In a turn PDHG runs until its next
+//! certificate, and then the mirror method runs until it has used the same number of operations in total (`work.rs`).
+//! Turns with equal numbers of passes would be unfair: a pass of one method may cost ten times as much as a pass of
+//! the other. When the gap of one method is a quarter of the other's, this method continues alone. After [`LONGEST`]
+//! turns, the method with the smaller gap continues alone. (A ratio of a half was not enough: a method can be behind
+//! by that in the first passes and ahead later.) The estimator keeps the best weights and the best lower bound of
+//! both methods, so that no result is lost.
 
 use fenchel_optim::Iterative;
 
@@ -15,11 +17,11 @@ use super::{Solver, engine};
 use crate::mirror_pdhg::MirrorPdhg;
 use crate::multiclass::Multiclass;
 
-/// A gap so many times smaller ends the race.
+/// The race ends if one gap is this number of times smaller than the other.
 const CLEAR: f64 = 4.0;
-/// Passes of PDHG in a turn: as many as from one of its own looks to the next.
+/// Passes of PDHG per turn, which is the number of passes between two of its certificates.
 const TURN: f64 = 20.0;
-/// Turns after which the race ends in any case.
+/// The largest number of turns of a race.
 const LONGEST: u32 = 5;
 
 pub(super) struct Race<'a> {
@@ -27,13 +29,14 @@ pub(super) struct Race<'a> {
     pub(super) exact: Option<Box<Exact<'a>>>,
     mirror: Option<Box<MirrorPdhg<'a>>>,
     cost: Work,
-    /// Of PDHG, of the mirror method: what looks have cost, and what is proved.
+    /// The cost of the certificates so far, and the best bounds. Each has an entry for PDHG and one for the mirror
+    /// method.
     looks: [f64; 2],
     standing: [Standing; 2],
-    /// Passes of PDHG, and turns that both have had.
+    /// Number of passes of PDHG, and number of turns that both methods have completed.
     passes: f64,
     turns: u32,
-    /// Whose turn it is, and whether it goes on alone.
+    /// The method whose turn it is, and whether it now runs alone.
     now: usize,
     ended: bool,
     moved: bool,
@@ -41,7 +44,7 @@ pub(super) struct Race<'a> {
     calls: u64,
 }
 
-/// What a method has proved by itself.
+/// The best bounds of one method.
 struct Standing {
     objective: f64,
     lower_bound: f64,
@@ -90,14 +93,14 @@ impl<'a> Race<'a> {
         usize::from(self.standing[1].gap() < self.standing[0].gap())
     }
 
-    /// Products and steps of both.
+    /// The products and steps of both methods.
     pub(super) fn calls(&self) -> u64 {
         self.calls
             + self.exact.as_ref().map_or(0, |exact| exact.method.oracle_calls())
             + self.mirror.as_ref().map_or(0, |method| method.oracle_calls())
     }
 
-    /// What each has done so far.
+    /// The operations that each method has used so far.
     fn work(&self) -> [f64; 2] {
         let of =
             |exact: &Exact| self.cost.exact(exact.method.operations(), exact.method.oracle_calls());
@@ -117,7 +120,7 @@ impl<'a> Race<'a> {
         done
     }
 
-    /// Goes on with the turn, for so many passes at most.
+    /// Continues the turn, for at most this number of passes.
     fn turn(&mut self, most: f64) -> f64 {
         let due = f64::from(self.turns + 1) * TURN;
         if self.now == 0 {
@@ -152,7 +155,7 @@ impl<'a> Race<'a> {
         done
     }
 
-    /// What one of the two has: for the estimator, and for the race.
+    /// Stores the weights and bounds of one of the two methods.
     fn show(&mut self, which: usize) {
         let shown = match which {
             0 => self.exact.as_deref_mut().map(|exact| exact.shown(self.problem)),
@@ -171,7 +174,7 @@ impl<'a> Race<'a> {
         self.moved = false;
     }
 
-    /// What is new since the last time. The one that fell behind goes.
+    /// Returns the weights and bounds that are new since the last call. A method that has lost the race is dropped.
     pub(super) fn shown(&mut self) -> Vec<Shown> {
         if self.moved {
             self.show(self.now);
@@ -214,8 +217,9 @@ mod tests {
         Samples::new(&x.as_design().unwrap(), &y, topics, None).unwrap()
     }
 
-    /// At the end of a turn both have done as much work, but for a pass and a look of the dearer one: on such documents that is many more
-    /// passes of PDHG. However a caller cuts the passes, the turns are the same.
+    /// At the end of a turn both methods have used the same number of operations, up to a pass and a certificate of
+    /// the more expensive one. On these documents that is many more passes for PDHG. The turns do not depend on how a
+    /// caller divides the passes.
     #[test]
     fn turns_are_as_much_work_for_both() {
         let samples = documents();

@@ -1,4 +1,4 @@
-//! One radius, and the search for it.
+//! A fit with one radius, and the search for a radius.
 
 use fenchel_linalg::labels::Label;
 use fenchel_optim::{Budget, Cadence, Certificate, Progress, Refusal, Report, Status, Stop, run};
@@ -13,8 +13,8 @@ use crate::multiclass::{Dual, Geometry, HingeBilinear, Multiclass};
 use crate::pdhg::PdhgState;
 
 impl MulticlassL1 {
-    /// Doubles the radius while the objective falls. That the weights do not press against a radius is no reason to end: they may stop short of it
-    /// because the tolerance is met there.
+    /// Doubles the radius while the objective decreases. The search does not end merely because the norm of the
+    /// weights is below the radius, since the reason may be that the tolerance was met early.
     pub(super) fn search<L: Label>(
         &self,
         posed: &Posed<L>,

@@ -1,57 +1,60 @@
-//! What a fit may be told: the estimator's fields.
+//! The settings of a fit, which are the estimator's fields.
 
 use fenchel_optim::{MAX_MEMORY, StepSize, Stop};
 use serde::{Deserialize, Serialize};
 
 use crate::multiclass::{MulticlassLoss, Primal};
 
-/// How large the weights may be.
+/// The bound on the norm of the weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub enum Radius {
-    /// `P(0) / penalty`: no bound beyond the penalty's own, since no loss is negative. Needs a penalty above 0.
+    /// `P(0) / penalty`, where `P(0)` is the objective of zero weights. This bound excludes no solution, since losses
+    /// are not negative. It requires a penalty above 0.
     #[default]
     FromPenalty,
-    /// A bound on the norm of the weights (of the scaled features where `standardise` is set).
+    /// The given bound on the norm of the weights. They are those of scaled features if `standardise` is set.
     At(f64),
-    /// The least of a doubling sequence at which the objective no longer falls (Remark 1 of the thesis). Whether the bound binds even there
-    /// is [`MulticlassL1Model::binds`](super::MulticlassL1Model::binds). Limits of `stop` hold for all radii together.
+    /// The first radius of a doubling sequence at which the objective no longer decreases (D. Babichev, PhD thesis
+    /// 2019, Remark 1). The field [`MulticlassL1Model::binds`](super::MulticlassL1Model::binds) says whether the
+    /// bound is active even there. The limits of `stop` apply to all radii together.
     Search,
 }
 
 /// Which method fits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Solver {
-    /// Chosen by the bounds of the theory and, where PDHG and the mirror method both may be cheapest, by a race of both.
+    /// Chosen by the bounds of the theory. If both PDHG and the mirror method may be cheapest, both run in turns
+    /// until one is ahead.
     #[default]
     Auto,
-    /// The sublinear method: a rough solution soon, for large `n`, `d`, `k`. Hinge and l1 norm only.
+    /// The sublinear method: a rough solution early, for large `n`, `d`, `k`. It requires the hinge and the l1 norm.
     Sublinear,
-    /// [`mirror_pdhg`](fn@crate::mirror_pdhg) with its line search: two or three digits.
+    /// [`mirror_pdhg`](fn@crate::mirror_pdhg) with its line search, for two or three digits.
     MirrorPdhg,
     /// Mirror prox with a line search.
     MirrorProx,
-    /// Restarted PDHG: many digits. Hinge only.
+    /// Restarted PDHG, for many digits. It requires the hinge.
     Pdhg,
 }
 
 /// The step of the sublinear method.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub enum SaddleStep {
-    /// Tries 1, 3, 10, ..., 1000 times the theory's step in short runs, keeps the better ones by their certificates, and goes on with the
-    /// best in phases of doubling length.
+    /// Tries 1, 3, 10, ..., 1000 times the theory's step in short runs, keeps the better ones according to their
+    /// certificates, and continues with the best in phases of doubling length.
     #[default]
     Pilot,
-    /// A given step; `Theory` and `Scaled` in phases of doubling length.
+    /// The given step. `Theory` and `Scaled` run in phases of doubling length.
     Size(StepSize),
 }
 
-/// How much each class weighs.
+/// The weights of the classes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub enum ClassWeights {
-    /// Every row weighs the same.
+    /// All rows have the same weight.
     #[default]
     Uniform,
-    /// Every class weighs the same.
+    /// All classes have the same total weight.
     Balanced,
     /// A weight for the rows of each class, in ascending order of the labels.
     Each(Vec<f64>),
@@ -72,14 +75,14 @@ pub enum ClassWeights {
 /// | `solver` | `Auto` | |
 /// | `step` | `Pilot` | of the sublinear method |
 /// | `intercept` | true | a constant feature; it is penalised like all others |
-/// | `standardise` | true | features are divided by their root mean square for the fit: bounds depend on the largest |
+/// | `standardise` | true | features are divided by their root mean square for the fit, because the bounds depend on the largest one |
 /// | `class_weights` | `Uniform` | |
 /// | `stop` | relative gap 0.05 | when to end; `max_seconds` is a time budget |
 /// | `seed` | 0 | of draws |
 /// | `max_memory` | 4 GiB | refused beforehand |
 ///
-/// The model is the best of what the method has shown, the same without its smallest weights, and no weights at all. Its
-/// certificate is computed from exactly these weights.
+/// The model is the best of the method's iterates and the zero weights, with its smallest weights removed if the
+/// objective hardly changes. The certificate is computed from the returned weights.
 ///
 /// ```
 /// use fenchel_datasets::embedded;
@@ -112,11 +115,11 @@ pub struct MulticlassL1 {
     pub standardise: bool,
     /// How much each class weighs.
     pub class_weights: ClassWeights,
-    /// When to end.
+    /// The stopping rule.
     pub stop: Stop,
     /// Seed of the draws.
     pub seed: u64,
-    /// Most bytes to use; `None` for no limit.
+    /// The largest number of bytes to use; `None` for no limit.
     pub max_memory: Option<u64>,
 }
 

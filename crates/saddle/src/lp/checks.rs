@@ -1,12 +1,12 @@
-//! What is checked on the original data before an outcome is returned.
+//! Checks of an outcome on the original data, before it is returned.
 
 use ndarray::{Array1, ArrayView1};
 
 use super::LinearProgram;
 
 impl LinearProgram {
-    /// `y'b + min over the box of (c - A'y)'x`, and the size of its largest term. Reduced costs up to `slack` of their column count as 0
-    /// where the box has no end.
+    /// The dual value `y'b + min over the box of (c - A'y)'x`, and the size of its largest term. If a variable is
+    /// unbounded, its reduced cost counts as 0 up to `slack` of the size of its column.
     pub(super) fn dual_value(
         &self,
         y: &[f64],
@@ -31,20 +31,20 @@ impl LinearProgram {
         (value, largest)
     }
 
-    /// What a right-hand side or bound is compared with: 1, or the largest of them where all are smaller.
+    /// The scale of right-hand sides and bounds. It is 1, or the largest of them if all are smaller.
     pub(super) fn unit(&self) -> f64 {
         let ends = self.right.iter().chain(&self.low).chain(&self.high);
         let top = ends.filter(|v| v.is_finite()).fold(0.0_f64, |m, v| m.max(v.abs()));
         if top > 0.0 { top.min(1.0) } else { 1.0 }
     }
 
-    /// What a cost is compared with: the largest.
+    /// The scale of costs, which is the largest of them.
     pub(super) fn dearest(&self) -> f64 {
         let top = self.cost.iter().fold(0.0_f64, |m, c| m.max(c.abs()));
         if top > 0.0 { top } else { 1.0 }
     }
 
-    /// Largest violation of the constraints, relative to their right-hand sides and terms.
+    /// The largest violation of a constraint, relative to its right-hand side and terms.
     pub(super) fn violation(&self, x: &[f64]) -> f64 {
         let activity = self.matrix.dot(&ArrayView1::from(x));
         let unit = self.unit();
@@ -66,11 +66,12 @@ impl LinearProgram {
         worst
     }
 
-    /// The largest relative error of the optimality conditions: of feasibility, of reduced costs, of the gap. Costs are compared with the
-    /// largest of them; points with 1, or with the largest right-hand side or bound where all are smaller.
+    /// The largest relative error of the optimality conditions: feasibility, reduced costs and gap. Errors of costs
+    /// are divided by the largest cost. Errors of points are divided by 1, or by the largest right-hand side or bound
+    /// if all of these are smaller.
     ///
     /// # Panics
-    /// Unless there is one entry of `x` a variable, and one of `y` a row.
+    /// If `x` does not have one entry per variable, or `y` not one per row.
     pub fn error(&self, x: &[f64], y: &[f64]) -> f64 {
         assert_eq!((x.len(), y.len()), (self.cost.len(), self.right.len()));
         let reduced = Array1::from(self.cost.clone()) - self.matrix.t().dot(&ArrayView1::from(y));
@@ -92,7 +93,8 @@ impl LinearProgram {
         self.violation(x).max(dual).max(gap)
     }
 
-    /// Whether a combination of the rows shows that there is no feasible point: its value is positive, and no rounding.
+    /// Whether a combination of the rows proves that there is no feasible point. Its value must be positive by more
+    /// than the rounding error.
     pub(super) fn farkas(&self, y: &[f64], tolerance: f64) -> bool {
         if y[self.equations..].iter().any(|y| *y < 0.0) {
             return false;
@@ -104,7 +106,8 @@ impl LinearProgram {
         value > 100.0 * tolerance * largest
     }
 
-    /// Whether the objective falls for ever along a direction that the bounds allow: it leaves no row, and no rounding is its fall.
+    /// Whether the objective decreases for ever along a direction. The direction must respect all bounds and rows,
+    /// and the decrease must exceed the rounding error.
     pub(super) fn recedes(&self, ray: &[f64], tolerance: f64) -> bool {
         let (rows, columns) = self.sizes();
         let size = ray.iter().zip(&columns).fold(0.0_f64, |m, (r, c)| m.max((r * c).abs()));
@@ -117,7 +120,8 @@ impl LinearProgram {
         falls < -100.0 * tolerance * self.dearest() && !activity.iter().enumerate().any(leaves)
     }
 
-    /// The largest entry of each row, and of each column after rows are divided by theirs; 1 for those without entries.
+    /// The largest entry of each row, and of each column after the rows have been divided by their largest entries.
+    /// It is 1 for rows and columns without entries.
     pub(super) fn sizes(&self) -> (Vec<f64>, Vec<f64>) {
         let top = |m: f64, a: &f64| m.max(a.abs());
         let or_one = |v: f64| if v > 0.0 { v } else { 1.0 };

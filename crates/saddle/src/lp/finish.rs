@@ -1,16 +1,17 @@
-//! The exact finish of small programs: an end of the simplex method, and its check.
+//! The exact solution of small programs by the simplex method, with checks of its result.
 
 use super::scaled::Scaled;
 use super::simplex::Simplex;
 use super::{LinearProgram, LpOutcome, LpSettings};
 
-/// Most rows, and most variables.
+/// The largest numbers of rows and variables.
 const LARGEST: usize = 300;
-/// Numbers are taken for 0 below these shares of the sizes of their terms: a few hundred roundings first, then more of them.
+/// Numbers count as 0 below these fractions of the sizes of their terms. The first corresponds to a few hundred
+/// rounding errors. The second is tried if the first fails.
 const CARES: [f64; 2] = [1e-13, 1e-10];
 
-/// Decides a small program at a vertex. `None` for larger ones, and where nothing passes the checks. About `2 (m + d)` pivots of
-/// O(m (m + d)).
+/// Solves a small program at a vertex. Returns `None` for larger programs, and if no result passes the checks. It
+/// takes about `2 (m + d)` pivots of O(m (m + d)) each.
 pub(super) fn finish(program: &LinearProgram, settings: &LpSettings) -> Option<LpOutcome> {
     let (m, d) = program.matrix.dim();
     if m > LARGEST || d > LARGEST {
@@ -24,7 +25,7 @@ pub(super) fn finish(program: &LinearProgram, settings: &LpSettings) -> Option<L
     CARES.iter().find_map(attempt)
 }
 
-/// Where the simplex method ends.
+/// The result of the simplex method.
 pub(super) enum End {
     Optimal { x: Vec<f64>, y: Vec<f64> },
     Infeasible { y: Vec<f64> },
@@ -32,7 +33,7 @@ pub(super) enum End {
 }
 
 impl End {
-    /// In the variables of the program.
+    /// Converts to the variables of the original program.
     fn original(self, rows: &[f64], columns: &[f64]) -> End {
         let times = |v: Vec<f64>, s: &[f64]| v.iter().zip(s).map(|(v, s)| v * s).collect();
         match self {
@@ -45,7 +46,8 @@ impl End {
     }
 }
 
-/// The outcome, if it holds for the data as they came. Rays are exact up to rounding: their checks are that much stricter.
+/// The outcome, if it passes the checks on the original data. Rays are exact up to rounding errors, so that their
+/// checks are stricter here.
 fn checked(
     program: &LinearProgram,
     settings: &LpSettings,

@@ -1,22 +1,25 @@
-//! Small and middling linear programs by restarted PDHG, small ones to the last digit.
+//! Linear programs of small and medium size by restarted PDHG. Small ones are solved exactly, up to rounding.
 //!
 //! ```text
 //! min c'x   subject to   A x = b (the first rows),  G x >= h (the rest),  l <= x <= u
 //! ```
 //!
-//! As a saddle point: `min_{l <= x <= u} max_y c'x + y'(b - A x)`, with `y >= 0` for inequalities. The matrix is scaled (Ruiz, then
-//! Pock and Chambolle). What comes back is an [`LpOutcome`], and each is checked on the original data before it is returned:
+//! The saddle point problem is `min_{l <= x <= u} max_y c'x + y'(b - A x)`, with `y >= 0` for inequalities. The
+//! matrix is scaled by the method of Ruiz, and then by that of Pock and Chambolle. The result is an [`LpOutcome`]. It
+//! is checked on the original data before it is returned:
 //!
 //! | outcome | what is checked |
 //! |---|---|
 //! | `Optimal` | feasibility of `x`, of the reduced costs, and the gap between `c'x` and the dual value, all relative to the data |
 //! | `Infeasible` | a combination `y` of the constraints that no point in the box satisfies: its least violation is positive |
 //! | `Unbounded` | a direction `r` of the recession cone with `c'r < 0`, and a feasible point |
-//! | `Undecided` | nothing: limits came first |
+//! | `Undecided` | nothing: a limit was reached first |
 //!
-//! A program of up to 300 rows and variables is finished at a vertex by the simplex method, where PDHG has not decided it in 4,000 steps, or
-//! has decided it with fewer digits than there are. For larger ones rays come from two auxiliary programs that always have a solution: least
-//! violation in the box, and steepest bounded recession. For large or degenerate programs a solver made for them (HiGHS) is the better tool.
+//! A program of up to 300 rows and variables is solved at a vertex by the simplex method in two cases: PDHG has no
+//! result after 4,000 steps, or its result has fewer digits than are possible. For larger programs, rays come from
+//! two auxiliary programs that always have a solution. One minimises the violation of the constraints in the box, and
+//! the other finds the steepest direction of recession in a bounded set. For large or degenerate programs, a
+//! specialised solver such as HiGHS is the better tool.
 
 mod checks;
 mod finish;
@@ -34,26 +37,26 @@ use self::rays::{infeasible, unbounded};
 use self::scaled::solve;
 use crate::Error;
 
-/// A linear program, checked.
+/// A checked linear program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearProgram {
     cost: Vec<f64>,
     matrix: Array2<f64>,
     right: Vec<f64>,
-    /// The first rows are equations.
+    /// The number of equations. They are the first rows.
     equations: usize,
     low: Vec<f64>,
     high: Vec<f64>,
 }
 
-/// What is known of a program.
+/// The result of solving a program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum LpOutcome {
     /// A solution, with multipliers of the constraints.
     Optimal {
         /// The point.
         x: Vec<f64>,
-        /// One multiplier a row, not negative for inequalities.
+        /// One multiplier per row, not negative for inequalities.
         y: Vec<f64>,
         /// `c'x`.
         objective: f64,
@@ -67,38 +70,41 @@ pub enum LpOutcome {
     Unbounded {
         /// A feasible point.
         x: Vec<f64>,
-        /// A direction in which the objective falls for ever.
+        /// A direction in which the objective decreases for ever.
         ray: Vec<f64>,
     },
-    /// The limits came first.
+    /// A limit was reached before a result.
     Undecided,
 }
 
-/// An outcome and the account of the run that led to it.
+/// An outcome and the report of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LpSolution {
-    /// What is known.
+    /// The outcome.
     pub outcome: LpOutcome,
-    /// The account; its certificate is the largest relative error of the optimality conditions.
+    /// The report. Its certificate is the largest relative error of the optimality conditions.
     pub report: Report,
 }
 
-/// An error of the optimality conditions that is nothing but rounding.
+/// Errors of the optimality conditions below this are attributed to rounding.
 const ROUNDING: f64 = 1e-12;
 
 /// Settings of [`linear_program`].
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `tolerance` | 1e-8 | largest relative error of the optimality conditions, and of rays; below 1. Where PDHG finds it, a fall along a ray that is smaller than 100 times that, relative to the largest cost, counts as none; the simplex method tells 1e-10 |
-/// | `max_passes` | 100,000 | steps, of the program and of each auxiliary one |
-/// | `polish` | true | solve for the active constraints exactly where that helps; finish programs of up to 300 rows and variables at a vertex, by the simplex method |
+/// | `tolerance` | 1e-8 | largest relative error of the optimality conditions, and of rays; below 1 (see below for rays) |
+/// | `max_passes` | 100,000 | largest number of steps, for the program and for each auxiliary one |
+/// | `polish` | true | solve for the active constraints exactly; solve programs of up to 300 rows and variables by the simplex method |
+///
+/// A ray of PDHG proves unboundedness only if the objective decreases along it by more than 100 times `tolerance`,
+/// relative to the largest cost. For the simplex method the limit is 1e-10.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LpSettings {
     /// Largest relative error.
     pub tolerance: f64,
-    /// Steps at most.
+    /// The largest number of steps.
     pub max_passes: f64,
     /// Whether to polish.
     pub polish: bool,
@@ -111,10 +117,10 @@ impl Default for LpSettings {
 }
 
 impl LinearProgram {
-    /// `min cost'x` over `x >= 0` with no constraints yet.
+    /// The program `min cost'x` over `x >= 0`, without constraints so far.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no variables or costs that are not finite.
+    /// [`Error::Invalid`] if there are no variables, or if costs are not finite.
     pub fn new<'a>(cost: impl Into<ArrayView1<'a, f64>>) -> Result<Self, Error> {
         let cost = cost.into().to_vec();
         if cost.is_empty() {
@@ -146,7 +152,7 @@ impl LinearProgram {
     /// Adds equations `A x = b`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for shapes that do not fit or entries that are not finite.
+    /// [`Error::Invalid`] if shapes are inconsistent or entries not finite.
     pub fn equal<'a>(
         mut self,
         a: ArrayView2<f64>,
@@ -209,7 +215,7 @@ fn stacked(rows: &[Array1<f64>], columns: usize) -> Array2<f64> {
     Array2::from_shape_vec((rows.len(), columns), flat).expect("rows of one length")
 }
 
-/// Solves a linear program, or shows that it has no solution.
+/// Solves a linear program, or proves that it has no solution.
 ///
 /// ```
 /// use fenchel_saddle::{LinearProgram, LpOutcome, LpSettings, linear_program};

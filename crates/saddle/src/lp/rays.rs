@@ -1,4 +1,4 @@
-//! Proofs that a program has no solution: two auxiliary programs that always have one.
+//! Proofs that a program has no solution, by two auxiliary programs that always have one.
 
 use ndarray::Array2;
 
@@ -6,8 +6,8 @@ use super::scaled::solve;
 use super::{LinearProgram, LpSettings};
 use crate::Error;
 
-/// Least violation: `min sum (s+ + s-)` with `A x + s+ - s- = b`, `G x + s+ >= h`. Its multipliers are a ray where it is positive; where
-/// it is 0 its point is feasible.
+/// The result of the first auxiliary program, which minimises the violation: `min sum (s+ + s-)` with `A x + s+ - s-
+/// = b`, `G x + s+ >= h`. If the minimum is positive, its multipliers are a ray. If it is 0, its point is feasible.
 pub(super) type Phase = (Option<Vec<f64>>, Option<Vec<f64>>, f64);
 
 pub(super) fn infeasible(program: &LinearProgram, settings: &LpSettings) -> Result<Phase, Error> {
@@ -45,7 +45,8 @@ pub(super) fn infeasible(program: &LinearProgram, settings: &LpSettings) -> Resu
     Ok((program.farkas(&y, settings.tolerance).then_some(y), None, report.passes))
 }
 
-/// Steepest bounded recession: `min c'r` with `A r = 0`, `G r >= 0`, `-1 <= r <= 1` and the signs that the bounds allow.
+/// The second auxiliary program, which finds the steepest direction of recession: `min c'r` with `A r = 0`, `G r >=
+/// 0`, `-1 <= r <= 1` and the signs that the bounds allow.
 pub(super) fn unbounded(
     program: &LinearProgram,
     settings: &LpSettings,

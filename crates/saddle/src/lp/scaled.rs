@@ -1,4 +1,4 @@
-//! PDHG on a program with rows and columns of about the same size.
+//! PDHG on a program whose rows and columns are scaled to about the same size.
 
 use fenchel_optim::{Certificate, Report, Stop};
 use ndarray::{Array2, ArrayView1, Axis};
@@ -53,7 +53,8 @@ impl<'a> Scaled<'a> {
         Scaled { program, matrix, rows, columns, norm }
     }
 
-    /// The first ratio of the steps: how much larger multipliers are than points. 1 unless the data say that it is far from that.
+    /// The initial ratio of the step sizes, which is the ratio of the sizes of multipliers and points. It is 1 unless
+    /// the data suggest a very different value.
     fn balance(&self) -> f64 {
         let p = self.program;
         let top = |values: &mut dyn Iterator<Item = f64>| {
@@ -68,13 +69,13 @@ impl<'a> Scaled<'a> {
         if usual || !(ratio > 0.0 && ratio.is_finite()) { 1.0 } else { ratio }
     }
 
-    /// The factors of the rows and columns, rounded to powers of 2: with these no product is rounded.
+    /// The factors of rows and columns, rounded to powers of 2, so that products with them are exact.
     pub(super) fn powers(&self) -> (Vec<f64>, Vec<f64>) {
         let power = |s: &f64| s.log2().round().clamp(-500.0, 500.0).exp2();
         (self.rows.iter().map(power).collect(), self.columns.iter().map(power).collect())
     }
 
-    /// In the variables of the program.
+    /// Converts to the variables of the original program.
     fn original(&self, x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let times = |v: &[f64], s: &[f64]| v.iter().zip(s).map(|(v, s)| v * s).collect();
         (times(x, &self.columns), times(y, &self.rows))
@@ -123,7 +124,8 @@ impl Bilinear for Scaled<'_> {
         Certificate::residual(objective, self.program.error(&x, &y), 0.0)
     }
 
-    /// The better of two guesses at what is active: by a step of length 1, and by one as long as the sizes of the pair ask for.
+    /// The better result of two guesses of the active constraints. One guess is by a step of length 1, the other by a
+    /// step whose length depends on the sizes of the two points.
     fn polished(&self, x: &[f64], y: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
         let size = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
         let ratio = size(x) / size(y);
@@ -136,7 +138,7 @@ impl Bilinear for Scaled<'_> {
 }
 
 impl Scaled<'_> {
-    /// The equations of what looks active: free variables against tight rows, in both directions.
+    /// Solves the equations of the active constraints: free variables against tight rows, in both directions.
     fn corrected(&self, x: &[f64], y: &[f64], length: f64) -> Option<(Vec<f64>, Vec<f64>)> {
         let p = self.program;
         let (mut gx, mut gy) = (vec![0.0; x.len()], vec![0.0; y.len()]);
@@ -185,7 +187,7 @@ impl Scaled<'_> {
     }
 }
 
-/// PDHG on a program: primal and dual point, report.
+/// Runs PDHG on a program. Returns the primal point, the dual point and the report.
 pub(super) fn solve(
     program: &LinearProgram,
     settings: &LpSettings,

@@ -1,31 +1,34 @@
-//! The simplex method, with bounds on the variables.
+//! The simplex method for variables with bounds.
 //!
-//! PDHG is slow where costs nearly cancel, or where rows and columns have very different sizes. A program of a few hundred variables is
-//! then decided at a vertex. With a slack a row, `s = A x - b`, all conditions are equations and bounds:
+//! PDHG is slow if costs nearly cancel, or if rows and columns have very different sizes. A program with a few
+//! hundred variables is then solved at a vertex. With one slack variable per row, `s = A x - b`, all conditions are
+//! equations and bounds:
 //!
 //! ```text
 //! min c'x,   A x - s = b,   l <= x <= u,   s = 0 (equations),  s >= 0 (inequalities)
 //! ```
 //!
-//! A basis of `m` of the `d + m` variables solves the equations, the others are at a bound (or at 0, where they have none). While a basic
-//! variable is out of its bounds, the sum of the violations is what falls; then the costs do. The first phase ends with a combination of
-//! the rows that no point satisfies, the second with prices or with a direction without end.
+//! A basis of `m` of the `d + m` variables solves the equations. The other variables are at a bound, or at 0 if they
+//! have none. In the first phase, some basic variable violates its bounds, and the sum of the violations is
+//! minimised. In the second phase, the costs are minimised. The first phase may end with a combination of the rows
+//! that no point satisfies. The second ends with prices, or with an unbounded direction.
 //!
-//! Every decision compares a number with the sum of the sizes of its own terms, so that units do not matter. What comes out is checked on
-//! the original data, as what PDHG returns is. Sources: Dantzig (1963); Harris (1973) for the choice of the row; Bland (1977) against cycles.
+//! Every decision compares a number with the sum of the sizes of its own terms, so that units do not matter. The
+//! result is checked on the original data, as a result of PDHG is. Sources: Dantzig (1963); Harris (1973) for the
+//! choice of the row; Bland (1977) for the prevention of cycles.
 
 use ndarray::{Array1, Array2, ArrayViewMut1};
 
 use super::LinearProgram;
 use super::finish::End;
 
-/// Pivots after which the inverse is computed anew.
+/// Number of pivots after which the inverse is recomputed.
 const FRESH: usize = 30;
 
 pub(super) struct Simplex {
     matrix: Array2<f64>,
     right: Array1<f64>,
-    /// Of `x`, then of the slacks.
+    /// The costs of `x`, then of the slacks.
     cost: Vec<f64>,
     low: Vec<f64>,
     high: Vec<f64>,
@@ -33,24 +36,24 @@ pub(super) struct Simplex {
     /// The variable of each row, and the row of each basic variable.
     basis: Vec<usize>,
     row: Vec<Option<usize>>,
-    /// Of the basic columns.
+    /// The inverse of the basic columns.
     inverse: Array2<f64>,
-    /// Pivots since it was computed.
+    /// Number of pivots since the inverse was computed.
     pivots: usize,
     care: f64,
 }
 
-/// How far the entering variable goes.
+/// The length of the entering variable's move.
 enum Step {
     /// To its own other bound.
     Flip,
-    /// Until the basic variable of this row is at this bound.
+    /// To the point where the basic variable of this row reaches this bound.
     Pivot(usize, f64),
     Endless,
 }
 
 impl Simplex {
-    /// At the bounds nearest to 0, with the slacks as the basis.
+    /// The start: variables at their bounds nearest to 0, and the slacks as the basis.
     pub(super) fn new(
         program: &LinearProgram,
         (rows, columns): (&[f64], &[f64]),
@@ -152,7 +155,7 @@ impl Simplex {
         block
     }
 
-    /// The inverse of the basic columns, by elimination with the largest pivots. `None` where they are singular.
+    /// Inverts the matrix of basic columns, by elimination with the largest pivots. Returns `None` if it is singular.
     fn invert(&mut self) -> Option<()> {
         let m = self.basis.len();
         let mut block = self.block();
@@ -186,7 +189,7 @@ impl Simplex {
         Some(())
     }
 
-    /// `b - A x` for the variables that are not basic, and the sizes of its terms. Their slacks are 0.
+    /// `b - A x` for the variables that are not basic, and the sizes of its terms. The slacks of the rows are 0.
     fn rest(&self) -> (Array1<f64>, Array1<f64>) {
         let d = self.matrix.ncols();
         let nonbasic = |j: usize| if self.row[j].is_none() { self.at[j] } else { 0.0 };
@@ -195,7 +198,7 @@ impl Simplex {
         (&self.right - &self.matrix.dot(&x), self.right.mapv(f64::abs) + sizes)
     }
 
-    /// Computes the basic variables, and how much each may be wrong.
+    /// Computes the basic variables, and bounds of their rounding errors.
     fn settle(&mut self) -> Array1<f64> {
         let (rest, sizes) = self.rest();
         let values = self.inverse.dot(&rest);
@@ -209,7 +212,8 @@ impl Simplex {
         room
     }
 
-    /// -1 for basic variables below their bounds, 1 for those above, else 0: the gradient of the sum of the violations.
+    /// The gradient of the sum of the violations: -1 for basic variables below their bounds, 1 for those above, else
+    /// 0.
     fn violated(&self, room: &Array1<f64>) -> Array1<f64> {
         let side = |(i, j): (usize, &usize)| {
             if self.at[*j] < self.low[*j] - room[i] {
@@ -223,7 +227,7 @@ impl Simplex {
         self.basis.iter().enumerate().map(side).collect()
     }
 
-    /// What the basic variables cost in this phase.
+    /// The costs of the basic variables in this phase.
     fn costs(&self, feasible: bool, violated: &Array1<f64>) -> Array1<f64> {
         if feasible { self.basis.iter().map(|j| self.cost[*j]).collect() } else { violated.clone() }
     }
@@ -235,7 +239,8 @@ impl Simplex {
         (self.inverse.t().dot(&costs), sizes)
     }
 
-    /// The variable whose move pays most, and its direction; with Bland's rule the first one that pays.
+    /// The variable with the best reduced cost, and its direction. With Bland's rule, it is the first variable that
+    /// improves.
     fn entering(
         &self,
         feasible: bool,
@@ -267,14 +272,15 @@ impl Simplex {
         best.map(|(j, reduced)| (j, -reduced.signum()))
     }
 
-    /// By how much the basic variables fall while this one rises by 1, and the sizes of the terms.
+    /// The decrease of the basic variables when this variable increases by 1, and the sizes of the terms.
     fn direction(&self, j: usize) -> (Array1<f64>, Array1<f64>) {
         let column = self.column(j);
         let sizes = self.inverse.mapv(f64::abs).dot(&column.mapv(f64::abs));
         (self.inverse.dot(&column), sizes)
     }
 
-    /// What ends the move. Of the rows that end it about first, the one with the largest pivot.
+    /// The event that ends the move. Among rows that end it at about the same length, it chooses the one with the
+    /// largest pivot.
     fn leaving(
         &self,
         (entering, sign): (usize, f64),
@@ -334,7 +340,7 @@ impl Simplex {
         self.pivots += 1;
     }
 
-    /// The vertex, with one correction by what is left of the equations.
+    /// The vertex, after one correction by the residual of the equations.
     fn vertex(&self, block: &Array2<f64>) -> Vec<f64> {
         let (rest, _) = self.rest();
         let mut values = self.inverse.dot(&rest);
@@ -360,7 +366,8 @@ impl Simplex {
         })
     }
 
-    /// The direction in which this variable meets no end. Basic variables that do not move, up to rounding, do not move.
+    /// The unbounded direction in which this variable moves. Movements of basic variables that are only rounding
+    /// errors are set to 0.
     fn ray(&self, entering: usize, sign: f64) -> Option<End> {
         let (block, column) = (self.block(), self.column(entering));
         let (mut rates, sizes) = self.direction(entering);
@@ -379,7 +386,8 @@ impl Simplex {
     }
 }
 
-/// `to -= factor from`, where a difference that is nothing but rounding is 0: it would be taken for a pivot later.
+/// Computes `to -= factor from`. A difference that is only a rounding error becomes 0, since it would otherwise be
+/// taken for a pivot later.
 fn subtract(to: ArrayViewMut1<f64>, factor: f64, from: &Array1<f64>, care: f64) {
     for (to, from) in to.into_iter().zip(from) {
         let term = factor * from;

@@ -1,4 +1,4 @@
-//! The hinge problem for PDHG: Euclidean steps, projections on simplexes and balls.
+//! The hinge problem in the form that PDHG needs: Euclidean steps, projections on simplexes and balls.
 
 use fenchel_linalg::project;
 use fenchel_optim::{Certificate, Refusal};
@@ -12,14 +12,14 @@ use crate::pdhg_steps::Steps;
 use crate::setup::project_rows;
 use crate::spectral::spectral_norm;
 
-/// The hinge problem as a polyhedral saddle point: `x` is `U` by rows, `y` is `V` by rows.
+/// The hinge problem as a polyhedral saddle point problem. `x` contains `U` by rows, and `y` contains `V` by rows.
 pub struct HingeBilinear<'a> {
     problem: &'a Multiclass<'a>,
     norm: f64,
 }
 
 impl<'a> HingeBilinear<'a> {
-    /// Takes the problem; finds the norm of `X` by power iteration, about 20 passes.
+    /// Prepares a problem. It computes the norm of `X` by power iteration, which costs about 20 passes.
     ///
     /// # Errors
     /// [`Error::Refused`] for the softmax, whose Euclidean proximal map has no closed form.
@@ -62,7 +62,7 @@ impl Bilinear for HingeBilinear<'_> {
         out.iter_mut().for_each(|g| *g *= scale);
     }
 
-    /// Soft thresholding, then projection on the ball: together one longer threshold.
+    /// Soft thresholding, then projection on the ball. Together they are soft thresholding with a larger threshold.
     fn prox_x(&self, z: &mut [f64], tau: f64) {
         let (threshold, bound) = (tau * self.problem.penalty(), self.problem.radius());
         let failed = match self.problem.geometry().primal {
@@ -100,7 +100,7 @@ impl Bilinear for HingeBilinear<'_> {
         Certificate::gap(self.problem.primal(x), self.problem.dual(y))
     }
 
-    /// The equations of what looks active; none for norms of rows, whose ball has no corners.
+    /// Solves the equations of the active parts. Returns `None` for norms of rows, whose ball has no corners.
     fn polished(&self, x: &[f64], y: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
         match self.problem.geometry().primal {
             Primal::Entries => polish::polished(self, self.problem, x, y),
@@ -108,7 +108,7 @@ impl Bilinear for HingeBilinear<'_> {
         }
     }
 
-    /// Those that leave out what stays 0, where the norm has zeros.
+    /// Steps that skip rows of `U` that stay 0, if the norm has zeros.
     fn steps(&self) -> Option<Box<dyn Steps + '_>> {
         match self.problem.geometry().primal {
             Primal::Entries => Some(Box::new(HingeSteps::new(self.problem))),

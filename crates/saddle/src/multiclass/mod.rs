@@ -1,24 +1,26 @@
-//! Multiclass linear classification as a saddle point.
+//! Multiclass linear classification as a saddle point problem.
 //!
 //! ```text
 //! min_U (1/n) sum_j w_j loss(U' x_j, y_j) + lambda norm(U),   norm(U) <= R
 //! ```
 //!
-//! A Fenchel-Young loss is a maximum over the simplex, `loss(s, y) = max_v (v - e_y)' s - f(v, y)`:
+//! Each loss is a Fenchel-Young loss. It is a maximum over the simplex, `loss(s, y) = max_v (v - e_y)' s - f(v, y)`:
 //!
 //! | loss | `f(v, y)` | `loss(s, y)` |
 //! |---|---|---|
 //! | hinge (Crammer and Singer) | `v_y - 1` | `max_l (1[l != y] + s_l) - s_y` |
 //! | softmax | `sum v ln v` | `ln sum e^s - s_y` |
 //!
-//! so the problem is `min_U max_V -F(V) + (1/n) tr((V - Y)' X U) + lambda norm(U)`, with a probability vector in every row of `V`.
-//! For any feasible pair
+//! Therefore the problem is `min_U max_V -F(V) + (1/n) tr((V - Y)' X U) + lambda norm(U)`, with a probability vector
+//! in every row of `V`. `Y` has the unit vector `e_y` of the label in every row, and `F` is the mean of `f` over the
+//! rows. For any feasible pair
 //!
 //! ```text
 //! P(U) - D(V) >= P(U) - P*,   D(V) = -F(V) - R max(0, dual norm of S - lambda),   S = X'(V - Y)/n
 //! ```
 //!
-//! is the certificate. Weights `w_j` scale the row `x_j` and its margin.
+//! is the certificate. Here `P` is the primal objective and `P*` its minimum. The weight `w_j` multiplies the row
+//! `x_j` and its margin.
 //!
 //! | symbol | name | shape |
 //! |---|---|---|
@@ -28,7 +30,7 @@
 //! | `A` | largest column norm of `X` | |
 //! | `B` | sum over rows of the largest entry | |
 //!
-//! Source: Babichev's thesis, sections 4.1 to 4.5.
+//! Source: D. Babichev, PhD thesis 2019, sections 4.1 to 4.5.
 
 mod bilinear;
 mod polish;

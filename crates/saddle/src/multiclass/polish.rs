@@ -1,9 +1,10 @@
-//! The hinge problem near its solution: the equations of what is active.
+//! Exact solution of the hinge problem near its optimum, by the linear equations of its active parts.
 //!
-//! With the l1 norm the problem is a linear program, so its solutions are corners: given which weights are not 0, which classes of a row
-//! have the same margin, and whether the ball is full, both `U` and `V` solve linear equations. One step of PDHG from a pair says what
-//! that is; the shortest corrections that satisfy the equations make a pair whose certificate is better by many digits once the guess is
-//! right. Whether it was, the certificate says.
+//! With the l1 norm the problem is a linear program, so that some solutions are vertices. Suppose it is known which
+//! weights are not 0, which classes of a row have the same margin, and whether the ball constraint is active. Then
+//! `U` and `V` solve linear equations. One step of PDHG from a pair gives a guess of these active parts. The smallest
+//! corrections that satisfy the equations give a new pair. If the guess is right, the certificate of the new pair is
+//! smaller by many digits. If not, the certificate shows that.
 
 use fenchel_linalg::project;
 use ndarray::Array2;
@@ -14,17 +15,17 @@ use crate::active::Equations;
 use crate::pdhg::Bilinear;
 use crate::setup::project_rows;
 
-/// A polish may cost as many multiplications as this many steps of PDHG, and in any case so many.
+/// A polish may cost as many multiplications as this number of PDHG steps, and in any case up to `LEAST` of them.
 const STEPS: usize = 50;
 const LEAST: usize = 20_000_000;
 
 /// The active parts of a pair.
 struct Active {
-    /// Places of weights that are not 0.
+    /// The positions of non-zero weights.
     weights: Vec<usize>,
-    /// `(row, class, reference)`: the class has the margin of the row's reference class.
+    /// `(row, class, reference)`: this class of the row has the same margin as the row's reference class.
     ties: Vec<(usize, usize, usize)>,
-    /// Whether the weights fill the ball.
+    /// Whether the ball constraint is active.
     full: bool,
 }
 
@@ -78,7 +79,7 @@ pub(super) fn polished(
     Some((u, v))
 }
 
-/// A step of either block, as long as the sizes of the two ask for.
+/// A step of each block, with lengths that depend on the sizes of the blocks.
 fn stepped(bilinear: &HingeBilinear, x: &[f64], y: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
     let size = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
     let balance = size(y) / size(x);
@@ -96,7 +97,7 @@ fn stepped(bilinear: &HingeBilinear, x: &[f64], y: &[f64]) -> Option<(Vec<f64>, 
     Some((u, v))
 }
 
-/// What is active, unless its equations would be too dear.
+/// Finds the active parts. Returns `None` if their equations would be too expensive.
 fn active(problem: &Multiclass, u: &[f64], v: &[f64]) -> Option<Active> {
     let s = problem.samples();
     let k = s.classes();
@@ -116,7 +117,7 @@ fn active(problem: &Multiclass, u: &[f64], v: &[f64]) -> Option<Active> {
     Some(Active { weights, ties, full })
 }
 
-/// One row a tie, and one for a full ball: what each active weight adds.
+/// One row per tie, and one for an active ball constraint. The columns belong to the active weights.
 fn matrix(problem: &Multiclass, active: &Active, u: &[f64]) -> Array2<f64> {
     let s = problem.samples();
     let k = s.classes();

@@ -1,4 +1,4 @@
-//! The multiclass problem as a saddle point in four geometries.
+//! The multiclass problem as a saddle point problem in four geometries.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::log_sum_exp;
@@ -22,7 +22,7 @@ pub enum MulticlassLoss {
 }
 
 impl MulticlassLoss {
-    /// The loss of scores that were multiplied by the margin, times the margin.
+    /// The loss of scores that have been multiplied by the margin, times the margin.
     #[inline]
     pub(crate) fn weighted(self, scores: &[f64], label: usize, margin: f64) -> f64 {
         match self {
@@ -42,7 +42,7 @@ impl MulticlassLoss {
     /// The loss of one sample.
     ///
     /// # Panics
-    /// If there is no score of the label.
+    /// If `label` is not below the number of scores.
     pub fn value(self, scores: &[f64], label: usize) -> f64 {
         self.weighted(scores, label, 1.0)
     }
@@ -50,7 +50,7 @@ impl MulticlassLoss {
     /// A subgradient in the scores: `v - e_y` with `v` a maximiser.
     ///
     /// # Panics
-    /// If there is no score of the label, or the lengths differ.
+    /// If `label` is not below the number of scores, or if lengths differ.
     pub fn subgradient(self, scores: &[f64], label: usize, out: &mut [f64]) {
         assert_eq!(scores.len(), out.len());
         match self {
@@ -68,7 +68,7 @@ impl MulticlassLoss {
         out[label] -= 1.0;
     }
 
-    /// `-f(v, y)` of a probability vector: what the dual objective gains.
+    /// `-f(v, y)` for a probability vector `v`, which is its contribution to the dual objective.
     pub fn gain(self, v: &[f64], label: usize) -> f64 {
         match self {
             MulticlassLoss::Hinge => 1.0 - v[label],
@@ -76,7 +76,7 @@ impl MulticlassLoss {
         }
     }
 
-    /// The loss at scores 0: `P(0)`.
+    /// The loss if all scores are 0, which is `P(0)`.
     pub fn at_zero(self, classes: usize) -> f64 {
         match self {
             MulticlassLoss::Hinge => 1.0,
@@ -85,23 +85,24 @@ impl MulticlassLoss {
     }
 }
 
-/// The norm of the weights, with its potential.
+/// The norm of the weights, and its potential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Primal {
-    /// Sum of absolute entries, 1x1; entropy by doubling.
+    /// The sum of absolute entries (the 1x1 norm). Its potential is the entropy of positive and negative parts.
     #[default]
     Entries,
-    /// Sum of the Euclidean norms of the rows (a row a feature), 1x2: a feature counts for all classes or for none.
+    /// The sum of the Euclidean norms of the rows (the 1x2 norm). A row belongs to a feature, so that this norm
+    /// includes or excludes a feature for all classes at once.
     Rows,
 }
 
-/// The norm of the dual variables, with its potential.
+/// The norm of the dual variables, and its potential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Dual {
-    /// 2x1, entropy.
+    /// The 2x1 norm, with the entropy.
     #[default]
     Entropy,
-    /// 2x2, Euclidean.
+    /// The 2x2 norm, with half the squared Euclidean norm.
     Euclidean,
 }
 
@@ -115,24 +116,26 @@ pub(crate) struct DualParts {
 }
 
 impl DualParts {
-    /// The lower bound over a ball of this radius: what the gradient has above the penalty costs the radius.
+    /// The lower bound over a ball of this radius. It decreases by the radius times the part of the gradient's norm
+    /// that exceeds the penalty.
     pub(crate) fn within(self, radius: f64, penalty: f64) -> f64 {
         self.gain - radius * (self.gradient - penalty).max(0.0)
     }
 }
 
-/// The geometry of a problem: Table 4.1.
+/// The geometry of a problem (D. Babichev, PhD thesis 2019, Table 4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Geometry {
-    /// Of the weights; it decides which norm is bounded and penalised.
+    /// The geometry of the weights. It determines the norm that is bounded and penalised.
     pub primal: Primal,
-    /// Of the dual variables; it changes the steps alone.
+    /// The geometry of the dual variables. It affects only the steps.
     pub dual: Dual,
 }
 
 /// A checked multiclass problem.
 ///
-/// The minimising block of its saddle point is `(U, mass)` with `U` by rows (`d x k`), the maximising one `V` by rows (`n x k`).
+/// The minimising block of its saddle point problem is `(U, mass)`, with `U` by rows (`d x k`). The maximising block
+/// is `V` by rows (`n x k`).
 #[derive(Debug, Clone)]
 pub struct Multiclass<'a> {
     samples: &'a Samples,
@@ -157,7 +160,7 @@ enum Y {
 }
 
 impl<'a> Multiclass<'a> {
-    /// Poses `min P(U)` over `norm(U) <= bound` with `penalty * norm(U)`, in the default geometry.
+    /// The problem `min P(U)` over `norm(U) <= bound` with the penalty `penalty * norm(U)`, in the default geometry.
     ///
     /// # Errors
     /// [`Error::Invalid`] unless `bound` is finite and above 0, and `penalty` finite and not negative.
@@ -170,7 +173,7 @@ impl<'a> Multiclass<'a> {
         Multiclass::with_geometry(samples, loss, bound, penalty, Geometry::default())
     }
 
-    /// The same in another geometry.
+    /// The same problem in another geometry.
     ///
     /// # Errors
     /// As [`Multiclass::new`]; [`Error::Refused`] for the softmax with a Euclidean dual, whose step has no closed form.
@@ -267,7 +270,7 @@ impl<'a> Multiclass<'a> {
         self.dual_parts(v).within(self.bound, self.penalty)
     }
 
-    /// What `D(V)` is made of.
+    /// The parts of `D(V)`.
     pub(crate) fn dual_parts(&self, v: &[f64]) -> DualParts {
         let s = self.samples;
         let mut shifted = v.to_vec();
@@ -289,7 +292,7 @@ impl<'a> Multiclass<'a> {
         sum / s.rows() as f64
     }
 
-    /// `V` becomes `V - Y`.
+    /// Replaces `V` by `V - Y`.
     pub(crate) fn shift(&self, v: &mut [f64]) {
         let k = self.samples.classes();
         for (row, y) in v.chunks_mut(k).zip(&self.samples.labels) {
@@ -297,13 +300,14 @@ impl<'a> Multiclass<'a> {
         }
     }
 
-    /// The gap of the split problem, in which the mass stands for the norm: the one the theorems are about.
+    /// The gap of the problem in which the mass takes the place of the norm. The theorems are about this gap.
     pub fn split_gap(&self, x: &[f64], v: &[f64]) -> f64 {
         let (u, mass) = x.split_at(x.len() - 1);
         self.primal(u) + self.penalty * (mass[0] - self.norm(u)) - self.dual(v)
     }
 
-    /// `(sigma_U^2, sigma_V^2)`: bounds on the variances of sampled gradients (Propositions 4.2, 4.3 and 4.5).
+    /// `(sigma_U^2, sigma_V^2)`: bounds of the variances of sampled gradients (D. Babichev, PhD thesis 2019,
+    /// Propositions 4.2, 4.3 and 4.5).
     pub fn variance_bounds(&self) -> (f64, f64) {
         let s = self.samples;
         let n = s.rows() as f64;
@@ -335,7 +339,7 @@ impl SaddleProblem for Multiclass<'_> {
         }
     }
 
-    /// Two products, O(n d k).
+    /// Computes the field by two products, O(n d k).
     fn field(&self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]) {
         self.field_x(y, gx);
         self.field_y(x, gy);
@@ -360,7 +364,7 @@ impl SaddleProblem for Multiclass<'_> {
         gy.iter_mut().for_each(|g| *g *= -scale);
     }
 
-    /// `A/n` in all four geometries (Propositions 4.1 and 4.4).
+    /// `A/n` in all four geometries (Propositions 4.1 and 4.4 of the thesis).
     fn coupling(&self) -> f64 {
         self.samples.largest_column() / self.samples.rows() as f64
     }
@@ -379,7 +383,7 @@ impl SaddleProblem for Multiclass<'_> {
 }
 
 impl Multiclass<'_> {
-    /// Subtracts the margin of the label from the scores: the linear `F` of the hinge.
+    /// Subtracts the margin of the label from the scores. This is the linear `F` of the hinge.
     pub(crate) fn linear(&self, scores: &mut [f64]) {
         if self.loss == MulticlassLoss::Hinge {
             let s = self.samples;

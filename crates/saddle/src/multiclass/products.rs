@@ -1,23 +1,23 @@
-//! Products of sparse rows with a few columns, by wide instructions.
+//! Products of sparse rows with a few columns, by wide vector instructions.
 //!
-//! Up to [`WIDEST`] columns are copied to rows of a length that the compiler knows: a row of the result stays in registers. More
-//! columns are long enough for loops as they are.
+//! Up to [`WIDEST`] columns are copied to rows whose length is known to the compiler, so that a row of the result
+//! stays in registers. With more columns, simple loops are long enough.
 
 use fenchel_linalg::lanes::{self, Kernel};
 
 use super::samples::Compressed;
 
-/// Most columns of the padded kernels.
+/// The largest number of columns of these kernels.
 const WIDEST: usize = 16;
 
-/// Rows of a product, or all of them in their order.
+/// A subset of the rows of a product, or all rows.
 #[derive(Clone, Copy)]
 pub(super) enum Which<'a> {
     All,
     These(&'a [u32]),
 }
 
-/// The rows of `X U` that are asked for, one after another.
+/// Computes the selected rows of `X U`, one after another.
 pub(super) fn rows(x: &Compressed, which: Which, u: &[f64], width: usize, out: &mut [f64]) {
     macro_rules! padded {
         ($lanes:literal) => {

@@ -1,4 +1,4 @@
-//! The data of a multiclass problem: an owned, weighted copy, its constants and its products.
+//! The data of a multiclass problem: a weighted copy, its constants and its products.
 
 use std::sync::OnceLock;
 
@@ -9,19 +9,20 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 use super::products::{self, Which, add};
 use crate::Error;
 
-/// Rows of a product that are looked at together.
+/// The number of rows of a product that are computed together.
 const BLOCK: usize = 64;
 
-/// Samples with labels `0..k`, each row multiplied by its weight.
+/// Samples with labels `0..k`. Each row is multiplied by its weight.
 ///
-/// The copy takes 8 bytes an entry of a dense design, 12 an entry of a sparse one, and 12 more once a method needs its columns.
+/// The copy takes 8 bytes per entry of a dense design and 12 bytes per entry of a sparse one. A sparse design takes
+/// 12 more per entry if a method needs its columns.
 #[derive(Debug, Clone)]
 pub struct Samples {
     pub(crate) rows: Rows,
-    /// Sparse rows by columns, made when a product with the transpose asks for them.
+    /// The sparse rows by columns, computed when a product with the transpose needs them.
     by_columns: OnceLock<Compressed>,
     pub(crate) labels: Vec<u32>,
-    /// Margin of each row: its weight, of mean 1.
+    /// The margin of each row. It is the row's weight, and has mean 1.
     pub(crate) margins: Vec<f64>,
     pub(crate) classes: usize,
     pub(crate) features: usize,
@@ -31,12 +32,12 @@ pub struct Samples {
     pub(crate) row_tops: Vec<f64>,
 }
 
-/// What happens to the columns on the way in.
+/// The changes of the columns when they are copied.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Preparation {
     /// A factor for each column; 1 where there is none.
     pub(crate) scales: Vec<f64>,
-    /// A feature that is 1 in every row, as the last one.
+    /// Whether to add a last feature that is 1 in every row.
     pub(crate) intercept: bool,
 }
 
@@ -73,7 +74,7 @@ impl Compressed {
         (&self.places[range.clone()], &self.values[range])
     }
 
-    /// The same entries by the other index.
+    /// The same entries, ordered by the other index.
     fn transposed(&self, columns: usize) -> Compressed {
         let mut offsets = vec![0; columns + 1];
         self.places.iter().for_each(|c| offsets[*c as usize + 1] += 1);
@@ -93,11 +94,11 @@ impl Compressed {
 }
 
 impl Samples {
-    /// Copies a design. Labels are codes below `classes`; rows of weight 0 are left out.
+    /// Copies a design. Labels are integers below `classes`. Rows of weight 0 are left out.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no rows, columns or classes, labels that are not one a row or not below `classes`, weights that are
-    /// negative, not finite or all 0.
+    /// [`Error::Invalid`] if there are no rows, columns or classes, if there is not one label per row, if a label is
+    /// not below `classes`, or if weights are negative, not finite or all 0.
     pub fn new<D: Design>(
         design: &D,
         labels: &[usize],
@@ -107,7 +108,8 @@ impl Samples {
         Samples::prepared(design, labels, classes, weights, &Preparation::default())
     }
 
-    /// The same with columns multiplied by factors, and with a constant feature behind the others.
+    /// Does the same as [`new`](Samples::new), with columns multiplied by factors, and with a constant feature after
+    /// the others.
     pub(crate) fn prepared<D: Design>(
         design: &D,
         labels: &[usize],
@@ -257,7 +259,7 @@ impl Samples {
         matches!(self.rows, Rows::Sparse(_))
     }
 
-    /// The copy by columns: that of the transpose.
+    /// The copy by columns, which is the transpose.
     pub(crate) fn columns(&self) -> Rows {
         match &self.rows {
             Rows::Dense(x) => Rows::Dense(x.t().as_standard_layout().into_owned()),
@@ -297,7 +299,7 @@ impl Samples {
         }
     }
 
-    /// The rows of `X' Z` of some features, one after another; of all of them where the design is dense.
+    /// Computes the rows of `X' Z` for some features, one after another. For a dense design, it computes all rows.
     pub(crate) fn some_transposed(&self, rows: &[u32], z: &[f64], width: usize, out: &mut [f64]) {
         match &self.rows {
             Rows::Dense(_) => self.transposed(z, width, out),
@@ -307,7 +309,8 @@ impl Samples {
         }
     }
 
-    /// The largest of `size(row)` over the rows of `X' Z`. The product of a sparse design is not kept as a whole.
+    /// The largest value of `size(row)` over the rows of `X' Z`. The product of a sparse design is never stored as a
+    /// whole.
     pub(crate) fn largest_transposed(
         &self,
         z: &[f64],

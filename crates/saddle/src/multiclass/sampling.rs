@@ -1,16 +1,17 @@
-//! Estimates of the field from a few rows and columns, and the laws that make their variance smallest.
+//! Estimates of the field from a few rows and columns, with the probabilities that minimise their variance.
 //!
 //! | | partial sampling | full sampling |
 //! |---|---|---|
 //! | `X U` | column `i` of `X` times row `i` of `U` | one entry: column `i` in class `l` |
 //! | `X'(V - Y)` | row `j` of `X` times row `j` of `V - Y` | one entry: row `j` in class `l` |
-//! | best law of `i`, `j` | `norm(X_i) norm(U_i)` | `norm(X_i) U_il`, `max(X_j) abs(V - Y)_jl` |
-//! | work | O((n + d) k) | O(n + d) beside what the steps cost |
+//! | best probabilities of `i`, `j` | `norm(X_i) norm(U_i)` | `norm(X_i) U_il`, `max(X_j) abs(V - Y)_jl` |
+//! | work | O((n + d) k) | O(n + d), and the cost of the steps |
 //! | losses, geometries | all | all losses, l1 ball only |
 //!
-//! `U` is sampled through its positive and negative parts, as the entropy keeps them: feature `i + d` is `-X_i`. Sources: (Part-SS),
-//! (Full-SS) and Propositions 4.2, 4.3 and 4.5 of the thesis. (The squares are missing in the proof of 4.3: the second moments are
-//! `(sum of weights)^2`.)
+//! The probabilities are given up to a factor. `U` is sampled through its positive and negative parts, as the entropy
+//! stores them. Feature `i + d` is `-X_i`. Sources: D. Babichev, PhD thesis 2019, equations (Part-SS) and (Full-SS),
+//! Propositions 4.2, 4.3 and 4.5. (In the proof of Proposition 4.3 squares are missing: the second moments are `(sum
+//! of weights)^2`.)
 
 use fenchel_optim::Refusal;
 use fenchel_optim::random::{Generator, stream};
@@ -22,7 +23,7 @@ use crate::Error;
 use crate::games::pick;
 use crate::mirror_descent::{At, Oracle};
 
-/// How much of the matrices is drawn.
+/// The part of the matrices that is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
     /// A column and a row, with all classes.
@@ -31,7 +32,7 @@ pub enum Sampling {
     Full,
 }
 
-/// What one draw says: entry `(feature, class)` of the split `U` and entry `(row, row_class)` of `V - Y`.
+/// The result of one draw: entry `(feature, class)` of the split `U`, and entry `(row, row_class)` of `V - Y`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Draw {
     /// Feature, below `2d`; those from `d` on are the negative parts.
@@ -44,23 +45,23 @@ pub struct Draw {
     pub row_class: usize,
 }
 
-/// Weights of all outcomes, not normalised; probabilities are their shares of the total.
+/// Weights of all outcomes, proportional to their probabilities.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Law {
-    /// Of features (`2d`, `d` in the geometry of rows), or of `(feature, class)` by rows.
+    /// Weights of features (`2d`, or `d` in the geometry of rows), or of `(feature, class)` by rows.
     pub features: Vec<f64>,
-    /// Of rows (`n`), or of `(row, class)` by rows.
+    /// Weights of rows (`n`), or of `(row, class)` by rows.
     pub rows: Vec<f64>,
 }
 
-/// An oracle that draws.
+/// An oracle that estimates the field by random draws.
 pub struct Sampler<'a> {
     problem: &'a Multiclass<'a>,
     sampling: Sampling,
     columns: Rows,
     random: Generator,
     script: Option<std::vec::IntoIter<Draw>>,
-    /// Draws whose mean is taken.
+    /// The number of draws whose mean is the estimate.
     batch: usize,
 }
 
@@ -68,7 +69,7 @@ impl<'a> Sampler<'a> {
     /// A sampler of a problem.
     ///
     /// # Errors
-    /// [`Error::Refused`] for full sampling with the geometry of rows, where no variance bound of this order holds.
+    /// [`Error::Refused`] for full sampling in the geometry of rows, where no variance bound of this order holds.
     pub fn new(problem: &'a Multiclass<'a>, sampling: Sampling, seed: u64) -> Result<Self, Error> {
         if sampling == Sampling::Full && problem.geometry().primal == Primal::Rows {
             let what = "the norm of rows; use Sampling::Partial".to_owned();
@@ -78,13 +79,13 @@ impl<'a> Sampler<'a> {
         Ok(Sampler { problem, sampling, columns, random: stream(seed, 0), script: None, batch: 1 })
     }
 
-    /// Given draws in the place of random ones; random again when they are used up.
+    /// Replaces random draws by given ones. After these are used up, draws are random again.
     #[must_use]
     pub fn scripted(self, draws: Vec<Draw>) -> Self {
         Sampler { script: Some(draws.into_iter()), ..self }
     }
 
-    /// The mean of so many draws, at least 1, in the place of one.
+    /// Replaces a single draw by the mean of this number of draws, at least 1.
     #[must_use]
     pub fn batched(self, batch: usize) -> Self {
         Sampler { batch: batch.max(1), ..self }
@@ -118,7 +119,7 @@ impl<'a> Sampler<'a> {
         z
     }
 
-    /// The law of the next draw at a pair.
+    /// The probabilities of the next draw at a pair, up to a factor.
     pub fn law(&self, at: &At) -> Law {
         let samples = self.problem.samples();
         let (k, d) = (samples.classes(), samples.features());
@@ -159,7 +160,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Adds the estimate that a draw makes, times `scale`: `X U` to `scores`, `X'(V - Y)` to `gradient`.
+    /// Adds the estimate of a draw, times `scale`: that of `X U` to `scores`, and that of `X'(V - Y)` to `gradient`.
     pub fn estimate(
         &self,
         at: &At,
@@ -261,7 +262,7 @@ impl Oracle for Sampler<'_> {
         self.problem.noise() / (self.batch as f64).sqrt()
     }
 
-    /// As many entries of the data as are looked at.
+    /// The cost of a draw as the share of the data's entries that it reads.
     fn passes(&self) -> f64 {
         let s = self.problem.samples();
         let looked = s.stored() as f64 / s.rows() as f64 + s.stored() as f64 / s.features() as f64;

@@ -1,12 +1,13 @@
-//! Steps of PDHG on the hinge problem with the l1 norm that leave out what stays 0.
+//! Steps of PDHG for the hinge problem with the l1 norm, which skip the rows of `U` that stay 0.
 //!
 //! ```text
 //! U+ = soft(U - tau S, tau lambda),  S = X'(V - Y)/n;     V+_j = simplex(V_j + (sigma/n) (x_j'(2 U+ - U) - w_j e_y))
 //! ```
 //!
-//! Most rows of `U` are 0 and stay so: a row moves only once an entry of `S_i` exceeds `lambda`, and since the last look at it, `S_i`
-//! has changed by at most `norm(X_i)/n` times the length of the path of the columns of `V`. Until that could be enough, the row
-//! *rests*: neither its gradient nor its entries are computed. The product with `2 U+ - U` runs over its entries that are not 0.
+//! Most rows of `U` are 0 and stay 0. A row `i` can change only if an entry of `S_i` exceeds `lambda`. Since row `i`
+//! was last computed, `S_i` has changed by at most `norm(X_i)/n` times the length of the path of the columns of `V`.
+//! Until that could be enough, the row *rests*: neither its gradient nor its entries are computed. The product with
+//! `2 U+ - U` uses only its non-zero entries.
 
 use fenchel_linalg::{lanes, project};
 
@@ -15,35 +16,36 @@ use super::samples::Rows;
 use crate::pdhg_steps::{Pair, Steps};
 use crate::setup::project_row;
 
-/// A row of entries that are not 0 is cheaper than a whole one below one entry in so many: whole rows use wide instructions.
+/// If fewer than one in this number of entries is not 0, a sparse row is cheaper than a whole one, which uses wide
+/// instructions.
 const FEW: usize = 8;
-/// Rounding of a gradient, relative to what can be in it.
+/// The rounding error of a gradient, relative to its largest possible value.
 const MARGIN: f64 = 1e-12;
 
 pub(super) struct HingeSteps<'a> {
     problem: &'a Multiclass<'a>,
-    /// Length of the path of `V`: the sum over the steps of the largest change of a column.
+    /// The length of the path of `V`. It is the sum over the steps of the largest change of a column.
     path: f64,
-    /// The path from which on a row of `U` is looked at again.
+    /// The path length at which a row of `U` has to be computed again.
     rests_until: Vec<f64>,
     awake: Vec<u32>,
     shifted: Vec<f64>,
-    /// Gradients, then former weights, of the rows awake.
+    /// The gradients, later the previous weights, of the rows that do not rest.
     rows: Vec<f64>,
     thin: Thin,
-    /// `2 U+ - U` as a whole, and the scores of it, where it has too many entries.
+    /// `2 U+ - U` as a whole and its scores, if it has too many non-zero entries.
     whole: Vec<f64>,
     scores: Vec<f64>,
     changes: Vec<f64>,
     operations: u64,
 }
 
-/// Multiply-adds of an entry of `U` awake: shrinking, its norm, `2 U+ - U` and the sum.
+/// Multiply-adds per entry of `U` in a row that does not rest: shrinking, its norm, `2 U+ - U` and the sum.
 const OF_WEIGHT: u64 = 8;
-/// Multiply-adds of an entry of `V`: the step, about four rounds of the projection, the change and the sum.
+/// Multiply-adds per entry of `V`: the step, about four rounds of the projection, the change and the sum.
 const OF_DUAL: u64 = 24;
 
-/// Entries that are not 0, by rows.
+/// Non-zero entries, by rows.
 #[derive(Default)]
 struct Thin {
     offsets: Vec<usize>,
@@ -70,7 +72,8 @@ impl<'a> HingeSteps<'a> {
         }
     }
 
-    /// The new rows awake, with the former ones in `rows`; how many entries the two have together.
+    /// Computes the new values of the rows that do not rest, and stores the previous ones in `rows`. Returns the
+    /// number of non-zero entries of both together.
     fn primal(&mut self, x: &mut [f64], y: &[f64], tau: f64) -> usize {
         let s = self.problem.samples();
         let (n, k) = (s.rows() as f64, s.classes());
@@ -104,7 +107,7 @@ impl<'a> HingeSteps<'a> {
         entries
     }
 
-    /// Writes `2 U+ - U`, and adds up `U+`.
+    /// Writes `2 U+ - U`, and adds `U+` to the sum.
     fn extrapolate(&mut self, x: &[f64], sum: &mut [f64], thin: bool) {
         let s = self.problem.samples();
         let (d, k) = (s.features(), s.classes());
@@ -171,16 +174,16 @@ impl Steps for HingeSteps<'_> {
     }
 }
 
-/// What a step has made of a row.
+/// The result of a step for a row.
 struct Stepped {
     norm: f64,
-    /// Entries that are not 0 before or after.
+    /// The number of entries that are not 0 before or after the step.
     entries: usize,
     /// The largest absolute entry of the gradient times `n`.
     steepest: f64,
 }
 
-/// `U_i` becomes `soft(U_i - scale g, tau lambda)`; `row` holds `g` before, and the former `U_i` after.
+/// Replaces `U_i` by `soft(U_i - scale g, tau lambda)`. `row` contains `g` before, and the previous `U_i` after.
 struct RowStep<'a> {
     x: &'a mut [f64],
     row: &'a mut [f64],
@@ -226,10 +229,10 @@ impl lanes::Kernel for RowStep<'_> {
     }
 }
 
-/// One step of every row of `V`; adds the squares of the changes by columns.
+/// A step of every row of `V`. It adds up the squares of the changes by columns.
 struct DualStep<'a> {
     problem: &'a Multiclass<'a>,
-    /// `2 U+ - U` by its entries; `None`: `scores` holds all scores.
+    /// The non-zero entries of `2 U+ - U`. If it is `None`, `scores` contains all scores.
     sparse: Option<&'a Thin>,
     scores: &'a mut [f64],
     y: &'a mut [f64],

@@ -1,11 +1,12 @@
-//! The baseline: stochastic subgradients of the primal hinge problem, with soft thresholding (SSM).
+//! A baseline: the stochastic subgradient method (SSM) for the primal hinge problem, with soft thresholding.
 //!
 //! ```text
 //! U <- soft(U - gamma x_j (e_l - e_y)', gamma lambda),   l = argmax_l (1[l != y_j] + s_l)
 //! ```
 //!
-//! O(d k) a step. With `gamma = r/(B sqrt(T))`, `B^2 = (2/n) sum norm(x_j)^2` and `r` a bound on the Frobenius norm of a solution, the
-//! average has `E[P - P*] <= r B / sqrt(T)`, without a certificate. Source: section 4.5 of the thesis.
+//! A step costs O(d k). With `gamma = r/(B sqrt(T))`, `B^2 = (2/n) sum norm(x_j)^2` and `r` a bound on the Frobenius
+//! norm of a solution, the average satisfies `E[P - P*] <= r B / sqrt(T)`. There is no certificate. Source: D.
+//! Babichev, PhD thesis 2019, section 4.5.
 
 use fenchel_linalg::{Invalid, project};
 use fenchel_optim::random::{Generator, stream};
@@ -35,13 +36,13 @@ pub struct SubgradientSettings {
     pub frobenius: Option<f64>,
     /// Whether to project on the ball.
     pub project: bool,
-    /// When to end.
+    /// The stopping rule.
     pub stop: Stop,
     /// Seed of the rows.
     pub seed: u64,
 }
 
-/// The running method, as an observer sees it.
+/// The running method, as an observer receives it.
 pub struct Subgradient<'a> {
     problem: &'a Multiclass<'a>,
     u: Vec<f64>,
@@ -122,7 +123,7 @@ impl Iterative for Subgradient<'_> {
     }
 }
 
-/// Runs the baseline; the state is the averaged `d x k` weights by rows.
+/// Runs the baseline. The state contains the averaged `d x k` weights by rows.
 ///
 /// # Errors
 /// [`Error::Refused`] unless the loss is the hinge with the norm of entries; [`Error::Invalid`] for settings out of range.

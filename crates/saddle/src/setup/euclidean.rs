@@ -1,18 +1,18 @@
-//! Ordinary Euclidean geometry: projected gradients as a special case of mirror steps.
+//! Euclidean geometry, in which mirror steps are projected gradient steps.
 
 use fenchel_linalg::project;
 
 use super::Setup;
 
-/// Where a Euclidean point may be.
+/// The domain of a Euclidean block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Domain {
-    /// Anywhere; `radius` bounds the distance of a solution from the origin.
+    /// The whole space. `radius` bounds the distance of a solution from the origin.
     Free {
         /// Bound on the distance of a solution from the origin.
         radius: f64,
     },
-    /// In the ball around the origin.
+    /// The ball around the origin.
     Ball {
         /// Radius of the ball.
         radius: f64,
@@ -26,7 +26,7 @@ pub enum Domain {
     },
 }
 
-/// Half the squared Euclidean norm on a [`Domain`]. O(1) an entry.
+/// Half the squared Euclidean norm on a [`Domain`]. A step costs O(1) per entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Euclidean {
     dimension: usize,
@@ -34,7 +34,7 @@ pub struct Euclidean {
 }
 
 impl Euclidean {
-    /// Points of `dimension` entries in a domain.
+    /// The geometry of vectors with `dimension` entries in a domain.
     pub fn new(dimension: usize, domain: Domain) -> Self {
         Euclidean { dimension, domain }
     }

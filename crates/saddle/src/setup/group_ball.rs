@@ -1,18 +1,21 @@
-//! The ball of the sum of row norms: sparsity by rows.
+//! The ball of the sum of row norms, for weights that are sparse by rows.
 //!
 //! ```text
 //! phi(U) = R^2/(p c) sum_i (norm2(U_i)/R)^p,   p = 1 + 1/ln d,   c = 1/(e ln d)
 //! ```
 //!
-//! 1-strongly convex in `sum_i norm2(U_i)` on the ball of radius `R` (for `d = 2`: `p = 2`, `c = 1/2`; for `d = 1`: `c = 1`).
-//! `Omega = R^2/(p c) <= e R^2 ln d`. Rows of one entry give the l1 ball with a power instead of an entropy.
+//! Here `U_i` are the `d` rows. The potential `phi` is 1-strongly convex with respect to `sum_i norm2(U_i)` on the
+//! ball of radius `R`. (For `d = 2` use `p = 2` and `c = 1/2`, and for `d = 1` use `c = 1`.) The radius of the setup
+//! is `Omega = R^2/(p c) <= e R^2 ln d`. If the rows have one entry, this is the l1 ball with a power as potential,
+//! instead of an entropy.
 
 use super::Setup;
 
-/// The ball `sum_i norm2(U_i) <= R` of `rows x columns` matrices, with a power of the row norms as potential.
+/// The ball `sum_i norm2(U_i) <= R` of `rows x columns` matrices. The potential is a power of the row norms.
 ///
-/// A point is `(U, mass)` with `mass = sum_i norm2(U_i)`; the last entry of a gradient is the weight of the mass, which is how
-/// a group penalty enters. A step costs O(1) an entry and a search over one number, O(rows) each.
+/// A point is `(U, mass)` with `mass = sum_i norm2(U_i)`. The last entry of a gradient is the weight of the mass,
+/// which represents a group penalty. A step costs O(1) per entry, and a one-dimensional search whose iterations cost
+/// O(rows).
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupBall {
     rows: usize,
@@ -23,7 +26,7 @@ pub struct GroupBall {
 }
 
 impl GroupBall {
-    /// The ball of `rows x columns` matrices whose row norms sum to `bound` at most.
+    /// The ball of `rows x columns` matrices with a sum of row norms of at most `bound`.
     pub fn new(rows: usize, columns: usize, bound: f64) -> Self {
         let log = (rows as f64).ln();
         let (power, modulus) = match rows {
@@ -41,7 +44,7 @@ impl GroupBall {
             .map(|row| row.iter().map(|u| u * u).sum::<f64>().sqrt())
     }
 
-    /// Length of the gradient of the potential at a row of this norm.
+    /// The length of the gradient of the potential at a row of this norm.
     fn slope(&self, norm: f64) -> f64 {
         if norm == 0.0 {
             0.0

@@ -1,4 +1,4 @@
-//! The l1 ball, by doubling: entropy of the positive and the negative parts.
+//! The l1 ball, with the entropy of positive and negative parts as potential.
 //!
 //! A point of the ball `sum |u_i| <= R` is a difference `p - q` of non-negative vectors with
 //! `sum p + sum q <= R`, the *solid simplex*. Its potential is
@@ -7,12 +7,13 @@
 //! phi(p, q) = R sum (z ln(z/R) - z),   z in (p, q)
 //! ```
 //!
-//! 1-strongly convex in the l1 norm. The centre is `R/(2m)` in every entry, and `D(z, centre) <= R^2 ln(2m)`. (The thesis
-//! calls this the range of `phi`, which is `R^2 (1 + ln 2m)`; only the divergence from the centre matters.)
+//! The potential is 1-strongly convex with respect to the l1 norm. The centre is `R/(2m)` in every entry, where `m`
+//! is the dimension, and `D(z, centre) <= R^2 ln(2m)`. (D. Babichev, PhD thesis 2019, calls this bound the range of
+//! `phi`, which is `R^2 (1 + ln 2m)`. Only the divergence from the centre matters.)
 //!
-//! A step multiplies `p_i` and `q_i` by inverse factors and all entries by a common one, so `p_i q_i` is the same for all
-//! `i`: the point is `m` exponents `g_i` and one scale, `p_i = s e^{g_i}`, `q_i = s e^{-g_i}`. Half of the memory, and nothing
-//! underflows.
+//! A step multiplies `p_i` and `q_i` by inverse factors, and all entries by a common factor. So `p_i q_i` is the same
+//! for all `i`, and the point is described by `m` exponents `g_i` and one scale `s`: `p_i = s e^{g_i}`, `q_i = s
+//! e^{-g_i}`. This takes half of the memory, and nothing underflows.
 
 use fenchel_linalg::lanes;
 
@@ -20,8 +21,8 @@ use super::{Divergence, Setup};
 
 /// The l1 ball of radius `R` in `m` dimensions.
 ///
-/// A point is `(u, mass)`, with `u = p - q` and `mass = sum p + sum q >= norm1(u)`: of dimension `m + 1`. The last entry of a
-/// gradient is the weight of the mass, which is how an l1 penalty enters.
+/// A point is `(u, mass)` of dimension `m + 1`, with `u = p - q` and `mass = sum p + sum q >= norm1(u)`. The last
+/// entry of a gradient is the weight of the mass, which represents an l1 penalty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct L1Ball {
     dimension: usize,
@@ -107,7 +108,8 @@ impl Setup for L1Ball {
         point[m] = self.log_mass(place).exp();
     }
 
-    /// The pair with this difference and, up to what positive entries need, this mass.
+    /// The pair `(p, q)` with this difference `p - q` and this mass. The mass may be slightly larger, since entries
+    /// must be positive.
     fn place(&self, point: &[f64], place: &mut [f64]) {
         let m = self.dimension;
         // p - q = u and p q = s^2 give g = asinh(u / 2s). The mass rises with s.
@@ -154,7 +156,7 @@ impl Setup for L1Ball {
         self.bound.powi(2) * (2.0 * self.dimension as f64).ln().max(1.0)
     }
 
-    /// The largest entry; the weight of the mass is the same everywhere and counts not.
+    /// The largest absolute entry. The weight of the mass is the same for all entries and does not matter.
     fn dual_norm(&self, gradient: &[f64]) -> f64 {
         gradient[..self.dimension].iter().fold(0.0, |m, g| m.max(g.abs()))
     }

@@ -1,7 +1,7 @@
-//! Proximal setups: the geometry in which a block of variables moves.
+//! Proximal setups, which define the geometry of a block of variables.
 //!
-//! A mirror method replaces the squared distance of gradient descent by the Bregman divergence `D` of
-//! a potential `phi` that suits the domain. One step is
+//! A mirror method replaces the squared distance of gradient descent by a Bregman divergence `D`. It belongs to a
+//! potential `phi` that suits the domain. One step from `z_t` along the gradient `g` is
 //!
 //! ```text
 //! z+ = argmin_z  <g, z> + (1/eta) D(z, z_t)      over the domain
@@ -9,14 +9,14 @@
 //!
 //! | setup | domain | potential | radius `Omega` | step |
 //! |---|---|---|---|---|
-//! | [`Simplexes`] | a probability vector a row | entropy | rows ln(columns) | softmax, O(1) an entry |
-//! | [`EuclideanSimplexes`] | the same | half the squared norm | rows (1 - 1/columns) / 2 | projection, O(log) an entry |
-//! | [`L1Ball`] | `sum abs(u) <= R` | entropy of positive and negative parts | R^2 ln(2 m) | closed form, O(1) an entry |
+//! | [`Simplexes`] | one probability vector per row | entropy | rows ln(columns) | softmax, O(1) per entry |
+//! | [`EuclideanSimplexes`] | the same | half the squared norm | rows (1 - 1/columns) / 2 | projection, O(log) per entry |
+//! | [`L1Ball`] | `sum abs(u) <= R` | entropy of positive and negative parts | R^2 ln(2 m) | closed form, O(1) per entry |
 //! | [`GroupBall`] | `sum of row norms <= R` | power `1 + 1/ln d` of the row norms | about e R^2 ln d | one-dimensional search |
 //! | [`Euclidean`] | everything, a ball or a box | half the squared norm | half the squared radius | projection |
 //!
-//! Every potential is 1-strongly convex in the norm that its file names, and `Omega` bounds
-//! `D(z, centre)` over the domain. Source: Babichev's thesis, sections 1.2.2 and 4.2.
+//! Every potential is 1-strongly convex with respect to the norm that its module names. `Omega` bounds `D(z, centre)`
+//! over the domain. Source: D. Babichev, PhD thesis 2019, sections 1.2.2 and 4.2.
 
 use fenchel_linalg::lanes;
 
@@ -31,7 +31,7 @@ pub use l1_ball::L1Ball;
 pub use simplexes::{EuclideanSimplexes, Simplexes};
 pub(crate) use simplexes::{project_row, project_rows};
 
-/// `sum z ln(z/w) - z + w` of numbers given by their logarithms: `shift + sign a`.
+/// `sum z ln(z/w) - z + w` for numbers that are given by their logarithms `shift + sign a`.
 pub(crate) struct Divergence<'a> {
     pub(crate) z: &'a [f64],
     pub(crate) w: &'a [f64],
@@ -39,7 +39,7 @@ pub(crate) struct Divergence<'a> {
     pub(crate) shifts: (f64, f64),
 }
 
-/// `e^z (z - w) - e^z + e^w`. A function and not a closure: closures may stay calls, and calls do not vectorise.
+/// `e^z (z - w) - e^z + e^w`. It is a function because closures may not be inlined, and calls do not vectorise.
 #[inline(always)]
 fn divergence_term(z: f64, w: f64) -> f64 {
     let t = z - w;
@@ -74,14 +74,14 @@ impl lanes::Kernel for Divergence<'_> {
 
 /// A domain, a potential and the step they define.
 ///
-/// A method keeps a point in the setup's own coordinates (logarithms for entropies), so that no entry is lost to
-/// underflow; [`point`](Setup::point) gives the numbers themselves. Slices have the lengths that the setup
-/// names; wrong ones panic.
+/// A method stores a point in the setup's own coordinates (logarithms for entropies), so that no entry is lost to
+/// underflow. [`point`](Setup::point) converts coordinates to the point. Slices must have the lengths that the setup
+/// states; other lengths panic.
 pub trait Setup {
     /// Length of a point, and of a gradient.
     fn dimension(&self) -> usize;
 
-    /// Length of the coordinates that a method keeps.
+    /// Length of the coordinates that a method stores.
     fn coordinates(&self) -> usize;
 
     /// The coordinates of the prox centre, the minimiser of the potential.
@@ -102,6 +102,6 @@ pub trait Setup {
     /// `Omega`: a bound on the divergence of any point of the domain from the centre.
     fn radius(&self) -> f64;
 
-    /// The norm of a gradient that is dual to the norm in which the potential is strongly convex.
+    /// The dual norm of a gradient. It is dual to the norm in which the potential is strongly convex.
     fn dual_norm(&self, gradient: &[f64]) -> f64;
 }

@@ -1,4 +1,4 @@
-//! A probability vector in every row.
+//! The product of simplexes: a probability vector in every row.
 //!
 //! | symbol | meaning | shape |
 //! |---|---|---|
@@ -9,37 +9,38 @@ use fenchel_linalg::lanes;
 
 use super::{Divergence, Setup};
 
-/// Entropy `sum V ln V`, 1-strongly convex in `sqrt(sum_j norm1(V_j)^2)`.
+/// The entropy `sum V ln V`, which is 1-strongly convex with respect to `sqrt(sum_j norm1(V_j)^2)`.
 ///
-/// The objective may hold a multiple of the same entropy (as the softmax loss does); it joins the step in closed form:
-/// `V+ ~ exp((ln V - eta g) / (1 + eta w))`. Coordinates are `ln V`. O(1) an entry.
+/// The objective may contain a multiple of the same entropy, as with the softmax loss. The step then still has a
+/// closed form: `V+ ~ exp((ln V - eta g) / (1 + eta w))`, up to a factor per row. The coordinates are `ln V`. A step
+/// costs O(1) per entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simplexes {
     rows: usize,
     columns: usize,
-    /// Weight of the entropy in the objective, one a row; empty for none.
+    /// The weights of the entropy in the objective, one per row. It is empty if there is none.
     entropy: Vec<f64>,
     radius: f64,
 }
 
 impl Simplexes {
-    /// One probability vector of `columns` entries in each of the rows.
+    /// The geometry of `rows` probability vectors with `columns` entries each.
     pub fn new(rows: usize, columns: usize) -> Self {
         let radius = rows as f64 * (columns as f64).ln();
         Simplexes { rows, columns, entropy: vec![], radius }
     }
 
-    /// The objective contains `sum_j weight_j sum_l V_jl ln V_jl`.
+    /// Adds `sum_j weight_j sum_l V_jl ln V_jl` to the objective.
     ///
     /// # Panics
-    /// Unless there is one weight a row.
+    /// If there is not one weight per row.
     #[must_use]
     pub fn with_entropy(self, weights: Vec<f64>) -> Self {
         assert_eq!(weights.len(), self.rows);
         Simplexes { entropy: weights, ..self }
     }
 
-    /// Another bound on the divergence from the centre; at least `rows ln(columns)`.
+    /// Sets another bound on the divergence from the centre; at least `rows ln(columns)`.
     #[must_use]
     pub fn with_radius(self, radius: f64) -> Self {
         Simplexes { radius, ..self }
@@ -146,7 +147,7 @@ impl Setup for Simplexes {
     }
 }
 
-/// Half the squared Euclidean norm, by projection of every row. O(log columns) an entry.
+/// Half the squared Euclidean norm. A step projects every row, which costs O(log columns) per entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EuclideanSimplexes {
     rows: usize,
@@ -155,13 +156,13 @@ pub struct EuclideanSimplexes {
 }
 
 impl EuclideanSimplexes {
-    /// One probability vector of `columns` entries in each of the rows.
+    /// The geometry of `rows` probability vectors with `columns` entries each.
     pub fn new(rows: usize, columns: usize) -> Self {
         let radius = 0.5 * rows as f64 * (1.0 - 1.0 / columns as f64);
         EuclideanSimplexes { rows, columns, radius }
     }
 
-    /// Another bound on the divergence from the centre; at least `rows (1 - 1/columns) / 2`.
+    /// Sets another bound on the divergence from the centre; at least `rows (1 - 1/columns) / 2`.
     #[must_use]
     pub fn with_radius(self, radius: f64) -> Self {
         EuclideanSimplexes { radius, ..self }
@@ -207,7 +208,7 @@ impl Setup for EuclideanSimplexes {
     }
 }
 
-/// Projects every row on the simplex; a row that is not finite becomes NaN, which the divergence guard sees.
+/// Projects every row on the simplex. A row that is not finite becomes NaN, which the check for divergence detects.
 pub(crate) fn project_rows(v: &mut [f64], columns: usize) {
     lanes::run(Project { v, columns });
 }
@@ -228,8 +229,9 @@ impl lanes::Kernel for Project<'_> {
     }
 }
 
-/// The projection on the simplex without a sort: a threshold rises until no further entry falls below it (Michelot, *A finite
-/// algorithm for finding the projection of a point onto the canonical simplex*, 1986). A few passes as a rule, one an entry at most.
+/// Projects on the simplex without sorting. A threshold is increased until no further entry is below it (Michelot, *A
+/// finite algorithm for finding the projection of a point onto the canonical simplex*, 1986). This usually takes a
+/// few loops over the row, and at most one loop per entry.
 #[inline(always)]
 pub(crate) fn project_row(row: &mut [f64]) {
     let mut tops = [f64::NEG_INFINITY; 8];
@@ -290,7 +292,8 @@ mod tests {
     use fenchel_optim::random::stream;
     use rand::RngExt;
 
-    /// Against the projection that sorts: rows of all lengths, of every scale, with ties and with entries at the threshold.
+    /// Compares with the projection that sorts, for rows of all lengths and scales, with ties and with entries at the
+    /// threshold.
     #[test]
     fn rows_are_projected_as_by_sorting() {
         let mut random = stream(5, 0);

@@ -1,7 +1,8 @@
-//! The gap of the averages: O(nnz) a class that was touched, and O(nnz) for all others together.
+//! The gap of the averages. It costs O(nnz) per class that was drawn, and O(nnz) for all other classes together.
 //!
-//! Classes that were never drawn have weights 0, and their dual entries are one number a row; so a class among them differs
-//! from the others by the rows that bear its label alone. Touched classes are treated in groups, so that memory stays O(n + d).
+//! Classes that were never drawn have weights 0, and their dual variables are one common number per row. So two such
+//! classes differ only in the rows that have their labels. Classes that were drawn are processed in groups, so that
+//! the memory stays O(n + d).
 
 use fenchel_optim::Certificate;
 
@@ -9,30 +10,30 @@ use super::SublinearState;
 use super::primal::UNTOUCHED;
 use crate::multiclass::problem::{DualParts, Multiclass};
 
-/// Classes whose products are computed together.
+/// The number of classes whose products are computed together.
 const GROUP: usize = 32;
 
 impl SublinearState {
-    /// Objective and lower bound of the averages, computed from them.
+    /// Computes objective and lower bound of the averages.
     pub fn certificate(&self, problem: &Multiclass) -> Certificate {
         let (objective, _) = self.objective(problem);
         Certificate::gap(objective, self.lower_bound(problem))
     }
 
-    /// The gap of the split problem, in which the mass stands for the norm: the one that the theorems are about.
+    /// The gap of the problem in which the mass takes the place of the norm. The theorems are about this gap.
     pub fn split_gap(&self, problem: &Multiclass) -> f64 {
         let (objective, norm) = self.objective(problem);
         objective + problem.penalty() * (self.mass() - norm) - self.lower_bound(problem)
     }
 
-    /// `P` of the averaged weights, and their norm.
+    /// `P` of the averaged weights, and the norm of these weights.
     fn objective(&self, problem: &Multiclass) -> (f64, f64) {
         let weights = if self.steps == 0 { vec![] } else { self.weights() };
         let norm: f64 = weights.iter().flat_map(|(_, column)| column).map(|u| u.abs()).sum();
         (sparse_loss(problem, &weights) + problem.penalty() * norm, norm)
     }
 
-    /// `D` of the averaged dual variables, their rows divided by their sums.
+    /// `D` of the averaged dual variables. Their rows are divided by their sums.
     fn lower_bound(&self, problem: &Multiclass) -> f64 {
         self.dual_parts(problem).within(problem.radius(), problem.penalty())
     }
@@ -97,7 +98,7 @@ impl SublinearState {
     }
 }
 
-/// The mean hinge loss of weights of which most columns are 0.
+/// The mean hinge loss of weights whose columns are mostly 0.
 pub(crate) fn sparse_loss(problem: &Multiclass, weights: &[(usize, Vec<f64>)]) -> f64 {
     let samples = problem.samples();
     let (n, d, k) = (samples.rows(), samples.features(), samples.classes());

@@ -1,7 +1,7 @@
-//! The dual side: probabilities `V_jl = beta_j t_jl`, a column a class, touched columns only; the label's entry of every row apart,
-//! because it moves in every step.
+//! The dual variables in lazy form: probabilities `V_jl = beta_j t_jl`. Only columns of classes that were drawn are
+//! stored. The label's entry of every row is stored separately, because it changes in every step.
 //!
-//! Untouched entries of a row hold one common value `u_j`. The running sum of `V_jl` is `sum_jl + t_jl total_j`.
+//! The other entries of a row have one common value `u_j`. The running sum of `V_jl` is `sum_jl + t_jl total_j`.
 
 use fenchel_linalg::lanes;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::primal::UNTOUCHED;
 use crate::multiclass::samples::Samples;
 
-/// Rows whose weights for drawing are added up together.
+/// The number of rows whose weights for drawing are added up together.
 const BLOCK: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,15 +22,15 @@ pub(super) struct Column {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Dual {
     classes: usize,
-    /// `V` at the label.
+    /// `V` at the label of each row.
     label: Vec<f64>,
     label_sum: Vec<f64>,
     beta: Vec<f64>,
-    /// Sum of `beta_j` over the iterates since the row's last flush.
+    /// The sum of `beta_j` over the iterates since the row's last flush.
     total: Vec<f64>,
-    /// Step of the row's last flush.
+    /// The step of the row's last flush.
     since: Vec<f64>,
-    /// The common value of untouched entries, over `beta_j`, and its sum.
+    /// The common value of the entries in classes that were never drawn, divided by `beta_j`, and its sum.
     rest: Vec<f64>,
     rest_sum: Vec<f64>,
     pub(super) slots: Vec<u32>,
@@ -42,7 +42,7 @@ pub(super) struct Dual {
     pub(super) clamps: u64,
 }
 
-/// What a step takes from the problem and the step size.
+/// The quantities that a step needs from the problem and the step size.
 pub(super) struct DualRates {
     /// `2 gamma Omega_V / n`.
     pub(super) rate: f64,
@@ -50,7 +50,7 @@ pub(super) struct DualRates {
     pub(super) theta: Vec<f64>,
 }
 
-/// All rows, for a step in one class (`ANY`), or along the label's margin alone.
+/// The update of all rows, for a step in one class (`ANY`), or for the label's entry only.
 struct Update<'a, const ANY: bool> {
     labels: &'a [u32],
     class: u32,
@@ -70,7 +70,8 @@ struct Update<'a, const ANY: bool> {
 }
 
 impl<const ANY: bool> lanes::Kernel for Update<'_, ANY> {
-    /// Whether a row wants a flush. One whose mass vanished but for a tenth is left undivided, and its `beta` negative.
+    /// Whether some row has to be flushed. If less than a tenth of a row's mass is left, the row is not divided, and
+    /// its `beta` is made negative as a mark.
     type Output = bool;
 
     #[inline(always)]
@@ -232,8 +233,8 @@ impl Dual {
         self.slots[class] as usize
     }
 
-    /// Counts the current iterate and steps along `xi` in a class; the label's margin counts in any case. Returns the entries
-    /// that were looked at.
+    /// Adds the current iterate to the average, and makes a step along `xi` in a class. The label's entries are
+    /// always updated. Returns the number of entries that were read.
     pub(super) fn step(
         &mut self,
         samples: &Samples,
@@ -297,7 +298,7 @@ impl Dual {
         looked
     }
 
-    /// Divides a row by its exact sum and folds `beta_j` into it.
+    /// Divides a row by its exact sum, and multiplies `beta_j` into it.
     fn flush_row(&mut self, j: usize, samples: &Samples) -> u64 {
         let label = samples.labels[j];
         let own = usize::from(self.slots[label as usize] == UNTOUCHED);
@@ -321,7 +322,7 @@ impl Dual {
         (self.columns.len() + BLOCK) as u64
     }
 
-    /// Forgets the average; the iterate stays.
+    /// Resets the average. The iterate stays.
     pub(super) fn forget(&mut self) {
         self.label_sum.fill(0.0);
         self.total.fill(0.0);
@@ -331,7 +332,7 @@ impl Dual {
         self.steps = 0.0;
     }
 
-    /// Sums of the rows of the averaged `V`, over `steps` iterates: 1 up to rounding.
+    /// The sums of the rows of the averaged `V` over `steps` iterates, which are 1 up to rounding errors.
     pub(super) fn row_sums(&self, samples: &Samples) -> Vec<f64> {
         let mut sums = self.label_sum.clone();
         for column in &self.columns {
@@ -354,14 +355,14 @@ impl Dual {
         &self.label_sum
     }
 
-    /// The sum of a touched entry (not of a label).
+    /// The running sum of an entry in a class that was drawn, other than the label's.
     #[inline]
     pub(super) fn entry_sum(&self, slot: usize, j: usize) -> f64 {
         let column = &self.columns[slot];
         column.sum[j] + column.t[j] * self.total[j]
     }
 
-    /// The sum of an untouched entry of a row.
+    /// The running sum of an entry in a class that was never drawn.
     #[inline]
     pub(super) fn rest_total(&self, j: usize) -> f64 {
         self.rest_sum[j] + self.rest[j] * self.total[j]

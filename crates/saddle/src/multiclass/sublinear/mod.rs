@@ -1,8 +1,9 @@
-//! The sublinear method: stochastic mirror descent with full sampling, where a step costs O(d + n + k).
+//! The sublinear method: stochastic mirror descent with full sampling, whose steps cost O(d + n + k).
 //!
-//! A step draws one entry of the split weights and one of `V - Y`, then multiplies one column of `U` and one of `V` by exponentials
-//! and rescales: the rest of both matrices moves by factors that are kept apart (one for `U`, one a row for `V`). The iterates
-//! are exactly those of [`stochastic_mirror_descent`](crate::stochastic_mirror_descent) with [`Sampling::Full`](super::Sampling).
+//! A step draws one entry of the split weights and one of `V - Y`. Then it multiplies one column of `U` and one
+//! column of `V` by exponentials, and rescales. The other columns change only by common factors, which are stored
+//! separately: one for `U`, and one per row for `V`. The iterates are exactly those of
+//! [`stochastic_mirror_descent`](crate::stochastic_mirror_descent) with [`Sampling::Full`](super::Sampling).
 //!
 //! | | |
 //! |---|---|
@@ -10,14 +11,15 @@
 //! | geometry | l1 ball of all entries, entropies on both sides |
 //! | a step | O(d + n + k), sparse data O(nnz of a row + nnz of a column + n + k) |
 //! | memory | 16 (n + d) bytes for each class that was drawn, and the data twice |
-//! | guarantee | [`stochastic_mirror_descent`](crate::stochastic_mirror_descent)'s |
-//! | a certificate | O(n d k): looks should be rare ([`Cadence::Doubling`](fenchel_optim::Cadence)) |
+//! | guarantee | that of [`stochastic_mirror_descent`](crate::stochastic_mirror_descent) |
+//! | a certificate | O(n d k), so that certificates should be rare ([`Cadence::Doubling`](fenchel_optim::Cadence)) |
 //!
-//! Choose it where `n`, `d` and `k` are all large and a rough solution is wanted soon. Source: Algorithm 1 of the thesis, with
-//! its errors put right (see the crate's README): both samples are drawn from the current pair, and the label's entry is
-//! multiplied by `theta` alone. Three things are kept from going wrong: factors are folded into the columns while the running
-//! sums still hold all digits (*flush*), a row that loses nine tenths of its mass is summed afresh, and exponents are limited.
-//! (An entry of `V` that falls below 1e-308 is 0 and does not come back: only absurd steps get there.)
+//! Choose it if `n`, `d` and `k` are all large and a rough solution is needed early. Source: D. Babichev, PhD thesis
+//! 2019, Algorithm 1, with two errors corrected (see the crate's README): both samples are drawn from the current
+//! pair, and the label's entry is multiplied by `theta` only. Three measures prevent numerical failures. Factors are
+//! multiplied into the columns (a *flush*) while the running sums still have all digits. A row that loses nine tenths
+//! of its mass is added up again. Exponents are limited. (An entry of `V` below 1e-308 becomes 0 and stays 0, but
+//! this happens only for far too large steps.)
 
 pub(crate) mod certificate;
 mod dual;
@@ -43,12 +45,12 @@ use crate::Error;
 use crate::mirror_descent::stochastic_step;
 use crate::problem::SaddleProblem;
 
-/// Where the method stands: averages by class, and the iterates in their lazy form.
+/// The state of the method: averages by class, and the iterates in their lazy form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SublinearState {
     primal: Primal,
     dual: Dual,
-    /// Steps in the average.
+    /// The number of steps in the average.
     steps: u64,
     random: Generator,
     /// Sums of drawn entries of `U`, by class and feature.
@@ -56,19 +58,20 @@ pub struct SublinearState {
 }
 
 impl SublinearState {
-    /// The centres.
+    /// The state at the centres of both blocks.
     pub(crate) fn new(problem: &Multiclass, random: Generator) -> Self {
         let samples = problem.samples();
         let (primal, dual) = (Primal::new(samples, problem.radius()), Dual::new(samples));
         SublinearState { primal, dual, steps: 0, random, noisy: None }
     }
 
-    /// Steps in the average.
+    /// The number of steps in the average.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Classes whose weights have been moved, and their averaged weights (`d` each); those of all others are 0.
+    /// The classes whose weights have changed, and their averaged weights (`d` each). The weights of all other
+    /// classes are 0.
     pub fn weights(&self) -> Vec<(usize, Vec<f64>)> {
         let steps = self.steps.max(1) as f64;
         let column = |slot: usize| {
@@ -97,11 +100,13 @@ impl SublinearState {
         v
     }
 
-    /// The mean of the drawn entries `(feature, class, weight)`: an unbiased estimate of the averaged weights with at most one entry
-    /// a step, O(1) a step. Empty unless [`SublinearSettings::noisy`] was set.
+    /// The mean of the drawn entries `(feature, class, weight)`. It is an unbiased estimate of the averaged weights
+    /// with at most one non-zero entry per step, and costs O(1) per step. It is empty unless
+    /// [`SublinearSettings::noisy`] was set.
     ///
-    /// It may lie outside the ball: an entry is `sum sigma (p + q)` over `sigma_i`. It has a primal guarantee alone; its objective
-    /// and the lower bound of the averaged `V` make a certificate. Source: Remark 6 of the thesis.
+    /// It may lie outside the ball, because an entry is `sum sigma (p + q)` divided by `sigma_i`. There is a
+    /// guarantee for its primal objective only. This objective and the lower bound of the averaged `V` make a
+    /// certificate. Source: D. Babichev, PhD thesis 2019, Remark 6.
     pub fn noisy_weights(&self) -> Vec<(usize, usize, f64)> {
         let steps = self.steps.max(1) as f64;
         let entry = |(at, sum): (&u64, &f64)| {
@@ -110,17 +115,18 @@ impl SublinearState {
         self.noisy.iter().flatten().map(entry).filter(|e| e.2 != 0.0).collect()
     }
 
-    /// The mean of `sum p + sum q` over the iterates, at least the norm of the averaged weights.
+    /// The mean of `sum p + sum q` over the iterates. It is at least the norm of the averaged weights.
     pub fn mass(&self) -> f64 {
         self.primal.average_mass(self.steps.max(1) as f64)
     }
 
-    /// The weights of the outcomes of the next draw, not normalised: of `(split feature, class)` and of `(row, class)`, both by rows.
+    /// The weights of the outcomes of the next draw, proportional to their probabilities: those of `(split feature,
+    /// class)` and those of `(row, class)`, both by rows.
     pub fn law(&self, samples: &Samples) -> (Vec<f64>, Vec<f64>) {
         (self.primal.law(&samples.column_norms), self.dual.law(samples))
     }
 
-    /// A draw of the next entries.
+    /// Draws the next entries.
     pub fn draw(&self, samples: &Samples, rng: &mut (impl rand::Rng + ?Sized)) -> Draw {
         let [u1, u2, u3, u4, u5]: [f64; 5] = rng.random();
         let sigmas = samples.column_norms.iter().sum();
@@ -129,17 +135,17 @@ impl SublinearState {
         Draw { feature, class, row, row_class }
     }
 
-    /// How often factors were folded into the columns of `U`, and into rows of `V`.
+    /// The numbers of flushes of the columns of `U`, and of rows of `V`.
     pub fn flushes(&self) -> (u64, u64) {
         (self.primal.flushes, self.dual.flushes)
     }
 
-    /// Steps whose exponents were limited: above 0 the step size is absurd.
+    /// The number of steps whose exponents were limited. If it is above 0, the step size is far too large.
     pub fn clamps(&self) -> u64 {
         self.dual.clamps
     }
 
-    /// Forgets the average and keeps the iterate, for another step size.
+    /// Resets the average and keeps the iterate, to continue with another step size.
     #[must_use]
     pub fn restarted(mut self) -> Self {
         self.primal.forget();
@@ -150,7 +156,7 @@ impl SublinearState {
     }
 }
 
-/// The running method, as an observer sees it.
+/// The running method, as an observer receives it.
 pub struct Sublinear<'a> {
     problem: &'a Multiclass<'a>,
     columns: Rows,
@@ -166,7 +172,7 @@ pub struct Sublinear<'a> {
     best: Option<SublinearState>,
 }
 
-/// What a step size makes of a problem.
+/// The constants of a step that follow from problem and step size.
 fn rates(problem: &Multiclass, gamma: f64) -> (PrimalRates, DualRates) {
     let n = problem.samples().rows() as f64;
     let c = 2.0 * gamma * problem.x_setup().radius() / problem.radius();
@@ -196,7 +202,7 @@ impl<'a> Sublinear<'a> {
         }
     }
 
-    /// Exchanges the state, for another step size.
+    /// Replaces the state, to continue with another step size.
     pub(crate) fn exchange(&mut self, state: SublinearState, gamma: f64) -> SublinearState {
         (self.primal_rates, self.dual_rates) = rates(self.problem, gamma);
         std::mem::replace(&mut self.state, state)
@@ -213,7 +219,7 @@ impl Sublinear<'_> {
         &self.state
     }
 
-    /// Entries of matrices and vectors that all steps have looked at.
+    /// The number of entries of matrices and vectors that all steps have read.
     pub fn operations(&self) -> u64 {
         self.operations
     }
@@ -269,7 +275,7 @@ impl Sublinear<'_> {
     }
 }
 
-/// `xi = scale X_i`; a sparse column finds zeros there.
+/// Computes `xi = scale X_i`. If the column is sparse, `xi` must be 0 before.
 fn fill(columns: &Rows, i: usize, scale: f64, xi: &mut [f64]) -> u64 {
     match columns {
         Rows::Dense(x) => {
@@ -325,24 +331,24 @@ impl Iterative for Sublinear<'_> {
     }
 }
 
-/// The step of (4.3.6).
+/// The step of equation (4.3.6) of the thesis.
 pub(crate) fn theory(problem: &Multiclass, horizon: f64) -> f64 {
     let step = stochastic_step(problem.scale(), problem.noise()) / horizon.sqrt();
     // Data that are all 0 allow any step.
     if step.is_finite() { step } else { 1.0 }
 }
 
-/// Steps of the sublinear method that look at as many entries as the data have: a pass.
+/// The number of steps that count as a pass, because they read as many entries as the data have.
 pub(crate) fn steps_a_pass(samples: &Samples) -> f64 {
     let (n, d) = (samples.rows() as f64, samples.features() as f64);
     (n * d / (n + d)).max(1.0)
 }
 
-/// Runs the sublinear method. The certificate is that of the averages, as the theory has it.
+/// Runs the sublinear method. The certificate is that of the averages, as in the theorems.
 ///
 /// # Errors
-/// [`Error::Refused`] unless the loss is the hinge in the default geometry; [`Error::Invalid`] for a step or limit out of range,
-/// scripted draws that do not fit, a start of another problem; [`Error::Refused`].
+/// [`Error::Refused`] unless the loss is the hinge in the default geometry, or if more than `max_memory` is needed;
+/// [`Error::Invalid`] for a step or limit out of range, invalid scripted draws, or a start of another problem.
 pub fn sublinear<'a, O>(
     problem: &'a Multiclass<'a>,
     settings: &SublinearSettings,
@@ -390,7 +396,8 @@ where
     Ok(Solution { state: method.state, report })
 }
 
-/// What the method takes beside the samples: a copy by columns, and two vectors for every class that may be touched.
+/// The memory of the method in addition to the samples: a copy by columns, and two vectors for every class that may
+/// be drawn.
 pub(crate) fn bytes(samples: &Samples, horizon: f64) -> u64 {
     let entry = if matches!(samples.rows, Rows::Dense(_)) { 8 } else { 12 };
     let touched = horizon.min(samples.classes() as f64) as u64;

@@ -1,14 +1,16 @@
-//! The primal side: split weights `p = alpha e^{s + g}`, `q = alpha e^{s - g}`, a column a class, touched columns only.
+//! The weights in lazy form: positive and negative parts `p = alpha e^{s + g}`, `q = alpha e^{s - g}`. Only columns
+//! of classes that were drawn are stored.
 //!
-//! The running sum of `p - q` over the iterates is `sum + (p - q)/alpha * total`, with `total` the sum of all `alpha` so far: a column
-//! pays only when it moves. `sum` then takes back `total` times the change.
+//! The running sum of `p - q` over the iterates is `sum + (p - q)/alpha * total`, where `total` is the sum of all
+//! `alpha` so far. So a column needs work only when it changes. Then `total` times the change is subtracted from
+//! `sum`.
 
 use fenchel_linalg::lanes::{self, ExpPair};
 use serde::{Deserialize, Serialize};
 
 use crate::multiclass::samples::{Rows, Samples};
 
-/// No column yet.
+/// The mark of a class without a column.
 pub(super) const UNTOUCHED: u32 = u32::MAX;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,7 +20,7 @@ pub(super) struct Column {
     sum: Vec<f64>,
     /// `sum sigma (p + q) / alpha` over pieces of the column.
     pieces: Vec<f64>,
-    /// Largest weight since it was last computed in full.
+    /// The largest weight when it was last computed exactly.
     peak: f64,
 }
 
@@ -44,15 +46,15 @@ pub(super) struct Primal {
     pub(super) flushes: u64,
 }
 
-/// What a step takes from the problem and the step size.
+/// The quantities that a step needs from the problem and the step size.
 pub(super) struct PrimalRates {
-    /// Multiplies `x_ji (sum tau rho)/tau_j` in the exponent.
+    /// The factor of `x_ji (sum tau rho)/tau_j` in the exponent.
     pub(super) rate: f64,
     /// `e^{-c lambda}`.
     pub(super) shrink: f64,
 }
 
-/// `g -= h x` for a whole column.
+/// Computes `g -= h x` for a whole column.
 struct Update<'a> {
     g: &'a mut [f64],
     sum: &'a mut [f64],
@@ -64,7 +66,7 @@ struct Update<'a> {
     total: f64,
 }
 
-/// Entries that are treated together: their scratch stays in the first cache.
+/// The number of entries that are processed together, so that their working memory stays in the first-level cache.
 const PIECE: usize = 128;
 
 impl lanes::Kernel for Update<'_> {
@@ -203,7 +205,7 @@ impl Primal {
         (feature + if negative { d } else { 0 }, class)
     }
 
-    /// The feature of a column at which the partial sums of `sigma (p + q)` exceed a share of the whole.
+    /// The feature of a column at which the partial sums of `sigma (p + q)` exceed a share of the total.
     fn within(&self, slot: usize, sigma: &[f64], share: f64) -> (usize, bool) {
         let column = &self.columns[slot];
         let unit = ExpPair::new(self.scale);
@@ -232,7 +234,7 @@ impl Primal {
         if sigma[last.0] > 0.0 { last } else { (crate::games::pick(sigma, 1.0), false) }
     }
 
-    /// `sigma (p + q)` apart for positive and negative parts: `2d x k` by rows.
+    /// `sigma (p + q)`, separately for positive and negative parts: `2d x k` by rows.
     pub(super) fn law(&self, sigma: &[f64]) -> Vec<f64> {
         let (d, k) = (sigma.len(), self.classes);
         let mut law = vec![0.0; 2 * d * k];
@@ -246,7 +248,7 @@ impl Primal {
         law
     }
 
-    /// Counts the current iterate.
+    /// Adds the current iterate to the average.
     pub(super) fn count(&mut self) {
         self.total += self.alpha;
         self.since += 1.0;
@@ -269,7 +271,8 @@ impl Primal {
         self.slots[class] as usize
     }
 
-    /// The step along `-h x_j` in one class; `None` without a gradient. Returns the entries that were looked at.
+    /// Makes a step along `-h x_j` in one class, or a step without a gradient for `None`. Returns the number of
+    /// entries that were read.
     pub(super) fn step(
         &mut self,
         samples: &Samples,
@@ -328,7 +331,7 @@ impl Primal {
         looked
     }
 
-    /// Folds `alpha` into the columns, long before `total` and it differ by more digits than a number has.
+    /// Multiplies `alpha` into the columns, long before `total` and `alpha` differ by more digits than a number has.
     fn flush(&mut self, samples: &Samples) -> u64 {
         let (old, total) = (ExpPair::new(self.scale), self.total);
         self.scale += self.alpha.ln();
@@ -359,7 +362,7 @@ impl Primal {
         self.mass_sum / steps
     }
 
-    /// Forgets the average; the iterate stays.
+    /// Resets the average. The iterate stays.
     pub(super) fn forget(&mut self) {
         self.columns.iter_mut().for_each(|c| c.sum.fill(0.0));
         (self.total, self.since, self.mass_sum) = (0.0, 0.0, 0.0);

@@ -1,4 +1,4 @@
-//! What the sublinear method may be told.
+//! The settings of the sublinear method.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{MAX_MEMORY, StepSize, Stop};
@@ -11,30 +11,30 @@ use crate::multiclass::sampling::Draw;
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `step` | `Theory` | the step of (4.3.6) for the horizon; `Scaled` multiples; `Constant` |
-/// | `horizon` | `None` | number of steps that the step is made for; `None`: those of `stop.max_passes` |
+/// | `step` | `Theory` | the step of Babichev's equation (4.3.6) for the horizon; `Scaled` multiples of it; `Constant` |
+/// | `horizon` | `None` | number of steps for which the step is computed; `None`: the steps of `stop.max_passes` |
 /// | `stop` | [`Stop::default`] | a pass is `nnz / (nnz of a mean row + of a mean column)` steps: as many entries as the data have |
-/// | `seed` | 0 | of the draws |
-/// | `script` | none | draws in the place of random ones, for tests |
-/// | `noisy` | false | also averages the single drawn entries of `U`: [`SublinearState::noisy_weights`](crate::SublinearState::noisy_weights) |
-/// | `max_memory` | 4 GiB | refused beforehand where all classes could need more |
+/// | `seed` | 0 | seed of the draws |
+/// | `script` | none | draws that replace random ones, for tests |
+/// | `noisy` | false | also averages the drawn entries of `U`; see [`noisy_weights`](crate::SublinearState::noisy_weights) |
+/// | `max_memory` | 4 GiB | if all classes could need more, the run is refused |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SublinearSettings {
     /// The step `gamma`.
     pub step: StepSize,
-    /// The number of steps that the theory's step is made for.
+    /// The number of steps for which the theory's step is computed.
     pub horizon: Option<u64>,
-    /// When to end.
+    /// The stopping rule.
     pub stop: Stop,
     /// Seed of the draws.
     pub seed: u64,
-    /// Draws in the place of random ones.
+    /// Draws that replace random ones.
     #[serde(skip)]
     pub script: Vec<Draw>,
     /// Whether to average the drawn entries too.
     pub noisy: bool,
-    /// Most bytes to use; `None` for no limit.
+    /// The largest number of bytes to use; `None` for no limit.
     pub max_memory: Option<u64>,
 }
 
