@@ -173,7 +173,7 @@ impl SaddleProblem for MatrixGame {
 /// ```
 ///
 /// # Errors
-/// As [`mirror_prox`].
+/// The errors of [`mirror_prox`].
 pub fn matrix_game<'a, O>(
     game: &'a MatrixGame,
     settings: &MirrorProxSettings,
@@ -239,7 +239,7 @@ pub(crate) fn pick(weights: &[f64], u: f64) -> usize {
 /// Solves a game by stochastic mirror descent with drawn rows and columns. A step costs O(m + p).
 ///
 /// # Errors
-/// As [`stochastic_mirror_descent`].
+/// The errors of [`stochastic_mirror_descent`].
 pub fn sampled_game<O>(
     game: &MatrixGame,
     seed: u64,
@@ -320,7 +320,7 @@ impl Bilinear for MatrixGame {
 /// Solves a game to many digits by restarted PDHG.
 ///
 /// # Errors
-/// As [`pdhg`](fn@crate::pdhg).
+/// The errors of [`pdhg`](fn@crate::pdhg).
 pub fn exact_game<'a, O>(
     game: &'a MatrixGame,
     settings: &PdhgSettings,

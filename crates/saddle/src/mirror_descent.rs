@@ -167,7 +167,7 @@ where
 /// Runs mirror descent with random estimates of the field.
 ///
 /// # Errors
-/// As [`mirror_descent`].
+/// The errors of [`mirror_descent`].
 pub fn stochastic_mirror_descent<'a, O>(
     problem: &'a dyn SaddleProblem,
     oracle: &'a mut dyn Oracle,

@@ -77,7 +77,7 @@ impl Iterative for StochasticMirrorProx<'_> {
 /// oracle ([`Sampler::batched`](crate::Sampler::batched)).
 ///
 /// # Errors
-/// As [`stochastic_mirror_descent`](crate::stochastic_mirror_descent); the potential is always the balanced one.
+/// The errors of [`stochastic_mirror_descent`](crate::stochastic_mirror_descent); the potential is always the balanced one.
 pub fn stochastic_mirror_prox<'a, O>(
     problem: &'a dyn SaddleProblem,
     oracle: &'a mut dyn Oracle,

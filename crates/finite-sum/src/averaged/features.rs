@@ -63,7 +63,7 @@ impl RandomFeatures {
     /// / sigma`.
     ///
     /// # Errors
-    /// As [`laplacian`](Self::laplacian).
+    /// The errors of [`laplacian`](Self::laplacian).
     pub fn gaussian(columns: usize, m: usize, sigma: f64, seed: u64) -> Result<Self, Error> {
         RandomFeatures::new(columns, m, sigma, seed, |rng| {
             let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());

@@ -113,7 +113,7 @@ impl<L: Label> LogisticModel<L> {
     /// Probability of the second class, one per row.
     ///
     /// # Errors
-    /// As [`decision_function`](LogisticModel::decision_function).
+    /// The errors of [`decision_function`](LogisticModel::decision_function).
     pub fn predict_proba<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         Ok(self.decision_function(x)?.mapv_into(sigmoid))
     }

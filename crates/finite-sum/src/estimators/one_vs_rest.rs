@@ -47,7 +47,7 @@ impl OneVsRest {
     /// Fits one model per class to an `n x d` design and `n` labels of at least two distinct values.
     ///
     /// # Errors
-    /// As [`LogisticRegression::fit`].
+    /// The errors of [`LogisticRegression::fit`].
     pub fn fit<'y, X: AsDesign + Sync + ?Sized, L: Label + 'y>(
         &self,
         x: &X,
@@ -56,10 +56,10 @@ impl OneVsRest {
         self.fit_classes(y.into(), None, |is_class, _| self.binary.fit(x, is_class))
     }
 
-    /// As [`fit`](OneVsRest::fit), with one weight per row, as in [`LogisticRegression::fit_weighted`].
+    /// Does the same as [`fit`](OneVsRest::fit) with one weight per row, as in [`LogisticRegression::fit_weighted`].
     ///
     /// # Errors
-    /// As [`LogisticRegression::fit_weighted`].
+    /// The errors of [`LogisticRegression::fit_weighted`].
     pub fn fit_weighted<'a, X: AsDesign + Sync + ?Sized, L: Label + 'a>(
         &self,
         x: &X,
@@ -75,7 +75,7 @@ impl OneVsRest {
     /// Does the same as [`fit`](OneVsRest::fit) with a warm start from a former model, which was fitted to the same data or similar ones.
     ///
     /// # Errors
-    /// As [`fit`](OneVsRest::fit), and [`Error::Invalid`] for a model of other features or classes.
+    /// The errors of [`fit`](OneVsRest::fit), and [`Error::Invalid`] for a model of other features or classes.
     pub fn fit_from<'y, X: AsDesign + Sync + ?Sized, L: Label + 'y>(
         &self,
         x: &X,
@@ -156,7 +156,7 @@ impl<L: Label> OneVsRestModel<L> {
     /// The probabilities of the classes, normalised to a sum of 1.
     ///
     /// # Errors
-    /// As [`decision_function`](OneVsRestModel::decision_function).
+    /// The errors of [`decision_function`](OneVsRestModel::decision_function).
     pub fn predict_proba<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let mut scores = self.decision_function(x)?;
         for mut row in scores.rows_mut() {
@@ -170,7 +170,7 @@ impl<L: Label> OneVsRestModel<L> {
     /// The label with the largest log-odds, one per row.
     ///
     /// # Errors
-    /// As [`decision_function`](OneVsRestModel::decision_function).
+    /// The errors of [`decision_function`](OneVsRestModel::decision_function).
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
         Ok(likeliest(&self.decision_function(x)?, &self.classes))
     }

@@ -184,7 +184,7 @@ impl<L: Label> SoftmaxModel<L> {
     /// The probabilities of the classes, one row per row of `x`.
     ///
     /// # Errors
-    /// As [`decision_function`](SoftmaxModel::decision_function).
+    /// The errors of [`decision_function`](SoftmaxModel::decision_function).
     pub fn predict_proba<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let mut scores = self.decision_function(x)?;
         for mut row in scores.rows_mut() {
@@ -196,7 +196,7 @@ impl<L: Label> SoftmaxModel<L> {
     /// Predicts one label per row: the most probable one.
     ///
     /// # Errors
-    /// As [`decision_function`](SoftmaxModel::decision_function).
+    /// The errors of [`decision_function`](SoftmaxModel::decision_function).
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
         Ok(likeliest(&self.decision_function(x)?, &self.classes))
     }

@@ -93,7 +93,7 @@ pub fn saga<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, 
 /// needs no table, but two term gradients per step, and a full gradient every `inner n` steps.
 ///
 /// # Errors
-/// As [`saga`], except for the memory limit; [`Error::Refused`] for `inner: None` without l2.
+/// The errors of [`saga`], except for the memory limit; [`Error::Refused`] for `inner: None` without l2.
 pub fn svrg<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, T, R>>>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,

@@ -48,7 +48,7 @@ pub fn sdca<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p, 'a
 /// [`sdca`].
 ///
 /// # Errors
-/// As [`sdca`].
+/// The errors of [`sdca`].
 pub fn catalyst<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p, 'a, D, R>>>(
     problem: &'p MulticlassProblem<'a, D, R>,
     settings: &MulticlassSettings,
@@ -70,7 +70,7 @@ pub fn catalyst<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p
 /// for the plain orders and for `Order::Weighted`. Cost: one pass.
 ///
 /// # Errors
-/// As [`sdca`].
+/// The errors of [`sdca`].
 pub fn draw_weights<D: Design, R: Separable>(
     problem: &MulticlassProblem<'_, D, R>,
     order: &Order,

@@ -91,7 +91,7 @@ pub fn group_path<D: Design + Clone, L: Loss + Clone>(
 /// path after it; see [`path_from`](crate::path::path_from).
 ///
 /// # Errors
-/// As [`group_path`]; [`Error::Invalid`] if the start has another number of features or another share of the l1 norm.
+/// The errors of [`group_path`]; [`Error::Invalid`] if the start has another number of features or another share of the l1 norm.
 pub fn group_path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
     problem: &Problem<'_, D, L, Zero>,
     groups: &Groups,

@@ -88,7 +88,7 @@ pub fn elastic_net_path<'y, X: AsDesign + ?Sized>(
 /// The path of binary logistic regression with an l1 penalty or an elastic net. The larger label is the positive one.
 ///
 /// # Errors
-/// As [`elastic_net_path`], and [`Error::Invalid`] if the number of different labels is not two.
+/// The errors of [`elastic_net_path`], and [`Error::Invalid`] if the number of different labels is not two.
 pub fn logistic_path<'y, X: AsDesign + ?Sized, L: Label + 'y>(
     x: &X,
     y: impl Into<ArrayView1<'y, L>>,
@@ -147,7 +147,7 @@ pub fn path<D: Design + Clone, L: Loss + Clone>(
 /// ```
 ///
 /// # Errors
-/// As [`path`](fn@path); [`Error::Invalid`] if the start has another number of features or another share of the l1
+/// The errors of [`path`](fn@path); [`Error::Invalid`] if the start has another number of features or another share of the l1
 /// norm.
 pub fn path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
     problem: &Problem<'_, D, L, Zero>,

@@ -48,7 +48,7 @@ impl MulticlassL1 {
     /// Does the same as [`fit`](MulticlassL1::fit), with one weight per row. The weights are divided by their mean.
     ///
     /// # Errors
-    /// As [`fit`](MulticlassL1::fit), and if weights are negative, not finite or all 0.
+    /// The errors of [`fit`](MulticlassL1::fit), and [`Error::Invalid`] if weights are negative, not finite or all 0.
     pub fn fit_weighted<'y, 'w, X, L>(
         &self,
         x: &X,
@@ -66,7 +66,7 @@ impl MulticlassL1 {
     /// ends the fit if it returns `Break`.
     ///
     /// # Errors
-    /// As [`fit`](MulticlassL1::fit).
+    /// The errors of [`fit`](MulticlassL1::fit).
     pub fn fit_watched<'y, X, L>(
         &self,
         x: &X,
@@ -85,7 +85,7 @@ impl MulticlassL1 {
     /// `stop` apply to each fit.
     ///
     /// # Errors
-    /// As [`fit`](MulticlassL1::fit).
+    /// The errors of [`fit`](MulticlassL1::fit).
     pub fn path<'y, X, L>(
         &self,
         x: &X,

@@ -140,7 +140,7 @@ impl<L: Label> MulticlassL1Model<L> {
     /// equal.
     ///
     /// # Errors
-    /// As [`decision_function`](MulticlassL1Model::decision_function).
+    /// The errors of [`decision_function`](MulticlassL1Model::decision_function).
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
         let best = |row: ArrayView1<f64>| {
             let largest = |best: usize, l: usize| if row[l] > row[best] { l } else { best };
@@ -152,7 +152,7 @@ impl<L: Label> MulticlassL1Model<L> {
     /// The softmax of the scores. These are probabilities if the loss is the softmax.
     ///
     /// # Errors
-    /// As [`decision_function`](MulticlassL1Model::decision_function); [`Error::Refused`] for the hinge, whose scores
+    /// The errors of [`decision_function`](MulticlassL1Model::decision_function); [`Error::Refused`] for the hinge, whose scores
     /// are not logarithms of probabilities.
     pub fn predict_proba<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         if self.settings.loss == crate::MulticlassLoss::Hinge {
@@ -194,7 +194,7 @@ impl<L: Label> MulticlassL1Model<L> {
     /// valid.
     ///
     /// # Errors
-    /// As [`MulticlassL1::fit`]; [`Error::Invalid`] for a negative threshold, or if the objective of this model on
+    /// The errors of [`MulticlassL1::fit`]; [`Error::Invalid`] for a negative threshold, or if the objective of this model on
     /// the data differs from the one in its report. Then the data are not those of the fit. (After a fit with row
     /// weights, use [`pruned_weighted`](MulticlassL1Model::pruned_weighted).)
     pub fn pruned<'y, X: AsDesign + ?Sized>(
@@ -212,7 +212,7 @@ impl<L: Label> MulticlassL1Model<L> {
     /// Does the same as [`pruned`](MulticlassL1Model::pruned), after a fit with row weights.
     ///
     /// # Errors
-    /// As [`pruned`](MulticlassL1Model::pruned).
+    /// The errors of [`pruned`](MulticlassL1Model::pruned).
     pub fn pruned_weighted<'y, 'w, X: AsDesign + ?Sized>(
         &self,
         threshold: f64,

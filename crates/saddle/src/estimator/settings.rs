@@ -113,7 +113,7 @@ pub struct MulticlassL1 {
     pub intercept: bool,
     /// Whether to fit on features of root mean square 1.
     pub standardise: bool,
-    /// How much each class weighs.
+    /// The weights of the classes.
     pub class_weights: ClassWeights,
     /// The stopping rule.
     pub stop: Stop,

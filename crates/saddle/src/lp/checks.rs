@@ -106,8 +106,8 @@ impl LinearProgram {
         value > 100.0 * tolerance * largest
     }
 
-    /// Whether the objective decreases for ever along a direction. The direction must respect all bounds and rows,
-    /// and the decrease must exceed the rounding error.
+    /// Whether the objective decreases for ever along a direction that the bounds allow. The direction must not
+    /// violate any row, and the decrease must exceed the rounding error.
     pub(super) fn recedes(&self, ray: &[f64], tolerance: f64) -> bool {
         let (rows, columns) = self.sizes();
         let size = ray.iter().zip(&columns).fold(0.0_f64, |m, (r, c)| m.max((r * c).abs()));

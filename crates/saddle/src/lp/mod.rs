@@ -171,7 +171,7 @@ impl LinearProgram {
     /// Adds inequalities `G x >= h`.
     ///
     /// # Errors
-    /// As [`equal`](LinearProgram::equal).
+    /// The errors of [`equal`](LinearProgram::equal).
     pub fn at_least<'a>(
         mut self,
         g: ArrayView2<f64>,

@@ -176,7 +176,7 @@ impl<'a> Multiclass<'a> {
     /// The same problem in another geometry.
     ///
     /// # Errors
-    /// As [`Multiclass::new`]; [`Error::Refused`] for the softmax with a Euclidean dual, whose step has no closed form.
+    /// The errors of [`Multiclass::new`]; [`Error::Refused`] for the softmax with a Euclidean dual, whose step has no closed form.
     pub fn with_geometry(
         samples: &'a Samples,
         loss: MulticlassLoss,

@@ -22,7 +22,7 @@ pub(super) enum Judge {
     Ranks,
 }
 
-/// What is to be fitted on the folds.
+/// The problem that is fitted on the folds.
 pub(super) struct Plan<'a, D, L> {
     pub(super) design: D,
     pub(super) targets: &'a [f64],

@@ -13,7 +13,7 @@ use crate::auto::{AutoSettings, Automatic};
 use crate::multiclass::{CURVATURE, MulticlassPoint, MulticlassProblem, auto, scores};
 use crate::path::{Grid, penalties};
 
-/// What is to be fitted on the folds.
+/// The problem that is fitted on the folds.
 pub(super) struct Plan<'a, D> {
     pub(super) design: D,
     pub(super) codes: &'a [usize],

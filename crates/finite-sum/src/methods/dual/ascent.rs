@@ -47,9 +47,9 @@ pub(super) struct Bias {
 pub(super) enum Move {
     Exact,
     Interval,
-    /// By the fraction `1 / (1 + gamma q_j) = mu n / (mu n + L_j)`.
+    /// A step of the fraction `1 / (1 + gamma q_j) = mu n / (mu n + L_j)`.
     PerTerm,
-    /// By a given fraction.
+    /// A step of a given fraction.
     Fraction(f64),
 }
 

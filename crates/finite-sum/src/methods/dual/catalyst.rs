@@ -66,7 +66,7 @@ pub struct Catalyst<'p, 'a, D, L, R> {
 /// ```
 ///
 /// # Errors
-/// As [`sdca`](super::sdca()).
+/// The errors of [`sdca`](super::sdca()).
 pub fn catalyst<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &CatalystSettings,

@@ -58,7 +58,7 @@ settings! {
 /// ```
 ///
 /// # Errors
-/// As [`sdca`](super::sdca()).
+/// The errors of [`sdca`](super::sdca()).
 pub fn prox_finito<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Sdca<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &ProxFinitoSettings,

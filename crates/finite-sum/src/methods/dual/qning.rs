@@ -98,7 +98,7 @@ pub struct Qning<'p, 'a, D, L, R> {
 /// ```
 ///
 /// # Errors
-/// As [`sdca`](super::sdca()).
+/// The errors of [`sdca`](super::sdca()).
 pub fn qning<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Qning<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &QningSettings,

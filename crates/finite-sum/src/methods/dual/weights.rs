@@ -12,7 +12,7 @@ use crate::{Error, Problem};
 /// term. It is `None` for the plain orders and for `Order::Weighted`. Cost: one pass.
 ///
 /// # Errors
-/// As [`sdca`](fn@super::sdca).
+/// The errors of [`sdca`](fn@super::sdca).
 pub fn draw_weights<D: Design, L: Loss, R: Separable>(
     problem: &Problem<'_, D, L, R>,
     order: &Order,

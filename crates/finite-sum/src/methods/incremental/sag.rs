@@ -20,7 +20,7 @@ settings! {
         /// Visiting order. Orders other than `Uniform` are slow at best. In cyclic order, SAG diverges with these
         /// steps.
         order: Order = Order::Uniform,
-        /// How the table is filled before the first step.
+        /// The initial contents of the table of derivatives.
         table: TableStart = TableStart::Full,
         /// Whether to certify also the mean of all points so far, and to return it if its certificate is better. It
         /// costs O(d) per step.

@@ -40,7 +40,7 @@ settings! {
         /// Visiting order of the terms. `Permuted` can be faster or slower than `Uniform`, as the access-order
         /// experiment shows. `Mixed` is for data with a few rows that are much longer than the others.
         order: Order = Order::Uniform,
-        /// How the table is filled before the first step.
+        /// The initial contents of the table of derivatives.
         table: TableStart = TableStart::Full,
         /// Whether to certify also the mean of all points so far (A. Defazio, PhD thesis 2014, remark 4.9), and to
         /// return it if its certificate is better. It costs O(d) per step.

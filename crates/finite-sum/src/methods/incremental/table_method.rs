@@ -15,7 +15,7 @@ use crate::{Error, Point, Problem};
 /// Number of passes between two recomputations of the averaged gradient from the table.
 const REFRESH: usize = 10;
 
-/// How the table is filled before the first step.
+/// The initial contents of the table of derivatives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TableStart {
     /// With the derivatives at the starting point. This costs one pass, and is what the theorems assume.
