@@ -23,6 +23,7 @@ mod fits;
 pub mod bethe;
 mod chow_liu;
 pub mod conditional;
+mod cross_validation;
 mod error;
 mod estimator;
 mod gabp;
@@ -58,6 +59,7 @@ pub use fenchel_optim::{Progress, Report, Status, Stop};
 
 pub use chow_liu::chow_liu;
 pub use conditional::{GaussianCrf, GaussianCrfModel};
+pub use cross_validation::{CrossValidated, GraphicalLassoCv};
 pub use error::Error;
 pub use estimator::{GraphicalLasso, Scale};
 pub use gabp::{GaussianBeliefs, gaussian_belief_propagation};
@@ -76,9 +78,7 @@ pub use problem::Problem;
 pub use rank::{Repaired, nearest_correlation, nonparanormal};
 pub use refit::refit;
 pub use scale_free::{DegreePrior, ScaleFree};
-pub use select::{
-    CrossValidated, GraphicalLassoCv, Stability, Stars, StarsSettings, stability_selection, stars,
-};
+pub use select::{Stability, Stars, StarsSettings, stability_selection, stars};
 pub use shortcut::{MaxProduct, Shortcut, max_product, shortcut};
 pub use shrinkage::{Shrunk, ledoit_wolf};
 pub use statistics::Statistics;
