@@ -1,8 +1,9 @@
-//! A sentence of a document, what was measured, and the verdict.
+//! A claim is a sentence of a document with a threshold, a measurement and a verdict.
 //!
-//! A claim is written from left to right as it is argued: who says it and where ([`Source`]), in which words of ours,
-//! on which methods it rests, what would make it true and who fixed that ([`Threshold`]), what was measured, and
-//! whether that is enough ([`Judged`]).
+//! The code of a claim is a chain of calls. The chain starts with the [`Source`]: the document, the section and the quoted
+//! sentence. `claim` restates this sentence for the data and methods of the experiment. `rests_on` names the methods that the
+//! verdict depends on. The next call states the [`Threshold`] and who fixed it. The last call takes the measurement, and
+//! whether it meets the threshold ([`Judged`]).
 //!
 //! ```
 //! use fenchel_experiments::{Reason, Source};
@@ -35,10 +36,10 @@
 //! | the document says | write |
 //! |---|---|
 //! | a number | `.document("...")`, then `.holds` |
-//! | an order, "faster", "worse" | [`Sample::below`](crate::Sample::below) over three seeds or more, with the loser pinned |
+//! | an order, "faster", "worse" | [`Sample::below`](crate::Sample::below), three seeds or more, and a test that the worse method works |
 //! | an order or number that fails here | `.known_failure` with a [`Reason`] |
 //! | neither an order nor a number | [`Sentence::reported`] |
-//! | nothing: the row is this project's own | [`Source::OURS`] |
+//! | nothing: the claim is this project's own | [`Source::OURS`] |
 
 use std::borrow::Cow;
 use std::fmt;
@@ -47,14 +48,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::number;
 
-/// What the measurement says about a claim.
+/// The result of comparing a measurement with the threshold of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// The claim holds here.
+    /// The claim holds in this run.
     Pass,
-    /// The claim does not hold here.
+    /// The claim does not hold in this run.
     Fail,
-    /// Shown, not judged.
+    /// The measurement is reported without a verdict.
     Reported,
 }
 
@@ -68,27 +69,27 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The verdict that a claim is registered with.
+/// The verdict that the code expects for a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expectation {
     /// The claim is expected to hold.
     Holds,
-    /// It is known not to hold.
+    /// The claim is known not to hold.
     DoesNotReproduce {
-        /// Why, as far as it is known.
+        /// The reason, as far as it is known.
         why: Reason,
     },
     /// The document gives neither an order nor a number.
     Reported,
-    /// The document's sentence is about other data than those of this run.
+    /// The sentence of the document is about data that this run does not have.
     NotJudged {
-        /// What was run on instead, and what the measurement would have said.
+        /// The data used instead, and whether the measurement would have met the threshold.
         why: String,
     },
 }
 
 impl Expectation {
-    /// The verdict of a run that brings no surprise.
+    /// The verdict of a run that confirms this expectation.
     pub fn verdict(&self) -> Verdict {
         match self {
             Expectation::Holds => Verdict::Pass,
@@ -98,25 +99,25 @@ impl Expectation {
     }
 }
 
-/// Why a claim is known not to hold. A reason that says more than "unknown" names a number of this run which would be
-/// another if the reason were wrong.
+/// The reason why a claim does not hold. If the reason is known, it includes a number that this run measures. The number would
+/// differ if the reason were wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
-    /// A sentence that a reader can check.
+    /// The reason in one sentence, which a reader can check.
     pub text: String,
-    /// The number it rests on, as this run measured it; empty for an unknown reason.
+    /// The number that supports the reason, as this run measured it; empty for an unknown reason.
     pub measured: String,
-    /// Whether the number is what the sentence says.
+    /// Whether the number supports the sentence.
     pub checked: bool,
 }
 
 impl Reason {
-    /// A reason with the number that it rests on, and whether that number bears it out.
+    /// A reason with the number that supports it. `checked` says whether the number of this run supports it.
     pub fn checked(text: impl Into<String>, measured: impl Into<Measured>, checked: bool) -> Self {
         Reason { text: text.into(), measured: measured.into().0, checked }
     }
 
-    /// The claim fails and it is not known why. The text says what was looked at.
+    /// The claim fails and the reason is not known. The text says what was examined.
     pub fn unknown(text: impl Into<String>) -> Self {
         Reason { text: text.into(), measured: String::new(), checked: true }
     }
@@ -125,7 +126,7 @@ impl Reason {
 /// Where a claim comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// The document, as its reference list would have it; empty for a claim of this project.
+    /// The document in the form of a citation; empty for a claim of this project.
     pub document: Cow<'static, str>,
     /// Chapter, section, theorem or figure.
     pub section: Cow<'static, str>,
@@ -134,7 +135,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// This project claims it; no document does.
+    /// The source of a claim that this project makes and no document does.
     pub const OURS: Source = Source::quoted("", "", "");
 
     /// A sentence of a document, word for word.
@@ -148,12 +149,12 @@ impl Source {
         Source { document, section, quote }
     }
 
-    /// Whether no document says it.
+    /// Whether this project makes the claim and no document does.
     pub fn is_ours(&self) -> bool {
         self.document.is_empty()
     }
 
-    /// The claim in our words: what it says about this experiment's data and methods.
+    /// Restates the sentence for the data and the methods of the experiment.
     pub fn claim(&self, statement: impl Into<String>) -> Sentence {
         Sentence {
             source: self.clone(),
@@ -169,9 +170,9 @@ impl Source {
 pub enum Origin {
     /// The document gives the number or the order.
     Document,
-    /// The specification of this project, written from the document before the code.
+    /// The specification of this project gives it. The specification was written from the document, before the code.
     Specification,
-    /// This experiment, where the document uses a word.
+    /// The author of the experiment chose the number, because the document uses a word ("fast", "similar").
     Ours,
 }
 
@@ -185,10 +186,10 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What makes a claim true.
+/// The condition under which a claim holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Threshold {
-    /// In words, with its numbers.
+    /// The condition in words, with its numbers.
     pub text: String,
     /// Who fixed it.
     pub origin: Origin,
@@ -204,7 +205,7 @@ pub enum Ground {
     Generated,
     /// Real data.
     Real,
-    /// Nothing that a method is run on: a value that is counted or computed.
+    /// No data: the value is counted or computed.
     Exact,
 }
 
@@ -218,7 +219,7 @@ impl fmt::Display for Ground {
     }
 }
 
-/// A claim without a threshold yet.
+/// A claim that has no threshold yet.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Sentence {
@@ -229,14 +230,15 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    /// The methods the verdict rests on, by the names that [`Context::is_frozen`](crate::Context::is_frozen) is asked
-    /// for: with any of them frozen at its start the claim must not pass ([`crate::frozen`]).
+    /// Names the methods that the verdict depends on. If any of them is stopped at its starting point, the claim must fail
+    /// ([`crate::frozen`]). The names are those passed to [`Context::is_frozen`](crate::Context::is_frozen) and
+    /// [`Context::stop`](crate::Context::stop).
     pub fn rests_on<N: AsRef<str>>(mut self, methods: impl IntoIterator<Item = N>) -> Self {
         self.rests_on.extend(methods.into_iter().map(|name| name.as_ref().to_owned()));
         self
     }
 
-    /// What it is measured on; generated data unless said.
+    /// Sets the kind of data that the claim is measured on. The default is generated data.
     pub fn on(self, ground: Ground) -> Self {
         Sentence { ground, ..self }
     }
@@ -251,7 +253,7 @@ impl Sentence {
         self.stated(Origin::Specification, threshold)
     }
 
-    /// This experiment fixed the threshold, before its first run.
+    /// The author of the experiment chose this threshold before its first run.
     pub fn ours(self, threshold: impl Into<Measured>) -> Stated {
         self.stated(Origin::Ours, threshold)
     }
@@ -261,14 +263,15 @@ impl Sentence {
         Stated { sentence: self, threshold }
     }
 
-    /// A number of interest where the document states neither an order nor a number. `what` says what is shown.
+    /// Reports a measurement without a verdict, for a document that states neither an order nor a number. `what` describes
+    /// the measurement.
     pub fn reported(self, what: impl Into<Measured>, measured: impl Into<Measured>) -> Claim {
         let stated = self.ours(what);
         stated.claim(measured.into(), Verdict::Reported, Expectation::Reported)
     }
 }
 
-/// A claim with its threshold; what was measured is missing.
+/// A claim with its threshold, before the measurement is given.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Stated {
@@ -277,7 +280,7 @@ pub struct Stated {
 }
 
 impl Stated {
-    /// The threshold was fixed after a run had been seen. The report says so.
+    /// Records that the threshold was fixed after a run. The report says so.
     pub fn fixed_after_a_run(mut self) -> Self {
         self.threshold.before = false;
         self
@@ -289,8 +292,8 @@ impl Stated {
         self.claim(judged.measured, verdict(judged.holds), Expectation::Holds)
     }
 
-    /// A claim that is known not to hold. The run still judges: should the claim hold after all, or the reason's number
-    /// be another, the run differs and asks for attention.
+    /// A claim that is known not to hold. It is still judged in every run. The run reports a difference if the claim holds,
+    /// or if the number of the reason does not support the reason ([`Claim::differs`]).
     pub fn known_failure(self, judged: impl Into<Judged>, why: Reason) -> Claim {
         let judged = judged.into();
         let registered = Expectation::DoesNotReproduce { why };
@@ -308,31 +311,31 @@ fn verdict(holds: bool) -> Verdict {
     if holds { Verdict::Pass } else { Verdict::Fail }
 }
 
-/// A judged sentence of a document. Made by [`Source::claim`].
+/// A claim with its verdict. [`Source::claim`] starts the chain of calls that makes it.
 ///
-/// Text between backticks is set as code in the report.
+/// The report shows text between backticks as code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// What is claimed, in one sentence.
     pub statement: String,
-    /// Who claims it, where, in which words.
+    /// The document, the section and the quoted sentence.
     pub source: Source,
-    /// What would make it true, and who fixed that.
+    /// The condition under which the claim holds, and who fixed it.
     pub threshold: Threshold,
-    /// What it was measured on.
+    /// The kind of data that it was measured on.
     pub ground: Ground,
     /// What this run measured.
     pub measured: String,
-    /// The methods that the verdict rests on.
+    /// The methods that the verdict depends on.
     pub rests_on: Vec<String>,
     /// The verdict of this run.
     pub verdict: Verdict,
-    /// The verdict that is registered.
+    /// The verdict that the code expects.
     pub registered: Expectation,
 }
 
 impl Claim {
-    /// The claim as shown, not judged, where the document's data are absent and `stand_in` took their place.
+    /// Removes the verdict of a claim about data that are absent. `stand_in` describes the data that were used instead.
     #[must_use]
     pub fn not_judged(self, stand_in: &str) -> Self {
         if self.verdict == Verdict::Reported {
@@ -344,14 +347,14 @@ impl Claim {
         Claim { verdict: Verdict::Reported, registered, ground: Ground::Generated, ..self }
     }
 
-    /// Whether this run says something else than what is registered.
+    /// Whether the verdict of this run differs from the expected one, or the number of the reason does not support the reason.
     pub fn differs(&self) -> bool {
         let unborne =
             matches!(&self.registered, Expectation::DoesNotReproduce { why } if !why.checked);
         unborne || self.verdict != self.registered.verdict()
     }
 
-    /// The verdict in the words of the report, which tells a known failure from a new one.
+    /// The verdict in the words of the report. The words for a known failure differ from those for a new one.
     pub fn outcome(&self) -> &'static str {
         match (&self.registered, self.verdict) {
             (Expectation::DoesNotReproduce { why }, Verdict::Fail) if !why.checked => {
@@ -367,13 +370,13 @@ impl Claim {
     }
 }
 
-/// What was measured, and whether it meets the threshold. Made from a pair, or by the comparisons of
-/// [`Sample`](crate::Sample).
+/// A measurement, and whether it meets the threshold. It is made from a pair, or by a comparison of two
+/// [`Sample`](crate::Sample)s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
     /// What was measured.
     pub measured: Measured,
-    /// Whether it meets the threshold.
+    /// Whether the measurement meets the threshold.
     pub holds: bool,
 }
 
@@ -384,7 +387,7 @@ impl<M: Into<Measured>> From<(M, bool)> for Judged {
 }
 
 impl Judged {
-    /// Both hold; both are shown.
+    /// Requires that both conditions hold. The text shows both measurements.
     #[must_use]
     pub fn and(self, other: impl Into<Judged>) -> Self {
         let other = other.into();
@@ -392,14 +395,14 @@ impl Judged {
         Judged { measured, holds: self.holds && other.holds }
     }
 
-    /// With a label in front of what was measured.
+    /// Puts a label in front of the measurement.
     #[must_use]
     pub fn named(self, name: impl fmt::Display) -> Self {
         Judged { measured: Measured(format!("{name}: {}", self.measured.0)), ..self }
     }
 }
 
-/// A measured or expected value as text: made from text, or from a number (four significant digits).
+/// A measured or expected value as text. It is made from text, or from a number, which is rounded to four significant digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measured(pub(crate) String);
 

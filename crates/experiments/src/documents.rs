@@ -1,4 +1,4 @@
-//! The five documents, as reports name them. The list of experiments has one table for each.
+//! The names of the five documents, as the report shows them. The list of experiments has one table per document.
 
 pub(crate) const DEFAZIO: &str =
     "Defazio, New optimisation methods for machine learning (thesis, 2014)";

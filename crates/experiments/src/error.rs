@@ -1,15 +1,15 @@
-//! What can go wrong around an experiment: finding it, storing its outcome, drawing it.
+//! Errors of finding an experiment, of storing its outcome and of drawing its figures.
 
 use std::path::PathBuf;
 
-/// An error of the framework itself; what goes wrong inside an experiment is a [`crate::Failure`].
+/// An error of the framework. An error inside an experiment is a [`crate::Failure`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No registered experiment has this id or starts with it.
     #[error("no experiment is called `{id}`; {}", suggestion(.near))]
     UnknownId {
-        /// What was asked for.
+        /// The id that was asked for.
         id: String,
         /// Registered ids that look similar, most similar first.
         near: Vec<String>,
@@ -19,7 +19,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A CSV or JSON text could not be made.
@@ -27,7 +27,7 @@ pub enum Error {
     Encode {
         /// What was being written.
         what: String,
-        /// Why it could not be.
+        /// The error of the encoder.
         reason: String,
     },
     /// The counts of claims cannot be written into a README.
@@ -41,7 +41,7 @@ pub enum Error {
     Figure {
         /// Title of the figure.
         title: String,
-        /// What the back end said.
+        /// The message of the back end.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What an experiment is, what it is given, what it gives back.
+//! The types of an experiment, of its input ([`Context`]) and of its result ([`Outcome`]).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,10 +11,10 @@ use fenchel_optim::Stop;
 
 use crate::{Claim, Figure, Table, data};
 
-/// How much work a run may be.
+/// The size of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Size {
-    /// Minutes for all experiments together on two cores.
+    /// Small sizes: all experiments together take minutes on two cores.
     #[default]
     Quick,
     /// The sizes of the documents.
@@ -30,33 +30,33 @@ impl fmt::Display for Size {
     }
 }
 
-/// What a running experiment may know of the world.
+/// The input of an experiment.
 ///
-/// The two functions may be called from any thread.
+/// The functions `stopped` and `tick` may be called from any thread.
 #[derive(Clone)]
 pub struct Context<'a> {
-    /// The folder of real data sets, if there is one; [`Context::file`] looks into it.
+    /// The folder of real data sets, if there is one; [`Context::file`] reads from it.
     pub data: Option<PathBuf>,
-    /// How much work the run may be.
+    /// The size of the run.
     pub size: Size,
     /// The seed that every random draw of the experiment starts from.
     pub seed: u64,
-    /// Whether the user asked to stop; long loops ask this a few times a second.
+    /// Whether the user asked to stop. Long loops call this function a few times per second.
     pub stopped: &'a (dyn Fn() -> bool + Sync),
-    /// Takes the fraction done (0 to 1) and what is being done.
+    /// Receives the fraction of the work that is done (0 to 1), and a description of the current work.
     pub tick: &'a (dyn Fn(f64, &str) + Sync),
-    /// A method that must not leave its start: see [`crate::frozen`].
+    /// The name of a method that must stay at its starting point: see [`crate::frozen`].
     pub frozen: Option<&'a str>,
 }
 
 impl<'a> Context<'a> {
-    /// A quick run without data that nobody watches: for tests and examples.
+    /// A quick run without real data and without an observer, for tests and examples.
     pub fn new(seed: u64) -> Self {
         let (stopped, tick) = (&|| false, &|_: f64, _: &str| {});
         Context { data: None, size: Size::Quick, seed, stopped, tick, frozen: None }
     }
 
-    /// The same with a method frozen at its start.
+    /// The same context, with a method that must stay at its starting point.
     #[must_use]
     pub fn with_frozen(&self, method: &'a str) -> Self {
         Context { frozen: Some(method), ..self.clone() }
@@ -64,17 +64,17 @@ impl<'a> Context<'a> {
 }
 
 impl Context<'_> {
-    /// Whether the method of this name must not leave its start in this run.
+    /// Whether the method of this name must stay at its starting point in this run.
     pub fn is_frozen(&self, method: &str) -> bool {
         self.frozen == Some(method)
     }
 
-    /// When the method of this name ends: at its start if it is frozen.
+    /// The stopping rule of the method of this name: `stop`, or no passes at all if the method is frozen.
     pub fn stop(&self, method: &str, stop: Stop) -> Stop {
         if self.is_frozen(method) { Stop { max_passes: 0.0, ..stop } } else { stop }
     }
 
-    /// `quick` or `full`, as the size says.
+    /// Returns `quick` or `full`, according to the size of the run.
     pub fn pick<T>(&self, quick: T, full: T) -> T {
         match self.size {
             Size::Quick => quick,
@@ -82,7 +82,7 @@ impl Context<'_> {
         }
     }
 
-    /// Ends the experiment if the user asked for it: `context.check()?`.
+    /// Returns an error if the user asked to stop: `context.check()?`.
     ///
     /// # Errors
     /// [`Failure::stopped`].
@@ -90,23 +90,23 @@ impl Context<'_> {
         if (self.stopped)() { Err(Failure::stopped()) } else { Ok(()) }
     }
 
-    /// What an observer of a solver returns so that a long run ends when the user asks for it.
+    /// The value that the observer of a solver returns. It ends the solver if the user asked to stop.
     pub fn control(&self) -> ControlFlow<()> {
         if (self.stopped)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Says how far the experiment is.
+    /// Reports the progress of the experiment.
     pub fn progress(&self, fraction: f64, doing: &str) {
         (self.tick)(fraction, doing);
     }
 
-    /// The first file of the data set called `set` in [`data::SETS`], or `None` where the set is
-    /// absent (the experiment then runs its synthetic substitute and says so in a note).
+    /// The first file of the data set called `set` in [`data::SETS`], or `None` if the set is absent. The experiment then
+    /// uses generated data and says so in a note.
     pub fn file(&self, set: &str) -> Option<PathBuf> {
         self.files(set).map(|mut all| all.swap_remove(0))
     }
 
-    /// All files of a data set in the order of [`data::SETS`], or `None` unless every one is there.
+    /// All files of a data set in the order of [`data::SETS`], or `None` if any of them is absent.
     pub fn files(&self, set: &str) -> Option<Vec<PathBuf>> {
         data::find(set)?.locate(self.data.as_deref()?)
     }
@@ -117,17 +117,17 @@ impl Context<'_> {
 pub struct Experiment {
     /// Unique id with the crate in front: `fs-ex1`, `crf-41`.
     pub id: &'static str,
-    /// Which document, figure or table it repeats.
+    /// The document and the figure or table that it repeats.
     pub document: &'static str,
-    /// What it shows, in a few words.
+    /// The subject in a few words.
     pub title: &'static str,
-    /// Names of the real data sets ([`data::SETS`]) that it uses where they are present.
+    /// Names of the real data sets ([`data::SETS`]) that it uses if they are present.
     pub needs: &'static [&'static str],
-    /// Runs it.
+    /// The function that runs the experiment.
     pub run: fn(&Context) -> Result<Outcome, Failure>,
 }
 
-/// What an experiment found.
+/// The result of an experiment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Judged claims, in the order of the document.
@@ -136,9 +136,9 @@ pub struct Outcome {
     pub tables: Vec<Table>,
     /// Figures.
     pub figures: Vec<Figure>,
-    /// Paragraphs for the reader: what was substituted, what to look at, known errata.
+    /// Paragraphs for the reader: substituted data, remarks on the results, known errors of the document.
     pub notes: Vec<String>,
-    /// Every setting somebody would need to repeat the run.
+    /// All settings needed to repeat the run.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -173,16 +173,16 @@ impl Outcome {
         self
     }
 
-    /// Whether any claim differs from its registered verdict.
+    /// Whether the verdict of any claim differs from the expected one.
     pub fn differs(&self) -> bool {
         self.claims.iter().any(Claim::differs)
     }
 }
 
-/// Why an experiment has no outcome.
+/// The reason why an experiment has no outcome.
 ///
-/// It is made from any error by `?`, across crates. For that reason it is not an error itself: the
-/// two blanket implementations would overlap.
+/// The operator `?` converts any error of any crate to this type. For this conversion the type must not implement
+/// `std::error::Error` itself: two blanket implementations of `From` would overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     message: String,
@@ -190,22 +190,22 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure in the experiment's own words.
+    /// A failure with the given message.
     pub fn new(message: impl Into<String>) -> Self {
         Failure { message: message.into(), stopped: false }
     }
 
-    /// The user asked to stop.
+    /// The failure of an experiment that the user stopped.
     pub fn stopped() -> Self {
         Failure { message: "stopped".into(), stopped: true }
     }
 
-    /// Whether the user asked for it, so that nothing is wrong.
+    /// Whether the user stopped the experiment. Then nothing is wrong.
     pub fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// Puts what was being done in front of the message: `.map_err(|f| f.during("w8a"))`.
+    /// Puts a description of the current work in front of the message: `.map_err(|f| f.during("w8a"))`.
     #[must_use]
     pub fn during(self, what: impl fmt::Display) -> Self {
         Failure { message: format!("{what}: {}", self.message), ..self }

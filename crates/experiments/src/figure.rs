@@ -1,27 +1,27 @@
-//! Figures as data; [`crate::report`] draws them.
+//! Figures, stored as data. The module [`crate::report`] draws them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::table::csv_text;
 use crate::{Error, number};
 
-/// How an axis maps numbers to places.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scale {
-    /// Equal steps for equal differences.
+    /// Linear: equal distances on the axis are equal differences.
     Linear,
-    /// Equal steps for equal ratios.
+    /// Logarithmic: equal distances on the axis are equal ratios.
     Log,
 }
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it shows, with the unit.
+    /// The label, with the unit.
     pub label: String,
     /// Linear or logarithmic.
     pub scale: Scale,
-    /// The range that is shown; `None` fits it to the data. Curves are cut at its ends.
+    /// The range of the axis; `None` fits it to the data. Curves are cut off at the ends of the range.
     pub limits: Option<(f64, f64)>,
 }
 
@@ -31,26 +31,26 @@ impl Axis {
         Axis { label: label.into(), scale: Scale::Linear, limits: None }
     }
 
-    /// A logarithmic axis. Values that are not positive have no place on it: they are left out of
-    /// the range and out of the drawing (not of the CSV), and a curve that reaches 0 or less runs down
-    /// to the floor of the axis and ends there. A range fitted to the data spans at most 20 decades.
+    /// A logarithmic axis. Values that are not positive cannot be drawn on it. They do not affect the range. A curve that
+    /// reaches 0 or less goes down to the lower end of the axis and stops there. The CSV file has all values. A range fitted
+    /// to the data spans at most 20 decades.
     pub fn log(label: impl Into<String>) -> Self {
         Axis { label: label.into(), scale: Scale::Log, limits: None }
     }
 
-    /// Shows the range from `low` to `high` only: for a figure in which one method diverges.
+    /// Limits the range to `low` to `high`, for example if one method diverges.
     #[must_use]
     pub fn limits(self, low: f64, high: f64) -> Self {
         Axis { limits: Some((low, high)), ..self }
     }
 }
 
-/// How a series is drawn.
+/// The style of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Style {
     /// A line.
     Line,
-    /// A line with markers at its points (at some of them where there are many).
+    /// A line with markers at its points. If there are many points, only some of them have a marker.
     LinePoints,
     /// Markers only.
     Points,
@@ -61,12 +61,12 @@ pub enum Style {
 pub struct Series {
     /// Name in the legend.
     pub name: String,
-    /// The points; one with a NaN or an infinity is not drawn and interrupts the line.
+    /// The points. A point with a NaN or infinite coordinate is not drawn, and it interrupts the line.
     #[serde(with = "number::pairs")]
     pub points: Vec<(f64, f64)>,
     /// Line, markers or both.
     pub style: Style,
-    /// Whether the line is dashed: for bounds and theory beside measurements.
+    /// Whether the line is dashed. Dashed lines are for theoretical bounds beside measurements.
     pub dashed: bool,
 }
 
@@ -86,19 +86,19 @@ impl Series {
         Series { style: Style::Points, ..Series::line(name, points) }
     }
 
-    /// The same with a dashed line.
+    /// The same series with a dashed line.
     #[must_use]
     pub fn dashed(self) -> Self {
         Series { dashed: true, ..self }
     }
 }
 
-/// A figure with one pair of axes. It reads well with up to twelve series.
+/// A figure with one pair of axes. It stays readable with up to twelve series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Title; also names the SVG and CSV files.
+    /// The title. The names of the SVG and CSV files are derived from it.
     pub title: String,
-    /// What to see in it; text between backticks is set as code.
+    /// The caption. Text between backticks is shown as code.
     pub caption: String,
     /// Horizontal axis.
     pub x: Axis,
@@ -127,8 +127,8 @@ impl Figure {
         self
     }
 
-    /// The numbers behind the figure in long form, `series,x,y`, in full precision; also the points
-    /// that are not drawn.
+    /// The data of the figure as CSV with the columns `series,x,y`, in full precision. Points that are not drawn are
+    /// included.
     ///
     /// # Errors
     /// [`Error::Encode`].

@@ -1,8 +1,9 @@
-//! Whether a claim would survive a method that does nothing.
+//! This module tests the claims of an experiment. A claim about a method must fail if the method does nothing.
 //!
-//! [`check`] runs an experiment, then once more for every method that a claim rests on, with that method frozen at its
-//! start. A claim that still passes says nothing about the method. Inside an experiment a method is frozen by
-//! [`Context::stop`], which leaves it no passes, or by [`Context::is_frozen`] where it is not an iterative method.
+//! [`check`] first runs an experiment as it is. Then it runs the experiment again for every method that a claim depends on,
+//! with this method frozen at its starting point. A claim that still passes does not test the method. The code of the
+//! experiment implements the freezing. It passes the stopping rule of an iterative method through [`Context::stop`], which
+//! sets the number of passes of a frozen method to 0. For other methods it asks [`Context::is_frozen`].
 //!
 //! ```
 //! use fenchel_experiments::{Context, Experiment, Failure, Outcome, Source, frozen};
@@ -24,30 +25,32 @@
 
 use crate::{Claim, Context, Experiment, Failure, Ground, Outcome, Verdict};
 
-/// A claim that passes although a method it rests on never left its start.
+/// A claim that passes although a method that it depends on stayed at its starting point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survivor {
-    /// The frozen method; empty for a claim that rests on none.
+    /// The frozen method; empty for a claim that names no method.
     pub method: String,
-    /// The claim, in its own words.
+    /// The statement of the claim.
     pub statement: String,
-    /// What was measured with the method frozen.
+    /// The measurement with the method frozen.
     pub measured: String,
 }
 
-/// Runs an experiment once as it is, then once with each method frozen: [`survivors`] of the first run.
+/// Runs an experiment once as it is, and once per method with this method frozen. Returns the [`survivors`].
 ///
 /// # Errors
-/// The experiment's own.
+/// The errors of the experiment.
 pub fn check(experiment: &Experiment, context: &Context) -> Result<Vec<Survivor>, Failure> {
     survivors(experiment, context, &(experiment.run)(context)?)
 }
 
-/// Runs an experiment once with each method frozen; the claims that pass all the same, and those that pass in the
-/// `honest` run and name no method although one is run ([`Ground::Exact`] claims need not).
+/// Runs an experiment once per method, with this method frozen. `honest` is the outcome of a run without a frozen method.
+///
+/// The function returns two kinds of claims. Claims of the first kind pass although a method that they depend on is frozen.
+/// Claims of the second kind pass in `honest` and name no method. [`Ground::Exact`] claims need not name a method.
 ///
 /// # Errors
-/// The experiment's own.
+/// The errors of the experiment.
 pub fn survivors(
     experiment: &Experiment,
     context: &Context,
@@ -85,7 +88,7 @@ mod tests {
     use super::*;
     use crate::{Sample, Source};
 
-    /// `F - F*` of a method that loses a factor a pass, from 1.
+    /// `F - F*` of a method that starts at 1 and reduces it by a constant factor per pass.
     fn gap(context: &Context, method: &str, factor: f64) -> f64 {
         factor.powf(context.stop(method, Stop::after_passes(20.0)).max_passes)
     }

@@ -19,17 +19,17 @@ use crate::Failure;
 use crate::claim::{Judged, Measured};
 use crate::number::short;
 
-/// Seeds below which an order is not judged.
+/// The smallest number of seeds for a claim about an order.
 pub const SEEDS: usize = 3;
 
-/// What one method reached: one number a seed.
+/// The results of one method: one number per seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     values: Vec<f64>,
 }
 
 impl Sample {
-    /// Of a random method: one number a seed, in the order of the seeds.
+    /// The sample of a random method: one number per seed, in the order of the seeds.
     ///
     /// # Errors
     /// A [`Failure`] for fewer than [`SEEDS`] numbers.
@@ -43,7 +43,7 @@ impl Sample {
         Ok(Sample { values })
     }
 
-    /// Of a method without randomness.
+    /// The sample of a deterministic method, with a single number.
     pub fn exact(value: f64) -> Self {
         Sample { values: vec![value] }
     }
@@ -53,36 +53,37 @@ impl Sample {
         &self.values
     }
 
-    /// The median; the lower of two. NaN counts as the largest number.
+    /// The median. For an even count it is the lower of the two middle numbers. NaN counts as the largest number.
     pub fn median(&self) -> f64 {
         let mut sorted = self.values.clone();
         sorted.sort_by(f64::total_cmp);
         sorted[(sorted.len() - 1) / 2]
     }
 
-    /// Seed by seed; a number without randomness stands against each.
+    /// The pairs of numbers with the same seed. The number of a deterministic method is paired with every number of the other.
     fn pairs<'s>(&'s self, other: &'s Sample) -> impl Iterator<Item = (f64, f64)> + 's {
         let count = self.values.len().max(other.values.len());
         let at = |sample: &Sample, k: usize| sample.values[k.min(sample.values.len() - 1)];
         (0..count).map(move |k| (at(self, k), at(other, k)))
     }
 
-    /// In every seed this is below the other.
+    /// Tests that this number is smaller than the other for every seed.
     pub fn below(&self, other: &Sample) -> Judged {
         self.at_most_times(1.0, other, |a, b| a < b)
     }
 
-    /// In every seed this is at most `factor` times the other.
+    /// Tests that this number is at most `factor` times the other for every seed.
     pub fn at_most(&self, factor: f64, other: &Sample) -> Judged {
         self.at_most_times(factor, other, |a, b| a <= b)
     }
 
-    /// In every seed the other is at least `factor` times this: "far ahead".
+    /// Tests that the other number is at least `factor` times this one for every seed ("far ahead").
     pub fn ahead_by(&self, factor: f64, other: &Sample) -> Judged {
         self.at_most_times(1.0 / factor, other, |a, b| a <= b)
     }
 
-    /// A number that was never reached is infinite, and is behind every finite one. NaN is neither ahead nor behind.
+    /// A method that never reached its target has an infinite number, which is larger than every finite one. NaN satisfies no
+    /// comparison.
     fn at_most_times(&self, factor: f64, other: &Sample, ahead: fn(f64, f64) -> bool) -> Judged {
         let count = self.pairs(other).count();
         let agree =
@@ -92,7 +93,7 @@ impl Sample {
         Judged { measured: Measured(text), holds: agree == count }
     }
 
-    /// In every seed the two are within a factor of each other: "similar".
+    /// Tests that the ratio of the two numbers is at most `factor`, in either direction, for every seed ("similar").
     pub fn within(&self, factor: f64, other: &Sample) -> Judged {
         let alike = |(a, b): (f64, f64)| {
             a.is_finite() && b.is_finite() && a > 0.0 && b > 0.0 && a.max(b) <= factor * a.min(b)
@@ -104,7 +105,8 @@ impl Sample {
         Judged { measured: Measured(text), holds: agree == count }
     }
 
-    /// Pins a loser: in every seed within a factor of what an independent implementation or a closed form gives.
+    /// Tests that the worse method of a comparison works: for every seed its number is within a factor of `reference`. The
+    /// reference comes from an independent implementation or a closed formula.
     pub fn near(&self, reference: f64, factor: f64) -> Judged {
         let judged = self.within(factor, &Sample::exact(reference));
         Judged {
@@ -117,7 +119,7 @@ impl Sample {
         }
     }
 
-    /// Pins a loser: in every seed at most a `factor`-th of where it began.
+    /// Tests that the worse method of a comparison works: for every seed its number is at most `start / factor`.
     pub fn past_start(&self, start: f64, factor: f64) -> Judged {
         let past = |&v: &f64| v.is_finite() && v <= start / factor;
         let measured = Measured(format!("{} from {}", short(self.median()), short(start)));
