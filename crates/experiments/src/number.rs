@@ -1,12 +1,12 @@
-//! Numbers as text: short for people, exact for files.
+//! This module converts numbers to text: rounded for people, exact for files.
 //!
-//! JSON knows no NaN and no infinity, yet a diverged method produces both, and an outcome that cannot
-//! be read back would break resuming. [`Exact`] stores them as the strings `"NaN"`, `"inf"`, `"-inf"`.
+//! JSON has no NaN and no infinity, but a method that diverges produces them. [`Exact`] stores them as the strings `"NaN"`,
+//! `"inf"` and `"-inf"`. So every stored outcome can be read back.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A number for people: integers in full, otherwise four significant digits, scientific notation
-/// below 1e-3 and from 1e6 on.
+/// Formats a number for people. Integers below 1e7 are written in full. Other numbers have four significant digits. Numbers
+/// below 1e-3 and large numbers are in scientific notation.
 ///
 /// ```
 /// use fenchel_experiments::number::short;
@@ -37,7 +37,7 @@ pub fn scientific(value: f64) -> String {
     }
 }
 
-/// A number for files: the shortest text that reads back as the same number; `NaN`, `inf`, `-inf`.
+/// Formats a number for files. The result is the shortest text that reads back as the same number, or `NaN`, `inf`, `-inf`.
 ///
 /// ```
 /// use fenchel_experiments::number::exact;
@@ -58,7 +58,7 @@ fn trimmed(text: String) -> String {
     }
 }
 
-/// A number that survives JSON whatever its value.
+/// A number that can be stored as JSON and read back, even if it is NaN or infinite.
 #[derive(Debug, Clone, Copy)]
 pub struct Exact(pub f64);
 
@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for Exact {
     }
 }
 
-/// For `#[serde(with = "..")]` on a number.
+/// Functions for `#[serde(with = "..")]` on a number.
 pub(crate) mod one {
     use super::{Deserialize, Deserializer, Exact, Serialize, Serializer};
 
@@ -101,7 +101,7 @@ pub(crate) mod one {
     }
 }
 
-/// For `#[serde(with = "..")]` on the points of a curve.
+/// Functions for `#[serde(with = "..")]` on the points of a curve.
 pub(crate) mod pairs {
     use super::{Deserialize, Deserializer, Exact, Serializer};
 

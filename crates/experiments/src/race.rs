@@ -1,4 +1,5 @@
-//! Methods side by side: suboptimality against work, what is read off the curves, and figures and tables of them.
+//! Convergence curves of several methods: the suboptimality `F - F*` against the number of passes over the data. The functions
+//! of this module record the curves, read times and slopes from them, and make tables and figures.
 
 use std::ops::ControlFlow;
 
@@ -7,14 +8,14 @@ use fenchel_optim::{Observer, Progress};
 use crate::number::short;
 use crate::{Context, Failure, Series, Table};
 
-/// Suboptimality after each pass.
+/// The suboptimality of a method after each pass over the data.
 #[derive(Debug, Clone)]
 pub(crate) struct Curve {
     pub(crate) name: &'static str,
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// Keeps the objective of every row, and ends the run when the user asks for it.
+/// An observer that records the passes and the objective, and ends the run if the user asks for it.
 pub(crate) struct Watch<'c, 'd> {
     context: &'c Context<'d>,
     pub(crate) rows: Vec<(f64, f64)>,
@@ -34,7 +35,7 @@ impl<M: ?Sized> Observer<M> for Watch<'_, '_> {
     }
 }
 
-/// Rows at which every run has one; a run that found the optimum early stays there.
+/// The geometric mean of the suboptimality of several runs, row by row. A run that has ended keeps its last objective.
 pub(crate) fn geometric_mean(runs: &[Vec<(f64, f64)>], best: f64) -> Vec<(f64, f64)> {
     let longest = runs.iter().map(Vec::len).max().unwrap_or(0);
     (0..longest)
@@ -52,24 +53,26 @@ pub(crate) fn geometric_mean(runs: &[Vec<(f64, f64)>], best: f64) -> Vec<(f64, f
         .collect()
 }
 
-/// A number of passes for people: infinite is never.
+/// Formats a number of passes. An infinite number is shown as "never".
 pub(crate) fn in_passes(count: f64) -> String {
     if count.is_finite() { short(count) } else { "never".into() }
 }
 
 impl Curve {
-    /// Suboptimality at a number of passes, by the last row at or before it.
+    /// The suboptimality after a number of passes: the value of the last row at or before this number.
     pub(crate) fn at(&self, passes: f64) -> f64 {
         let row = self.points.iter().rev().find(|(p, _)| *p <= passes + 1e-9);
         row.map_or(f64::INFINITY, |row| row.1)
     }
 
-    /// Passes to a suboptimality, interpolated on the log scale; infinite if it is not reached.
+    /// The number of passes until the suboptimality reaches `target`, interpolated on the log scale; infinite if the target is
+    /// not reached.
     pub(crate) fn passes_to(&self, target: f64) -> f64 {
         cost_to(self.points.iter().copied(), target)
     }
 
-    /// Decades lost a pass between two numbers of passes, cut where the curve is at rounding level.
+    /// The decrease of the suboptimality in decades per pass, between two numbers of passes. The interval ends early where the
+    /// suboptimality reaches 1e-12, the level of rounding errors.
     pub(crate) fn slope(&self, from: f64, to: f64) -> f64 {
         let end = to.min(self.passes_to(1e-12).floor());
         (self.at(from) / self.at(end)).log10() / (end - from)
@@ -80,7 +83,8 @@ impl Curve {
     }
 }
 
-/// The cost at which pairs of cost and suboptimality first reach a target, interpolated on the log scale; infinite if they do not.
+/// The cost at which the suboptimality first reaches `target`, interpolated on the log scale; infinite if it does not. `points`
+/// are pairs of a cost and a suboptimality.
 pub(crate) fn cost_to(points: impl Iterator<Item = (f64, f64)>, target: f64) -> f64 {
     let mut before: Option<(f64, f64)> = None;
     for (cost, gap) in points {
@@ -97,7 +101,7 @@ pub(crate) fn cost_to(points: impl Iterator<Item = (f64, f64)>, target: f64) -> 
     f64::INFINITY
 }
 
-/// The slope of the straight line through `(ln x, ln y)` by least squares: the exponent of a power law.
+/// The exponent `b` of a power law `y = a x^b`, from a least-squares line through the points `(ln x, ln y)`.
 pub(crate) fn exponent(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
     let n = logs.len() as f64;
@@ -107,12 +111,12 @@ pub(crate) fn exponent(points: &[(f64, f64)]) -> f64 {
     over / logs.iter().map(|p| (p.0 - mx).powi(2)).sum::<f64>()
 }
 
-/// `a <= factor * b` for two measured numbers; a number that was never reached (infinite, or NaN) proves nothing.
+/// Returns `a <= factor * b` for two measured numbers, and `false` if either number is infinite or NaN.
 pub(crate) fn at_most(a: f64, factor: f64, b: f64) -> bool {
     a.is_finite() && b.is_finite() && a <= factor * b
 }
 
-/// Suboptimality of every curve at a few passes.
+/// A table with the suboptimality of every curve after each of the given numbers of passes.
 pub(crate) fn table(title: String, curves: &[Curve], passes: &[f64]) -> Table {
     let columns = std::iter::once("method".to_owned())
         .chain(passes.iter().map(|p| format!("{p} passes")))
@@ -128,7 +132,7 @@ pub(crate) fn table(title: String, curves: &[Curve], passes: &[f64]) -> Table {
     table
 }
 
-/// The curve of a name; the names are this module's own constants.
+/// The curve with the given name.
 pub(crate) fn curve<'c>(curves: &'c [Curve], name: &str) -> Result<&'c Curve, Failure> {
     let found = curves.iter().find(|c| c.name == name);
     found.ok_or_else(|| Failure::new(format!("no curve is called {name}")))

@@ -1,8 +1,8 @@
-//! The list of experiments, and how one is found.
+//! The list of all experiments, and functions that find experiments by their ids.
 
 use crate::{Error, Experiment};
 
-/// Every experiment, in the order of the report. Ids are unique and carry the crate.
+/// All experiments, in the order of the report. Ids are unique. An id starts with an abbreviation of a crate's name.
 pub static ALL: &[Experiment] = &joined::<COUNT>(LISTS);
 
 const LISTS: &[&[Experiment]] = &[
@@ -26,7 +26,7 @@ const COUNT: usize = {
     count
 };
 
-/// The lists one after another.
+/// Concatenates the lists.
 const fn joined<const N: usize>(lists: &[&[Experiment]]) -> [Experiment; N] {
     let mut all = [lists[0][0]; N];
     let (mut at, mut list) = (0, 0);
@@ -42,7 +42,7 @@ const fn joined<const N: usize>(lists: &[&[Experiment]]) -> [Experiment; N] {
     all
 }
 
-/// Ids of experiments that need no data and take seconds: what `cargo xtask ci` runs.
+/// Ids of experiments that need no real data and take seconds. The command `cargo xtask ci` runs them.
 pub static SMOKE: &[&str] = &["fs-ex5", "fs-ex6"];
 
 /// The experiment with exactly this id.
@@ -50,11 +50,10 @@ pub fn find<'a>(all: &'a [Experiment], id: &str) -> Option<&'a Experiment> {
     all.iter().find(|e| e.id == id)
 }
 
-/// The experiments that the queries ask for, in the order of `all` and each once; all of them if
-/// there is no query.
+/// The experiments that match at least one query, in the order of `all` and each once. Without queries, all experiments.
 ///
-/// A query is an id or the start of some: `fs-ex1` is that one (not `fs-ex10`), `fs` is every one of
-/// the crate.
+/// A query is an id or the beginning of an id. The query `fs-ex1` matches this experiment and not `fs-ex10`. The query `fs`
+/// matches all experiments of the crate `finite-sum`.
 ///
 /// # Errors
 /// [`Error::UnknownId`] with similar ids if a query matches nothing.
@@ -92,7 +91,7 @@ fn near(all: &[Experiment], query: &str) -> Vec<String> {
     close.into_iter().take(5).map(|(_, id)| id.to_owned()).collect()
 }
 
-/// Levenshtein distance: insertions, deletions and replacements. O(|a| |b|).
+/// The Levenshtein distance: the number of insertions, deletions and replacements that turn `a` into `b`. O(|a| |b|).
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,19 +1,19 @@
-//! What each experiment asks, and what was learnt from it: the first two sentences of its section in the report.
+//! The question and the answer of each experiment. They are the first two sentences of its section in the report.
 
-/// The words of one experiment.
+/// The question and the answer of one experiment.
 #[derive(Debug, Clone, Copy)]
 pub struct Synopsis {
     /// Id of the experiment.
     pub id: &'static str,
-    /// The file that has it, below `crates/experiments/src`.
+    /// The source file of the experiment, relative to `crates/experiments/src`.
     pub file: &'static str,
     /// The question, as one sentence.
     pub question: &'static str,
-    /// The answer that the registered verdicts give.
+    /// The answer according to the expected verdicts of its claims.
     pub learnt: &'static str,
 }
 
-/// The words of the experiment with this id.
+/// The question and the answer of the experiment with this id.
 pub fn find(id: &str) -> Option<&'static Synopsis> {
     ALL.iter().find(|s| s.id == id)
 }

@@ -1,4 +1,4 @@
-//! Tables: data first, then as CSV in full precision and as aligned text.
+//! Tables, stored as data. They can be written as CSV in full precision, as aligned text and as Markdown.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +7,9 @@ use crate::{Error, number};
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
-    /// What it holds.
+    /// The name of the quantity in the column.
     pub name: String,
-    /// Its unit; empty for none.
+    /// The unit of the column; empty for none.
     pub unit: String,
 }
 
@@ -29,7 +29,7 @@ impl Column {
     }
 }
 
-/// Made from `"name"` or `("name", "unit")`.
+/// A column can be made from `"name"` or `("name", "unit")`.
 impl From<&str> for Column {
     fn from(name: &str) -> Self {
         Column::new(name, "")
@@ -53,12 +53,12 @@ impl From<(&str, &str)> for Column {
 pub enum Cell {
     /// Words, left aligned.
     Text(String),
-    /// A number, right aligned; any value, NaN and the infinities included.
+    /// A number, right aligned. It may be NaN or infinite.
     Number(#[serde(with = "number::one")] f64),
 }
 
 impl Cell {
-    /// For people: numbers with four significant digits.
+    /// The text of the cell for people. Numbers have four significant digits.
     pub fn short(&self) -> String {
         match self {
             Cell::Text(text) => text.clone(),
@@ -66,7 +66,7 @@ impl Cell {
         }
     }
 
-    /// For files: numbers in full precision.
+    /// The text of the cell for files. Numbers have full precision.
     pub fn exact(&self) -> String {
         match self {
             Cell::Text(text) => text.clone(),
@@ -122,16 +122,16 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
 /// A table of text and numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// Title; also names the CSV file.
+    /// The title. The name of the CSV file is derived from it.
     pub title: String,
     /// Columns, left to right.
     pub columns: Vec<Column>,
-    /// Rows; a row that is too short is shown with empty cells at its end.
+    /// Rows. A row that is too short is filled up with empty cells.
     pub rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// A table without rows. Columns come from `"name"` or `("name", "unit")`.
+    /// A table without rows. A column is given as `"name"` or `("name", "unit")`.
     pub fn new<C: Into<Column>>(
         title: impl Into<String>,
         columns: impl IntoIterator<Item = C>,
@@ -143,13 +143,13 @@ impl Table {
         }
     }
 
-    /// Adds a row; `row![..]`-like mixtures are written `["SAGA".into(), 0.5.into()]`.
+    /// Adds a row. A row with text and numbers is written as `["SAGA".into(), 0.5.into()]`.
     pub fn push(&mut self, row: impl IntoIterator<Item = Cell>) -> &mut Self {
         self.rows.push(row.into_iter().collect());
         self
     }
 
-    /// Whether a column is right aligned: it holds a number and hardly any text.
+    /// Whether a column is right aligned. Such a column contains a number and hardly any text.
     pub fn is_numeric(&self, column: usize) -> bool {
         let cells = self.rows.iter().filter_map(|row| row.get(column));
         let (mut numbers, mut words) = (0, 0);
@@ -162,7 +162,7 @@ impl Table {
         numbers > words
     }
 
-    /// The table as CSV: headings with units, numbers in full precision.
+    /// The table as CSV, with units in the headings and numbers in full precision.
     ///
     /// # Errors
     /// [`Error::Encode`].
@@ -217,7 +217,7 @@ impl Table {
     }
 }
 
-/// CSV text of a heading and rows; rows may differ in length.
+/// The CSV text of a heading and rows. Rows may differ in length.
 pub(crate) fn csv_text(
     what: &str,
     headings: Vec<String>,

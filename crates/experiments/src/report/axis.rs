@@ -6,29 +6,29 @@
 
 use crate::{Axis, Scale};
 
-/// A fitted log axis spans at most this many decades: more than f64 can resolve in one sum, and few
-/// enough that one stray 1e-300 does not flatten every other curve.
+/// The largest number of decades of a logarithmic axis that is fitted to data. A sum of two `f64` cannot resolve so many decades.
+/// The limit is low enough that a single value of 1e-300 does not compress all other curves.
 const DECADES: f64 = 20.0;
 
-/// A tick: its place, and its label if it is a major one.
+/// A tick: its position, and its label if it is a major tick.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tick {
     pub(super) place: f64,
     pub(super) label: Option<String>,
 }
 
-/// Where a value is on an axis.
+/// The position of a value on an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Place {
-    /// At this fraction of the range; below 0 or above 1 where it lies outside.
+    /// The position as a fraction of the range. It is below 0 or above 1 for a value outside of the range.
     At(f64),
-    /// Not positive on a log axis: under any floor.
+    /// The value is not positive and the axis is logarithmic. The value is below every possible range.
     Floor,
-    /// Not a number, or infinite: nowhere.
+    /// The value is NaN or infinite, and has no position.
     Nowhere,
 }
 
-/// The shown interval of an axis, in axis units.
+/// The interval that an axis shows, in axis units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Range {
     scale: Scale,
@@ -37,7 +37,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// The range given by the axis, or else one that fits the values with a little air.
+    /// The range given by the axis. If there is none, the range of the values with a small margin.
     pub(super) fn fit(axis: &Axis, values: impl Iterator<Item = f64>) -> Range {
         let scale = axis.scale;
         let usable = |v: &f64| v.is_finite() && (scale == Scale::Linear || *v > 0.0);
@@ -81,7 +81,7 @@ impl Range {
         Range { scale, low, high }
     }
 
-    /// Where a value is.
+    /// The position of a value.
     pub(super) fn place(&self, value: f64) -> Place {
         if !value.is_finite() {
             Place::Nowhere
@@ -97,7 +97,7 @@ impl Range {
         (0.5 * units - 0.5 * self.low) / (0.5 * self.high - 0.5 * self.low)
     }
 
-    /// Major ticks (about `wanted`) with labels, minor ones without.
+    /// The ticks of the axis: about `wanted` major ticks with labels, and minor ticks without labels.
     pub(super) fn ticks(&self, wanted: usize) -> Vec<Tick> {
         match self.scale {
             Scale::Linear => self.linear_ticks(wanted),
@@ -131,7 +131,8 @@ impl Range {
             .collect()
     }
 
-    /// Less than two decades and a half: 1, 2, 5 in each, or equal steps if even that is too coarse.
+    /// The ticks of a range of less than two and a half decades: 1, 2 and 5 times each power of ten, or equally spaced ticks if
+    /// these would be too few.
     fn ticks_within_decades(&self, wanted: usize) -> Vec<Tick> {
         let (first, last) = (self.low.floor() as i32, self.high.ceil() as i32);
         let inside = |v: &f64| (self.low..=self.high).contains(&v.log10());
@@ -158,7 +159,7 @@ fn unit(scale: Scale, value: f64) -> f64 {
     }
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten within `[low, high]`, about `wanted` of them.
+/// About `wanted` ticks within `[low, high]`. They are the multiples of a step of 1, 2 or 5 times a power of ten.
 fn round_values(low: f64, high: f64, wanted: usize) -> Vec<f64> {
     let rough = (high - low) / wanted.max(1) as f64;
     let power = 10_f64.powf(rough.log10().floor());
@@ -181,7 +182,7 @@ fn round_values(low: f64, high: f64, wanted: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Labels of equally spaced values with as many decimals as the spacing needs.
+/// The labels of equally spaced values, with as many decimals as the spacing needs.
 fn linear_labels(values: &[f64]) -> Vec<String> {
     let largest = values.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let step = if values.len() > 1 { values[1] - values[0] } else { largest };

@@ -1,5 +1,5 @@
-//! Claims counted: by what they were measured on, by who fixed the threshold, by the verdict. The page and the README
-//! of the workspace show the same table.
+//! This module counts claims by the kind of data, by the origin of the threshold and by the verdict. The page of the report and
+//! the README of the workspace show the same table.
 
 use std::path::Path;
 
@@ -9,7 +9,8 @@ use crate::{Claim, Error, Expectation, Ground, Origin, Size, Table, Verdict};
 const BEGIN: &str = "<!-- counts: written by `cargo xtask reproduce --readme` -->\n";
 const END: &str = "<!-- end of counts -->\n";
 
-/// How many claims pass of those that are judged, by data (rows) and by origin of the threshold (columns).
+/// The number of claims that pass among those that are judged. The rows of the table are kinds of data, and the columns are
+/// origins of the threshold.
 pub fn counts(entries: &[Entry]) -> Table {
     let claims: Vec<&Claim> =
         entries.iter().filter_map(Entry::outcome).flat_map(|outcome| &outcome.claims).collect();
@@ -42,10 +43,11 @@ pub fn counts(entries: &[Entry]) -> Table {
     table
 }
 
-/// Puts the counts of a whole run with all real data between the two marks of a README.
+/// Writes the counts into a README, between its two marker comments. The run must have an outcome of every experiment, with all
+/// real data.
 ///
 /// # Errors
-/// [`Error::Counts`] for a run that is not whole or a README without marks; [`Error::File`].
+/// [`Error::Counts`] for an incomplete run or a README without markers; [`Error::File`] if the README cannot be read or written.
 pub fn write_counts(
     readme: &Path,
     provenance: &Provenance,

@@ -1,11 +1,11 @@
-//! Files that appear whole or not at all, and names for them.
+//! This module writes files atomically, removes old files, and makes file names from titles.
 
 use std::path::Path;
 
 use crate::Error;
 
-/// Writes a file, in a folder that is made if need be: whoever reads it, or interrupts the run, sees the old text or the
-/// new one.
+/// Writes a file atomically, and creates its folder if it does not exist. A reader sees the old content or the new content, never
+/// a part of it. The same holds if the run is interrupted.
 pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -13,7 +13,7 @@ pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     fenchel_optim::file::replace(path, |to| to.write_all(bytes)).map_err(failed)
 }
 
-/// Removes the files directly in `folder` that end in one of the extensions; no folder, no work.
+/// Removes the files in `folder` that have one of the extensions. Subfolders are not searched. A missing folder is not an error.
 pub(super) fn remove_by_extension(folder: &Path, extensions: &[&str]) -> Result<(), Error> {
     let failed = |path: &Path, source| Error::File { path: path.to_owned(), source };
     let entries = match std::fs::read_dir(folder) {
@@ -31,7 +31,7 @@ pub(super) fn remove_by_extension(folder: &Path, extensions: &[&str]) -> Result<
     Ok(())
 }
 
-/// A file name from a title: lower-case letters and digits of ASCII, dashes between, 48 at most.
+/// Makes a file name from a title. It has at most 48 characters: lower-case ASCII letters, digits, and dashes between words.
 pub(super) fn slug(title: &str) -> String {
     let mut slug = String::new();
     for c in title.chars() {

@@ -1,6 +1,6 @@
-//! What is kept of the experiments, and how it is shown.
+//! This module stores the outcomes of experiments and writes the report.
 //!
-//! A report is a folder:
+//! A report is a folder with these files:
 //!
 //! ```text
 //! report.html          one self-contained page
@@ -9,8 +9,8 @@
 //! fs-ex1/table-1-passes-to-1e-8.csv
 //! ```
 //!
-//! The page is a function of the entries and of [`Provenance`]: the same entries and provenance give the same bytes. Every file
-//! appears whole or not at all.
+//! The page depends only on the entries and on [`Provenance`]. The same entries and the same provenance give the same bytes.
+//! Every file is written atomically, so an interrupted run leaves no partial file.
 
 mod axis;
 mod counts;
@@ -27,7 +27,7 @@ pub use store::{Key, Record, Store, build_fingerprint};
 
 use crate::{Error, Experiment, Figure, Outcome, Size};
 
-/// Under which circumstances the outcomes came about.
+/// The circumstances under which the outcomes were computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provenance {
     /// Version of this project.
@@ -36,20 +36,20 @@ pub struct Provenance {
     pub size: Size,
     /// Seed of the run.
     pub seed: u64,
-    /// Whether there was a folder of real data.
+    /// Whether the run had a folder of real data.
     pub data: bool,
-    /// What else the page says of the run, by name: revision, date, processor, command.
+    /// Further facts about the run that the page shows, as pairs of a name and a text: revision, date, processor, command.
     pub facts: Vec<(String, String)>,
 }
 
-/// What became of an experiment.
+/// The state of an experiment after the run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum State {
-    /// It has an outcome, from this run or a former one.
+    /// It has an outcome, from this run or an earlier one.
     Done(Box<Outcome>),
     /// It failed with this message.
     Failed(String),
-    /// The user stopped it, or stopped the run before it.
+    /// The user stopped the run during this experiment or before it.
     Stopped,
 }
 
@@ -58,11 +58,11 @@ pub enum State {
 pub struct Entry {
     /// The experiment.
     pub experiment: Experiment,
-    /// Those of its data sets that were there.
+    /// The names of its real data sets that were present.
     pub data: Vec<String>,
     /// What became of it.
     pub state: State,
-    /// How long its run took, in seconds of wall clock; `None` where it did not finish.
+    /// The duration of its run in seconds (wall-clock time); `None` if it did not finish.
     pub seconds: Option<f64>,
 }
 
@@ -75,7 +75,7 @@ impl Entry {
         }
     }
 
-    /// Whether it failed or a verdict is not the registered one.
+    /// Whether it failed, or a verdict differs from the expected one.
     pub fn differs(&self) -> bool {
         match &self.state {
             State::Done(outcome) => outcome.differs(),
@@ -85,15 +85,15 @@ impl Entry {
     }
 }
 
-/// A figure as SVG text, which scales with its container and can be put into a page or a file.
+/// Draws a figure as SVG text. The text can be put into a page or a file, and the drawing scales with its container.
 ///
 /// # Errors
-/// [`Error::Figure`] if the drawing back end refuses it; no value of a point makes it do so.
+/// [`Error::Figure`] if the drawing back end returns an error. No value of a point causes such an error.
 pub fn draw(figure: &Figure) -> Result<String, Error> {
     svg::draw(figure)
 }
 
-/// Writes the page and the files behind it into `folder`, which is made if need be; returns the path
+/// Writes the page of the report and the CSV and SVG files into `folder`, which is created if it does not exist. Returns the path
 /// of the page.
 ///
 /// # Errors
@@ -112,7 +112,7 @@ pub fn write(folder: &Path, provenance: &Provenance, entries: &[Entry]) -> Resul
     Ok(path)
 }
 
-/// The files of one outcome: links relative to the page, and the drawings themselves.
+/// The files of one outcome: their links relative to the page, and the text of the drawings.
 #[derive(Debug, Default)]
 struct Attachments {
     figures: Vec<Drawing>,

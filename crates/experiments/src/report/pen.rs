@@ -1,20 +1,20 @@
-//! The few strokes a figure needs, on plotters' SVG back end.
+//! Drawing functions for lines, text and markers. They use the SVG back end of the library plotters.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// plotters counts in whole pixels. Drawing tenfold and letting the view box scale it back gives curves
-/// a resolution of a tenth of a pixel.
+/// The factor by which the drawing is enlarged. plotters uses whole pixels. The drawing is ten times as large as shown, and the view
+/// box of the SVG scales it back. So curves have a resolution of a tenth of a pixel.
 const FINE: f64 = 10.0;
 
-/// plotters writes a font of size s as s / 1.24.
+/// The factor of font sizes. plotters writes a font of size s as s / 1.24.
 const FONT: f64 = 1.24;
 
 /// Number of marker shapes.
 pub(super) const MARKERS: usize = 7;
 
-/// What the back end answers when it cannot draw.
+/// The error of the drawing back end.
 pub(super) type Refused = DrawingAreaErrorKind<std::io::Error>;
 
 /// A drawing of a given size in pixels.
@@ -23,7 +23,7 @@ pub(super) struct Pen<'a> {
 }
 
 impl<'a> Pen<'a> {
-    /// Draws into `text`, which is complete after [`Pen::finish`].
+    /// Starts a drawing whose SVG is written to `text`. The text is complete after [`Pen::finish`].
     pub(super) fn new(text: &'a mut String, width: f64, height: f64) -> Self {
         let size = ((width * FINE) as u32, (height * FINE) as u32);
         Pen { area: SVGBackend::with_string(text, size).into_drawing_area() }
@@ -33,7 +33,7 @@ impl<'a> Pen<'a> {
         self.area.present()
     }
 
-    /// A polyline; points that fall on their predecessor are left out.
+    /// Draws a polyline. A point that rounds to the same position as the point before it is left out.
     pub(super) fn line(
         &self,
         points: &[(f64, f64)],
@@ -48,7 +48,7 @@ impl<'a> Pen<'a> {
         self.area.draw(&PathElement::new(fine, colour.stroke_width((width * FINE) as u32)))
     }
 
-    /// Text at a place that its anchor says.
+    /// Draws text at a point. The anchor says which part of the text is at this point.
     pub(super) fn text(
         &self,
         text: &str,
@@ -61,7 +61,7 @@ impl<'a> Pen<'a> {
         self.area.draw(&Text::new(printable(text), fine(place), style))
     }
 
-    /// Text that runs upwards, centred at its place.
+    /// Draws text that runs upwards, centred at a point.
     pub(super) fn text_upwards(
         &self,
         text: &str,
@@ -75,7 +75,7 @@ impl<'a> Pen<'a> {
         self.area.draw(&Text::new(printable(text), fine(place), style))
     }
 
-    /// Marker number `shape` (counted around) of about the given radius.
+    /// Draws a marker of about the given radius. `shape` is the number of the marker shape, modulo the number of shapes.
     pub(super) fn marker(
         &self,
         centre: (f64, f64),
@@ -102,7 +102,7 @@ impl<'a> Pen<'a> {
     }
 }
 
-/// A plus, or a cross if turned by 45 degrees.
+/// Draws a plus, or a cross if it is turned by 45 degrees.
 fn cross(r: f64, turned: bool) -> Vec<(f64, f64)> {
     let (long, arm) = (1.35 * r, 0.42 * r);
     let quarter = [(arm, -long), (arm, -arm), (long, -arm)];
@@ -128,13 +128,13 @@ fn fine((x, y): (f64, f64)) -> (i32, i32) {
     ((x * FINE).round() as i32, (y * FINE).round() as i32)
 }
 
-/// XML has no way to write control characters.
+/// Removes control characters from a text, because XML cannot contain them.
 fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }
 
-/// Takes the fixed size out of the SVG element, so that the drawing is as wide as its container, and
-/// gives it a name for readers who cannot see it, and paper of its own: the text is dark wherever the file is shown.
+/// Makes three changes to the SVG element. It removes the fixed size, so that the drawing is as wide as its container. It adds a
+/// title for screen readers. It adds a white background, so that the dark text is readable on a dark page.
 pub(super) fn responsive(svg: &str, title: &str, width: f64, height: f64) -> String {
     let Some(end) = svg.find('>') else { return svg.to_owned() };
     let title = super::html::escape(&printable(title));
@@ -147,7 +147,7 @@ pub(super) fn responsive(svg: &str, title: &str, width: f64, height: f64) -> Str
     )
 }
 
-/// The parts of a polyline within a rectangle (Liang and Barsky's clipping, segment by segment).
+/// The parts of a polyline within a rectangle. Every segment is clipped by the Liang-Barsky algorithm.
 pub(super) fn clipped(
     line: &[(f64, f64)],
     low: (f64, f64),
@@ -184,7 +184,8 @@ pub(super) fn clipped(
     pieces
 }
 
-/// Cuts a polyline into dashes of the given lengths (on, off, on, off, ..); no lengths, no cuts.
+/// Cuts a polyline into dashes. `lengths` alternates between the length of a dash and the length of a gap. Without lengths the
+/// polyline stays whole.
 pub(super) fn dashed(line: &[(f64, f64)], lengths: &[f64]) -> Vec<Vec<(f64, f64)>> {
     if lengths.is_empty() || line.is_empty() {
         return vec![line.to_vec()];

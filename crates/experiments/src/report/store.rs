@@ -1,4 +1,4 @@
-//! Outcomes on disk, so that a run takes up where a former one ended.
+//! This module stores outcomes on disk, so that a run continues where an earlier one ended.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::files;
 use crate::{Context, Error, Experiment, Outcome, Size, data};
 
-/// Everything that an outcome depends on. A stored outcome is used only under the very same key.
+/// Everything that an outcome depends on. A stored outcome is used only if all fields of its key are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
     /// Id of the experiment.
@@ -16,11 +16,11 @@ pub struct Key {
     pub size: Size,
     /// Seed of the run.
     pub seed: u64,
-    /// Those of its data sets that were there.
+    /// The names of its real data sets that were present.
     pub data: Vec<String>,
     /// Version of this project.
     pub version: String,
-    /// Fingerprint of the program ([`build_fingerprint`]): changed code runs again.
+    /// Fingerprint of the program ([`build_fingerprint`]). If the program changes, the experiment runs again.
     pub build: String,
 }
 
@@ -43,22 +43,22 @@ impl Key {
 /// A finished experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// What it depends on.
+    /// Everything that the outcome depends on.
     pub key: Key,
-    /// How long it took, in seconds of wall clock.
+    /// The duration of the run in seconds (wall-clock time).
     pub seconds: f64,
-    /// What it found.
+    /// The result of the experiment.
     pub outcome: Outcome,
 }
 
-/// A folder of records, one file `<id>.json` an experiment.
+/// A folder of records, with one file `<id>.json` per experiment.
 #[derive(Debug, Clone)]
 pub struct Store {
     folder: PathBuf,
 }
 
 impl Store {
-    /// The records of a report's folder.
+    /// Opens the records in the folder of a report.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Store { folder: folder.into() }
     }
@@ -67,21 +67,21 @@ impl Store {
         self.folder.join(format!("{id}.json"))
     }
 
-    /// The record of this key, or `None`: not there, from other circumstances, or not readable (it is
-    /// then simply made again).
+    /// The record with this key. It is `None` if there is no record, if its key differs, or if the file is not readable. The
+    /// experiment then runs again.
     pub fn load(&self, key: &Key) -> Option<Record> {
         let text = std::fs::read(self.path(&key.id)).ok()?;
         let record: Record = serde_json::from_slice(&text).ok()?;
         (record.key == *key).then_some(record)
     }
 
-    /// How long the experiment took in whatever run was kept last, in seconds: other code, data or size may take another time.
+    /// The duration of the experiment in its last stored run, in seconds. That run may have had other code, data or size.
     pub fn seconds(&self, id: &str) -> Option<f64> {
         let text = std::fs::read(self.path(id)).ok()?;
         serde_json::from_slice::<Record>(&text).ok().map(|record| record.seconds)
     }
 
-    /// Keeps a record in place of any former one of the same experiment.
+    /// Stores a record. It replaces an earlier record of the same experiment.
     ///
     /// # Errors
     /// [`Error::File`] or [`Error::Encode`].
@@ -94,7 +94,7 @@ impl Store {
     }
 }
 
-/// A fingerprint of a program's file, 16 hexadecimal digits: the same after a build that changed nothing.
+/// A fingerprint of the file of a program, as 16 hexadecimal digits. A build that changes nothing keeps the fingerprint.
 ///
 /// # Errors
 /// [`Error::File`] if it cannot be read.
@@ -104,7 +104,7 @@ pub fn build_fingerprint(program: &Path) -> Result<String, Error> {
     Ok(format!("{:016x}", fnv1a(&bytes)))
 }
 
-/// The 64-bit FNV-1a hash. The standard library's may change between releases of Rust.
+/// The 64-bit FNV-1a hash. It is used because the hash of the standard library may change between releases of Rust.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -19,7 +19,7 @@ const WIDTH: f64 = 640.0;
 const PLOT_HEIGHT: f64 = 330.0;
 const TICK_FONT: f64 = 12.5;
 const LABEL_FONT: f64 = 14.0;
-/// Room for one character of the fonts above, as a share of their size: a wide sans-serif.
+/// The width of one character as a fraction of the font size, for a wide sans-serif font.
 const CHARACTER: f64 = 0.58;
 const LEGEND_ROW: f64 = 21.0;
 const LEGEND_SAMPLE: f64 = 34.0;
@@ -48,7 +48,7 @@ struct Frame {
     bottom: f64,
 }
 
-/// The figure as a self-contained SVG text that scales with its container.
+/// Draws the figure as a self-contained SVG text that scales with its container.
 pub(super) fn draw(figure: &Figure) -> Result<String, Error> {
     let points = || figure.series.iter().flat_map(|s| s.points.iter());
     let x = Range::fit(&figure.x, points().map(|p| p.0));
@@ -136,7 +136,7 @@ fn axes(
     pen.text_upwards(&figure.y.label, (10.0, 0.5 * (top + bottom)), LABEL_FONT, INK)
 }
 
-/// The solid or dashed look of a series, and its colour and marker.
+/// The style of the line of a series (solid, dashed or dotted), its colour and its marker.
 struct Look {
     colour: RGBColor,
     dashes: &'static [f64],
@@ -198,8 +198,8 @@ fn curve(
     Ok(())
 }
 
-/// The uninterrupted stretches of a curve in pixels. A point nowhere interrupts it; one that is not
-/// positive on the vertical log axis takes it straight down to the floor, where it ends.
+/// The uninterrupted parts of a curve in pixels. A point with a NaN or infinite coordinate interrupts the curve. At a value that
+/// is not positive on a vertical logarithmic axis, the curve goes straight down to the lower end of the axis and stops there.
 fn runs(series: &Series, frame: Frame, x: Range, y: Range) -> Vec<Vec<(f64, f64)>> {
     let mut runs = Vec::new();
     let mut run: Vec<(f64, f64)> = Vec::new();
@@ -219,7 +219,7 @@ fn runs(series: &Series, frame: Frame, x: Range, y: Range) -> Vec<Vec<(f64, f64)
     runs
 }
 
-/// The legend: a grid of names under the axes, where it can cover nothing.
+/// The legend: a grid of names below the axes, where it cannot cover a curve.
 struct Legend {
     left: f64,
     top: f64,
