@@ -1,4 +1,5 @@
-//! Figures 4.5, 4.8, 4.9 and 4.10: averaged gradient descent from a reference to a transfer distribution.
+//! This module repeats figures 4.5, 4.8, 4.9 and 4.10 of R. Le Priol, PhD thesis 2021. Models of categorical variables
+//! start at a reference distribution, and averaged stochastic gradient descent adapts them to a transfer distribution.
 
 use fenchel_causal::adapt::Momentum;
 use fenchel_causal::prior::{CategoricalPrior, Target};

@@ -1,4 +1,6 @@
-//! Identification on random graphs: formulas against truths, refusals against pairs of models.
+//! This experiment tests the identification of effects on random graphs. If an effect is identifiable, its formula is
+//! compared with the true effect. If it is not, the experiment constructs and checks two models with the same observed
+//! distribution and different effects.
 
 use fenchel_causal::{Admg, Error, LatentModel, NodeSet, Query, identify};
 use fenchel_optim::random::{Generator, stream};

@@ -1,4 +1,5 @@
-//! The experiments of chapter 4 of Le Priol's thesis: how fast causal models adapt, and causal tools on known examples.
+//! The experiments of R. Le Priol, PhD thesis 2021, chapter 4: how fast causal and anticausal models adapt. Further
+//! experiments test identification, causal discovery and the estimation of effects.
 //!
 //! | id | figure or table | what |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! Figure 4.6: two normal vectors of dimension 10.
+//! This module repeats figure 4.6 of R. Le Priol, PhD thesis 2021: adaptation of models of two normal vectors of
+//! dimension 10.
 
 use fenchel_causal::adapt::{NormalTask, SweepSettings, sweep};
 use fenchel_causal::normal::CholeskyPair;

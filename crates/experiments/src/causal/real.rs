@@ -1,4 +1,5 @@
-//! Real data: cause-effect pairs, protein signalling, quitting smoking.
+//! These experiments use real data: pairs of a cause and an effect, protein signalling, and a survey on quitting
+//! smoking.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! A sweep from three seeds, and what claims ask of it.
+//! This module runs a sweep over step sizes for three seeds, and computes the numbers that claims compare.
 
 use fenchel_causal::adapt::{CategoricalTask, Momentum, Sweep, SweepSettings, Task, sweep};
 use fenchel_causal::baseline::{BayesianJoint, BayesianPair};

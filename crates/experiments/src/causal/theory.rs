@@ -1,4 +1,5 @@
-//! The ball of proposition 4.5.2, table 4.1, the learned direction, the counter-example to theorem 4.D.2, kidney stones.
+//! These experiments test formulas of R. Le Priol, PhD thesis 2021: the ball of proposition 4.5.2, table 4.1, the
+//! direction learned from adaptation, a counter-example to theorem 4.D.2, and the data on kidney stones.
 
 use fenchel_causal::adapt::{Average, ProximalSgd, ProximalStep};
 use fenchel_causal::direction::bayes_error;

@@ -1,4 +1,5 @@
-//! Figure 8: how exact the line search must be.
+//! This module repeats figure 8 of Le Priol, Piche and Lacoste-Julien (2018): the effect of the precision of the line
+//! search.
 
 use fenchel_crf::{NewtonStart, Order, SdcaStep};
 

@@ -1,4 +1,5 @@
-//! Figures 4 and 6: SDCA against its competitors, by updates and by oracle calls.
+//! This module repeats figures 4 and 6 of Le Priol, Piche and Lacoste-Julien (2018): SDCA and its competitors,
+//! compared by updates and by oracle calls. An oracle call computes the marginals of one sequence.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The experiments of the paper on adaptive SDCA for conditional random fields.
+//! The experiments of Le Priol, Piche and Lacoste-Julien (2018) on adaptive stochastic dual coordinate ascent (SDCA)
+//! for conditional random fields.
 //!
 //! | id | figure or table | what |
 //! |---|---|---|

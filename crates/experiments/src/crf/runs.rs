@@ -1,4 +1,5 @@
-//! Methods on one problem: what was reached after every pass, kept for all the figures that show it.
+//! This module runs several methods on one problem and stores the results after every pass. Several figures use the
+//! same results.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

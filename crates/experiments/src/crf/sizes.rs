@@ -1,4 +1,5 @@
-//! Table 1: the sizes of the data sets and the memory of the dual variables.
+//! This module repeats table 1 of Le Priol, Piche and Lacoste-Julien (2018): the sizes of the data sets and the memory
+//! of the dual variables.
 
 use super::errors::density;
 use super::paper;

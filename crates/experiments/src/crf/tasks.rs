@@ -1,4 +1,5 @@
-//! The data sets of the paper's table 1, whole or in part, or generated ones in their place.
+//! This module loads the data sets of Le Priol, Piche and Lacoste-Julien (2018), table 1, in full or in part. If a
+//! data set is absent, it generates data instead.
 
 use fenchel_crf::synthetic::{OcrLike, TextLike, ocr_like, text_like};
 use fenchel_crf::text::{Boundary, Template};

@@ -1,7 +1,9 @@
-//! Beyond the paper's chains: its algorithm 2 on trees and on skip chains.
+//! This experiment goes beyond Le Priol, Piche and Lacoste-Julien (2018), which treats chains. It runs their algorithm
+//! 2 on trees and on skip chains.
 //!
-//! A skip chain joins equal capitalised words of a sentence by an edge more (C. Sutton and A. McCallum, "An introduction to
-//! conditional random fields for relational learning", 2007), so that the labels of both agree more often than two contexts say.
+//! A skip chain is the chain of a sentence with one more edge for every pair of equal capitalised words (C. Sutton and
+//! A. McCallum, "An introduction to conditional random fields for relational learning", 2007). Such an edge makes it
+//! more likely that both words get the same label.
 
 use std::ops::ControlFlow;
 

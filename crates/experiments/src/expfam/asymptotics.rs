@@ -1,4 +1,5 @@
-//! Section 5.5.1: the risk of every family tends to `d / (2n)`.
+//! This module tests a statement of R. Le Priol, PhD thesis 2021, section 5.5.1: the risk of every family tends to `d
+//! / (2n)`, with `d` the dimension of the parameter and `n` the number of samples.
 
 use fenchel_expfam::risk;
 

@@ -1,4 +1,6 @@
-//! Figures 3-5 and 3-6: constant-step SGD where the linear model is wrong; averaged parameters against averaged predictions.
+//! This module repeats figures 3-5 and 3-6 of D. Babichev, PhD thesis 2019. Stochastic gradient descent with a
+//! constant step size fits a linear model to data that are not linear. Averaged parameters are compared with averaged
+//! predictions.
 
 use fenchel_finite_sum::averaged::{AveragedSettings, AveragedSgd, Bernoulli, Predictor};
 use fenchel_linalg::special::sigmoid;

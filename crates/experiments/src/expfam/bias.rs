@@ -1,4 +1,5 @@
-//! Figure 5.3: the Bregman bias-variance decomposition of MAP for mean and variance of a normal law.
+//! This module repeats figure 5.3 of R. Le Priol, PhD thesis 2021: the bias-variance decomposition of the MAP estimate
+//! of the mean and the variance of a normal law, with a Bregman divergence as the loss.
 
 use fenchel_expfam::risk::normal_map;
 

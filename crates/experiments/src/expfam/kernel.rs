@@ -1,4 +1,5 @@
-//! Figure 3-7: averaged predictions in the feature space of a kernel, by column sampling.
+//! This module repeats figure 3-7 of D. Babichev, PhD thesis 2019: averaged predictions in the feature space of a
+//! kernel, which is approximated by column sampling (Nystrom).
 
 use fenchel_finite_sum::averaged::{AveragedSettings, AveragedSgd, Bernoulli, Predictor};
 use fenchel_linalg::factor::Nystrom;

@@ -1,4 +1,6 @@
-//! Chapter 5 of Le Priol's thesis, on the risk of maximum likelihood and MAP, and chapter 3 of Babichev's, on constant steps.
+//! The experiments of R. Le Priol, PhD thesis 2021, chapter 5, on the risk of maximum likelihood (MLE) and maximum a
+//! posteriori (MAP) estimates, and of D. Babichev, PhD thesis 2019, chapter 3, on stochastic gradient descent with
+//! constant step sizes.
 //!
 //! | id | figure | what |
 //! |---|---|---|

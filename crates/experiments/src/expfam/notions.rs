@@ -1,4 +1,5 @@
-//! Table 5.1: three notions of the variance of stochastic mirror descent, for the variance of a normal law.
+//! This module repeats table 5.1 of R. Le Priol, PhD thesis 2021: three definitions of the variance of stochastic
+//! mirror descent, for the variance of a normal law.
 
 use fenchel_expfam::mirror::{
     Schedule, StochasticMirrorDescent, gamma_gap_of_minima, normal_variance_noise,

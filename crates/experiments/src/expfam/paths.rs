@@ -1,4 +1,5 @@
-//! Figures 5.2 and 5.8: where estimates of mean and variance of a normal law lie, and their means in both parametrisations.
+//! This module repeats figures 5.2 and 5.8 of R. Le Priol, PhD thesis 2021: the distribution of estimates of the mean
+//! and the variance of a normal law, and the means of these estimates in the natural and the mean parameters.
 
 use fenchel_expfam::risk::normal_map;
 use fenchel_expfam::{Family, Normal, Prior, Summary};

@@ -1,4 +1,5 @@
-//! Figure 5.5: the risk of MAP over the strength and the mean of the prior.
+//! This module repeats figure 5.5 of R. Le Priol, PhD thesis 2021: the risk of the MAP estimate as a function of the
+//! strength and the mean of the prior.
 
 use fenchel_expfam::risk::gamma_map;
 

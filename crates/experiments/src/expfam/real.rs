@@ -1,4 +1,5 @@
-//! Figures 3-8 to 3-11 on data that are at hand: averaged predictions of a linear model and of a kernel, judged on held-out rows.
+//! This module repeats figures 3-8 to 3-11 of D. Babichev, PhD thesis 2019 on data that are available: averaged
+//! predictions of a linear model and of a kernel, tested on held-out rows.
 
 use fenchel_datasets::Folder;
 use fenchel_expfam::glm::{Glm, Logistic};

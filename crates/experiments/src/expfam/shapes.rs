@@ -1,4 +1,5 @@
-//! Figures 5.4, 5.6, 5.7 and 5.9: the functions that the bounds are made of.
+//! This module repeats figures 5.4, 5.6, 5.7 and 5.9 of R. Le Priol, PhD thesis 2021: plots of the functions that
+//! occur in the bounds.
 
 use fenchel_expfam::selfconcordance::{RADIUS, w};
 use fenchel_expfam::{Exponential, Family, Normal};

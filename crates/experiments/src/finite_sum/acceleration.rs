@@ -1,7 +1,10 @@
-//! Section 2.3.3: what acceleration of SDCA gains, and what a wrong constant costs.
+//! This module tests section 2.3.3 of A. Defazio, PhD thesis 2014: what acceleration of stochastic dual coordinate
+//! ascent (SDCA) gains, and what a wrong smoothness constant costs. `L` is the smoothness constant, `mu` the strong
+//! convexity and `n` the number of terms.
 //!
-//! Accelerated SDCA solves `F + (kappa/2) ||x - y||^2` with `kappa = L/n - mu` and extrapolates `y`. Its passes grow with the root of
-//! `c = L / (mu n)`, those of SDCA with `c` itself.
+//! Accelerated SDCA solves a sequence of problems `F + (kappa/2) ||x - y||^2` with `kappa = L/n - mu`, and
+//! extrapolates `y` between them. Let `c = L / (mu n)`. The number of passes of SDCA grows in proportion to `c`, that
+//! of accelerated SDCA in proportion to the square root of `c`.
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;

@@ -1,4 +1,5 @@
-//! Sentences of table 5.1 on real data that every copy of this project has: breast cancer, embedded.
+//! This experiment tests statements of A. Defazio, PhD thesis 2014, table 5.1, on real data that are part of this
+//! project: the breast cancer data.
 
 use fenchel_datasets::embedded;
 use fenchel_datasets::transform::normalise_rows;

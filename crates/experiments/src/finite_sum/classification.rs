@@ -1,4 +1,5 @@
-//! Figure 3.1: Finito, SAG, SDCA and L-BFGS on classification in the big-data regime.
+//! This module repeats figure 3.1 of A. Defazio, PhD thesis 2014: Finito, SAG, SDCA and L-BFGS on classification in
+//! the big-data regime, in which the number of terms is large compared with the condition number.
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;

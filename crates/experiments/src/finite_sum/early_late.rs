@@ -1,4 +1,5 @@
-//! Figure 1.1: early and late stages of stochastic, batch and incremental methods.
+//! This module repeats figure 1.1 of A. Defazio, PhD thesis 2014: stochastic, batch and incremental methods in early
+//! and late passes.
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;

@@ -1,4 +1,5 @@
-//! The rest of table 5.1: eight methods and three access orders on data without structure.
+//! This module tests the other statements of A. Defazio, PhD thesis 2014, table 5.1: eight methods and three access
+//! orders on rows with independent entries.
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;

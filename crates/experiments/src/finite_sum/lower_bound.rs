@@ -1,4 +1,5 @@
-//! Theorem 5.1: no method that looks at terms only when it visits them beats `(1 - 1/n)^k`.
+//! This module tests A. Defazio, PhD thesis 2014, theorem 5.1: on a worst-case problem, any method that evaluates one
+//! random term per step has an expected suboptimality after `k` steps of at least `(1 - 1/n)^k` times the initial one.
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Squared;

@@ -1,4 +1,4 @@
-//! The methods of a figure, run on one problem.
+//! This module runs the methods of a figure on one problem.
 
 use fenchel_finite_sum::methods::lag::Lagged;
 use fenchel_finite_sum::methods::{

@@ -1,4 +1,4 @@
-//! The experiments of chapters 1 to 5 of Defazio's thesis, on incremental gradient methods.
+//! The experiments of A. Defazio, PhD thesis 2014, chapters 1 to 5, on incremental gradient methods.
 //!
 //! | id | figure or table | what |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Table 5.1: what the access order does to each method.
+//! This module repeats A. Defazio, PhD thesis 2014, table 5.1: the effect of the access order on each method.
 
 use fenchel_finite_sum::loss::Squared;
 use fenchel_finite_sum::methods::{

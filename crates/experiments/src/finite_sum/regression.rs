@@ -1,4 +1,4 @@
-//! Figure 3.2: the methods of figure 3.1 on least squares.
+//! This module repeats figure 3.2 of A. Defazio, PhD thesis 2014: the methods of figure 3.1 on least squares.
 
 use std::path::Path;
 

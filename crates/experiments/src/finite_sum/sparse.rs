@@ -1,4 +1,4 @@
-//! Figure 4.2: l1 without any strong convexity.
+//! This module repeats figure 4.2 of A. Defazio, PhD thesis 2014: l1 penalties without strong convexity.
 
 use fenchel_datasets::embedded;
 use fenchel_finite_sum::loss::Logistic;

@@ -1,4 +1,5 @@
-//! Binary classification tasks: the data of the thesis where it is present, else substitutes.
+//! This module loads the binary classification data sets of A. Defazio, PhD thesis 2014. If a data set is absent,
+//! another one takes its place.
 
 use fenchel_datasets::generate::{Spgen, spgen};
 use fenchel_datasets::transform::{normalise_rows, signs};

@@ -1,4 +1,5 @@
-//! Figure 4.1: all methods with l2, each with its best step.
+//! This module repeats figure 4.1 of A. Defazio, PhD thesis 2014: all methods with an l2 penalty, each with its best
+//! step size.
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;

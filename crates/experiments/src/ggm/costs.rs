@@ -1,4 +1,5 @@
-//! Section 7.5.4: what the submodular penalty costs beside the l1 norm and reweighted l1, all by ADMM.
+//! This module tests section 7.5.4 of A. Defazio, PhD thesis 2014: the cost of the submodular penalty, compared with
+//! the l1 norm and the reweighted l1 norm. All three problems are solved by ADMM.
 
 use fenchel_ggm::reweighted::liu_ihler;
 use fenchel_ggm::scale_free::ScaleFreeAdmm;

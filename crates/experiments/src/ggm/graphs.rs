@@ -1,4 +1,5 @@
-//! Figure 7.1: true against false edges on scale-free graphs, by penalties that know of degrees and one that does not.
+//! This module repeats figure 7.1 of A. Defazio, PhD thesis 2014: true and false edges on scale-free graphs. Some of
+//! the penalties depend on the degrees of nodes; one does not.
 
 use fenchel_ggm::reweighted::liu_ihler;
 use fenchel_ggm::synthetic::{Edges, barabasi_albert, diagonally_dominant, power_law};

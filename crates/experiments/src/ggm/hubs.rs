@@ -1,4 +1,5 @@
-//! Figure 7.2: a network of genes from few samples, by three penalties.
+//! This module repeats figure 7.2 of A. Defazio, PhD thesis 2014: a network of genes estimated from few samples, with
+//! three penalties.
 
 use fenchel_ggm::reweighted::liu_ihler;
 use fenchel_ggm::synthetic::{diagonally_dominant, power_law};

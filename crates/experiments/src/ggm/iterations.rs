@@ -1,4 +1,5 @@
-//! Figure 9.1: test error against iterations of diagonal ascent.
+//! This module repeats figure 9.1 of A. Defazio, PhD thesis 2014: the test error as a function of the iterations of
+//! diagonal ascent.
 
 use fenchel_ggm::ItemField;
 use fenchel_ggm::bethe::AscentSettings;

@@ -1,4 +1,4 @@
-//! The experiments of chapters 7 to 9 of Defazio's thesis, on Gaussian graphical models.
+//! The experiments of A. Defazio, PhD thesis 2014, chapters 7 to 9, on Gaussian graphical models.
 //!
 //! | id | figure or table | what |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! Figure 7.3: three methods for the proximal operator of the submodular penalty.
+//! This module repeats figure 7.3 of A. Defazio, PhD thesis 2014: three methods for the proximal operator of the
+//! submodular penalty.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,5 @@
-//! Figures 8.3 and 8.4: true against false edges on walk-summable models of Barabasi-Albert and of Erdos-Renyi graphs.
+//! This module repeats figures 8.3 and 8.4 of A. Defazio, PhD thesis 2014: true and false edges on walk-summable
+//! models of Barabasi-Albert and Erdos-Renyi graphs.
 
 use fenchel_ggm::synthetic::{Edges, barabasi_albert, erdos_renyi, walk_summable};
 use fenchel_ggm::{Statistics, sample};

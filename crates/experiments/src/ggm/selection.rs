@@ -1,4 +1,5 @@
-//! Seven ways to rank the pairs of variables by how likely they are joined.
+//! This module has seven methods that rank the pairs of variables. A pair with a higher rank is more likely to be an
+//! edge.
 
 use fenchel_ggm::threshold::{conditional_covariance, correlation_scores};
 use fenchel_ggm::{

@@ -1,4 +1,5 @@
-//! Figure 8.1: how the work of SHORTCUT grows, beside conditional covariance thresholding.
+//! This module repeats figure 8.1 of A. Defazio, PhD thesis 2014: how the cost of the algorithm SHORTCUT grows,
+//! compared with conditional covariance thresholding.
 
 use fenchel_ggm::max_product;
 use fenchel_optim::random::stream;

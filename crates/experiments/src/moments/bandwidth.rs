@@ -1,4 +1,5 @@
-//! Figures 2-8 to 2-11: one step against two steps, over the bandwidth; bumps at all samples.
+//! This module repeats figures 2-8 to 2-11 of D. Babichev, PhD thesis 2019: the one-step and the two-step method as
+//! functions of the bandwidth. The basis functions of the score are centred at all samples.
 
 use fenchel_moments::synthetic::{self, Problem};
 use fenchel_moments::{

@@ -1,4 +1,4 @@
-//! Figure 2-2: the density of the features in two dimensions.
+//! This module repeats figure 2-2 of D. Babichev, PhD thesis 2019: the density of the features in two dimensions.
 
 use fenchel_moments::GaussianMixture;
 use ndarray::Array2;

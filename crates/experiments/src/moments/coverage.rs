@@ -1,4 +1,5 @@
-//! Whether 95 % intervals of loadings hold the true loading in 95 % of all samples.
+//! This experiment tests whether 95 % confidence intervals of loadings contain the true loading in 95 % of all
+//! samples.
 
 use fenchel_moments::synthetic::{Problem, Sampler, StandardFeatures, multi_index};
 use fenchel_moments::{

@@ -1,4 +1,5 @@
-//! Figure 2-12: ten directions among more and more features.
+//! This module repeats figure 2-12 of D. Babichev, PhD thesis 2019: the estimation of ten directions as the number of
+//! features grows.
 
 use fenchel_moments::{
     Basis, Components, LearnedSade, Mave, ProductMixture, Sade, ScoreMatching, Slicing, synthetic,

@@ -1,4 +1,5 @@
-//! Figures 2-3 to 2-6: methods with the exact score of the mixture, ten features.
+//! This module repeats figures 2-3 to 2-6 of D. Babichev, PhD thesis 2019: methods that know the exact score of the
+//! mixture, with ten features.
 
 use fenchel_moments::synthetic::{self, Problem};
 use fenchel_moments::{

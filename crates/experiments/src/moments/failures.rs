@@ -1,4 +1,4 @@
-//! Table 2.1: which method sees which dependence.
+//! This module repeats table 2.1 of D. Babichev, PhD thesis 2019: which methods detect which kinds of dependence.
 
 use fenchel_moments::synthetic::{StandardFeatures, multi_index};
 use fenchel_moments::{Ade, Components, Gaussian, PhdPlus, Sade, Sphd};

@@ -1,4 +1,5 @@
-//! Figure 2-7: a score learned on a grid of bumps, two features.
+//! This module repeats figure 2-7 of D. Babichev, PhD thesis 2019: the score of two features is learned with basis
+//! functions that are centred on a grid.
 
 use fenchel_moments::{
     Bandwidth, Basis, Centres, Component, Components, GaussianMixture, Ridge, Sade, ScoreMatching,

@@ -1,4 +1,4 @@
-//! The experiments of chapter 2 of Babichev's thesis, on moments for multi-index models.
+//! The experiments of D. Babichev, PhD thesis 2019, chapter 2, on moment methods for multi-index models.
 //!
 //! | id | figure or table | what |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Figure 1 with 20 nodes, and a panel with weaker couplings.
+//! This module repeats figure 1 of Geng, Kuang, Liu, Wright and Page (2018) with 20 nodes, and with weaker couplings.
 
 use fenchel_mrf_learn::{ChainStart, Schedule, Spg, Tay};
 use fenchel_optim::{Cadence, Stop};

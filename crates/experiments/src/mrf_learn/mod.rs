@@ -1,4 +1,5 @@
-//! The experiments of the SPG/TAY paper, on sparse binary Markov random fields.
+//! The experiments of Geng, Kuang, Liu, Wright and Page (2018) on sparse binary Markov random fields: stochastic
+//! proximal gradient (SPG), and TAY, a rule that sets the number of Gibbs sweeps.
 //!
 //! | id | figure | what |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! Figure 3: who votes with whom in the US Senate.
+//! This module repeats figure 3 of Geng, Kuang, Liu, Wright and Page (2018): a network of the members of the US
+//! Senate, estimated from their votes.
 
 use fenchel_datasets::{RollCalls, roll_calls_file};
 use fenchel_mrf_learn::{BinaryData, MissingPolicy, Penalty, Schedule, Spg};

@@ -1,4 +1,5 @@
-//! Figures 1, 4 and 6: structure learning with sampled gradients.
+//! This module repeats figures 1, 4 and 6 of Geng, Kuang, Liu, Wright and Page (2018): structure learning with sampled
+//! gradients.
 
 use fenchel_mrf_learn::{ChainStart, Schedule, Spg, Tay};
 use fenchel_optim::{Cadence, Stop};

@@ -1,4 +1,5 @@
-//! Figure 2: the error of a sampled gradient beside its bounds.
+//! This module repeats figure 2 of Geng, Kuang, Liu, Wright and Page (2018): the error of a sampled gradient, and
+//! upper bounds of this error.
 
 use std::ops::ControlFlow;
 

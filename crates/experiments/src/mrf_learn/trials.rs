@@ -1,5 +1,5 @@
-//! Methods on random networks, one network a trial: what each of them reached, and what the exact likelihood and the
-//! pseudo-likelihood reach beside it.
+//! This module runs several methods on random networks, with one network per trial. It compares their results with the
+//! exact maximum likelihood and with the pseudo-likelihood.
 
 use std::ops::ControlFlow;
 

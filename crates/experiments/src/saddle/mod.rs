@@ -1,4 +1,5 @@
-//! The experiments of chapter 4 of Babichev's thesis, on sublinear multiclass learning as a saddle point.
+//! The experiments of D. Babichev, PhD thesis 2019, chapter 4, on multiclass learning as a saddle-point problem, with
+//! a method whose steps take sublinear time.
 //!
 //! | id | figure or table | what |
 //! |---|---|---|

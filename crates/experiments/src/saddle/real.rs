@@ -1,4 +1,4 @@
-//! Accuracy against nonzeros along a path of radii, on real data.
+//! This experiment computes the accuracy and the number of nonzero weights along a path of radii, on real data.
 
 use fenchel_datasets::{Folder, embedded, generate};
 use fenchel_linalg::CsrMatrix;

@@ -1,4 +1,5 @@
-//! Figure 4-2: the sublinear method, stochastic subgradients and mirror prox on one problem.
+//! This module repeats figure 4-2 of D. Babichev, PhD thesis 2019: the sublinear method, stochastic subgradients and
+//! mirror prox on one problem.
 
 use fenchel_linalg::AsDesign;
 use fenchel_optim::{Cadence, StepSize, Stop};

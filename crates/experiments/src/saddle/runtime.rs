@@ -1,4 +1,5 @@
-//! Table 4.2: the work of a step is proportional to `n = d = k`.
+//! This module repeats table 4.2 of D. Babichev, PhD thesis 2019: the cost of a step is proportional to the size of
+//! the problem, `n = d = k`.
 
 use std::ops::ControlFlow;
 
