@@ -1,10 +1,11 @@
-//! A Bayesian network by names alone: a BIF file, a question, and its tables learned anew from a CSV file of state names.
+//! This program reads a Bayesian network from a BIF file and answers a question about one variable. Then it learns the tables of the
+//! network again from a CSV file with names of states. All variables and states are given by name.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example ask_a_network [-- FILE.bif FILE.csv VARIABLE]
 //! ```
 //!
-//! Without files it writes the network of chest clinics and 5,000 records of it to temporary ones.
+//! Without files it writes the network of chest clinics and 5,000 records of it to temporary files.
 
 use std::error::Error;
 use std::path::PathBuf;

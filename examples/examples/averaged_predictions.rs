@@ -1,7 +1,8 @@
-//! Averaged predictions against averaged parameters: one pass of constant-step SGD over census records, at several step sizes.
+//! This program compares averaged predictions with averaged parameters. It makes one pass of stochastic gradient descent with a
+//! constant step size over census records, for several step sizes.
 //!
-//! The mean of the predictions leaves the class of linear predictors: it may beat the best linear model, which the mean of the
-//! parameters only approaches.
+//! The mean of the predictions of several linear models is not the prediction of a linear model. So its loss may be smaller than that
+//! of the best linear model. The loss of the averaged parameters cannot be.
 //!
 //! `FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example averaged_predictions`
 

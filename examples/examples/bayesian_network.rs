@@ -1,5 +1,5 @@
-//! A Bayesian network asked: what the findings say about every variable, the one explanation that fits
-//! best, and a picture of the junction tree in which it is all computed.
+//! This program asks a Bayesian network three things: the distribution of every variable given the findings, the most probable
+//! explanation of the findings, and a picture of the junction tree that is used for the computations.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example bayesian_network

@@ -1,4 +1,5 @@
-//! Waiting times in a stream: which family fits, what a prior does while data are few, and how sure the estimate is.
+//! This program fits families of distributions to waiting times that arrive one by one. It selects a family, shows the effect of a
+//! prior for few data, and computes the uncertainty of the estimate.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example choose_a_family

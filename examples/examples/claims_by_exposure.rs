@@ -1,4 +1,5 @@
-//! A Poisson regression with exposures: claims by age group and district, and the summary of the fit as R prints it.
+//! This program fits a Poisson regression with exposures to the numbers of insurance claims by age group and district. It prints the
+//! summary of the fit in the form of R.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example claims_by_exposure

@@ -1,4 +1,4 @@
-//! Choosing a penalty by cross-validation, and what the choice is worth on rows that were never seen.
+//! This program chooses a penalty by cross-validation, and measures the chosen model on held-out rows.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example cross_validation

@@ -1,9 +1,10 @@
-//! Finds the two indices that a response of ten features depends on: SIR against SADE.
+//! This program finds the two linear combinations (indices) of ten features that a response depends on. It compares SIR and SADE.
 //!
-//! The features are a mixture of two normal densities, so that SIR, which needs elliptical features, keeps an error
-//! that more samples do not cure; SADE knows the density.
+//! The features have a mixture of two normal densities. SIR needs elliptical features, so its error does not tend to 0 with more
+//! samples. SADE uses the density of the features.
 //!
-//! A fit to 1,024 samples is drawn: the response against the first index of SADE, and the eigenvalues, in the temporary folder.
+//! The program draws two figures of a fit to 1,024 samples into the temporary folder: the response against the first index of SADE,
+//! and the eigenvalues.
 //!
 //! Run: `cargo run --release -p fenchel-examples --example dimension_reduction`
 

@@ -1,10 +1,12 @@
-//! Films for somebody who rated a few: a Gaussian field over items, learned from ratings in milliseconds.
+//! This program recommends films to a user who rated a few. The model is a Gaussian field over the films. It is learned from ratings in
+//! milliseconds.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example film_recommendations -- FOLDER
 //! ```
 //!
-//! `FOLDER` is MovieLens 100K, with `u1.base`, `u1.test` and `u.item`. Without it two tastes are made up.
+//! `FOLDER` is the folder of MovieLens 100K, with `u1.base`, `u1.test` and `u.item`. Without it the program generates ratings of users
+//! with two different tastes.
 
 use std::error::Error;
 use std::path::Path;

@@ -1,10 +1,11 @@
-//! The first ten minutes of somebody who knows scikit-learn: split, weigh, fit, look, predict, choose a penalty, save, load.
+//! This program is an introduction for users of scikit-learn: split data, weight rows, fit, read the result, predict, choose a penalty,
+//! save and load.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example from_scikit_learn [-- FILE]
 //! ```
 //!
-//! Without a LIBSVM file of two classes it takes the embedded tumours.
+//! Without a LIBSVM file of two classes it uses the breast cancer data that are part of this project.
 
 use std::error::Error;
 

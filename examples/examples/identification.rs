@@ -1,4 +1,5 @@
-//! Is an effect identifiable, by which formula, and is the formula right? The napkin graph of Pearl and Mackenzie by default.
+//! This program decides whether a causal effect is identifiable. If it is, the program prints the formula and tests it. The default is
+//! the napkin graph of Pearl and Mackenzie.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example identification

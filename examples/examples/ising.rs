@@ -1,12 +1,12 @@
-//! The Ising model on a 32 x 32 torus: samples, and what mean field, belief propagation, tree-reweighting and annealed
-//! importance sampling make of it, beside Onsager's solution of the infinite lattice.
+//! This program draws samples of the Ising model on a 32 x 32 torus. It compares mean field, belief propagation, tree-reweighted belief
+//! propagation and annealed importance sampling with Onsager's solution of the infinite lattice.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example ising            # coupling 0.4, a little above the critical temperature
 //! cargo run --release -p fenchel-examples --example ising -- 0.44068  # critical
 //! ```
 //!
-//! Mean field calls a lattice ordered from a coupling of 1/4 on, belief propagation from 0.347; the truth is 0.4407.
+//! The infinite lattice is ordered for couplings above 0.4407. Mean field predicts order from 1/4 on, and belief propagation from 0.347.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! Learns an Ising grid from samples, three ways, and counts the edges that were found.
+//! This program learns an Ising grid from samples with three methods, and counts the edges that each method finds.
 //!
 //! `cargo run --release -p fenchel-examples --example ising_grid_learning [network.svg]` also draws the network of the first.
 

@@ -1,5 +1,5 @@
-//! Simpson's paradox: the treatment that looks worse is better. The numbers are those of the classic study of kidney stones
-//! (Charig and others, BMJ 292, 1986), 700 patients.
+//! This program shows Simpson's paradox: the treatment with the lower rate of success is the better one. The data are those of a study
+//! of kidney stones with 700 patients (Charig and others, BMJ 292, 1986).
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example kidney_stones

@@ -1,4 +1,5 @@
-//! The lasso on real data: how the support grows as the penalty falls, every fit certified.
+//! This program fits the lasso to real data. It shows how the number of nonzero coefficients grows as the penalty decreases. Every fit
+//! has a certificate.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example lasso

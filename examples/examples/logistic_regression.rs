@@ -1,10 +1,10 @@
-//! Logistic regression on a LIBSVM file: train, look at the certificate, save, load, predict.
+//! This program fits a logistic regression to a LIBSVM file. It prints the certificate, saves and loads the model, and predicts.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example logistic_regression [-- FILE]
 //! ```
 //!
-//! Without a file it writes generated sparse data to a temporary one, so that every step is the same.
+//! Without a file it writes generated sparse data to a temporary file and reads this file.
 
 use std::error::Error;
 use std::fs::File;

@@ -1,5 +1,5 @@
-//! Colonel Blotto: how to spread six companies over three hills against an enemy who has seven, as a matrix game with bounds
-//! on its value.
+//! This program solves a Colonel Blotto game: a player distributes six companies over three hills against an enemy with seven. It is a
+//! matrix game, and the program computes bounds on its value.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example matrix_game

@@ -1,5 +1,5 @@
-//! A Bayesian network from a table of names: the graph by three methods, the tables, a question; and what can still be done
-//! where a tenth of the values is missing.
+//! This program learns a Bayesian network from a table of names. It learns the graph with three methods, estimates the tables, and
+//! answers a question. Then it removes a tenth of the values and estimates the tables again by the EM algorithm.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example network_from_data

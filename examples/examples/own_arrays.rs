@@ -1,4 +1,5 @@
-//! Three regressions on arrays of one's own: the lasso, the group lasso and Poisson's, each saved with the scale of its features.
+//! This program fits three regressions to arrays: the lasso, the group lasso and a Poisson regression. Each model is saved together
+//! with the scale of its features.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example own_arrays

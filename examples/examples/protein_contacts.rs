@@ -1,4 +1,4 @@
-//! Predicts which columns of a protein family touch, and draws the map beside the structure.
+//! This program predicts contacts between the positions of a protein family, and draws them next to the contacts of the known structure.
 //!
 //! `FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example protein_contacts [dhfr|s1a] [map.svg]`
 

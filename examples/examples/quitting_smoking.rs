@@ -1,5 +1,6 @@
-//! How many kilograms does quitting smoking add? Standardisation, weighting and both on the survey of Hernan and Robins (Causal
-//! Inference: What If, 2020, chapters 12 and 13), beside the plain difference of means.
+//! This program estimates the effect of quitting smoking on weight, in kilograms. It uses standardisation, inverse probability
+//! weighting, and a combination of both on the survey of Hernan and Robins (Causal Inference: What If, 2020, chapters 12 and 13). It also
+//! prints the difference of the means, without adjustment.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example quitting_smoking -- NHEFS.csv

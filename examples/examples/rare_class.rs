@@ -1,11 +1,11 @@
-//! A rare class: l1 logistic regression on a LIBSVM file, the rare class weighed up, the penalty chosen by the area under the
-//! ROC curve on five folds.
+//! This program fits a logistic regression with an l1 penalty to a LIBSVM file with a rare class. The rare class has a larger weight.
+//! The penalty is chosen by the area under the ROC curve in five-fold cross-validation.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example rare_class [-- FILE]
 //! ```
 //!
-//! Without a file of two classes it writes generated sparse data to a temporary one.
+//! Without a file of two classes it writes generated sparse data to a temporary file.
 
 use std::error::Error;
 use std::path::PathBuf;

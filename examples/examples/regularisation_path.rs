@@ -1,4 +1,4 @@
-//! A regularisation path: which features enter when the l1 penalty falls, drawn as text.
+//! This program computes a regularisation path. It draws as text which coefficients become nonzero as the l1 penalty decreases.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example regularisation_path

@@ -1,10 +1,12 @@
-//! Which proteins of a cell talk to one another: a sparse network from 11 measured quantities, with a stable penalty, drawn.
+//! This program estimates a network of interactions between 11 proteins of a cell from measurements. It chooses the penalty by the
+//! extended Bayesian information criterion (EBIC), and draws the network.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example sachs_network -- DATA.csv PICTURE.svg
 //! ```
 //!
-//! `DATA.csv` has a row a cell and a named column a protein (Sachs et al., Science 308, 2005). Without it, samples of a chain are drawn.
+//! `DATA.csv` has one row per cell and one named column per protein (Sachs et al., Science 308, 2005). Without this file, the program
+//! uses samples of a chain.
 
 use std::error::Error;
 use std::fmt::Write;

@@ -1,4 +1,5 @@
-//! A network with hubs, found with a penalty that likes hubs and with the l1 norm: which finds more true edges?
+//! This program estimates a network with hubs, once with a penalty that favours hubs and once with the l1 norm. It compares the numbers
+//! of true edges that they find.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example scale_free

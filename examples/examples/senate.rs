@@ -1,4 +1,5 @@
-//! Learns who votes with whom in the US Senate, draws the network in party colours, and prints the ties across the aisle.
+//! This program learns a network of the members of the US Senate from their votes. It draws the network in the colours of the parties,
+//! and prints the edges between members of different parties.
 //!
 //! `FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example senate [network.svg]`
 

@@ -1,4 +1,4 @@
-//! Short programs, one a task: see the examples folder of this package.
+//! This package has short programs, one per task. See its folder `examples`.
 
 mod pipe;
 

@@ -1,6 +1,7 @@
-//! What happens when nobody reads the output any more.
+//! This module ends a program if the reader of its output is closed.
 
-/// Ends the program quietly, with exit code 0, where `println!` would panic because its reader is gone: `example | head`.
+/// Ends the program with exit code 0 and without a message if the reader of its output is closed, as in `example | head`. Without
+/// this function `println!` would panic.
 pub fn end_on_closed_pipe() {
     let other_panics = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -1,5 +1,5 @@
-//! `cargo xtask ci`: what a change must pass. Two lanes run beside each other, since no step uses all processors from its
-//! beginning to its end.
+//! `cargo xtask ci` runs the checks that a change must pass. The steps are divided into two lanes, which run at the same time,
+//! because no single step keeps all processors busy.
 
 use std::io;
 use std::path::Path;
@@ -17,7 +17,8 @@ pub(crate) struct Arguments {
 
 const NAMES: [&str; 5] = ["format", "lint", "doc", "test", "doctest"];
 
-/// The steps of a lane run one after the other, and a failure ends the lane. The other goes on, so that one run tells all.
+/// The steps of a lane run one after the other. A failure ends its lane, and the other lane continues, so that one run reports
+/// the failures of both lanes.
 const LANES: [&[&str]; 2] = [&["format", "lint", "doc"], &["test", "doctest"]];
 
 /// The command of a step.
@@ -44,7 +45,7 @@ fn command(step: &str) -> Command {
     cargo
 }
 
-/// What became of a step.
+/// The result of a step.
 struct Ran {
     step: &'static str,
     seconds: f64,
@@ -96,7 +97,7 @@ fn run_lane(steps: &[&'static str], quiet: bool) -> Vec<Ran> {
     lane
 }
 
-/// A command as one would type it.
+/// Formats a command as a user would type it.
 fn spelled(command: &Command) -> String {
     let name = Path::new(command.get_program()).file_stem().unwrap_or_default();
     let environment = command.get_envs().filter_map(|(key, value)| {
@@ -106,7 +107,7 @@ fn spelled(command: &Command) -> String {
     environment.chain([name.display().to_string()]).chain(words).collect::<Vec<String>>().join(" ")
 }
 
-/// A line a step, with its seconds.
+/// Formats one line per step, with its duration in seconds.
 fn summary(steps: &[&str], ran: &[Ran]) -> String {
     let line = |step: &&str| match ran.iter().find(|ran| ran.step == *step) {
         Some(Ran { seconds, failure: None, .. }) => {

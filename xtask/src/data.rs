@@ -1,4 +1,4 @@
-//! `cargo xtask data`: which real data sets are there, and where the others are published.
+//! `cargo xtask data` lists the real data sets that are present, and says where the others are published.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -44,8 +44,8 @@ fn describe(set: &DataSet, folder: Option<&Path>) -> String {
     )
 }
 
-/// The folder of real data: the one asked for, which must exist, or else `data/` in the root, or else
-/// `../shared/data` beside the checkout, or none.
+/// Finds the folder of real data. A folder given on the command line must exist. Otherwise the function takes the first folder that
+/// exists: `data/` in the root, then `../shared/data` beside the checkout. It returns `None` if neither exists.
 pub(crate) fn data_folder(asked: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
     data_folder_from(workspace::root(), asked)
 }
@@ -65,7 +65,7 @@ fn data_folder_from(root: &Path, asked: Option<&Path>) -> Result<Option<PathBuf>
     Ok(usual.into_iter().find(|folder| folder.is_dir()))
 }
 
-/// What to tell the user about the folder of real data.
+/// A message to the user about the folder of real data.
 pub(crate) fn describe_data(folder: Option<&Path>) -> String {
     match folder {
         Some(folder) => {

@@ -1,4 +1,4 @@
-//! A check of the documentation: a `|` inside a cell ends the cell, and what follows is lost from the page.
+//! This module checks the tables of the documentation. A `|` inside a cell ends the cell, and the page does not show the text after it.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ fn visit(path: &Path, broken: &mut Vec<String>) {
     }
 }
 
-/// The lines, from 1, of rows with another number of cells than the first row of their table.
+/// The line numbers, counted from 1, of rows whose number of cells differs from that of the first row of their table.
 fn broken_rows(text: &str) -> Vec<usize> {
     let mut broken = Vec::new();
     let mut width = None;

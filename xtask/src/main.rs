@@ -1,4 +1,4 @@
-//! Everything a contributor runs, as `cargo xtask <command>`: ordinary Rust, one file a command.
+//! The program `cargo xtask <command>` has the commands that contributors need. Each command has its own file.
 #![forbid(unsafe_code)]
 
 mod ci;

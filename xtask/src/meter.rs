@@ -1,24 +1,25 @@
-//! How far an experiment is: a bar on a terminal, a line a quarter elsewhere.
+//! This module shows the progress of an experiment. On a terminal it draws a bar. Otherwise it prints one line per quarter of the
+//! work.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Steps of the bar.
+/// The number of steps of the bar.
 const FINE: f64 = 1000.0;
 
-/// The progress of one experiment; may be told of it from any thread.
+/// The progress of one experiment. Any thread may report progress.
 pub(crate) struct Meter {
     id: &'static str,
     bar: ProgressBar,
     start: Instant,
-    /// Quarters that a plain line was printed for.
+    /// The number of quarters for which a line was printed.
     quarters: Mutex<u32>,
 }
 
 impl Meter {
-    /// `place` is where in the run the experiment stands: `7 of 76`.
+    /// `place` is the position of the experiment in the run, such as `7 of 76`.
     pub(crate) fn new(id: &'static str, place: &str, title: &str) -> Self {
         let bar = ProgressBar::new(FINE as u64);
         let template = "{prefix:<22} [{bar:28}] {percent:>3} % {elapsed:>4}  {msg}";
@@ -35,7 +36,7 @@ impl Meter {
         Meter { id, bar, start: Instant::now(), quarters: Mutex::new(0) }
     }
 
-    /// Takes the fraction done and what is being done.
+    /// Reports the fraction of the work that is done, and a description of the current work.
     pub(crate) fn tick(&self, fraction: f64, doing: &str) {
         let fraction = if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) };
         if !self.bar.is_hidden() {
@@ -51,19 +52,19 @@ impl Meter {
         }
     }
 
-    /// The seconds that went by.
+    /// The time since the start in seconds.
     pub(crate) fn seconds(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
     }
 
-    /// Replaces the bar by a line that stays.
+    /// Replaces the bar by a line that remains on the terminal.
     pub(crate) fn finish(&self, line: &str) {
         self.bar.finish_and_clear();
         eprintln!("{:<12} {line}", self.id);
     }
 }
 
-/// The quarter that `fraction` has newly reached; the last one is the finish and not announced.
+/// The quarter that `fraction` has reached since the last printed line. The last quarter is not reported, because it is the end.
 fn next_quarter(fraction: f64, printed: u32) -> Option<u32> {
     let quarter = (4.0 * fraction) as u32;
     (quarter > printed && quarter < 4).then_some(quarter)

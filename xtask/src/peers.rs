@@ -1,8 +1,8 @@
-//! `cargo xtask peers <crate>`: the same work done by the tools a user would pick instead.
+//! `cargo xtask peers <crate>` compares a crate with other libraries that do the same work.
 //!
-//! A comparison is three files under `benches/`: `peers/<crate>/requirements.txt` with pinned versions,
-//! `peers/<crate>/run.py` that measures both sides in turn, and the runner `peer-<crate>`, this
-//! project's side: a binary of the package `fenchel-benches`, or one of its examples
+//! A comparison consists of three files under `benches/`. The file `peers/<crate>/requirements.txt` lists the other libraries with
+//! fixed versions. The script `peers/<crate>/run.py` measures the other libraries and this project in turn. The program
+//! `peer-<crate>` does the work of this project. It is a binary of the package `fenchel-benches`, or one of its examples
 //! (`examples/peer-<crate>.rs`). The script is called as
 //! `run.py --runner PROGRAM --out DIR [--data DIR] [what follows -- on the command line]`.
 
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds this project's side and returns the path of the program.
+/// Builds the program of this project and returns its path.
 fn build_runner(name: &str) -> Result<PathBuf, Failure> {
     let source = workspace::root().join("benches/examples").join(format!("{name}.rs"));
     let (kind, folder) =
@@ -106,7 +106,7 @@ fn available(peers: &Path) -> Vec<String> {
     names
 }
 
-/// The Python of an environment that holds exactly these requirements; made again when they change.
+/// The path of Python in an environment with exactly these requirements. The environment is created again if they change.
 fn environment(requirements: &Path, folder: &Path) -> Result<PathBuf, Failure> {
     let python = if cfg!(windows) {
         folder.join("Scripts").join("python.exe")

@@ -1,10 +1,10 @@
-//! How far a run of many experiments is, and about how long the rest takes.
+//! This module estimates the time that a run of many experiments still needs.
 
-/// What has been done and what is left, in the order of the run.
+/// The durations of the experiments of a run, in the order of the run.
 pub(crate) struct Remaining {
-    /// Seconds that each experiment took in a former run, where there was one.
+    /// The duration of each experiment in an earlier run, in seconds, if there was one.
     former: Vec<Option<f64>>,
-    /// Seconds that those took which this run has finished.
+    /// The durations of the experiments that this run has finished, in seconds.
     taken: Vec<f64>,
 }
 
@@ -13,18 +13,19 @@ impl Remaining {
         Remaining { former, taken: Vec::new() }
     }
 
-    /// One more is done.
+    /// Records the duration of a finished experiment.
     pub(crate) fn done(&mut self, seconds: f64) {
         self.taken.push(seconds);
     }
 
-    /// Which experiment is next: `7 of 76`.
+    /// The position of the next experiment, such as `7 of 76`.
     pub(crate) fn place(&self) -> String {
         format!("{} of {}", (self.taken.len() + 1).min(self.former.len()), self.former.len())
     }
 
-    /// Seconds that the rest takes: as long as in a former run, on the whole as much faster or slower as this run is so far.
-    /// An experiment without a former run takes the mean of those that are known. `None` where nothing is.
+    /// The estimated time of the remaining experiments in seconds. It is the sum of their durations in an earlier run, times the ratio
+    /// of the time of this run so far to the time of the earlier run for the same experiments. For an experiment without an earlier run, the mean of all known durations is used. The
+    /// result is `None` if no duration is known.
     pub(crate) fn seconds(&self) -> Option<f64> {
         let (past, future) = self.former.split_at(self.taken.len().min(self.former.len()));
         let both = || past.iter().zip(&self.taken).filter_map(|(f, t)| Some(((*f)?, *t)));
@@ -40,7 +41,7 @@ impl Remaining {
         Some(future.iter().map(|f| f.map_or(mean, |f| pace * f)).sum())
     }
 
-    /// `12 of 76, about 6 min to go`, after an experiment.
+    /// The text after an experiment, such as `12 of 76, about 6 min to go`.
     pub(crate) fn line(&self) -> String {
         let count = format!("{} of {}", self.taken.len(), self.former.len());
         match self.seconds() {
@@ -51,7 +52,7 @@ impl Remaining {
     }
 }
 
-/// `40 s`, `6 min`, `1 h 20 min`.
+/// Formats a duration: `40 s`, `6 min`, `1 h 20 min`.
 pub(crate) fn duration(seconds: f64) -> String {
     let minutes = (seconds / 60.0).round() as u64;
     match minutes {

@@ -1,4 +1,4 @@
-//! `cargo xtask reproduce`: runs the experiments, keeps what is done, writes the report.
+//! `cargo xtask reproduce` runs the experiments, stores their outcomes, and writes the report.
 
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::meter::Meter;
 use crate::remaining::{Remaining, duration};
 use crate::workspace;
 
-/// What a shell reports of a program that was interrupted.
+/// The exit code that a shell reports for an interrupted program.
 const INTERRUPTED: u8 = 130;
 
 #[derive(clap::Args)]
@@ -125,7 +125,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Quick and full outcomes do not replace each other: a full run may have taken hours.
+/// The folder of the report. Quick and full runs have different folders, because a full run may take hours and a quick run must not
+/// overwrite its outcomes.
 fn default_out(size: Size) -> PathBuf {
     let out = workspace::target().join("reproduce");
     match size {
@@ -134,7 +135,7 @@ fn default_out(size: Size) -> PathBuf {
     }
 }
 
-/// A flag that the first Ctrl-C sets; the second one ends the program at once.
+/// A flag that the first Ctrl-C sets. The second Ctrl-C ends the program at once.
 fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&flag);
@@ -147,7 +148,7 @@ fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
     Ok(flag)
 }
 
-/// What one call of the command shares among its experiments.
+/// The data that all experiments of one run share.
 struct Session {
     store: Store,
     build: String,
@@ -155,7 +156,7 @@ struct Session {
 }
 
 impl Session {
-    /// Runs an experiment, unless a former run has.
+    /// Runs an experiment, unless there is a stored outcome.
     fn entry(
         &self,
         experiment: &Experiment,
@@ -196,12 +197,12 @@ impl Session {
         })
     }
 
-    /// What a former run under the same circumstances found, unless everything is to run again.
+    /// The stored outcome of an earlier run with the same key. It is `None` if the user asked to run everything again.
     fn kept(&self, experiment: &Experiment, context: &Context) -> Option<Record> {
         if self.fresh { None } else { self.store.load(&Key::new(experiment, context, &self.build)) }
     }
 
-    /// The outcome of a former run under the same circumstances.
+    /// The stored outcome of an earlier run with the same key.
     fn former(&self, experiment: &Experiment, context: &Context) -> Option<Entry> {
         let record = self.store.load(&Key::new(experiment, context, &self.build))?;
         Some(done(experiment, record))
@@ -218,7 +219,7 @@ fn done(experiment: &Experiment, record: Record) -> Entry {
     }
 }
 
-/// Runs an experiment; a panic is its failure and not that of the others.
+/// Runs an experiment. A panic makes this experiment fail, and the others still run.
 fn guarded(experiment: &Experiment, context: &Context) -> Result<Outcome, Failure> {
     // What a panic may have left half-changed is the experiment's own and is dropped with it.
     std::panic::catch_unwind(AssertUnwindSafe(|| (experiment.run)(context))).unwrap_or_else(
@@ -247,10 +248,11 @@ fn verdicts(outcome: &Outcome) -> String {
     counts.iter().map(|(word, n)| format!("{n} {word}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A run of at most so many claims shows them all; a longer one shows those with another verdict than registered.
+/// The largest number of claims for which all claims are printed. A run with more claims prints those whose verdict differs from
+/// the expected one.
 const SHOWN: usize = 60;
 
-/// What a run found, as far as it came: claims, errors, counts, what was not reached.
+/// The summary of a run: claims, errors, counts, and the experiments that were not reached.
 fn print_results(entries: &[Entry]) {
     let claims = entries.iter().filter_map(Entry::outcome).map(|o| o.claims.len()).sum::<usize>();
     let table = claims_table(entries, |claim| claims <= SHOWN || claim.differs());
@@ -287,7 +289,7 @@ fn claims_table(entries: &[Entry], shown: impl Fn(&Claim) -> bool) -> Table {
     table
 }
 
-/// A table a document.
+/// The list of experiments, with one table per document.
 fn listing(selected: &[&Experiment], folder: Option<&Path>) -> Vec<Table> {
     let of_document = |experiments: &[&Experiment]| {
         let mut table = Table::new(experiments[0].document, ["id", "title", "real data"]);
@@ -307,7 +309,7 @@ fn listing(selected: &[&Experiment], folder: Option<&Path>) -> Vec<Table> {
     selected.chunk_by(|a, b| a.document == b.document).map(of_document).collect()
 }
 
-/// At most `room` characters, the last one a mark if some are left out.
+/// Shortens a text to at most `room` characters. If characters are left out, the last one is a mark.
 fn shortened(text: &str, room: usize) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.chars().count() <= room {
@@ -317,7 +319,7 @@ fn shortened(text: &str, room: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// What the page says of this run: each fact where this machine tells it.
+/// The facts about this run that the page shows. A fact that the machine does not provide is left out.
 fn facts() -> Vec<(String, String)> {
     let told = |program: &str, arguments: &[&str]| {
         let output = std::process::Command::new(program)

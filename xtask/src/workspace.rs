@@ -1,4 +1,4 @@
-//! Where things are: the workspace, its build folder, cargo.
+//! The paths of the workspace, of its build folder and of cargo.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,7 +11,7 @@ pub(crate) fn root() -> &'static Path {
     manifest.parent().unwrap_or(manifest)
 }
 
-/// The build folder, where everything made goes.
+/// The build folder. All generated files go there.
 pub(crate) fn target() -> std::path::PathBuf {
     // A relative CARGO_TARGET_DIR counts from where cargo was called; joined, an absolute one stands.
     match std::env::var_os("CARGO_TARGET_DIR") {
@@ -20,7 +20,7 @@ pub(crate) fn target() -> std::path::PathBuf {
     }
 }
 
-/// The cargo that runs this program, called from the root.
+/// A call of the cargo that runs this program, from the root of the workspace.
 pub(crate) fn cargo() -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
@@ -28,12 +28,12 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Runs a command with its output going where ours goes, and says which one failed.
+/// Runs a command. Its output goes to the output of this program. The error names the command that failed.
 pub(crate) fn stream(command: &mut Command, what: &str) -> io::Result<()> {
     judge(command.status(), command, what)
 }
 
-/// The same, but what the command says is shown in one piece, and only if it fails.
+/// Runs a command and collects its output. The output is printed only if the command fails.
 pub(crate) fn stream_failure(command: &mut Command, what: &str) -> io::Result<()> {
     let output = command.output();
     if let Ok(Output { status, stdout, stderr }) = &output
