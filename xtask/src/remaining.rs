@@ -24,8 +24,8 @@ impl Remaining {
     }
 
     /// The estimated time of the remaining experiments in seconds. It is the sum of their durations in an earlier run, times the ratio
-    /// of the time of this run so far to the time of the earlier run for the same experiments. For an experiment without an earlier run, the mean of all known durations is used. The
-    /// result is `None` if no duration is known.
+    /// of the time of this run so far to the time of the earlier run for the same experiments. For an experiment without an earlier
+    /// run, the mean of all known durations is used. The result is `None` if no duration is known.
     pub(crate) fn seconds(&self) -> Option<f64> {
         let (past, future) = self.former.split_at(self.taken.len().min(self.former.len()));
         let both = || past.iter().zip(&self.taken).filter_map(|(f, t)| Some(((*f)?, *t)));

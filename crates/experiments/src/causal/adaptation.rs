@@ -12,7 +12,7 @@ use crate::{Context, Experiment, Failure, Ground, Outcome, Reason, Source};
 const K: usize = 20;
 const ALL: [&str; 3] = ["causal", "anticausal", "joint"];
 const DIRECTED: [&str; 2] = ["causal", "anticausal"];
-/// How far every learner's KL must have fallen for an order to count.
+/// The factor by which the KL divergence of every learner must decrease before an order of learners counts.
 const MOVED: f64 = 1.1;
 
 const CAUSE: Source = thesis(
@@ -64,7 +64,7 @@ fn adapt(context: &Context, prior: &CategoricalPrior, target: Target) -> Result<
     })
 }
 
-/// The two directed models with heavy-ball momentum, steps tuned again.
+/// Runs the two directed models with heavy-ball momentum. The step sizes are tuned again.
 fn with_momentum(
     context: &Context,
     prior: &CategoricalPrior,

@@ -13,16 +13,16 @@ use crate::{Cell, Context, Experiment, Failure, Ground, Outcome, Source, Table};
 pub(super) const CENSUS: Experiment =
     entry("ca-census", "Identification on random graphs with up to eight nodes", census);
 
-/// What was found on graphs with so many nodes.
+/// The results on graphs with the same number of nodes.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     formulas: usize,
     refusals: usize,
     /// The largest error of a formula.
     error: f64,
-    /// The largest difference of two observed laws that should be one.
+    /// The largest difference of the observed distributions of two models. These distributions should be equal.
     law: f64,
-    /// The smallest difference of two effects.
+    /// The smallest difference of the effects in two models with the same observed distribution.
     effect: f64,
 }
 
@@ -42,7 +42,7 @@ impl Tally {
     }
 }
 
-/// A graph along the order of its nodes: every one is such a graph, up to names.
+/// A random graph whose directed edges follow the order of the nodes. Every acyclic graph has this form, up to the names of its nodes.
 fn graph(n: u32, rng: &mut Generator) -> Result<Admg, Failure> {
     let names: Vec<String> = (0..n).map(|v| format!("V{v}")).collect();
     let (directed, hidden) = (rng.random_range(0.2..0.7), rng.random_range(0.1..0.4));
@@ -54,7 +54,7 @@ fn graph(n: u32, rng: &mut Generator) -> Result<Admg, Failure> {
     Ok(Admg::new(&names, &directed, &hidden)?)
 }
 
-/// One treatment and one outcome in half of the queries, sets and conditions in the others.
+/// A random query. Half of the queries have one treatment and one outcome. The others have sets of both, and may have conditions.
 fn query(n: u32, rng: &mut Generator) -> Query {
     if rng.random::<bool>() {
         let x = rng.random_range(0..n);

@@ -11,17 +11,17 @@ use crate::number::short;
 use crate::sample::SEEDS;
 use crate::{Axis, Cell, Context, Failure, Figure, Judged, Outcome, Sample, Series, Table};
 
-/// Where steps are tuned and claims are judged: K^2 / 4 samples for K = 20.
+/// The number of samples at which step sizes are tuned and claims are judged: `K^2 / 4` for `K = 20` states.
 pub(super) const AT: usize = 100;
 
-/// One sweep a seed.
+/// The sweeps over step sizes, one per seed.
 pub(super) struct Runs {
     pub(super) sweeps: Vec<Sweep>,
     frozen: Option<String>,
 }
 
 impl Runs {
-    /// Runs `one` with the context's seed and the two after it.
+    /// Runs `one` with the seed of the context and with the next two seeds.
     pub(super) fn new(
         context: &Context,
         one: impl Fn(u64) -> Result<Sweep, Failure>,
@@ -34,29 +34,30 @@ impl Runs {
         Ok(Runs { sweeps, frozen: context.frozen.map(str::to_owned) })
     }
 
-    /// Whose learner must not move in this run.
+    /// Whether the learner of this model must stay at its starting point in this run.
     fn is_frozen(&self, model: usize) -> bool {
         self.frozen.as_ref() == Some(&self.sweeps[0].models[model].model)
     }
 
-    /// The mean KL after 100 samples, one number a seed; a frozen learner is where it started.
+    /// The mean KL divergence after 100 samples, one number per seed. A frozen learner has the divergence of its starting point.
     pub(super) fn kl(&self, model: usize) -> Result<Sample, Failure> {
         let at = if self.is_frozen(model) { 0 } else { AT };
         Sample::over_seeds(self.sweeps.iter().map(|s| s.mean_at(model, at)).collect())
     }
 
-    /// Its mean over the seeds.
+    /// The mean KL divergence after 100 samples, averaged over the seeds.
     pub(super) fn mean(&self, model: usize) -> Result<f64, Failure> {
         let values = self.kl(model)?;
         Ok(values.values().iter().sum::<f64>() / values.values().len() as f64)
     }
 
-    /// The mean KL at the start.
+    /// The mean KL divergence at the start, one number per seed.
     pub(super) fn start(&self, model: usize) -> Result<Sample, Failure> {
         Sample::over_seeds(self.sweeps.iter().map(|s| s.mean_at(model, 0)).collect())
     }
 
-    /// In every seed the mean KL of every learner has fallen to a `factor`-th at least: no order is won against one that stood still.
+    /// Tests for every seed that the mean KL divergence of every learner has decreased by at least `factor`. So a learner cannot win
+    /// against one that did not move.
     pub(super) fn moved(&self, factor: f64) -> Result<Judged, Failure> {
         let mut least = f64::INFINITY;
         for model in 0..self.sweeps[0].models.len() {
@@ -73,7 +74,7 @@ impl Runs {
         sweep.models[model].curves.iter().map(|c| (c.distance_sq, c.kl[at])).collect()
     }
 
-    /// The share of pairs in which the first learner is ahead: at least `share` in every seed.
+    /// Tests for every seed that the first learner is better on a share of at least `share` of the pairs.
     pub(super) fn wins(&self, first: usize, second: usize, share: f64) -> Judged {
         let one = |sweep: &Sweep| {
             let (a, b) = (self.curves(sweep, first), self.curves(sweep, second));
@@ -83,7 +84,8 @@ impl Runs {
         Judged::from((format!("{:.1} % of the pairs at least", 100.0 * least), least >= share))
     }
 
-    /// Spearman's correlation of distance at the start and KL after 100 samples, models pooled: above a number in every seed.
+    /// Tests for every seed that a rank correlation (Spearman) exceeds a number. It is the correlation of the distance at the start and
+    /// the KL divergence after 100 samples, over the pairs of all models.
     pub(super) fn correlated(&self, above: f64) -> Result<Judged, Failure> {
         let mut least = 1.0_f64;
         for sweep in &self.sweeps {

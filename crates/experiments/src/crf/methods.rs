@@ -87,7 +87,7 @@ fn race(context: &Context, sets: &[Set], title: &str) -> Result<Outcome, Failure
     Ok(outcome)
 }
 
-/// A loser that never left its start proves nothing.
+/// Tests that the worse method of a comparison has left its starting point. Otherwise the comparison proves nothing.
 pub(super) fn moved<'l>(lines: impl IntoIterator<Item = &'l Line>) -> Judged {
     let stuck = lines.into_iter().find(|line| !line.has_left_its_start());
     let text = stuck.map(|line| format!("{} has not left its start", line.name()));
@@ -95,7 +95,7 @@ pub(super) fn moved<'l>(lines: impl IntoIterator<Item = &'l Line>) -> Judged {
     (text.unwrap_or_else(|| "every loser is at a tenth of its start or less".into()), holds).into()
 }
 
-/// Seed by seed the least of several samples.
+/// The smallest number of several samples, for every seed.
 fn least(samples: &[Sample]) -> Result<Sample, Failure> {
     let of = |k: usize| samples.iter().map(move |s| s.values()[k.min(s.values().len() - 1)]);
     Sample::over_seeds((0..SEEDS).map(|k| of(k).fold(f64::INFINITY, f64::min)).collect())

@@ -17,13 +17,13 @@ use super::tasks::{Part, Set, Task};
 use crate::race::cost_to;
 use crate::{Context, Failure, Sample, Series};
 
-/// A method with all that tells its runs apart.
+/// A method with all settings that affect its runs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Method {
     /// Order, share of the adaptive draws, step.
     Sdca(Order, f64, SdcaStep),
     Oeg,
-    /// With skipped searches or not.
+    /// Whether line searches may be skipped.
     Sag(bool),
     Lbfgs,
 }
@@ -40,7 +40,7 @@ impl Method {
     }
 }
 
-/// What was reached after a pass.
+/// The results after one pass.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Row {
     pub(super) passes: f64,
@@ -48,11 +48,11 @@ pub(super) struct Row {
     pub(super) calls: f64,
     /// `P - P*`
     pub(super) above: f64,
-    /// Estimated over true gap.
+    /// The estimated duality gap divided by the true one.
     pub(super) ratio: f64,
-    /// Evaluations of the line searches so far, a step.
+    /// The mean number of evaluations per line search so far.
     pub(super) evaluations: f64,
-    /// Wrong tokens and sequences of the test set.
+    /// The errors on the test set, by tokens and by sequences.
     pub(super) errors: (f64, f64),
     /// Of the method alone.
     pub(super) seconds: f64,
@@ -73,7 +73,7 @@ pub(super) struct Course {
     pub(super) errors: (f64, f64),
 }
 
-/// What an observer reads off a method.
+/// The numbers that an observer reads from a method.
 trait Watched {
     fn weights(&self) -> Option<Weights>;
     fn estimate(&self) -> f64 {
@@ -158,7 +158,7 @@ fn kept<T>(
     Ok(made)
 }
 
-/// The data set in the size of the run, with its optimum to 1e-8 relative, certified.
+/// The data set in the size of the run, with its optimum. The relative error of the optimum is certified to be at most 1e-8.
 pub(super) fn course(context: &Context, set: Set, part: Part) -> Result<Arc<Course>, Failure> {
     let key = format!("{set:?} {part:?} {} {:?}", context.size, context.data);
     kept(&COURSES, &key, || {
@@ -229,10 +229,10 @@ fn run(
     Ok(watch.rows)
 }
 
-/// The runs of one method on one course, and the median of every number.
+/// The runs of one method on one problem, and the medians of their rows.
 pub(super) struct Line {
     pub(super) median: Arc<Curve>,
-    /// One a seed; a single one where the method has no randomness.
+    /// The curves, one per seed. A deterministic method has a single curve.
     pub(super) seeds: Vec<Arc<Curve>>,
 }
 
@@ -241,7 +241,7 @@ impl Line {
         &self.median.name
     }
 
-    /// A number of every seed's curve.
+    /// Computes one number from the curve of every seed.
     pub(super) fn sample(&self, number: impl Fn(&Curve) -> f64) -> Result<Sample, Failure> {
         match &self.seeds[..] {
             [only] => Ok(Sample::exact(number(only))),
@@ -258,13 +258,13 @@ impl Line {
         self.sample(|run| run.to(target, cost))
     }
 
-    /// Pins a loser in every seed.
+    /// Tests for every seed that the method works ([`Curve::has_left_its_start`]).
     pub(super) fn has_left_its_start(&self) -> bool {
         self.seeds.iter().all(|run| run.has_left_its_start())
     }
 }
 
-/// The medians of [`lines`], where one seed is enough or nothing but a figure is made of them.
+/// The medians of [`lines`]. They are used for figures, and for methods with a single seed.
 pub(super) fn curves(
     context: &Context,
     set: Set,
@@ -276,7 +276,7 @@ pub(super) fn curves(
     Ok((course, lines.into_iter().map(|line| line.median).collect()))
 }
 
-/// Several methods on one course, with so many seeds. Two runs at a time.
+/// Runs several methods on one problem with the given number of seeds. Two runs take place at the same time.
 pub(super) fn lines(
     context: &Context,
     (set, part): (Set, Part),
@@ -329,7 +329,7 @@ pub(super) fn lines(
     Ok((course, lines))
 }
 
-/// The median of every number at every row that all runs have.
+/// The rows of medians. The result ends where the shortest run ends.
 fn medians(runs: &[Arc<Curve>]) -> Vec<Row> {
     let shortest = runs.iter().map(|run| run.rows.len()).min().unwrap_or(0);
     (0..shortest)
@@ -353,18 +353,19 @@ fn medians(runs: &[Arc<Curve>]) -> Vec<Row> {
 }
 
 impl Curve {
-    /// The last row at or before a number of passes.
+    /// The last row at or before the given number of passes.
     pub(super) fn at(&self, passes: f64) -> Row {
         let row = self.rows.iter().rev().find(|row| row.passes <= passes + 1e-9);
         row.copied().unwrap_or(Row { above: f64::NAN, ..Row::default() })
     }
 
-    /// Passes or oracle calls to a suboptimality, interpolated on the log scale; infinite if it is not reached.
+    /// The number of passes or oracle calls until the suboptimality reaches `target`, interpolated on the log scale; infinite if the
+    /// target is not reached.
     pub(super) fn to(&self, target: f64, cost: fn(&Row) -> f64) -> f64 {
         cost_to(self.rows.iter().map(|row| (cost(row), row.above)), target)
     }
 
-    /// Pins a loser: by the last row at most a tenth is left of `P - P*` at the start.
+    /// Tests that the method works: at the last row, `P - P*` is less than a tenth of its value at the start.
     pub(super) fn has_left_its_start(&self) -> bool {
         let last = self.rows.last().map_or(f64::NAN, |row| row.above);
         last < 0.1 * self.at(0.0).above

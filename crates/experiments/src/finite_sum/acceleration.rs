@@ -33,11 +33,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// `L / (mu n)`; the first is the big-data condition, the last is for runs at full size.
 const CONDITIONS: [f64; 4] = [0.5, 10.0, 100.0, 1000.0];
-/// What `L` is multiplied by where it is wrong.
+/// The factors that make `L` wrong.
 const FACTORS: [f64; 4] = [0.1, 1.0, 10.0, 100.0];
 /// The condition at which `L` is wrong.
 const SENSITIVE: f64 = 100.0;
-/// A proved gap in nats; the start has `F = ln 2`.
+/// The target of the duality gap. The objective starts at `F = ln 2`.
 const GAP: f64 = 1e-6;
 const MOST: f64 = 5000.0;
 
@@ -66,7 +66,8 @@ const SDCA: &str = "SDCA";
 const ACCELERATED: &str = "accelerated SDCA";
 const WRONG: &str = "accelerated SDCA with a wrong L";
 
-/// Passes to the gap, a number a seed: one entry a condition, or a factor of `L`.
+/// The numbers of passes until the gap is reached. A sample has one number per seed. `sdca` and `accelerated` have one sample per
+/// condition, `wrong` has one sample per factor of `L`.
 struct Found {
     sdca: Vec<Sample>,
     accelerated: Vec<Sample>,

@@ -71,7 +71,7 @@ fn coordinate_descent(
     Ok(rows)
 }
 
-/// A method in random, permuted and cyclic order, a curve a data set.
+/// The results of a method in random, permuted and cyclic order, with one curve per data set.
 struct Row {
     name: &'static str,
     orders: [Line; 3],

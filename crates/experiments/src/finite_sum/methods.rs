@@ -41,7 +41,7 @@ pub(super) enum Method {
     Miso,
 }
 
-/// A line of a figure.
+/// The method, the order and the name of one curve of a figure.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) name: &'static str,
@@ -55,7 +55,7 @@ impl Entry {
     }
 }
 
-/// The optimum, certified to `1e-14` relative or the last digit that can be had.
+/// Computes the optimum with a certified relative error of at most `1e-14`, or as small as rounding permits.
 pub(super) fn optimum<D: Design, L: Loss, R: Lagged>(
     context: &Context,
     problem: &Problem<'_, D, L, R>,
@@ -70,14 +70,14 @@ pub(super) fn optimum<D: Design, L: Loss, R: Lagged>(
     Ok((objective, solution.state.point))
 }
 
-/// A method on one problem: a curve a seed, and their geometric mean.
+/// The results of a method on one problem: one curve per seed, and the geometric mean of the curves.
 pub(super) struct Line {
     pub(super) mean: Curve,
     pub(super) seeds: Vec<Curve>,
 }
 
 impl Line {
-    /// A number of each curve. A method without randomness has one.
+    /// Computes one number from each curve. A deterministic method has a single curve.
     pub(super) fn sample(&self, number: impl Fn(&Curve) -> f64) -> Result<Sample, Failure> {
         match &self.seeds[..] {
             [only] => Ok(Sample::exact(number(only))),
@@ -93,7 +93,7 @@ impl Line {
         self.sample(|curve| curve.passes_to(target))
     }
 
-    /// The least suboptimality of each curve.
+    /// The smallest suboptimality of each curve.
     pub(super) fn least(&self) -> Result<Sample, Failure> {
         self.sample(|curve| curve.points.iter().fold(f64::INFINITY, |low, p| low.min(p.1)))
     }
@@ -103,13 +103,14 @@ impl Line {
         self.mean.at(0.0)
     }
 
-    /// Passes to a target of the mean: what one of several steps is chosen by, with what is left where it is not reached.
+    /// The pair of numbers by which a step size is chosen: the passes until the mean curve reaches `target`, and its suboptimality
+    /// after `passes`.
     pub(super) fn key(&self, target: f64, passes: f64) -> (f64, f64) {
         (self.mean.passes_to(target), self.mean.at(passes))
     }
 }
 
-/// The line of a name.
+/// The line with the given name.
 pub(super) fn line<'l>(lines: &'l [Line], name: &str) -> Result<&'l Line, Failure> {
     let found = lines.iter().find(|line| line.mean.name == name);
     found.ok_or_else(|| Failure::new(format!("no line is called {name}")))
@@ -120,8 +121,9 @@ pub(super) fn means(lines: &[Line]) -> Vec<Curve> {
     lines.iter().map(|line| line.mean.clone()).collect()
 }
 
-/// The best of the steps `2^k` times a method's own: the fewest passes to 1e-8, or the least that is left. `k` begins in
-/// [`STEPS`], and goes on beyond an end for as long as the best is there.
+/// Finds the best step size among the multiples `2^k` of the default step size of a method. The best one needs the fewest passes to
+/// 1e-8. If none reaches 1e-8, it is the one with the smallest final suboptimality. The search begins with the `k` in [`STEPS`]. It
+/// continues beyond an end of this range as long as the best `k` is at this end.
 pub(super) fn best_step(
     passes: f64,
     mut run: impl FnMut(f64) -> Result<Line, Failure>,
@@ -142,17 +144,17 @@ pub(super) fn best_step(
     Ok(Step { k: best.1, at_edge: best.1 == low || best.1 == high })
 }
 
-/// The powers of two that are tried in any case.
+/// The range of exponents `k` that are always tried.
 pub(super) const STEPS: (i32, i32) = (-2, 2);
-/// The last power of two on either side.
+/// The largest absolute exponent `k`.
 const WIDEST: i32 = 10;
 
 /// The best of several steps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
-    /// Its logarithm to base 2, in multiples of the method's own.
+    /// The exponent `k`: the step size is `2^k` times the default of the method.
     pub(super) k: i32,
-    /// Whether no step beyond it was tried.
+    /// Whether the best `k` is at an end of the range that was tried.
     pub(super) at_edge: bool,
 }
 

@@ -224,7 +224,7 @@ impl Method {
         Ok(norms)
     }
 
-    /// Geometric mean of the growth a pass over passes 30 to 60, averaged over seeds.
+    /// The geometric mean of the growth factor per pass over passes 30 to 60, averaged over seeds.
     fn factor(self, task: &Rotating, order: &Order, seeds: u64, seed: u64) -> Result<f64, Failure> {
         let mut log = 0.0;
         for k in 0..seeds {

@@ -52,7 +52,7 @@ const UNION: Source = thesis(
     "Neighbourhood selection performs very well using the union variant, and very poorly using the disjunction variant",
 );
 
-/// What is best in each data set, a row a method.
+/// The best results on each data set. `best` has one sample per method.
 struct Found {
     best: Vec<Sample>,
     /// The likelihood of independent columns in each data set.

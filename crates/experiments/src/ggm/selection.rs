@@ -19,7 +19,7 @@ pub(super) const METHODS: [&str; 7] = [
     "neighbourhoods, intersection",
 ];
 
-/// A score a pair, 0 where nothing speaks for an edge.
+/// Computes one score per pair of variables. The score is 0 if nothing indicates an edge.
 pub(super) fn scores(method: &str, statistics: &Statistics) -> Result<Array2<f64>, Failure> {
     let (c, _) = statistics.correlation();
     let penalties = grid(1.0, 0.01, 60)?;

@@ -26,7 +26,7 @@ const IDEAL: Source = thesis(
     "We have never observed this worst-case complexity when the max-product method is applied to correlation matrices",
 );
 
-/// Correlations of noise: rows of unit length, a variable a row.
+/// Correlations of independent noise. A row has unit length and belongs to one variable.
 fn noise(p: usize, seed: u64) -> Array2<f64> {
     let mut rng = stream(seed, p as u64);
     let mut x = Array2::zeros((p, p / 4));

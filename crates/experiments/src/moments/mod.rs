@@ -44,8 +44,8 @@ pub(crate) const ALL: &[Experiment] = &[
 
 const SHORT: &str = "Babichev (2019)";
 
-/// The specification's threshold at full size. A quick run has fewer and smaller draws and judges by a wider one of ours, which was
-/// fixed after the first quick runs.
+/// Selects the threshold of a claim. A full run uses the threshold of the specification. A quick run has fewer and smaller samples. It
+/// uses a wider threshold, which was fixed after the first quick runs.
 fn sized(context: &Context, sentence: Sentence, full: &str, quick: &str) -> Stated {
     match context.size {
         Size::Full => sentence.specification(full),
@@ -53,23 +53,23 @@ fn sized(context: &Context, sentence: Sentence, full: &str, quick: &str) -> Stat
     }
 }
 
-/// The error of directions orthogonal to the true ones: what a method is worth that is frozen at its start.
+/// The error of directions that are orthogonal to the true ones. A frozen method gets this error.
 const NOTHING: f64 = 1.0;
 
-/// A method that loses must have found something, or its loss says nothing: the largest error of a loser.
+/// The largest error of the worse method of a comparison. With a larger error the method does not work, and the comparison says nothing.
 const PINNED: f64 = 0.7;
 
-/// The error that was measured, unless the method is frozen.
+/// The measured error, or [`NOTHING`] if the method is frozen.
 fn unless_frozen(context: &Context, method: &str, measured: f64) -> f64 {
     if context.is_frozen(method) { NOTHING } else { measured }
 }
 
-/// Square trace error of a fit.
+/// The square trace error of a fit.
 fn error(problem: &Problem, model: &Reduction) -> Result<f64, Failure> {
     Ok(trace_error(model.directions.view(), problem.directions.view())?)
 }
 
-/// Geometric means of errors over draws, against the number of samples.
+/// The error of a method against the number of samples. Each point is a geometric mean over several data sets.
 struct Curve {
     name: &'static str,
     points: Vec<(f64, f64)>,
@@ -80,7 +80,8 @@ impl Curve {
         self.points.iter().find(|p| p.0 == n as f64).map_or(f64::NAN, |p| p.1)
     }
 
-    /// Slope of the logarithm on the logarithm, by least squares, from so many samples on.
+    /// The slope of the logarithm of the error against the logarithm of the number of samples, by least squares. Points with fewer than
+    /// `from` samples are left out.
     fn slope(&self, from: usize) -> f64 {
         let logs: Vec<(f64, f64)> = self
             .points
@@ -95,7 +96,7 @@ impl Curve {
     }
 }
 
-/// One curve a method; `errors` gives the errors of all methods on one draw.
+/// Computes one curve per method. `errors` returns the errors of all methods on one data set.
 fn curves(
     context: &Context,
     names: &[&'static str],
@@ -121,7 +122,7 @@ fn curves(
     Ok(curves)
 }
 
-/// The curves as a figure, and as a table.
+/// Shows the curves as a figure and as a table.
 fn shown(title: &str, caption: &str, axis: Axis, curves: &[Curve]) -> (Figure, Table) {
     let mut figure = Figure::new(title, axis, Axis::log("square trace error")).caption(caption);
     for curve in curves {

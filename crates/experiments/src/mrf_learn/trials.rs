@@ -25,18 +25,18 @@ pub(super) const PSEUDO: Source =
 pub(super) const EXACT: &str = "exact likelihood";
 pub(super) const PSEUDO_LIKELIHOOD: &str = "pseudo-likelihood";
 
-/// The step of every method.
+/// The step size of every method.
 pub(super) const STEP: f64 = 0.4;
 
-/// A schedule of sweeps by its name.
+/// A method: its name, its schedule of sweeps, and the start of its chains.
 pub(super) type Method = (&'static str, Schedule, ChainStart);
 
 /// The networks, the penalty and the methods.
 pub(super) struct Trials<'a> {
     pub(super) nodes: usize,
-    /// Rows drawn exactly.
+    /// The number of rows. They are exact samples of the network.
     pub(super) rows: usize,
-    /// Sizes of the parameters that are not zero.
+    /// The range of the absolute values of the nonzero parameters.
     pub(super) range: (f64, f64),
     pub(super) lambda: f64,
     pub(super) count: u64,
@@ -45,14 +45,14 @@ pub(super) struct Trials<'a> {
     pub(super) methods: &'a [Method],
 }
 
-/// What one method reached in one trial.
+/// The results of one method in one trial.
 pub(super) struct Reached {
     pub(super) auc: f64,
     /// `g - g*`
     pub(super) gap: f64,
-    /// Sweeps of each iteration.
+    /// The number of sweeps in each iteration.
     pub(super) sweeps: Vec<usize>,
-    /// AUC at each look.
+    /// The AUC at each observation.
     pub(super) curve: Vec<(f64, f64)>,
 }
 
@@ -62,7 +62,7 @@ impl Reached {
     }
 }
 
-/// What all reached, trial by trial.
+/// The results of all methods in all trials.
 pub(super) struct Panel {
     pub(super) methods: Vec<Vec<Reached>>,
     /// AUC of the exact estimate, and of the pseudo-likelihood with the same penalty and with twice that on edges.

@@ -108,7 +108,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// MNIST (where the folder of data has it, at full size) and generated documents, a fit each with the default method.
+/// Fits the default method once to each data set: MNIST, if the folder of data has it and the run is a full one, and generated documents.
 fn large(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let mut table = Table::new(
         "One fit with the default method, every fifth row left out",

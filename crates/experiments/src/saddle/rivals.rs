@@ -29,7 +29,8 @@ const PROX_WINS: Source = thesis(
     "It also outmatches MP up to high accuracy due to the sublinear effect (MP eventually \"wins\" because of its O(1/T) rate).",
 );
 
-/// Work and value at the end of a run: entries that were looked at, in units of `n d` (a pass over the data).
+/// The work and the objective at the end of a run. The unit of work is `n d` entries of the data that are read, which is one pass over
+/// the data.
 struct End {
     work: f64,
     objective: f64,
