@@ -78,7 +78,8 @@ fn residual(a: &[f64], b: &[f64]) -> Result<f64, Failure> {
     Ok(fitted.iter().zip(&b).map(|(f, b)| (b - f) * (b - f)).sum::<f64>() / b.len() as f64)
 }
 
-/// How much less the causal model pays online than the anticausal one after half of the samples, those with larger x, are taken away.
+/// The advantage of the causal model over the anticausal one in online log-loss. Both are first fitted to the half of the samples with
+/// smaller `x`, and then adapt to 200 samples of the other half.
 fn adaptation(x: &[usize], y: &[usize], k: usize) -> Result<f64, Failure> {
     let mut order: Vec<usize> = (0..x.len()).collect();
     order.sort_by_key(|&i| x[i]);

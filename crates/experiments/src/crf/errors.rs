@@ -21,7 +21,7 @@ pub(super) const FIGURE_7: Experiment = Experiment {
     run: errors,
 };
 
-/// The errors of a method are within so many points of each other, or of the optimum's: "the same".
+/// The largest difference, in percentage points, of two test errors that count as "the same".
 const SAME: f64 = 0.3;
 
 fn errors(context: &Context) -> Result<Outcome, Failure> {
@@ -165,7 +165,8 @@ fn judge(
     Ok(())
 }
 
-/// Passes of SDCA by gaps to 1e-3 relative, over the share of the attributes that a token has.
+/// Compares the data sets by two numbers: the passes of SDCA with sampling by gaps until the relative suboptimality is 1e-3, and the
+/// largest share of the attributes that a token has.
 fn sparser(
     context: &Context,
     outcome: &mut Outcome,
@@ -196,7 +197,7 @@ fn sparser(
     Ok(())
 }
 
-/// `a`, the most attributes that a token has, and its share of all, `a / A`.
+/// Returns the largest number `a` of attributes of a token, and its share `a / A` of the number `A` of all attributes.
 pub(super) fn density(data: &Dataset) -> (usize, f64) {
     let tokens = data.iter().flat_map(|s| (0..s.len()).map(move |t| s.attributes(t).count()));
     let most = tokens.max().unwrap_or(0);

@@ -183,7 +183,7 @@ fn others(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Mean evaluations of every pass, from the running means.
+/// The mean number of evaluations per line search in every pass, computed from the running means.
 fn evaluations(run: &Curve) -> Vec<f64> {
     let total = |k: usize| run.rows[k].evaluations * run.rows[k].passes;
     let mut all: Vec<f64> = (1..run.rows.len()).map(|k| total(k) - total(k - 1)).collect();

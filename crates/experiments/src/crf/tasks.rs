@@ -18,22 +18,22 @@ pub(super) enum Set {
     Parts,
 }
 
-/// How much of a data set the quick run takes.
+/// The part of a data set that the quick run uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Most,
-    /// Where six methods run with three seeds each: fewer sentences of text.
+    /// Fewer sentences, for figures in which six methods run with three seeds each.
     Few,
 }
 
-/// A training problem with what it is tested on.
+/// A training set and a test set.
 pub(super) struct Task {
     pub(super) name: &'static str,
-    /// Whether it is the document's data, so that its sentences can be judged.
+    /// Whether the data are those of the document. Only then its claims can be judged.
     pub(super) real: bool,
     pub(super) train: Dataset,
     pub(super) test: Dataset,
-    /// The true labels of the test set; one that the training set lacks is `u32::MAX`.
+    /// The true labels of the test set. A label that does not occur in the training set is `u32::MAX`.
     truth: Vec<Vec<u32>>,
 }
 
@@ -47,7 +47,8 @@ impl Set {
         }
     }
 
-    /// Training sequences of the quick run; of the full run too where memory sets the limit.
+    /// The largest number of training sequences. The quick run has a limit for every data set. The full run has one for parts of speech,
+    /// because of their memory.
     fn limit(self, context: &Context, part: Part) -> usize {
         let quick = match (self, part) {
             (Set::Ocr, _) => 2_000,
@@ -61,7 +62,7 @@ impl Set {
         context.pick(quick, if self == Set::Parts { 3_000 } else { usize::MAX })
     }
 
-    /// The data set in the size of the run, or a generated one in its place.
+    /// Loads the data set in the size of the run, or generates one if it is absent.
     pub(super) fn load(self, context: &Context, part: Part) -> Result<Task, Failure> {
         Ok(match self.real(context, self.limit(context, part))? {
             Some(task) => task,
@@ -69,7 +70,7 @@ impl Set {
         })
     }
 
-    /// The data set with at most so many training sequences, evenly spread.
+    /// Loads the data set with at most `limit` training sequences, which are evenly spread over all.
     pub(super) fn real(self, context: &Context, limit: usize) -> Result<Option<Task>, Failure> {
         let Some(root) = &context.data else { return Ok(None) };
         let folder = Folder::new(root);
@@ -175,7 +176,7 @@ impl Task {
         Ok(())
     }
 
-    /// The shares of tokens and of sequences of the test set that the best labelling has wrong.
+    /// The error rates of the most probable labelling on the test set, by tokens and by sequences.
     pub(super) fn errors(&self, weights: &Weights) -> Result<(f64, f64), Failure> {
         let mut chain = Chain::shared(weights.labels(), 1)?;
         weights.write_transitions(&mut chain)?;
@@ -192,7 +193,7 @@ impl Task {
         Ok((share(tokens, self.test.tokens()), share(sequences, self.test.sequences())))
     }
 
-    /// A claim that is judged on the document's data and only shown on generated ones.
+    /// Judges a claim on the data of the document. On generated data the claim has no verdict.
     pub(super) fn judge(&self, claim: Claim) -> Claim {
         if self.real {
             return Claim { ground: Ground::Real, ..claim };
@@ -200,7 +201,7 @@ impl Task {
         claim.not_judged("generated data of the same kind")
     }
 
-    /// Says what was run on.
+    /// Adds a description of the data to the outcome.
     pub(super) fn describe(&self, outcome: &mut Outcome) {
         let (n, tokens, labels) =
             (self.train.sequences(), self.train.tokens(), self.train.labels());
@@ -232,7 +233,7 @@ pub(super) fn cells(sentence: &Sentence, lower: bool) -> Vec<[String; 2]> {
     sentence.column(0).map(word).zip(parts).map(|(word, part)| [word, part]).collect()
 }
 
-/// Attributes of words alone: the word and its neighbours, its beginnings and ends, its shape.
+/// Attributes that depend only on words: the word and its neighbours, its prefixes and suffixes, and its shape.
 fn spelling(sentence: &Sentence, labels: &[&str], instance: &mut Instance) {
     let words: Vec<String> = sentence.column(0).map(str::to_lowercase).collect();
     for (t, form) in sentence.column(0).enumerate() {

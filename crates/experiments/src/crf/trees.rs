@@ -40,10 +40,10 @@ const GAP: &str = "SDCA by gaps";
 const UNIFORM: &str = "SDCA uniform";
 const BATCH: &str = "L-BFGS";
 const SEEDS: u64 = 3;
-/// The widest junction tree of a skip chain: edges that would make it wider are left out.
+/// The largest width of the junction tree of a skip chain. Edges that would increase the width beyond it are left out.
 const WIDTH: usize = 4;
 
-/// A training set, a test set, and the same without the edges whose worth is asked.
+/// A training set and a test set. `plain` has both without the edges whose effect is measured.
 struct Task {
     name: String,
     train: GraphDataset,
@@ -67,7 +67,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// A look at a method.
+/// One observation of a method.
 #[derive(Clone, Copy)]
 struct Row {
     passes: f64,
@@ -83,7 +83,7 @@ struct Run {
 }
 
 impl Run {
-    /// Passes until `reached`; infinite if never.
+    /// The number of passes until `reached` returns `true`; infinite if it never does.
     fn passes_to(&self, reached: impl Fn(&Row) -> bool) -> f64 {
         self.rows.iter().find(|row| reached(row)).map_or(f64::INFINITY, |row| row.passes)
     }
@@ -101,7 +101,7 @@ impl Run {
     }
 }
 
-/// Both methods on a task, to a relative gap of 1e-6, and its optimum.
+/// Runs both methods on a task until the relative gap is 1e-6. Also returns the optimum.
 fn runs(context: &Context, data: &GraphDataset, seed: u64) -> Result<(f64, Vec<Run>), Failure> {
     context.check()?;
     let problem = GraphProblem::new(data, 1.0 / data.len() as f64, MAX_MEMORY)?;
@@ -212,7 +212,7 @@ fn judge(
     Ok(())
 }
 
-/// What the edges are worth: wrong labels of the test set, with and without.
+/// Measures the effect of the edges: the errors on the test set with and without them.
 fn errors(
     context: &Context,
     outcome: &mut Outcome,
@@ -415,7 +415,7 @@ fn with_skips(
     Ok((graph, (made, left_out)))
 }
 
-/// What the general code costs where the graph is a chain.
+/// Measures the cost of the general code for graphs that are chains.
 fn speed(
     context: &Context,
     outcome: &mut Outcome,

@@ -74,7 +74,7 @@ impl Model {
         sigmoid((self.log_odds)(a, b))
     }
 
-    /// Excess over the best linear model, by the midpoint rule over `N(0, I_2)`.
+    /// The excess of the loss over that of the best linear model. The expectation over `N(0, I_2)` is computed by the midpoint rule.
     fn excess(
         &self,
         method: &AveragedSgd<Bernoulli>,
@@ -97,8 +97,8 @@ impl Model {
     }
 }
 
-/// What is left at the end of a run, mean over the seeds, by step: of averaged parameters, averaged predictions, and the last
-/// iterate, the last one over the second half of the run.
+/// The excess loss at the end of a run, averaged over the seeds, for every step size. There are three predictors: averaged parameters,
+/// averaged predictions, and the last iterate. For the last iterate, the loss is averaged over the second half of the run.
 struct Ends {
     parameters: Vec<f64>,
     predictions: Vec<f64>,

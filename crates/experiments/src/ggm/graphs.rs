@@ -83,7 +83,7 @@ fn settings(context: &Context) -> [Vec<Setting>; 4] {
     ]
 }
 
-/// The precision matrix at a level of the penalty: about the price of the eleventh edge of a node.
+/// Computes the precision matrix at a level of the penalty. The level is about the penalty of the eleventh edge of a node.
 fn solve(setting: &Setting, statistics: &Statistics, level: f64) -> Result<Array2<f64>, Error> {
     let stop = Stop { absolute: 1e-4, relative: 0.0, ..Stop::default() };
     Ok(match setting {
@@ -105,7 +105,7 @@ fn solve(setting: &Setting, statistics: &Statistics, level: f64) -> Result<Array
     })
 }
 
-/// Share of the true edges at each number of false ones, between the models of a path.
+/// The share of true edges that are found, for each number of false edges. Values between the models of a path are interpolated.
 fn shares(
     context: &Context,
     setting: &Setting,
@@ -147,7 +147,7 @@ const FAMILIES: [(&str, Draw); 3] = [
     ("degrees with exponent 2", |seed| power_law(P, 2.0, &mut stream(seed, 0))),
 ];
 
-/// A graph and what 500 samples of its model say.
+/// A graph, and the statistics of 500 samples of its model.
 fn instance(draw: Draw, seed: u64) -> Result<(Edges, Statistics), Failure> {
     let edges = draw(seed)?;
     let theta = diagonally_dominant(P, &edges, -0.2);
@@ -155,7 +155,7 @@ fn instance(draw: Draw, seed: u64) -> Result<(Edges, Statistics), Failure> {
     Ok((edges, Statistics::from_data(&x)?))
 }
 
-/// Shares of the scored graphs: a method, a graph, a number of false edges.
+/// The shares of true edges, indexed by method, graph and number of false edges.
 struct Family {
     shares: Vec<Vec<Vec<f64>>>,
     /// Mean number of true edges.
