@@ -22,7 +22,7 @@ use crate::{Error, GaussianModel, GraphicalLasso, Method, Scale, Statistics, Wei
 /// | `scale` | correlation | what the penalty refers to |
 /// | `method` | QUIC | of every fit |
 /// | `stop` | gap 1e-6 | of every fit |
-/// | `max_memory` | 4 GiB | of every fit; `None`: no limit |
+/// | `max_memory` | 4 GiB | bytes that a fit, and a dense copy of the data, may take; `None`: no limit |
 /// | `seed` | 0 | of the folds |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -39,7 +39,7 @@ pub struct GraphicalLassoCv {
     pub method: Method,
     /// The stopping rule of a fit.
     pub stop: Stop,
-    /// Bytes that a fit may allocate.
+    /// Bytes that a fit, and a dense copy of the data, may take.
     pub max_memory: Option<u64>,
     /// Seed of the folds.
     pub seed: u64,
@@ -82,7 +82,7 @@ impl GraphicalLassoCv {
     /// As [`GraphicalLasso::fit`]; [`Error::Invalid`] for fewer than two folds or more folds than rows.
     pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<CrossValidated, Error> {
         let statistics = Statistics::from_data_within(x, self.max_memory)?;
-        self.choose(dense(x)?.view(), None, &statistics)
+        self.choose(dense(x, self.max_memory)?.view(), None, &statistics)
     }
 
     /// As [`fit`](GraphicalLassoCv::fit), with one weight `>= 0` per row. The weights are used in the fits and in the held-out
@@ -97,7 +97,7 @@ impl GraphicalLassoCv {
     ) -> Result<CrossValidated, Error> {
         let weights = weights.into();
         let statistics = Statistics::weighted_within(x, weights, self.max_memory)?;
-        self.choose(dense(x)?.view(), Some(weights), &statistics)
+        self.choose(dense(x, self.max_memory)?.view(), Some(weights), &statistics)
     }
 
     fn choose(

@@ -223,10 +223,20 @@ pub(crate) fn correlations(c: &Array2<f64>, scale: &Array1<f64>) -> Array2<f64> 
     })
 }
 
-/// The data as a dense matrix, for what takes rows apart.
-pub(crate) fn dense<X: AsDesign + ?Sized>(x: &X) -> Result<Array2<f64>, Error> {
+/// The data as a dense matrix, for functions that split the rows. The limit covers the copy and that of the rows of one part.
+pub(crate) fn dense<X: AsDesign + ?Sized>(
+    x: &X,
+    max_memory: Option<u64>,
+) -> Result<Array2<f64>, Error> {
     let x = design(x)?;
     let (n, p) = (x.rows(), x.columns());
+    let numbers = (n as u64).saturating_mul(p as u64).saturating_mul(2);
+    check_memory(
+        "a dense copy of the data",
+        numbers,
+        max_memory,
+        "take fewer rows, or raise max_memory",
+    )?;
     let mut values = vec![0.0; n * p];
     for (i, row) in values.chunks_mut(p.max(1)).enumerate() {
         x.row_axpy(i, 1.0, row);

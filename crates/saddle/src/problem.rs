@@ -65,7 +65,7 @@ pub trait SaddleProblem {
 pub struct SaddleState {
     /// The averaged minimising block.
     pub x: Vec<f64>,
-    /// The averaged maximising block.
+    /// The averaged maximising block: of all certified ones, the average with the best lower bound.
     pub y: Vec<f64>,
     /// The data that are needed to continue. They are absent in a state that was made from a point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,6 +76,18 @@ impl SaddleState {
     /// A warm start. The method begins at this pair, with no average so far.
     pub fn at(x: Vec<f64>, y: Vec<f64>) -> Self {
         SaddleState { x, y, trail: None }
+    }
+
+    /// The averages of both blocks. The average of `y` differs from the field `y` if an earlier one had a better lower
+    /// bound.
+    pub fn averages(&self) -> (Vec<f64>, Vec<f64>) {
+        match &self.trail {
+            Some(t) if t.weight > 0.0 => {
+                let mean = |sum: &[f64]| sum.iter().map(|s| s / t.weight).collect();
+                (mean(&t.sum_x), mean(&t.sum_y))
+            }
+            _ => (self.x.clone(), self.y.clone()),
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Walk<'a> {
     /// potential.
     pub(crate) rates: (f64, f64),
     average: (Vec<f64>, Vec<f64>),
+    /// The certified `y` with the best lower bound, and the bound.
+    bound: Option<(f64, Vec<f64>)>,
     best: Option<(Vec<f64>, Vec<f64>, Trail)>,
 }
 
@@ -68,6 +70,7 @@ impl<'a> Walk<'a> {
             gy: vec![0.0; dy],
             rates: (2.0 * sx.radius(), 2.0 * sy.radius()),
             average: (x.clone(), y.clone()),
+            bound: None,
             best: None,
             x,
             y,
@@ -126,7 +129,13 @@ impl<'a> Walk<'a> {
 
     pub(crate) fn certify(&mut self) -> Certificate {
         self.averages();
-        self.problem.certificate(&self.average.0, &self.average.1)
+        let certificate = self.problem.certificate(&self.average.0, &self.average.1);
+        if let Certificate::Gap { lower_bound, .. } = certificate
+            && self.bound.as_ref().is_none_or(|(best, _)| lower_bound > *best)
+        {
+            self.bound = Some((lower_bound, self.average.1.clone()));
+        }
+        certificate
     }
 
     pub(crate) fn keep(&mut self) {
@@ -141,9 +150,11 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The final state. Its `y` is the one whose lower bound is part of the reported gap.
     pub(crate) fn state(mut self) -> SaddleState {
         self.averages();
-        SaddleState { x: self.average.0, y: self.average.1, trail: Some(self.trail) }
+        let y = self.bound.map_or(self.average.1, |(_, y)| y);
+        SaddleState { x: self.average.0, y, trail: Some(self.trail) }
     }
 }
 

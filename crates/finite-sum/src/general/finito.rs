@@ -47,7 +47,7 @@ pub struct GeneralFinito<'p, 't, T: FiniteSum> {
 /// point of every term is the starting point.
 ///
 /// # Errors
-/// [`Error::Refused`] for `l2 = 0` without a constant step, or too little memory; otherwise as [`saga`](super::saga).
+/// [`Error::Refused`] for `l2 = 0`, or too little memory; otherwise as [`saga`](super::saga).
 pub fn finito<'p, 't, T: FiniteSum, O: Observer<GeneralFinito<'p, 't, T>>>(
     sum: &'p Sum<'t, T, Zero>,
     settings: &SumSettings,

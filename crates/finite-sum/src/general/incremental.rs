@@ -102,7 +102,12 @@ pub fn svrg<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, 
 ) -> Result<Solution<SumState>, Error> {
     settings.stop.check()?;
     let step = settings.step.resolve(0.25 / sum.smoothness())?;
-    let inner = round_length("general svrg", settings.inner, sum.terms().terms(), step * sum.l2())?;
+    let inner = round_length(
+        "general::svrg without a given `inner`",
+        settings.inner,
+        sum.terms().terms(),
+        step * sum.l2(),
+    )?;
     let start = start.unwrap_or_else(|| vec![0.0; sum.terms().dimension()].into());
     let start = SumState { table: Vec::new(), ..start };
     let reference = Reference::Snapshot { point: start.point.clone(), inner, since: inner };

@@ -311,6 +311,11 @@ fn steps_of_the_theory_are_as_printed() {
     let flat = Problem::new(design, &data.signs, Logistic, Zero, 0.0).unwrap();
     let saga_settings = SagaSettings { theory: SagaTheory::StronglyConvex, ..Default::default() };
     let svrg_settings = SvrgSettings { inner: None, ..SvrgSettings::default() };
+    // A round that never ends is refused as well.
+    let tiny = Problem::new(design, &data.signs, Logistic, Zero, 1e-300).unwrap();
+    assert!(
+        svrg(&tiny, &svrg_settings, None, &mut ()).unwrap_err().to_string().contains("`inner`")
+    );
     for error in [
         saga(&flat, &saga_settings, None, &mut ()).unwrap_err(),
         svrg(&flat, &svrg_settings, None, &mut ()).unwrap_err(),

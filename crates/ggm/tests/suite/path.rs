@@ -128,8 +128,11 @@ fn weighted_cross_validation_counts_rows() {
     first[1] = 1.0;
     assert!(cv.fit_weighted(&x, &first).unwrap_err().to_string().contains("weights"));
     assert!(cv.fit_weighted(&x, &first[..59]).is_err());
-    let small = GraphicalLassoCv { max_memory: Some(100), ..cv };
+    let small = GraphicalLassoCv { max_memory: Some(100), ..cv.clone() };
     assert!(matches!(small.fit(&x), Err(Error::Refused(_))));
+    // Enough for the covariance matrices, not for a dense copy of the 60 x 6 numbers.
+    let copies = GraphicalLassoCv { max_memory: Some(2000), ..cv };
+    assert!(copies.fit(&x).unwrap_err().to_string().contains("dense copy"));
 }
 
 #[test]

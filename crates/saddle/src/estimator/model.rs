@@ -37,7 +37,8 @@ pub struct MulticlassL1Model<L = f64> {
     /// The bound on the norm that was used.
     pub radius: f64,
     /// Whether the bound was active at the end: the norm of the weights is at least 95 % of it, so that a larger
-    /// radius may reach a lower objective. After [`Radius::Search`] it says whether the bound is active at the chosen
+    /// radius may reach a lower objective. A run that ends far from the optimum may not have reached the bound yet:
+    /// `false` is conclusive only if the gap is small. After [`Radius::Search`] it says whether the bound is active at the chosen
     /// radius.
     #[serde(default)]
     pub binds: bool,

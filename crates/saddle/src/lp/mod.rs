@@ -98,7 +98,9 @@ const ROUNDING: f64 = 1e-12;
 /// | `polish` | true | solve for the active constraints exactly; solve programs of up to 300 rows and variables by the simplex method |
 ///
 /// A ray of PDHG proves unboundedness only if the objective decreases along it by more than 100 times `tolerance`,
-/// relative to the largest cost. For the simplex method the limit is 1e-10.
+/// relative to the largest cost. For the simplex method the limit is 1e-10. A point that meets all conditions within
+/// `tolerance` counts as optimal before either is tried: costs, and contradictions of constraints, below `tolerance` of
+/// the largest term may be taken for 0. Bounds beyond `1/tolerance` can multiply such a cost into a different optimum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LpSettings {

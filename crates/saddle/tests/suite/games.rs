@@ -7,7 +7,7 @@ use fenchel_saddle::{
     MatrixGame, MirrorDescentSettings, MirrorProxSettings, PdhgSettings, Potential, SaddleProblem,
     SaddleState, exact_game, matrix_game, mirror_descent, sampled_game,
 };
-use ndarray::{Array2, array};
+use ndarray::{Array1, Array2, array};
 use rand::RngExt;
 use std::ops::ControlFlow;
 
@@ -247,6 +247,27 @@ fn a_run_goes_on_bit_for_bit_and_can_be_watched() {
     let solution = matrix_game(&game, &settings, None, &mut watch).unwrap();
     assert_eq!(solution.report.status, Status::Stopped);
     assert!(looks >= 3);
+}
+
+/// The reported gap is that of the returned pair, also where the best lower bound belongs to an earlier average.
+#[test]
+fn the_reported_gap_is_that_of_the_returned_pair() {
+    for rows in [vec![1, 1, -1], vec![1, 1, -1, -1, -1]] {
+        let payments =
+            Array2::from_shape_fn((rows.len(), 2), |(i, j)| f64::from(rows[i] * [1, -1][j]));
+        let game = MatrixGame::new(payments.view()).unwrap();
+        let exact = matrix_game(&game, &MirrorProxSettings::default(), None, &mut ()).unwrap();
+        let stop = Stop { max_passes: 3000.0, ..Stop::default() };
+        let settings = MirrorDescentSettings { stop, ..Default::default() };
+        let sampled = sampled_game(&game, 3, &settings, &mut ()).unwrap();
+        for solution in [exact, sampled] {
+            let (x, y) = (Array1::from(solution.state.x), Array1::from(solution.state.y));
+            let dearest = payments.t().dot(&x).fold(f64::NEG_INFINITY, |m, v| m.max(*v));
+            let least = payments.dot(&y).fold(f64::INFINITY, |m, v| m.min(*v));
+            let (gap, reported) = (dearest - least, solution.report.certificate.value());
+            assert!((gap - reported).abs() <= 1e-9, "{gap} {reported}");
+        }
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn whole(problem: &Multiclass, step: f64, draws: &[Draw]) -> (Vec<f64>, Vec<f64>
     let solution =
         stochastic_mirror_descent(problem, &mut oracle, &settings, None, &mut ()).unwrap();
     assert_eq!(solution.report.oracle_calls as usize, draws.len());
-    let (mut x, y) = (solution.state.x, solution.state.y);
+    let (mut x, y) = solution.state.averages();
     let mass = x.pop().unwrap();
     (x, y, mass)
 }

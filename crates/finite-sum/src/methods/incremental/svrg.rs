@@ -121,7 +121,12 @@ pub fn svrg<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Svrg<'p, 'a, D
     let multiple = if *snapshot == Snapshot::Loopless { 6.0 } else { 4.0 };
     let theory = 1.0 / (multiple * smoothness(problem, order));
     let plan = Plan::new(name, *step, theory, None, order.clone(), *seed)?;
-    let inner = round_length(name, *inner, problem.n(), plan.step * problem.strong_convexity())?;
+    let inner = round_length(
+        "svrg without a given `inner`",
+        *inner,
+        problem.n(),
+        plan.step * problem.strong_convexity(),
+    )?;
     let start = start.unwrap_or_else(|| origin(problem).into());
     let IncrementalState { point, place, .. } = start;
     let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;
@@ -186,7 +191,7 @@ impl<D: Design, L: Loss, R: Composite> Svrg<'_, '_, D, L, R> {
 }
 
 /// The number of steps of a round. It is `inner n`, or the solution `m` of `(1 - decay)^m = 1/2` with `decay = step
-/// mu`.
+/// mu`. A round of `2^53` steps or more never ends, so that it counts as missing strong convexity.
 pub(crate) fn round_length(
     method: &'static str,
     inner: Option<f64>,
@@ -198,7 +203,7 @@ pub(crate) fn round_length(
             Invalid::check_positive("inner", inner)?;
             inner * n as f64
         }
-        None if decay > 0.0 => 0.5f64.ln() / (-decay.min(1.0)).ln_1p(),
+        None if decay > f64::EPSILON => 0.5f64.ln() / (-decay.min(1.0)).ln_1p(),
         None => return Err(Refusal::NeedsStrongConvexity { method }.into()),
     };
     Ok((steps.round() as usize).max(1))
