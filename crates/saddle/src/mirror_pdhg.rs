@@ -5,7 +5,7 @@
 //! y+ = step from y along grad_y f at x+ + theta (x+ - x)        output: the weighted average of (x+, y+)
 //! ```
 //!
-//! An iteration computes one field, while mirror prox computes two, and its steps have the same length. With `gamma =
+//! An iteration evaluates the field once; mirror prox evaluates it twice. The steps are as long as those of mirror prox. With `gamma =
 //! 1/(2a)` and `theta = 1`, the average of `T` pairs has a gap of at most `2 (r + 1/r) a/T`, where `a = L
 //! sqrt(Omega_x Omega_y)` and `r` is the balance of the steps. The default is a line search, which takes the longest
 //! step for which the last move satisfies

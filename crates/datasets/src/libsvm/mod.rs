@@ -14,8 +14,9 @@
 //! every sample, the file does not mention them, so that a test file may seem narrower than its training file. Pass
 //! [`LibsvmOptions::columns`] to read both with the same `d`.
 //!
-//! A text that is cut off between two tokens is still valid, and cannot be distinguished from a complete one. A text that is
-//! cut off inside a token, or inside a compressed stream, is an error.
+//! The format has no end mark. A text that is cut off may therefore still be valid, and the reader cannot distinguish it from a
+//! complete one: `1 3:0.25` may become `1 3:0.2` or `1`. The reader returns an error if the rest of the last token is not valid
+//! (`3:`), or if a compressed stream is cut off.
 //!
 //! Reading is one pass with a buffer for one line, O(bytes). Only the matrix itself is allocated.
 

@@ -1,9 +1,10 @@
 //! The weights in lazy form: positive and negative parts `p = alpha e^{s + g}`, `q = alpha e^{s - g}`. Only columns
 //! of classes that were drawn are stored.
 //!
-//! The running sum of `p - q` over the iterates is `sum + (p - q)/alpha * total`, where `total` is the sum of all
-//! `alpha` so far. So a column needs work only when it changes. Then `total` times the change is subtracted from
-//! `sum`.
+//! Let `v = (p - q)/alpha`. A step changes `v` in a few columns. In all others `p - q` is `alpha v` with the same `v`.
+//! Let `total` be the sum of all `alpha` so far. The running sum of `p - q` over the iterates is then `sum + total v`.
+//! A column whose `v` stays the same needs no work. When `v` changes by `d`, the code subtracts `total d` from `sum`,
+//! which leaves the running sum as it was.
 
 use fenchel_linalg::lanes::{self, ExpPair};
 use serde::{Deserialize, Serialize};
