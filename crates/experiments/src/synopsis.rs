@@ -72,7 +72,7 @@ pub static ALL: &[Synopsis] = &[
         "SAGA has both on most sets; the factor of 10 to 20 over a batch method depends on the data.",
     ),
     about(
-        "fs-accel",
+        "fs-ex8",
         "finite_sum/acceleration.rs",
         "What does acceleration of SDCA gain, and what does a wrong constant cost it?",
         "It gains much where there are few terms for the condition number and nothing in the big-data regime; an L that is 100 times too large costs most of the gain, not all.",

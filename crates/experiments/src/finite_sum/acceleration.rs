@@ -24,7 +24,7 @@ use crate::{
 };
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
-    id: "fs-accel",
+    id: "fs-ex8",
     document: super::DOCUMENT,
     title: "Section 2.3.3: accelerated SDCA",
     needs: &["w8a", "adult"],

@@ -9,7 +9,7 @@
 //! | `fs-ex5` | Table 5.1 | access orders |
 //! | `fs-ex6` | Theorem 5.1 | the lower bound and its worst case |
 //! | `fs-ex7` | Figure 1.1 | early and late stages: SGD, L-BFGS, SAGA |
-//! | `fs-accel` | Section 2.3.3 | accelerated SDCA, and what a wrong constant costs it |
+//! | `fs-ex8` | Section 2.3.3 | accelerated SDCA, and what a wrong constant costs it |
 
 mod acceleration;
 mod breast_cancer;
