@@ -74,6 +74,16 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         }
     }
 
+    /// `phi_i*'(u)`, the margin `t` with `phi_i'(t) = u`: see [`Loss::conjugate_derivative`]. It is 0 for a term of weight 0.
+    #[inline(always)]
+    pub fn conjugate_derivative(&self, i: usize, u: f64) -> f64 {
+        let (loss, y) = (self.loss(), self.targets()[i]);
+        match self.term_weight(i) {
+            0.0 => 0.0,
+            weight => loss.conjugate_derivative(u / weight, y),
+        }
+    }
+
     /// The `u` with `u = phi_i'(m - q u)`: see [`Loss::dual_step`].
     #[inline(always)]
     pub fn dual_step(&self, i: usize, m: f64, q: f64, guess: f64) -> f64 {

@@ -4,7 +4,8 @@ use fenchel_linalg::Invalid;
 
 use crate::scalar::increasing_root;
 
-/// Finds by doubling a point between `from` and an infinite end at which an increasing function has changed its sign.
+/// Finds by doubling a point beyond `from`, towards the infinity that has the sign of `end`, at which an increasing function has
+/// the sign of that infinity.
 fn beyond(f: impl Fn(f64) -> (f64, f64), from: f64, end: f64) -> f64 {
     let way = end.signum();
     let mut reach = 1.0;
@@ -23,6 +24,7 @@ fn beyond(f: impl Fn(f64) -> (f64, f64), from: f64, end: f64) -> f64 {
 /// | `phi''(t; y)` | [`second`](Loss::second) |
 /// | `gamma`, the Lipschitz constant of `phi'` | [`curvature`](Loss::curvature) |
 /// | `phi*(u; y) = sup_t ut - phi(t; y)` | [`conjugate`](Loss::conjugate) |
+/// | `phi*'(u; y)`, the `t` with `phi'(t; y) = u` | [`conjugate_derivative`](Loss::conjugate_derivative) |
 /// | the `u` with `u = phi'(m - qu)` | [`dual_step`](Loss::dual_step) |
 ///
 /// An implementation guarantees that the loss is bounded below, that is, 0 lies in the domain of `phi*`. So a dual point can be
@@ -64,6 +66,16 @@ pub trait Loss: Sync {
     /// `phi*(u; y)`, and `+inf` outside its domain. The domain is taken closed and enlarged by 1e-12, relative to an end
     /// beyond 1.
     fn conjugate(&self, u: f64, y: f64) -> f64;
+
+    /// The derivative `phi*'(u; y)` inside the domain of `phi*`, which is the margin `t` with `phi'(t; y) = u`. At a kink of
+    /// `phi*` it is any subgradient. At an end of the domain it may be infinite.
+    ///
+    /// The default solves the equation by a search of the real line, which uses only the derivative. A closed form is faster.
+    fn conjugate_derivative(&self, u: f64, y: f64) -> f64 {
+        let excess = |t: f64| (self.derivative(t, y) - u, self.second(t, y));
+        let (low, high) = (beyond(excess, 0.0, -1.0), beyond(excess, 0.0, 1.0));
+        increasing_root(excess, low, high, 0.0, 1e-15)
+    }
 
     /// Returns the `u` that solves `u = phi'(m - q u; y)` (an inclusion at a kink), for `q >= 0`.
     ///

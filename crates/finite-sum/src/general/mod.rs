@@ -118,7 +118,8 @@ pub trait FiniteSum: Sync {
         gradient: &mut [f64],
     ) -> f64;
 
-    /// `L_i`, a Lipschitz constant of the gradient of `f_i`.
+    /// `L_i`, a Lipschitz constant of the gradient of `f_i`. It may be 0 for a linear term, but not for all terms unless
+    /// `l2 > 0`.
     fn smoothness(&self, i: usize) -> f64;
 
     /// Replaces `point`, which contains the coordinates of the term's support, by `argmin_x f_i(x) + ||x - point||^2
@@ -179,8 +180,8 @@ impl<'t, T: FiniteSum, R: Regulariser> Sum<'t, T, R> {
     ///
     /// # Errors
     /// [`Invalid::Empty`] if there are no terms or variables; [`Invalid::Layout`] if a support contains a coordinate
-    /// that does not exist; [`Invalid::Parameter`] for a smoothness that is not a finite number `>= 0`, or penalties
-    /// out of range.
+    /// that does not exist; [`Invalid::Parameter`] for a smoothness that is not a finite number `>= 0`, if all are 0
+    /// and `l2` too, or for penalties out of range.
     pub fn new(terms: &'t T, regulariser: R, l2: f64) -> Result<Self, Error> {
         let (n, d) = (terms.terms(), terms.dimension());
         if n == 0 {
@@ -208,6 +209,11 @@ impl<'t, T: FiniteSum, R: Regulariser> Sum<'t, T, R> {
             };
             stored = stored.saturating_add(length);
             longest = longest.max(length);
+        }
+        if smoothness + l2 == 0.0 {
+            let (name, value) = ("largest smoothness of a term", smoothness);
+            let expected = "a number > 0, from which step sizes are computed, or l2 > 0";
+            return Err(Invalid::Parameter { name, value, expected }.into());
         }
         Ok(Sum { terms, regulariser, l2, smoothness, stored, longest })
     }

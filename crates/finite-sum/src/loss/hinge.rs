@@ -42,6 +42,11 @@ impl Loss for Hinge {
     }
 
     #[inline]
+    fn conjugate_derivative(&self, _: f64, y: f64) -> f64 {
+        y
+    }
+
+    #[inline]
     fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
         let excess = 1.0 - y * m;
         let p = if excess >= q {
@@ -98,6 +103,11 @@ impl Loss for SquaredHinge {
     }
 
     #[inline]
+    fn conjugate_derivative(&self, u: f64, y: f64) -> f64 {
+        u + y
+    }
+
+    #[inline]
     fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
         -y * ((1.0 - y * m) / (1.0 + q)).max(0.0)
     }
@@ -148,6 +158,11 @@ impl Loss for SmoothedHinge {
     fn conjugate(&self, u: f64, y: f64) -> f64 {
         let Some(p) = onto_domain(-y * u, 0.0, 1.0) else { return f64::INFINITY };
         p * (0.5 * self.width * p - 1.0)
+    }
+
+    #[inline]
+    fn conjugate_derivative(&self, u: f64, y: f64) -> f64 {
+        self.width * u + y
     }
 
     #[inline]

@@ -45,6 +45,12 @@ impl Loss for Logistic {
         xlogx(p) + xlogx(1.0 - p)
     }
 
+    #[inline]
+    fn conjugate_derivative(&self, u: f64, y: f64) -> f64 {
+        let p = (-y * u).clamp(0.0, 1.0);
+        -y * (p.ln() - (-p).ln_1p())
+    }
+
     /// Newton's method for the log-odds `w` of `p = -y u = sigmoid(w)`. This keeps the relative accuracy of a tiny
     /// `p`. The equation is `G(w) = w + y m + q sigmoid(w) = 0`.
     ///

@@ -38,6 +38,11 @@ impl Loss for Absolute {
     }
 
     #[inline]
+    fn conjugate_derivative(&self, _: f64, y: f64) -> f64 {
+        y
+    }
+
+    #[inline]
     fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
         clipped_ratio(m - y, q, -1.0, 1.0)
     }
@@ -97,6 +102,11 @@ impl Loss for Quantile {
     }
 
     #[inline]
+    fn conjugate_derivative(&self, _: f64, y: f64) -> f64 {
+        y
+    }
+
+    #[inline]
     fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
         let (low, high) = self.slopes();
         clipped_ratio(m - y, q, low, high)
@@ -148,6 +158,11 @@ impl Loss for EpsilonInsensitive {
     #[inline]
     fn conjugate(&self, u: f64, y: f64) -> f64 {
         onto_domain(u, -1.0, 1.0).map_or(f64::INFINITY, |u| u * y + self.epsilon * u.abs())
+    }
+
+    #[inline]
+    fn conjugate_derivative(&self, u: f64, y: f64) -> f64 {
+        y + side(u, -self.epsilon, self.epsilon)
     }
 
     #[inline]

@@ -50,6 +50,11 @@ impl Loss for Poisson {
         xlogx(v) - v
     }
 
+    #[inline]
+    fn conjugate_derivative(&self, u: f64, y: f64) -> f64 {
+        (u + y).max(0.0).ln()
+    }
+
     /// With `w = q (u + y)` the equation is `w + log w = log q + m + q y`. Nothing overflows, except for `q = 0`.
     #[inline]
     fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {

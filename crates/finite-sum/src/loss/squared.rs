@@ -42,6 +42,11 @@ impl Loss for Squared {
     }
 
     #[inline]
+    fn conjugate_derivative(&self, u: f64, y: f64) -> f64 {
+        u + y
+    }
+
+    #[inline]
     fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
         (m - y) / (1.0 + q)
     }

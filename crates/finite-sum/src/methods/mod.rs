@@ -41,7 +41,8 @@ pub use newton::{
     newton_cg, subsampled_newton,
 };
 pub use points::{
-    FinitoSettings, FinitoStart, MisoSettings, PointTable, PointTableState, finito, miso,
+    FinitoSettings, FinitoStart, FinitoStorage, MisoSettings, PointTable, PointTableState, finito,
+    miso,
 };
 pub use smooth::SmoothPart;
 

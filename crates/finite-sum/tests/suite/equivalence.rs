@@ -116,8 +116,13 @@ fn run_sdca<R: Separable>(
     step: SdcaStep,
     steps: usize,
 ) -> DualState {
-    let settings =
-        SdcaSettings { step, order: Order::Scripted(script()), stop: stop(steps, 0.0), seed: 0 };
+    let settings = SdcaSettings {
+        step,
+        order: Order::Scripted(script()),
+        stop: stop(steps, 0.0),
+        seed: 0,
+        batch: 1,
+    };
     sdca(problem, &settings, None, &mut ()).unwrap().state
 }
 

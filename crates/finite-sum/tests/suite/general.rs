@@ -202,6 +202,16 @@ fn bad_input_is_refused() {
     assert!(general::svrg(&sum, &settings, Some(vec![f64::NAN; 4].into()), &mut ()).is_err());
     let zero = SumSettings { inner: Some(0.0), ..Default::default() };
     assert!(general::svrg(&sum, &zero, None, &mut ()).is_err());
+    // Linear terms alone have no step size; with l2, or beside one term with a curvature, they have.
+    let mut linear = Terms::new(&data.dense, &data.signs, false);
+    linear.rows.iter_mut().for_each(|row| row.1.fill(0.0));
+    let error = Sum::new(&linear, Zero, 0.0).unwrap_err().to_string();
+    assert!(error.contains("largest smoothness of a term = 0; expected a number > 0"), "{error}");
+    let strong = Sum::new(&linear, Zero, 0.1).unwrap();
+    let bent = general::saga(&strong, &settings, Some(vec![1.0; 4].into()), &mut ()).unwrap();
+    assert_eq!(bent.report.status, Status::Converged);
+    linear.rows[0].1[0] = 1.0;
+    assert!(Sum::new(&linear, Zero, 0.0).is_ok());
     let flat = Sum::new(&terms, Zero, 0.0).unwrap();
     assert!(matches!(
         general::finito(&flat, &settings, None, &mut ()).unwrap_err(),

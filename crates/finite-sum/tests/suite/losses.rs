@@ -292,3 +292,64 @@ fn derivatives_and_sum_are_those_of_single_terms() {
     let mut nan = [f64::NAN; 256];
     assert!(Logistic.derivatives_and_sum(&mut nan, &[1.0; 256]).is_nan());
 }
+
+/// The loss with what the trait provides by default.
+struct Plain<L>(L);
+
+impl<L: Loss> Loss for Plain<L> {
+    const NAME: &'static str = L::NAME;
+    fn value(&self, t: f64, y: f64) -> f64 {
+        self.0.value(t, y)
+    }
+    fn derivative(&self, t: f64, y: f64) -> f64 {
+        self.0.derivative(t, y)
+    }
+    fn second(&self, t: f64, y: f64) -> f64 {
+        self.0.second(t, y)
+    }
+    fn curvature(&self) -> f64 {
+        self.0.curvature()
+    }
+    fn conjugate(&self, u: f64, y: f64) -> f64 {
+        self.0.conjugate(u, y)
+    }
+    fn check_target(&self, row: usize, y: f64) -> Result<(), fenchel_linalg::Invalid> {
+        self.0.check_target(row, y)
+    }
+}
+
+/// `phi*(v) >= phi*(u) + t (v - u)` at `t = phi*'(u)`, and `phi'(t) = u` where `phi` is smooth.
+fn conjugate_derivative<L: Loss>(loss: &L, y: f64, (low, high): (f64, f64)) {
+    for i in 1..40 {
+        let u = low + (high - low) * f64::from(i) / 40.0;
+        let t = loss.conjugate_derivative(u, y);
+        if loss.twice_differentiable() {
+            let off = (loss.derivative(t, y) - u).abs();
+            assert!(off < 1e-13 * (1.0 + t.abs() + y.abs()), "{} at u = {u}: {off:e}", L::NAME);
+        }
+        for k in 0..=40 {
+            let v = low + (high - low) * f64::from(k) / 40.0;
+            let above = loss.conjugate(v, y) - loss.conjugate(u, y) - t * (v - u);
+            assert!(above > -1e-12, "{} at u = {u}, v = {v}: {above:e}", L::NAME);
+        }
+    }
+}
+
+#[test]
+fn derivatives_of_conjugates_are_subgradients() {
+    fn both<L: Loss>(loss: L, y: f64, ends: (f64, f64)) {
+        conjugate_derivative(&loss, y, ends);
+        conjugate_derivative(&Plain(loss), y, ends);
+    }
+    both(Squared, 0.7, (-5.0, 5.0));
+    both(Huber { delta: 1.5 }, -2.0, (-1.5, 1.5));
+    both(Poisson, 2.0, (-2.0, 30.0));
+    both(Logistic, 1.0, (-1.0, 0.0));
+    both(Logistic, -1.0, (0.0, 1.0));
+    both(SquaredHinge, 1.0, (-4.0, 0.0));
+    both(SmoothedHinge { width: 0.4 }, -1.0, (0.0, 1.0));
+    both(Hinge, -1.0, (0.0, 1.0));
+    both(Absolute, 3.0, (-1.0, 1.0));
+    both(Quantile { tau: 0.3 }, 3.0, (-0.3, 0.7));
+    both(EpsilonInsensitive { epsilon: 0.5 }, 1.0, (-1.0, 1.0));
+}

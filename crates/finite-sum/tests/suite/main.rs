@@ -20,6 +20,7 @@ mod group_path;
 mod incremental;
 mod lagged;
 mod losses;
+mod minibatch;
 mod multiclass;
 mod multiclass_newton;
 mod multiclass_weights;

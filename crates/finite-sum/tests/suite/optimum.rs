@@ -54,7 +54,7 @@ fn every_method<D: Design, L: Loss + Copy>(
             [Order::Uniform, Order::Permuted, Order::Residual, Order::Gap, Order::LipschitzGap]
         {
             let name = format!("sdca {order:?}");
-            let settings = SdcaSettings { step, order, seed: 3, stop };
+            let settings = SdcaSettings { step, order, seed: 3, stop, batch: 1 };
             let s = sdca(&problem, &settings, None, &mut ()).unwrap();
             done(&name, s.state.point, s.report);
         }

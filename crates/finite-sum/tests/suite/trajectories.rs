@@ -4,8 +4,8 @@ use crate::common::{Data, data, distance};
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::methods::{
-    FinitoSettings, FinitoStart, SagSettings, SagaSettings, SdcaSettings, SvrgSettings, finito,
-    sag, saga, sdca, svrg,
+    FinitoSettings, FinitoStart, FinitoStorage, SagSettings, SagaSettings, SdcaSettings,
+    SvrgSettings, finito, sag, saga, sdca, svrg,
 };
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::prox::{L1, Zero, soft_threshold};
@@ -280,22 +280,62 @@ fn finito_follows_algorithm_3_1() {
     let data = data(N, D, 0.4, 5);
     for alpha in [1.0, 2.0, 3.5] {
         for steps in [1, 2, 3, 10, STEPS] {
-            let settings = FinitoSettings {
-                alpha: Some(alpha),
-                order: Order::Scripted(script()),
-                start: FinitoStart::Full,
-                stop: stop(steps, 1.0),
-                ..FinitoSettings::default()
-            };
-            both_storages!(
-                data,
-                Zero,
-                |p| finito(p, &settings, None, &mut ()).unwrap().state.point.weights,
-                textbook_finito(&data, alpha, steps),
-                "finito"
-            );
+            for storage in [FinitoStorage::Combined, FinitoStorage::Gradients] {
+                let settings = FinitoSettings {
+                    alpha: Some(alpha),
+                    order: Order::Scripted(script()),
+                    start: FinitoStart::Full,
+                    storage,
+                    stop: stop(steps, 1.0),
+                    ..FinitoSettings::default()
+                };
+                both_storages!(
+                    data,
+                    Zero,
+                    |p| finito(p, &settings, None, &mut ()).unwrap().state.point.weights,
+                    textbook_finito(&data, alpha, steps),
+                    "finito"
+                );
+            }
         }
     }
+}
+
+/// Section 3.1.3: where gradients are stored, another `alpha` goes on from the same table, without a pass to fill it. Long
+/// enough for the sum to be recomputed from the table.
+#[test]
+fn gradients_serve_every_alpha() {
+    let data = data(N, D, 0.4, 7);
+    let long: Vec<usize> = (0..15 * N).map(|k| (5 * k + k / 7) % N).collect();
+    let (first, second) = long.split_at(13 * N);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, L2).unwrap();
+    let settings = |alpha, script: &[usize], extra| FinitoSettings {
+        alpha: Some(alpha),
+        order: Order::Scripted(script.to_vec()),
+        storage: FinitoStorage::Gradients,
+        stop: stop(script.len(), extra),
+        ..FinitoSettings::default()
+    };
+    let half = finito(&problem, &settings(3.0, first, 1.0), None, &mut ()).unwrap();
+    let whole = finito(&problem, &settings(5.0, second, 0.0), Some(half.state), &mut ()).unwrap();
+    // The textbook changes alpha where the run does: the point of the first step is still the old one.
+    let mut points = vec![vec![0.0; D]; N];
+    let next = |points: &[Vec<f64>], alpha: f64| -> Vec<f64> {
+        let part = |i: usize, c: usize| {
+            let p = &points[i];
+            p[c] - (slope(&data, i, p) * data.dense[[i, c]] + L2 * p[c]) / (alpha * L2)
+        };
+        (0..D).map(|c| (0..N).map(|i| part(i, c)).sum::<f64>() / N as f64).collect()
+    };
+    let mut w = next(&points, 3.0);
+    for (k, &j) in long.iter().enumerate() {
+        points[j] = w;
+        w = next(&points, if k < first.len() { 3.0 } else { 5.0 });
+    }
+    let off = distance(&whole.state.point.weights, &w);
+    assert!(off < 1e-11, "{off:e}");
+    assert_eq!(whole.report.passes, 2.0);
 }
 
 /// Every step of the first pass, in the order of the data as in the thesis, and in one that comes back to a term before all have
@@ -311,6 +351,11 @@ fn the_first_pass_of_finito_follows_its_rule() {
                 alpha: Some(alpha),
                 order: Order::Scripted(script.clone()),
                 start: FinitoStart::FirstPass,
+                storage: if steps % 2 == 0 {
+                    FinitoStorage::Combined
+                } else {
+                    FinitoStorage::Gradients
+                },
                 stop: stop(steps, 0.0),
                 ..FinitoSettings::default()
             };

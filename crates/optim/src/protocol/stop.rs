@@ -47,7 +47,9 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// Stops when the certificate is at most `relative * |objective|`. All other fields have their defaults.
+    /// Stops when the certificate is at most `relative * |objective|`, or at most 1e-12. All other fields have their defaults:
+    /// `absolute` stays 1e-12, so that a run also ends where the objective is 0. For an objective near 1e-12 or below, set
+    /// `absolute: 0.0` beside it.
     pub fn at_relative(relative: f64) -> Self {
         Stop { relative, ..Stop::default() }
     }

@@ -1,12 +1,14 @@
 //! The coordinate step and the state that all dual methods share.
 
+mod batch;
+mod checks;
 mod keep;
+mod pace;
 
-use fenchel_linalg::{Design, Invalid, multiply_transposed};
+use fenchel_linalg::{Design, multiply_transposed};
 use fenchel_optim::Refusal;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Certificate, Loss, Regulariser, Separable};
-use serde::{Deserialize, Serialize};
 
 use super::state::DualState;
 use super::tail::Tail;
@@ -14,25 +16,15 @@ use crate::gap::{Gap, origin};
 use crate::methods::order::{Score, check_dual as check_order, dual_visits};
 use crate::{Error, Point, Problem};
 
+use batch::Batches;
+pub(crate) use checks::check_strength;
+use checks::{bias_weight, check_dual};
 pub(super) use keep::copied;
+pub use pace::SdcaStep;
+pub(super) use pace::{Move, Pace};
 
 /// Number of passes between two recomputations of `v` from the dual variables.
 const REFRESH: usize = 10;
-
-/// The length of a step along a dual coordinate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SdcaStep {
-    /// The step to the maximum along the coordinate. Without a regulariser it is exact. With one, it maximises a
-    /// quadratic lower bound of the dual objective. For the logistic loss it costs a few exponentials per step.
-    #[default]
-    Exact,
-    /// The maximum on the interval between the dual variable and the current derivative, found by a search
-    /// ([`Loss::interval_step`]). It needs no closed form, but a few derivatives per step.
-    Interval,
-    /// A step of the fraction `mu n / (mu n + L_j)` of the way to the current derivative. For the logistic loss it
-    /// costs one exponential per step, and a run needs nearly the same number of passes. It requires a smooth loss.
-    Constant,
-}
 
 /// The intercept as a coordinate with a proximal term.
 #[derive(Debug, Clone, Copy)]
@@ -40,27 +32,6 @@ pub(super) struct Bias {
     value: f64,
     centre: f64,
     weight: f64,
-}
-
-/// The length of a step, in the form that the inner loop uses.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Move {
-    Exact,
-    Interval,
-    /// A step of the fraction `1 / (1 + gamma q_j) = mu n / (mu n + L_j)`.
-    PerTerm,
-    /// A step of a given fraction.
-    Fraction(f64),
-}
-
-impl From<SdcaStep> for Move {
-    fn from(step: SdcaStep) -> Self {
-        match step {
-            SdcaStep::Exact => Move::Exact,
-            SdcaStep::Interval => Move::Interval,
-            SdcaStep::Constant => Move::PerTerm,
-        }
-    }
 }
 
 /// `mu n + L_j`
@@ -88,12 +59,18 @@ pub(super) struct Ascent<'p, 'a, D, L, R> {
     direction: Vec<f64>,
     /// `l2 + kappa`
     l2: f64,
+    /// `mu`: the strong convexity with the proximal centre.
+    strength: f64,
     /// `1 / (l2 + kappa)` and `1 / n`
     per_l2: f64,
     per_n: f64,
     /// One number per term: `q_j = ||a_j||^2 / (mu n)`, or the fraction `1 / (1 + gamma q_j)` of a constant step.
     curvatures: Vec<f64>,
     bias: Option<Bias>,
+    /// The minibatches, if a step changes more than one row.
+    batches: Option<Batches>,
+    /// The number of single rows or of batches.
+    terms: usize,
     visits: Visits,
     /// The score of the adaptive visiting orders, if the order is one of them.
     score: Option<Score>,
@@ -112,13 +89,13 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         method: &'static str,
         problem: &'p Problem<'a, D, L, R>,
         kappa: f64,
-        step: impl Into<Move>,
+        pace: impl Into<Pace>,
         order: &Order,
         seed: u64,
         start: Option<DualState>,
     ) -> Result<Self, Error> {
         problem.check_dual(method)?;
-        let step = step.into();
+        let Pace { step, batch } = pace.into();
         let (n, d) = (problem.n(), problem.d());
         let mu = problem.strong_convexity() + kappa;
         if !(mu > 0.0) {
@@ -128,6 +105,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             problem.check_smooth(method)?;
         }
         check_order(order, method, problem)?;
+        let batches = Batches::new(method, problem, batch, order)?;
         if let Some(start) = &start {
             problem.check_point(&start.point)?;
             check_dual(problem, &start.dual)?;
@@ -153,7 +131,8 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             _ => curvature(j),
         });
         let curvatures = curvatures.collect();
-        let mut visits = dual_visits(order, n, seed, || importance_weights(problem))?;
+        let terms = batches.as_ref().map_or(n, Batches::count);
+        let mut visits = dual_visits(order, terms, seed, || importance_weights(problem))?;
         // What another order or seed has left begins anew.
         let _ = state.place.take().is_some_and(|place| visits.go_to(&place));
         let mut ascent = Ascent {
@@ -164,10 +143,13 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             kappa,
             direction: vec![0.0; d],
             l2: problem.l2() + kappa,
+            strength: mu,
             per_l2: 1.0 / (problem.l2() + kappa),
             per_n: 1.0 / n as f64,
             curvatures,
             bias,
+            batches,
+            terms,
             visits,
             score: Score::of(order),
             steps: 0,
@@ -234,12 +216,12 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
 
     /// The number of steps that together cost a pass.
     pub(super) fn steps_a_pass(&self) -> f64 {
-        self.problem.n() as f64 / Score::cost(self.score)
+        self.terms as f64 / Score::cost(self.score)
     }
 
     /// Makes this number of steps.
     pub(super) fn climb(&mut self, steps: usize) {
-        let n = self.problem.n();
+        let n = self.terms;
         let mut left = steps;
         while left > 0 {
             let in_pass = self.steps % n;
@@ -251,9 +233,10 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             let run = left.min(n - in_pass);
             for _ in 0..run {
                 let j = self.visits.draw();
-                self.climb_on(j);
-                if let Some(tail) = &mut self.tail {
-                    tail.mark(&self.state.dual);
+                if self.batches.is_some() {
+                    self.climb_on_batch(j);
+                } else {
+                    self.climb_on(j);
                 }
             }
             (self.steps, left) = (self.steps + run, left - run);
@@ -266,7 +249,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
     /// Moves the centre of the intercept. Every [`REFRESH`] passes, it also removes the rounding errors of many small
     /// updates.
     fn end_pass(&mut self) {
-        if self.steps == REFRESH * self.problem.n() {
+        if self.steps == REFRESH * self.terms {
             self.steps = 0;
             self.refresh();
         }
@@ -278,11 +261,10 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         }
     }
 
-    /// A step on term `j`.
-    #[inline]
-    fn climb_on(&mut self, j: usize) {
-        let problem = self.problem;
-        let (design, regulariser) = (problem.design(), problem.regulariser());
+    /// The margin of row `j` at the point that belongs to the dual variables.
+    #[inline(always)]
+    fn margin(&self, j: usize) -> f64 {
+        let (design, regulariser) = (self.problem.design(), self.problem.regulariser());
         let mut margin = if R::IDENTITY {
             design.row_dot(j, &self.direction) * self.per_l2
         } else {
@@ -294,6 +276,14 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         if let Some(bias) = &self.bias {
             margin += bias.value;
         }
+        margin
+    }
+
+    /// A step on term `j`.
+    #[inline]
+    fn climb_on(&mut self, j: usize) {
+        let problem = self.problem;
+        let margin = self.margin(j);
         let s = self.state.dual[j];
         let q = self.curvatures[j];
         let new = match self.step {
@@ -302,14 +292,22 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             Move::PerTerm => s + q * (problem.derivative(j, margin) - s),
             Move::Fraction(c) => s + c * (problem.derivative(j, margin) - s),
         };
+        self.set(j, new);
+    }
+
+    /// Sets the dual variable of row `j`, with all that depends on it.
+    #[inline(always)]
+    fn set(&mut self, j: usize, new: f64) {
+        let s = self.state.dual[j];
         let move_by = (new - s) * self.per_n;
-        design.row_axpy(j, -move_by, &mut self.direction);
+        self.problem.design().row_axpy(j, -move_by, &mut self.direction);
         if let Some(bias) = &mut self.bias {
             bias.value -= move_by / bias.weight;
         }
         self.state.dual[j] = new;
         if let Some(tail) = &mut self.tail {
             tail.record(j, s);
+            tail.mark(&self.state.dual);
         }
     }
 
@@ -360,41 +358,4 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         }
         self.gap.with_dual(self.problem, &mut self.state.point, &self.state.dual)
     }
-}
-
-/// Checks that the strong convexity is not negligible beside the rows: `||a_j||^2 / (mu n)` must be finite.
-pub(crate) fn check_strength(
-    mu: f64,
-    mut curvatures: impl Iterator<Item = f64>,
-) -> Result<(), Invalid> {
-    if curvatures.all(f64::is_finite) {
-        return Ok(());
-    }
-    let (name, expected) =
-        ("strong convexity", "more for rows of this size; raise l2 or scale the features down");
-    Err(Invalid::Parameter { name, value: mu, expected })
-}
-
-/// Checks that the dual variables are of the right number, finite, and in the domain of the conjugate.
-fn check_dual<D: Design, L: Loss, R: Separable>(
-    problem: &Problem<'_, D, L, R>,
-    dual: &[f64],
-) -> Result<(), Invalid> {
-    Invalid::check_length("dual", problem.n(), dual.len())?;
-    Invalid::check_finite("dual", dual)?;
-    for (row, &value) in dual.iter().enumerate() {
-        if problem.conjugate(row, value) == f64::INFINITY {
-            let reason = format!("{value:?} of row {row} is outside the domain of its conjugate");
-            return Err(Invalid::Layout { what: "dual", reason });
-        }
-    }
-    Ok(())
-}
-
-/// Weight of the proximal term of the intercept. It is small enough that the centre needs only a pass or two, and
-/// large enough that it does not dominate the step sizes `q_j`, to which it adds a term beside the norm of the row.
-fn bias_weight<D: Design, L: Loss, R: Separable>(problem: &Problem<'_, D, L, R>, mu: f64) -> f64 {
-    let by_rows = 4.0 * mu / problem.mean_norm_squared().max(f64::MIN_POSITIVE);
-    let by_terms = 4.0 * problem.loss().curvature() / problem.n() as f64;
-    by_rows.min(by_terms).max(1e-12)
 }

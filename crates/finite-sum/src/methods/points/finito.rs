@@ -25,6 +25,19 @@ pub enum FinitoStart {
     FirstPass,
 }
 
+/// What Finito's table contains: one vector of `d` numbers per term in both cases, and the same iterates.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FinitoStorage {
+    /// `p_i = f_i'(phi_i) - alpha mu phi_i` (A. Defazio, PhD thesis 2014, section 3.1.3). The cheapest step. A start
+    /// with another `alpha` has to fill the table again, which costs a pass.
+    #[default]
+    Combined,
+    /// The gradients `f_i'(phi_i)`. The stored point of a visited term is computed from its gradient, by `phi_i =
+    /// f_i*'(f_i'(phi_i))` (the same section), which costs one [`dual_step`](Loss::dual_step) and O(d). The table does
+    /// not depend on `alpha`, so that a run with another `alpha` can go on from it.
+    Gradients,
+}
+
 settings! {
     /// Settings of [`finito`](fn@finito).
     pub struct FinitoSettings {
@@ -35,6 +48,8 @@ settings! {
         order: Order = Order::Permuted,
         /// The initialisation of the table.
         start: FinitoStart = FinitoStart::Full,
+        /// What the table contains.
+        storage: FinitoStorage = FinitoStorage::Combined,
         /// Largest size of the table of `n d` numbers, in bytes.
         max_memory: Option<u64> = MAX_MEMORY,
         /// Seed of the visiting order.
@@ -101,6 +116,7 @@ pub fn finito<'p, 'a, D: Design, L: Loss, O: Observer<PointTable<'p, 'a, D, L>>>
         seed: settings.seed,
         max_memory: settings.max_memory,
         fill: settings.start == FinitoStart::Full,
+        gradients: settings.storage == FinitoStorage::Gradients,
     };
     let mut table = PointTable::new(problem, &plan, start)?;
     let report = run(&mut table, &settings.stop, observer)?;

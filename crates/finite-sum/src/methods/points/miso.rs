@@ -79,6 +79,7 @@ pub fn miso<'p, 'a, D: Design, L: Loss, O: Observer<PointTable<'p, 'a, D, L>>>(
         seed: settings.seed,
         max_memory: settings.max_memory,
         fill: true,
+        gradients: false,
     };
     let mut table = PointTable::new(problem, &plan, start)?;
     let report = run(&mut table, &settings.stop, observer)?;

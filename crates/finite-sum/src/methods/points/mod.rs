@@ -12,6 +12,10 @@
 //! 3.1.3). The table contains `n d` numbers and a step costs O(d), so that the methods are for dense data of moderate
 //! size.
 //!
+//! The same section has a second way to store no points: keep the gradients `g_i = f_i'(phi_i)`, and compute a point when
+//! it is needed as `phi_i = f_i*'(g_i)`. It needs as much memory, because `g_i` is as dense as `phi_i`, and one dual step
+//! more per step. But the table then does not depend on `lambda`. `finito` offers it as [`FinitoStorage::Gradients`].
+//!
 //! | method | `lambda` | |
 //! |---|---|---|
 //! | [`finito`] | `alpha mu`, `alpha = 2` | fast for `n mu >= 2 L`; the order matters |
@@ -22,6 +26,6 @@ mod finito;
 mod miso;
 mod table;
 
-pub use finito::{FinitoSettings, FinitoStart, finito};
+pub use finito::{FinitoSettings, FinitoStart, FinitoStorage, finito};
 pub use miso::{MisoSettings, miso};
 pub use table::{PointTable, PointTableState};

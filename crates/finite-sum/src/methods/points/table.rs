@@ -15,8 +15,9 @@ const REFRESH: usize = 10;
 
 /// The state of Finito and MISO: a point, and the table.
 ///
-/// It can be the start of another run on the same problem or a similar one. If the step or `l2` differ, the table is
-/// filled at the point, which costs a pass and may at first increase the objective. The table contains `n d` numbers,
+/// It can be the start of another run on the same problem or a similar one. If `l2` differs, or the step and the
+/// table does not contain gradients, the table is filled at the point, which costs a pass and may at first increase the
+/// objective. The table contains `n d` numbers,
 /// so keep only the point if you do not need more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointTableState {
@@ -38,6 +39,8 @@ struct Behind {
     /// The inverse step for which the table was made.
     inverse_step: f64,
     l2: f64,
+    #[serde(default)]
+    gradients: bool,
     table: Vec<f64>,
     seen: Vec<bool>,
     place: Place,
@@ -52,6 +55,8 @@ pub(super) struct Plan<'s> {
     pub(super) max_memory: Option<u64>,
     /// Whether a cold start fills the table at the origin.
     pub(super) fill: bool,
+    /// Whether the table contains the gradients `f_i'(phi_i)` instead of the `p_i`.
+    pub(super) gradients: bool,
 }
 
 /// Finito or MISO, as an observer of [`finito`](super::finito()) or [`miso`](super::miso()) receives it.
@@ -61,8 +66,9 @@ pub struct PointTable<'p, 'a, D, L> {
     /// `lambda`
     inverse_step: f64,
     point: Point,
-    /// `p_i`, row by row.
+    /// `p_i`, or the gradients `f_i'(phi_i)`, row by row.
     table: Vec<f64>,
+    gradients: bool,
     seen: Vec<bool>,
     count: usize,
     /// `sum_i p_i` over the terms seen.
@@ -101,6 +107,7 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
             best: point.clone(),
             point,
             table: vec![0.0; n * d],
+            gradients: plan.gradients,
             seen: vec![false; n],
             count: 0,
             sum: vec![0.0; d],
@@ -119,7 +126,8 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
     /// Uses the table of a former run, if it was made for this step and `l2`.
     fn take(&mut self, behind: Behind) {
         let (n, d) = (self.problem.n(), self.problem.d());
-        let fits = behind.inverse_step == self.inverse_step
+        let fits = (self.gradients || behind.inverse_step == self.inverse_step)
+            && behind.gradients == self.gradients
             && behind.l2 == self.problem.l2()
             && behind.table.len() == n * d
             && behind.table.iter().all(|p| p.is_finite())
@@ -139,6 +147,7 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
         let behind = Behind {
             inverse_step: self.inverse_step,
             l2: self.problem.l2(),
+            gradients: self.gradients,
             place: self.visits.place(),
             table: self.table,
             seen: self.seen,
@@ -156,7 +165,21 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
     fn visit(&mut self, j: usize, at: &[f64]) {
         let (problem, d) = (self.problem, self.problem.d());
         let design = problem.design();
-        let derivative = problem.derivative(j, design.row_dot(j, at));
+        let margin = design.row_dot(j, at);
+        let derivative = problem.derivative(j, margin);
+        if self.gradients {
+            if self.seen[j] {
+                self.add(j, -1.0, margin);
+            }
+            let gradient = &mut self.table[j * d..(j + 1) * d];
+            gradient.iter_mut().zip(at).for_each(|(g, x)| *g = problem.l2() * x);
+            design.row_axpy(j, derivative, gradient);
+            for ((sum, g), x) in self.sum.iter_mut().zip(&*gradient).zip(at) {
+                *sum += g - self.inverse_step * x;
+            }
+            self.see(j);
+            return;
+        }
         let stay = problem.l2() - self.inverse_step;
         let p = &mut self.table[j * d..(j + 1) * d];
         for ((sum, p), x) in self.sum.iter_mut().zip(p.iter_mut()).zip(at) {
@@ -166,6 +189,25 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
         }
         design.row_axpy(j, derivative, p);
         design.row_axpy(j, derivative, &mut self.sum);
+        self.see(j);
+    }
+
+    /// Adds `factor p_j` to the sum, computed from the stored gradient `g` and the point that belongs to it: `phi_j = (g - u
+    /// a_j) / l2` with `u = phi_j'(a_j.phi_j)`, which is the gradient of `f_j*` at `g`. O(d).
+    fn add(&mut self, j: usize, factor: f64, guess: f64) {
+        let (problem, d) = (self.problem, self.problem.d());
+        let (gradient, per_l2) = (&self.table[j * d..(j + 1) * d], 1.0 / problem.l2());
+        let (m, q) =
+            (problem.design().row_dot(j, gradient) * per_l2, problem.norm_squared(j) * per_l2);
+        let u = problem.dual_step(j, m, q, guess);
+        let of_point = factor * self.inverse_step * per_l2;
+        for (sum, g) in self.sum.iter_mut().zip(gradient) {
+            *sum += (factor - of_point) * g;
+        }
+        problem.design().row_axpy(j, of_point * u, &mut self.sum);
+    }
+
+    fn see(&mut self, j: usize) {
         if !self.seen[j] {
             self.seen[j] = true;
             self.count += 1;
@@ -182,9 +224,16 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
         }
     }
 
-    /// Recomputes the sum, to remove the rounding errors of many small updates. O(nd).
+    /// Recomputes the sum from the table, to remove the rounding errors of many small updates. O(nd).
     fn refresh_sum(&mut self) {
         self.sum.fill(0.0);
+        if self.gradients {
+            for j in (0..self.problem.n()).filter(|&j| self.seen[j]).collect::<Vec<_>>() {
+                let margin = self.problem.design().row_dot(j, &self.point.weights);
+                self.add(j, 1.0, margin);
+            }
+            return;
+        }
         for p in self.table.chunks_exact(self.problem.d()) {
             for (sum, p) in self.sum.iter_mut().zip(p) {
                 *sum += p;

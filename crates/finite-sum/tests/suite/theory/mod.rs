@@ -62,7 +62,7 @@ fn sdca_contracts_at_its_rate_on_the_mean_of_200_seeds() {
                 .map(|seed| {
                     let stop = Stop { max_passes: k as f64 / N as f64, ..Stop::after_passes(1.0) };
                     let order = Order::Uniform;
-                    let settings = SdcaSettings { step, order, stop, seed };
+                    let settings = SdcaSettings { step, order, stop, seed, batch: 1 };
                     let s = sdca(&problem, &settings, None, &mut ()).unwrap();
                     terms.best - dual_value(&problem, &s.state.dual)
                 })
@@ -98,7 +98,7 @@ fn sdca_contracts_at_its_rate() {
                     .map(|j| {
                         let (order, stop) = one_step(j);
                         let start = DualState::new(Point::zero(D), dual.clone());
-                        let settings = SdcaSettings { step, order, stop, seed: 0 };
+                        let settings = SdcaSettings { step, order, stop, seed: 0, batch: 1 };
                         let s = sdca(&problem, &settings, Some(start), &mut ()).unwrap();
                         best - dual_value(&problem, &s.state.dual)
                     })

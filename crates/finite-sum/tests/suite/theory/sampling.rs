@@ -81,7 +81,7 @@ impl State {
     fn expected_rise<L: Loss>(&self, problem: &Toy<'_, L>, step: SdcaStep, p: &[f64]) -> f64 {
         let rise = |j: usize| {
             let (order, stop) = one_step(j);
-            let settings = SdcaSettings { step, order, stop, seed: 0 };
+            let settings = SdcaSettings { step, order, stop, seed: 0, batch: 1 };
             let after = sdca(problem, &settings, Some(self.state()), &mut ()).unwrap();
             dual_value(problem, &after.state.dual) - self.value
         };
