@@ -119,7 +119,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Algorithm {
-    /// OWL-QN with --c1, else SDCA if it fits into memory, else L-BFGS
+    /// SDCA if it fits into memory, else L-BFGS, with --c1 OWL-QN
     Auto,
     /// Dual coordinate ascent
     Sdca,
@@ -162,7 +162,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let estimator = parameters.estimator(arguments, n);
     let mut display = Display::new(arguments.quiet, corpus.data.sequences(), parameters.tolerance);
     let start = resumed.map(|resumed| resumed.start(&corpus));
-    display.say(&heading(&corpus, &estimator, start.as_ref())?);
+    display.say(&heading(&corpus, &estimator, start.as_ref()));
     let mut judge = held_out.map(|instances| Judge::new(&corpus, instances)).transpose()?;
     interrupts::watch();
 
@@ -259,21 +259,21 @@ fn close(checkpoints: Option<Checkpoints>, display: &Display, saved: &str) {
 }
 
 /// The first lines of the output: the data and the method.
-fn heading(corpus: &Corpus, estimator: &Crf, start: Option<&Start>) -> Result<String, Failure> {
+fn heading(corpus: &Corpus, estimator: &Crf, start: Option<&Start>) -> String {
     let primal = matches!(start, Some(Start::Checkpoint(at)) if at.duals.is_none());
-    let method = match estimator.resolved(corpus)? {
+    let method = match estimator.resolved(corpus) {
         Method::Auto if primal => "L-BFGS",
         Method::Lbfgs if estimator.l1 > 0.0 => "OWL-QN",
         Method::Lbfgs => "L-BFGS",
         Method::Sdca | Method::Auto => "SDCA",
     };
-    Ok(format!(
+    format!(
         "{} sequences, {} tokens, {} attributes, {} labels; training with {method}",
         corpus.data.sequences(),
         corpus.data.tokens(),
         corpus.attributes.len(),
         corpus.labels.len()
-    ))
+    )
 }
 
 /// Shows the progress of a training, computes the held-out score, writes checkpoints, and ends the training on request.

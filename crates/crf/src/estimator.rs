@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{MAX_MEMORY, Progress, Refusal, Stop};
+use fenchel_optim::{MAX_MEMORY, Progress, Stop};
 use serde::{Deserialize, Serialize};
 
 use crate::training::train;
@@ -19,9 +19,9 @@ const MAX_PASSES: f64 = 10_000.0;
 /// What trains a [`Crf`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Method {
-    /// OWL-QN if `l1 > 0`. Otherwise SDCA if the marginals fit into `max_memory`, and L-BFGS if not. If SDCA has not converged
-    /// after 50 passes, because the penalty is weak, L-BFGS continues from the weights of SDCA, or from zero if that has a
-    /// lower objective. L-BFGS also continues from a [`Checkpoint`] without dual variables, because such a checkpoint was
+    /// SDCA if the marginals fit into `max_memory`, and L-BFGS if not; OWL-QN with an l1 penalty. If SDCA has not converged
+    /// after 50 passes, because the penalty is weak, L-BFGS or OWL-QN continues from the weights of SDCA, or from zero if that
+    /// has a lower objective. L-BFGS also continues from a [`Checkpoint`] without dual variables, because such a checkpoint was
     /// written by L-BFGS.
     #[default]
     Auto,
@@ -108,8 +108,7 @@ impl Crf {
     /// Trains a model.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for parameters out of range; [`Error::Refused`] for SDCA with an l1 penalty, or SDCA whose marginals
-    /// exceed `max_memory`.
+    /// [`Error::Invalid`] for parameters out of range; [`Error::Refused`] for SDCA whose marginals exceed `max_memory`.
     pub fn fit(&self, corpus: &Corpus) -> Result<CrfModel, Error> {
         self.fit_watched(corpus, None, |_: &Progress, _: &Snapshot<'_>| ControlFlow::Continue(()))
     }
@@ -154,20 +153,12 @@ impl Crf {
         single_precision_suffices(data, l2, self.stop.relative)
     }
 
-    /// The method for a corpus. [`Method::Auto`] becomes `Lbfgs` if there is an l1 penalty or too little memory. Otherwise it
-    /// stays `Auto`, which is SDCA, and L-BFGS if SDCA needs more than 50 passes.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] for SDCA with an l1 penalty.
-    pub fn resolved(&self, corpus: &Corpus) -> Result<Method, Error> {
+    /// The method for a corpus. [`Method::Auto`] becomes `Lbfgs` if there is too little memory. Otherwise it stays `Auto`, which
+    /// is SDCA, and L-BFGS if SDCA needs more than 50 passes.
+    pub fn resolved(&self, corpus: &Corpus) -> Method {
         match self.method {
-            Method::Sdca if self.l1 > 0.0 => {
-                let what = "an l1 penalty; use Method::Lbfgs, which runs OWL-QN";
-                Err(Refusal::unsupported("sdca", what).into())
-            }
-            Method::Auto if self.l1 > 0.0 => Ok(Method::Lbfgs),
-            Method::Auto if !self.fits(&corpus.data) => Ok(Method::Lbfgs),
-            chosen => Ok(chosen),
+            Method::Auto if !self.fits(&corpus.data) => Method::Lbfgs,
+            chosen => chosen,
         }
     }
 

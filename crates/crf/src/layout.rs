@@ -232,6 +232,12 @@ impl Layout {
         rows.zip(pairs.chunks_exact(self.labels)).map(|(w, pairs)| lanes::dot(w, pairs)).sum()
     }
 
+    /// Appends the `K x K` transitions of `w` to `out`.
+    pub(crate) fn extend_with_transitions(&self, w: &[f64], out: &mut Vec<f64>) {
+        let rows = w[self.transitions()..].chunks_exact(stride(self.labels));
+        rows.for_each(|row| out.extend_from_slice(&row[..self.labels]));
+    }
+
     /// Sets sums over transitions without a weight to 0; `pairs` has `K x K` entries.
     pub(crate) fn mask_pairs(&self, pairs: &mut [f64]) {
         let stride = stride(self.labels);

@@ -37,9 +37,9 @@ pub(crate) fn train(
         _ => (None, false),
     };
     let given = start.map(|start| start.weights(corpus));
-    let given = given.map(|weights| Given::new(problem, weights)).transpose()?;
+    let given = given.map(|weights| Given::new(problem, crf.l1, weights)).transpose()?;
     let mut training = Training { crf, corpus, problem, watch, given, done: None };
-    match crf.resolved(corpus)? {
+    match crf.resolved(corpus) {
         Method::Lbfgs => training.batch(crf.stop),
         // Where the training was is where it goes on: dual ascent would begin far from these weights.
         Method::Auto if primal => training.batch(crf.stop),
@@ -53,7 +53,8 @@ pub(crate) fn train(
             };
             // Under a weak penalty the weights of the dual variables may be worse than none.
             let none = Weights::zeros(corpus.attributes.len(), corpus.labels.len());
-            let (found, none) = (Given::new(problem, weights)?, Given::new(problem, none)?);
+            let (found, none) =
+                (Given::new(problem, crf.l1, weights)?, Given::new(problem, crf.l1, none)?);
             training.given = Some(if found.objective <= none.objective { found } else { none });
             training.done = Some(report);
             training.batch(stop)
@@ -121,6 +122,7 @@ impl<'p> Training<'_, 'p> {
         let given = self.given.as_ref();
         let init = given.map_or_else(Init::default, |given| Init::Weights(given.weights.clone()));
         let settings = SdcaSettings {
+            l1: self.crf.l1,
             init,
             max_memory: self.crf.max_memory,
             seed: self.crf.seed,
@@ -149,7 +151,7 @@ impl<'p> Training<'_, 'p> {
     }
 
     fn watcher(&mut self) -> Watcher<'_, 'p> {
-        let given = self.given.as_ref().filter(|_| self.crf.l1 == 0.0);
+        let given = self.given.as_ref();
         let (corpus, problem, done) = (self.corpus, self.problem, self.done);
         let watch = &mut *self.watch;
         Watcher { corpus, problem, watch, given, ahead: true, done, stop: self.crf.stop }
@@ -157,7 +159,7 @@ impl<'p> Training<'_, 'p> {
 
     /// The better of the found and the given weights, and the report of the whole training.
     fn finish(&self, weights: Weights, report: Report) -> (Weights, Report) {
-        let given = self.given.as_ref().filter(|_| self.crf.l1 == 0.0);
+        let given = self.given.as_ref();
         let certificate = whole(self.done, report.certificate);
         let (weights, certificate) = match given.and_then(|given| given.better(certificate)) {
             Some((given, certificate)) => (given.clone(), certificate),
@@ -196,10 +198,11 @@ struct Given {
 }
 
 impl Given {
-    fn new(problem: &Problem<'_>, weights: Weights) -> Result<Self, Error> {
-        let objective = problem.objective(&weights)?;
+    fn new(problem: &Problem<'_>, l1: f64, weights: Weights) -> Result<Self, Error> {
         // Those without a feature of the problem are 0 for it.
-        Ok(Given { weights: problem.unpack(&problem.layout.pack(&weights)?), objective })
+        let weights = problem.unpack(&problem.layout.pack(&weights)?);
+        let objective = problem.objective(&weights)? + l1 * weights.l1_norm();
+        Ok(Given { weights, objective })
     }
 
     /// The given weights with their certificate, if their objective is lower than that of `certificate`. The lower bound holds

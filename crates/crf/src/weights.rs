@@ -59,6 +59,11 @@ impl Weights {
         self.emission.iter().chain(&self.transition).map(|w| w * w).sum()
     }
 
+    /// `norm(w)_1`
+    pub fn l1_norm(&self) -> f64 {
+        self.emission.iter().chain(&self.transition).map(|w| w.abs()).sum()
+    }
+
     /// Checks that the shapes fit each other and that all weights are finite, for models from outside.
     ///
     /// # Errors

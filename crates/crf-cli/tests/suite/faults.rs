@@ -160,7 +160,6 @@ fn options_and_models_are_checked() {
         ("--dev columns.txt", "columns.txt: no attributes: CRFsuite's text has tabs"),
         ("--threads 100000", "--threads 100000: expected a number from 0 to 4096"),
         ("-p feature.minfreq=1e10", "expected a number from 0 to 4294967295"),
-        ("-a sdca --c1 1", "does not support"),
         ("-a sdca --max-memory 10", "max_memory is 10 bytes"),
         ("-a sdca --max-memory 1K -p c2=-1", "c2 is -1"),
         ("-m nowhere/model.json", "nowhere/model.json: "),

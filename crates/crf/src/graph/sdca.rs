@@ -254,6 +254,7 @@ impl<'p, 'a> GraphSdca<'p, 'a> {
             target: &self.oracle.target,
             linear: self.oracle.expected_score(&self.direction),
             quadratic: scale * lanes::dot(&self.sums, &self.sums),
+            bend: None,
             tracked,
             previous: self.steps[i],
             safe: self.safe.get(i).copied().unwrap_or(0.0),

@@ -2,12 +2,13 @@
 //!
 //! The blocks of a batch compute their directions in parallel, at the same weights. Then they take their steps one after the
 //! other, each at the weights that the earlier blocks have left. Along the direction `d` only the linear term `c = <w, F d>`
-//! has changed, so that no further oracle call is needed.
+//! has changed, and `nu` with an l1 penalty, so that no further oracle call is needed.
 
 use fenchel_graphical::chain::{Chain, ChainMarginals, Probability};
 use fenchel_linalg::lanes;
 
 use super::line_search::{Line, Move, SdcaStep};
+use super::point::{Bend, Point};
 use crate::layout::Rows;
 use crate::{Error, Problem};
 
@@ -45,12 +46,14 @@ pub(super) struct Block<T> {
     linear: f64,
     /// `q`
     quadratic: f64,
+    /// The terms in place of `c` and `q`, if there is an l1 penalty.
+    bend: Option<Bend>,
     /// The proposed step; `None` if a score overflows.
     found: Option<Move>,
 }
 
 impl<T: Probability> Block<T> {
-    pub(super) fn new(labels: usize) -> Result<Self, Error> {
+    pub(super) fn new(labels: usize, point: &Point) -> Result<Self, Error> {
         Ok(Block {
             index: 0,
             known: Known { entropy: None, previous: 0.5, safe: 0.0 },
@@ -65,6 +68,7 @@ impl<T: Probability> Block<T> {
             gap: 0.0,
             linear: 0.0,
             quadratic: 0.0,
+            bend: (point.threshold > 0.0).then(Bend::default),
             found: None,
         })
     }
@@ -112,16 +116,17 @@ impl<T: Probability> Block<T> {
             target: &self.target,
             linear: self.linear,
             quadratic: self.quadratic,
+            bend: self.bend.as_ref(),
             tracked: self.known.entropy.map(|entropy| (entropy, self.gap)),
             previous: self.known.previous,
             safe: self.known.safe,
         }
     }
 
-    /// Computes the direction at `w`, and the best step along it.
-    pub(super) fn propose(&mut self, problem: &Problem<'_>, w: &[f64], rule: SdcaStep) {
+    /// Computes the directions `d` and `F d` at the current weights, and the best step along them.
+    pub(super) fn propose(&mut self, problem: &Problem<'_>, point: &Point, rule: SdcaStep) {
         self.found = None;
-        let Some(log_z) = self.infer(problem, w, self.index) else { return };
+        let Some(log_z) = self.infer(problem, point.weights(), self.index) else { return };
         if let Some(entropy) = self.known.entropy {
             let marginals = std::mem::take(&mut self.marginals);
             self.gap = self.gap_of(&marginals, entropy, log_z);
@@ -140,14 +145,21 @@ impl<T: Probability> Block<T> {
             lanes::dot(&self.sums, &self.sums) + lanes::dot(&self.pairs, &self.pairs)
         });
         self.quadratic = square / (problem.l2() * problem.n() as f64);
+        self.read_bend(problem, point);
         self.found = Some(self.line().search(rule));
+    }
+
+    fn read_bend(&mut self, problem: &Problem<'_>, point: &Point) {
+        if let Some(bend) = &mut self.bend {
+            point.bend(problem, &self.rows, (&self.sums, &self.pairs), bend);
+        }
     }
 
     /// Takes the step at weights that other blocks may have changed. Returns the step, and `n` times the gain of the dual.
     pub(super) fn land(
         &mut self,
         problem: &Problem<'_>,
-        w: &mut [f64],
+        point: &mut Point,
         moved: bool,
         rule: SdcaStep,
     ) -> Option<(Move, f64)> {
@@ -155,13 +167,14 @@ impl<T: Probability> Block<T> {
         let layout = &problem.layout;
         if moved {
             let before = self.linear;
+            let w = point.weights();
             self.linear = layout.dot(&self.rows, &self.sums, w) + layout.dot_pairs(&self.pairs, w);
+            self.read_bend(problem, point);
             found = self.line().again(rule, found, before);
             self.found = Some(found);
         }
         let scale = -found.step / (problem.l2() * problem.n() as f64);
-        layout.scatter(scale, &self.rows, &self.sums, w);
-        layout.scatter_pairs(scale, &self.pairs, w);
+        point.step(problem, scale, &self.rows, (&self.sums, &self.pairs));
         let gain = found.entropy.map_or(f64::NAN, |entropy| self.line().gain(found.step, entropy));
         Some((found, gain))
     }

@@ -8,12 +8,16 @@
 //! ```
 //!
 //! Here `slope` and `curvature` are those of [`LineTerms`]. `f` is concave with `f'(0) >= 0 >= f'(1)`.
+//!
+//! With an l1 penalty, `w + s v` is `S(nu + s v)`. The terms `c - s q` and `-q` are then those of [`Bend`]. `f` stays concave with
+//! the same signs at both ends, and `f''` jumps where a weight becomes 0 or leaves it.
 
 use fenchel_graphical::chain::{ChainMarginals, LineTerms, Probability};
 use fenchel_linalg::Invalid;
 use fenchel_optim::scalar::brent_maximum;
 use serde::{Deserialize, Serialize};
 
+use super::point::Bend;
 use crate::Error;
 
 /// The rule for the step of a block towards the marginals of the model; see [`Sdca`](super::Sdca).
@@ -124,6 +128,8 @@ pub(crate) struct Line<'m, M> {
     pub(crate) linear: f64,
     /// `q`
     pub(crate) quadratic: f64,
+    /// The terms in place of `c` and `q`, if there is an l1 penalty.
+    pub(crate) bend: Option<&'m Bend>,
     /// The entropy `H(m)` and the gap of the block, if the method stores them.
     pub(crate) tracked: Option<(f64, f64)>,
     /// The block's last step.
@@ -160,7 +166,7 @@ impl Bracket {
 
     /// The next trial after `at`, with the derivatives there: the Newton step if it stays inside and halves the last
     /// one, a bisection otherwise.
-    fn next(&mut self, at: f64, first: f64, second: f64) -> f64 {
+    fn next(&mut self, at: f64, (first, second): (f64, f64)) -> f64 {
         if first > 0.0 {
             self.low = at
         } else {
@@ -180,18 +186,23 @@ impl<M: Segment> Line<'_, M> {
         self.from.line_terms(self.target, step)
     }
 
-    fn first(&self, step: f64, terms: &LineTerms) -> f64 {
-        self.linear - step * self.quadratic - terms.slope
-    }
-
-    fn second(&self, terms: &LineTerms) -> f64 {
-        -self.quadratic - terms.curvature
+    /// `f'` and `f''`
+    fn derivatives(&self, step: f64, terms: &LineTerms) -> (f64, f64) {
+        let (first, second) = match self.bend {
+            None => (self.linear - step * self.quadratic, -self.quadratic),
+            Some(bend) => bend.derivatives(step),
+        };
+        (first - terms.slope, second - terms.curvature)
     }
 
     /// `f(step) - f(0)`
     pub(crate) fn gain(&self, step: f64, entropy: f64) -> f64 {
         let before = self.tracked.map_or(f64::NAN, |(entropy, _)| entropy);
-        entropy - before + step * (self.linear - 0.5 * step * self.quadratic)
+        let weights = match self.bend {
+            None => step * (self.linear - 0.5 * step * self.quadratic),
+            Some(bend) => bend.gain(step),
+        };
+        entropy - before + weights
     }
 
     pub(crate) fn search(&self, rule: SdcaStep) -> Move {
@@ -247,7 +258,7 @@ impl<M: Segment> Line<'_, M> {
 
     /// One Newton step from 1/2, where the terms are known.
     fn single(&self, terms: &LineTerms) -> f64 {
-        Bracket::unit().next(0.5, self.first(0.5, terms), self.second(terms))
+        Bracket::unit().next(0.5, self.derivatives(0.5, terms))
     }
 
     /// Adapts a step that was found for the linear term `before` to the current term `linear`.
@@ -261,7 +272,8 @@ impl<M: Segment> Line<'_, M> {
             (_, Some(terms)) => {
                 let mut found = Move { step: self.single(&terms), ..found };
                 if self.linear - before < -0.5 * terms.curvature {
-                    while found.step > 0.0 && self.first(found.step, &self.terms(found.step)) < 0.0
+                    while found.step > 0.0
+                        && self.derivatives(found.step, &self.terms(found.step)).0 < 0.0
                     {
                         found.evaluations += 1;
                         found.step = if found.step > 1e-3 { 0.5 * found.step } else { 0.0 };
@@ -280,7 +292,7 @@ impl<M: Segment> Line<'_, M> {
         let mut step = start;
         for evaluations in 1..=100 {
             let terms = self.terms(step);
-            let next = bracket.next(step, self.first(step, &terms), self.second(&terms));
+            let next = bracket.next(step, self.derivatives(step, &terms));
             if (next - step).abs() < tolerance || evaluations == 100 {
                 let entropy = Some(terms.entropy);
                 return self.or_nothing(Move { step, entropy, gap, evaluations, middle: None });
@@ -326,7 +338,8 @@ mod tests {
         (linear, quadratic): (f64, f64),
     ) -> Line<'m, ChainMarginals> {
         let tracked = Some((from.entropy(), 0.0));
-        Line { from, target, linear, quadratic, tracked, previous: 0.3, safe: 0.1 }
+        let (bend, previous, safe) = (None, 0.3, 0.1);
+        Line { from, target, linear, quadratic, bend, tracked, previous, safe }
     }
 
     /// `H(m + s d)` by adding up all labellings.
@@ -366,8 +379,9 @@ mod tests {
             let second = (16.0 * (value(step + h) + value(step - h))
                 - (value(step + 2.0 * h) + value(step - 2.0 * h)) - 30.0 * value(step)) / (12.0 * h * h);
             let close = |a: f64, b: f64, tolerance: f64| (a - b).abs() < tolerance * (1.0 + b.abs());
-            prop_assert!(close(line.first(step, &terms), first, 1e-8), "{first}");
-            prop_assert!(close(line.second(&terms), second, 1e-5), "{second}");
+            let found = line.derivatives(step, &terms);
+            prop_assert!(close(found.0, first, 1e-8), "{first}");
+            prop_assert!(close(found.1, second, 1e-5), "{second}");
         }
 
         #[test]
@@ -380,11 +394,11 @@ mod tests {
             // The linear term that makes `f'` vanish where it should.
             let slope = from.line_terms(&target, best).slope;
             let line = line(&from, &target, (slope + best * quadratic, quadratic));
-            prop_assume!(line.first(1e-3, &line.terms(1e-3)) > 0.0);
+            prop_assume!(line.derivatives(1e-3, &line.terms(1e-3)).0 > 0.0);
             let brent = line.search(SdcaStep::Brent { tolerance: 1e-12 });
             for start in [NewtonStart::Half, NewtonStart::Previous] {
                 let newton = line.search(SdcaStep::Newton { tolerance: 1e-12, start });
-                let curvature = -line.second(&line.terms(best));
+                let curvature = -line.derivatives(best, &line.terms(best)).1;
                 prop_assert!((newton.step - best).abs() < 1e-11 + 1e-13 / curvature, "{newton:?}");
                 // Brent's method compares values, which are flat to rounding around the maximum.
                 let flat = (1e-14 * (1.0 + from.entropy()) / curvature).sqrt();

@@ -12,133 +12,43 @@
 //! | `s` | step that maximises the dual along both directions | [`SdcaStep`] |
 //! | `m_i + s d`, `w + s v` | the new marginals and weights | |
 //! | `g_i = KL(m_i, p)` | the gap of the block; `P(w) - D(m)` is the mean of all `g_i` | [`SdcaSettings::order`] |
+//!
+//! With an l1 penalty the sum above is `nu`, and the weights are `w = S(nu)`: each coordinate of `nu`, moved towards 0 by
+//! `l1 / l2`, and exactly 0 up to there. A step moves `nu` by `s v`. The objectives are
+//!
+//! ```text
+//! P(w) = 1/n sum_i -log p(y_i | x_i; w) + l2/2 norm(w)^2 + l1 norm(w)_1,   D(m) = 1/n sum_i H(m_i) - l2/2 norm(S(nu(m)))^2
+//! ```
+//!
+//! and all other formulas stay as they are.
 
 mod block;
 mod init;
 pub(crate) mod line_search;
+mod point;
 pub(crate) mod sampling;
+mod settings;
+mod state;
 
-use fenchel_graphical::chain::{ChainMarginals, Probability, stride};
-use fenchel_linalg::Invalid;
-use fenchel_optim::random::Order;
-use fenchel_optim::{
-    Certificate, CertificateCost, Iterative, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop,
-    run,
-};
-use serde::{Deserialize, Serialize};
+use fenchel_graphical::chain::{ChainMarginals, Probability};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, run};
 
 pub use init::Init;
 pub use line_search::{NewtonStart, SdcaStep};
+pub use settings::SdcaSettings;
+pub use state::{DualState, memory, single_precision_suffices};
+
+pub(crate) use settings::sampler;
+pub(crate) use state::{checked, entropies, mean, weights_of};
 
 use crate::objective::{Objective, each};
-use crate::{Dataset, Error, Problem, Weights, radius_heuristic, radius_upper};
+use crate::{Error, Problem, Weights};
 use block::{Block, Known};
-use sampling::{Sampler, needs_radii};
+use point::Point;
+use sampling::Sampler;
 
 /// Number of passes after which `w` is computed anew from the marginals, to remove accumulated rounding errors.
 const REFRESH: usize = 50;
-
-/// Settings of [`sdca`](fn@sdca).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `order` | `Gap` | order of the sequences: see below |
-/// | `non_uniformity` | 0.8 | fraction of adaptive draws; the others are uniform |
-/// | `step` | `SingleNewton` | line search of a block |
-/// | `init` | `Smoothed { smoothing: 1e-3 }` | marginals of a cold start |
-/// | `batch` | 1, as in Le Priol et al. (2018) | number of blocks that compute their directions in parallel |
-/// | `refresh` | none | passes between two updates of all gaps, each of which costs a pass |
-/// | `max_memory` | 4 GiB | bytes that the marginals may take |
-/// | `seed` | 0 | seed of the order |
-/// | `stop` | see [`Stop`] | when to end |
-///
-/// Orders that use gaps store the gap of every sequence from its last visit. With probability `1 - non_uniformity` a sequence
-/// is drawn uniformly instead, so that no stored gap becomes too old. For the orders of [`Order`], `L_i` is the squared radius
-/// `R_i` of the features and `mu` is `l2`. In Le Priol et al. (2018) the order `Lipschitz` is called Importance, `LipschitzGap`
-/// is Gap x importance, and `LargestGap` is Max. `Mixed` and `Residual` are refused.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SdcaSettings {
-    /// Which sequence is next.
-    pub order: Order,
-    /// Fraction of adaptive draws, in `[0, 1]`.
-    pub non_uniformity: f64,
-    /// Line search of a block.
-    pub step: SdcaStep,
-    /// Marginals of a cold start.
-    pub init: Init,
-    /// Number of blocks that compute their directions at the same weights on all cores. They then take their steps one after
-    /// the other. Results do not depend on the number of threads. The value 1 is the method of Le Priol et al. (2018).
-    pub batch: usize,
-    /// Passes between two updates of all gaps.
-    pub refresh: Option<usize>,
-    /// Bytes that the marginals may take; `None` for no limit.
-    pub max_memory: Option<u64>,
-    /// Seed of the visits.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for SdcaSettings {
-    fn default() -> Self {
-        SdcaSettings {
-            order: Order::Gap,
-            non_uniformity: 0.8,
-            step: SdcaStep::default(),
-            init: Init::default(),
-            batch: 1,
-            refresh: None,
-            max_memory: MAX_MEMORY,
-            seed: 0,
-            stop: Stop::default(),
-        }
-    }
-}
-
-impl SdcaSettings {
-    /// Checks the ranges, and the combinations that are not possible at a cold start.
-    fn check(&self, cold: bool) -> Result<(), Error> {
-        self.stop.check()?;
-        self.step.check()?;
-        if self.batch == 0 {
-            let expected = "at least 1";
-            return Err(Invalid::Parameter { name: "batch", value: 0.0, expected }.into());
-        }
-        if self.init == Init::Empirical && cold && !self.step.starts_anywhere() {
-            let (name, value) = ("init.smoothing", 0.0);
-            let expected = "more than 0, or a step of the kind Fixed or Brent";
-            return Err(Invalid::Parameter { name, value, expected }.into());
-        }
-        Ok(())
-    }
-
-    fn check_memory(&self, needed: u64) -> Result<(), Error> {
-        let hint = "store pairs as f32, merge labels, or train with lbfgs";
-        Ok(Refusal::check_memory("sdca", needed, self.max_memory, hint)?)
-    }
-}
-
-/// The state of [`sdca`](fn@sdca): the marginals of every sequence, and their weights.
-///
-/// A warm start reads only the marginals, so that a state from another `l2` can be used.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DualState<T = f32> {
-    /// The weights.
-    pub weights: Weights,
-    /// The dual variables, stored as `T`.
-    pub marginals: Vec<ChainMarginals<T>>,
-}
-
-/// Number of bytes of the marginals of a data set if pairs are stored as `T`: `K^2 (T - 1)` entries per sequence of length `T`.
-pub fn memory<T>(data: &Dataset) -> u64 {
-    let (n, tokens, labels) = (data.sequences(), data.tokens(), data.labels());
-    let padding = stride(labels) - labels;
-    let pairs = (tokens - n) as u128 * (labels as u128).pow(2) + (n * padding) as u128;
-    let nodes = tokens as u128 * stride(labels) as u128;
-    let buffers = n as u128 * size_of::<ChainMarginals<T>>() as u128;
-    u64::try_from(pairs * size_of::<T>() as u128 + 8 * nodes + buffers).unwrap_or(u64::MAX)
-}
 
 /// Stochastic dual coordinate ascent for conditional random fields with adaptive sampling.
 ///
@@ -173,11 +83,14 @@ pub fn memory<T>(data: &Dataset) -> u64 {
 /// # Ok::<(), fenchel_crf::Error>(())
 /// ```
 ///
+/// With [`SdcaSettings::l1`] the penalty is an elastic net, and many weights are exactly 0. The certificate is then the gap of the
+/// objective with that penalty.
+///
 /// If blocks are drawn uniformly, the expected dual suboptimality is multiplied by `1 - 1/(n + R/l2)` per step. It decreases
 /// faster if blocks are drawn by their gaps.
 ///
 /// Sources: R. Le Priol, A. Piche, S. Lacoste-Julien, "Adaptive stochastic dual coordinate ascent for conditional random
-/// fields" (2018), algorithm 2; S. Shalev-Shwartz and T. Zhang, "Accelerated proximal stochastic dual coordinate ascent for
+/// fields" (2018), algorithm 2, with an l1 penalty in the setting of appendix F; S. Shalev-Shwartz and T. Zhang, "Accelerated proximal stochastic dual coordinate ascent for
 /// regularized loss minimization" (2014), option II.
 ///
 /// # Errors
@@ -204,7 +117,8 @@ pub struct Sdca<'p, 'a, T> {
     problem: &'p Problem<'a>,
     step: SdcaStep,
     refresh: Option<usize>,
-    w: Vec<f64>,
+    /// The weights of the marginals.
+    point: Point,
     marginals: Vec<ChainMarginals<T>>,
     sampler: Sampler,
     /// `H(m_i)`; empty unless the step tracks them.
@@ -243,18 +157,21 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
             Some(state) => checked(data, state.marginals)?,
             None => settings.init.marginals(problem)?,
         };
-        let block = |_| Block::new(data.labels());
+        let point = Point::new(problem, settings.l1);
+        let block = |_| Block::new(data.labels(), &point);
+        let blocks = (0..settings.batch.min(n)).map(block).collect::<Result<_, _>>()?;
+        let SdcaSettings { order, non_uniformity, seed, .. } = settings;
         let mut method = Sdca {
             problem,
             step: settings.step,
             refresh: settings.refresh.filter(|&period| period > 0),
-            w: Vec::new(),
-            sampler: sampler(problem, settings)?,
+            point,
+            sampler: sampler(problem, order, *non_uniformity, *seed)?,
             entropies: Vec::new(),
             steps: vec![0.5; n],
-            safe: safe_steps(problem, settings.step),
+            safe: settings::safe_steps(problem, settings.step),
             dual: f64::NAN,
-            blocks: (0..settings.batch.min(n)).map(block).collect::<Result<_, _>>()?,
+            blocks,
             waiting: None,
             objective: Objective::new(problem),
             marginals,
@@ -272,7 +189,7 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
 
     /// The current weights.
     pub fn weights(&self) -> Weights {
-        self.problem.layout.unpack(&self.w)
+        self.problem.layout.unpack(self.point.weights())
     }
 
     /// The marginals of every sequence.
@@ -302,10 +219,10 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
 
     /// Computes `w`, the entropies and the dual value anew from the marginals.
     fn recompute(&mut self) {
-        self.w = weights_of(self.problem, &mut self.objective, &self.marginals);
+        self.point.set(weights_of(self.problem, &mut self.objective, &self.marginals));
         if self.step.tracks() {
             self.entropies = entropies(&self.marginals);
-            self.dual = mean(&self.entropies) - self.problem.penalty(&self.w);
+            self.dual = mean(&self.entropies) - self.problem.penalty(self.point.weights());
         }
     }
 
@@ -334,16 +251,18 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         room
     }
 
-    /// A step of algorithm 2 on a batch. Returns the number of blocks.
+    /// A step of algorithm 2 on every block of a batch. Returns the number of blocks.
     fn climb(&mut self) -> usize {
         let count = self.draw();
-        let (problem, rule, w) = (self.problem, self.step, &mut self.w);
+        let (problem, rule, point) = (self.problem, self.step, &mut self.point);
         let blocks = &mut self.blocks[..count];
-        each(blocks, |block| block.propose(problem, w, rule));
+        // p, d, v, and s along them, all at the same weights.
+        each(blocks, |block| block.propose(problem, point, rule));
+        // w + s v, one block after the other.
         let mut moved = false;
         for block in blocks.iter_mut() {
             let i = block.index;
-            let Some((found, gain)) = block.land(problem, w, moved, rule) else {
+            let Some((found, gain)) = block.land(problem, point, moved, rule) else {
                 self.broken = true;
                 continue;
             };
@@ -357,6 +276,7 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
             self.step_sum += found.step;
             self.evaluations += u64::from(found.evaluations);
         }
+        // m_i + s d
         each(blocks, Block::mix);
         for block in blocks {
             self.marginals[block.index] = std::mem::take(&mut block.marginals);
@@ -371,7 +291,7 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         let entropies = entropies(&self.marginals);
         let block = &mut self.blocks[0];
         for (i, (marginals, entropy)) in self.marginals.iter().zip(entropies).enumerate() {
-            if let Some(log_z) = block.infer(self.problem, &self.w, i) {
+            if let Some(log_z) = block.infer(self.problem, self.point.weights(), i) {
                 self.sampler.record(i, block.gap_of(marginals, entropy, log_z));
             }
         }
@@ -403,9 +323,9 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
 
     /// The gap between `P` at the current weights and `D` at the marginals, whose weights are computed anew.
     fn certify(&mut self) -> Certificate {
-        let objective = self.objective.value(&self.w);
-        let w = weights_of(self.problem, &mut self.objective, &self.marginals);
-        let dual = mean(&entropies(&self.marginals)) - self.problem.penalty(&w);
+        let objective = self.objective.value(self.point.weights()) + self.point.l1_penalty();
+        let nu = weights_of(self.problem, &mut self.objective, &self.marginals);
+        let dual = mean(&entropies(&self.marginals)) - self.point.conjugate(self.problem, &nu);
         // Marginals in single precision are consistent up to rounding only: the entropies of a token's pairs, each at most
         // log K or so, may be off by that, and the bound steps back by more.
         let data = self.problem.data();
@@ -422,15 +342,16 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
     /// Restores the weights only. The marginals stay, because the dual value never decreases.
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
-            self.w = best;
+            self.point.put(best);
         }
     }
 
     /// Remembers the weights.
     fn keep(&mut self) {
+        let w = self.point.weights();
         match &mut self.best {
-            Some(best) => best.copy_from_slice(&self.w),
-            None => self.best = Some(self.w.clone()),
+            Some(best) => best.copy_from_slice(w),
+            None => self.best = Some(w.to_vec()),
         }
     }
 
@@ -451,77 +372,4 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
     fn verdict(&self) -> Option<Status> {
         self.broken.then_some(Status::Diverged)
     }
-}
-
-/// Whether a relative gap can be reached with the marginals of pairs in single precision.
-///
-/// A visit rounds the pairs of a sequence by a relative error of `2^-24`, and weights are sums of marginals over `l2 n`. The
-/// scores of a labelling of mean length `T` are then wrong by about `2^-24 T / (l2 n)` nats, and so is the objective.
-pub fn single_precision_suffices(data: &Dataset, l2: f64, relative: f64) -> bool {
-    let n = data.sequences() as f64;
-    let length = data.tokens() as f64 / n;
-    <f32 as Probability>::ROUNDING * length <= relative * l2 * n
-}
-
-/// The sampler for the settings. All gaps are large at first.
-fn sampler(problem: &Problem<'_>, settings: &SdcaSettings) -> Result<Sampler, Error> {
-    let (n, data) = (problem.n(), problem.data());
-    let scale = 1.0 / (problem.l2() * n as f64);
-    let importance = match needs_radii(&settings.order) {
-        true => (0..n).map(|i| 1.0 + scale * radius_heuristic(data, i)).collect(),
-        false => Vec::new(),
-    };
-    // More than any block can have: P(0) is their mean at the true labels.
-    let first = 10.0 * data.tokens() as f64 / n as f64 * (data.labels() as f64).ln();
-    let SdcaSettings { order, non_uniformity, seed, .. } = settings;
-    Sampler::new(order, n, *non_uniformity, importance, first.max(100.0), *seed)
-}
-
-/// The step sizes `1 / (1 + R_i / (l2 n))` of the theory, if the rule needs them.
-fn safe_steps(problem: &Problem<'_>, step: SdcaStep) -> Vec<f64> {
-    if step != SdcaStep::Safe {
-        return Vec::new();
-    }
-    let scale = 1.0 / (problem.l2() * problem.n() as f64);
-    let step = |i| 1.0 / (1.0 + scale * radius_upper(problem.data(), i));
-    (0..problem.n()).map(step).collect()
-}
-
-/// `w(m)`
-pub(crate) fn weights_of<T: Probability>(
-    problem: &Problem<'_>,
-    objective: &mut Objective<'_, '_>,
-    marginals: &[ChainMarginals<T>],
-) -> Vec<f64> {
-    let scale = 1.0 / (problem.l2() * problem.n() as f64);
-    let expected = objective.expected(marginals);
-    problem.counts.iter().zip(expected).map(|(count, e)| scale * (count - e)).collect()
-}
-
-pub(crate) fn entropies<T: Probability>(marginals: &[ChainMarginals<T>]) -> Vec<f64> {
-    let mut entropies: Vec<(&ChainMarginals<T>, f64)> =
-        marginals.iter().map(|m| (m, 0.0)).collect();
-    each(&mut entropies, |(m, entropy)| *entropy = m.entropy());
-    entropies.into_iter().map(|(_, entropy)| entropy).collect()
-}
-
-pub(crate) fn mean(x: &[f64]) -> f64 {
-    x.iter().sum::<f64>() / x.len() as f64
-}
-
-/// Checks that marginals fit the data.
-pub(crate) fn checked<T: Probability>(
-    data: &Dataset,
-    marginals: Vec<ChainMarginals<T>>,
-) -> Result<Vec<ChainMarginals<T>>, Error> {
-    Invalid::check_length("start.marginals", data.sequences(), marginals.len())?;
-    for (sequence, m) in data.iter().zip(&marginals) {
-        Invalid::check_length("length of a start's marginals", sequence.len(), m.length())?;
-        Invalid::check_length("labels of a start's marginals", data.labels(), m.states())?;
-        if !m.is_consistent(1e-3) {
-            let reason = "do not sum to 1 or contradict each other".to_string();
-            return Err(Invalid::Layout { what: "start.marginals", reason }.into());
-        }
-    }
-    Ok(marginals)
 }

@@ -4,6 +4,7 @@ mod batch;
 mod common;
 mod competitors;
 mod dataset;
+mod elastic_net;
 mod estimator;
 mod graph_sdca;
 mod graphs;

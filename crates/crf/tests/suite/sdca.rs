@@ -294,6 +294,9 @@ fn bad_settings_and_starts_are_refused() {
     ] {
         assert!(refused(SdcaSettings { step, ..Default::default() }), "{step:?}");
     }
+    for l1 in [-1e-9, f64::NAN, f64::INFINITY] {
+        assert!(refused(SdcaSettings { l1, ..Default::default() }));
+    }
     assert!(refused(SdcaSettings { order: Order::Scripted(vec![99]), ..Default::default() }));
     assert!(refused(SdcaSettings { order: Order::Scripted(vec![]), ..Default::default() }));
     for order in [Order::Mixed, Order::Residual] {

@@ -3,13 +3,15 @@
 //!
 //! The paper mixes distributions over labellings, the library marginals. Of all distributions with the same marginals, that
 //! of the chain has the largest entropy, so that what is proved for the one holds for the other.
+//!
+//! The theorems of appendix F hold for any strongly convex regulariser: they are checked with an l1 penalty too.
 
 use std::ops::ControlFlow;
 
 use crate::common::*;
 use fenchel_crf::{
     Dataset, DualState, NewtonStart, Order, Problem, Progress, Sdca, SdcaSettings, SdcaStep, Stop,
-    lbfgs, sdca,
+    owlqn, sdca,
 };
 use fenchel_graphical::chain::{Chain, ChainMarginals};
 use fenchel_optim::Cadence;
@@ -24,6 +26,7 @@ const NEWTON: SdcaStep = SdcaStep::Newton { tolerance: 1e-9, start: NewtonStart:
 struct State<'d> {
     data: &'d Dataset,
     l2: f64,
+    l1: f64,
     blocks: Vec<Block>,
     marginals: Vec<ChainMarginals>,
     joints: Vec<Vec<f64>>,
@@ -36,14 +39,20 @@ struct State<'d> {
 }
 
 impl<'d> State<'d> {
-    fn new(data: &'d Dataset, l2: f64, marginals: Vec<ChainMarginals>) -> Self {
+    /// With an l1 penalty that is a share of the one for which all weights are 0.
+    fn new(data: &'d Dataset, l2: f64, share: f64, marginals: Vec<ChainMarginals>) -> Self {
         let blocks = blocks(data);
         let joints = joints(data, &marginals);
-        let w: Array1<f64> = weights_of(&blocks, l2, &joints);
+        let nu = weights_of(&blocks, l2, &joints);
+        let threshold = share * nu.fold(0.0, |top: f64, x| top.max(x.abs()));
+        let w: Array1<f64> = shrunk(&nu, threshold).into();
+        let l1 = l2 * threshold;
+        assert!(share == 0.0 || w.iter().filter(|w| **w == 0.0).count() > 1);
         let own: Vec<Vec<f64>> = blocks.iter().map(|b| b.model(&w).0).collect();
         let n = blocks.len() as f64;
         let condition = blocks.iter().map(|b| 1.0 + b.radius() / (n * l2)).collect();
-        let mut state = State { data, l2, blocks, marginals, joints, own, gaps: vec![], condition };
+        let mut state =
+            State { data, l2, l1, blocks, marginals, joints, own, gaps: vec![], condition };
         // A pass of steps of length 0 finds all gaps and moves nothing.
         let mut gaps = vec![];
         let mut watch = |_: &Progress, method: &Sdca<'_, '_, f64>| {
@@ -60,7 +69,12 @@ impl<'d> State<'d> {
     }
 
     /// From marginals of chains with random scores: from near-uniform to near-deterministic ones.
-    fn random(data: &'d Dataset, l2: f64, scale: f64, rng: &mut ChaCha8Rng) -> Self {
+    fn random(
+        data: &'d Dataset,
+        (l2, share): (f64, f64),
+        scale: f64,
+        rng: &mut ChaCha8Rng,
+    ) -> Self {
         let mut draw = |length: usize| {
             let mut chain = Chain::shared(data.labels(), length).unwrap();
             let mut fill = |row: &mut [f64]| row.fill_with(|| scale * rng.random_range(-1.0..1.0));
@@ -70,7 +84,7 @@ impl<'d> State<'d> {
             chain.marginals(&mut marginals).unwrap();
             marginals
         };
-        State::new(data, l2, data.iter().map(|sequence| draw(sequence.len())).collect())
+        State::new(data, l2, share, data.iter().map(|sequence| draw(sequence.len())).collect())
     }
 
     /// The marginals after so many steps of the library.
@@ -87,7 +101,7 @@ impl<'d> State<'d> {
         let problem = problem(self.data, self.l2);
         let passes = steps as f64 / self.n();
         let stop = Stop { check: Cadence::Every(passes), ..Stop::after_passes(passes) };
-        let settings = SdcaSettings { step, order, stop, ..Default::default() };
+        let settings = SdcaSettings { step, order, l1: self.l1, stop, ..Default::default() };
         let weights = random_weights(self.data, 0.0, 0);
         let start = Some(DualState { weights, marginals: self.marginals.clone() });
         sdca(&problem, &settings, start, watch).unwrap().state.marginals
@@ -98,7 +112,14 @@ impl<'d> State<'d> {
         let steps = script.len();
         let mut watch = |_: &Progress, _: &Sdca<'_, '_, f64>| ControlFlow::Continue(());
         let marginals = self.run(step, Order::Scripted(script), steps, &mut watch);
-        dual(&self.blocks, self.l2, &joints(self.data, &marginals))
+        self.dual_of(&joints(self.data, &marginals))
+    }
+
+    /// `mean H(a_i) - l2/2 norm(S(nu(a)))^2`
+    fn dual_of(&self, joints: &[Vec<f64>]) -> f64 {
+        let w = shrunk(&weights_of(&self.blocks, self.l2, joints), self.l1 / self.l2);
+        let square: f64 = w.iter().map(|w| w * w).sum();
+        joints.iter().map(|a| entropy(a)).sum::<f64>() / self.n() - 0.5 * self.l2 * square
     }
 
     fn n(&self) -> f64 {
@@ -106,7 +127,7 @@ impl<'d> State<'d> {
     }
 
     fn dual(&self) -> f64 {
-        dual(&self.blocks, self.l2, &self.joints)
+        self.dual_of(&self.joints)
     }
 
     fn mean(&self, f: impl Fn(usize) -> f64) -> f64 {
@@ -160,11 +181,11 @@ impl<'d> State<'d> {
     }
 }
 
-/// `P*`, from L-BFGS, certified.
-fn optimum(problem: &Problem<'_>) -> f64 {
+/// `P*`, from OWL-QN, certified.
+fn optimum(problem: &Problem<'_>, l1: f64) -> f64 {
     let stop = Stop { absolute: 1e-12, relative: 0.0, ..Stop::default() };
     let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
-    let report = lbfgs(problem, &settings, None, &mut ()).unwrap().report;
+    let report = owlqn(problem, l1, &settings, None, &mut ()).unwrap().report;
     assert!(report.certificate.value() <= 1e-12, "{report}");
     report.certificate.objective().unwrap()
 }
@@ -175,13 +196,17 @@ fn l2_of(data: &Dataset, ratio: f64) -> f64 {
     largest / (data.sequences() as f64 * ratio)
 }
 
-/// Random states of every tiny model, with its own `l2`, or with one of which `R / (n l2)` is this.
+/// Random states of every tiny model, with its own `l2` without an l1 penalty and with one, or with an `l2` for which
+/// `R / (n l2)` is this.
 fn states(ratio: Option<f64>, mut check: impl FnMut(&State<'_>)) {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     for (data, l2) in tiny() {
         let l2 = ratio.map_or(l2, |ratio| l2_of(&data, ratio));
         for scale in [0.3, 1.0, 3.0, 8.0] {
-            check(&State::random(&data, l2, scale, &mut rng));
+            check(&State::random(&data, (l2, 0.0), scale, &mut rng));
+            if ratio.is_none() {
+                check(&State::random(&data, (l2, 0.4), scale, &mut rng));
+            }
         }
     }
 }
@@ -268,7 +293,7 @@ fn draws_by_gaps_are_faster_by_the_non_uniformity() {
         let far = ChainMarginals::smoothed(3, &path, 0.1).unwrap();
         let near = ChainMarginals::uniform(3, length).unwrap();
         let marginals = (0..6).map(|i| if i < k { far.clone() } else { near.clone() }).collect();
-        let state = State::new(&data, l2, marginals);
+        let state = State::new(&data, l2, 0.0, marginals);
         let square = state.non_uniformity();
         assert!((square * k as f64 / 6.0 - 1.0).abs() < 1e-3, "{square}");
         let [(_, uniform, _), _, (_, gap, _), (_, both, bound)] = state.theorems(true);
@@ -284,13 +309,14 @@ fn draws_by_gaps_are_faster_by_the_non_uniformity() {
 fn the_gap_is_not_far_above_the_dual_suboptimality() {
     let check = |state: &State<'_>| {
         let problem = problem(state.data, state.l2);
-        let settings = SdcaSettings { stop: Stop::after_passes(0.0), ..Default::default() };
+        let (l1, stop) = (state.l1, Stop::after_passes(0.0));
+        let settings = SdcaSettings { l1, stop, ..Default::default() };
         let weights = random_weights(state.data, 0.0, 0);
         let start = DualState { weights, marginals: state.marginals.clone() };
         let report = sdca(&problem, &settings, Some(start), &mut ()).unwrap().report;
         let gap = report.certificate.value();
         assert!((gap - state.mean_gap()).abs() < 1e-9 * (1.0 + gap));
-        let below = optimum(&problem) - state.dual();
+        let below = optimum(&problem, l1) - state.dual();
         assert!(below <= gap + 1e-11, "{below} {gap}");
         let bound = state.safe() / state.n() * gap;
         assert!(below >= bound - 1e-11, "{below} {gap}");
@@ -300,7 +326,8 @@ fn the_gap_is_not_far_above_the_dual_suboptimality() {
     let data = dataset(4, 3, &random_sequences((1, 3, 4, 3), true, 4));
     let mut rng = ChaCha8Rng::seed_from_u64(10);
     for scale in [0.3, 1.0, 3.0] {
-        let (below, bound) = check(&State::random(&data, l2_of(&data, 0.01), scale, &mut rng));
+        let (below, bound) =
+            check(&State::random(&data, (l2_of(&data, 0.01), 0.0), scale, &mut rng));
         assert!(below <= 1.01 * bound * (1.0 + 1e-9), "{below} {bound}");
     }
 }
@@ -327,9 +354,9 @@ fn theorem_1_over_all_draws_of_four_steps() {
     for (data, l2) in [&tiny[1], &tiny[3]] {
         let n = data.sequences();
         for (ratio, l2) in [(None, *l2), (Some(1e-4), l2_of(data, 1e-4))] {
-            let best = optimum(&problem(data, l2));
             let mut rng = ChaCha8Rng::seed_from_u64(11);
-            let state = State::random(data, l2, 4.0, &mut rng);
+            let state = State::random(data, (l2, 0.0), 4.0, &mut rng);
+            let best = optimum(&problem(data, l2), 0.0);
             let (start, s) = (best - state.dual(), state.safe());
             for step in [SdcaStep::Fixed(s), NEWTON] {
                 for t in 1..=4u32 {

@@ -27,21 +27,25 @@ fn gap_of(graph: &Enumerated, m: &[f64], p: &[f64]) -> (f64, f64, Option<f64>) {
     (kl(m, p), half, (largest <= 0.3).then_some(rest))
 }
 
-/// Sixty visits of a scripted order against joint distributions, one by one: weights, dual values, and the gap that is found.
+/// Sixty visits of a scripted order against joint distributions, one by one: weights, dual values, and the gap that is found;
+/// without an l1 penalty and with one.
 #[test]
 fn every_visit_is_that_of_enumeration() {
-    for (seed, signed, l2) in [(1, false, 0.2), (2, true, 0.25), (3, true, 0.05)] {
+    let models = [(1, false, 0.2), (2, true, 0.25), (3, true, 0.05)];
+    let both = models.into_iter().flat_map(|model| [(model, 0.0), (model, 0.15)]);
+    for ((seed, signed, l2), l1) in both {
         let sequences = random_sequences((5, 4, 4, 3), signed, seed);
         let data = dataset(4, 3, &sequences);
-        let (problem, graphs) = (problem(&data, l2), chains(4, 3, &sequences, l2));
+        let (problem, mut graphs) = (problem(&data, l2), chains(4, 3, &sequences, l2));
+        graphs.l1 = l1;
         let script: Vec<usize> = (0..60).map(|k| (k * k + k / 3) % 5).collect();
         for (step, single) in [(EXACT, false), (SdcaStep::SingleNewton, true)] {
             let stop = Stop { check: Cadence::Every(0.2), ..Stop::after_passes(12.0) };
             let (order, init) =
                 (Order::Scripted(script.clone()), Init::Smoothed { smoothing: 0.1 });
-            let settings = SdcaSettings { order, step, init, stop, ..Default::default() };
+            let settings = SdcaSettings { order, step, init, l1, stop, ..Default::default() };
             let mut reference: Vec<Vec<f64>> = Vec::new();
-            let (mut seen, mut moved, mut near) = (0, 0, 0);
+            let (mut seen, mut moved, mut near, mut zeros) = (0, 0, 0, 0);
             let mut watch = |_: &Progress, method: &Sdca<'_, '_, f64>| {
                 if seen == 0 {
                     reference = joints(&data, method.marginals());
@@ -60,6 +64,7 @@ fn every_visit_is_that_of_enumeration() {
                 }
                 seen += 1;
                 let w = graphs.weights_of(&reference);
+                zeros += w.iter().filter(|w| **w == 0.0).count();
                 let size = w.iter().fold(1.0, |top: f64, w| top.max(w.abs()));
                 for (a, b) in flat(&method.weights()).iter().zip(&w) {
                     assert!((a - b).abs() < 1e-7 * size, "visit {seen}: {a} {b}");
@@ -75,6 +80,8 @@ fn every_visit_is_that_of_enumeration() {
             sdca(&problem, &settings, None, &mut watch).unwrap();
             assert_eq!(seen, script.len() + 1);
             assert!(moved > 30 && near > 20, "{moved} {near}");
+            // At least a fifth of the weights, on the mean of the visits.
+            assert_eq!(zeros * 5 > graphs.dimension() * seen, l1 > 0.0, "{zeros}");
         }
     }
 }

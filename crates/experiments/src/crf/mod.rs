@@ -13,7 +13,9 @@
 //! | `crf-47` | Figure 9 | estimated against true gap |
 //! | `crf-trees` | section 3.2 | algorithm 2 on trees and skip chains |
 //! | `crf-start` | appendix A.1 | the start of dual methods |
+//! | `crf-l1` | appendix F | SDCA with an elastic net, and OWL-QN |
 
+mod elastic_net;
 mod errors;
 mod line_search;
 mod methods;
@@ -39,6 +41,7 @@ pub(crate) const ALL: &[Experiment] = &[
     sampling::FIGURE_9,
     trees::TREES,
     start::START,
+    elastic_net::ELASTIC_NET,
 ];
 
 /// A sentence of the paper.

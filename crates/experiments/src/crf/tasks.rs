@@ -114,7 +114,8 @@ impl Set {
         Ok(Some(Task { train: corpus.data, ..task }))
     }
 
-    fn synthetic(self) -> Result<Task, Failure> {
+    /// Generated data of the same kind.
+    pub(super) fn synthetic(self) -> Result<Task, Failure> {
         let make = |seed| match self {
             Set::Ocr => ocr_like(&OcrLike { sequences: 400, seed, ..OcrLike::default() }),
             Set::Chunks => {

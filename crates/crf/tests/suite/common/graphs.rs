@@ -1,6 +1,6 @@
 //! Small graphs whose labellings can all be written down, and what enumeration says about them.
 
-use super::{Sequence, entropy, kl, labellings};
+use super::{Sequence, entropy, kl, labellings, shrunk};
 use fenchel_crf::{CliqueTemplate, GraphDataset, GraphInstance, TreeMarginals};
 use fenchel_graphical::{FactorGraph, JunctionTree, OrderingOptions, VarId};
 use fenchel_linalg::special::log_sum_exp;
@@ -25,11 +25,13 @@ pub(crate) struct Graphs {
     pub(crate) templates: Vec<CliqueTemplate>,
     pub(crate) graphs: Vec<Enumerated>,
     pub(crate) l2: f64,
+    /// Weight of the l1 norm, for chains.
+    pub(crate) l1: f64,
 }
 
 impl Graphs {
     pub(crate) fn new(templates: Vec<CliqueTemplate>, l2: f64) -> Self {
-        Graphs { templates, graphs: Vec::new(), l2 }
+        Graphs { templates, graphs: Vec::new(), l2, l1: 0.0 }
     }
 
     pub(crate) fn push(&mut self, labels: Vec<usize>, cliques: Vec<Written>, truth: Vec<usize>) {
@@ -99,6 +101,11 @@ impl Graphs {
 
     /// `w(a)` of distributions over labellings.
     pub(crate) fn weights_of(&self, joints: &[Vec<f64>]) -> Vec<f64> {
+        shrunk(&self.linear_weights_of(joints), self.l1 / self.l2)
+    }
+
+    /// `w(a)` without the l1 penalty.
+    fn linear_weights_of(&self, joints: &[Vec<f64>]) -> Vec<f64> {
         let mut w = vec![0.0; self.dimension()];
         for (graph, joint) in self.graphs.iter().zip(joints) {
             let truth = &graph.features[graph.true_labelling()];
@@ -316,14 +323,22 @@ pub(crate) fn chains(attributes: usize, labels: usize, sequences: &[Sequence], l
 /// of the completion `q_s` has the derivative `-sum_y d(y) log q_s(y)` for any `d` whose marginals are the direction, such as the
 /// difference of the two joints: `log q_s` is a sum over cliques.
 pub(crate) fn visit(graphs: &Graphs, joints: &mut [Vec<f64>], i: usize, single: bool) -> f64 {
-    let w = graphs.weights_of(joints);
+    let nu = graphs.linear_weights_of(joints);
+    let threshold = graphs.l1 / graphs.l2;
+    let w = shrunk(&nu, threshold);
     let graph = &graphs.graphs[i];
     let scale = 1.0 / (graphs.l2 * graphs.graphs.len() as f64);
     let target = graph.model(&w).0;
     let from = joints[i].clone();
     let d: Vec<f64> = target.iter().zip(&from).map(|(p, m)| p - m).collect();
     let change = graph.mean(&d);
-    let (linear, quadratic) = (dot(&w, &change), scale * dot(&change, &change));
+    // `<S(nu + s v), F d>` and its derivative, where `v = -scale F d`.
+    let weights = |step: f64| {
+        let moved: Vec<f64> = nu.iter().zip(&change).map(|(x, f)| x - step * scale * f).collect();
+        let w = shrunk(&moved, threshold);
+        let active = w.iter().zip(&change).filter(|(w, _)| **w != 0.0);
+        (dot(&w, &change), -scale * active.map(|(_, f)| f * f).sum::<f64>())
+    };
     let (c, s) = graph.scopes();
     let completion = |step: f64| {
         let mixed: Vec<f64> = from.iter().zip(&d).map(|(m, d)| m + step * d).collect();
@@ -332,16 +347,16 @@ pub(crate) fn visit(graphs: &Graphs, joints: &mut [Vec<f64>], i: usize, single: 
         };
         graph.joint(&tables(&c), &tables(&s))
     };
-    let slope = |step: f64| {
-        let entropy: f64 = -completion(step).iter().zip(&d).map(|(q, d)| d * q.ln()).sum::<f64>();
-        linear - step * quadratic + entropy
-    };
+    let entropy =
+        |step: f64| -completion(step).iter().zip(&d).map(|(q, d)| d * q.ln()).sum::<f64>();
+    let slope = |step: f64| weights(step).0 + entropy(step);
     let step = if single {
-        // One Newton step from 1/2, the second derivative by a difference of order h^4.
+        // One Newton step from 1/2, the second derivative of the entropy by a difference of order h^4.
         let h = 1e-3;
-        let second = (8.0 * (slope(0.5 + h) - slope(0.5 - h))
-            - (slope(0.5 + 2.0 * h) - slope(0.5 - 2.0 * h)))
+        let curvature = (8.0 * (entropy(0.5 + h) - entropy(0.5 - h))
+            - (entropy(0.5 + 2.0 * h) - entropy(0.5 - 2.0 * h)))
             / (12.0 * h);
+        let second = weights(0.5).1 + curvature;
         let newton = 0.5 - slope(0.5) / second;
         let (low, high) = if slope(0.5) > 0.0 { (0.5, 1.0) } else { (0.0, 0.5) };
         if newton > low && newton < high { newton } else { 0.5 * (low + high) }

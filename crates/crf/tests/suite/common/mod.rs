@@ -158,6 +158,11 @@ pub(crate) fn weights_of(blocks: &[Block], l2: f64, joints: &[Vec<f64>]) -> Arra
     sum / (l2 * blocks.len() as f64)
 }
 
+/// The weights with an l1 penalty: each coordinate moved towards 0 by the threshold.
+pub(crate) fn shrunk<'x>(nu: impl IntoIterator<Item = &'x f64>, threshold: f64) -> Vec<f64> {
+    nu.into_iter().map(|x| x.signum() * (x.abs() - threshold).max(0.0)).collect()
+}
+
 pub(crate) fn entropy(p: &[f64]) -> f64 {
     p.iter().filter(|p| **p > 0.0).map(|p| -p * p.ln()).sum()
 }

@@ -1,0 +1,152 @@
+//! The weights `w = S(nu)` of the marginals, where `nu(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]`.
+//!
+//! `S(nu)_c = sign(nu_c) max(|nu_c| - l1 / l2, 0)` is the gradient of the conjugate `r*(nu) = 1/2 norm(S(nu))^2` of the
+//! regulariser `r(w) = 1/2 norm(w)^2 + (l1 / l2) norm(w)_1`. Without an l1 penalty `w` is `nu`.
+//!
+//! Source: Le Priol, Piche and Lacoste-Julien (2018), appendix F.1, for `r` strongly convex with constant 1.
+
+use fenchel_linalg::lanes;
+
+use crate::Problem;
+use crate::layout::Rows;
+
+/// The current point, with `nu` beside the weights if there is an l1 penalty.
+pub(super) struct Point {
+    nu: Vec<f64>,
+    /// `S(nu)`; empty without an l1 penalty.
+    shrunk: Vec<f64>,
+    l1: f64,
+    /// `l1 / l2`
+    pub(super) threshold: f64,
+}
+
+/// The terms of a line search that an l1 penalty makes nonlinear, on the coordinates that a block moves.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Bend {
+    nu: Vec<f64>,
+    /// `v`
+    change: Vec<f64>,
+    /// `l1 / l2`
+    threshold: f64,
+    /// `l2 n`
+    scale: f64,
+}
+
+/// `S(x)`, which is exactly 0 up to the threshold.
+#[inline(always)]
+fn shrink(x: f64, threshold: f64) -> f64 {
+    x - x.max(-threshold).min(threshold)
+}
+
+impl Point {
+    pub(super) fn new(problem: &Problem<'_>, l1: f64) -> Self {
+        Point { nu: Vec::new(), shrunk: Vec::new(), l1, threshold: l1 / problem.l2() }
+    }
+
+    /// The weights `w`.
+    pub(super) fn weights(&self) -> &[f64] {
+        if self.l1 > 0.0 { &self.shrunk } else { &self.nu }
+    }
+
+    /// Replaces the weights, for the end of a run.
+    pub(super) fn put(&mut self, w: Vec<f64>) {
+        *(if self.l1 > 0.0 { &mut self.shrunk } else { &mut self.nu }) = w;
+    }
+
+    pub(super) fn set(&mut self, nu: Vec<f64>) {
+        if self.l1 > 0.0 {
+            self.shrunk = self.shrunk_of(&nu);
+        }
+        self.nu = nu;
+    }
+
+    /// `l1 norm(w)_1`
+    pub(super) fn l1_penalty(&self) -> f64 {
+        if self.l1 > 0.0 { self.l1 * self.shrunk.iter().map(|w| w.abs()).sum::<f64>() } else { 0.0 }
+    }
+
+    /// `l2 r*(nu)`, the penalty of the dual objective.
+    pub(super) fn conjugate(&self, problem: &Problem<'_>, nu: &[f64]) -> f64 {
+        if self.l1 > 0.0 { problem.penalty(&self.shrunk_of(nu)) } else { problem.penalty(nu) }
+    }
+
+    fn shrunk_of(&self, nu: &[f64]) -> Vec<f64> {
+        nu.iter().map(|&x| shrink(x, self.threshold)).collect()
+    }
+
+    /// Moves `nu` by `scale` times the features `sums` and `pairs` of a block, and the weights with it.
+    pub(super) fn step(
+        &mut self,
+        problem: &Problem<'_>,
+        scale: f64,
+        rows: &Rows,
+        (sums, pairs): (&[f64], &[f64]),
+    ) {
+        problem.layout.scatter(scale, rows, sums, &mut self.nu);
+        problem.layout.scatter_pairs(scale, pairs, &mut self.nu);
+        if self.l1 > 0.0 {
+            let transitions = problem.layout.transitions()..self.nu.len();
+            for range in rows.ranges().chain([transitions]) {
+                let from = self.nu[range.clone()].iter();
+                let to = self.shrunk[range].iter_mut();
+                to.zip(from).for_each(|(w, &x)| *w = shrink(x, self.threshold));
+            }
+        }
+    }
+
+    /// Reads the terms of a block's line search, with `F d` as `sums` and `pairs`.
+    pub(super) fn bend(
+        &self,
+        problem: &Problem<'_>,
+        rows: &Rows,
+        (sums, pairs): (&[f64], &[f64]),
+        bend: &mut Bend,
+    ) {
+        let Bend { nu, change, threshold, scale } = bend;
+        (*threshold, *scale) = (self.threshold, problem.l2() * problem.n() as f64);
+        nu.clear();
+        rows.ranges().for_each(|range| nu.extend_from_slice(&self.nu[range]));
+        problem.layout.extend_with_transitions(&self.nu, nu);
+        change.clear();
+        change.extend(sums.iter().chain(pairs).map(|x| -x / *scale));
+        // Whole vectors: the padding has no weight and does not move.
+        let length = nu.len().next_multiple_of(8);
+        nu.resize(length, 0.0);
+        change.resize(length, 0.0);
+    }
+}
+
+impl Bend {
+    /// `-l2 n / 2 (norm(S(nu + s v))^2 - norm(S(nu))^2)`
+    pub(super) fn gain(&self, step: f64) -> f64 {
+        let sum = self.sum(|nu, v| {
+            let (to, from) = (shrink(nu + step * v, self.threshold), shrink(nu, self.threshold));
+            ((to - from) * (to + from), 0.0)
+        });
+        -0.5 * self.scale * sum.0
+    }
+
+    /// The first derivative of [`gain`](Self::gain), and its second derivative where it has one.
+    pub(super) fn derivatives(&self, step: f64) -> (f64, f64) {
+        let sums = self.sum(|nu, v| {
+            let to = shrink(nu + step * v, self.threshold);
+            (to * v, if to == 0.0 { 0.0 } else { v * v })
+        });
+        (-self.scale * sums.0, -self.scale * sums.1)
+    }
+
+    #[inline(always)]
+    fn sum(&self, term: impl Fn(f64, f64) -> (f64, f64)) -> (f64, f64) {
+        lanes::dispatch(|| {
+            let (mut first, mut second) = ([0.0; 8], [0.0; 8]);
+            for (nu, v) in self.nu.as_chunks::<8>().0.iter().zip(self.change.as_chunks::<8>().0) {
+                for l in 0..8 {
+                    let (a, b) = term(nu[l], v[l]);
+                    first[l] += a;
+                    second[l] += b;
+                }
+            }
+            (first.iter().sum(), second.iter().sum())
+        })
+    }
+}

@@ -1,0 +1,124 @@
+//! The settings of [`sdca`](fn@super::sdca), and what follows from them: the sampler, and the steps of the theory.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::random::Order;
+use fenchel_optim::{MAX_MEMORY, Refusal, Stop};
+use serde::{Deserialize, Serialize};
+
+use super::sampling::{Sampler, needs_radii};
+use super::{Init, SdcaStep};
+use crate::{Error, Problem, radius_heuristic, radius_upper};
+
+/// Settings of [`sdca`](fn@sdca).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `order` | `Gap` | order of the sequences: see below |
+/// | `non_uniformity` | 0.8 | fraction of adaptive draws; the others are uniform |
+/// | `step` | `SingleNewton` | line search of a block |
+/// | `l1` | 0 | weight of `norm(w)_1`; CRFsuite's `c1 = n l1` |
+/// | `init` | `Smoothed { smoothing: 1e-3 }` | marginals of a cold start |
+/// | `batch` | 1, as in Le Priol et al. (2018) | number of blocks that compute their directions in parallel |
+/// | `refresh` | none | passes between two updates of all gaps, each of which costs a pass |
+/// | `max_memory` | 4 GiB | bytes that the marginals may take |
+/// | `seed` | 0 | seed of the order |
+/// | `stop` | see [`Stop`] | when to end |
+///
+/// Orders that use gaps store the gap of every sequence from its last visit. With probability `1 - non_uniformity` a sequence
+/// is drawn uniformly instead, so that no stored gap becomes too old. For the orders of [`Order`], `L_i` is the squared radius
+/// `R_i` of the features and `mu` is `l2`. In Le Priol et al. (2018) the order `Lipschitz` is called Importance, `LipschitzGap`
+/// is Gap x importance, and `LargestGap` is Max. `Mixed` and `Residual` are refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SdcaSettings {
+    /// Which sequence is next.
+    pub order: Order,
+    /// Fraction of adaptive draws, in `[0, 1]`.
+    pub non_uniformity: f64,
+    /// Line search of a block.
+    pub step: SdcaStep,
+    /// Weight of the l1 norm, at least 0.
+    pub l1: f64,
+    /// Marginals of a cold start.
+    pub init: Init,
+    /// Number of blocks that compute their directions at the same weights on all cores. They then take their steps one after
+    /// the other. Results do not depend on the number of threads. The value 1 is the method of Le Priol et al. (2018).
+    pub batch: usize,
+    /// Passes between two updates of all gaps.
+    pub refresh: Option<usize>,
+    /// Bytes that the marginals may take; `None` for no limit.
+    pub max_memory: Option<u64>,
+    /// Seed of the visits.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for SdcaSettings {
+    fn default() -> Self {
+        SdcaSettings {
+            order: Order::Gap,
+            non_uniformity: 0.8,
+            step: SdcaStep::default(),
+            l1: 0.0,
+            init: Init::default(),
+            batch: 1,
+            refresh: None,
+            max_memory: MAX_MEMORY,
+            seed: 0,
+            stop: Stop::default(),
+        }
+    }
+}
+
+impl SdcaSettings {
+    /// Checks the ranges, and the combinations that are not possible at a cold start.
+    pub(super) fn check(&self, cold: bool) -> Result<(), Error> {
+        self.stop.check()?;
+        self.step.check()?;
+        Invalid::check_nonnegative("l1", self.l1)?;
+        if self.batch == 0 {
+            let expected = "at least 1";
+            return Err(Invalid::Parameter { name: "batch", value: 0.0, expected }.into());
+        }
+        if self.init == Init::Empirical && cold && !self.step.starts_anywhere() {
+            let (name, value) = ("init.smoothing", 0.0);
+            let expected = "more than 0, or a step of the kind Fixed or Brent";
+            return Err(Invalid::Parameter { name, value, expected }.into());
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_memory(&self, needed: u64) -> Result<(), Error> {
+        let hint = "store pairs as f32, merge labels, or train with lbfgs";
+        Ok(Refusal::check_memory("sdca", needed, self.max_memory, hint)?)
+    }
+}
+
+/// The sampler of the blocks. All gaps are large at first.
+pub(crate) fn sampler(
+    problem: &Problem<'_>,
+    order: &Order,
+    non_uniformity: f64,
+    seed: u64,
+) -> Result<Sampler, Error> {
+    let (n, data) = (problem.n(), problem.data());
+    let scale = 1.0 / (problem.l2() * n as f64);
+    let importance = match needs_radii(order) {
+        true => (0..n).map(|i| 1.0 + scale * radius_heuristic(data, i)).collect(),
+        false => Vec::new(),
+    };
+    // More than any block can have: P(0) is their mean at the true labels.
+    let first = 10.0 * data.tokens() as f64 / n as f64 * (data.labels() as f64).ln();
+    Sampler::new(order, n, non_uniformity, importance, first.max(100.0), seed)
+}
+
+/// The step sizes `1 / (1 + R_i / (l2 n))` of the theory, if the rule needs them.
+pub(super) fn safe_steps(problem: &Problem<'_>, step: SdcaStep) -> Vec<f64> {
+    if step != SdcaStep::Safe {
+        return Vec::new();
+    }
+    let scale = 1.0 / (problem.l2() * problem.n() as f64);
+    let step = |i| 1.0 / (1.0 + scale * radius_upper(problem.data(), i));
+    (0..problem.n()).map(step).collect()
+}

@@ -1,0 +1,78 @@
+//! The state of [`sdca`](fn@super::sdca): marginals, and what is computed from them.
+
+use fenchel_graphical::chain::{ChainMarginals, Probability, stride};
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+
+use crate::objective::{Objective, each};
+use crate::{Dataset, Error, Problem, Weights};
+
+/// The state of [`sdca`](fn@sdca): the marginals of every sequence, and their weights.
+///
+/// A warm start reads only the marginals, so that a state from another `l2` can be used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DualState<T = f32> {
+    /// The weights.
+    pub weights: Weights,
+    /// The dual variables, stored as `T`.
+    pub marginals: Vec<ChainMarginals<T>>,
+}
+
+/// Number of bytes of the marginals of a data set if pairs are stored as `T`: `K^2 (T - 1)` entries per sequence of length `T`.
+pub fn memory<T>(data: &Dataset) -> u64 {
+    let (n, tokens, labels) = (data.sequences(), data.tokens(), data.labels());
+    let padding = stride(labels) - labels;
+    let pairs = (tokens - n) as u128 * (labels as u128).pow(2) + (n * padding) as u128;
+    let nodes = tokens as u128 * stride(labels) as u128;
+    let buffers = n as u128 * size_of::<ChainMarginals<T>>() as u128;
+    u64::try_from(pairs * size_of::<T>() as u128 + 8 * nodes + buffers).unwrap_or(u64::MAX)
+}
+
+/// Whether a relative gap can be reached with the marginals of pairs in single precision.
+///
+/// A visit rounds the pairs of a sequence by a relative error of `2^-24`, and weights are sums of marginals over `l2 n`. The
+/// scores of a labelling of mean length `T` are then wrong by about `2^-24 T / (l2 n)` nats, and so is the objective.
+pub fn single_precision_suffices(data: &Dataset, l2: f64, relative: f64) -> bool {
+    let n = data.sequences() as f64;
+    let length = data.tokens() as f64 / n;
+    <f32 as Probability>::ROUNDING * length <= relative * l2 * n
+}
+
+/// `nu(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]`, which without an l1 penalty are the weights `w(m)`.
+pub(crate) fn weights_of<T: Probability>(
+    problem: &Problem<'_>,
+    objective: &mut Objective<'_, '_>,
+    marginals: &[ChainMarginals<T>],
+) -> Vec<f64> {
+    let scale = 1.0 / (problem.l2() * problem.n() as f64);
+    let expected = objective.expected(marginals);
+    problem.counts.iter().zip(expected).map(|(count, e)| scale * (count - e)).collect()
+}
+
+pub(crate) fn entropies<T: Probability>(marginals: &[ChainMarginals<T>]) -> Vec<f64> {
+    let mut entropies: Vec<(&ChainMarginals<T>, f64)> =
+        marginals.iter().map(|m| (m, 0.0)).collect();
+    each(&mut entropies, |(m, entropy)| *entropy = m.entropy());
+    entropies.into_iter().map(|(_, entropy)| entropy).collect()
+}
+
+pub(crate) fn mean(x: &[f64]) -> f64 {
+    x.iter().sum::<f64>() / x.len() as f64
+}
+
+/// Checks that marginals fit the data.
+pub(crate) fn checked<T: Probability>(
+    data: &Dataset,
+    marginals: Vec<ChainMarginals<T>>,
+) -> Result<Vec<ChainMarginals<T>>, Error> {
+    Invalid::check_length("start.marginals", data.sequences(), marginals.len())?;
+    for (sequence, m) in data.iter().zip(&marginals) {
+        Invalid::check_length("length of a start's marginals", sequence.len(), m.length())?;
+        Invalid::check_length("labels of a start's marginals", data.labels(), m.states())?;
+        if !m.is_consistent(1e-3) {
+            let reason = "do not sum to 1 or contradict each other".to_string();
+            return Err(Invalid::Layout { what: "start.marginals", reason }.into());
+        }
+    }
+    Ok(marginals)
+}
