@@ -6,6 +6,9 @@ The work is "all posteriors": make the engine, triangulate, calibrate, read the 
 the `bif/*.bif.gz` of the folder of real data. All sides work on the numbers that our reader reads: the peers' networks are
 built from them, outside of what is timed. Rounds of ours and of pyAgrum alternate in random order. pgmpy is there for scale:
 each of its two methods is timed once for each small network, in a process that is ended after `--pgmpy-limit` seconds.
+
+With `-- --structure` the work is to learn a graph from records that are drawn from asia and alarm: hill climbing and PC, ours and
+pgmpy's, on the same records. Both graphs are judged by our code.
 """
 
 import os
@@ -24,6 +27,7 @@ import sys
 
 import peers
 import report
+import structure
 
 TINY = "cancer asia child".split()
 NETWORKS = TINY + "alarm insurance win95pts hailfinder andes pigs pathfinder water mildew barley".split()
@@ -61,6 +65,8 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=7, help="timings of each cell (7)")
     parser.add_argument("--pgmpy-limit", type=float, default=20.0, help="seconds for each method and network of pgmpy (20)")
     parser.add_argument("--only", action="append", help="a network; may be repeated")
+    parser.add_argument("--structure", action="store_true", help="structure learning instead, beside pgmpy")
+    parser.add_argument("--learn-limit", type=float, default=300.0, help="seconds for each run of pgmpy's learning (300)")
     options = parser.parse_args()
     if options.quick:
         options.only = options.only or SMALL
@@ -73,13 +79,12 @@ def distance(ours, theirs):
     return max(abs(a - b) for p, q in zip(ours, theirs) for a, b in zip(p, q))
 
 
-def pgmpy(network, method, limit):
-    """What one of pgmpy's methods answers: seconds and marginals, or why it failed."""
-    side = pathlib.Path(__file__).with_name("pgmpy_side.py")
+def pgmpy(side, question, method, limit):
+    """What one of pgmpy's methods answers: seconds and results, or why it failed."""
     process = subprocess.Popen(
         [sys.executable, side, method], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    process.stdin.write(json.dumps(network) + "\n")
+    process.stdin.write(json.dumps(question) + "\n")
     process.stdin.flush()
     # The limit is for what is timed, not for importing.
     if not any(line == "ready\n" for line in iter(process.stdout.readline, "")):
@@ -99,8 +104,9 @@ def measure_pgmpy(runner, row, limit):
     """Adds pgmpy's seconds to a row, or why there are none."""
     network = runner.ask("network")
     ours = runner.ask("marginals")["marginals"]
+    side = pathlib.Path(__file__).with_name("pgmpy_side.py")
     for method in PGMPY_METHODS:
-        done = pgmpy(network, method, limit)
+        done = pgmpy(side, network, method, limit)
         if "failed" in done:
             row.failures[f"pgmpy {method}"] = done["failed"]
         else:
@@ -132,11 +138,26 @@ def measure(runner, name, rounds):
     return report.Row(name, network["cards"], first, peers.cells(net, network["cards"]), error, seconds)
 
 
+def learn(options, folder):
+    """Structure learning: a table of its own."""
+    rows = []
+    for name in options.only or structure.NETWORKS:
+        runner = Runner(options.runner, folder / f"{name}.bif.gz")
+        rows += structure.measure(runner, name, pgmpy, options.learn_limit, options.rounds)
+        runner.close()
+    text = report.table(structure.HEADER, rows) + "\n"
+    print("\n" + text)
+    (options.out / "structure.md").write_text(text)
+
+
 def main():
     """Measures every network and writes the tables."""
     options = arguments()
     folder = (options.data or pathlib.Path()) / "bif"
     print(report.machine(), flush=True)
+    if options.structure:
+        learn(options, folder)
+        return
     rows = []
     for name in options.only or NETWORKS:
         path = folder / f"{name}.bif.gz"

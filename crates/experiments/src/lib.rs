@@ -82,6 +82,7 @@ mod figure;
 mod finite_sum;
 pub mod frozen;
 mod ggm;
+mod graphical;
 mod moments;
 mod mrf_learn;
 pub mod number;

@@ -10,6 +10,7 @@ const LISTS: &[&[Experiment]] = &[
     crate::ggm::ALL,
     crate::crf::ALL,
     crate::mrf_learn::ALL,
+    crate::graphical::ALL,
     crate::causal::ALL,
     crate::expfam::RISKS,
     crate::expfam::AVERAGES,

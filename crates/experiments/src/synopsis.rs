@@ -45,7 +45,7 @@ pub static ALL: &[Synopsis] = &[
         "fs-ex3",
         "finite_sum/tuned.rs",
         "Which method needs the fewest passes over the data when each has its best step?",
-        "Permuted Finito is the best per pass; SAGA, random Finito and SDCA are alike; SAG with its best step is not behind them at first.",
+        "Permuted Finito is the best per pass; SAGA, random Finito and SDCA are alike; SAG with its best step is not behind them at first, but on least squares it is.",
     ),
     about(
         "fs-ex4",
@@ -57,7 +57,7 @@ pub static ALL: &[Synopsis] = &[
         "fs-ex5",
         "finite_sum/orders.rs",
         "What does the order in which terms are visited change?",
-        "A new permutation in each pass is best for Finito and bad for SAG; cyclic order spoils both where features turn slowly, and a tenth of the step mends that for Finito alone.",
+        "A new permutation in each pass is best for Finito and bad for SAG; cyclic order spoils both where features turn slowly, and a tenth of the step mends that for Finito alone; coordinate descent is fine in all orders, and best with the largest derivative.",
     ),
     about(
         "fs-ex6",
@@ -244,6 +244,12 @@ pub static ALL: &[Synopsis] = &[
         "mrf_learn/senate.rs",
         "What do votes of the US Senate show when a sparse network is learned from them?",
         "The two parties, and Ben Nelson and Chafee across; Rockefeller's ties across are not seen, for he missed a third of the votes.",
+    ),
+    about(
+        "gr-sl",
+        "graphical/structure.rs",
+        "How near to the truth are graphs that are learned from samples, by scores and by tests?",
+        "On asia the exact search is an arc away from the truth and hill climbing nearly always finds the same graph; on alarm PC comes nearer than hill climbing.",
     ),
     about(
         "ca-ex1",

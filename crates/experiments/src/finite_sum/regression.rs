@@ -164,6 +164,22 @@ fn sachs(root: &Path) -> Result<Option<Dataset<Array2<f64>>>, Failure> {
     Ok(Some(table.with_target(column)?))
 }
 
+/// The least-squares panel of figures 4.1 and 4.2: abalone for the million songs, or without it the embedded wines.
+pub(super) fn songs(context: &Context, outcome: &mut Outcome) -> Result<Task, Failure> {
+    let found = match &context.data {
+        Some(root) => Folder::new(root).abalone()?,
+        None => None,
+    };
+    if let Some(found) = found {
+        outcome.note("Abalone (4,177 rows, age from eight measurements) takes the place of the million songs.");
+        return task("abalone", Dataset { x: found.x.to_dense(), y: found.y }, false);
+    }
+    outcome.note(
+        "Abalone is not in the data folder: the 178 wines in its place are shown, not judged.",
+    );
+    task("wine", embedded::wine_alcohol(), true)
+}
+
 fn task(name: &'static str, data: Dataset<Array2<f64>>, generated: bool) -> Result<Task, Failure> {
     let mut x = Standardiser::fit(&data.x)?.transform(&data.x)?;
     normalise_rows(&mut x);
