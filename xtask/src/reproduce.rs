@@ -294,15 +294,12 @@ fn listing(selected: &[&Experiment], folder: Option<&Path>) -> Vec<Table> {
     let of_document = |experiments: &[&Experiment]| {
         let mut table = Table::new(experiments[0].document, ["id", "title", "real data"]);
         for e in experiments {
-            let sets: Vec<String> = e
-                .needs
-                .iter()
-                .map(|name| {
-                    let there = folder.zip(data::find(name)).and_then(|(f, set)| set.locate(f));
-                    format!("{name}{}", if there.is_some() { "" } else { " (absent)" })
-                })
-                .collect();
-            table.push([e.id.into(), e.title.into(), sets.join(", ").into()]);
+            let (there, absent): (Vec<&str>, Vec<&str>) = e.needs.iter().partition(|name| {
+                folder.zip(data::find(name)).and_then(|(f, set)| set.locate(f)).is_some()
+            });
+            let mut sets = vec![there.join(", "), format!("absent: {}", absent.join(", "))];
+            sets.retain(|part| !part.is_empty() && part != "absent: ");
+            table.push([e.id.into(), e.title.into(), sets.join("; ").into()]);
         }
         table
     };
