@@ -19,6 +19,7 @@
 //! | only labellings that a scheme such as BIO allows | [`LabelScheme`], [`Tagger::with_scheme`] |
 //! | choose a training method and observe it | [`Problem`] and [`sdca`](fn@sdca), [`lbfgs`](fn@lbfgs), [`owlqn`](fn@owlqn), [`oeg`](fn@oeg), [`sag`](fn@sag) |
 //! | labels on trees, skip chains, narrow grids | [`GraphCrf`], [`graph_sdca`](fn@graph_sdca), [`graph_lbfgs`](fn@graph_lbfgs) |
+//! | choose a penalty by held-out sequences | [`path`](mod@path) |
 //! | the same objective for any incremental method | [`CrfFiniteSum`] |
 //! | memory of the marginals, before anything is allocated | [`memory`](fn@memory) |
 //!
@@ -46,6 +47,7 @@ mod lbfgs;
 mod model;
 mod objective;
 mod oeg;
+pub mod path;
 mod problem;
 mod radius;
 mod records;

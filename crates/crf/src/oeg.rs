@@ -11,12 +11,16 @@
 //! | position `t` | `r u_t(k)`, and `(1 - r) log m_0(k)` if it is the only one |
 //!
 //! Pairs enter as conditional probabilities, so that no potential is large. One run of forward-backward gives the new
-//! marginals, which replace the old ones. Adding a difference instead would lose entries that decrease by many orders of
+//! marginals `m_i^+`, which replace the old ones. Adding a difference instead would lose entries that decrease by many orders of
 //! magnitude.
+//!
+//! For draws by gaps, the gap `g_i = KL(m_i, p)` to the distribution `p` of the model is estimated by `KL(m_i, m_i^+) / r^2`. The two
+//! agree to second order, and exactly if `r = 1`. As in SDCA, half the curvature of the entropy half the way from `m_i` to `m_i^+`
+//! stands for the divergence. So the estimate costs no oracle call, and a pass over the marginals.
 
 use fenchel_graphical::chain::{Chain, ChainMarginals, stride};
 use fenchel_linalg::{Invalid, lanes};
-use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::random::Order;
 use fenchel_optim::{
     Certificate, Iterative, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run,
 };
@@ -24,7 +28,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::layout::Rows;
 use crate::objective::Objective;
-use crate::sdca::{checked, entropies, mean, weights_of};
+use crate::sdca::sampling::Sampler;
+use crate::sdca::{checked, entropies, mean, sampler, weights_of};
 use crate::{DualState, Error, Init, Problem, Weights, memory};
 
 /// Number of passes after which `w` is computed anew from the marginals, to remove accumulated rounding errors.
@@ -40,7 +45,8 @@ const REFRESH: u64 = 50;
 /// | `retries` | 40 | smaller rates tried before the block is left unchanged; each trial costs an oracle call |
 /// | `tolerance` | 1e-12 | change of the dual, relative to its terms, that is taken for rounding |
 /// | `init` | `Smoothed { smoothing: 1e-3 }` | marginals of a cold start |
-/// | `order` | uniform | order of the sequences |
+/// | `order` | uniform | order of the sequences, with the choices of [`SdcaSettings`](crate::SdcaSettings) |
+/// | `non_uniformity` | 0.8 | fraction of adaptive draws, if the order is adaptive; the others are uniform |
 /// | `max_memory` | 4 GiB | bytes that the marginals may take |
 /// | `seed` | 0 | seed of the order |
 /// | `stop` | see [`Stop`] | when to end |
@@ -61,6 +67,8 @@ pub struct OegSettings {
     pub init: Init,
     /// The visits.
     pub order: Order,
+    /// Fraction of adaptive draws, in `[0, 1]`.
+    pub non_uniformity: f64,
     /// Bytes that the marginals may take; `None` for no limit.
     pub max_memory: Option<u64>,
     /// Seed of the visits.
@@ -79,6 +87,7 @@ impl Default for OegSettings {
             tolerance: 1e-12,
             init: Init::default(),
             order: Order::Uniform,
+            non_uniformity: 0.8,
             max_memory: MAX_MEMORY,
             seed: 0,
             stop: Stop::default(),
@@ -145,7 +154,7 @@ pub struct Oeg<'p, 'a> {
     marginals: Vec<ChainMarginals<f64>>,
     entropies: Vec<f64>,
     rates: Vec<f64>,
-    visits: Visits,
+    sampler: Sampler,
     dual: f64,
     block: Block,
     objective: Objective<'p, 'a>,
@@ -199,7 +208,7 @@ impl<'p, 'a> Oeg<'p, 'a> {
             w: Vec::new(),
             entropies: Vec::new(),
             rates: vec![settings.rate; n],
-            visits: Visits::new(&settings.order, n, settings.seed)?,
+            sampler: sampler(problem, &settings.order, settings.non_uniformity, settings.seed)?,
             dual: f64::NAN,
             block: Block {
                 chain: Chain::per_edge(labels, 1)?,
@@ -241,6 +250,12 @@ impl<'p, 'a> Oeg<'p, 'a> {
         &self.rates
     }
 
+    /// The gap of every block as its last visit estimated it, or a large number for a block that has not been visited. Orders that
+    /// do not use gaps estimate none.
+    pub fn gaps(&self) -> &[f64] {
+        self.sampler.gaps()
+    }
+
     fn recompute(&mut self) {
         self.w = weights_of(self.problem, &mut self.objective, &self.marginals);
         self.entropies = entropies(&self.marginals);
@@ -249,11 +264,15 @@ impl<'p, 'a> Oeg<'p, 'a> {
 
     fn climb(&mut self, i: usize) {
         self.read(i);
-        for _ in 0..=self.retries {
+        for trial in 0..=self.retries {
             let Some(gain) = self.attempt(i) else {
                 self.broken = true;
                 return;
             };
+            if trial == 0 && self.sampler.adapts() {
+                let terms = self.marginals[i].line_terms(&self.block.target, 0.5);
+                self.sampler.record(i, 0.5 * terms.curvature / self.rates[i].powi(2));
+            }
             if gain.value >= -gain.rounding {
                 if gain.value > gain.rounding {
                     self.rates[i] = (self.rates[i] * self.growth).min(1.0);
@@ -357,7 +376,7 @@ impl Iterative for Oeg<'_, '_> {
         let n = self.problem.n();
         let steps = (passes * n as f64).round().max(1.0);
         for _ in 0..steps as u64 {
-            let i = self.visits.draw();
+            let i = self.sampler.draw();
             self.climb(i);
             if self.broken {
                 break;

@@ -215,6 +215,7 @@ pub static ALL: &[Synopsis] = &[
         "Is SDCA by gaps as quick with an l1 penalty, where weights become 0?",
         "It is: it needs about a sixth of the oracle calls of OWL-QN, sampling by gaps still helps, and a tenth of the weights label as well as all of them.",
     ),
+    about("crf-oeg", "crf/oeg.rs", "Does gap sampling help OEG as it helps SDCA?", "TODO."),
     about(
         "ml-structure",
         "mrf_learn/structure.rs",

@@ -1,4 +1,4 @@
-//! The meaning of each [`Order`] for the blocks of [`sdca`](fn@crate::sdca).
+//! The meaning of each [`Order`] for the blocks of [`sdca`](fn@crate::sdca) and [`oeg`](fn@crate::oeg).
 //!
 //! The adaptive orders store the gap of every block from its last visit. With probability `1 - non_uniformity` a sequence is
 //! drawn uniformly instead, so that no stored gap becomes too old.
@@ -71,7 +71,7 @@ impl Sampler {
             Order::LargestGap => Scheme::Largest(MaxTree::new(&gaps)?),
             given => {
                 let expected = "a given order, Lipschitz, Gap, LipschitzGap or LargestGap";
-                given.check("sdca", given.is_given(), expected)?;
+                given.check("dual ascent", given.is_given(), expected)?;
                 Scheme::Ordered(Visits::new(given, n, seed)?)
             }
         };
@@ -101,6 +101,11 @@ impl Sampler {
             Scheme::Largest(tree) => tree.set(i, 0.0),
             Scheme::Ordered(_) | Scheme::Drawn { .. } => Ok(()),
         };
+    }
+
+    /// Whether draws depend on gaps.
+    pub(crate) fn adapts(&self) -> bool {
+        matches!(self.scheme, Scheme::Summed(_) | Scheme::Largest(_))
     }
 
     /// Stores the gap of block `i`.

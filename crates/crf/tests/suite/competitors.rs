@@ -76,11 +76,13 @@ fn oeg_reaches_the_optimum_where_n_l2_is_not_tiny() {
         for states in [Support::All, Support::Observed] {
             let features = Features { states, transitions: states, ..Features::default() };
             let problem = Problem::new(data, *l2, features).unwrap();
-            let settings = OegSettings { stop: until(1e-8), ..Default::default() };
-            let solution = oeg(&problem, &settings, None, &mut ()).unwrap();
-            assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
-            let above = problem.objective(&solution.state.weights).unwrap() - optimum(&problem);
-            assert!((-1e-11..=1e-8).contains(&above), "{above:e}");
+            for order in [Order::Uniform, Order::Gap, Order::LargestGap] {
+                let settings = OegSettings { order, stop: until(1e-8), ..Default::default() };
+                let solution = oeg(&problem, &settings, None, &mut ()).unwrap();
+                assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
+                let above = problem.objective(&solution.state.weights).unwrap() - optimum(&problem);
+                assert!((-1e-11..=1e-8).contains(&above), "{above:e}");
+            }
         }
     }
 }
@@ -316,6 +318,7 @@ fn bad_input_is_refused_by_name() {
         (OegSettings { growth: 0.9, ..base() }, "growth"),
         (OegSettings { shrink: 1.0, ..base() }, "shrink"),
         (OegSettings { tolerance: -1.0, ..base() }, "tolerance"),
+        (OegSettings { non_uniformity: 1.5, ..base() }, "non_uniformity"),
         (OegSettings { init: Init::Empirical, ..base() }, "init.smoothing"),
     ] {
         refused(oeg(&problem, &settings, None, &mut ()).unwrap_err(), name);

@@ -12,12 +12,16 @@ use fenchel_optim::random::stream;
 use rand::RngExt;
 
 /// Sequences whose label follows the first attribute, with noise.
-fn corpus(sequences: usize) -> Corpus {
-    let mut rng = stream(11, 0);
+pub(crate) fn corpus(sequences: usize) -> Corpus {
     let mut builder = CorpusBuilder::new();
-    let mut instance = Instance::new();
-    for _ in 0..sequences {
-        instance.clear();
+    instances(sequences, 11).iter().for_each(|instance| builder.push(instance).unwrap());
+    builder.finish(1).unwrap()
+}
+
+pub(crate) fn instances(sequences: usize, seed: u64) -> Vec<Instance> {
+    let mut rng = stream(seed, 0);
+    let mut one = || {
+        let mut instance = Instance::new();
         for _ in 0..rng.random_range(1..6) {
             let kind = rng.random_range(0..3);
             let label = if rng.random_bool(0.8) { kind } else { rng.random_range(0..3) };
@@ -25,9 +29,9 @@ fn corpus(sequences: usize) -> Corpus {
             instance.push_pair("kind", &kind.to_string());
             instance.push_pair("noise", &rng.random_range(0..20).to_string());
         }
-        builder.push(&instance).unwrap();
-    }
-    builder.finish(1).unwrap()
+        instance
+    };
+    (0..sequences).map(|_| one()).collect()
 }
 
 fn accurate(method: Method) -> Crf {

@@ -9,6 +9,7 @@ mod estimator;
 mod graph_sdca;
 mod graphs;
 mod objective;
+mod path;
 mod sdca;
 mod symmetries;
 mod tagging;

@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use crate::common::graphs::{Enumerated, chains, visit};
 use crate::common::*;
-use fenchel_crf::{Init, NewtonStart, Order, Sdca, SdcaSettings, SdcaStep, sdca};
+use fenchel_crf::{
+    Init, NewtonStart, Oeg, OegSettings, Order, Sdca, SdcaSettings, SdcaStep, oeg, sdca,
+};
 use fenchel_optim::{Cadence, Progress, Stop};
 
 const EXACT: SdcaStep = SdcaStep::Newton { tolerance: 1e-12, start: NewtonStart::Half };
@@ -117,6 +119,59 @@ fn refreshed_gaps_are_divergences() {
             };
             sdca(&problem, &settings, None, &mut watch).unwrap();
             assert!(refreshed == 3 && old > 0, "{refreshed} {old}");
+        }
+    }
+}
+
+/// Draws of exponentiated gradient by gaps: what a visit records is half the curvature between the block's distribution and its
+/// geometric mixture with the model's, over the squared rate. With rate 1 that is what SDCA records.
+#[test]
+fn gaps_of_exponentiated_gradient_are_those_of_enumeration() {
+    let sequences = random_sequences((6, 4, 5, 3), false, 3);
+    let data = dataset(5, 3, &sequences);
+    // A large l2 leaves the weights so small that the first rate succeeds.
+    let (problem, graphs) = (problem(&data, 50.0), chains(5, 3, &sequences, 50.0));
+    for rate in [0.25, 1.0] {
+        for order in [Order::Gap, Order::LipschitzGap, Order::LargestGap] {
+            let n = data.sequences() as f64;
+            let stop = Stop { check: Cadence::Every(1.0 / n), ..Stop::after_passes(8.0) };
+            let settings = OegSettings {
+                rate,
+                growth: 1.0,
+                order: order.clone(),
+                init: Init::Tilted { score: 1.0 },
+                stop,
+                ..Default::default()
+            };
+            let mut before: Option<(Vec<Vec<f64>>, Vec<f64>)> = None;
+            let mut visited = vec![0; data.sequences()];
+            let mut watch = |_: &Progress, method: &Oeg<'_, '_>| {
+                let (now, gaps) = (joints(&data, method.marginals()), method.gaps().to_vec());
+                if let Some((old, known)) = &before {
+                    let changed = |i: &usize| gaps[*i] != known[*i];
+                    let changed: Vec<usize> = (0..gaps.len()).filter(changed).collect();
+                    assert!(changed.len() <= 1);
+                    for i in changed {
+                        let graph = &graphs.graphs[i];
+                        let p = graph.model(&graphs.weights_of(old)).0;
+                        let mixture = old[i].iter().zip(&p);
+                        let mixture: Vec<f64> =
+                            mixture.map(|(m, p)| m.powf(1.0 - rate) * p.powf(rate)).collect();
+                        let total: f64 = mixture.iter().sum();
+                        let mixture: Vec<f64> = mixture.iter().map(|q| q / total).collect();
+                        let (kl, half, rest) = gap_of(graph, &old[i], &mixture);
+                        let expected = half / (rate * rate);
+                        let found = gaps[i];
+                        assert!((found - expected).abs() < 1e-9 * (1.0 + expected), "{found}");
+                        assert!(rest.is_none_or(|rest| (half - kl).abs() <= rest + 1e-15));
+                        visited[i] += 1;
+                    }
+                }
+                before = Some((now, gaps));
+                ControlFlow::Continue(())
+            };
+            oeg(&problem, &settings, None, &mut watch).unwrap();
+            assert!(visited.iter().all(|&count| count > 0), "{order:?} {visited:?}");
         }
     }
 }

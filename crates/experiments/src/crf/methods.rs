@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use fenchel_crf::Order;
+
 use super::paper;
 use super::runs::{Course, Curve, Line, Method, Row, lines};
 use super::tasks::{Part, Set};
@@ -36,7 +38,7 @@ pub(super) fn methods() -> [(&'static str, Method); 6] {
     [
         ("SDCA by gaps", Method::gap(0.8)),
         ("SDCA uniform", Method::uniform()),
-        ("OEG", Method::Oeg),
+        ("OEG", Method::Oeg(Order::Uniform)),
         ("SAG-NUS", Method::Sag(false)),
         ("SAG-NUS*", Method::Sag(true)),
         ("L-BFGS", Method::Lbfgs),

@@ -14,11 +14,13 @@
 //! | `crf-trees` | section 3.2 | algorithm 2 on trees and skip chains |
 //! | `crf-start` | appendix A.1 | the start of dual methods |
 //! | `crf-l1` | appendix F | SDCA with an elastic net, and OWL-QN |
+//! | `crf-oeg` | section 7 | gap sampling for OEG |
 
 mod elastic_net;
 mod errors;
 mod line_search;
 mod methods;
+mod oeg;
 mod runs;
 mod sampling;
 mod sizes;
@@ -42,6 +44,7 @@ pub(crate) const ALL: &[Experiment] = &[
     trees::TREES,
     start::START,
     elastic_net::ELASTIC_NET,
+    oeg::OEG,
 ];
 
 /// A sentence of the paper.

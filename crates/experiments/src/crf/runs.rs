@@ -22,7 +22,7 @@ use crate::{Context, Failure, Sample, Series};
 pub(super) enum Method {
     /// Order, share of the adaptive draws, step.
     Sdca(Order, f64, SdcaStep),
-    Oeg,
+    Oeg(Order),
     /// Whether line searches may be skipped.
     Sag(bool),
     Lbfgs,
@@ -198,7 +198,7 @@ fn run(
 ) -> Result<Vec<Row>, Failure> {
     let problem = problem(&course.task)?;
     let stop = context.stop(name, Stop::after_passes(passes));
-    let tested = matches!(method, Method::Oeg | Method::Sag(_))
+    let tested = matches!(method, Method::Oeg(Order::Uniform) | Method::Sag(_))
         || *method == Method::gap(0.8)
         || *method == Method::uniform();
     let mut watch = Watch { context, course, tested, rows: Vec::new() };
@@ -208,10 +208,11 @@ fn run(
                 SdcaSettings { order, non_uniformity, step, seed, stop, ..Default::default() };
             sdca::<f64, _>(&problem, &settings, None, &mut watch)?;
         }
-        Method::Oeg => {
+        Method::Oeg(order) => {
             // Half as many again: far enough to say whether it needs twice the updates of SDCA.
             let stop = Stop { max_passes: 1.5 * stop.max_passes, ..stop };
-            oeg(&problem, &OegSettings { seed, stop, ..Default::default() }, None, &mut watch)?;
+            let settings = OegSettings { order, seed, stop, ..Default::default() };
+            oeg(&problem, &settings, None, &mut watch)?;
         }
         Method::Sag(skip) => {
             let settings = SagSettings { skip, seed, stop, ..Default::default() };

@@ -253,7 +253,7 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
             within(late),
         ),
     )));
-    for set in [Set::Ocr, Set::Chunks] {
+    for set in [Set::Ocr, Set::Chunks, Set::Parts] {
         let methods = [NAMES[0], NAMES[3]].into_iter().zip([0.0, 0.8].map(Method::gap));
         let methods: Vec<(&str, Method)> = methods.collect();
         let (course, others) = curves(context, set, &methods, PASSES, 1)?;
