@@ -215,7 +215,12 @@ pub static ALL: &[Synopsis] = &[
         "Is SDCA by gaps as quick with an l1 penalty, where weights become 0?",
         "It is: it needs about a sixth of the oracle calls of OWL-QN, sampling by gaps still helps, and a tenth of the weights label as well as all of them.",
     ),
-    about("crf-oeg", "crf/oeg.rs", "Does gap sampling help OEG as it helps SDCA?", "TODO."),
+    about(
+        "crf-oeg",
+        "crf/oeg.rs",
+        "Does gap sampling help OEG as it helps SDCA?",
+        "It does: a block's gap follows from the step itself without another call, and OEG saves a third to a half of its oracle calls.",
+    ),
     about(
         "ml-structure",
         "mrf_learn/structure.rs",

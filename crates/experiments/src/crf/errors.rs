@@ -127,7 +127,20 @@ fn judge(
         .claim(format!("{name}: all methods reach the same test error"))
         .rests_on(&methods().map(|(name, _)| name)[..5])
         .specification("in each of three seeds, token errors after 15 passes within 0.3 points of the optimum's");
-    outcome.claim(register(stated, near(all.concat()), moves(5.0)?));
+    let all = all.concat();
+    let worst = all.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    outcome.claim(if set == Set::Parts && context.size == Size::Quick {
+        // A token of the test part, in points.
+        let token = 100.0 / task.test.tokens() as f64;
+        let why =
+            "0.3 points are three tokens of this test part; the farthest run is off by at most ten";
+        let tokens = format!("{} tokens", short(worst / token));
+        task.judge(
+            stated.known_failure(near(all), Reason::checked(why, tokens, worst <= 10.0 * token)),
+        )
+    } else {
+        register(stated, near(all), moves(5.0)?)
+    });
     let stated = same
         .claim(format!("{name}: SDCA is there after a few passes"))
         .rests_on(["SDCA by gaps"])

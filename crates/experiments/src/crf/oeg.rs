@@ -23,7 +23,7 @@ const FUTURE: Source =
     paper("7", "It would be natural to also implement a gap sampling scheme for OEG");
 
 /// Of SDCA; OEG runs half as many again.
-const PASSES: f64 = 40.0;
+const PASSES: f64 = 30.0;
 const CALLS: fn(&Row) -> f64 = |row| row.calls;
 
 const NAMES: [&str; 4] = ["OEG by gaps", "OEG uniform", "SDCA by gaps", "SDCA uniform"];
@@ -75,7 +75,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         table.push(row);
         let mut figure = Figure::new(
             format!("Gap sampling on {name}"),
-            Axis::linear("oracle calls / n").limits(0.0, 70.0),
+            Axis::linear("oracle calls / n").limits(0.0, 50.0),
             Axis::log("P - P*").limits(1e-6, 100.0),
         )
         .caption(format!("The target is {}.", short(target)));

