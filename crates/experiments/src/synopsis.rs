@@ -213,7 +213,7 @@ pub static ALL: &[Synopsis] = &[
         "crf-l1",
         "crf/elastic_net.rs",
         "Is SDCA by gaps as quick with an l1 penalty, where weights become 0?",
-        "It is: it needs about a sixth of the oracle calls of OWL-QN, sampling by gaps still helps, and a tenth of the weights label as well as all of them.",
+        "It is: it needs a fifth of the oracle calls of OWL-QN or fewer, sampling by gaps still helps, and about a tenth of the weights label as well as all of them.",
     ),
     about(
         "crf-oeg",

@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_crf::{Features, Order, Problem, SdcaSettings, Weights, lbfgs, owlqn, sdca};
+use fenchel_crf::{Features, Order, Problem, SdcaSettings, Support, Weights, lbfgs, owlqn, sdca};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Certificate, Observer, Progress, Report, Status, Stop};
 
@@ -13,8 +13,8 @@ use super::tasks::{Part, Set, Task};
 use crate::number::short;
 use crate::race::cost_to;
 use crate::{
-    Axis, Claim, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Sample, Series,
-    Source, Table,
+    Axis, Claim, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Sample,
+    Series, Source, Table,
 };
 
 pub(super) const ELASTIC_NET: Experiment = Experiment {
@@ -34,7 +34,7 @@ const TARGET: f64 = 1e-4;
 /// `n l1` of the race, which is CRFsuite's `c1`.
 const RACE: f64 = 0.5;
 /// `n l1` of the table.
-const GRID: [f64; 5] = [0.1, 0.3, 1.0, 3.0, 10.0];
+const GRID: [f64; 4] = [0.1, 0.3, 1.0, 3.0];
 /// The largest difference of token errors, in percentage points, that counts as "the same", as for figure 7.
 const SAME: f64 = 0.3;
 
@@ -59,6 +59,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     outcome
         .setting("l2", "1/n, which is CRFsuite's c2 = 0.5")
         .setting("l1, in the race", "0.5/n, which is CRFsuite's c1 = 0.5")
+        .setting("features", "pairs of attribute and label that occur, all transitions")
         .setting("P*", "certified to 1e-8 relative")
         .setting("seeds", "three of SDCA; figures show the first");
     let tasks = [Set::Entities.synthetic()?, Set::Chunks.load(context, Part::Few)?];
@@ -75,8 +76,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
+/// With the pairs of attribute and label that occur, as in CRFsuite.
 fn problem(task: &Task) -> Result<Problem<'_>, Failure> {
-    Ok(Problem::new(&task.train, 1.0 / task.train.sequences() as f64, Features::default())?)
+    let features = Features { states: Support::Observed, ..Features::default() };
+    Ok(Problem::new(&task.train, 1.0 / task.train.sequences() as f64, features)?)
 }
 
 /// A run of SDCA with a penalty.
@@ -121,12 +124,12 @@ fn race(context: &Context, task: &Task, name: &str, outcome: &mut Outcome) -> Re
         (0..SEEDS as u64)
             .map(|k| {
                 let with = (order.clone(), l1, context.seed + k);
-                Ok(ascend(context, &problem, with, every(40.0, method))?.2)
+                Ok(ascend(context, &problem, with, every(25.0, method))?.2)
             })
             .collect()
     };
     let (gaps, uniform) = (dual(GAPS, Order::Gap)?, dual(UNIFORM, Order::Uniform)?);
-    let batch = descend(context, &problem, l1, every(400.0, BATCH))?.2;
+    let batch = descend(context, &problem, l1, every(250.0, BATCH))?.2;
     let to = |rows: &[Row], relative: f64| {
         cost_to(rows.iter().map(|row| (row.0, row.1 - best)), relative * best)
     };
@@ -258,7 +261,17 @@ fn sparsity(
         .rests_on([GAPS])
         .ours("for some n l1 of the table, at most a tenth of the weights, and a token error at most 0.3 points larger than without");
     let measured = list.collect::<Vec<_>>().join("; ");
-    outcome.claim(judge(task, name, cheap.holds((measured, found.is_some() && arrived))));
+    let judged = Judged::from((measured, found.is_some() && arrived));
+    let same = |(_, _, error): &&(f64, [f64; 2], f64)| error - without <= SAME;
+    let fewest = counts.iter().filter(same).map(|(_, weights, _)| weights[0] / all);
+    let fewest = fewest.fold(f64::INFINITY, f64::min);
+    let claim = if name == task.name {
+        let why = "pairs that do not occur are left out beforehand; of the others, an eighth at most is enough at the same error";
+        cheap.known_failure(judged, Reason::checked(why, short(fewest), fewest <= 0.125))
+    } else {
+        cheap.holds(judged)
+    };
+    outcome.claim(judge(task, name, claim));
     Ok(())
 }
 
