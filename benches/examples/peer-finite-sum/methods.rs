@@ -8,8 +8,9 @@ use fenchel_finite_sum::loss::{Logistic, Poisson, Squared};
 use fenchel_finite_sum::methods::lag::Lagged;
 use fenchel_finite_sum::methods::newton::{AsElasticNet, NewtonSettings, newton};
 use fenchel_finite_sum::methods::{
-    CatalystSettings, SagSettings, SagaSettings, SdcaSettings, SdcaStep, SubsampledNewtonSettings,
-    SvrgSettings, catalyst, lbfgs, sag, saga, sdca, subsampled_newton, svrg,
+    CatalystSettings, CoordinateSettings, NewtonCgSettings, SagSettings, SagaSettings,
+    SdcaSettings, SdcaStep, SubsampledNewtonSettings, SvrgSettings, catalyst, coordinate_descent,
+    lbfgs, newton_cg, sag, saga, sdca, subsampled_newton, svrg,
 };
 use fenchel_finite_sum::{ElasticNet, LogisticRegression, PoissonRegressor, Problem};
 use fenchel_linalg::{AsDesign, Design};
@@ -36,7 +37,9 @@ pub(crate) enum Method {
     Svrg,
     Lbfgs,
     Newton,
+    NewtonCg,
     SubsampledNewton,
+    CoordinateDescent,
 }
 
 /// Weights of the penalties, on the scale of the mean loss.
@@ -177,6 +180,11 @@ fn single<D: Design + Copy, L: Loss + Copy, const W: bool>(
         let solution = lbfgs(&problem, &settings, None, watch)?;
         return Ok((solution.state.point.weights, solution.report));
     }
+    if method == Method::NewtonCg {
+        let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
+        let solution = newton_cg(&problem, &settings, None, watch)?;
+        return Ok((solution.state.weights, solution.report));
+    }
     if method == Method::SubsampledNewton {
         let settings = SubsampledNewtonSettings { stop, ..SubsampledNewtonSettings::default() };
         let solution = subsampled_newton(&problem, &settings, None, watch)?;
@@ -232,7 +240,12 @@ where
             let solution = newton(problem, &settings, None, watch)?;
             (solution.state, solution.report)
         }
-        Method::Auto | Method::Lbfgs | Method::SubsampledNewton => {
+        Method::CoordinateDescent => {
+            let settings = CoordinateSettings { stop, ..CoordinateSettings::default() };
+            let solution = coordinate_descent(problem, &settings, None, watch)?;
+            (solution.state, solution.report)
+        }
+        Method::Auto | Method::Lbfgs | Method::NewtonCg | Method::SubsampledNewton => {
             return Err("not a method for this problem".into());
         }
     };

@@ -66,18 +66,18 @@ impl Gap {
             problem.margins(point, &mut self.margins);
             return self.margins_certificate(problem, &point.weights);
         }
-        let objective = self.look(problem, &point.weights);
+        let objective = self.margins_and_products(problem, &point.weights);
         self.conclude(problem, &point.weights, objective)
     }
 
     /// In a problem without intercept: margins, `u = phi'` and `v` at a point. Returns the objective. One pass.
-    pub(crate) fn look<D: Design, L: Loss, R: Regulariser>(
+    pub(crate) fn margins_and_products<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
         weights: &[f64],
     ) -> f64 {
         let Gap { margins, dual, correlation, .. } = self;
-        let smooth = problem.look((weights, 0.0), margins, dual, 1.0, correlation);
+        let smooth = problem.value_and_products((weights, 0.0), margins, dual, 1.0, correlation);
         self.average(problem);
         smooth + problem.regulariser().value(weights)
     }

@@ -198,9 +198,9 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         }
     }
 
-    /// At a point, by one look at the data: the margins, `factor phi_i'` there, and their combination of the rows in `out`.
+    /// At a point, in one pass: the margins, `factor phi_i'` there, and their combination of the rows in `out`.
     /// Returns `F` without the regulariser.
-    pub(crate) fn look(
+    pub(crate) fn value_and_products(
         &self,
         (weights, intercept): (&[f64], f64),
         margins: &mut [f64],

@@ -10,6 +10,8 @@ pub enum Method {
     Sdca,
     /// [`catalyst`](crate::methods::catalyst()), which is SDCA where there is nothing to accelerate.
     Catalyst,
+    /// [`coordinate_descent`](crate::methods::coordinate_descent()).
+    CoordinateDescent,
     /// [`newton`](crate::methods::newton()).
     Newton,
     /// [`subsampled_newton`](crate::methods::subsampled_newton()).
@@ -36,6 +38,7 @@ impl Method {
         match self {
             Method::Sdca => "SDCA",
             Method::Catalyst => "accelerated SDCA",
+            Method::CoordinateDescent => "coordinate descent",
             Method::Newton => "proximal Newton",
             Method::SubsampledNewton => "subsampled Newton",
             Method::NewtonCg => "Newton-CG",
@@ -48,9 +51,10 @@ impl Method {
         }
     }
 
-    /// Whether its pace at the beginning is its pace at the end. Newton's methods are slow before they are fast.
+    /// Whether its pace at the beginning is its pace at the end. Newton's methods and working sets are slow before they are fast.
     pub(super) fn keeps_pace(self) -> bool {
-        !matches!(self, Method::Newton | Method::SubsampledNewton | Method::NewtonCg)
+        use Method::{CoordinateDescent, Newton, NewtonCg, SubsampledNewton};
+        !matches!(self, CoordinateDescent | Newton | NewtonCg | SubsampledNewton)
     }
 }
 
@@ -117,7 +121,7 @@ pub struct Choice {
     pub reason: Reason,
     /// The method that took over, if the first had not kept its promise.
     pub switched: Option<Method>,
-    /// What each method that was considered is predicted to cost, in batch passes as dear.
+    /// What each method that was considered is predicted to cost, as the number of batch passes of the same cost.
     #[serde(default)]
     pub predictions: Vec<(Method, f64)>,
     /// `n mu / mean L_i`: the conditioning of the dual.
@@ -152,7 +156,7 @@ impl std::fmt::Display for Choice {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Arm {
     pub(crate) method: Method,
-    /// Batch passes as dear as what it is predicted to need; infinite where it cannot be used.
+    /// Predicted cost, as a number of batch passes; infinite where it cannot be used.
     pub(crate) cost: f64,
     /// Passes of its own that it is predicted to need.
     pub(crate) passes: f64,

@@ -12,7 +12,9 @@ use fenchel_optim::{Loss, Regulariser};
 
 use super::choice::{Arm, Choice, Method, Reason};
 use crate::methods::hessian::{REGULAR, full_hessian_cost, gram_cost};
-use crate::methods::newton::{GRAM_PASSES, ROWS_PER_VARIABLE, row_bytes, row_costs, sample_rows};
+use crate::methods::newton::{
+    GRAM_PASSES, ROWS_PER_VARIABLE, is_small, row_bytes, row_costs, sample_rows,
+};
 use crate::{Error, Problem};
 
 /// What L-BFGS is predicted to need without l2, or where rows outnumber features: 31 to 300 were measured there.
@@ -20,6 +22,20 @@ const LBFGS_PASSES: f64 = 400.0;
 
 /// The same of Newton-CG: 45 to 283 on the four data sets at `beta = 0.004`.
 const NEWTON_CG_PASSES: f64 = 150.0;
+
+/// Passes of Newton-CG for one of L-BFGS, where `beta` is larger: 0.4 to 2.0, in the median 1.3, on thirteen problems. The one system
+/// of a quadratic loss takes half of them: 7 for 37 and 7 for 46 on ratings, 13 for 15 and 41 for 55 on text.
+const NEWTON_CG_SHARE: f64 = 1.3;
+const ONE_SYSTEM: f64 = 0.5;
+
+/// Vectors of weights that a pass reads or writes, beside those of the products with the data: two loops over ten pairs of L-BFGS, and
+/// the recurrences of conjugate gradients.
+const LBFGS_VECTORS: f64 = 52.0;
+const CG_VECTORS: f64 = 10.0;
+
+/// Passes that coordinate descent is predicted to need for the squared loss with l1, certificates included: 1 to 26 on the generated
+/// sets of the ablation.
+const COORDINATE_PASSES: f64 = 20.0;
 
 /// Below this `beta` Newton-CG replaces the accelerated dual method.
 const BADLY_CONDITIONED: f64 = 0.005;
@@ -67,21 +83,20 @@ impl Choice {
         } else if l1 > 0.0 {
             // With a quadratic loss one Gram matrix serves all steps.
             let steep = beta < 1.0 || loss.quadratic();
+            let descent = coordinate_arm(problem, &newton);
             let (method, reason) = match () {
+                () if descent.cost < newton.cost => (descent.method, Reason::SparseAndSteep),
                 () if steep && newton.cost.is_finite() => (Method::Newton, Reason::SparseAndSteep),
                 () if mu > 0.0 => (Method::Catalyst, Reason::Dual),
                 () => (Method::Qning, Reason::NotStronglyConvex),
             };
-            Choice::of_arms(method, &[newton, ascent], reason)
+            Choice::of_arms(method, &[descent, newton, ascent], reason)
         } else if mu > 0.0 && beta < BADLY_CONDITIONED {
-            let (method, passes) = (Method::NewtonCg, NEWTON_CG_PASSES);
-            let products = Arm { method, cost: passes, passes };
-            Choice::least(
-                &[newton, subsampled, products, lbfgs_arm(problem, beta, relative)],
-                Reason::BadlyConditioned,
-            )
+            let [lbfgs, products] = batch_arms(problem, beta, relative);
+            Choice::least(&[newton, subsampled, products, lbfgs], Reason::BadlyConditioned)
         } else {
-            let arms = [newton, subsampled, ascent, lbfgs_arm(problem, beta, relative)];
+            let [lbfgs, products] = batch_arms(problem, beta, relative);
+            let arms = [newton, subsampled, ascent, lbfgs, products];
             Choice::least(&arms, Reason::Cost)
         };
         Ok(Choice { beta, ..choice })
@@ -140,14 +155,43 @@ fn ascent_arm<D: Design, L: Loss, R: Regulariser>(
     Arm { method, cost, passes: cost }
 }
 
-/// L-BFGS, for problems without l1.
-fn lbfgs_arm<D: Design, L: Loss, R: Regulariser>(
+/// L-BFGS and Newton-CG, for smooth problems without l1. What their vectors cost beside a pass is what tells them apart: with many
+/// features and few entries a row, the memory of L-BFGS is read for longer than the data.
+fn batch_arms<D: Design, L: Loss, R: Regulariser>(
     problem: &Problem<'_, D, L, R>,
     beta: f64,
     relative: f64,
+) -> [Arm; 2] {
+    let stored = problem.design().stored().max(1) as f64;
+    // An entry is two operations of a pass.
+    let vector = 0.5 * REGULAR * problem.d() as f64 / stored;
+    let arm = |method, passes: f64, vectors: f64| Arm {
+        method,
+        cost: passes * (1.0 + vectors * vector),
+        passes,
+    };
+    let lbfgs = lbfgs_passes(problem, beta, relative);
+    let share = if problem.loss().quadratic() { ONE_SYSTEM } else { NEWTON_CG_SHARE };
+    let products = match beta {
+        b if b < BADLY_CONDITIONED => NEWTON_CG_PASSES,
+        _ => share * lbfgs,
+    };
+    let open = problem.strong_convexity() > 0.0 && problem.loss().twice_differentiable();
+    let products = if open { products } else { f64::INFINITY };
+    [arm(Method::Lbfgs, lbfgs, LBFGS_VECTORS), arm(Method::NewtonCg, products, CG_VECTORS)]
+}
+
+/// Coordinate descent for a quadratic loss with l1, where the Gram matrix of all columns, or of as many as there are rows, is too large to be
+/// written down: it is exact along a coordinate there.
+fn coordinate_arm<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+    newton: &Arm,
 ) -> Arm {
-    let passes = lbfgs_passes(problem, beta, relative);
-    Arm { method: Method::Lbfgs, cost: passes, passes }
+    let order = problem.n().min(problem.d());
+    let large = !is_small(order, problem.design().stored());
+    let open = problem.loss().quadratic() && large && newton.cost.is_finite();
+    let cost = if open { COORDINATE_PASSES } else { f64::INFINITY };
+    Arm { method: Method::CoordinateDescent, cost, passes: COORDINATE_PASSES }
 }
 
 /// Newton's method and the subsampled one; infinite costs where the loss has no second derivatives, or the memory is not allowed.
@@ -168,7 +212,7 @@ fn newton_arms<D: Design, L: Loss, R: Regulariser>(
     };
     let affordable =
         problem.loss().twice_differentiable() && max_memory.is_none_or(|limit| bytes <= limit);
-    // Looks at the data and the Hessian, its factor, and what is made once for all steps.
+    // Products with the data and the Hessian, its factor, and what is made once for all steps.
     let (products, factor, once) = match by_rows {
         _ if l1 > 0.0 => (2.0, 0.0, 0.0),
         Some(_) => (2.0, row_costs(design).1 / stored, row_costs(design).0 / stored),
@@ -180,12 +224,16 @@ fn newton_arms<D: Design, L: Loss, R: Regulariser>(
         () if l1 > 0.0 => SPARSE_NEWTON_STEPS,
         () => NEWTON_STEPS,
     };
+    // Of a quadratic loss with l1, whose model is minimised by columns if its Gram matrix is too large.
+    let by_columns = l1 > 0.0 && problem.loss().quadratic();
+    let by_columns = by_columns && !is_small(problem.n().min(problem.d()), design.stored());
+    let sweeps = if by_columns { COORDINATE_PASSES } else { 0.0 };
     // The margins of a step are half a pass.
     let beside = 0.5 + EVALUATIONS * n / stored;
     let open = |usable: bool, cost: f64| if usable { cost } else { f64::INFINITY };
     let newton = Arm {
         method: Method::Newton,
-        cost: open(affordable, (products + beside + factor) * steps + once),
+        cost: open(affordable, (products + beside + factor) * steps + once + sweeps),
         passes: match l1 {
             0.0 => (products + factor / REGULAR) * steps + once,
             _ => 2.0 * SPARSE_NEWTON_STEPS * largest_model(problem),
@@ -203,7 +251,7 @@ fn newton_arms<D: Design, L: Loss, R: Regulariser>(
     [newton, Arm { method: Method::SubsampledNewton, cost, passes: cost }]
 }
 
-/// How much dearer than its two looks at the data a step of proximal Newton is with the largest model that it writes down, of as
+/// How much more than its two products with the data a step of proximal Newton costs with the largest model that it writes down, of as
 /// many columns as there are rows at most: its Gram matrix, and as much again for its minimiser.
 fn largest_model<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> f64 {
     let (n, d) = (problem.n(), problem.d());

@@ -13,7 +13,7 @@ const PATIENCE: f64 = 3.0;
 /// Before so many passes no method is, by their number.
 const LEAST: f64 = 50.0;
 /// The pace is judged after so many passes for the first time, and whenever they have doubled.
-const FIRST_LOOK: f64 = 10.0;
+const FIRST_CHECK: f64 = 10.0;
 
 /// Runs the method of the choice under guard, and the second one from where it stood if it was given up, stalled or diverged. `by`
 /// runs one method from a point; the report adds up both, and the limits hold for both together.
@@ -55,15 +55,15 @@ pub(crate) struct Guarded<'o, O> {
     before: Option<Report>,
     /// Passes that the method may take in all, and when the run ends.
     guard: Option<(f64, Stop)>,
-    outlook: Outlook,
+    forecast: Forecast,
     gave_up: bool,
 }
 
 impl<'o, O> Guarded<'o, O> {
     /// Without guard.
     pub(crate) fn new(method: Method, observer: &'o mut O) -> Self {
-        let outlook = Outlook::default();
-        Guarded { observer, method, before: None, guard: None, outlook, gave_up: false }
+        let forecast = Forecast::default();
+        Guarded { observer, method, before: None, guard: None, forecast, gave_up: false }
     }
 }
 
@@ -79,34 +79,34 @@ impl<M: ?Sized, O: Observer<Method>> Observer<M> for Guarded<'_, O> {
         }
         self.observer.observe(&seen, &self.method)?;
         let Progress { passes, certificate, .. } = *progress;
-        // A look at the limit says when the run ends, not how it goes.
+        // A check at the limit says when the run ends, not how it goes.
         let Some((limit, stop)) = self.guard.filter(|(_, stop)| passes < stop.max_passes) else {
             return ControlFlow::Continue(());
         };
         let tolerance = stop.tolerance(certificate.objective());
-        self.gave_up = self.outlook.gives_up((passes, certificate.value()), tolerance, limit);
+        self.gave_up = self.forecast.gives_up((passes, certificate.value()), tolerance, limit);
         if self.gave_up { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
 /// Whether the pace of a run predicts that it will miss its promise.
 #[derive(Debug, Clone, Copy)]
-struct Outlook {
+struct Forecast {
     /// The smallest certificate so far.
     best: f64,
-    /// Passes and smallest certificate at the last look.
+    /// Passes and smallest certificate at the last check.
     mark: Option<(f64, f64)>,
     next: f64,
 }
 
-impl Default for Outlook {
+impl Default for Forecast {
     fn default() -> Self {
-        Outlook { best: f64::INFINITY, mark: None, next: 0.5 * FIRST_LOOK }
+        Forecast { best: f64::INFINITY, mark: None, next: 0.5 * FIRST_CHECK }
     }
 }
 
-impl Outlook {
-    /// Linear convergence is a straight line of the logarithm over passes: between two looks, the later at twice the
+impl Forecast {
+    /// Linear convergence is a straight line of the logarithm over passes: between two checks, the later at twice the
     /// passes of the earlier, it is extended to the tolerance.
     fn gives_up(&mut self, (passes, value): (f64, f64), tolerance: f64, limit: f64) -> bool {
         self.best = self.best.min(value);

@@ -10,10 +10,12 @@
 //! | [`mod@newton`] | [`newton`](fn@newton), [`newton_cg`](fn@newton_cg), [`subsampled_newton`](fn@subsampled_newton) |
 //! | [`incremental`] | [`saga`](fn@saga), [`sag`](fn@sag), [`svrg`](fn@svrg), [`sgd`](fn@sgd) |
 //! | [`points`] | [`finito`](fn@finito), [`miso`](fn@miso) |
+//! | coordinates | [`coordinate_descent`](fn@coordinate_descent) |
 //! | batch | [`fista`](fn@fista), [`lbfgs`](fn@lbfgs) |
 //!
 //! [`order`] has which term is next, [`lag`] the updates that make a step on a sparse row O(nnz).
 
+pub(crate) mod coordinate;
 pub mod dual;
 mod fista;
 pub(crate) mod hessian;
@@ -25,6 +27,7 @@ pub mod order;
 pub mod points;
 pub(crate) mod smooth;
 
+pub use coordinate::{CoordinateDescent, CoordinateSettings, coordinate_descent};
 pub use dual::{
     Catalyst, CatalystSettings, DualState, MisoMuSettings, ProxFinitoSettings, Qning,
     QningSettings, Sdca, SdcaSettings, SdcaStep, catalyst, draw_weights, miso_mu, prox_finito,

@@ -56,13 +56,13 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
         self.problem.smooth_objective_through(&mut self.rows, &x[..d], 1.0 / n)
     }
 
-    /// Value, margins and gradient at `x`, with `phi_i' / n` in `rows`. One look at the data.
+    /// Value, margins and gradient at `x`, with `phi_i' / n` in `rows`. One pass.
     fn value_and_gradient(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
         let (weights, rest) = x.split_at(self.problem.d());
         let place = (weights, rest.first().copied().unwrap_or(0.0));
         let (out, rest) = gradient.split_at_mut(weights.len());
         let share = 1.0 / self.problem.n() as f64;
-        let value = self.problem.look(place, z, &mut self.rows, share, out);
+        let value = self.problem.value_and_products(place, z, &mut self.rows, share, out);
         if !R::IDENTITY {
             self.place.clear();
             self.place.extend_from_slice(weights);
@@ -163,7 +163,7 @@ impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> 
     }
 
     /// Of a problem without regulariser: a duality gap where `l2 > 0`, else the norm of the gradient. With one: the duality
-    /// gap of the whole, without a further look at the data where it was looked at last.
+    /// gap of the whole, without a pass where it was evaluated last.
     fn certify(&mut self, x: &[f64], value: f64, gradient: &[f64]) -> Certificate {
         let problem = self.problem;
         if !R::IDENTITY {
@@ -180,7 +180,7 @@ impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> 
         } else if self.problem.intercept() && value.is_finite() {
             self.gap.at(self.problem, &point(self.problem.d(), x))
         } else {
-            // For u = phi' the gap is ||F'||^2 / (2 l2): no further look at the data.
+            // For u = phi' the gap is ||F'||^2 / (2 l2): no further pass.
             Certificate::gap(value, value - norm_squared / (2.0 * l2))
         }
     }
@@ -197,6 +197,10 @@ impl<D: Design, L: Loss> TwiceDifferentiable for SmoothPart<'_, '_, D, L, Zero> 
 
     fn margins(&self) -> usize {
         self.problem.n()
+    }
+
+    fn quadratic(&self) -> bool {
+        self.problem.loss().quadratic()
     }
 
     fn multiply(&self, v: &[f64], z: &mut [f64]) {

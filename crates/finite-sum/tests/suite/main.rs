@@ -8,6 +8,7 @@ mod capabilities;
 mod certificates;
 mod class_weights;
 mod common;
+mod coordinate;
 mod cross_validation;
 mod determinism;
 mod edges;

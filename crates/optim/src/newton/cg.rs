@@ -36,7 +36,7 @@ pub enum Preconditioner {
 /// |---|---|---|
 /// | `globalisation` | `LineSearch` | line search or trust region |
 /// | `preconditioner` | `Diagonal` | preconditioner of the Newton system |
-/// | `forcing` | 0.1 | conjugate gradients end when the residual has fallen to this fraction |
+/// | `forcing` | 0.1 | conjugate gradients end when the residual has fallen to this fraction; those of a quadratic function at the tolerance |
 /// | `stop` | see [`Stop`] | when to end; a product with the Hessian is a pass |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -69,6 +69,7 @@ pub struct NewtonCg<F> {
     globalisation: Globalisation,
     preconditioner: Preconditioner,
     forcing: f64,
+    stop: Stop,
     /// Radius of the trust region, in the norm of the preconditioner. `None` before the first step and for the line search.
     radius: Option<f64>,
     /// `M`
@@ -108,6 +109,7 @@ pub fn newton_cg<F: TwiceDifferentiable, O: Observer<NewtonCg<F>>>(
         globalisation,
         preconditioner,
         forcing,
+        stop,
         radius: None,
         diagonal: vec![1.0; d],
     };
@@ -136,10 +138,25 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
         0.5
     }
 
+    /// The fraction of the residual at which the conjugate gradients end. A quadratic function has one linear system, which is
+    /// solved to half of the tolerance: a gap goes with the square of the residual, the norm of a gradient with the residual itself.
+    fn forcing_at(&self, certificate: &Certificate) -> f64 {
+        let wanted = 0.5 * self.stop.tolerance(certificate.objective()) / certificate.value();
+        if !(self.at.function.quadratic() && wanted > 0.0) {
+            return self.forcing;
+        }
+        let fraction = match certificate {
+            Certificate::Gap { .. } => wanted.sqrt(),
+            _ => wanted,
+        };
+        fraction.min(self.forcing)
+    }
+
     /// One Newton step. Returns its cost in passes.
     fn step(&mut self) -> f64 {
-        self.at.measure();
+        let certificate = self.at.measure();
         let mut passes = 1.0 + self.prepare();
+        let forcing = self.forcing_at(&certificate);
         let gradient = &self.at.gradient;
         let size: f64 =
             gradient.iter().zip(&self.diagonal).map(|(g, m)| g * g / m).sum::<f64>().sqrt();
@@ -152,7 +169,7 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
             Globalisation::TrustRegion => self.radius.unwrap_or(f64::INFINITY),
         };
         let model = Quadratic { gradient, diagonal: &self.diagonal, radius };
-        let promise = self.system.solve(&mut self.at.function, model, self.forcing);
+        let promise = self.system.solve(&mut self.at.function, model, forcing);
         passes += promise.passes;
         // Where the objective shows nothing any more, the gradient still may.
         if self.at.hopeless(promise.slope, promise.decrease, size) {

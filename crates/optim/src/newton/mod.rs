@@ -44,6 +44,11 @@ pub trait TwiceDifferentiable {
     /// Number of margins.
     fn margins(&self) -> usize;
 
+    /// Whether `f` is quadratic, so that one linear system is the whole problem.
+    fn quadratic(&self) -> bool {
+        false
+    }
+
     /// Computes `z = A v`. Half a pass.
     fn multiply(&self, v: &[f64], z: &mut [f64]);
 

@@ -82,15 +82,17 @@ fn many_features_go_to_dual_ascent() {
     }
 }
 
-/// Short rows of many features: batch passes over them are so much cheaper that L-BFGS wins.
+/// Short rows of many features: batch passes over them are so much cheaper that L-BFGS wins, where the data is longer than its vectors.
 #[test]
 fn short_rows_of_many_features_go_to_lbfgs() {
     for (beta, expected) in [(4.0, 16.0), (0.4, 40.0), (0.04, 80.0)] {
-        let choice = chosen_on_short_rows(400, 2000, beta);
+        let choice = chosen_on_short_rows(4000, 2000, beta);
         assert_eq!(choice.method, Method::Lbfgs, "{choice}");
         assert_eq!(choice.promised, expected);
         assert_eq!(choice.second, Some(Method::Catalyst));
     }
+    // Twenty vectors of 2,000 weights are longer than 400 rows of 30 entries.
+    assert_ne!(chosen_on_short_rows(400, 2000, 0.4).method, Method::Lbfgs);
     // Web pages: many rows, few features.
     assert_ne!(chosen_on_short_rows(20_000, 300, 4.0).method, Method::Lbfgs);
 }

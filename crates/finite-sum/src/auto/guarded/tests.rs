@@ -5,14 +5,14 @@ use fenchel_optim::{Cadence, Certificate, Iterative, run};
 use std::cell::Cell;
 
 fn judged(limit: f64, gap: impl Fn(f64) -> f64) -> Option<f64> {
-    let mut outlook = Outlook::default();
-    let gives_up = |passes: &f64| outlook.gives_up((*passes, gap(*passes)), 1e-6, limit);
+    let mut forecast = Forecast::default();
+    let gives_up = |passes: &f64| forecast.gives_up((*passes, gap(*passes)), 1e-6, limit);
     (0..200).map(f64::from).find(gives_up)
 }
 
 /// A digit every ten passes reaches 1e-6 after 60.
 #[test]
-fn a_straight_line_is_judged_at_the_first_look() {
+fn a_straight_line_is_judged_at_the_first_check() {
     let line = |passes: f64| 10f64.powf(-passes / 10.0);
     assert_eq!(judged(61.0, line), None);
     assert_eq!(judged(59.0, line), Some(10.0));

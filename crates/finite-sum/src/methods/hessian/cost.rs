@@ -22,7 +22,7 @@ pub(crate) fn gram_cost(rows: usize, m: usize, stored: f64) -> f64 {
         // Eight to sixteen at a time.
         n * (m as f64 * (m as f64 / 60.0 + 0.25))
     } else {
-        // A scattered multiplication and addition is nearly as dear as a sparse entry.
+        // A scattered multiplication and addition costs nearly as much as a sparse entry.
         n * (0.4 * (mean * mean + mean) + 0.5 * mean)
     }
 }

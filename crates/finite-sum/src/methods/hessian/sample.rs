@@ -9,7 +9,7 @@
 //! ```
 //!
 //! where `l_i` is the leverage if columns are orthogonal, and more of it than there is the longer a row is if they are not;
-//! long rows also cost more. On web pages the root makes Hessians of as many rows half as dear, and better. A row that is
+//! long rows also cost more. On web pages the root makes Hessians of as many rows half as expensive, and better. A row that is
 //! the only one to hold a feature is drawn for sure, or nearly. For `k = c m` rows of order `m` and leverages all alike the
 //! eigenvalues of `H^-1 H_S` lie within about `(1 -+ c^(-1/2))^2`. Reference: Xu, Yang, Roosta-Khorasani, Re and Mahoney,
 //! "Sub-sampled Newton methods with non-uniform sampling", NIPS 2016.
@@ -70,7 +70,7 @@ impl Sample {
     }
 }
 
-/// About `count` rows, less where many are drawn for sure, and `1 / p_i`. Two looks at the data.
+/// About `count` rows, less where many are drawn for sure, and `1 / p_i`. A pass.
 fn draw_rows<D: Design>(
     design: &D,
     h: &[f64],
@@ -82,7 +82,7 @@ fn draw_rows<D: Design>(
     systematic(&sizes, count, rng.random()).map(|(i, p)| (i, 1.0 / p)).collect()
 }
 
-/// `l_i / sqrt(nnz(a_i))`. Two looks at the data.
+/// `l_i / sqrt(nnz(a_i))`. A pass.
 fn sizes<D: Design>(design: &D, h: &[f64], variables: Variables<'_>) -> Vec<f64> {
     let Variables { set, intercept, l2 } = variables;
     let mut diagonal = vec![0.0; design.columns()];

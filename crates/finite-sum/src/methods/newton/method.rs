@@ -4,7 +4,7 @@ mod minimise;
 mod step;
 mod working_set;
 
-pub(crate) use minimise::GRAM_PASSES;
+pub(crate) use minimise::{GRAM_PASSES, is_small};
 
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::Refusal;
@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use fenchel_linalg::{Columns, Design};
 use fenchel_optim::prox::{ElasticNet, L1, Zero};
-use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{
     Certificate, CertificateCost, Iterative, Loss, Observer, Separable, Solution, Status, Stop, run,
 };
@@ -21,7 +20,6 @@ use super::model::Model;
 use super::rows::row_bytes;
 use super::screening::Candidates;
 use crate::gap::Gap;
-use crate::methods::hessian::RIDGE;
 use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
@@ -56,7 +54,7 @@ settings! {
         max_memory: Option<u64> = MAX_MEMORY,
         /// Seed of the order of coordinate descent.
         seed: u64 = 0,
-        /// When to end; a pass is as much work as one look at the data.
+        /// When to end; a pass is as much work as one product with the data and its transpose.
         stop: Stop = Stop::default(),
     }
 }
@@ -86,10 +84,8 @@ pub struct Newton<'p, 'a, D, L, R> {
     gradient: Vec<f64>,
     /// `A d + d_b`
     direction: Vec<f64>,
-    rng: Generator,
+    seed: u64,
     outer: u64,
-    /// Memory of one model for the next.
-    room: Vec<f64>,
     /// Size of the last working set.
     last_set: usize,
     stalled: bool,
@@ -199,9 +195,8 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
             h: vec![0.0; problem.n()],
             gradient: vec![0.0; problem.d()],
             direction: vec![0.0; problem.n()],
-            rng: stream(settings.seed, 0),
+            seed: settings.seed,
             outer: 0,
-            room: Vec::new(),
             last_set: 0,
             stalled: false,
         }
@@ -266,11 +261,11 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
         self.count();
         let set = self.working_set();
         let slope = problem.intercept().then(|| self.intercept_slope());
-        let Some((mut minimum, by_columns)) = self.minimise(&set, slope) else {
+        let Some((minimum, by_columns)) = self.minimise(&set, slope) else {
             self.stalled = true;
             return 1.0;
         };
-        let entries = minimum.entries + self.find_direction(&set, &mut minimum, by_columns);
+        let entries = minimum.entries + self.find_direction(&set, &minimum, by_columns);
         self.search(&set, &minimum);
         self.candidates.share() + entries / problem.design().stored().max(1) as f64
     }
@@ -282,7 +277,7 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
             gradient: &self.gradient,
             intercept,
             l1: self.l1,
-            l2: self.l2 + RIDGE,
+            l2: self.l2,
             set,
         }
     }

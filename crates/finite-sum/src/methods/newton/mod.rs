@@ -7,7 +7,7 @@
 //! min_d  g.d + (1/2) d' (A'HA/n + l2 I) d + l1 (||x + d||_1 - ||x||_1),    H = diag phi''(t)
 //! ```
 //!
-//! The step `d` is followed by a line search on the margins, which needs no look at the data. The number of
+//! The step `d` is followed by a line search on the margins, which reads no data. The number of
 //! outer steps is 5 to 15 whatever the conditioning, where the passes of first-order methods grow without
 //! bound: on badly scaled data this is the method that ends.
 //!
@@ -15,7 +15,7 @@
 //! |---|---|---|
 //! | outer loop | `method.rs` | certificate, working set, model, step |
 //! | working set | `method/working_set.rs` | the coordinates that violate optimality most join the support |
-//! | model | `method/minimise.rs`, `model.rs`, `scaled.rs` | where the Gram matrix of the working set costs a few passes, coordinate descent on it, and the system of the support (`face.rs`); else coordinate descent over columns until that has cost as much (ski rental); Cholesky where `l1 = 0`, of an `n x n` matrix (`rows.rs`) for dense data with fewer rows than columns |
+//! | model | `method/minimise.rs`, `model.rs` | coordinate descent with extrapolation ([`coordinate_descent`](fn@crate::methods::coordinate_descent) has the sweeps): on the Gram matrix of the working set where that costs a few passes, else over columns until they have cost as much (ski rental); Cholesky where `l1 = 0`, of an `n x n` matrix (`rows.rs`) for dense data with fewer rows than columns |
 //! | step | `method/step.rs` | a search on the margins |
 //! | Newton-CG, without l1 | `cg.rs`, [`fenchel_optim::newton`] | the model by products with the Hessian, for many features; memory O(n + d) |
 //! | subsampled Newton, without l1 | `subsampled.rs`, [`fenchel_optim::newton`] | the problem on drawn rows, then L-BFGS on all of them that begins with the Hessian of those rows |
@@ -29,16 +29,14 @@
 //! 2012) in spirit; the certificate is the duality gap of [`Problem::certify`](crate::Problem::certify).
 
 mod cg;
-mod face;
 mod method;
 mod model;
 mod rows;
-mod scaled;
 mod screening;
 mod subsampled;
 mod warm;
 
-pub(crate) use method::GRAM_PASSES;
+pub(crate) use method::{GRAM_PASSES, is_small};
 pub(crate) use rows::{row_bytes, row_costs};
 pub(crate) use screening::sphere_radius;
 pub(crate) use subsampled::{ROWS_PER_VARIABLE, sample_rows};

@@ -1,12 +1,13 @@
 //! The quadratic model over a working set, and its minimisation.
 
 use fenchel_linalg::{Cholesky, Columns, Design};
-use fenchel_optim::prox::soft_threshold;
+
 use fenchel_optim::random::Generator;
 use rand::seq::SliceRandom;
 
-use super::face::{Face, add};
-use super::scaled::Scaled;
+use crate::methods::coordinate::{
+    Coordinates, Curvature, Quadratic, Selected, Sweeps, Violations, Visiting, violation,
+};
 use crate::methods::hessian::{self, RIDGE, Variables, gram_cost};
 
 /// Sweeps over the columns of a model, at most: what is left then is left to the next model.
@@ -40,20 +41,6 @@ pub(super) struct Minimum {
     pub(super) intercept: f64,
     /// Entries of the design that were looked at, over 2: a column is read and written.
     pub(super) entries: f64,
-    /// `A d + d_b`, where it is known.
-    pub(super) direction: Option<Vec<f64>>,
-}
-
-impl Minimum {
-    /// No step, of so many coordinates.
-    fn origin(coordinates: usize) -> Self {
-        Minimum { d: vec![0.0; coordinates], intercept: 0.0, entries: 0.0, direction: None }
-    }
-}
-
-/// How much coordinate `x` with derivative `g` violates optimality under `l1`.
-pub(super) fn violation(x: f64, g: f64, l1: f64) -> f64 {
-    if x == 0.0 { (g.abs() - l1).max(0.0) } else { (g + l1.copysign(x)).abs() }
 }
 
 impl Model<'_> {
@@ -70,140 +57,86 @@ impl Model<'_> {
             right.fill(0.0);
         }
         let intercept = if self.intercept.is_some() { right.pop().unwrap_or(0.0) } else { 0.0 };
-        Minimum { d: right, intercept, entries, direction: None }
+        Minimum { d: right, intercept, entries }
     }
 
     /// Minimises the model by coordinate descent on its Gram matrix.
     pub(super) fn descend_on(&self, gram: &[f64], rng: &mut Generator) -> Minimum {
-        let at = Minimum::origin(self.set.len());
-        self.descend_on_gram(gram, at, GRAM * self.total_violation(), rng)
+        self.descend_on_gram(gram, self.start(), 0.0, rng)
     }
 
-    /// Whether the set is small enough for a Gram matrix, of `stored` entries of the design.
-    pub(super) fn is_small(&self, stored: usize) -> bool {
-        self.set.len() * self.set.len() <= 2 * stored.max(1)
-    }
-
-    /// Minimises the model by coordinate descent in a new random order every sweep, skipping the coordinates that stayed
-    /// at 0 until the others are done; on the Gram matrix as soon as that would have cost no more.
+    /// Minimises the model by coordinate descent over columns, from the derivatives `slopes` of the rows; on the Gram matrix as soon
+    /// as that would have cost no more.
     pub(super) fn descend<D: Design>(
         &self,
         design: &D,
         columns: &Columns,
+        slopes: &mut [f64],
         rng: &mut Generator,
-        room: &mut Vec<f64>,
     ) -> Minimum {
         let stored: usize = self.set.iter().map(|&c| columns.stored(c)).sum();
         let gram_cost = gram_cost(self.h.len(), self.order(), stored as f64);
-        let small = self.is_small(stored);
-        let outer = self.total_violation();
-        let scaled = Scaled::new(columns, self.set, self.h, std::mem::take(room));
-        let curvature: Vec<f64> =
-            (0..self.set.len()).map(|k| scaled.norm_squared(k) + self.l2).collect();
-        let total_h: f64 = self.h.iter().sum::<f64>() + RIDGE;
-        let mut at = Minimum::origin(self.set.len());
-        at.entries = stored as f64;
-        // r = H^(1/2) (A d + d_b)
-        let mut r = vec![0.0; self.h.len()];
-        let roots = &scaled.roots;
-        let all: Vec<usize> = (0..self.set.len()).collect();
-        let mut active = all.clone();
-        // How far inside its subdifferential a coordinate at 0 must be to be skipped.
-        let mut margin = f64::INFINITY;
+        let small = self.set.len() * self.set.len() <= 2 * stored.max(1);
+        let tolerance = COLUMNS * self.total_violation();
+        let selected = Selected { columns, set: self.set, l2: self.l2 };
+        let curvatures = selected.curvatures(self.intercept.is_some(), slopes.len(), |i| self.h[i]);
+        let (h, curvatures) = (Curvature::Each(self.h), &curvatures[..]);
+        let mut f = Quadratic { selected, h, slopes, curvatures };
+        let mut x = self.start();
+        let mut sweeps = self.sweeps(rng);
         for _ in 0..SWEEPS {
-            active.shuffle(rng);
-            let (mut left, mut largest, mut looked) = (0.0, 0.0f64, 0);
-            active.retain(|&k| {
-                let g = self.gradient[self.set[k]] + scaled.dot(k, &r) + self.l2 * at.d[k];
-                let w = self.x[self.set[k]] + at.d[k];
-                looked += scaled.stored(k);
-                if w == 0.0 && g.abs() <= self.l1 - margin {
-                    return false;
-                }
-                let violates = violation(w, g, self.l1);
-                left += violates;
-                largest = largest.max(violates);
-                let move_by = coordinate_step(w, g, curvature[k], self.l1);
-                if move_by != 0.0 {
-                    at.d[k] += move_by;
-                    scaled.axpy(k, move_by, &mut r);
-                }
-                true
-            });
-            if let Some(g) = self.intercept {
-                let g = g + r.iter().zip(roots).map(|(r, root)| r * root).sum::<f64>();
-                left += g.abs();
-                largest = largest.max(g.abs());
-                let move_by = -g / total_h;
-                at.intercept += move_by;
-                r.iter_mut().zip(roots).for_each(|(r, root)| *r += root * move_by);
-                looked += self.h.len();
+            let met = |seen: &Violations, _: &[f64]| seen.sum <= tolerance;
+            if sweeps.advance(&mut f, &mut x, &mut Visiting::Cyclic, met) {
+                break;
             }
-            at.entries += looked as f64;
-            margin = largest;
-            if left <= COLUMNS * outer {
-                if active.len() == all.len() {
-                    break;
-                }
-                // What was left out may have come to matter.
-                active.clone_from(&all);
-                margin = f64::INFINITY;
-            }
-            if small && at.entries >= gram_cost {
-                let gram = self.variables().gram(design, &hessian::all(self.h), stored as f64);
-                at.entries += gram_cost;
-                return self.descend_on_gram(&gram, at, GRAM * outer, rng);
+            if small && sweeps.entries >= gram_cost {
+                let gram = self.gram(design, stored);
+                return self.descend_on_gram(&gram, x, sweeps.entries + gram_cost, rng);
             }
         }
-        at.direction = scaled.direction(&r);
-        *room = scaled.into_room();
-        at
+        self.minimum(x, sweeps.entries)
     }
 
-    /// Goes on with coordinate descent on the Gram matrix.
+    /// Goes on with coordinate descent on the Gram matrix, from `x`.
     fn descend_on_gram(
         &self,
         gram: &[f64],
-        mut at: Minimum,
-        tolerance: f64,
+        mut x: Vec<f64>,
+        spent: f64,
         rng: &mut Generator,
     ) -> Minimum {
-        let (m, w) = (self.order(), self.set.len());
-        let mut d = std::mem::take(&mut at.d);
-        d.extend(self.intercept.map(|_| at.intercept));
-        // The gradient of the model at d.
-        let mut q: Vec<f64> = (0..m)
-            .map(|k| {
-                let g =
-                    self.set.get(k).map_or(self.intercept.unwrap_or(0.0), |&c| self.gradient[c]);
-                g + gram[k * m..(k + 1) * m].iter().zip(&d).map(|(m, d)| m * d).sum::<f64>()
-            })
-            .collect();
-        let mut order: Vec<usize> = (0..m).collect();
-        let mut face = Face::default();
+        let moves: Vec<f64> = x.iter().zip(self.start()).map(|(x, start)| x - start).collect();
+        let slopes = self.set.iter().map(|&c| self.gradient[c]).chain(self.intercept);
+        let mut f = OnGram { gram, slopes: slopes.collect() };
+        f.jump(&x, &moves);
+        let tolerance = GRAM * self.total_violation();
+        let mut sweeps = self.sweeps(rng);
         for _ in 0..GRAM_SWEEPS {
-            order.shuffle(rng);
-            let (mut left, before) = (0.0, at.entries);
-            for &k in &order {
-                let (x, l1) =
-                    if k < w { (self.x[self.set[k]] + d[k], self.l1) } else { (d[k], 0.0) };
-                left += if k < w { violation(x, q[k], l1) } else { q[k].abs() };
-                let move_by = coordinate_step(x, q[k], gram[k * m + k], l1);
-                if move_by != 0.0 {
-                    d[k] += move_by;
-                    at.entries += 0.5 * m as f64;
-                    add(move_by, &gram[k * m..(k + 1) * m], &mut q);
-                }
-            }
-            if left <= tolerance {
+            let met = |seen: &Violations, _: &[f64]| seen.sum <= tolerance;
+            if sweeps.advance(&mut f, &mut x, &mut Visiting::Cyclic, met) {
                 break;
             }
-            at.entries += face.jump(self, gram, at.entries - before, &mut d, &mut q);
         }
-        if self.intercept.is_some() {
-            at.intercept = d.pop().unwrap_or(0.0);
-        }
-        Minimum { d, ..at }
+        self.minimum(x, spent + sweeps.entries)
+    }
+
+    /// In one random order for all sweeps: extrapolation needs the same map in every sweep, and columns are often sorted by their
+    /// frequency, which is a bad order.
+    fn sweeps(&self, rng: &mut Generator) -> Sweeps {
+        let mut order: Vec<usize> = (0..self.order()).collect();
+        order.shuffle(rng);
+        Sweeps::new(order, self.set.len(), self.l1, true)
+    }
+
+    /// The weights of the set, and 0 for the intercept.
+    fn start(&self) -> Vec<f64> {
+        self.set.iter().map(|&c| self.x[c]).chain(self.intercept.map(|_| 0.0)).collect()
+    }
+
+    fn minimum(&self, mut x: Vec<f64>, entries: f64) -> Minimum {
+        let intercept = if self.intercept.is_some() { x.pop().unwrap_or(0.0) } else { 0.0 };
+        x.iter_mut().zip(self.set).for_each(|(x, &c)| *x -= self.x[c]);
+        Minimum { d: x, intercept, entries }
     }
 
     /// The Hessian of the model, the intercept last, row by row. `stored` entries of the design belong to the set.
@@ -212,7 +145,7 @@ impl Model<'_> {
     }
 
     fn variables(&self) -> Variables<'_> {
-        Variables { set: self.set, intercept: self.intercept.is_some(), l2: self.l2 }
+        Variables { set: self.set, intercept: self.intercept.is_some(), l2: self.l2 + RIDGE }
     }
 
     pub(super) fn order(&self) -> usize {
@@ -226,7 +159,47 @@ impl Model<'_> {
     }
 }
 
-/// The exact minimiser along a coordinate, minus where it stands.
-fn coordinate_step(w: f64, g: f64, curvature: f64, l1: f64) -> f64 {
-    soft_threshold(w - g / curvature, l1 / curvature) - w
+/// A model written down: a step along a coordinate adds a row of the Gram matrix to the slopes.
+struct OnGram<'g> {
+    gram: &'g [f64],
+    slopes: Vec<f64>,
+}
+
+impl OnGram<'_> {
+    fn row(&self, k: usize) -> &[f64] {
+        let m = self.slopes.len();
+        &self.gram[k * m..(k + 1) * m]
+    }
+}
+
+impl Coordinates for OnGram<'_> {
+    #[inline(always)]
+    fn slope(&self, k: usize, _: f64) -> f64 {
+        self.slopes[k]
+    }
+
+    #[inline(always)]
+    fn curvature(&self, k: usize) -> f64 {
+        self.row(k)[k]
+    }
+
+    #[inline(always)]
+    fn shift(&mut self, k: usize, by: f64) {
+        let m = self.slopes.len();
+        let row = &self.gram[k * m..(k + 1) * m];
+        self.slopes.iter_mut().zip(row).for_each(|(q, m)| *q += m * by);
+    }
+
+    /// Most visits move nothing.
+    fn entries(&self, _: usize) -> f64 {
+        0.25 * self.slopes.len() as f64
+    }
+
+    fn jump(&mut self, _: &[f64], moves: &[f64]) -> f64 {
+        let before = self.slopes.clone();
+        for (k, &by) in moves.iter().enumerate().filter(|(_, by)| **by != 0.0) {
+            self.shift(k, by);
+        }
+        moves.iter().zip(before).zip(&self.slopes).map(|((by, a), b)| 0.5 * by * (a + b)).sum()
+    }
 }

@@ -81,6 +81,6 @@ impl RowModel<'_> {
         d.iter_mut().zip(x).for_each(|(d, x)| *d = -*d / l2 - x);
         let entries = row_costs(design).1 + design.stored() as f64;
         let finite = b.is_finite() && d.iter().all(|d| d.is_finite());
-        finite.then_some(Minimum { d, intercept: b, entries, direction: None })
+        finite.then_some(Minimum { d, intercept: b, entries })
     }
 }

@@ -36,7 +36,7 @@ settings! {
         max_memory: Option<u64> = MAX_MEMORY,
         /// Seed of the rows that are drawn.
         seed: u64 = 0,
-        /// When to end; a pass is as much work as one look at the data.
+        /// When to end; a pass is as much work as one product with the data and its transpose.
         stop: Stop = Stop::default(),
     }
 }

@@ -81,7 +81,7 @@ impl Warm {
             // The certificate is the returned point's own, and looks at every feature.
             self.read_margins();
             self.gap.settle_intercept(problem, &mut self.point);
-            report.certificate = self.look(problem);
+            report.certificate = self.certify_here(problem);
             let met = settings.stop.met_by(&report.certificate);
             if met || report.status != Status::Converged || rounds == ROUNDS {
                 report.status = match report.status {
@@ -106,12 +106,12 @@ impl Warm {
         point: Point,
     ) -> Self {
         let mut warm = Warm { point, ..self };
-        warm.look(problem);
+        warm.certify_here(problem);
         warm
     }
 
     /// Margins, dual point and correlations by the point and nothing else: what follows is the same wherever it came from.
-    fn look<D: Design, L: Loss>(&mut self, problem: &Problem<'_, D, L, L1>) -> Certificate {
+    fn certify_here<D: Design, L: Loss>(&mut self, problem: &Problem<'_, D, L, L1>) -> Certificate {
         self.read_margins();
         self.gap.margins_certificate(problem, &self.point.weights)
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fenchel_linalg::{Columns, Design};
 use fenchel_optim::Loss;
+use fenchel_optim::random::stream;
 
 use super::super::model::Minimum;
 use super::super::rows::{RowModel, kernel, row_bytes, row_costs};
@@ -11,10 +12,15 @@ use super::{AsElasticNet, Newton};
 use crate::methods::hessian::gram_cost;
 
 /// A Gram matrix is written down at once where it costs no more passes than this: minimising a model by its columns takes
-/// about as many, of dearer entries.
+/// about as many, whose entries cost more.
 pub(crate) const GRAM_PASSES: f64 = 12.0;
 /// A Gram matrix of this order is small whatever the data.
 const SMALL: usize = 512;
+
+/// Whether a Gram matrix of this order takes no more memory than the `stored` entries of its columns, or next to none.
+pub(crate) fn is_small(order: usize, stored: usize) -> bool {
+    order <= SMALL || order.saturating_mul(order) <= 2 * stored.max(1)
+}
 
 impl<D: Design, L: Loss, R: AsElasticNet> Newton<'_, '_, D, L, R> {
     /// The minimiser of the model, and whether it was found over columns; none if there can be no copy by columns.
@@ -29,18 +35,16 @@ impl<D: Design, L: Loss, R: AsElasticNet> Newton<'_, '_, D, L, R> {
         }
         let (stored, order) = (self.stored(set), set.len() + usize::from(slope.is_some()));
         let cost = gram_cost(design.rows(), order, stored as f64);
-        let small = order <= SMALL || order * order <= 2 * stored;
-        let at_once = small && cost <= GRAM_PASSES * design.stored() as f64;
+        let at_once = is_small(order, stored) && cost <= GRAM_PASSES * design.stored() as f64;
         if self.l1 > 0.0 && !at_once {
             return self.minimise_by_columns(set, slope).map(|minimum| (minimum, true));
         }
-        let mut rng = self.rng.clone();
+        let mut rng = stream(self.seed, self.outer);
         let model = self.model(set, slope);
         let gram = model.gram(design, stored);
         let mut minimum =
             if self.l1 > 0.0 { model.descend_on(&gram, &mut rng) } else { model.solve(&gram) };
         minimum.entries += cost;
-        self.rng = rng;
         Some((minimum, false))
     }
 
@@ -71,11 +75,11 @@ impl<D: Design, L: Loss, R: AsElasticNet> Newton<'_, '_, D, L, R> {
     fn minimise_by_columns(&mut self, set: &[usize], slope: Option<f64>) -> Option<Minimum> {
         self.copy_columns()?;
         let design = self.problem.design();
-        let (mut rng, mut room) = (self.rng.clone(), std::mem::take(&mut self.room));
+        let share = 1.0 / self.problem.n() as f64;
+        let mut slopes: Vec<f64> = self.gap.dual.iter().map(|u| share * u).collect();
+        let mut rng = stream(self.seed, self.outer);
         let columns = self.columns.as_deref()?;
-        let minimum = self.model(set, slope).descend(design, columns, &mut rng, &mut room);
-        (self.rng, self.room) = (rng, room);
-        Some(minimum)
+        Some(self.model(set, slope).descend(design, columns, &mut slopes, &mut rng))
     }
 
     /// The copy of the data by columns, if there is none yet; `None` if there can be none.

@@ -15,14 +15,9 @@ impl<D: Design, L: Loss, R: AsElasticNet> Newton<'_, '_, D, L, R> {
     pub(super) fn find_direction(
         &mut self,
         set: &[usize],
-        minimum: &mut Minimum,
+        minimum: &Minimum,
         by_columns: bool,
     ) -> f64 {
-        if let Some(direction) = minimum.direction.take() {
-            self.direction = direction;
-            self.drift += 1;
-            return 0.0;
-        }
         if let Some(columns) = self.columns.as_ref().filter(|_| by_columns) {
             self.direction.fill(minimum.intercept);
             let mut entries = 0;
