@@ -197,8 +197,11 @@ fn extrapolation_lowers_the_objective_and_saves_sweeps() {
         for pair in objectives.windows(2) {
             assert!(pair[1].1 <= pair[0].1 * (1.0 + 1e-14), "{pair:?}");
         }
-        let unwatched = coordinate_descent(&problem, &settings, None, &mut ()).unwrap();
-        assert_eq!(s.state, unwatched.state);
+        let stop = Stop::after_passes(30.0);
+        let fixed = CoordinateSettings { stop, ..settings };
+        let watched = coordinate_descent(&problem, &fixed, None, &mut Trace::new()).unwrap();
+        let unwatched = coordinate_descent(&problem, &fixed, None, &mut ()).unwrap();
+        assert_eq!(watched.state, unwatched.state);
         assert_eq!(s.report.status, Status::Converged, "{}", s.report);
         s.report.oracle_calls
     };

@@ -57,9 +57,10 @@ impl Selected<'_> {
         h: impl Fn(usize) -> f64,
     ) -> Vec<f64> {
         let of = |k: usize| {
-            let mut sum = RIDGE;
+            let mut sum = 0.0;
             self.entries(k, rows, |i, a| sum += h(i) * a * a);
-            sum + if k < self.set.len() { self.l2 } else { 0.0 }
+            // A column of zeros divides by something.
+            f64::max(sum + if k < self.set.len() { self.l2 } else { 0.0 }, RIDGE)
         };
         (0..self.set.len() + usize::from(intercept)).map(of).collect()
     }

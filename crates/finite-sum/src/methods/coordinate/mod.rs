@@ -256,8 +256,9 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> CoordinateDescent<'p, 'a, D, L
         let curvatures =
             selected.curvatures(problem.intercept(), n, |i| share * problem.term_curvature(i));
         self.gap.dual.iter_mut().for_each(|u| *u *= share);
-        let sweeps =
+        let mut sweeps =
             Sweeps::new((0..x.len()).collect(), set.len(), self.l1, self.settings.extrapolates);
+        sweeps.rests = self.settings.working_set;
         let objective = certificate.objective().unwrap_or(f64::INFINITY);
         // No better than after all of a complete set: what is left is rounding.
         let value = (objective, certificate.value());

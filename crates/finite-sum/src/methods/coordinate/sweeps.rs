@@ -65,6 +65,8 @@ pub(crate) struct Sweeps {
     /// the others are done.
     active: Vec<usize>,
     skip: f64,
+    /// Whether any coordinate rests.
+    pub(crate) rests: bool,
     /// The last iterates; `None` without extrapolation.
     history: Option<Vec<Vec<f64>>>,
     /// Entries of the design that were visited.
@@ -75,7 +77,7 @@ impl Sweeps {
     pub(crate) fn new(order: Vec<usize>, penalised: usize, l1: f64, extrapolates: bool) -> Self {
         let (active, skip) = (order.clone(), f64::INFINITY);
         let history = extrapolates.then(Vec::new);
-        Sweeps { l1, penalised, order, active, skip, history, entries: 0.0 }
+        Sweeps { l1, penalised, order, active, skip, rests: true, history, entries: 0.0 }
     }
 
     /// A sweep, and an extrapolation where one is due. Returns whether `met` says so of the violations of all coordinates.
@@ -87,7 +89,7 @@ impl Sweeps {
         met: impl FnOnce(&Violations, &[f64]) -> bool,
     ) -> bool {
         let seen = self.sweep(f, x, visiting);
-        self.skip = seen.largest;
+        self.skip = if self.rests { seen.largest } else { f64::INFINITY };
         if met(&seen, x) {
             // What rested may have come to matter.
             let all = self.active.len() == self.order.len();
