@@ -10,8 +10,6 @@ pub enum Method {
     Sdca,
     /// [`catalyst`](crate::methods::catalyst()), which is SDCA where there is nothing to accelerate.
     Catalyst,
-    /// [`coordinate_descent`](crate::methods::coordinate_descent()).
-    CoordinateDescent,
     /// [`newton`](crate::methods::newton()).
     Newton,
     /// [`subsampled_newton`](crate::methods::subsampled_newton()).
@@ -38,7 +36,6 @@ impl Method {
         match self {
             Method::Sdca => "SDCA",
             Method::Catalyst => "accelerated SDCA",
-            Method::CoordinateDescent => "coordinate descent",
             Method::Newton => "proximal Newton",
             Method::SubsampledNewton => "subsampled Newton",
             Method::NewtonCg => "Newton-CG",
@@ -53,8 +50,8 @@ impl Method {
 
     /// Whether its pace at the beginning is its pace at the end. Newton's methods and working sets are slow before they are fast.
     pub(super) fn keeps_pace(self) -> bool {
-        use Method::{CoordinateDescent, Newton, NewtonCg, SubsampledNewton};
-        !matches!(self, CoordinateDescent | Newton | NewtonCg | SubsampledNewton)
+        use Method::{Newton, NewtonCg, SubsampledNewton};
+        !matches!(self, Newton | NewtonCg | SubsampledNewton)
     }
 }
 

@@ -12,9 +12,7 @@ use fenchel_optim::{Loss, Regulariser};
 
 use super::choice::{Arm, Choice, Method, Reason};
 use crate::methods::hessian::{REGULAR, full_hessian_cost, gram_cost};
-use crate::methods::newton::{
-    GRAM_PASSES, ROWS_PER_VARIABLE, is_small, row_bytes, row_costs, sample_rows,
-};
+use crate::methods::newton::{GRAM_PASSES, ROWS_PER_VARIABLE, row_bytes, row_costs, sample_rows};
 use crate::{Error, Problem};
 
 /// What L-BFGS is predicted to need without l2, or where rows outnumber features: 31 to 300 were measured there.
@@ -32,10 +30,6 @@ const ONE_SYSTEM: f64 = 0.5;
 /// the recurrences of conjugate gradients.
 const LBFGS_VECTORS: f64 = 52.0;
 const CG_VECTORS: f64 = 10.0;
-
-/// Passes that coordinate descent is predicted to need for the squared loss with l1, certificates included: 1 to 26 on the generated
-/// sets of the ablation.
-const COORDINATE_PASSES: f64 = 20.0;
 
 /// Below this `beta` Newton-CG replaces the accelerated dual method.
 const BADLY_CONDITIONED: f64 = 0.005;
@@ -83,14 +77,12 @@ impl Choice {
         } else if l1 > 0.0 {
             // With a quadratic loss one Gram matrix serves all steps.
             let steep = beta < 1.0 || loss.quadratic();
-            let descent = coordinate_arm(problem, &newton);
             let (method, reason) = match () {
-                () if descent.cost < newton.cost => (descent.method, Reason::SparseAndSteep),
                 () if steep && newton.cost.is_finite() => (Method::Newton, Reason::SparseAndSteep),
                 () if mu > 0.0 => (Method::Catalyst, Reason::Dual),
                 () => (Method::Qning, Reason::NotStronglyConvex),
             };
-            Choice::of_arms(method, &[descent, newton, ascent], reason)
+            Choice::of_arms(method, &[newton, ascent], reason)
         } else if mu > 0.0 && beta < BADLY_CONDITIONED {
             let [lbfgs, products] = batch_arms(problem, beta, relative);
             Choice::least(&[newton, subsampled, products, lbfgs], Reason::BadlyConditioned)
@@ -181,19 +173,6 @@ fn batch_arms<D: Design, L: Loss, R: Regulariser>(
     [arm(Method::Lbfgs, lbfgs, LBFGS_VECTORS), arm(Method::NewtonCg, products, CG_VECTORS)]
 }
 
-/// Coordinate descent for a quadratic loss with l1, where the Gram matrix of all columns, or of as many as there are rows, is too large to be
-/// written down: it is exact along a coordinate there.
-fn coordinate_arm<D: Design, L: Loss, R: Regulariser>(
-    problem: &Problem<'_, D, L, R>,
-    newton: &Arm,
-) -> Arm {
-    let order = problem.n().min(problem.d());
-    let large = !is_small(order, problem.design().stored());
-    let open = problem.loss().quadratic() && large && newton.cost.is_finite();
-    let cost = if open { COORDINATE_PASSES } else { f64::INFINITY };
-    Arm { method: Method::CoordinateDescent, cost, passes: COORDINATE_PASSES }
-}
-
 /// Newton's method and the subsampled one; infinite costs where the loss has no second derivatives, or the memory is not allowed.
 fn newton_arms<D: Design, L: Loss, R: Regulariser>(
     problem: &Problem<'_, D, L, R>,
@@ -224,16 +203,12 @@ fn newton_arms<D: Design, L: Loss, R: Regulariser>(
         () if l1 > 0.0 => SPARSE_NEWTON_STEPS,
         () => NEWTON_STEPS,
     };
-    // Of a quadratic loss with l1, whose model is minimised by columns if its Gram matrix is too large.
-    let by_columns = l1 > 0.0 && problem.loss().quadratic();
-    let by_columns = by_columns && !is_small(problem.n().min(problem.d()), design.stored());
-    let sweeps = if by_columns { COORDINATE_PASSES } else { 0.0 };
     // The margins of a step are half a pass.
     let beside = 0.5 + EVALUATIONS * n / stored;
     let open = |usable: bool, cost: f64| if usable { cost } else { f64::INFINITY };
     let newton = Arm {
         method: Method::Newton,
-        cost: open(affordable, (products + beside + factor) * steps + once + sweeps),
+        cost: open(affordable, (products + beside + factor) * steps + once),
         passes: match l1 {
             0.0 => (products + factor / REGULAR) * steps + once,
             _ => 2.0 * SPARSE_NEWTON_STEPS * largest_model(problem),

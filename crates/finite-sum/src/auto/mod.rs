@@ -4,7 +4,6 @@
 //! |---|---|
 //! | loss with a kink (hinge, absolute, quantile) | [`sdca`] with exact steps, terms drawn by their gaps; needs `l2 > 0` |
 //! | l1, badly conditioned dual (`beta < 1`) or a quadratic loss, `phi''` known | [`newton`](fn@crate::methods::newton) on a working set |
-//! | l1 and a quadratic loss, columns too many for a Gram matrix | [`coordinate_descent`] |
 //! | no l1, few features, or few rows of dense data: some Newton steps cost less than the passes of the dual method | [`newton`](fn@crate::methods::newton), and [`subsampled_newton`](fn@crate::methods::subsampled_newton), where that is cheaper, for `l2 > 0` and at least 100 rows a feature |
 //! | well conditioned dual (`beta >= 1`), with l1 or without | [`catalyst`], which then is SDCA |
 //! | no l1, many features, `0.005 <= beta < 1` | [`catalyst`] |
@@ -41,4 +40,4 @@ pub use run::AutoSettings;
 pub use state::AutoState;
 
 #[allow(unused_imports, reason = "named in the table")]
-use crate::methods::{catalyst, coordinate_descent, lbfgs, newton, newton_cg, qning, saga, sdca};
+use crate::methods::{catalyst, lbfgs, newton, newton_cg, qning, saga, sdca};

@@ -22,7 +22,7 @@ use crate::methods::lag::Lagged;
 use crate::methods::newton::{
     AsElasticNet, NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
 };
-use crate::methods::{CoordinateSettings, coordinate_descent, fista, lbfgs};
+use crate::methods::{fista, lbfgs};
 use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
@@ -137,12 +137,6 @@ impl<'r, 'a, D: Design + Copy, L: Loss + Copy, R: AsElasticNet + Lagged + Clone>
                 let settings = NewtonSettings { max_memory: self.max_memory, seed, stop };
                 let Solution { state, report } = newton(problem, &settings, start, watch)?;
                 Ok((state, budget.spend(report)))
-            }
-            Method::CoordinateDescent => {
-                let (max_memory, order) = (self.max_memory, Order::Cyclic);
-                let settings =
-                    CoordinateSettings { max_memory, order, seed, stop, ..Default::default() };
-                coordinate_descent(problem, &settings, start, watch).map(|s| (s.state, s.report))
             }
             Method::SubsampledNewton => {
                 // Only chosen without l1, as the two that follow.

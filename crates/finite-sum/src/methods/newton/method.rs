@@ -4,7 +4,7 @@ mod minimise;
 mod step;
 mod working_set;
 
-pub(crate) use minimise::{GRAM_PASSES, is_small};
+pub(crate) use minimise::GRAM_PASSES;
 
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::Refusal;

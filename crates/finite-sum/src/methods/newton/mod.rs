@@ -36,7 +36,7 @@ mod screening;
 mod subsampled;
 mod warm;
 
-pub(crate) use method::{GRAM_PASSES, is_small};
+pub(crate) use method::GRAM_PASSES;
 pub(crate) use rows::{row_bytes, row_costs};
 pub(crate) use screening::sphere_radius;
 pub(crate) use subsampled::{ROWS_PER_VARIABLE, sample_rows};

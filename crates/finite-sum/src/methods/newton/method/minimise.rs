@@ -18,7 +18,7 @@ pub(crate) const GRAM_PASSES: f64 = 12.0;
 const SMALL: usize = 512;
 
 /// Whether a Gram matrix of this order takes no more memory than the `stored` entries of its columns, or next to none.
-pub(crate) fn is_small(order: usize, stored: usize) -> bool {
+fn is_small(order: usize, stored: usize) -> bool {
     order <= SMALL || order.saturating_mul(order) <= 2 * stored.max(1)
 }
 
