@@ -262,7 +262,7 @@ fn what_cannot_be_treated_is_refused() {
     assert!(coordinate_descent(&counts, &settings, None, &mut ()).is_err());
 }
 
-/// Two indicators a row and an elastic net: `auto` descends along coordinates; without l1 it solves one linear system.
+/// Two indicators a row, without l1: `auto` solves one linear system.
 #[test]
 fn least_squares_on_one_hot_rows_is_one_linear_system() {
     let (n, d) = (4000, 1500_u32);
