@@ -19,7 +19,7 @@ const MAX_PASSES: f64 = 10_000.0;
 /// What trains a [`Crf`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Method {
-    /// SDCA if the marginals fit into `max_memory`, and L-BFGS if not; OWL-QN with an l1 penalty. If SDCA has not converged
+    /// SDCA if the marginals fit into `max_memory`. If not, L-BFGS, which is OWL-QN with an l1 penalty. If SDCA has not converged
     /// after 50 passes, because the penalty is weak, L-BFGS or OWL-QN continues from the weights of SDCA, or from zero if that
     /// has a lower objective. L-BFGS also continues from a [`Checkpoint`] without dual variables, because such a checkpoint was
     /// written by L-BFGS.

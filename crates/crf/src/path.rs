@@ -8,7 +8,7 @@
 //! 0. Use [`path`](fn@path) to choose a penalty by sequences that were held out. For a single known penalty use [`Crf`].
 //!
 //! A warm start takes the weights of the larger penalty. SDCA starts at their marginals: those of the larger penalty's optimum,
-//! whose weights at the smaller penalty are larger in the ratio of the two.
+//! whose weights at the smaller penalty are larger in the ratio of the two: weights are sums of marginals over `l2 n`.
 
 use std::fmt;
 

@@ -327,9 +327,13 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         }
         let name = L::NAME;
         let newton = if self.loss.twice_differentiable() { " or newton" } else { "" };
-        let what = format!(
-            "the {name} loss, whose derivative has no Lipschitz constant; use sdca{newton}"
-        );
+        // SDCA itself comes here with its constant step only.
+        let instead = match method {
+            "sdca" => "the step Exact or Interval".to_owned(),
+            _ => format!("sdca{newton}"),
+        };
+        let what =
+            format!("the {name} loss, whose derivative has no Lipschitz constant; use {instead}");
         Err(Refusal::unsupported(method, what).into())
     }
 

@@ -210,9 +210,9 @@ impl<'t, T: FiniteSum, R: Regulariser> Sum<'t, T, R> {
             stored = stored.saturating_add(length);
             longest = longest.max(length);
         }
-        if smoothness + l2 == 0.0 {
+        if !(1.0 / (smoothness + l2)).is_finite() {
             let (name, value) = ("largest smoothness of a term", smoothness);
-            let expected = "a number > 0, from which step sizes are computed, or l2 > 0";
+            let expected = "a number > 0 whose inverse is a step size (finite), or l2 > 0";
             return Err(Invalid::Parameter { name, value, expected }.into());
         }
         Ok(Sum { terms, regulariser, l2, smoothness, stored, longest })

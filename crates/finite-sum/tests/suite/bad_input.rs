@@ -138,6 +138,11 @@ fn methods_refuse_what_they_cannot_treat() {
         newton(&kinked, &NewtonSettings::default(), None, o),
         "newton does not support the hinge loss, which has a kink; use sdca",
     );
+    let constant = SdcaSettings { step: SdcaStep::Constant, ..SdcaSettings::default() };
+    refused(
+        sdca(&kinked, &constant, None, o),
+        "the hinge loss, whose derivative has no Lipschitz constant; use the step Exact or Interval",
+    );
     let ones = [1.0; 10];
     let counts = Problem::new(design, &ones, Poisson, Zero, 0.1).unwrap();
     refused(

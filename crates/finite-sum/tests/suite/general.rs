@@ -207,6 +207,7 @@ fn bad_input_is_refused() {
     linear.rows.iter_mut().for_each(|row| row.1.fill(0.0));
     let error = Sum::new(&linear, Zero, 0.0).unwrap_err().to_string();
     assert!(error.contains("largest smoothness of a term = 0; expected a number > 0"), "{error}");
+    assert!(Sum::new(&linear, Zero, 5e-324).is_err(), "the inverse is infinite");
     let strong = Sum::new(&linear, Zero, 0.1).unwrap();
     let bent = general::saga(&strong, &settings, Some(vec![1.0; 4].into()), &mut ()).unwrap();
     assert_eq!(bent.report.status, Status::Converged);

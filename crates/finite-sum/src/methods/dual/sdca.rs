@@ -18,7 +18,7 @@ settings! {
         step: SdcaStep = SdcaStep::Exact,
         /// Number of rows that a step changes together, at least 1: rows `0..batch`, `batch..2 batch`, and so on are
         /// the minibatches. With more than 1, `Exact` and `Interval` are the same, and the orders are the plain ones
-        /// and `Weighted`, over minibatches. See [`sdca`](fn@sdca).
+        /// and `Weighted`. Their numbers are those of the `ceil(n / batch)` minibatches, from 0. See [`sdca`](fn@sdca).
         batch: usize = 1,
         /// Visiting order of the terms. The method converges for every order.
         order: Order = Order::Permuted,

@@ -25,7 +25,8 @@ pub enum FinitoStart {
     FirstPass,
 }
 
-/// What Finito's table contains: one vector of `d` numbers per term in both cases, and the same iterates.
+/// What Finito's table contains: one vector of `d` numbers per term in both cases, and the same
+/// iterates in exact arithmetic.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FinitoStorage {
     /// `p_i = f_i'(phi_i) - alpha mu phi_i` (A. Defazio, PhD thesis 2014, section 3.1.3). The cheapest step. A start
@@ -34,7 +35,8 @@ pub enum FinitoStorage {
     Combined,
     /// The gradients `f_i'(phi_i)`. The stored point of a visited term is computed from its gradient, by `phi_i =
     /// f_i*'(f_i'(phi_i))` (the same section), which costs one [`dual_step`](Loss::dual_step) and O(d). The table does
-    /// not depend on `alpha`, so that a run with another `alpha` can go on from it.
+    /// not depend on `alpha`, so that a run with another `alpha` can go on from it. A stored point is a quotient by `l2`,
+    /// and loses digits where rows are very large or `l2` is very small; use `Combined` there.
     Gradients,
 }
 

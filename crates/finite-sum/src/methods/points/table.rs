@@ -15,10 +15,9 @@ const REFRESH: usize = 10;
 
 /// The state of Finito and MISO: a point, and the table.
 ///
-/// It can be the start of another run on the same problem or a similar one. If `l2` differs, or the step and the
-/// table does not contain gradients, the table is filled at the point, which costs a pass and may at first increase the
-/// objective. The table contains `n d` numbers,
-/// so keep only the point if you do not need more.
+/// It can be the start of another run on the same problem or a similar one. If `l2` differs, the table is filled
+/// at the point, which costs a pass and may at first increase the objective. The same holds for another step, unless the
+/// table contains gradients. The table contains `n d` numbers, so keep only the point if you do not need more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointTableState {
     /// The point.
