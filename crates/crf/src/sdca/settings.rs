@@ -9,7 +9,7 @@ use super::sampling::{Sampler, needs_radii};
 use super::{Init, SdcaStep};
 use crate::{Error, Problem, radius_heuristic, radius_upper};
 
-/// Settings of [`sdca`](fn@sdca).
+/// Settings of [`sdca`](fn@super::sdca).
 ///
 /// | field | default | meaning |
 /// |---|---|---|

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::objective::{Objective, each};
 use crate::{Dataset, Error, Problem, Weights};
 
-/// The state of [`sdca`](fn@sdca): the marginals of every sequence, and their weights.
+/// The state of [`sdca`](fn@super::sdca): the marginals of every sequence, and their weights.
 ///
 /// A warm start reads only the marginals, so that a state from another `l2` can be used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
