@@ -1,24 +1,27 @@
-//! The outer loop.
+//! The outer loop: certificate, working set, model, line search.
 
-mod minimise;
-mod step;
+mod data;
+mod iterate;
 mod working_set;
 
-pub(crate) use minimise::GRAM_PASSES;
+pub(crate) use data::GRAM_PASSES;
 
-use fenchel_optim::MAX_MEMORY;
-use fenchel_optim::Refusal;
 use std::sync::Arc;
 
 use fenchel_linalg::{Columns, Design};
 use fenchel_optim::prox::{ElasticNet, L1, Zero};
+use fenchel_optim::random::stream;
 use fenchel_optim::{
-    Certificate, CertificateCost, Iterative, Loss, Observer, Separable, Solution, Status, Stop, run,
+    Certificate, CertificateCost, Iterative, Loss, MAX_MEMORY, Observer, Refusal, Separable,
+    Solution, Status, Stop, run,
 };
 
-use super::model::Model;
 use super::rows::row_bytes;
 use super::screening::Candidates;
+use data::ModelData;
+use iterate::Iterate;
+use working_set::WorkingSet;
+
 use crate::gap::Gap;
 use crate::settings::settings;
 use crate::{Error, Point, Problem};
@@ -63,31 +66,14 @@ settings! {
 #[derive(Debug, Clone)]
 pub struct Newton<'p, 'a, D, L, R> {
     problem: &'p Problem<'a, D, L, R>,
-    /// For coordinate descent; made by the first step that needs it.
-    columns: Option<Arc<Columns>>,
-    /// Entries of each column that are not 0.
-    counts: Vec<usize>,
-    /// Steps since the margins were read from the point.
-    drift: u32,
-    /// On a path: the features that may be in the support.
-    candidates: Candidates,
-    l1: f64,
-    l2: f64,
-    point: Point,
-    gap: Gap,
-    certificate: Option<Certificate>,
-    objective: f64,
-    /// `A A'`, where steps go through the rows.
-    kernel: Option<Vec<f64>>,
-    /// `phi''(t_i) / n`
-    h: Vec<f64>,
-    gradient: Vec<f64>,
-    /// `A d + d_b`
-    direction: Vec<f64>,
+    /// The penalty of the weights, the l2 term of the problem included.
+    penalty: ElasticNet,
+    iterate: Iterate,
+    working_set: WorkingSet,
+    data: ModelData,
     seed: u64,
-    outer: u64,
-    /// Size of the last working set.
-    last_set: usize,
+    /// Outer steps.
+    steps: u64,
     stalled: bool,
 }
 
@@ -152,22 +138,23 @@ pub fn newton<'p, 'a, D: Design, L: Loss, R: AsElasticNet, O: Observer<Newton<'p
     problem.margins(&point, &mut gap.margins);
     let mut method = Newton::new(problem, point, gap, settings);
     let mut report = run(&mut method, &settings.stop, observer)?;
-    if method.drift > 0 {
+    let Iterate { point, gap, drift, .. } = &mut method.iterate;
+    if *drift > 0 {
         // The margins followed the steps; the objective that is returned is the returned point's own. A lower bound is
         // one for every point.
-        problem.margins(&method.point, &mut method.gap.margins);
+        problem.margins(point, &mut gap.margins);
         report.certificate = match report.certificate {
             Certificate::Gap { lower_bound, .. } => {
-                let weights = &method.point.weights;
-                Certificate::gap(problem.objective_at(&method.gap.margins, weights), lower_bound)
+                Certificate::gap(problem.objective_at(&gap.margins, &point.weights), lower_bound)
             }
             _ => {
-                method.certificate = None;
+                method.iterate.certificate = None;
                 method.measure()
             }
         };
     }
-    Ok(Solution { report: problem.judged(report, &method.point), state: method.point })
+    let state = method.iterate.point;
+    Ok(Solution { report: problem.judged(report, &state), state })
 }
 
 impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
@@ -181,28 +168,17 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
         let ElasticNet { l1, l2 } = problem.regulariser().weights();
         Newton {
             problem,
-            columns: None,
-            counts: Vec::new(),
-            drift: 0,
-            candidates: Candidates::default(),
-            l1,
-            l2: problem.l2() + l2,
-            point,
-            gap,
-            certificate: None,
-            objective: f64::INFINITY,
-            kernel: None,
-            h: vec![0.0; problem.n()],
-            gradient: vec![0.0; problem.d()],
-            direction: vec![0.0; problem.n()],
+            penalty: ElasticNet { l1, l2: problem.l2() + l2 },
+            iterate: Iterate::new(point, gap),
+            working_set: WorkingSet::default(),
+            data: ModelData::default(),
             seed: settings.seed,
-            outer: 0,
-            last_set: 0,
+            steps: 0,
             stalled: false,
         }
     }
 
-    /// Goes on from the solution of a neighbouring problem, looking at the candidates only.
+    /// Continues from the solution of a neighbouring problem, among the candidates only.
     pub(super) fn resume(
         problem: &'p Problem<'a, D, L, R>,
         (point, gap): (Point, Gap),
@@ -210,88 +186,59 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
         candidates: Candidates,
         settings: &NewtonSettings,
     ) -> Self {
-        Newton { columns: Some(columns), candidates, ..Newton::new(problem, point, gap, settings) }
+        let mut method = Newton::new(problem, point, gap, settings);
+        method.data.columns = Some(columns);
+        method.working_set.candidates = candidates;
+        method
     }
 
     /// Where a resumed run has come to.
     pub(super) fn pause(self) -> (Point, Gap, Candidates) {
-        (self.point, self.gap, self.candidates)
+        (self.iterate.point, self.iterate.gap, self.working_set.candidates)
     }
 
     /// The current point.
     pub fn point(&self) -> &Point {
-        &self.point
+        &self.iterate.point
     }
 
-    /// Gradient and certificate at the current point, unless they are known.
+    /// Certificate and gradient at the iterate, unless they are known.
     fn measure(&mut self) -> Certificate {
-        if let Some(certificate) = self.certificate {
+        let Newton { problem, penalty, iterate, working_set, data, .. } = self;
+        if let Some(certificate) = iterate.certificate {
             return certificate;
         }
-        // Margins drift by rounding: read them anew after ten steps.
-        if self.drift >= 10 {
-            self.problem.margins(&self.point, &mut self.gap.margins);
-            self.drift = 0;
-        }
-        let columns = self.columns.as_deref();
-        let certificate =
-            self.candidates.certify(self.problem, &mut self.point, &mut self.gap, columns, self.l1);
-        self.remember(certificate)
-    }
-
-    /// The certificate here, and the gradient that belongs to it.
-    fn remember(&mut self, certificate: Certificate) -> Certificate {
-        // The dual point is phi' at the margins, balanced: with the intercept at its optimum, phi' itself.
-        for ((g, v), x) in
-            self.gradient.iter_mut().zip(&self.gap.correlation).zip(&self.point.weights)
-        {
-            *g = self.l2 * x - v;
-        }
-        self.objective = certificate.objective().unwrap_or(f64::INFINITY);
-        self.certificate = Some(certificate);
+        iterate.correct_margins(problem);
+        let (Iterate { point, gap, .. }, columns) = (&mut *iterate, data.columns.as_deref());
+        let certificate = working_set.candidates.certify(problem, point, gap, columns, penalty.l1);
+        iterate.remember(certificate, penalty.l2);
         certificate
     }
 
-    /// One step of the outer loop. Returns its cost in passes.
-    fn outer_step(&mut self) -> f64 {
+    /// One outer step. Returns its cost in passes.
+    fn step(&mut self) -> f64 {
         self.measure();
-        self.outer += 1;
-        let problem = self.problem;
-        problem.seconds(&self.gap.margins, 1.0 / problem.n() as f64, &mut self.h);
-        self.count();
-        let set = self.working_set();
-        let slope = problem.intercept().then(|| self.intercept_slope());
-        let Some((minimum, by_columns)) = self.minimise(&set, slope) else {
+        self.steps += 1;
+        let mut rng = stream(self.seed, self.steps);
+        let Newton { problem, penalty, iterate, working_set, data, .. } = self;
+        let set = working_set.choose(iterate, penalty.l1);
+        let h = iterate.second_derivatives(problem);
+        let model = iterate.model(problem, penalty, &set, &h);
+        let Some(step) = data.minimise(problem, iterate, &model, &mut rng) else {
             self.stalled = true;
             return 1.0;
         };
-        let entries = minimum.entries + self.find_direction(&set, &minimum, by_columns);
-        self.search(&set, &minimum);
-        self.candidates.share() + entries / problem.design().stored().max(1) as f64
-    }
-
-    fn model<'m>(&'m self, set: &'m [usize], intercept: Option<f64>) -> Model<'m> {
-        Model {
-            h: &self.h,
-            x: &self.point.weights,
-            gradient: &self.gradient,
-            intercept,
-            l1: self.l1,
-            l2: self.l2,
-            set,
-        }
-    }
-
-    /// `(1/n) sum_i phi'(t_i)`
-    fn intercept_slope(&self) -> f64 {
-        self.problem.sum_derivatives(&self.gap.margins) / self.problem.n() as f64
+        let (slope, curvature) = (model.slope(&step), model.curvature(&step));
+        iterate.drift = if step.by_columns { iterate.drift + 1 } else { 0 };
+        self.stalled = !iterate.search(problem, &set, &step, slope, curvature);
+        working_set.candidates.share() + step.entries / problem.design().stored().max(1) as f64
     }
 }
 
 impl<D: Design, L: Loss, R: AsElasticNet> Iterative for Newton<'_, '_, D, L, R> {
     /// One outer step, whatever it costs.
     fn advance(&mut self, _: f64) -> f64 {
-        self.outer_step()
+        self.step()
     }
 
     /// The next step needs all of this anyway.
@@ -305,7 +252,7 @@ impl<D: Design, L: Loss, R: AsElasticNet> Iterative for Newton<'_, '_, D, L, R> 
 
     /// Outer steps.
     fn oracle_calls(&self) -> u64 {
-        self.outer
+        self.steps
     }
 
     fn verdict(&self) -> Option<Status> {

@@ -13,10 +13,10 @@
 //!
 //! | part | file | how |
 //! |---|---|---|
-//! | outer loop | `method.rs` | certificate, working set, model, step |
+//! | outer loop | `method.rs` | certificate, working set, model, line search |
+//! | iterate | `method/iterate.rs` | point, margins, certificate, gradient; a search on the margins |
 //! | working set | `method/working_set.rs` | the coordinates that violate optimality most join the support |
-//! | model | `method/minimise.rs`, `model.rs` | coordinate descent with extrapolation ([`coordinate_descent`](fn@crate::methods::coordinate_descent) has the sweeps): on the Gram matrix of the working set where that costs a few passes, else over columns until they have cost as much (ski rental); Cholesky where `l1 = 0`, of an `n x n` matrix (`rows.rs`) for dense data with fewer rows than columns |
-//! | step | `method/step.rs` | a search on the margins |
+//! | model | `method/data.rs`, `model.rs` | coordinate descent with extrapolation ([`coordinate_descent`](fn@crate::methods::coordinate_descent) has the sweeps): on the Gram matrix of the working set where that costs a few passes, else over columns until they have cost as much (ski rental); Cholesky where `l1 = 0`, of an `n x n` matrix (`rows.rs`) for dense data with fewer rows than columns |
 //! | Newton-CG, without l1 | `cg.rs`, [`fenchel_optim::newton`] | the model by products with the Hessian, for many features; memory O(n + d) |
 //! | subsampled Newton, without l1 | `subsampled.rs`, [`fenchel_optim::newton`] | the problem on drawn rows, then L-BFGS on all of them that begins with the Hessian of those rows |
 //! | paths | `warm.rs`, `screening.rs` | warm starts, and features that are proved to be 0 |

@@ -34,18 +34,49 @@ pub(super) struct Model<'m> {
     pub(super) set: &'m [usize],
 }
 
-/// A minimiser, up to the tolerance, and what it cost.
-pub(super) struct Minimum {
+/// The step to the minimiser of a model, up to the tolerance, and what it cost.
+pub(super) struct Step {
     /// One entry a coordinate of the set.
     pub(super) d: Vec<f64>,
     pub(super) intercept: f64,
+    /// `A d + d_b`: empty until it is asked for.
+    pub(super) direction: Vec<f64>,
+    /// Whether the model was minimised over columns.
+    pub(super) by_columns: bool,
     /// Entries of the design that were looked at, over 2: a column is read and written.
     pub(super) entries: f64,
 }
 
+impl Step {
+    pub(super) fn new(d: Vec<f64>, intercept: f64, entries: f64) -> Self {
+        Step { d, intercept, direction: Vec::new(), by_columns: false, entries }
+    }
+}
+
 impl Model<'_> {
+    /// What the linear part and the l1 norm change along a step: negative on the way to the minimiser.
+    pub(super) fn slope(&self, step: &Step) -> f64 {
+        let mut slope = self.intercept.map_or(0.0, |g| g * step.intercept);
+        for (&c, &d) in self.set.iter().zip(&step.d) {
+            let (x, g) = (self.x[c], self.gradient[c]);
+            // The slope first where the sign stays: close to the optimum its two parts are opposite.
+            slope += if x * (x + d) > 0.0 {
+                (g + self.l1.copysign(x)) * d
+            } else {
+                g * d + self.l1 * ((x + d).abs() - x.abs())
+            };
+        }
+        slope
+    }
+
+    /// `d'(A'HA/n + l2 I) d` of a step whose direction is known.
+    pub(super) fn curvature(&self, step: &Step) -> f64 {
+        let of_rows: f64 = self.h.iter().zip(&step.direction).map(|(h, a)| h * a * a).sum();
+        of_rows + self.l2 * step.d.iter().map(|d| d * d).sum::<f64>()
+    }
+
     /// Minimises the model where `l1 = 0` and the set is all coordinates: one linear system.
-    pub(super) fn solve(&self, gram: &[f64]) -> Minimum {
+    pub(super) fn solve(&self, gram: &[f64]) -> Step {
         let m = self.order();
         let mut right: Vec<f64> = self.set.iter().map(|&c| -self.gradient[c]).collect();
         right.extend(self.intercept.map(|g| -g));
@@ -57,11 +88,11 @@ impl Model<'_> {
             right.fill(0.0);
         }
         let intercept = if self.intercept.is_some() { right.pop().unwrap_or(0.0) } else { 0.0 };
-        Minimum { d: right, intercept, entries }
+        Step::new(right, intercept, entries)
     }
 
     /// Minimises the model by coordinate descent on its Gram matrix.
-    pub(super) fn descend_on(&self, gram: &[f64], rng: &mut Generator) -> Minimum {
+    pub(super) fn descend_on(&self, gram: &[f64], rng: &mut Generator) -> Step {
         self.descend_on_gram(gram, self.start(), 0.0, rng)
     }
 
@@ -73,7 +104,7 @@ impl Model<'_> {
         columns: &Columns,
         slopes: &mut [f64],
         rng: &mut Generator,
-    ) -> Minimum {
+    ) -> Step {
         let stored: usize = self.set.iter().map(|&c| columns.stored(c)).sum();
         let gram_cost = gram_cost(self.h.len(), self.order(), stored as f64);
         let small = self.set.len() * self.set.len() <= 2 * stored.max(1);
@@ -91,10 +122,11 @@ impl Model<'_> {
             }
             if small && sweeps.entries >= gram_cost {
                 let gram = self.gram(design, stored);
-                return self.descend_on_gram(&gram, x, sweeps.entries + gram_cost, rng);
+                let step = self.descend_on_gram(&gram, x, sweeps.entries + gram_cost, rng);
+                return Step { by_columns: true, ..step };
             }
         }
-        self.minimum(x, sweeps.entries)
+        Step { by_columns: true, ..self.step_to(x, sweeps.entries) }
     }
 
     /// Goes on with coordinate descent on the Gram matrix, from `x`.
@@ -104,7 +136,7 @@ impl Model<'_> {
         mut x: Vec<f64>,
         spent: f64,
         rng: &mut Generator,
-    ) -> Minimum {
+    ) -> Step {
         let moves: Vec<f64> = x.iter().zip(self.start()).map(|(x, start)| x - start).collect();
         let slopes = self.set.iter().map(|&c| self.gradient[c]).chain(self.intercept);
         let mut f = OnGram { gram, slopes: slopes.collect() };
@@ -117,7 +149,7 @@ impl Model<'_> {
                 break;
             }
         }
-        self.minimum(x, spent + sweeps.entries)
+        self.step_to(x, spent + sweeps.entries)
     }
 
     /// In one random order for all sweeps: extrapolation needs the same map in every sweep, and columns are often sorted by their
@@ -133,10 +165,10 @@ impl Model<'_> {
         self.set.iter().map(|&c| self.x[c]).chain(self.intercept.map(|_| 0.0)).collect()
     }
 
-    fn minimum(&self, mut x: Vec<f64>, entries: f64) -> Minimum {
+    fn step_to(&self, mut x: Vec<f64>, entries: f64) -> Step {
         let intercept = if self.intercept.is_some() { x.pop().unwrap_or(0.0) } else { 0.0 };
         x.iter_mut().zip(self.set).for_each(|(x, &c)| *x -= self.x[c]);
-        Minimum { d: x, intercept, entries }
+        Step::new(x, intercept, entries)
     }
 
     /// The Hessian of the model, the intercept last, row by row. `stored` entries of the design belong to the set.

@@ -12,7 +12,7 @@
 
 use fenchel_linalg::{Cholesky, Columns, Design, Gram, Invalid, lanes};
 
-use super::model::Minimum;
+use super::model::Step;
 use crate::methods::hessian::REGULAR;
 
 /// What the route through the rows costs in entries of a pass: `K`, and one step.
@@ -54,7 +54,7 @@ pub(super) struct RowModel<'m> {
 
 impl RowModel<'_> {
     /// The step from `x`, and that of the intercept; `None` where a number is not finite.
-    pub(super) fn solve<D: Design>(self, design: &D, x: &[f64]) -> Option<Minimum> {
+    pub(super) fn solve<D: Design>(self, design: &D, x: &[f64]) -> Option<Step> {
         let RowModel { kernel, h, slopes, margins, l2, intercept } = self;
         let n = h.len();
         let roots: Vec<f64> = h.iter().map(|h| h.sqrt()).collect();
@@ -81,6 +81,6 @@ impl RowModel<'_> {
         d.iter_mut().zip(x).for_each(|(d, x)| *d = -*d / l2 - x);
         let entries = row_costs(design).1 + design.stored() as f64;
         let finite = b.is_finite() && d.iter().all(|d| d.is_finite());
-        finite.then_some(Minimum { d, intercept: b, entries })
+        finite.then_some(Step::new(d, b, entries))
     }
 }

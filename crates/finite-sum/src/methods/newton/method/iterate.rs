@@ -1,0 +1,125 @@
+//! The iterate, and the line search that moves it.
+
+use fenchel_linalg::Design;
+use fenchel_optim::prox::ElasticNet;
+use fenchel_optim::{Certificate, Loss, Regulariser};
+
+use crate::gap::Gap;
+use crate::methods::newton::model::{Model, Step};
+use crate::{Point, Problem};
+
+/// Steps are shortened to where the model is least along them if that is at less than this fraction.
+const SHORT: f64 = 0.9;
+/// Margins follow so many steps before they are read from the point again, since rounding adds up.
+const DRIFT: u32 = 10;
+
+/// The point, and what is known there.
+#[derive(Debug, Clone)]
+pub(super) struct Iterate {
+    pub(super) point: Point,
+    /// Margins, dual point and correlations.
+    pub(super) gap: Gap,
+    /// `None` after a step.
+    pub(super) certificate: Option<Certificate>,
+    /// Of the smooth part, l2 included; it belongs to the certificate.
+    pub(super) gradient: Vec<f64>,
+    /// Steps since the margins were read from the point.
+    pub(super) drift: u32,
+}
+
+impl Iterate {
+    /// A point whose margins stand in `gap`.
+    pub(super) fn new(point: Point, gap: Gap) -> Self {
+        let gradient = vec![0.0; point.weights.len()];
+        Iterate { point, gap, certificate: None, gradient, drift: 0 }
+    }
+
+    /// Reads the margins from the point after some steps.
+    pub(super) fn correct_margins<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+    ) {
+        if self.drift >= DRIFT {
+            problem.margins(&self.point, &mut self.gap.margins);
+            self.drift = 0;
+        }
+    }
+
+    /// Keeps a certificate, and the gradient that belongs to it.
+    pub(super) fn remember(&mut self, certificate: Certificate, l2: f64) {
+        // The dual point is phi' at the margins, balanced: with the intercept at its optimum, phi' itself.
+        let correlations = self.gap.correlation.iter().zip(&self.point.weights);
+        for (g, (v, x)) in self.gradient.iter_mut().zip(correlations) {
+            *g = l2 * x - v;
+        }
+        self.certificate = Some(certificate);
+    }
+
+    /// `phi''(t_i) / n`
+    pub(super) fn second_derivatives<D: Design, L: Loss, R: Regulariser>(
+        &self,
+        problem: &Problem<'_, D, L, R>,
+    ) -> Vec<f64> {
+        let mut h = vec![0.0; problem.n()];
+        problem.seconds(&self.gap.margins, 1.0 / problem.n() as f64, &mut h);
+        h
+    }
+
+    /// The model around this point, over a working set.
+    pub(super) fn model<'m, D: Design, L: Loss, R: Regulariser>(
+        &'m self,
+        problem: &Problem<'_, D, L, R>,
+        &ElasticNet { l1, l2 }: &ElasticNet,
+        set: &'m [usize],
+        h: &'m [f64],
+    ) -> Model<'m> {
+        let slope = || problem.sum_derivatives(&self.gap.margins) / problem.n() as f64;
+        let intercept = problem.intercept().then(slope);
+        Model { h, x: &self.point.weights, gradient: &self.gradient, intercept, l1, l2, set }
+    }
+
+    /// Halves the step until the objective falls by a hundredth of what the slope of the model promises. Works on the margins
+    /// alone. False, and the iterate as it was, where no step does.
+    pub(super) fn search<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        set: &[usize],
+        step: &Step,
+        slope: f64,
+        curvature: f64,
+    ) -> bool {
+        let before = self.certificate.and_then(|c| c.objective()).unwrap_or(f64::INFINITY);
+        let old: Vec<f64> = set.iter().map(|&c| self.point.weights[c]).collect();
+        let old_intercept = self.point.intercept;
+        let margins = self.gap.margins.clone();
+        // Full, or where the model is least along the step, which its tolerance may put before its end.
+        let least = -slope / curvature;
+        let mut scale = if least < SHORT { least } else { 1.0 };
+        while slope < 0.0 && scale > 1e-12 {
+            for ((&c, &d), &x) in set.iter().zip(&step.d).zip(&old) {
+                // A coordinate that the full step sends to 0 gets there exactly.
+                self.point.weights[c] = if scale == 1.0 && d == -x { 0.0 } else { x + scale * d };
+            }
+            self.point.intercept = old_intercept + scale * step.intercept;
+            for ((t, &from), &a) in self.gap.margins.iter_mut().zip(&margins).zip(&step.direction) {
+                *t = from + scale * a;
+            }
+            let value = problem.objective_at(&self.gap.margins, &self.point.weights);
+            // A sum of n terms is known up to eps sqrt(n) or so. Below that the objective cannot tell steps
+            // apart; the model, whose gradient is still accurate, is trusted.
+            let rounding = f64::EPSILON * (4.0 + (problem.n() as f64).sqrt());
+            if value - before <= 0.01 * scale * slope + rounding * before.abs() {
+                self.certificate = None;
+                return true;
+            }
+            scale *= 0.5;
+            self.drift += 1;
+        }
+        for (&c, &x) in set.iter().zip(&old) {
+            self.point.weights[c] = x;
+        }
+        self.point.intercept = old_intercept;
+        self.gap.margins = margins;
+        false
+    }
+}
