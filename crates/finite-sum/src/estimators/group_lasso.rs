@@ -7,13 +7,13 @@ use fenchel_optim::prox::{Groups, SparseGroupLasso};
 use fenchel_optim::{Observer, Progress, Stop};
 use ndarray::ArrayView1;
 
-use super::fits::fit_numbers;
+use super::fits::fits_and_starts;
 use super::linear::LinearModel;
-use super::solve::{Fitted, Hyper, Watch};
+use super::solve::{Hyper, Watch};
 use crate::auto::Method;
 use crate::loss::Squared;
 use crate::settings::settings;
-use crate::{Error, Point, Problem};
+use crate::{Error, Problem};
 
 settings! {
     /// Least squares with the group lasso penalty, which includes or excludes whole groups of features. With `l1 > 0`
@@ -52,17 +52,13 @@ settings! {
     }
 }
 
-fit_numbers!(
-    GroupLasso,
-    LinearModel,
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, no groups or groups of features that are not there or in two of them, or a negative penalty."
+fits_and_starts!(
+    GroupLasso -> LinearModel, f64, "targets",
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, no groups or groups of features that are not there or in two of them, or a negative penalty.",
+    "", "features"
 );
 
 impl GroupLasso {
-    fn posed(&self, _: usize) -> &Self {
-        self
-    }
-
     fn solve<X: AsDesign + ?Sized, O: Observer<Method>>(
         &self,
         x: &X,
@@ -78,14 +74,9 @@ impl GroupLasso {
         let (design, targets) = (x.as_design()?, y.to_vec());
         let groups = Groups::new(design.columns(), groups)?;
         let penalty = SparseGroupLasso { groups, l1, group };
-        let start = start.map(|LinearModel { weights, intercept, .. }| Point {
-            weights: weights.to_vec(),
-            intercept,
-        });
         let hyper = Hyper { loss: Squared, l1, l2: 0.0, intercept, stop, seed };
         let problem = Problem::new(design, &targets, Squared, penalty, 0.0)?;
-        let Fitted { weights, intercept, report, choice } =
-            hyper.run(problem, weights, start, watch)?;
-        Ok(LinearModel { weights, intercept, report, choice })
+        let start = start.map(|start| start.point());
+        Ok(LinearModel::new(hyper.run(problem, weights, start, watch)?))
     }
 }

@@ -8,8 +8,8 @@ use fenchel_optim::{Observer, Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use super::fits::fit_numbers;
-use super::predictor::{check_weights, scores, support};
+use super::fits::fits_and_starts;
+use super::predictor::{margin_model, scores};
 use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
@@ -47,10 +47,10 @@ settings! {
     }
 }
 
-fit_numbers!(
-    Ridge,
-    LinearModel,
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty."
+fits_and_starts!(
+    Ridge -> LinearModel, f64, "targets",
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.",
+    "", "features", via posed
 );
 
 impl Ridge {
@@ -89,10 +89,10 @@ settings! {
     }
 }
 
-fit_numbers!(
-    Lasso,
-    LinearModel,
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty."
+fits_and_starts!(
+    Lasso -> LinearModel, f64, "targets",
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.",
+    "", "features", via posed
 );
 
 impl Lasso {
@@ -122,17 +122,13 @@ settings! {
     }
 }
 
-fit_numbers!(
-    ElasticNet,
-    LinearModel,
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty."
+fits_and_starts!(
+    ElasticNet -> LinearModel, f64, "targets",
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.",
+    "", "features"
 );
 
 impl ElasticNet {
-    fn posed(&self, _: usize) -> &ElasticNet {
-        self
-    }
-
     pub(super) fn solve<X: AsDesign + ?Sized, O: Observer<Method>>(
         &self,
         x: &X,
@@ -142,30 +138,18 @@ impl ElasticNet {
         watch: &mut O,
     ) -> Result<LinearModel, Error> {
         let ElasticNet { l1, l2, intercept, stop, seed } = *self;
-        let start = start.map(|LinearModel { weights, intercept, .. }| Point {
-            weights: weights.to_vec(),
-            intercept,
-        });
         let hyper = Hyper { loss: Squared, l1, l2, intercept, stop, seed };
-        let Fitted { weights, intercept, report, choice } =
-            hyper.regress(x, y, weights, start, watch)?;
-        Ok(LinearModel { weights, intercept, report, choice })
+        let start = start.map(|start| start.point());
+        Ok(LinearModel::new(hyper.regress(x, y, weights, start, watch)?))
     }
 }
 
-/// A fitted linear regression.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LinearModel {
-    /// One weight per feature.
-    pub weights: Array1<f64>,
-    /// The intercept.
-    pub intercept: f64,
-    /// The report of the fit, with its certificate.
-    pub report: Report,
-    /// The method that was chosen, and the reason. It is `None` if a file does not contain it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub choice: Option<Choice>,
-}
+margin_model!(
+    /// A fitted linear regression.
+    LinearModel,
+    "predictor",
+    "linear regression"
+);
 
 impl LinearModel {
     /// The predicted target, one per row.
@@ -192,29 +176,5 @@ impl LinearModel {
         let what = "targets";
         fenchel_metrics::r2(&truth, &predicted)
             .map_err(|error| Invalid::Layout { what, reason: error.to_string() }.into())
-    }
-
-    /// The features with non-zero weights, ascending.
-    pub fn support(&self) -> Vec<usize> {
-        support(&self.weights)
-    }
-
-    /// Returns the same predictor for raw features. Fit on `scale.transform(&x)`, call this, then predict on `x`
-    /// itself.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if the number of features differs.
-    pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
-        scale.fold_into(self.weights.view_mut(), &mut self.intercept)?;
-        Ok(self)
-    }
-}
-
-impl Saved for LinearModel {
-    const KIND: &'static str = "linear regression";
-    const VERSION: u32 = 1;
-
-    fn check(&self) -> Result<(), String> {
-        check_weights(&self.weights, self.intercept)
     }
 }

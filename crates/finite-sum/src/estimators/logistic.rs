@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
-use super::fits::fit_labels;
-use super::predictor::two_classes;
+use super::fits::fits_and_starts;
+use super::predictor::{margin_model, two_classes};
 use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
@@ -59,12 +59,10 @@ settings! {
     }
 }
 
-fit_labels!(
-    LogisticRegression,
-    LogisticModel,
-    "two distinct values",
+fits_and_starts!(
+    LogisticRegression -> LogisticModel<L>, L, "labels of two distinct values: any [`Label`]",
     "[`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one or more than two values, or penalties that are negative.",
-    ", all 0 in one of the classes"
+    ", all 0 in one of the classes", "features or classes"; L
 );
 
 impl LogisticRegression {
@@ -76,9 +74,7 @@ impl LogisticRegression {
         start: Option<LogisticModel<L>>,
         watch: &mut O,
     ) -> Result<LogisticModel<L>, Error> {
-        let start = start.map(|LogisticModel { weights, intercept, classes, .. }| {
-            (Point { weights: weights.to_vec(), intercept }, classes)
-        });
+        let start = start.map(|start| (start.point(), start.classes));
         let LogisticRegression { l1, intercept, stop, seed, .. } = *self;
         let by_default = if l1 > 0.0 { 0.0 } else { 1.0 / y.len().max(1) as f64 };
         let l2 = self.l2.unwrap_or(by_default);
@@ -86,28 +82,19 @@ impl LogisticRegression {
         let weights = own.as_deref().map(ArrayView1::from).or(weights);
         let hyper = Hyper { loss: Logistic, l1, l2, intercept, stop, seed };
         let (fitted, classes) = hyper.classify(x, y, weights, start, watch)?;
-        let Fitted { weights, intercept, report, choice } = fitted;
-        Ok(LogisticModel { weights, intercept, classes, report, choice })
+        Ok(LogisticModel::new(fitted, classes))
     }
 }
 
-/// A fitted binary logistic regression. A model can be saved only if its labels are owned (`String`, not `&str`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LogisticModel<L = f64> {
-    /// One weight per feature.
-    pub weights: Array1<f64>,
-    /// The intercept.
-    pub intercept: f64,
-    /// The two labels, ascending. A positive score predicts the second.
-    pub classes: [L; 2],
-    /// The report of the fit, with its certificate.
-    pub report: Report,
-    /// The method that was chosen, and the reason. It is `None` if a file does not contain it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub choice: Option<Choice>,
-}
+margin_model!(
+    /// A fitted binary logistic regression. A model can be saved only if its labels are owned (`String`, not `&str`).
+    LogisticModel,
+    "classifier",
+    "logistic regression",
+    L
+);
 
-two_classes!(LogisticModel, "Log-odds of the second class, one a row.", "logistic regression");
+two_classes!(LogisticModel, "Log-odds of the second class, one a row.");
 
 impl<L: Label> LogisticModel<L> {
     /// Probability of the second class, one per row.

@@ -9,8 +9,8 @@ use fenchel_optim::{Loss, Observer, Progress, Report, Status, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use super::fits::fit_numbers;
-use super::predictor::{check_weights, scores, support};
+use super::fits::fits_and_starts;
+use super::predictor::{margin_model, scores};
 use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
@@ -53,17 +53,13 @@ settings! {
     }
 }
 
-fit_numbers!(
-    PoissonRegressor,
-    PoissonModel,
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, a negative target, or a negative penalty."
+fits_and_starts!(
+    PoissonRegressor -> PoissonModel, f64, "targets",
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, a negative target, or a negative penalty.",
+    "", "features"
 );
 
 impl PoissonRegressor {
-    fn posed(&self, _: usize) -> &Self {
-        self
-    }
-
     fn solve<X: AsDesign + ?Sized, O: Observer<Method>>(
         &self,
         x: &X,
@@ -73,10 +69,6 @@ impl PoissonRegressor {
         watch: &mut O,
     ) -> Result<PoissonModel, Error> {
         let PoissonRegressor { l1, l2, intercept, mut stop, seed } = *self;
-        let start = start.map(|PoissonModel { weights, intercept, .. }| Point {
-            weights: weights.to_vec(),
-            intercept,
-        });
         let counts = |i: usize| weights.is_none_or(|w| w.get(i).is_none_or(|w| *w > 0.0));
         let unbounded = intercept && !y.iter().enumerate().any(|(i, y)| *y != 0.0 && counts(i));
         if unbounded {
@@ -84,32 +76,25 @@ impl PoissonRegressor {
             stop.max_passes = stop.max_passes.min(FEW);
         }
         let hyper = Hyper { loss: Poisson, l1, l2, intercept, stop, seed };
-        let Fitted { weights, intercept, mut report, choice } =
-            hyper.regress(x, y, weights, start, watch)?;
+        let start = start.map(|start| start.point());
+        let mut model = PoissonModel::new(hyper.regress(x, y, weights, start, watch)?);
         if unbounded {
-            report.status = Status::NoMinimiser;
+            model.report.status = Status::NoMinimiser;
         }
-        Ok(PoissonModel { weights, intercept, report, choice })
+        Ok(model)
     }
 }
 
 /// The limit of passes for a fit that has no minimiser.
 const FEW: f64 = 20.0;
 
-/// A fitted Poisson regression.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PoissonModel {
-    /// One weight per feature. It is the logarithm of the factor by which the mean changes if the feature increases
+margin_model!(
+    /// A fitted Poisson regression. A weight is the logarithm of the factor by which the mean changes if the feature increases
     /// by 1.
-    pub weights: Array1<f64>,
-    /// The intercept.
-    pub intercept: f64,
-    /// The report of the fit, with its certificate.
-    pub report: Report,
-    /// The method that was chosen, and the reason. It is `None` if a file does not contain it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub choice: Option<Choice>,
-}
+    PoissonModel,
+    "predictor",
+    "Poisson regression"
+);
 
 impl PoissonModel {
     /// The predicted mean, one per row.
@@ -144,29 +129,5 @@ impl PoissonModel {
         }
         let of_mean: f64 = y.iter().map(|&y| deviance(y, mean.ln())).sum();
         Ok(1.0 - found / of_mean)
-    }
-
-    /// The features with non-zero weights, ascending.
-    pub fn support(&self) -> Vec<usize> {
-        support(&self.weights)
-    }
-
-    /// Returns the same predictor for raw features. Fit on `scale.transform(&x)`, call this, then predict on `x`
-    /// itself.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if the number of features differs.
-    pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
-        scale.fold_into(self.weights.view_mut(), &mut self.intercept)?;
-        Ok(self)
-    }
-}
-
-impl Saved for PoissonModel {
-    const KIND: &'static str = "Poisson regression";
-    const VERSION: u32 = 1;
-
-    fn check(&self) -> Result<(), String> {
-        check_weights(&self.weights, self.intercept)
     }
 }

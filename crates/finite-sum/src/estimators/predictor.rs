@@ -21,11 +21,6 @@ pub(super) fn scores<X: AsDesign + ?Sized>(
     Ok(scores.into())
 }
 
-/// Returns the second class if the score is positive, else the first.
-pub(super) fn labels<L: Label>(scores: &Array1<f64>, classes: &[L; 2]) -> Array1<L> {
-    scores.iter().map(|&score| classes[usize::from(score > 0.0)].clone()).collect()
-}
-
 /// The share of rows whose label is predicted correctly.
 pub(super) fn accuracy<L: Label>(
     predicted: &Array1<L>,
@@ -66,9 +61,73 @@ macro_rules! score_labels {
 }
 pub(super) use score_labels;
 
-/// For models of two classes with one margin. `$scores` says what the margin is.
+/// A model of one margin: the struct, what it is made of and into, and its file. `$kin` is what it is called, and the label is
+/// that of a model of two classes.
+macro_rules! margin_model {
+    ($(#[$about:meta])* $model:ident, $kin:literal, $kind:literal $(, $label:ident)?) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        pub struct $model$(<$label = f64>)? {
+            /// One weight per feature.
+            pub weights: Array1<f64>,
+            /// The intercept.
+            pub intercept: f64,
+            $(
+                /// The two labels, ascending. A positive score predicts the second.
+                pub classes: [$label; 2],
+            )?
+            /// The report of the fit, with its certificate.
+            pub report: Report,
+            /// The method that was chosen, and the reason. It is `None` if a file does not contain it.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub choice: Option<Choice>,
+        }
+
+        impl$(<$label: Label>)? $model$(<$label>)? {
+            pub(super) fn new(fitted: Fitted $(, classes: [$label; 2])?) -> Self {
+                let Fitted { weights, intercept, report, choice } = fitted;
+                $model { weights, intercept, $(classes: classes as [$label; 2],)? report, choice }
+            }
+
+            /// The point of a warm start.
+            pub(super) fn point(&self) -> Point {
+                Point { weights: self.weights.to_vec(), intercept: self.intercept }
+            }
+
+            /// The features with non-zero weights, ascending.
+            pub fn support(&self) -> Vec<usize> {
+                self.weights.iter().enumerate().filter(|(_, w)| **w != 0.0).map(|(c, _)| c).collect()
+            }
+
+            #[doc = concat!("Returns the same ", $kin, " for raw features. Fit on `scale.transform(&x)`, call this, then predict on `x` itself.")]
+            ///
+            /// # Errors
+            /// [`Error::Invalid`] if the number of features differs.
+            pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
+                scale.fold_into(self.weights.view_mut(), &mut self.intercept)?;
+                Ok(self)
+            }
+        }
+
+        impl$(<$label: Label + Serialize + DeserializeOwned>)? Saved for $model$(<$label>)? {
+            const KIND: &'static str = $kind;
+            const VERSION: u32 = 1;
+
+            fn check(&self) -> Result<(), String> {
+                $({
+                    let classes: &[$label; 2] = &self.classes;
+                    $crate::estimators::predictor::check_classes(classes)?;
+                })?
+                $crate::estimators::predictor::check_weights(&self.weights, self.intercept)
+            }
+        }
+    };
+}
+pub(super) use margin_model;
+
+/// The predictions of a model of two classes. `$scores` says what the margin is.
 macro_rules! two_classes {
-    ($model:ident, $scores:literal, $kind:literal) => {
+    ($model:ident, $scores:literal) => {
         $crate::estimators::predictor::score_labels!($model);
 
         impl<L: Label> $model<L> {
@@ -88,42 +147,13 @@ macro_rules! two_classes {
             /// # Errors
             #[doc = concat!("As [`decision_function`](", stringify!($model), "::decision_function).")]
             pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
-                let scores = self.decision_function(x)?;
-                Ok($crate::estimators::predictor::labels(&scores, &self.classes))
-            }
-
-            /// The features with non-zero weights, ascending.
-            pub fn support(&self) -> Vec<usize> {
-                $crate::estimators::predictor::support(&self.weights)
-            }
-
-            /// Returns the same classifier for raw features. Fit on `scale.transform(&x)`, call this, then predict on
-            /// `x` itself.
-            ///
-            /// # Errors
-            /// [`Error::Invalid`] if the number of features differs.
-            pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
-                scale.fold_into(self.weights.view_mut(), &mut self.intercept)?;
-                Ok(self)
-            }
-        }
-
-        impl<L: Label + Serialize + DeserializeOwned> Saved for $model<L> {
-            const KIND: &'static str = $kind;
-            const VERSION: u32 = 1;
-
-            fn check(&self) -> Result<(), String> {
-                $crate::estimators::predictor::check_weights(&self.weights, self.intercept)?;
-                $crate::estimators::predictor::check_classes(&self.classes)
+                let label = |&score: &f64| self.classes[usize::from(score > 0.0)].clone();
+                Ok(self.decision_function(x)?.iter().map(label).collect())
             }
         }
     };
 }
 pub(super) use two_classes;
-
-pub(super) fn support(weights: &Array1<f64>) -> Vec<usize> {
-    weights.iter().enumerate().filter(|(_, w)| **w != 0.0).map(|(c, _)| c).collect()
-}
 
 pub(super) fn check_weights(weights: &Array1<f64>, intercept: f64) -> Result<(), String> {
     if weights.is_empty() {

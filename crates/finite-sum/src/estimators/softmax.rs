@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
-use super::fits::fit_labels;
+use super::fits::fits_and_starts;
 use super::predictor::score_labels;
 use super::solve::{Watch, same_classes};
 use super::standardise::Standardiser;
@@ -66,12 +66,10 @@ settings! {
     }
 }
 
-fit_labels!(
-    SoftmaxRegression,
-    SoftmaxModel,
-    "at least two distinct values",
+fits_and_starts!(
+    SoftmaxRegression -> SoftmaxModel<L>, L, "labels of at least two distinct values: any [`Label`]",
     "[`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one value only, or penalties that are negative.",
-    ", all 0 in a class that is to have an intercept"
+    ", all 0 in a class that is to have an intercept", "features or classes"; L
 );
 
 impl SoftmaxRegression {

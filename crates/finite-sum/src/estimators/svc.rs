@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
-use super::fits::fit_labels;
-use super::predictor::two_classes;
+use super::fits::fits_and_starts;
+use super::predictor::{margin_model, two_classes};
 use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
@@ -70,12 +70,10 @@ settings! {
     }
 }
 
-fit_labels!(
-    LinearSvc,
-    SvcModel,
-    "two distinct values",
+fits_and_starts!(
+    LinearSvc -> SvcModel<L>, L, "labels of two distinct values: any [`Label`]",
     "[`Error::Invalid`] for data that is empty, not finite or of another shape, or labels of one or more than two values; [`Error::Refused`] for the hinge with `l2 = 0`.",
-    ", all 0 in one of the classes"
+    ", all 0 in one of the classes", "features or classes"; L
 );
 
 impl LinearSvc {
@@ -87,9 +85,7 @@ impl LinearSvc {
         start: Option<SvcModel<L>>,
         watch: &mut O,
     ) -> Result<SvcModel<L>, Error> {
-        let start = start.map(|SvcModel { weights, intercept, classes, .. }| {
-            (Point { weights: weights.to_vec(), intercept }, classes)
-        });
+        let start = start.map(|start| (start.point(), start.classes));
         let LinearSvc { intercept, stop, seed, .. } = *self;
         let l2 = self.l2.unwrap_or(1.0 / y.len().max(1) as f64);
         let own = self.class_weights.times(y, weights)?;
@@ -104,29 +100,19 @@ impl LinearSvc {
                 hyper.classify(x, y, weights, start, watch)?
             }
         };
-        let Fitted { weights, intercept, report, choice } = fitted;
-        Ok(SvcModel { weights, intercept, classes, report, choice })
+        Ok(SvcModel::new(fitted, classes))
     }
 }
 
-/// A fitted linear support vector machine. A model can be saved only if its labels are owned (`String`, not `&str`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SvcModel<L = f64> {
-    /// One weight per feature.
-    pub weights: Array1<f64>,
-    /// The intercept.
-    pub intercept: f64,
-    /// The two labels, ascending. A positive score predicts the second.
-    pub classes: [L; 2],
-    /// The report of the fit, with its certificate.
-    pub report: Report,
-    /// The method that was chosen, and the reason. It is `None` if a file does not contain it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub choice: Option<Choice>,
-}
+margin_model!(
+    /// A fitted linear support vector machine. A model can be saved only if its labels are owned (`String`, not `&str`).
+    SvcModel,
+    "classifier",
+    "linear support vector machine",
+    L
+);
 
 two_classes!(
     SvcModel,
-    "`a.x + b`, positive on the side of the second class, one a row. The margin has width 1 in this unit.",
-    "linear support vector machine"
+    "`a.x + b`, positive on the side of the second class, one a row. The margin has width 1 in this unit."
 );

@@ -12,7 +12,7 @@ use super::scores::{Choose, CrossValidated, Scoring};
 use super::softmax;
 use crate::Error;
 use crate::auto::AutoSettings;
-
+use crate::estimators::fits::fits;
 use crate::estimators::{
     ClassWeights, ElasticNet, LinearModel, LogisticModel, SoftmaxModel, SoftmaxRegression, SvcLoss,
     SvcModel,
@@ -132,75 +132,33 @@ cross_validated! {
 }
 
 /// The two ways to choose and fit, the same for every estimator.
-macro_rules! fits {
-    ($estimator:ident, $y:ident, $model:ty, $what:literal, $errors:literal $(, $label:ident)?) => {
-        impl $estimator {
-            #[doc = concat!("Chooses the penalty, then fits a model to the `n x d` design and all `n` ", $what, ".")]
-            ///
-            /// # Errors
-            #[doc = $errors]
-            pub fn fit<'a, X: AsDesign + ?Sized $(, $label: Label + 'a)?>(
-                &self,
-                x: &X,
-                y: impl Into<ArrayView1<'a, $y>>,
-            ) -> Result<CrossValidated<$model>, Error> {
-                self.solve(x, y.into(), None)
-            }
-
-            #[doc = concat!(
-                "As [`fit`](", stringify!($estimator), "::fit), with one weight a row, `>= 0`, in the fits, the scores and the ",
-                "grid. Folds count rows; one of weight 0 is left out, and a weight of 2 is as good as the row twice in its fold."
-            )]
-            ///
-            /// # Errors
-            #[doc = concat!(
-                "As [`fit`](", stringify!($estimator), "::fit), and [`Error::Invalid`] for weights that are negative, all 0, ",
-                "or not one a row."
-            )]
-            pub fn fit_weighted<'a, X: AsDesign + ?Sized $(, $label: Label + 'a)?>(
-                &self,
-                x: &X,
-                y: impl Into<ArrayView1<'a, $y>>,
-                weights: impl Into<ArrayView1<'a, f64>>,
-            ) -> Result<CrossValidated<$model>, Error> {
-                self.solve(x, y.into(), Some(weights.into()))
-            }
-        }
+macro_rules! choose_and_fit {
+    ($estimator:ident -> $model:ty, $y:ty, $targets:literal, $errors:literal $(, via $posed:ident)? $(; $label:ident)?) => {
+        fits!(
+            $estimator -> CrossValidated<$model>, $y,
+            concat!("Chooses the penalty, then fits a model to the `n x d` design and all `n` ", $targets, "."), $errors,
+            ", in the fits, the scores and the grid. Folds count rows; one of weight 0 is left out, and a weight of 2 is as good as the row twice in its fold.",
+            "", [] $(, via $posed)? $(; $label)?
+        );
     };
 }
 
-fits!(
-    ElasticNetCv,
-    f64,
-    LinearModel,
-    "targets",
+choose_and_fit!(
+    ElasticNetCv -> LinearModel, f64, "targets",
     "[`Error::Invalid`] for data that is empty, not finite or of another shape, or settings out of range."
 );
-fits!(LassoCv, f64, LinearModel, "targets", "As [`ElasticNetCv::fit`].");
-fits!(RidgeCv, f64, LinearModel, "targets", "As [`ElasticNetCv::fit`].");
-fits!(
-    LogisticRegressionCv,
-    L,
-    LogisticModel<L>,
-    "labels of two distinct values",
-    "As [`ElasticNetCv::fit`], and [`Error::Invalid`] for labels of one or more than two values.",
-    L
+choose_and_fit!(LassoCv -> LinearModel, f64, "targets", "As [`ElasticNetCv::fit`].", via posed);
+choose_and_fit!(RidgeCv -> LinearModel, f64, "targets", "As [`ElasticNetCv::fit`].", via posed);
+choose_and_fit!(
+    LogisticRegressionCv -> LogisticModel<L>, L, "labels of two distinct values",
+    "As [`ElasticNetCv::fit`], and [`Error::Invalid`] for labels of one or more than two values."; L
 );
-fits!(
-    SoftmaxRegressionCv,
-    L,
-    SoftmaxModel<L>,
-    "labels of at least two distinct values",
-    "As [`ElasticNetCv::fit`], and [`Error::Invalid`] for labels of one value, or a class that a fold leaves without rows.",
-    L
+choose_and_fit!(
+    SoftmaxRegressionCv -> SoftmaxModel<L>, L, "labels of at least two distinct values",
+    "As [`ElasticNetCv::fit`], and [`Error::Invalid`] for labels of one value, or a class that a fold leaves without rows."; L
 );
-fits!(
-    LinearSvcCv,
-    L,
-    SvcModel<L>,
-    "labels of two distinct values",
-    "As [`LogisticRegressionCv::fit`].",
-    L
+choose_and_fit!(
+    LinearSvcCv -> SvcModel<L>, L, "labels of two distinct values", "As [`LogisticRegressionCv::fit`]."; L
 );
 
 impl ElasticNetCv {
@@ -232,28 +190,16 @@ impl ElasticNetCv {
 }
 
 impl LassoCv {
-    fn solve<X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: ArrayView1<f64>,
-        weights: Option<ArrayView1<f64>>,
-    ) -> Result<CrossValidated<LinearModel>, Error> {
+    fn posed(&self, _: usize) -> ElasticNetCv {
         let LassoCv { folds, choose, grid, intercept, stop, seed } = self.clone();
-        let l1_ratios = vec![1.0];
-        ElasticNetCv { l1_ratios, folds, choose, grid, intercept, stop, seed }.solve(x, y, weights)
+        ElasticNetCv { l1_ratios: vec![1.0], folds, choose, grid, intercept, stop, seed }
     }
 }
 
 impl RidgeCv {
-    fn solve<X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: ArrayView1<f64>,
-        weights: Option<ArrayView1<f64>>,
-    ) -> Result<CrossValidated<LinearModel>, Error> {
+    fn posed(&self, _: usize) -> ElasticNetCv {
         let RidgeCv { folds, choose, grid, intercept, stop, seed } = self.clone();
-        let l1_ratios = vec![0.0];
-        ElasticNetCv { l1_ratios, folds, choose, grid, intercept, stop, seed }.solve(x, y, weights)
+        ElasticNetCv { l1_ratios: vec![0.0], folds, choose, grid, intercept, stop, seed }
     }
 }
 
