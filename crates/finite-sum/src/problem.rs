@@ -317,7 +317,11 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     pub(crate) fn check_point(&self, point: &Point) -> Result<(), Invalid> {
         Invalid::check_length("weights", self.d(), point.weights.len())?;
         Invalid::check_finite("weights", &point.weights)?;
-        Invalid::check_finite("intercept", &[point.intercept])
+        if !point.intercept.is_finite() {
+            let (name, value) = ("intercept", point.intercept);
+            return Err(Invalid::Parameter { name, value, expected: "a finite number" });
+        }
+        Ok(())
     }
 
     /// A method with a step size needs a smooth loss.

@@ -75,8 +75,9 @@ pub fn stationary_expansion<M: MeanFunction>(
     }
     weights.iter().try_for_each(|&w| Invalid::check_nonnegative("weight", w))?;
     variances.iter().try_for_each(|&v| Invalid::check_nonnegative("variance", v))?;
-    for row in features.rows() {
-        row.iter().try_for_each(|&x| Invalid::check_finite("features", &[x]))?;
+    let mut entries = features.indexed_iter();
+    if let Some(((row, column), &value)) = entries.find(|(_, x)| !x.is_finite()) {
+        return Err(Invalid::NonFinite { what: "features", row, column, value }.into());
     }
     let total: f64 = weights.iter().sum();
     Invalid::check_positive("sum of the weights", total)?;

@@ -270,7 +270,7 @@ impl<M: MeanFunction> AveragedSgd<M> {
         self.mean.iter_mut().zip(&self.theta).for_each(|(m, t)| *m += share * (t - *m));
         let every = self.settings.covariance_every;
         if every > 0 && self.steps.is_multiple_of(every) {
-            self.look();
+            self.update_covariance();
         }
         if self.steps.is_multiple_of(self.stride) {
             self.snapshots.push(self.theta.clone());
@@ -287,7 +287,7 @@ impl<M: MeanFunction> AveragedSgd<M> {
     }
 
     /// Welford's update of mean and scatter.
-    fn look(&mut self) {
+    fn update_covariance(&mut self) {
         self.sampled += 1;
         let d = self.theta.len();
         let share = 1.0 / self.sampled as f64;

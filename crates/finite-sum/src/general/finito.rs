@@ -9,11 +9,9 @@ use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 use super::state::SumState;
 use super::{FiniteSum, Sum, SumSettings, check_memory};
 use crate::Error;
+use crate::methods::REFRESH;
 
 const NAME: &str = "general finito";
-
-/// Number of passes between two recomputations of the sum of the table.
-const REFRESH: usize = 10;
 
 /// The running method, as an observer of [`finito`] receives it.
 pub struct GeneralFinito<'p, 't, T: FiniteSum> {

@@ -188,7 +188,7 @@ impl<'t, T: FiniteSum, R: Regulariser> Sum<'t, T, R> {
             return Err(Invalid::Empty { what: "the sum" }.into());
         }
         if d == 0 {
-            return Err(Invalid::Empty { what: "the variables" }.into());
+            return Err(Invalid::Empty { what: "vector of variables" }.into());
         }
         Invalid::check_nonnegative("l2", l2)?;
         regulariser.check(d)?;

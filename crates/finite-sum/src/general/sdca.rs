@@ -9,11 +9,9 @@ use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 use super::state::SumState;
 use super::{FiniteSum, Sum, SumSettings, check_memory};
 use crate::Error;
+use crate::methods::REFRESH;
 
 const NAME: &str = "general sdca";
-
-/// Number of passes between two recomputations of the point from the table.
-const REFRESH: usize = 10;
 
 /// SDCA on a general sum, as an observer of [`sdca`] receives it.
 pub struct GeneralSdca<'p, 't, T: FiniteSum> {

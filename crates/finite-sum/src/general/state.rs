@@ -26,9 +26,6 @@ pub struct SumState {
     /// The inverse step and `l2` for which the table of Finito was made. Such a table does not contain gradients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) finito: Option<(f64, f64)>,
-    /// Number of steps of SGD, on which the step size depends.
-    #[serde(default)]
-    pub(super) steps: u64,
     /// The position in the visiting order. It is absent in a state that was made by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) place: Option<Place>,
@@ -37,7 +34,7 @@ pub struct SumState {
 impl SumState {
     /// A warm start.
     pub fn new(point: Vec<f64>, table: Vec<f64>) -> Self {
-        SumState { point, table, finito: None, steps: 0, place: None }
+        SumState { point, table, finito: None, place: None }
     }
 
     /// The same state, with the current position in the visiting order.

@@ -22,15 +22,7 @@ impl Loss for Hinge {
         if y * t < 1.0 { -y } else { 0.0 }
     }
 
-    #[inline]
-    fn second(&self, _: f64, _: f64) -> f64 {
-        0.0
-    }
-
-    #[inline]
-    fn curvature(&self) -> f64 {
-        f64::INFINITY
-    }
+    piecewise_linear!();
 
     #[inline]
     fn conjugate(&self, u: f64, y: f64) -> f64 {

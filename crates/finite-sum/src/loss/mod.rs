@@ -23,6 +23,21 @@
 //! [`sdca`](crate::methods::sdca()), whose exact steps do not use it. The Poisson loss is also accepted by
 //! [`newton`](crate::methods::newton()).
 
+/// A piecewise linear loss bends at its kinks alone: its second derivative is 0, and its first has no Lipschitz constant.
+macro_rules! piecewise_linear {
+    () => {
+        #[inline]
+        fn second(&self, _: f64, _: f64) -> f64 {
+            0.0
+        }
+
+        #[inline]
+        fn curvature(&self) -> f64 {
+            f64::INFINITY
+        }
+    };
+}
+
 mod custom;
 mod hinge;
 mod huber;

@@ -9,46 +9,14 @@ use super::{check_real, onto_domain};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Absolute;
 
-impl Loss for Absolute {
-    const NAME: &'static str = "absolute";
-
+impl Absolute {
     #[inline]
-    fn value(&self, t: f64, y: f64) -> f64 {
-        (t - y).abs()
+    fn slopes(&self) -> (f64, f64) {
+        (-1.0, 1.0)
     }
 
-    #[inline]
-    fn derivative(&self, t: f64, y: f64) -> f64 {
-        side(t - y, -1.0, 1.0)
-    }
-
-    #[inline]
-    fn second(&self, _: f64, _: f64) -> f64 {
-        0.0
-    }
-
-    #[inline]
-    fn curvature(&self) -> f64 {
-        f64::INFINITY
-    }
-
-    #[inline]
-    fn conjugate(&self, u: f64, y: f64) -> f64 {
-        onto_domain(u, -1.0, 1.0).map_or(f64::INFINITY, |u| u * y)
-    }
-
-    #[inline]
-    fn conjugate_derivative(&self, _: f64, y: f64) -> f64 {
-        y
-    }
-
-    #[inline]
-    fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
-        clipped_ratio(m - y, q, -1.0, 1.0)
-    }
-
-    fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {
-        check_real(row, y)
+    fn check_slopes(&self) -> Result<(), Invalid> {
+        Ok(())
     }
 }
 
@@ -63,67 +31,70 @@ pub struct Quantile {
 }
 
 impl Quantile {
-    /// The two slopes. They are also the ends of the domain of the conjugate.
     #[inline]
     fn slopes(&self) -> (f64, f64) {
         (-self.tau, 1.0 - self.tau)
     }
-}
 
-impl Loss for Quantile {
-    const NAME: &'static str = "quantile";
-
-    #[inline]
-    fn value(&self, t: f64, y: f64) -> f64 {
-        let (low, high) = self.slopes();
-        f64::max(low * (t - y), high * (t - y))
-    }
-
-    #[inline]
-    fn derivative(&self, t: f64, y: f64) -> f64 {
-        let (low, high) = self.slopes();
-        side(t - y, low, high)
-    }
-
-    #[inline]
-    fn second(&self, _: f64, _: f64) -> f64 {
-        0.0
-    }
-
-    #[inline]
-    fn curvature(&self) -> f64 {
-        f64::INFINITY
-    }
-
-    #[inline]
-    fn conjugate(&self, u: f64, y: f64) -> f64 {
-        let (low, high) = self.slopes();
-        onto_domain(u, low, high).map_or(f64::INFINITY, |u| u * y)
-    }
-
-    #[inline]
-    fn conjugate_derivative(&self, _: f64, y: f64) -> f64 {
-        y
-    }
-
-    #[inline]
-    fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
-        let (low, high) = self.slopes();
-        clipped_ratio(m - y, q, low, high)
-    }
-
-    fn check(&self) -> Result<(), Invalid> {
+    fn check_slopes(&self) -> Result<(), Invalid> {
         if self.tau > 0.0 && self.tau < 1.0 {
             return Ok(());
         }
         let (name, value) = ("quantile.tau", self.tau);
         Err(Invalid::Parameter { name, value, expected: "a number between 0 and 1, exclusive" })
     }
-
-    fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {
-        check_real(row, y)
-    }
 }
+
+/// A loss with one slope on each side of its target. The slopes are also the ends of the domain of the conjugate.
+macro_rules! two_slopes {
+    ($loss:ty, $name:literal) => {
+        impl Loss for $loss {
+            const NAME: &'static str = $name;
+
+            #[inline]
+            fn value(&self, t: f64, y: f64) -> f64 {
+                let (low, high) = self.slopes();
+                f64::max(low * (t - y), high * (t - y))
+            }
+
+            #[inline]
+            fn derivative(&self, t: f64, y: f64) -> f64 {
+                let (low, high) = self.slopes();
+                side(t - y, low, high)
+            }
+
+            piecewise_linear!();
+
+            #[inline]
+            fn conjugate(&self, u: f64, y: f64) -> f64 {
+                let (low, high) = self.slopes();
+                onto_domain(u, low, high).map_or(f64::INFINITY, |u| u * y)
+            }
+
+            #[inline]
+            fn conjugate_derivative(&self, _: f64, y: f64) -> f64 {
+                y
+            }
+
+            #[inline]
+            fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
+                let (low, high) = self.slopes();
+                clipped_ratio(m - y, q, low, high)
+            }
+
+            fn check(&self) -> Result<(), Invalid> {
+                self.check_slopes()
+            }
+
+            fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {
+                check_real(row, y)
+            }
+        }
+    };
+}
+
+two_slopes!(Absolute, "absolute");
+two_slopes!(Quantile, "quantile");
 
 /// `max(0, |t - y| - epsilon)`, the loss of support vector regression. Residuals up to `epsilon` cost nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -145,15 +116,7 @@ impl Loss for EpsilonInsensitive {
         side(beyond_tube(t - y, self.epsilon), -1.0, 1.0)
     }
 
-    #[inline]
-    fn second(&self, _: f64, _: f64) -> f64 {
-        0.0
-    }
-
-    #[inline]
-    fn curvature(&self) -> f64 {
-        f64::INFINITY
-    }
+    piecewise_linear!();
 
     #[inline]
     fn conjugate(&self, u: f64, y: f64) -> f64 {

@@ -56,20 +56,7 @@ impl<R: Regulariser> Regulariser for OnWeights<'_, R> {
 /// The certificate is a duality gap if the conjugate of the loss is known and if `l2 > 0` or the regulariser is
 /// coercive. Otherwise it is the norm of the gradient mapping.
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Simplex;
-/// use fenchel_finite_sum::methods::{FistaSettings, fista};
-/// use fenchel_finite_sum::prelude::{AsDesign, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Simplex { radius: 1.0 }, 0.1)?;
-/// let solution = fista(&problem, &FistaSettings::default(), None, &mut ())?;
-/// assert_eq!(solution.report.status, Status::Converged);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape

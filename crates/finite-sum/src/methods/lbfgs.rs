@@ -15,20 +15,7 @@ use crate::{Error, Point, Problem};
 /// certificate is a duality gap for `l2 > 0`, and else the norm of the gradient. The method itself is
 /// [`fenchel_optim::lbfgs`].
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::methods::lbfgs;
-/// use fenchel_finite_sum::prelude::{AsDesign, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
-/// let solution = lbfgs(&problem, &Default::default(), None, &mut ())?;
-/// assert_eq!(solution.report.status, Status::Converged);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape

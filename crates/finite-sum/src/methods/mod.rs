@@ -14,6 +14,51 @@
 //! | batch | [`fista`](fn@fista), [`lbfgs`](fn@lbfgs) |
 //!
 //! [`order`] has which term is next, [`lag`] the updates that make a step on a sparse row O(nnz).
+//!
+//! # Example
+//!
+//! ```
+//! use fenchel_finite_sum::Problem;
+//! use fenchel_finite_sum::loss::Logistic;
+//! use fenchel_finite_sum::methods::*;
+//! use fenchel_finite_sum::prelude::{AsDesign, Order, Report, Status, Stop};
+//! use fenchel_finite_sum::prox::{L1, Simplex, Zero};
+//!
+//! let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+//! let y = [1.0, -1.0, 1.0, -1.0];
+//! let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+//! let check = |report: Report| assert_eq!(report.status, Status::Converged);
+//! check(sdca(&problem, &SdcaSettings::default(), None, &mut ())?.report);
+//! check(catalyst(&problem, &CatalystSettings::default(), None, &mut ())?.report);
+//! check(qning(&problem, &QningSettings::default(), None, &mut ())?.report);
+//! check(miso_mu(&problem, &MisoMuSettings::default(), None, &mut ())?.report);
+//! // Long rows more often.
+//! let settings = ProxFinitoSettings { order: Order::Lipschitz, ..Default::default() };
+//! check(prox_finito(&problem, &settings, None, &mut ())?.report);
+//! check(newton(&problem, &NewtonSettings::default(), None, &mut ())?.report);
+//! check(subsampled_newton(&problem, &Default::default(), None, &mut ())?.report);
+//! check(lbfgs(&problem, &LbfgsSettings::default(), None, &mut ())?.report);
+//! check(sag(&problem, &SagSettings::default(), None, &mut ())?.report);
+//! let settings = SvrgSettings { snapshot: Snapshot::Loopless, ..SvrgSettings::default() };
+//! check(svrg(&problem, &settings, None, &mut ())?.report);
+//! // Three passes are what SGD is good for.
+//! let settings = SgdSettings { stop: Stop::after_passes(3.0), ..SgdSettings::default() };
+//! let point = sgd(&problem, &settings, None, &mut ())?.state.point;
+//! assert!(problem.objective(&point)? < 2f64.ln());
+//!
+//! let sparse = Problem::new(a.as_design()?, &y, Logistic, L1 { strength: 0.01 }, 0.1)?;
+//! check(saga(&sparse, &SagaSettings::default(), None, &mut ())?.report);
+//! let inside = Problem::new(a.as_design()?, &y, Logistic, Simplex { radius: 1.0 }, 0.1)?;
+//! check(fista(&inside, &FistaSettings::default(), None, &mut ())?.report);
+//! let curved = Problem::new(a.as_design()?, &y, Logistic, Zero, 1.0)?;
+//! check(finito(&curved, &FinitoSettings::default(), None, &mut ())?.report);
+//! check(miso(&curved, &MisoSettings::default(), None, &mut ())?.report);
+//! # Ok::<(), fenchel_finite_sum::Error>(())
+//! ```
+
+/// Passes between two computations of a sum or an average from its terms, which remove the rounding errors of many small
+/// updates. One of them costs up to a pass, so all of them at most a tenth of a run.
+pub(crate) const REFRESH: usize = 10;
 
 pub(crate) mod coordinate;
 pub mod dual;

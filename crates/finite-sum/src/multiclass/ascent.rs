@@ -14,11 +14,9 @@ use super::sdca::MulticlassSettings;
 use super::state::{Bias, MulticlassState, expand, reduce};
 use super::step::{exact_step, interval_step};
 use crate::Error;
-use crate::methods::dual::{Momentum, check_strength};
+use crate::methods::REFRESH;
+use crate::methods::dual::{Momentum, bias_weight, check_strength};
 use crate::methods::order::{Score, check_adaptive, dual_visits};
-
-/// Number of passes between two recomputations of `v` from the dual variables.
-const REFRESH: usize = 10;
 
 /// The length of the step of a term's distribution.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,9 +126,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         let bias = problem.intercepts().then(|| Bias {
             values: state.point.intercepts.clone(),
             centres: state.point.intercepts.clone(),
-            weight: (4.0 * mu / problem.mean_norm_squared().max(f64::MIN_POSITIVE))
-                .min(4.0 * CURVATURE / n as f64)
-                .max(1e-12),
+            weight: bias_weight(mu, problem.mean_norm_squared(), CURVATURE, n),
         });
         let scratch = || vec![0.0; r];
         let of_bias = bias.as_ref().map_or(0.0, |bias| 1.0 / (bias.weight * n as f64));

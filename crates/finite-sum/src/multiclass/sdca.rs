@@ -8,6 +8,7 @@ use super::ascent::{MulticlassAscent, SoftmaxStep};
 use super::problem::{CURVATURE, MulticlassProblem};
 use super::state::MulticlassState;
 use crate::Error;
+use crate::methods::dual::default_centre;
 use crate::settings::settings;
 
 settings! {
@@ -56,11 +57,7 @@ pub fn catalyst<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p
     observer: &mut O,
 ) -> Result<Solution<MulticlassState>, Error> {
     let mean = CURVATURE * problem.mean_norm_squared();
-    let by_default = if mean == 0.0 && problem.strong_convexity() == 0.0 {
-        1.0
-    } else {
-        (mean / problem.n() as f64 - problem.strong_convexity()).max(0.0)
-    };
+    let by_default = default_centre(mean, problem.n(), problem.strong_convexity());
     let kappa = settings.kappa.unwrap_or(by_default);
     Invalid::check_nonnegative("kappa", kappa)?;
     solve("multiclass catalyst", problem, kappa, settings, start, observer)

@@ -69,7 +69,10 @@ impl Path {
             Invalid::check_positive("penalty of the path to go on from", point.penalty)?;
             Invalid::check_length(what, point.support.len(), point.weights.len())?;
             Invalid::check_finite(what, &point.weights)?;
-            Invalid::check_finite("intercept of the path to go on from", &[point.intercept])?;
+            if !point.intercept.is_finite() {
+                let (name, value) = ("intercept of the path to go on from", point.intercept);
+                return Err(Invalid::Parameter { name, value, expected: "a finite number" });
+            }
             if let Some(c) = point.support.iter().find(|&&c| c >= features) {
                 let reason = format!("feature {c} has a weight; there are {features}");
                 return Err(Invalid::Layout { what: "path to go on from", reason });

@@ -13,18 +13,16 @@ use fenchel_optim::{Certificate, Loss, Regulariser, Separable};
 use super::state::DualState;
 use super::tail::Tail;
 use crate::gap::{Gap, origin};
+use crate::methods::REFRESH;
 use crate::methods::order::{Score, check_dual as check_order, dual_visits};
 use crate::{Error, Point, Problem};
 
-use batch::Batches;
-pub(crate) use checks::check_strength;
-use checks::{bias_weight, check_dual};
+use batch::{Batches, of_minibatches};
+use checks::check_dual;
+pub(crate) use checks::{bias_weight, check_strength};
 pub(super) use keep::copied;
 pub use pace::SdcaStep;
 pub(super) use pace::{Move, Pace};
-
-/// Number of passes between two recomputations of `v` from the dual variables.
-const REFRESH: usize = 10;
 
 /// The intercept as a coordinate with a proximal term.
 #[derive(Debug, Clone, Copy)]
@@ -121,7 +119,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         let bias = problem.intercept().then(|| Bias {
             value: state.point.intercept,
             centre: state.point.intercept,
-            weight: bias_weight(problem, mu),
+            weight: bias_weight(mu, problem.mean_norm_squared(), problem.loss().curvature(), n),
         });
         let of_bias = bias.map_or(0.0, |bias| 1.0 / (bias.weight * n as f64));
         let curvature = |j: usize| problem.norm_squared(j) / (mu * n as f64) + of_bias;
@@ -132,7 +130,8 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         });
         let curvatures = curvatures.collect();
         let terms = batches.as_ref().map_or(n, Batches::count);
-        let mut visits = dual_visits(order, terms, seed, || importance_weights(problem))?;
+        let visits = dual_visits(order, terms, seed, || importance_weights(problem));
+        let mut visits = if batches.is_some() { visits.map_err(of_minibatches)? } else { visits? };
         // What another order or seed has left begins anew.
         let _ = state.place.take().is_some_and(|place| visits.go_to(&place));
         let mut ascent = Ascent {

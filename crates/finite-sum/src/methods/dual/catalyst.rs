@@ -50,20 +50,7 @@ pub struct Catalyst<'p, 'a, D, L, R> {
 /// Original papers: Shalev-Shwartz and Zhang, "Accelerated proximal SDCA", Mathematical Programming 155
 /// (2016); Lin, Mairal and Harchaoui, "Catalyst", JMLR 18 (2018).
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::methods::{CatalystSettings, catalyst};
-/// use fenchel_finite_sum::prelude::{AsDesign, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1e-3)?;
-/// let solution = catalyst(&problem, &CatalystSettings::default(), None, &mut ())?;
-/// assert_eq!(solution.report.status, Status::Converged);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// The errors of [`sdca`](super::sdca()).
@@ -107,9 +94,13 @@ pub(super) fn centre_weight<D: Design, L: Loss, R: Separable>(
     }
     problem.check_smooth(method)?;
     let mean = problem.loss().curvature() * problem.mean_norm_squared();
-    let kappa = mean / problem.n() as f64 - problem.strong_convexity();
+    Ok(default_centre(mean, problem.n(), problem.strong_convexity()))
+}
+
+/// `mean L_i / n - mu`, or 0 if that is negative.
+pub(crate) fn default_centre(mean: f64, n: usize, mu: f64) -> f64 {
     // All rows 0: any centre will do.
-    Ok(if mean == 0.0 && problem.strong_convexity() == 0.0 { 1.0 } else { kappa.max(0.0) })
+    if mean == 0.0 && mu == 0.0 { 1.0 } else { (mean / n as f64 - mu).max(0.0) }
 }
 
 impl<D: Design, L: Loss, R: Separable> Catalyst<'_, '_, D, L, R> {

@@ -42,20 +42,7 @@ settings! {
 /// Original papers: Mairal, "Incremental majorization-minimization optimization", SIAM Journal on Optimization 25
 /// (2015); for steps with `c < 1`, Lin, Mairal and Harchaoui, "Catalyst", JMLR 18 (2018).
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::methods::{MisoMuSettings, miso_mu};
-/// use fenchel_finite_sum::prelude::{AsDesign, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
-/// let solution = miso_mu(&problem, &MisoMuSettings::default(), None, &mut ())?;
-/// assert_eq!(solution.report.status, Status::Converged);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// [`Error::Refused`] without strong convexity, or for a loss that is not smooth; [`Error::Invalid`] if the start has

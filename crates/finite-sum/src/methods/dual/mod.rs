@@ -36,7 +36,8 @@ mod tail;
 mod weights;
 
 pub use ascent::SdcaStep;
-pub(crate) use ascent::check_strength;
+pub(crate) use ascent::{bias_weight, check_strength};
+pub(crate) use catalyst::default_centre;
 pub(crate) use momentum::Momentum;
 
 pub use catalyst::{Catalyst, CatalystSettings, catalyst};

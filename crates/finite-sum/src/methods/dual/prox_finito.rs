@@ -40,22 +40,7 @@ settings! {
 /// `L_i` for uniform draws, and their mean for the Lipschitz order (theorem 3.4, where `L_i` is the constant of the
 /// loss without the l2 term).
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::methods::{ProxFinitoSettings, prox_finito};
-/// use fenchel_finite_sum::prelude::{AsDesign, Order, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
-/// // Long rows more often.
-/// let settings = ProxFinitoSettings { order: Order::Lipschitz, ..Default::default() };
-/// let solution = prox_finito(&problem, &settings, None, &mut ())?;
-/// assert_eq!(solution.report.status, Status::Converged);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// The errors of [`sdca`](super::sdca()).

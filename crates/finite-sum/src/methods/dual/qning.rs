@@ -82,20 +82,7 @@ pub struct Qning<'p, 'a, D, L, R> {
 /// Original paper: Lin, Mairal and Harchaoui, "An inexact variable metric proximal point algorithm for generic
 /// quasi-Newton acceleration", SIAM Journal on Optimization 29 (2019).
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::methods::{QningSettings, qning};
-/// use fenchel_finite_sum::prelude::{AsDesign, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1e-3)?;
-/// let solution = qning(&problem, &QningSettings::default(), None, &mut ())?;
-/// assert_eq!(solution.report.status, Status::Converged);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// The errors of [`sdca`](super::sdca()).
@@ -156,7 +143,7 @@ impl<D: Design, L: Loss, R: Separable> Qning<'_, '_, D, L, R> {
     }
 
     /// Makes one inner pass with the centre `trial`. Writes the gradient, and returns the value. A pass and a half.
-    fn look(&mut self) -> f64 {
+    fn evaluate(&mut self) -> f64 {
         self.ascent.move_centre(&self.trial);
         self.ascent.climb(self.ascent.problem.n());
         self.ascent.read_point();
@@ -189,7 +176,7 @@ impl<D: Design, L: Loss, R: Separable> Qning<'_, '_, D, L, R> {
                         - blend * self.direction[c]
                         - (1.0 - blend) * self.gradient[c] / self.kappa;
                 }
-                let trial_value = self.look();
+                let trial_value = self.evaluate();
                 self.value = Some(trial_value);
                 passes += 1.5;
                 if trial_value <= enough {
@@ -203,7 +190,7 @@ impl<D: Design, L: Loss, R: Separable> Qning<'_, '_, D, L, R> {
             self.pairs.push(&self.centre, &self.trial, &self.gradient, &self.trial_gradient);
         } else {
             self.trial.copy_from_slice(&self.centre);
-            self.value = Some(self.look());
+            self.value = Some(self.evaluate());
             passes = 1.5;
         }
         std::mem::swap(&mut self.centre, &mut self.trial);

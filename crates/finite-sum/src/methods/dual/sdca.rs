@@ -74,20 +74,7 @@ pub struct Sdca<'p, 'a, D, L, R> {
 /// Original paper: Shalev-Shwartz and Zhang, "Stochastic dual coordinate ascent methods for regularized
 /// loss minimization", JMLR 14 (2013).
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::methods::{SdcaSettings, sdca};
-/// use fenchel_finite_sum::prelude::{AsDesign, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
-/// let solution = sdca(&problem, &SdcaSettings::default(), None, &mut ())?;
-/// assert_eq!(solution.report.status, Status::Converged);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// [`Error::Refused`] without strong convexity, for a constant step on a loss that is not smooth, or for an order

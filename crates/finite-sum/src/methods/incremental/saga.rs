@@ -64,20 +64,7 @@ pub type Saga<'p, 'a, D, L, R> = TableMethod<'p, 'a, D, L, R>;
 /// convexity the rate is O(1/k) after `k` steps (theorem 4.8). Original paper: Defazio, Bach and Lacoste-Julien,
 /// "SAGA", NIPS 2014.
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::L1;
-/// use fenchel_finite_sum::methods::{SagaSettings, saga};
-/// use fenchel_finite_sum::prelude::{AsDesign, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, L1 { strength: 0.01 }, 0.1)?;
-/// let solution = saga(&problem, &SagaSettings::default(), None, &mut ())?;
-/// assert_eq!(solution.report.status, Status::Converged);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a

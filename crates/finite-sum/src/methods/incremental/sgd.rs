@@ -78,22 +78,7 @@ pub struct Sgd<'p, 'a, D, L, R> {
 /// of the variance of its gradients. It is included as a baseline. A step costs O(nnz of the row). Original paper:
 /// Robbins and Monro (1951). For averages: Polyak and Juditsky, SIAM Journal on Control and Optimization 30 (1992).
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::methods::{SgdSettings, sgd};
-/// use fenchel_finite_sum::prelude::{AsDesign, Stop};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
-/// // Three passes are what it is good for.
-/// let settings = SgdSettings { stop: Stop::after_passes(3.0), ..SgdSettings::default() };
-/// let point = sgd(&problem, &settings, None, &mut ())?.state.point;
-/// assert!(problem.objective(&point)? < 2f64.ln());
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a start of

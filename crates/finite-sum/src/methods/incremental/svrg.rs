@@ -87,23 +87,7 @@ pub struct Svrg<'p, 'a, D, L, R> {
 /// strong convexity nothing is proved. Original papers: Johnson and Zhang, NIPS 2013; Xiao and Zhang, SIAM Journal on
 /// Optimization 24 (2014); Konecny and Richtarik (S2GD), Frontiers in Applied Mathematics and Statistics 3 (2017).
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::methods::{Snapshot, SvrgSettings, svrg};
-/// use fenchel_finite_sum::prelude::{AsDesign, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
-/// for snapshot in [Snapshot::Last, Snapshot::Average, Snapshot::Random, Snapshot::Loopless] {
-///     let settings = SvrgSettings { snapshot, ..SvrgSettings::default() };
-///     let solution = svrg(&problem, &settings, None, &mut ())?;
-///     assert_eq!(solution.report.status, Status::Converged);
-/// }
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth, weighted orders, or `inner: None` without strong convexity;

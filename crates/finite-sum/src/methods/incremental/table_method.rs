@@ -9,11 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::kernel::{Kernel, Plan};
 use super::mean::{PointMean, certify};
 use crate::gap::{Gap, origin};
+use crate::methods::REFRESH;
 use crate::methods::lag::Composite;
 use crate::{Error, Point, Problem};
-
-/// Number of passes between two recomputations of the averaged gradient from the table.
-const REFRESH: usize = 10;
 
 /// The initial contents of the table of derivatives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

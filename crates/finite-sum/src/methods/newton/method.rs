@@ -88,20 +88,7 @@ pub struct Newton<'p, 'a, D, L, R> {
 /// Dense and sparse storage of the same numbers take different paths to the same optimum: which model is minimised how is decided
 /// by the entries that are stored, and rounding differs, so that the passes differ too.
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::methods::{NewtonSettings, newton};
-/// use fenchel_finite_sum::prelude::{AsDesign, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
-/// let solution = newton(&problem, &NewtonSettings::default(), None, &mut ())?;
-/// assert_eq!(solution.report.status, Status::Converged);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss with a kink, or too little memory, before anything is allocated;

@@ -84,20 +84,7 @@ enum At<'p, 'a, D, L> {
 /// and Wright, "Numerical Optimization" (2006), algorithm 7.4. That the Hessian of a sample is what L-BFGS begins with, and
 /// its solution where, is ours.
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::methods::subsampled_newton;
-/// use fenchel_finite_sum::prelude::{AsDesign, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
-/// let solution = subsampled_newton(&problem, &Default::default(), None, &mut ())?;
-/// assert_eq!(solution.report.status, Status::Converged);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss with a kink, or too little memory, before anything is allocated;

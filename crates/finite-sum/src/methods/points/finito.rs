@@ -73,20 +73,7 @@ settings! {
 /// With `alpha = 1` the points cancel, which is the method [`miso_mu`](crate::methods::miso_mu()) with `n` stored
 /// numbers. Original paper: Defazio, Caetano and Domke, "Finito", ICML 2014.
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::methods::{FinitoSettings, finito};
-/// use fenchel_finite_sum::prelude::{AsDesign, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1.0)?;
-/// let solution = finito(&problem, &FinitoSettings::default(), None, &mut ())?;
-/// assert_eq!(solution.report.status, Status::Converged);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// [`Error::Refused`] without strong convexity, for a loss that is not smooth, an intercept or weighted draws, or if

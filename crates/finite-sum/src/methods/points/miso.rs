@@ -41,20 +41,7 @@ settings! {
 /// `l2 > 0`, [`miso_mu`](crate::methods::miso_mu()) is faster. Original paper: Mairal, "Incremental
 /// majorization-minimization optimization", SIAM Journal on Optimization 25 (2015).
 ///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::methods::{MisoSettings, miso};
-/// use fenchel_finite_sum::prelude::{AsDesign, Status};
-/// use fenchel_finite_sum::Problem;
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1.0)?;
-/// let solution = miso(&problem, &MisoSettings::default(), None, &mut ())?;
-/// assert_eq!(solution.report.status, Status::Converged);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
+/// [An example](crate::methods#example).
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth, an intercept, or too little memory, before anything is allocated;

@@ -8,10 +8,8 @@ use fenchel_optim::{Certificate, Iterative, Loss};
 use serde::{Deserialize, Serialize};
 
 use crate::gap::Gap;
+use crate::methods::REFRESH;
 use crate::{Error, Point, Problem};
-
-/// Number of passes between two recomputations of the sum from the table.
-const REFRESH: usize = 10;
 
 /// The state of Finito and MISO: a point, and the table.
 ///

@@ -66,6 +66,20 @@ impl Batches {
     }
 }
 
+/// What is wrong with an order, whose terms are minibatches.
+pub(super) fn of_minibatches(error: Error) -> Error {
+    match error {
+        Error::Invalid(Invalid::Length { what: "order weights", expected, found }) => {
+            Invalid::Length { what: "order weights, one a minibatch", expected, found }.into()
+        }
+        Error::Invalid(Invalid::Parameter { name: "scripted term", value, .. }) => {
+            let expected = "an index below the number of minibatches";
+            Invalid::Parameter { name: "scripted minibatch", value, expected }.into()
+        }
+        error => error,
+    }
+}
+
 impl<D: Design, L: Loss, R: Separable> Ascent<'_, '_, D, L, R> {
     /// A step on a minibatch.
     pub(super) fn climb_on_batch(&mut self, batch: usize) {

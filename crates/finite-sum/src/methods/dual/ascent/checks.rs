@@ -36,11 +36,8 @@ pub(super) fn check_dual<D: Design, L: Loss, R: Separable>(
 
 /// Weight of the proximal term of the intercept. It is small enough that the centre needs only a pass or two, and
 /// large enough that it does not dominate the step sizes `q_j`, to which it adds a term beside the norm of the row.
-pub(super) fn bias_weight<D: Design, L: Loss, R: Separable>(
-    problem: &Problem<'_, D, L, R>,
-    mu: f64,
-) -> f64 {
-    let by_rows = 4.0 * mu / problem.mean_norm_squared().max(f64::MIN_POSITIVE);
-    let by_terms = 4.0 * problem.loss().curvature() / problem.n() as f64;
+pub(crate) fn bias_weight(mu: f64, mean_norm_squared: f64, curvature: f64, n: usize) -> f64 {
+    let by_rows = 4.0 * mu / mean_norm_squared.max(f64::MIN_POSITIVE);
+    let by_terms = 4.0 * curvature / n as f64;
     by_rows.min(by_terms).max(1e-12)
 }
