@@ -180,6 +180,11 @@ fn methods_refuse_what_they_cannot_treat() {
     refused(finito(&strong, &settings, None, o), "finito does not support the weighted order");
     let with_intercept = strong.clone().with_intercept();
     refused(finito(&with_intercept, &FinitoSettings::default(), None, o), "an intercept");
+    let point = fenchel_finite_sum::Point {
+        intercept: f64::NAN,
+        ..fenchel_finite_sum::Point::zero(with_intercept.d())
+    };
+    refused(with_intercept.objective(&point), "intercept = NaN; expected a finite number");
     let settings = FinitoSettings { max_memory: Some(239), ..FinitoSettings::default() };
     match finito(&strong, &settings, None, o) {
         Err(Error::Refused(Refusal::MemoryLimit { needed: 240, limit: 239, .. })) => {}

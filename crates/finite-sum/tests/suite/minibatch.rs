@@ -242,7 +242,15 @@ fn bad_batches_are_refused() {
     refused(sdca(&logistic, &settings, None, &mut ()), "with batches, a plain order or Weighted");
     let order = Order::Weighted(vec![1.0; 6]);
     let settings = SdcaSettings { batch: 2, order, ..SdcaSettings::default() };
-    refused(sdca(&logistic, &settings, None, &mut ()), "expected length 3, found 6");
+    refused(
+        sdca(&logistic, &settings, None, &mut ()),
+        "order weights, one a minibatch: expected length 3, found 6",
+    );
+    let settings = SdcaSettings { order: Order::Scripted(vec![0, 4]), ..settings };
+    refused(
+        sdca(&logistic, &settings, None, &mut ()),
+        "expected an index below the number of minibatches",
+    );
     data.signs.fill(1.0);
     let counts = problem(&data, Poisson, Zero, 0.1);
     let settings = SdcaSettings { batch: 2, ..SdcaSettings::default() };
