@@ -371,7 +371,7 @@ impl<D: Design, R: Separable> Iterative for MulticlassAscent<'_, '_, D, R> {
         let read = |i: usize, p: &mut [f64]| {
             expand(&dual[i * (r - 1)..(i + 1) * (r - 1)], problem.labels()[i], p);
         };
-        gap.with_dual(problem, point, read)
+        problem.certificate_with(gap, point, read)
     }
 
     fn keep(&mut self) {

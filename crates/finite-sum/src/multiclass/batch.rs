@@ -86,12 +86,12 @@ impl<D: Design, R: Regulariser> Smooth for MulticlassSmooth<'_, '_, D, R> {
     /// A duality gap for `l2 > 0`, else the norm of the gradient.
     fn certify(&mut self, x: &[f64], _: f64, _: &[f64]) -> Certificate {
         let point = read(self.problem, x);
-        self.gap.at(self.problem, &point)
+        self.problem.certificate_at(&mut self.gap, &point)
     }
 
     fn certify_composite(&mut self, x: &[f64], _: f64) -> Option<Certificate> {
         let point = read(self.problem, x);
-        Some(self.gap.at(self.problem, &point))
+        Some(self.problem.certificate_at(&mut self.gap, &point))
     }
 }
 

@@ -24,163 +24,145 @@ impl Gap {
             correlation: vec![0.0; problem.d() * problem.classes()],
         }
     }
+}
 
+impl<D: Design, R: Regulariser> MulticlassProblem<'_, D, R> {
     /// Certificate with the dual distributions `p_i = softmax(z_i)`. Two half passes.
-    pub(super) fn at<D: Design, R: Regulariser>(
-        &mut self,
-        problem: &MulticlassProblem<'_, D, R>,
-        point: &MulticlassPoint,
-    ) -> Certificate {
-        problem.scores(point, &mut self.table);
+    pub(super) fn certificate_at(&self, gap: &mut Gap, point: &MulticlassPoint) -> Certificate {
+        self.scores(point, &mut gap.table);
         let weights = &point.weights;
-        let objective = problem.smooth_objective_at(&self.table, weights)
-            + problem.regulariser().value(weights);
-        self.apply_softmax(problem);
-        self.certificate(problem, weights, objective)
+        let objective =
+            self.smooth_objective_at(&gap.table, weights) + self.regulariser().value(weights);
+        self.apply_softmax(gap);
+        self.certificate(gap, weights, objective)
     }
 
     /// Certificate of a point with optimal intercepts and the method's own dual distributions. `read(i, out)` writes
     /// the `i`-th distribution.
-    pub(super) fn with_dual<D: Design, R: Regulariser>(
-        &mut self,
-        problem: &MulticlassProblem<'_, D, R>,
+    pub(super) fn certificate_with(
+        &self,
+        gap: &mut Gap,
         point: &mut MulticlassPoint,
         read: impl Fn(usize, &mut [f64]),
     ) -> Certificate {
-        problem.scores(point, &mut self.table);
-        settle_intercepts(problem, &mut self.table, &mut point.intercepts);
+        self.scores(point, &mut gap.table);
+        settle_intercepts(self, &mut gap.table, &mut point.intercepts);
         let weights = &point.weights;
-        let objective = problem.smooth_objective_at(&self.table, weights)
-            + problem.regulariser().value(weights);
-        if has_gap(problem) {
-            for (i, p) in self.table.chunks_exact_mut(problem.classes()).enumerate() {
+        let objective =
+            self.smooth_objective_at(&gap.table, weights) + self.regulariser().value(weights);
+        if has_gap(self) {
+            for (i, p) in gap.table.chunks_exact_mut(self.classes()).enumerate() {
                 read(i, p);
             }
         } else {
-            self.apply_softmax(problem);
+            self.apply_softmax(gap);
         }
-        self.certificate(problem, weights, objective)
+        self.certificate(gap, weights, objective)
     }
 
     /// Certificate of a point with the scores `z` and the dual distributions `p_i = softmax(z_i)`. Before that, the
     /// intercepts are set to their optimum and the scores are updated. Half a pass.
-    pub(super) fn at_scores<D: Design, R: Regulariser>(
-        &mut self,
-        problem: &MulticlassProblem<'_, D, R>,
+    pub(super) fn certificate_at_scores(
+        &self,
+        gap: &mut Gap,
         point: &mut MulticlassPoint,
         z: &mut [f64],
     ) -> Certificate {
-        settle_intercepts(problem, z, &mut point.intercepts);
+        settle_intercepts(self, z, &mut point.intercepts);
         let weights = &point.weights;
-        let objective =
-            problem.smooth_objective_at(z, weights) + problem.regulariser().value(weights);
-        self.table.copy_from_slice(z);
-        self.apply_softmax(problem);
-        self.certificate(problem, weights, objective)
+        let objective = self.smooth_objective_at(z, weights) + self.regulariser().value(weights);
+        gap.table.copy_from_slice(z);
+        self.apply_softmax(gap);
+        self.certificate(gap, weights, objective)
     }
 
-    fn apply_softmax<D: Design, R: Regulariser>(&mut self, problem: &MulticlassProblem<'_, D, R>) {
-        self.table.chunks_exact_mut(problem.classes()).for_each(|z| {
+    fn apply_softmax(&self, gap: &mut Gap) {
+        gap.table.chunks_exact_mut(self.classes()).for_each(|z| {
             softmax_in_place(z);
         });
     }
 
-    fn certificate<D: Design, R: Regulariser>(
-        &mut self,
-        problem: &MulticlassProblem<'_, D, R>,
-        weights: &[f64],
-        objective: f64,
-    ) -> Certificate {
-        if !has_gap(problem) {
-            return self.residual(problem, weights, objective);
+    fn certificate(&self, gap: &mut Gap, weights: &[f64], objective: f64) -> Certificate {
+        if !has_gap(self) {
+            return self.residual(gap, weights, objective);
         }
-        if problem.intercepts() {
-            let sums = self.sums(problem);
-            balance(&mut self.table, &sums, problem.counts());
+        if self.intercepts() {
+            let sums = self.sums(gap);
+            balance(&mut gap.table, &sums, self.counts());
         }
-        self.correlate(problem);
-        let (r, regulariser) = (problem.classes(), problem.regulariser());
+        self.correlate(gap);
+        let (r, regulariser) = (self.classes(), self.regulariser());
         // The correlation is linear in p - e_y: scaling it is mixing p with e_y.
-        let scale = regulariser.dual_scale(&self.correlation, problem.l2());
+        let scale = regulariser.dual_scale(&gap.correlation, self.l2());
         if scale < 1.0 {
-            self.correlation.iter_mut().for_each(|v| *v *= scale);
+            gap.correlation.iter_mut().for_each(|v| *v *= scale);
         }
-        let rows = self.table.chunks_exact(r).zip(problem.labels());
+        let rows = gap.table.chunks_exact(r).zip(self.labels());
         let conjugates: f64 = rows
             .enumerate()
             .map(|(i, (p, &y))| {
                 let others: f64 =
                     (0..r).filter(|&k| k != y).map(|k| xlogx(scale * p[k].max(0.0))).sum();
-                problem.term_weight(i) * (others + xlogx((1.0 - scale + scale * p[y]).max(0.0)))
+                self.term_weight(i) * (others + xlogx((1.0 - scale + scale * p[y]).max(0.0)))
             })
             .sum();
-        let dual = -conjugates / problem.n() as f64
-            - regulariser.conjugate(&self.correlation, problem.l2());
+        let dual =
+            -conjugates / self.n() as f64 - regulariser.conjugate(&gap.correlation, self.l2());
         Certificate::gap(objective, dual)
     }
 
     /// `v = -(1/n) A'u`, `u_i = c_i (p_i - e_y)`
-    fn correlate<D: Design, R: Regulariser>(&mut self, problem: &MulticlassProblem<'_, D, R>) {
-        let (r, n) = (problem.classes(), problem.n() as f64);
-        let rows = || problem.labels().iter().enumerate();
-        if problem.weighted() {
+    fn correlate(&self, gap: &mut Gap) {
+        let (r, n) = (self.classes(), self.n() as f64);
+        let rows = || self.labels().iter().enumerate();
+        if self.weighted() {
             // The distributions are needed afterwards.
-            let mut dual = self.table.clone();
+            let mut dual = gap.table.clone();
             for ((i, &y), u) in rows().zip(dual.chunks_exact_mut(r)) {
                 u[y] -= 1.0;
-                u.iter_mut().for_each(|u| *u *= problem.term_weight(i));
+                u.iter_mut().for_each(|u| *u *= self.term_weight(i));
             }
-            multiply_transposed_rows(problem.design(), r, &dual, &mut self.correlation);
+            multiply_transposed_rows(self.design(), r, &dual, &mut gap.correlation);
         } else {
-            rows().for_each(|(i, &y)| self.table[i * r + y] -= 1.0);
-            multiply_transposed_rows(problem.design(), r, &self.table, &mut self.correlation);
-            rows().for_each(|(i, &y)| self.table[i * r + y] += 1.0);
+            rows().for_each(|(i, &y)| gap.table[i * r + y] -= 1.0);
+            multiply_transposed_rows(self.design(), r, &gap.table, &mut gap.correlation);
+            rows().for_each(|(i, &y)| gap.table[i * r + y] += 1.0);
         }
-        self.correlation.iter_mut().for_each(|v| *v /= -n);
+        gap.correlation.iter_mut().for_each(|v| *v /= -n);
     }
 
     /// `sum_i c_i p_i`
-    fn sums<D: Design, R: Regulariser>(&self, problem: &MulticlassProblem<'_, D, R>) -> Vec<f64> {
-        let mut sums = vec![0.0; problem.classes()];
-        for (i, p) in self.table.chunks_exact(problem.classes()).enumerate() {
-            let weight = problem.term_weight(i);
+    fn sums(&self, gap: &Gap) -> Vec<f64> {
+        let mut sums = vec![0.0; self.classes()];
+        for (i, p) in gap.table.chunks_exact(self.classes()).enumerate() {
+            let weight = self.term_weight(i);
             sums.iter_mut().zip(p).for_each(|(sum, p)| *sum += weight * p);
         }
         sums
     }
 
     /// The gradient with respect to the intercepts, `(1/n) sum_i c_i (p_i - e_y)`, at the scores `z`.
-    pub(super) fn intercept_gradient<D: Design, R: Regulariser>(
-        &mut self,
-        problem: &MulticlassProblem<'_, D, R>,
-        z: &[f64],
-        out: &mut [f64],
-    ) {
-        self.table.copy_from_slice(z);
-        self.apply_softmax(problem);
-        let counts = self.sums(problem).into_iter().zip(problem.counts());
+    pub(super) fn intercept_gradient(&self, gap: &mut Gap, z: &[f64], out: &mut [f64]) {
+        gap.table.copy_from_slice(z);
+        self.apply_softmax(gap);
+        let counts = self.sums(gap).into_iter().zip(self.counts());
         for (g, (sum, count)) in out.iter_mut().zip(counts) {
-            *g = (sum - count) / problem.n() as f64;
+            *g = (sum - count) / self.n() as f64;
         }
     }
 
     /// The norm of the gradient mapping at the step `1/L`. It is the certificate if no feasible dual point can be
     /// made.
-    fn residual<D: Design, R: Regulariser>(
-        &mut self,
-        problem: &MulticlassProblem<'_, D, R>,
-        weights: &[f64],
-        objective: f64,
-    ) -> Certificate {
-        self.correlate(problem);
-        let correlation = self.correlation.iter().zip(weights);
-        let gradient: Vec<f64> = correlation.map(|(v, w)| problem.l2() * w - v).collect();
-        let step = 1.0 / problem.smoothness();
+    fn residual(&self, gap: &mut Gap, weights: &[f64], objective: f64) -> Certificate {
+        self.correlate(gap);
+        let correlation = gap.correlation.iter().zip(weights);
+        let gradient: Vec<f64> = correlation.map(|(v, w)| self.l2() * w - v).collect();
+        let step = 1.0 / self.smoothness();
         let step = if step.is_finite() { step } else { 1.0 };
-        let mut norm = gradient_mapping(problem.regulariser(), weights, &gradient, step);
-        if problem.intercepts() {
-            for (sum, count) in self.sums(problem).iter().zip(problem.counts()) {
-                norm = norm.hypot((sum - count) / problem.n() as f64);
+        let mut norm = gradient_mapping(self.regulariser(), weights, &gradient, step);
+        if self.intercepts() {
+            for (sum, count) in self.sums(gap).iter().zip(self.counts()) {
+                norm = norm.hypot((sum - count) / self.n() as f64);
             }
         }
         Certificate::residual(objective, norm, 0.0)

@@ -46,7 +46,7 @@ impl<D: Design> TwiceDifferentiable for MulticlassSmooth<'_, '_, D, Zero> {
     fn measure(&mut self, x: &mut [f64], z: &mut Vec<f64>, gradient: &mut [f64]) -> Certificate {
         let problem = self.problem;
         let mut point = read(problem, x);
-        let certificate = self.gap.at_scores(problem, &mut point, z);
+        let certificate = problem.certificate_at_scores(&mut self.gap, &mut point, z);
         // Without regulariser no dual point was scaled: v = -(1/n) A'u.
         let weights = self.gap.correlation.iter().zip(&point.weights);
         for (g, (v, w)) in gradient.iter_mut().zip(weights) {
@@ -55,7 +55,7 @@ impl<D: Design> TwiceDifferentiable for MulticlassSmooth<'_, '_, D, Zero> {
         if problem.intercepts() {
             let weights = point.weights.len();
             x[weights..].copy_from_slice(&point.intercepts);
-            self.gap.intercept_gradient(problem, z, &mut gradient[weights..]);
+            problem.intercept_gradient(&mut self.gap, z, &mut gradient[weights..]);
         }
         certificate
     }

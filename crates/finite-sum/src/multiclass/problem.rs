@@ -299,7 +299,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     /// [`Invalid`] for a point of another shape or with non-finite entries.
     pub fn certify(&self, point: &MulticlassPoint) -> Result<Certificate, Error> {
         self.check_point(point)?;
-        Ok(Gap::new(self).at(self, point))
+        Ok(self.certificate_at(&mut Gap::new(self), point))
     }
 
     /// The risk and the l2 term, from the scores.
