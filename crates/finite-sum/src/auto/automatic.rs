@@ -10,6 +10,7 @@ use fenchel_optim::prox::{
 };
 use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
 
+use super::case::Kind;
 use super::choice::{Choice, Method};
 use super::guarded::{Guarded, guarded};
 use super::run::{AutoSettings, Run, by_terms};
@@ -150,8 +151,9 @@ where
     where
         R: Lagged,
     {
-        let Binary { problem, settings: AutoSettings { seed, stop, .. }, start, observer } = self;
-        let choice = Choice::separable(problem, stop.relative)?;
+        let Binary { problem, settings, start, observer } = self;
+        let AutoSettings { max_memory, seed, stop } = settings;
+        let choice = Choice::of(problem, Kind::Separable, stop.relative, *max_memory)?;
         let by = |method, start, stop, watch: &mut Guarded<'_, O>| {
             by_terms(problem, *seed, method, start, stop, watch)
         };
@@ -166,7 +168,9 @@ where
             let Solution { state, report } = fista(problem, &settings, start, watch)?;
             Ok((state.point, report))
         };
-        guarded(Choice::joint(problem), Budget::new(settings.stop), start, observer, by)
+        let AutoSettings { max_memory, stop, .. } = *settings;
+        let choice = Choice::of(problem, Kind::Joint, stop.relative, max_memory)?;
+        guarded(choice, Budget::new(stop), start, observer, by)
     }
 
     fn owned<S: Automatic>(self) -> Self::Solved

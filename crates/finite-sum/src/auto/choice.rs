@@ -121,7 +121,7 @@ pub struct Choice {
     /// What each method that was considered is predicted to cost, as the number of batch passes of the same cost.
     #[serde(default)]
     pub predictions: Vec<(Method, f64)>,
-    /// `n mu / mean L_i`: the conditioning of the dual.
+    /// `n mu / mean L_i`: the conditioning of the dual. A loss without a curvature bound has that of each term at its minimum.
     #[serde(with = "fenchel_optim::limit")]
     pub beta: f64,
     /// Passes that the method to begin with is predicted to need: what it is held to.
@@ -138,7 +138,9 @@ impl std::fmt::Display for Choice {
         write!(f, "{}: n mu / mean L = {beta:.2e}; ", method.name())?;
         let mut open = "predicted passes: ";
         for (method, passes) in predictions {
-            write!(f, "{open}{} {passes:.0}", method.name())?;
+            let digits =
+                if *passes < 1e6 { format!("{passes:.0}") } else { format!("{passes:.0e}") };
+            write!(f, "{open}{} {digits}", method.name())?;
             open = ", ";
         }
         write!(f, "{}{reason}", if open == ", " { "; " } else { "" })?;

@@ -12,12 +12,13 @@
 //! | no l1, many features, no l2 | [`lbfgs`] |
 //! | l1, and no memory for a copy by columns | [`catalyst`], or [`qning`] without l2 |
 //! | bounds, a weight a coordinate, non-negative l1 | [`catalyst`]; [`qning`] for `beta < 0.005`; [`fista`](crate::methods::fista()) for `n < d / 10` |
+//! | counts (no curvature bound): many features; few rows and `l2 > 0` | [`newton_cg`]; [`sdca`] with exact steps |
 //! | a loss of closures, whose conjugate is not known | [`saga`] with backtracking |
 //! | a regulariser that ties the weights together (groups, balls, simplex, total variation, one of your own) | [`fista`](crate::methods::fista()) |
 //!
 //! Dual methods visit rows in short runs, in the order of memory.
 //!
-//! `beta = n mu / mean L_i`. What was chosen, why and by which numbers is a [`Choice`], which is returned. The method runs
+//! `beta = n mu / mean L_i`, where a loss without a curvature bound has that of each term at its minimum. What was chosen, why and by which numbers is a [`Choice`], which is returned. The method runs
 //! for three times the passes that were predicted; where its pace says that they will not be enough (looked at after 10
 //! passes, 20, 40, ...; not for Newton's methods, which are slow before they are fast), or they were not, the second best
 //! takes over once, where it is.
@@ -25,6 +26,7 @@
 //! Several classes have [`multiclass::auto`](crate::multiclass::auto), general sums [`general::auto`](crate::general::auto).
 
 mod automatic;
+mod case;
 mod choice;
 mod cost;
 mod guarded;

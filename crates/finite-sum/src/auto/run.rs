@@ -9,6 +9,7 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, stream};
 use fenchel_optim::{Budget, Clock, Loss, Observer, Regulariser, Report, Solution, StepSize, Stop};
 
+use super::case::Kind;
 use super::choice::{Choice, Method};
 use super::guarded::{Guarded, guarded};
 use super::head_start::HeadStart;
@@ -111,8 +112,8 @@ impl<'r, 'a, D: Design + Copy, L: Loss + Copy, R: AsElasticNet + Lagged + Clone>
         start: Option<Point>,
         observer: &mut O,
     ) -> Result<Solution<AutoState>, Error> {
-        let relative = budget.left().relative;
-        let choice = Choice::of(self.problem, self.l1, relative, self.max_memory)?;
+        let (kind, relative) = (Kind::ElasticNet { l1: self.l1 }, budget.left().relative);
+        let choice = Choice::of(self.problem, kind, relative, self.max_memory)?;
         let by =
             |method, start, stop, watch: &mut Guarded<'_, O>| self.by(method, start, stop, watch);
         guarded(choice, budget, start, observer, by)

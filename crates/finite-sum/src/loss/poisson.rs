@@ -10,7 +10,7 @@ use super::onto_domain;
 /// the part that depends on `y` only. The targets need not be integers.
 ///
 /// Its derivative has no Lipschitz constant, so that methods with a step size refuse it.
-/// [`sdca`](crate::methods::sdca()) and [`newton`](crate::methods::newton()) accept it.
+/// [`newton`](crate::methods::newton()), [`newton_cg`](crate::methods::newton_cg()) and [`sdca`](crate::methods::sdca()) accept it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Poisson;
 

@@ -4,14 +4,17 @@ use crate::common::data;
 use fenchel_datasets::embedded::breast_cancer;
 use fenchel_finite_sum::loss::{Hinge, Poisson};
 use fenchel_finite_sum::prelude::{AsDesign, Report, Status};
-use fenchel_finite_sum::{AutoSettings, Method, Point, Problem, Standardiser, auto};
+use fenchel_finite_sum::{AutoSettings, Automatic, Method, Point, Problem, Standardiser, auto};
 use fenchel_linalg::{Csr, Design};
-use fenchel_optim::prox::Zero;
+use fenchel_optim::prox::{Interval, Zero};
 use fenchel_optim::{Loss, Stop};
 
+/// Bounds that no weight meets, under which dual ascent is the only method.
+const WIDE: Interval = Interval { lower: -1e3, upper: 1e3 };
+
 /// The account of `auto` from a start, by dual ascent.
-fn from<D: Design + Copy, L: Loss + Copy>(
-    problem: &Problem<'_, D, L, Zero>,
+fn from<D: Design + Copy, L: Loss + Copy, R: Automatic>(
+    problem: &Problem<'_, D, L, R>,
     relative: f64,
     start: Option<&Point>,
 ) -> (Point, Report) {
@@ -26,8 +29,8 @@ fn from<D: Design + Copy, L: Loss + Copy>(
 
 /// Passes without a start, from the end of that run, from the optimum, from that of a neighbouring problem, and from a point
 /// that is far off, with an intercept that the problem may not have.
-fn passes<'d, D: Design + Copy, L: Loss + Copy>(
-    pose: impl Fn(f64) -> Problem<'d, D, L, Zero>,
+fn passes<'d, D: Design + Copy, L: Loss + Copy, R: Automatic>(
+    pose: impl Fn(f64) -> Problem<'d, D, L, R>,
     l2: f64,
     relative: f64,
 ) -> [f64; 5] {
@@ -47,7 +50,7 @@ fn starts_near_the_optimum_save_passes() {
     for intercept in [false, true] {
         let pose = |l2| {
             let design = Csr::new(data.sparse.view()).unwrap();
-            let problem = Problem::new(design, &counts, Poisson, Zero, l2).unwrap();
+            let problem = Problem::new(design, &counts, Poisson, WIDE, l2).unwrap();
             if intercept { problem.with_intercept() } else { problem }
         };
         for relative in [1e-3, 1e-6] {

@@ -9,6 +9,7 @@ mod certificates;
 mod class_weights;
 mod common;
 mod coordinate;
+mod counts;
 mod cross_validation;
 mod determinism;
 mod edges;

@@ -1,6 +1,7 @@
 //! The rule, on problems of the shapes that were measured.
 
 use super::*;
+use crate::auto::Reason;
 use crate::loss::{Hinge, Logistic, Poisson, Squared};
 use fenchel_linalg::{Csr, CsrMatrix, Dense};
 use fenchel_optim::prox::{L1, Zero};
@@ -16,10 +17,10 @@ fn chosen_for<L: Loss>(loss: L, (n, d): (usize, usize), beta: f64, l1: f64) -> C
     let limit = Some(4 << 30);
     if l1 > 0.0 {
         let problem = Problem::new(design, &y, loss, L1 { strength: l1 }, l2).unwrap();
-        return Choice::of(&problem, l1, 1e-6, limit).unwrap();
+        return Choice::of(&problem, Kind::ElasticNet { l1 }, 1e-6, limit).unwrap();
     }
     let problem = Problem::new(design, &y, loss, Zero, l2).unwrap();
-    Choice::of(&problem, l1, 1e-6, limit).unwrap()
+    Choice::of(&problem, Kind::ElasticNet { l1 }, 1e-6, limit).unwrap()
 }
 
 fn chosen(n: usize, d: usize, beta: f64, l1: f64) -> Method {
@@ -64,13 +65,16 @@ fn kinks_go_to_sdca_and_unbounded_curvature_to_newton() {
     assert_eq!(chosen_for(Hinge, (50, 5), 1.0, 0.0).method, Method::Sdca);
     assert_eq!(chosen_for(Hinge, (50, 5), 1.0, 0.1).method, Method::Sdca);
     let counts = chosen_for(Poisson, (50, 5), 1.0, 0.0);
-    assert_eq!((counts.method, counts.second), (Method::Newton, Some(Method::Sdca)));
+    assert_eq!((counts.method, counts.second), (Method::Newton, Some(Method::NewtonCg)));
+    assert_eq!(counts.reason, Reason::UnboundedCurvature);
+    // Unit rows and counts of 1: the curvature at the minimum of each term is 1.
+    assert!((counts.beta - 1.0).abs() < 1e-12, "{counts}");
     // Neither acceleration nor, without l2, dual ascent.
     assert_eq!(chosen_for(Poisson, (50, 5), 0.0, 0.1).second, None);
     assert_eq!(chosen_for(Squared, (50, 5), 0.01, 0.1).method, Method::Newton);
     let x = Array2::from_elem((3, 2), 1.0);
     let problem = Problem::new(Dense::new(x.view()).unwrap(), &[1.0; 3], Hinge, Zero, 0.0).unwrap();
-    let refused = Choice::of(&problem, 0.0, 1e-6, Some(4 << 30));
+    let refused = Choice::of(&problem, Kind::ElasticNet { l1: 0.0 }, 1e-6, Some(4 << 30));
     assert!(matches!(refused, Err(Error::Refused(Refusal::NeedsStrongConvexity { .. }))));
 }
 
@@ -99,6 +103,10 @@ fn short_rows_of_many_features_go_to_lbfgs() {
 
 /// Thirty entries a row, spread over the features.
 fn chosen_on_short_rows(n: usize, d: usize, beta: f64) -> Choice {
+    short_rows(Logistic, (n, d), 0.25 * beta, 0.0)
+}
+
+fn short_rows<L: Loss>(loss: L, (n, d): (usize, usize), beta: f64, l1: f64) -> Choice {
     let offsets: Vec<usize> = (0..=n).map(|i| 30 * i).collect();
     let columns = (0..n).flat_map(|i| {
         let mut row: Vec<u32> = (0..30).map(|k| ((i * 7 + k * (d / 30)) % d) as u32).collect();
@@ -109,9 +117,30 @@ fn chosen_on_short_rows(n: usize, d: usize, beta: f64) -> Choice {
     let values = vec![1.0 / 30f64.sqrt(); 30 * n];
     let x = CsrMatrix::new((n, d), offsets, columns, values);
     let y = vec![1.0; n];
-    let l2 = 0.25 * beta / n as f64;
-    let problem = Problem::new(Csr::new(x.view()).unwrap(), &y, Logistic, Zero, l2).unwrap();
-    Choice::of(&problem, 0.0, 1e-6, Some(4 << 30)).unwrap()
+    let l2 = beta / n as f64;
+    let problem = Problem::new(Csr::new(x.view()).unwrap(), &y, loss, Zero, l2).unwrap();
+    Choice::of(&problem, Kind::ElasticNet { l1 }, 1e-6, Some(4 << 30)).unwrap()
+}
+
+/// Counts on many sparse columns: a Hessian of their order is dear, and dual ascent slow unless rows are few.
+#[test]
+fn counts_with_many_features_go_to_products_with_the_hessian() {
+    let chosen = |shape, beta, l1| {
+        let choice = short_rows(Poisson, shape, beta, l1);
+        assert_eq!(choice.reason, Reason::UnboundedCurvature);
+        (choice.method, choice.second)
+    };
+    use Method::{Newton, NewtonCg, Sdca};
+    for beta in [0.04, 4.0] {
+        assert_eq!(chosen((4000, 2000), beta, 0.0), (NewtonCg, Some(Sdca)));
+        assert_eq!(chosen((400, 2000), beta, 0.0), (Sdca, Some(NewtonCg)));
+        assert_eq!(chosen((4000, 2000), beta, 0.1), (Newton, Some(Sdca)));
+    }
+    assert_eq!(chosen((4000, 2000), 400.0, 0.0), (Sdca, Some(NewtonCg)));
+    // No dual method without l2.
+    assert_eq!(chosen((4000, 2000), 0.0, 0.0), (NewtonCg, Some(Newton)));
+    assert_eq!(chosen((4000, 30), 0.0, 0.0), (Newton, Some(NewtonCg)));
+    assert_eq!(chosen((4000, 2000), 0.0, 0.1), (Newton, None));
 }
 
 #[test]
@@ -120,7 +149,7 @@ fn memory_that_is_not_allowed_is_not_chosen() {
     let y = vec![1.0; 500];
     let design = Dense::new(x.view()).unwrap();
     let problem = Problem::new(design, &y, Logistic, L1 { strength: 0.1 }, 0.0).unwrap();
-    let choice = Choice::of(&problem, 0.1, 1e-6, Some(1000)).unwrap();
+    let choice = Choice::of(&problem, Kind::ElasticNet { l1: 0.1 }, 1e-6, Some(1000)).unwrap();
     assert_eq!((choice.method, choice.reason), (Method::Qning, Reason::NotStronglyConvex));
     assert_eq!(choice.second, None);
     assert!(choice.to_string().starts_with("QNing: n mu / mean L = 0.00e0; predicted passes:"));

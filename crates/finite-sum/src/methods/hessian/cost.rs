@@ -1,18 +1,10 @@
 //! What the Hessians of Newton's method cost.
 
-use fenchel_linalg::Design;
-
 /// An operation of a factorisation beside an entry of a batch pass: regular loops, four numbers at a time.
 pub(crate) const REGULAR: f64 = 0.25;
 
 /// Rows of which at least one entry in so many is not 0 count as dense.
 const DENSE: f64 = 4.0;
-
-/// What the Hessian of all rows and features costs, in passes.
-pub(crate) fn full_hessian_cost<D: Design>(design: &D) -> f64 {
-    let stored = design.stored();
-    gram_cost(design.rows(), design.columns(), stored as f64) / stored.max(1) as f64
-}
 
 /// What a Gram matrix of order `m` costs, in entries of a pass over the data, for `stored` entries of the set in all,
 /// spread over the rows like a Poisson count.

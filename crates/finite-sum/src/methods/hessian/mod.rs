@@ -4,6 +4,6 @@ mod cost;
 mod gram;
 mod sample;
 
-pub(crate) use cost::{REGULAR, full_hessian_cost, gram_cost};
+pub(crate) use cost::{REGULAR, gram_cost};
 pub(crate) use gram::{RIDGE, Variables};
 pub(crate) use sample::{Sample, Weighted, all};

@@ -1,0 +1,145 @@
+//! What the choice of a method reads of a problem.
+
+use fenchel_linalg::{Columns, Design};
+use fenchel_optim::{Loss, Regulariser};
+
+use super::choice::{Method, Reason};
+use super::cost::BADLY_CONDITIONED;
+use crate::Problem;
+use crate::methods::newton::{ROWS_PER_VARIABLE, row_bytes, row_costs, sample_rows};
+
+/// What a regulariser is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    /// With this l1, l2, both or neither.
+    ElasticNet { l1: f64 },
+    /// A sum over coordinates: bounds, weights of their own.
+    Separable,
+    /// One that ties the weights together.
+    Joint,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Case {
+    pub(super) kind: Kind,
+    pub(super) l1: f64,
+    pub(super) mu: f64,
+    /// `n mu / mean L_i`. A loss without a curvature bound has that of each term at its minimum.
+    pub(super) beta: f64,
+    pub(super) n: f64,
+    pub(super) d: f64,
+    /// Entries that are stored, at least 1.
+    pub(super) stored: f64,
+    /// What is wanted, in units of six digits.
+    pub(super) digits: f64,
+    /// Whether the derivative of the loss has a Lipschitz constant.
+    pub(super) smooth: bool,
+    /// Whether it has a second derivative, but no bound of it.
+    pub(super) unbounded: bool,
+    pub(super) quadratic: bool,
+    pub(super) has_dual: bool,
+    /// Whether Newton's methods take loss and regulariser.
+    pub(super) newton: bool,
+    /// Whether the memory of the one with a matrix is allowed.
+    pub(super) affordable: bool,
+    /// What it makes once and in a step where it goes through the rows, in entries.
+    pub(super) by_rows: Option<(f64, f64)>,
+    /// Share of the rows that subsampled Newton draws, where there are enough.
+    pub(super) drawn: Option<f64>,
+}
+
+impl Case {
+    pub(super) fn of<D: Design, L: Loss, R: Regulariser>(
+        problem: &Problem<'_, D, L, R>,
+        kind: Kind,
+        relative: f64,
+        max_memory: Option<u64>,
+    ) -> Self {
+        let (design, loss, n) = (problem.design(), problem.loss(), problem.n() as f64);
+        let (elastic, l1) = match kind {
+            Kind::ElasticNet { l1 } => (true, l1),
+            _ => (false, 0.0),
+        };
+        let mu = problem.strong_convexity();
+        let by_rows = row_bytes(design, mu).filter(|_| l1 == 0.0);
+        let order = problem.d() as u64 + 1;
+        let hessian = order.saturating_mul(order).saturating_mul(16);
+        let bytes = if l1 > 0.0 { Columns::bytes(design) } else { by_rows.unwrap_or(hessian) };
+        let (smooth, twice) = (loss.curvature().is_finite(), loss.twice_differentiable());
+        let unbounded = twice && !smooth && L::HAS_DUAL;
+        let mean = if unbounded {
+            let at_rest = |i| problem.second(i, problem.conjugate_derivative(i, 0.0));
+            (0..problem.n()).map(|i| at_rest(i) * problem.norm_squared(i)).sum::<f64>() / n
+        } else {
+            loss.curvature() * problem.mean_norm_squared()
+        };
+        Case {
+            kind,
+            l1,
+            mu,
+            beta: if mean > 0.0 { n * mu / mean } else { f64::INFINITY },
+            n,
+            d: problem.d() as f64,
+            stored: design.stored().max(1) as f64,
+            digits: if relative > 0.0 { -relative.log10() } else { 12.0 } / 6.0,
+            smooth,
+            unbounded,
+            quadratic: loss.quadratic(),
+            has_dual: L::HAS_DUAL,
+            newton: twice && elastic,
+            affordable: max_memory.is_none_or(|limit| bytes <= limit),
+            by_rows: by_rows.map(|_| row_costs(design)),
+            drawn: sample_rows(problem.n(), problem.d() + 1, ROWS_PER_VARIABLE).map(|k| k / n),
+        }
+    }
+
+    pub(super) fn joint(&self) -> bool {
+        matches!(self.kind, Kind::Joint)
+    }
+
+    /// Neither l1 nor bounds, and second derivatives.
+    pub(super) fn plain(&self) -> bool {
+        self.newton && self.l1 == 0.0
+    }
+
+    /// With l1: whether proximal Newton comes before dual ascent. One Gram matrix serves a quadratic loss to the end.
+    pub(super) fn by_working_sets(&self) -> bool {
+        let steep = self.beta < 1.0 || self.quadratic || self.unbounded;
+        self.newton && self.l1 > 0.0 && steep && (self.affordable || self.nothing_else())
+    }
+
+    /// Without a curvature bound or l2 proximal Newton is the only method: its refusal says how much memory it asks for.
+    fn nothing_else(&self) -> bool {
+        self.unbounded && !(self.mu > 0.0)
+    }
+
+    /// Far more features than rows, with bounds or weights of their own.
+    pub(super) fn few_rows(&self) -> bool {
+        matches!(self.kind, Kind::Separable) && self.smooth && 10.0 * self.n < self.d
+    }
+
+    /// Whether dual ascent can be accelerated.
+    pub(super) fn accelerates(&self) -> bool {
+        self.smooth && self.has_dual && !self.joint() && !self.few_rows()
+    }
+
+    pub(super) fn badly_conditioned(&self) -> bool {
+        self.mu > 0.0 && self.beta < BADLY_CONDITIONED
+    }
+
+    /// Why this method.
+    pub(super) fn reason(&self, method: Method) -> Reason {
+        match method {
+            _ if self.joint() => Reason::JointRegulariser,
+            Method::Fista => Reason::FewRows,
+            Method::Saga => Reason::NoConjugate,
+            _ if self.unbounded => Reason::UnboundedCurvature,
+            Method::Sdca => Reason::Kink,
+            Method::Qning if self.mu == 0.0 => Reason::NotStronglyConvex,
+            Method::Newton if self.l1 > 0.0 => Reason::SparseAndSteep,
+            Method::Catalyst if !self.plain() => Reason::Dual,
+            _ if self.badly_conditioned() => Reason::BadlyConditioned,
+            _ => Reason::Cost,
+        }
+    }
+}
