@@ -25,7 +25,7 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 const USAGE: &str =
-    "usage: peer-finite-sum export --out DIR [--data DIR] [--size quick] [--ground validation|test]
+    "usage: peer-finite-sum export --out DIR [--data DIR] [--size quick] [--ground validation|test|fresh]
        peer-finite-sum serve --file DIR/NAME";
 
 fn main() -> Result<(), Box<dyn Error>> {

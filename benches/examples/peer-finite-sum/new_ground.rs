@@ -13,8 +13,16 @@
 //! | `test-tails` | 30,000 x 60,000 | sparse, row lengths of a Pareto law from 8 to 3,000 | labels |
 //! | `test-factors` | 20,000 x 500 | dense, 60 common factors | squares |
 //! | `test-visits` | 60,000 x 3,000 | three indicators a row | counts |
+//! | `fresh-genes` | 300 x 15,000 | dense, each column like its neighbour (correlation 0.8) | labels |
+//! | `fresh-baskets` | 200,000 x 12,000 | four indicators a row with amounts of a log-normal law | squares |
+//! | `fresh-claims` | 100,000 x 3,000 | eight indicators a row, one label in thirty positive | labels |
+//! | `fresh-letters` | 40,000 x 80,000 | word counts of documents, rows of norm 1 | labels |
+//! | `fresh-panel` | 300,000 x 30 | dense, columns of log-normal laws in units of their own | labels |
+//! | `fresh-sensors` | 5,000 x 1,000 | dense, each column like its neighbour (correlation 0.99) | squares |
+//! | `fresh-calls` | 30,000 x 20,000 | word counts of documents, rows of norm 1 | counts |
 //!
-//! What is named validation may be looked at while methods are written; what is named test is run once, at the end.
+//! What is named validation may be looked at while methods are written; what is named test is run once, at the end. Once the losses
+//! of a test have been worked on, it is validation too: `fresh` was written before that work ended, and run once after it.
 
 use fenchel_linalg::CsrMatrix;
 use fenchel_optim::random::{Generator, stream};
@@ -38,8 +46,8 @@ pub(crate) struct Set {
 
 /// The sets whose name begins with `half`: validation or test.
 pub(crate) fn sets(half: &str) -> impl Iterator<Item = Set> + use<'_> {
-    let makers: [Maker; 11] = [
-        ("validation-wide", neighbours),
+    let makers: [Maker; 18] = [
+        ("validation-wide", || neighbours((1_000, 4_000), 0.95, Task::Squared, 1)),
         ("validation-ratings", || indicators(300_000, &[6_000, 3_000], Task::Squared, 2)),
         ("validation-scaled", scaled),
         ("validation-tokens", || tokens(60_000, 150_000, |_| 15, 4)),
@@ -53,6 +61,18 @@ pub(crate) fn sets(half: &str) -> impl Iterator<Item = Set> + use<'_> {
         }),
         ("test-factors", || factors((20_000, 500), 60, Task::Squared, 10)),
         ("test-visits", || indicators(60_000, &[2_000, 800, 200], Task::Counts, 11)),
+        ("fresh-genes", || neighbours((300, 15_000), 0.8, Task::Logistic, 12)),
+        ("fresh-baskets", || {
+            let made = indicators(200_000, &[10_000, 1_500, 450, 50], Task::Squared, 13);
+            amounts(made, 13)
+        }),
+        ("fresh-claims", || {
+            rare(indicators(100_000, &[2_500, 300, 100, 50, 25, 12, 8, 5], Task::Logistic, 14))
+        }),
+        ("fresh-letters", || documents((40_000, 80_000), Task::Logistic, 15)),
+        ("fresh-panel", panel),
+        ("fresh-sensors", || neighbours((5_000, 1_000), 0.99, Task::Squared, 17)),
+        ("fresh-calls", || documents((30_000, 20_000), Task::Counts, 18)),
     ];
     makers.into_iter().filter(move |(name, _)| name.starts_with(half)).map(|(name, make)| {
         let (x, y, task) = make();
@@ -111,23 +131,85 @@ fn factors((n, d): (usize, usize), rank: usize, task: Task, seed: u64) -> Made {
     (Matrix::Dense(x), y, task)
 }
 
-/// Wide rows whose columns are like their neighbours; a column in twenty counts.
-fn neighbours() -> Made {
-    let (n, d, rng) = (1_000, 4_000, &mut stream(1, 0));
+/// Rows whose columns are like their neighbours; a column in twenty counts.
+fn neighbours((n, d): (usize, usize), correlation: f64, task: Task, seed: u64) -> Made {
+    let rng = &mut stream(seed, 0);
     let truth: Vec<f64> = (0..d).map(|c| if c % 20 == 0 { normal(rng) } else { 0.0 }).collect();
     let scale = truth.iter().map(|w| w * w).sum::<f64>().sqrt();
     let mut x = Array2::zeros((n, d));
     let y = (0..n).map(|i| {
         let (mut before, mut score) = (normal(rng), 0.0);
         for c in 0..d {
-            before = 0.95 * before + (1.0 - 0.95f64.powi(2)).sqrt() * normal(rng);
+            before = correlation * before + (1.0 - correlation.powi(2)).sqrt() * normal(rng);
             x[[i, c]] = before;
             score += before * truth[c] / scale;
         }
-        target(score, Task::Squared, rng)
+        target(score, task, rng)
     });
     let y = y.collect();
-    (Matrix::Dense(x), y, Task::Squared)
+    (Matrix::Dense(x), y, task)
+}
+
+/// The same rows with amounts of a log-normal law in place of ones.
+fn amounts((mut x, y, task): Made, seed: u64) -> Made {
+    let rng = &mut stream(seed, 1);
+    if let Matrix::Sparse(x) = &mut x {
+        x.data_mut().iter_mut().for_each(|value| *value = (0.5 * normal(rng)).exp());
+    }
+    (x, y, task)
+}
+
+/// The same rows, where only one positive label in fifteen stays one.
+fn rare((x, y, task): Made) -> Made {
+    let mut seen = 0;
+    let y = y.mapv(|label| {
+        seen += usize::from(label > 0.0);
+        if label > 0.0 && seen % 15 != 0 { -1.0 } else { label }
+    });
+    (x, y, task)
+}
+
+/// Counts of the words of documents: lengths of a log-normal law, frequencies of Zipf's, rows of norm 1. A word in ten has an effect.
+fn documents((n, d): (usize, usize), task: Task, seed: u64) -> Made {
+    let rng = &mut stream(seed, 0);
+    let effects: Vec<f64> =
+        (0..d).map(|c| if c % 10 == 3 { 4.0 * normal(rng) } else { 0.0 }).collect();
+    let (mut offsets, mut indices, mut values, mut y) =
+        (vec![0], Vec::new(), Vec::new(), Vec::with_capacity(n));
+    for _ in 0..n {
+        let length = (60.0 * (0.8 * normal(rng)).exp()).clamp(3.0, 2_000.0) as usize;
+        let mut words: Vec<u32> =
+            (0..length).map(|_| ((d as f64).powf(rng.random()) - 1.0) as u32).collect();
+        words.sort_unstable();
+        let counts: Vec<(u32, f64)> =
+            words.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as f64)).collect();
+        let norm = counts.iter().map(|(_, count)| count * count).sum::<f64>().sqrt();
+        let score: f64 = counts.iter().map(|&(c, count)| effects[c as usize] * count / norm).sum();
+        y.push(target(score, task, rng));
+        indices.extend(counts.iter().map(|&(c, _)| c));
+        values.extend(counts.iter().map(|&(_, count)| count / norm));
+        offsets.push(indices.len());
+    }
+    (Matrix::Sparse(CsrMatrix::new((n, d), offsets, indices, values)), y.into(), task)
+}
+
+/// Positive columns of log-normal laws, in units from 0.01 to 100, half of them rounded to whole numbers.
+fn panel() -> Made {
+    let (n, d, rng) = (300_000, 30, &mut stream(16, 0));
+    let mut x = Array2::zeros((n, d));
+    let y = (0..n).map(|i| {
+        let common = normal(rng);
+        let mut score = -0.5;
+        for c in 0..d {
+            let z = 0.5 * common + normal(rng);
+            score += if c % 3 == 0 { z / 3.0 } else { 0.0 };
+            let value = (0.7 * z).exp() * 10f64.powf(4.0 * (c % 10) as f64 / 9.0 - 2.0);
+            x[[i, c]] = if c % 2 == 1 { value.ceil() } else { value };
+        }
+        target(score, Task::Logistic, rng)
+    });
+    let y = y.collect();
+    (Matrix::Dense(x), y, Task::Logistic)
 }
 
 /// Columns whose scales go over six orders of magnitude, and heavy tails.
