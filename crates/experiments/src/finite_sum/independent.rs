@@ -1,12 +1,15 @@
 //! This module tests the other statements of A. Defazio, PhD thesis 2014, table 5.1: eight methods and three access
 //! orders on rows with independent entries.
 
+use std::ops::ControlFlow;
+
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
+use fenchel_finite_sum::methods::{CoordinateSettings, coordinate_descent};
 use fenchel_linalg::Dense;
-use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
-use fenchel_optim::random::{Order, Visits, stream};
+use fenchel_optim::random::{Order, stream};
+use fenchel_optim::{Cadence, Loss, Observer, Progress, Stop};
 use ndarray::{Array1, Array2};
 use rand::RngExt;
 
@@ -37,42 +40,43 @@ fn data(seed: u64) -> (Array2<f64>, Vec<f64>) {
     (x, y)
 }
 
-/// Gradient steps of `1/L_c` on one coordinate after another: `d` of them are a pass. Without an order, it is the rule of Gauss
-/// and Southwell, which takes the coordinate of the largest derivative.
-fn coordinate_descent(
-    x: &Array2<f64>,
-    y: &[f64],
-    mu: f64,
-    order: Option<&Order>,
-    seed: u64,
-    passes: usize,
+/// Coordinate descent with steps of `1/L_c`, of which `d` are a pass: a sweep, or `d` steps of the rule of Gauss and Southwell,
+/// which takes the coordinate of the largest derivative.
+fn descend(
+    context: &Context,
+    problem: &Problem<'_, Dense<'_, f64>, Logistic, Zero>,
+    name: &str,
+    order: &Order,
 ) -> Result<Vec<(f64, f64)>, Failure> {
-    let n = N as f64;
-    let mut visits = order.map(|order| Visits::new(order, D, seed)).transpose()?;
-    let (mut w, mut margins) = (Array1::<f64>::zeros(D), Array1::<f64>::zeros(N));
-    let mut rows = vec![];
-    for pass in 0..=passes {
-        let risk: f64 = margins.iter().zip(y).map(|(&t, &y)| Logistic.value(t, y)).sum();
-        rows.push((pass as f64, risk / n + 0.5 * mu * w.dot(&w)));
-        for _ in 0..D {
-            let slopes = margins.iter().zip(y).map(|(&t, &y)| Logistic.derivative(t, y) / n);
-            let slopes: Array1<f64> = slopes.collect();
-            let derivative = |c: usize| x.column(c).dot(&slopes) + mu * w[c];
-            let c = match &mut visits {
-                Some(visits) => visits.draw(),
-                None => {
-                    let sizes: Vec<f64> = (0..D).map(|c| derivative(c).abs()).collect();
-                    (1..D).fold(0, |best, c| if sizes[c] > sizes[best] { c } else { best })
-                }
-            };
-            let column = x.column(c);
-            let curvature = Logistic.curvature() * column.dot(&column) / n + mu;
-            let step = -derivative(c) / curvature;
-            w[c] += step;
-            margins.scaled_add(step, &column);
-        }
+    // Neither is in the thesis.
+    let (extrapolates, working_set) = (false, false);
+    // A certificate after every sweep, or after every step of that rule.
+    let stop = Stop { check: Cadence::Every(1e-3), ..Stop::after_passes(1e4) };
+    let (order, seed) = (order.clone(), context.seed);
+    let share = if order == Order::LargestGap { 1.0 / D as f64 } else { 1.0 };
+    let stop = context.stop(name, stop);
+    let settings =
+        CoordinateSettings { order, extrapolates, working_set, seed, stop, ..Default::default() };
+    let mut watch = Sweeps { context, share, rows: vec![] };
+    coordinate_descent(problem, &settings, None, &mut watch)?;
+    context.check()?;
+    Ok(watch.rows)
+}
+
+/// Records the objective of coordinate descent, and ends it after [`PASSES`] passes of `d` steps.
+struct Sweeps<'c, 'd> {
+    context: &'c Context<'d>,
+    /// Passes in a call of the oracle.
+    share: f64,
+    rows: Vec<(f64, f64)>,
+}
+
+impl<M> Observer<M> for Sweeps<'_, '_> {
+    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
+        let passes = self.share * progress.oracle_calls as f64;
+        self.rows.push((passes, progress.certificate.objective().unwrap_or(f64::INFINITY)));
+        if passes > PASSES - 1e-9 { ControlFlow::Break(()) } else { self.context.control() }
     }
-    Ok(rows)
 }
 
 /// The results of a method in random, permuted and cyclic order, with one curve per data set.
@@ -131,13 +135,7 @@ fn on_one_set(
                     let entry = Entry::new(name, method, order.clone());
                     run(&own, &problem, &entry, PASSES, 1, best)?.mean.points
                 }
-                None => {
-                    let passes = if context.is_frozen(name) { 0 } else { PASSES as usize };
-                    geometric_mean(
-                        &[coordinate_descent(&x, &y, mu, Some(order), seed, passes)?],
-                        best,
-                    )
-                }
+                None => geometric_mean(&[descend(&own, &problem, name, order)?], best),
             };
             curves.push(Curve { name, points });
         }
@@ -145,8 +143,7 @@ fn on_one_set(
     let gradient = x.t().dot(&Array1::from_iter(y.iter().map(|y| -0.5 * y))) / N as f64;
     let bound =
         (1.0 - 0.5 / N as f64).powf(PASSES * N as f64) * 0.75 / mu * gradient.dot(&gradient);
-    let passes = if context.is_frozen(GREEDY) { 0 } else { PASSES as usize };
-    let greedy = coordinate_descent(&x, &y, mu, None, seed, passes)?;
+    let greedy = descend(&own, &problem, GREEDY, &Order::LargestGap)?;
     let greedy = Curve { name: GREEDY, points: geometric_mean(&[greedy], best) };
     Ok((greedy, 2f64.ln() - best, bound))
 }
