@@ -17,7 +17,7 @@
 //! | train a model on labelled sentences | [`CorpusBuilder`] or [`text`], then [`Crf`] |
 //! | labels, the k best labellings, marginals and spans of new sentences | [`CrfModel`], [`Tagger`] |
 //! | only labellings that a scheme such as BIO allows | [`LabelScheme`], [`Tagger::with_scheme`] |
-//! | choose a training method and observe it | [`Problem`] and [`sdca`](fn@sdca), [`lbfgs`](fn@lbfgs), [`owlqn`](fn@owlqn), [`oeg`](fn@oeg), [`sag`](fn@sag) |
+//! | choose a training method and observe it | [`Problem`] and [`sdca`](fn@sdca), [`lbfgs`](fn@lbfgs), [`owlqn`](fn@owlqn), [`catalyst`](fn@catalyst), [`oeg`](fn@oeg), [`sag`](fn@sag) |
 //! | labels on trees, skip chains, narrow grids | [`GraphCrf`], [`graph_sdca`](fn@graph_sdca), [`graph_lbfgs`](fn@graph_lbfgs) |
 //! | choose a penalty by held-out sequences | [`path`](mod@path) |
 //! | the same objective for any incremental method | [`CrfFiniteSum`] |
@@ -83,8 +83,8 @@ pub use radius::{radius_heuristic, radius_upper};
 pub use sag::{Sag, SagSettings, sag};
 pub use scheme::LabelScheme;
 pub use sdca::{
-    DualState, Init, NewtonStart, Sdca, SdcaSettings, SdcaStep, memory, sdca,
-    single_precision_suffices,
+    Catalyst, CatalystSettings, DualState, Init, NewtonStart, Sdca, SdcaSettings, SdcaStep,
+    catalyst, memory, sdca, single_precision_suffices,
 };
 pub use support::{Features, Support};
 pub use tagger::Tagger;

@@ -208,7 +208,13 @@ impl<'p, 'a> Oeg<'p, 'a> {
             w: Vec::new(),
             entropies: Vec::new(),
             rates: vec![settings.rate; n],
-            sampler: sampler(problem, &settings.order, settings.non_uniformity, settings.seed)?,
+            sampler: sampler(
+                problem,
+                &settings.order,
+                settings.non_uniformity,
+                settings.seed,
+                problem.l2(),
+            )?,
             dual: f64::NAN,
             block: Block {
                 chain: Chain::per_edge(labels, 1)?,

@@ -144,7 +144,7 @@ impl<T: Probability> Block<T> {
         let square = lanes::dispatch(|| {
             lanes::dot(&self.sums, &self.sums) + lanes::dot(&self.pairs, &self.pairs)
         });
-        self.quadratic = square / (problem.l2() * problem.n() as f64);
+        self.quadratic = square / (point.curvature * problem.n() as f64);
         self.read_bend(problem, point);
         self.found = Some(self.line().search(rule));
     }
@@ -173,7 +173,7 @@ impl<T: Probability> Block<T> {
             found = self.line().again(rule, found, before);
             self.found = Some(found);
         }
-        let scale = -found.step / (problem.l2() * problem.n() as f64);
+        let scale = -found.step / (point.curvature * problem.n() as f64);
         point.step(problem, scale, &self.rows, (&self.sums, &self.pairs));
         let gain = found.entropy.map_or(f64::NAN, |entropy| self.line().gain(found.step, entropy));
         Some((found, gain))

@@ -23,6 +23,7 @@
 //! and all other formulas stay as they are.
 
 mod block;
+mod catalyst;
 mod init;
 pub(crate) mod line_search;
 mod point;
@@ -33,6 +34,7 @@ mod state;
 use fenchel_graphical::chain::{ChainMarginals, Probability};
 use fenchel_optim::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, run};
 
+pub use catalyst::{Catalyst, CatalystSettings, catalyst};
 pub use init::Init;
 pub use line_search::{NewtonStart, SdcaStep};
 pub use settings::SdcaSettings;
@@ -149,7 +151,7 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         settings: &SdcaSettings,
         start: Option<DualState<T>>,
     ) -> Result<Self, Error> {
-        let (n, data) = (problem.n(), problem.data());
+        let data = problem.data();
         let cold = start.is_none();
         settings.check(cold)?;
         settings.check_memory(memory::<T>(data))?;
@@ -158,6 +160,18 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
             None => settings.init.marginals(problem)?,
         };
         let point = Point::new(problem, settings.l1);
+        Sdca::at(problem, settings, marginals, point, cold)
+    }
+
+    /// The method at given marginals; `point` has no weights yet.
+    fn at(
+        problem: &'p Problem<'a>,
+        settings: &SdcaSettings,
+        marginals: Vec<ChainMarginals<T>>,
+        point: Point,
+        cold: bool,
+    ) -> Result<Self, Error> {
+        let (n, data, curvature) = (problem.n(), problem.data(), point.curvature);
         let block = |_| Block::new(data.labels(), &point);
         let blocks = (0..settings.batch.min(n)).map(block).collect::<Result<_, _>>()?;
         let SdcaSettings { order, non_uniformity, seed, .. } = settings;
@@ -166,10 +180,10 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
             step: settings.step,
             refresh: settings.refresh.filter(|&period| period > 0),
             point,
-            sampler: sampler(problem, order, *non_uniformity, *seed)?,
+            sampler: sampler(problem, order, *non_uniformity, *seed, curvature)?,
             entropies: Vec::new(),
             steps: vec![0.5; n],
-            safe: settings::safe_steps(problem, settings.step),
+            safe: settings::safe_steps(problem, settings.step, curvature),
             dual: f64::NAN,
             blocks,
             waiting: None,

@@ -3,6 +3,9 @@
 //! `S(nu)_c = sign(nu_c) max(|nu_c| - l1 / l2, 0)` is the gradient of the conjugate `r*(nu) = 1/2 norm(S(nu))^2` of the
 //! regulariser `r(w) = 1/2 norm(w)^2 + (l1 / l2) norm(w)_1`. Without an l1 penalty `w` is `nu`.
 //!
+//! With a proximal term `kappa/2 norm(w - y)^2` the sum in `nu` is divided by `(l2 + kappa) n`, and `kappa/(l2 + kappa) y` is added. A
+//! step then moves `nu` as if the penalty were `l2 + kappa`.
+//!
 //! Source: Le Priol, Piche and Lacoste-Julien (2018), appendix F.1, for `r` strongly convex with constant 1.
 
 use fenchel_linalg::lanes;
@@ -18,6 +21,10 @@ pub(super) struct Point {
     l1: f64,
     /// `l1 / l2`
     pub(super) threshold: f64,
+    /// `l2 + kappa`, by which a step on a block is divided.
+    pub(super) curvature: f64,
+    /// `kappa` and `y`, if there is a proximal term.
+    centre: Option<(f64, Vec<f64>)>,
 }
 
 /// The terms of a line search that an l1 penalty makes nonlinear, on the coordinates that a block moves.
@@ -40,7 +47,28 @@ fn shrink(x: f64, threshold: f64) -> f64 {
 
 impl Point {
     pub(super) fn new(problem: &Problem<'_>, l1: f64) -> Self {
-        Point { nu: Vec::new(), shrunk: Vec::new(), l1, threshold: l1 / problem.l2() }
+        let (threshold, curvature) = (l1 / problem.l2(), problem.l2());
+        Point { nu: Vec::new(), shrunk: Vec::new(), l1, threshold, curvature, centre: None }
+    }
+
+    /// Adds the proximal term, without an l1 penalty.
+    pub(super) fn with_centre(self, kappa: f64, centre: Vec<f64>) -> Self {
+        Point { curvature: self.curvature + kappa, centre: Some((kappa, centre)), ..self }
+    }
+
+    /// The centre `y`; empty without one.
+    pub(super) fn centre(&self) -> &[f64] {
+        self.centre.as_ref().map_or(&[], |(_, centre)| centre)
+    }
+
+    /// Moves the centre, and the weights with it.
+    pub(super) fn move_centre(&mut self, to: &[f64]) {
+        let Some((kappa, centre)) = &mut self.centre else { return };
+        let share = *kappa / self.curvature;
+        for ((w, y), to) in self.nu.iter_mut().zip(centre).zip(to) {
+            *w += share * (to - *y);
+            *y = *to;
+        }
     }
 
     /// The weights `w`.
@@ -53,7 +81,12 @@ impl Point {
         *(if self.l1 > 0.0 { &mut self.shrunk } else { &mut self.nu }) = w;
     }
 
-    pub(super) fn set(&mut self, nu: Vec<f64>) {
+    /// Sets the weights of marginals, of which `nu` is that without a proximal term.
+    pub(super) fn set(&mut self, mut nu: Vec<f64>) {
+        if let Some((kappa, centre)) = &self.centre {
+            let share = kappa / self.curvature;
+            nu.iter_mut().zip(centre).for_each(|(w, y)| *w += share * (y - *w));
+        }
         if self.l1 > 0.0 {
             self.shrunk = self.shrunk_of(&nu);
         }
@@ -103,7 +136,7 @@ impl Point {
         bend: &mut Bend,
     ) {
         let Bend { nu, change, threshold, scale } = bend;
-        (*threshold, *scale) = (self.threshold, problem.l2() * problem.n() as f64);
+        (*threshold, *scale) = (self.threshold, self.curvature * problem.n() as f64);
         nu.clear();
         rows.ranges().for_each(|range| nu.extend_from_slice(&self.nu[range]));
         problem.layout.extend_with_transitions(&self.nu, nu);

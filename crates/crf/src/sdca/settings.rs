@@ -95,15 +95,16 @@ impl SdcaSettings {
     }
 }
 
-/// The sampler of the blocks. All gaps are large at first.
+/// The sampler of the blocks. All gaps are large at first. `curvature` is `l2`, or `l2 + kappa` with a proximal term.
 pub(crate) fn sampler(
     problem: &Problem<'_>,
     order: &Order,
     non_uniformity: f64,
     seed: u64,
+    curvature: f64,
 ) -> Result<Sampler, Error> {
     let (n, data) = (problem.n(), problem.data());
-    let scale = 1.0 / (problem.l2() * n as f64);
+    let scale = 1.0 / (curvature * n as f64);
     let importance = match needs_radii(order) {
         true => (0..n).map(|i| 1.0 + scale * radius_heuristic(data, i)).collect(),
         false => Vec::new(),
@@ -114,11 +115,11 @@ pub(crate) fn sampler(
 }
 
 /// The step sizes `1 / (1 + R_i / (l2 n))` of the theory, if the rule needs them.
-pub(super) fn safe_steps(problem: &Problem<'_>, step: SdcaStep) -> Vec<f64> {
+pub(super) fn safe_steps(problem: &Problem<'_>, step: SdcaStep, curvature: f64) -> Vec<f64> {
     if step != SdcaStep::Safe {
         return Vec::new();
     }
-    let scale = 1.0 / (problem.l2() * problem.n() as f64);
+    let scale = 1.0 / (curvature * problem.n() as f64);
     let step = |i| 1.0 / (1.0 + scale * radius_upper(problem.data(), i));
     (0..problem.n()).map(step).collect()
 }

@@ -1,6 +1,7 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-crf --test suite FILE::`.
 
 mod batch;
+mod catalyst;
 mod common;
 mod competitors;
 mod dataset;
