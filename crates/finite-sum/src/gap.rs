@@ -237,7 +237,7 @@ impl Gap {
     /// The certificate once `v` is known, of `u = phi'` at the point (balanced, where there is an intercept). No pass.
     ///
     /// Without regulariser and intercept `phi_i(t_i) + phi_i*(u_i) = u_i t_i` leaves of the gap what `l2` makes of the gradient,
-    /// `||l2 x - v||^2 / (2 l2)`: no conjugate needs to be summed, and no digits cancel.
+    /// `||l2 x - v||^2 / (2 l2)`: no conjugate needs to be summed.
     pub(crate) fn conclude<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
@@ -248,8 +248,9 @@ impl Gap {
         if R::IDENTITY && l2 > 0.0 && !problem.intercept() {
             self.scale = 1.0;
             let gradient = self.correlation.iter().zip(weights).map(|(v, x)| l2 * x - v);
-            let squared_norm: f64 = gradient.map(|g| g * g).sum();
-            return Certificate::gap(objective, objective - squared_norm / (2.0 * l2));
+            // Divided before it is squared: the square of a tiny gradient underflows, and a gap of 0 would be no bound.
+            let gap: f64 = gradient.map(|g| 0.5 * (g / l2) * g).sum();
+            return Certificate::gap(objective, objective - gap);
         }
         if !L::HAS_DUAL || !has_gap(problem) {
             return self.gradient_mapping(problem, weights, objective);

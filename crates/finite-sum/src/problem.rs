@@ -314,6 +314,16 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         risk / self.n() as f64 + self.quadratic(weights)
     }
 
+    /// Where a method begins: at 0, or at a start of the right shape, whose intercept counts only if the problem has one.
+    pub(crate) fn start_point(&self, start: Option<Point>) -> Result<Point, Invalid> {
+        let mut point = start.unwrap_or_else(|| Point::zero(self.d()));
+        self.check_point(&point)?;
+        if !self.intercept() {
+            point.intercept = 0.0;
+        }
+        Ok(point)
+    }
+
     pub(crate) fn check_point(&self, point: &Point) -> Result<(), Invalid> {
         Invalid::check_length("weights", self.d(), point.weights.len())?;
         Invalid::check_finite("weights", &point.weights)?;

@@ -42,7 +42,9 @@ impl Loss for Logistic {
             return f64::INFINITY;
         }
         let p = p.clamp(0.0, 1.0);
-        xlogx(p) + xlogx(1.0 - p)
+        // `1 - p` has no digits of a tiny `p`; its logarithm needs them.
+        let other = if p < 1.0 { (1.0 - p) * (-p).ln_1p() } else { 0.0 };
+        xlogx(p) + other
     }
 
     #[inline]

@@ -6,10 +6,10 @@ use crate::common::{data, objective, reference};
 use fenchel_finite_sum::loss::{Hinge, Logistic, Squared, SquaredHinge};
 use fenchel_finite_sum::methods::{Sdca, SdcaSettings, sdca};
 use fenchel_finite_sum::{Point, Problem};
-use fenchel_linalg::Csr;
+use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};
 use fenchel_optim::random::{Order, stream};
-use fenchel_optim::{Cadence, Loss, Progress, Regulariser, Stop};
+use fenchel_optim::{Cadence, Certificate, Loss, Progress, Regulariser, Status, Stop};
 use proptest::prelude::*;
 use rand::RngExt;
 
@@ -117,4 +117,63 @@ fn sdca_dual_never_falls() {
     rises(Logistic, L1 { strength: 0.02 });
     rises(Hinge, L1 { strength: 0.02 });
     rises(Logistic, Interval { lower: -0.2, upper: 0.2 });
+}
+
+/// From a start whose objective is 1e20 times the optimum, rounding lifts the first lower bounds above the optimum. They are not kept.
+#[test]
+fn a_start_far_off_proves_nothing_about_later_points() {
+    use fenchel_finite_sum::methods::{
+        CoordinateSettings, NewtonCgSettings, NewtonSettings, coordinate_descent, newton, newton_cg,
+    };
+    let x = ndarray::array![[1.0, 0.5]];
+    for (l2, w) in [(10.3, [1e10, -7e9]), (1000.0, [1e8, -7e7]), (10.3, [1e8, -7e7])] {
+        let problem =
+            Problem::new(Dense::new(x.view()).unwrap(), &[1.0], Logistic, Zero, l2).unwrap();
+        let start = Point { weights: w.to_vec(), intercept: 0.0 };
+        // At the optimum w = s (1, 0.5) and l2 s = 1 / (1 + exp(1.25 s)), by bisection.
+        let (mut low, mut high) = (0.0f64, 1.0f64);
+        for _ in 0..200 {
+            let s = 0.5 * (low + high);
+            let beyond = l2 * s * (1.0 + (1.25 * s).exp()) > 1.0;
+            *(if beyond { &mut high } else { &mut low }) = s;
+        }
+        let optimum = (-1.25 * low).exp().ln_1p() + 0.5 * l2 * 1.25 * low * low;
+        let start = || Some(start.clone());
+        let reports = [
+            coordinate_descent(&problem, &CoordinateSettings::default(), start(), &mut ()),
+            newton(&problem, &NewtonSettings::default(), start(), &mut ()),
+            newton_cg(&problem, &NewtonCgSettings::default(), start(), &mut ()),
+        ]
+        .map(|solution| solution.unwrap().report);
+        for report in reports {
+            let Certificate::Gap { objective, lower_bound } = report.certificate else {
+                panic!("{report:?}")
+            };
+            assert!(lower_bound <= optimum * (1.0 + 1e-12), "{lower_bound} {optimum}");
+            let near = objective <= optimum * (1.0 + 1e-3);
+            assert!(report.status != Status::Converged || near, "{objective} {optimum}");
+        }
+    }
+}
+
+/// `F(x) = log(1 + exp(-x)) + 1e-300 x^2 / 2` is far below `F(373.25)` at 600, where the square of the gradient underflows.
+#[test]
+fn a_tiny_gradient_is_no_proof() {
+    let x = ndarray::array![[1.0]];
+    let problem =
+        Problem::new(Dense::new(x.view()).unwrap(), &[1.0], Logistic, Zero, 1e-300).unwrap();
+    let at = |w: f64| problem.certify(&Point { weights: vec![w], intercept: 0.0 }).unwrap();
+    let Certificate::Gap { lower_bound, .. } = at(373.25) else { panic!("no gap") };
+    let there = problem.objective(&Point { weights: vec![600.0], intercept: 0.0 }).unwrap();
+    assert!(there < 1e-250 && lower_bound <= there, "{lower_bound} {there}");
+}
+
+/// `p log p + (1 - p) log(1 - p)` for tiny `p` is `p log p - p + p^2 / 2`.
+#[test]
+fn the_conjugate_of_the_logistic_loss_keeps_its_digits() {
+    for p in [1e-8f64, 3.2e-10, 1e-12, 1e-15] {
+        let wanted = p * p.ln() - p + 0.5 * p * p;
+        let found = fenchel_optim::Loss::conjugate(&Logistic, -p, 1.0);
+        assert!((found - wanted).abs() <= 1e-15 * wanted.abs(), "{p}: {found} {wanted}");
+    }
 }

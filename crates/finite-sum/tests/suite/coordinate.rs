@@ -283,3 +283,43 @@ fn least_squares_on_one_hot_rows_is_one_linear_system() {
     // One linear system, or a second for the last digits.
     assert!(s.report.oracle_calls <= 2, "{}", s.report.oracle_calls);
 }
+
+/// A sweep with replacement leaves coordinates out: it does not end a run by what it did not see. `x_c = y_c - 0.02` over `1.2`.
+#[test]
+fn random_draws_end_where_all_coordinates_are_done() {
+    let x = ndarray::array![[1.0, 0.0], [0.0, 1.0]];
+    let problem = Problem::new(
+        Dense::new(x.view()).unwrap(),
+        &[1.0, 2.0],
+        Squared,
+        L1 { strength: 0.01 },
+        0.1,
+    )
+    .unwrap();
+    for seed in 0..200 {
+        let settings = CoordinateSettings { order: Order::Uniform, seed, ..Default::default() };
+        let found = coordinate_descent(&problem, &settings, None, &mut ()).unwrap();
+        assert_eq!(found.report.status, Status::Converged, "{seed}");
+        for (w, y) in found.state.weights.iter().zip([1.0, 2.0]) {
+            assert!((w - (y - 0.02) / 1.2).abs() < 1e-2, "{seed}: {w}");
+        }
+    }
+}
+
+/// The intercept of a start counts only where the problem has one.
+#[test]
+fn a_start_with_an_intercept_in_a_problem_without_one() {
+    let x = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0]];
+    let y = [1.0, -1.0, 1.0];
+    let net = L1 { strength: 0.05 };
+    let problem = Problem::new(Dense::new(x.view()).unwrap(), &y, Logistic, net, 0.01).unwrap();
+    let start = || Some(Point { weights: vec![0.0, 0.0], intercept: 5.0 });
+    let descent = coordinate_descent(&problem, &CoordinateSettings::default(), start(), &mut ());
+    let settings = fenchel_finite_sum::methods::NewtonSettings::default();
+    let newton = fenchel_finite_sum::methods::newton(&problem, &settings, start(), &mut ());
+    for found in [descent.unwrap(), newton.unwrap()] {
+        assert_eq!((found.report.status, found.state.intercept), (Status::Converged, 0.0));
+        let objective = problem.objective(&found.state).unwrap();
+        assert!((objective - found.report.certificate.objective().unwrap()).abs() < 1e-12);
+    }
+}

@@ -9,6 +9,9 @@ const RISES: u32 = 3;
 /// Relative change of an objective that rounding of a long sum may cause.
 const ROUNDING: f64 = 1e-10;
 
+/// A lower bound is as exact as the objective that it was computed from: 256 units in the last place, for sums of many terms.
+const EXACT: f64 = 256.0 * f64::EPSILON;
+
 /// The number by which certificates are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Rank {
@@ -49,8 +52,10 @@ impl Guard {
     /// Records a certificate. Returns true if the point is the best so far.
     pub(super) fn see(&mut self, certificate: &Certificate) -> bool {
         let mut possible = 0.0;
-        if let Certificate::Gap { lower_bound, .. } = *certificate {
-            self.lower_bound = Some(self.lower_bound.map_or(lower_bound, |l| l.max(lower_bound)));
+        if let Certificate::Gap { objective, lower_bound } = *certificate {
+            // Far from the optimum rounding may lift a bound above it: later certificates take only what is sure.
+            let sure = lower_bound - EXACT * objective.abs();
+            self.lower_bound = Some(self.lower_bound.map_or(sure, |l| l.max(sure)));
             possible = certificate.value();
         }
         let rank = Rank::of(certificate);

@@ -183,8 +183,7 @@ where
     let needed = Columns::bytes(problem.design());
     Refusal::check_memory(method, needed, settings.max_memory, hint)?;
     Columns::check(problem.design())?;
-    let point = start.unwrap_or_else(|| Point::zero(problem.d()));
-    problem.check_point(&point)?;
+    let point = problem.start_point(start)?;
     let mut method = CoordinateDescent::new(problem, settings, point);
     let report = run(&mut method, &settings.stop, observer)?;
     Ok(Solution { report: problem.judged(report, &method.point), state: method.point })

@@ -86,11 +86,13 @@ impl Sweeps {
         f: &mut C,
         x: &mut [f64],
         visiting: &mut Visiting<'_>,
-        met: impl FnOnce(&Violations, &[f64]) -> bool,
+        met: impl Fn(&Violations, &[f64]) -> bool,
     ) -> bool {
         let seen = self.sweep(f, x, visiting);
         self.skip = if self.rests { seen.largest } else { f64::INFINITY };
-        if met(&seen, x) {
+        // Draws with replacement leave coordinates out: what they say of all is looked at once more.
+        let drawn = matches!(visiting, Visiting::Uniform(_));
+        if met(&seen, x) && (!drawn || met(&self.worst(f, x).1, x)) {
             // What rested may have come to matter.
             let all = self.active.len() == self.order.len();
             self.active.clone_from(&self.order);
@@ -116,16 +118,8 @@ impl Sweeps {
                 return seen;
             }
             Visiting::Largest => {
-                let mut worst = (0, 0.0);
-                for k in 0..x.len() {
-                    self.entries += 0.5 * f.entries(k);
-                    let violation = violation(x[k], f.slope(k, x[k]), self.l1_of(k));
-                    seen.add(violation);
-                    if violation > worst.1 {
-                        worst = (k, violation);
-                    }
-                }
-                self.visit(f, x, worst.0, &mut Violations::default());
+                let (worst, seen) = self.worst(f, x);
+                self.visit(f, x, worst, &mut Violations::default());
                 return seen;
             }
             Visiting::Permuted(rng) => self.active.shuffle(rng),
@@ -135,6 +129,20 @@ impl Sweeps {
         active.retain(|&k| self.visit(f, x, k, &mut seen));
         self.active = active;
         seen
+    }
+
+    /// The coordinate that violates optimality most, and the violations of all.
+    fn worst<C: Coordinates>(&mut self, f: &C, x: &[f64]) -> (usize, Violations) {
+        let (mut worst, mut seen) = ((0, 0.0), Violations::default());
+        for (k, &at) in x.iter().enumerate() {
+            self.entries += 0.5 * f.entries(k);
+            let violation = violation(at, f.slope(k, at), self.l1_of(k));
+            seen.add(violation);
+            if violation > worst.1 {
+                worst = (k, violation);
+            }
+        }
+        (worst.0, seen)
     }
 
     fn l1_of(&self, k: usize) -> f64 {

@@ -119,8 +119,7 @@ pub fn newton<'p, 'a, D: Design, L: Loss, R: AsElasticNet, O: Observer<Newton<'p
     if l1 > 0.0 {
         Columns::check(problem.design())?;
     }
-    let point = start.unwrap_or_else(|| Point::zero(problem.d()));
-    problem.check_point(&point)?;
+    let point = problem.start_point(start)?;
     let mut gap = Gap::new(problem);
     problem.margins(&point, &mut gap.margins);
     let mut method = Newton::new(problem, point, gap, settings);
