@@ -437,7 +437,9 @@ fn the_best_lower_bound_is_kept() {
     // 1 - 0.75 meets the tolerance, although no single row proves it.
     assert_eq!((report.status, report.passes), (Status::Converged, 3.0));
     let values: Vec<f64> = trace.rows.iter().map(|row| row.certificate.value()).collect();
-    assert_eq!(values, [1.5, 0.75, 0.5, 0.25]);
+    // The kept bound is 0.75 less the rounding that an objective of 1.5 may hide. A row's own gap is left as it is.
+    let kept = 0.75 - 256.0 * f64::EPSILON * 1.5;
+    assert_eq!(values, [1.5, 0.75, 1.25 - kept, 1.0 - kept]);
     // A bound on the suboptimality says nothing about a norm.
     let report = run(&mut Toy::new(|k| rows[k as usize]), &stop(0.1, 4.0), &mut ()).unwrap();
     assert_eq!(report.certificate, rows[4]);
