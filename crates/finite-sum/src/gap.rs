@@ -13,14 +13,15 @@
 //! conjugate of the loss is not known, the certificate is the norm of the gradient mapping instead.
 
 mod repair;
+mod scale;
 
 use fenchel_linalg::{Columns, Design, multiply_row_by_row, multiply_transposed};
-use fenchel_optim::fista::gradient_mapping;
 use fenchel_optim::scalar::increasing_root;
 use fenchel_optim::{Certificate, Loss, Regulariser};
 
 use crate::{Error, Point, Problem};
 use repair::{balance, concave_maximiser};
+pub(crate) use scale::{Scale, gradient_mapping, norm};
 
 impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// What can be proved at any point: the duality gap with the dual point `u_i = phi'(a_i.x + b; y_i)`,
@@ -34,7 +35,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     }
 }
 
-/// Scratch memory for certificates: `2 n + d` numbers, and `d` more while a dual point is scaled.
+/// Scratch memory for certificates: `2 n + d` numbers, and `d` more while a dual point is scaled or where there is no gap.
 #[derive(Debug, Clone)]
 pub(crate) struct Gap {
     /// `t_i = a_i.x + b` of the point that was certified last.
@@ -44,6 +45,8 @@ pub(crate) struct Gap {
     pub(crate) correlation: Vec<f64>,
     /// What the dual point and `v` were multiplied by to become feasible.
     pub(crate) scale: f64,
+    /// What gradients are measured by, once there was one.
+    unit: Option<Scale>,
 }
 
 impl Gap {
@@ -53,6 +56,7 @@ impl Gap {
             dual: vec![0.0; problem.n()],
             correlation: vec![0.0; problem.d()],
             scale: 1.0,
+            unit: None,
         }
     }
 
@@ -270,7 +274,7 @@ impl Gap {
     }
 
     /// Where no dual point can be made feasible the gap says nothing; the norm of the gradient mapping at the
-    /// step `1/L` (the gradient itself, without a regulariser) does. No pass.
+    /// step `1/L` (the gradient itself, without a regulariser) does. No pass but for its scale, a pass once.
     fn gradient_mapping<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
@@ -278,15 +282,31 @@ impl Gap {
         objective: f64,
     ) -> Certificate {
         // A copy: Newton methods read the correlation afterwards.
+        let slope = problem.intercept().then(|| self.dual.iter().sum::<f64>() / problem.n() as f64);
         let correlation = self.correlation.iter().zip(weights);
         let gradient: Vec<f64> = correlation.map(|(v, x)| problem.l2() * x - v).collect();
         let step = 1.0 / problem.smoothness();
         let step = if step > 0.0 && step.is_finite() { step } else { 1.0 };
-        let mut norm = gradient_mapping(problem.regulariser(), weights, &gradient, step);
-        if problem.intercept() {
-            norm = norm.hypot(self.dual.iter().sum::<f64>() / problem.n() as f64);
-        }
-        Certificate::residual(objective, norm, 0.0)
+        let mapping = gradient_mapping(problem.regulariser(), weights, gradient, step);
+        self.residual(problem, objective, &mapping, slope.as_slice())
+    }
+
+    /// The norm of a gradient in the weights and in the intercept, on its scale. No pass but for the latter, a pass once.
+    pub(crate) fn residual<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        objective: f64,
+        gradient: &[f64],
+        slope: &[f64],
+    ) -> Certificate {
+        let unit = self.unit.get_or_insert_with(|| {
+            let mut u = vec![origin(problem).intercept; problem.n()];
+            problem.differentiate(&mut u, 1.0);
+            let weights: Vec<f64> = (0..problem.n()).map(|i| problem.term_weight(i)).collect();
+            Scale::new(problem.design(), &weights, problem.l2() / problem.loss().curvature(), &u)
+        });
+        let length = norm(gradient.iter().chain(slope).copied());
+        Certificate::residual(objective, length, 0.0).on_scale(unit.of_one(gradient, slope))
     }
 
     /// `v = -(1/n) A'u`

@@ -91,7 +91,7 @@ pub fn weights(precision: ArrayView2<f64>) -> Result<Vec<(u32, u32, f64)>, Error
 fn known() -> Report {
     Report {
         status: Status::Converged,
-        certificate: Certificate::Residual { objective: None, norm: 0.0, error: 0.0 },
+        certificate: Certificate::Residual { objective: None, norm: 0.0, error: 0.0, scale: None },
         passes: 0.0,
         oracle_calls: 0,
         seconds: 0.0,

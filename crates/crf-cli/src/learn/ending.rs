@@ -42,10 +42,11 @@ fn summed(report: &Report, n: f64) -> String {
         Certificate::Gap { objective, lower_bound } => {
             Certificate::Gap { objective: n * objective, lower_bound: n * lower_bound }
         }
-        Certificate::Residual { objective, norm, error } => Certificate::Residual {
+        Certificate::Residual { objective, norm, error, scale } => Certificate::Residual {
             objective: objective.map(|objective| n * objective),
             norm: n * norm,
             error: n * error,
+            scale: scale.map(|scale| n * scale),
         },
         Certificate::Uncertified { objective } => {
             Certificate::Uncertified { objective: objective.map(|objective| n * objective) }

@@ -83,7 +83,7 @@ impl<M: ?Sized, O: Observer<Method>> Observer<M> for Guarded<'_, O> {
         let Some((limit, stop)) = self.guard.filter(|(_, stop)| passes < stop.max_passes) else {
             return ControlFlow::Continue(());
         };
-        let tolerance = stop.tolerance(certificate.objective());
+        let tolerance = stop.tolerance_for(&certificate);
         self.gave_up = self.forecast.gives_up((passes, certificate.value()), tolerance, limit);
         if self.gave_up { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

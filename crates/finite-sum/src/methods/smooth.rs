@@ -176,7 +176,8 @@ impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> 
         let norm_squared: f64 = gradient.iter().map(|g| g * g).sum();
         let l2 = self.problem.l2();
         if l2 == 0.0 {
-            Certificate::residual(value, norm_squared.sqrt(), 0.0)
+            let (gradient, slope) = gradient.split_at(self.problem.d());
+            self.gap.residual(problem, value, gradient, slope)
         } else if self.problem.intercept() && value.is_finite() {
             self.gap.at(self.problem, &point(self.problem.d(), x))
         } else {

@@ -2,11 +2,11 @@
 
 use fenchel_linalg::special::{softmax_in_place, xlogx};
 use fenchel_linalg::{Cholesky, Design};
-use fenchel_optim::fista::gradient_mapping;
 use fenchel_optim::{Certificate, Regulariser};
 
-use super::problem::{MulticlassPoint, MulticlassProblem};
+use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
 use super::product::multiply_transposed_rows;
+use crate::gap::{Scale, gradient_mapping, norm};
 
 /// Scratch memory for certificates: `n r + d r` numbers.
 #[derive(Debug, Clone)]
@@ -15,6 +15,8 @@ pub(super) struct Gap {
     pub(super) table: Vec<f64>,
     /// `v`, `d x r`.
     pub(super) correlation: Vec<f64>,
+    /// What gradients are measured by, once there was one.
+    unit: Option<Scale>,
 }
 
 impl Gap {
@@ -22,6 +24,7 @@ impl Gap {
         Gap {
             table: vec![0.0; problem.n() * problem.classes()],
             correlation: vec![0.0; problem.d() * problem.classes()],
+            unit: None,
         }
     }
 }
@@ -159,13 +162,30 @@ impl<D: Design, R: Regulariser> MulticlassProblem<'_, D, R> {
         let gradient: Vec<f64> = correlation.map(|(v, w)| self.l2() * w - v).collect();
         let step = 1.0 / self.smoothness();
         let step = if step.is_finite() { step } else { 1.0 };
-        let mut norm = gradient_mapping(self.regulariser(), weights, &gradient, step);
+        let mapping = gradient_mapping(self.regulariser(), weights, gradient, step);
+        let mut slopes = Vec::new();
         if self.intercepts() {
-            for (sum, count) in self.sums(gap).iter().zip(self.counts()) {
-                norm = norm.hypot((sum - count) / self.n() as f64);
-            }
+            let sums = self.sums(gap).into_iter().zip(self.counts());
+            slopes.extend(sums.map(|(sum, count)| (sum - count) / self.n() as f64));
         }
-        Certificate::residual(objective, norm, 0.0)
+        let unit = gap.unit.get_or_insert_with(|| self.scale());
+        let length = norm(mapping.iter().chain(&slopes).copied());
+        Certificate::residual(objective, length, 0.0).on_scale(unit.of_one(&mapping, &slopes))
+    }
+
+    /// What gradients are measured by. A pass.
+    fn scale(&self) -> Scale {
+        let (r, n) = (self.classes(), self.n() as f64);
+        let share =
+            |k: usize| if self.intercepts() { self.counts()[k] / n } else { 1.0 / r as f64 };
+        let shares: Vec<f64> = (0..r).map(share).collect();
+        let weights: Vec<f64> = (0..self.n()).map(|i| self.term_weight(i)).collect();
+        let mut u = shares.repeat(self.n());
+        for ((u, &y), weight) in u.chunks_exact_mut(r).zip(self.labels()).zip(&weights) {
+            u[y] -= 1.0;
+            u.iter_mut().for_each(|u| *u *= weight);
+        }
+        Scale::new(self.design(), &weights, self.l2() / CURVATURE, &u)
     }
 }
 

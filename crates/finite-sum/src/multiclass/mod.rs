@@ -49,7 +49,7 @@ pub use ascent::{MulticlassAscent, SoftmaxStep};
 pub use auto::{MulticlassAuto, auto};
 pub use batch::{MulticlassSmooth, fista, lbfgs};
 pub use newton::{newton, newton_cg};
-pub(crate) use product::multiply_rows as scores;
+pub(crate) use product::{multiply_rows as scores, multiply_transposed_rows};
 
 pub(crate) use problem::CURVATURE;
 pub use problem::{MulticlassPoint, MulticlassProblem, feature_groups};

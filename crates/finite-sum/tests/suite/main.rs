@@ -33,6 +33,7 @@ mod path;
 mod path_from;
 mod promises;
 
+mod scales;
 mod sparse_text;
 mod structured;
 mod subsampled;

@@ -185,7 +185,7 @@ impl ItemField {
         };
         let account = |status, norm, iterations: usize| Report {
             status,
-            certificate: Certificate::Residual { objective: None, norm, error: 0.0 },
+            certificate: Certificate::Residual { objective: None, norm, error: 0.0, scale: None },
             passes: iterations as f64,
             oracle_calls: iterations as u64,
             seconds: 0.0,

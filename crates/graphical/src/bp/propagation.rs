@@ -215,7 +215,7 @@ impl Iterative for Propagation {
             self.network.message(s, messages, beliefs, self.maximise, &mut self.scratch, &mut new);
             norm = norm.max(difference(&self.messages[slot.cells.clone()], &new));
         }
-        Certificate::Residual { objective: None, norm, error: 0.0 }
+        Certificate::Residual { objective: None, norm, error: 0.0, scale: None }
     }
 
     fn oracle_calls(&self) -> u64 {

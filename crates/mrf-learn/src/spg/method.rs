@@ -471,7 +471,12 @@ impl<S: Sampler + ModelOf, R: Regulariser> Iterative for SpgMethod<'_, S, R> {
         self.regulariser.prox(&mut moved, last.step);
         let square: f64 = moved.iter().zip(&self.theta).map(|(a, b)| (a - b).powi(2)).sum();
         let error = chains.bias(self.settings.bound, &d) + chains.sampling_error(&variances, DOUBT);
-        Certificate::Residual { objective: None, norm: square.sqrt() / last.step, error }
+        Certificate::Residual {
+            objective: None,
+            norm: square.sqrt() / last.step,
+            error,
+            scale: None,
+        }
     }
 
     /// Sweeps of all chains.

@@ -141,7 +141,7 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
     /// The fraction of the residual at which the conjugate gradients end. A quadratic function has one linear system, which is
     /// solved to half of the tolerance: a gap goes with the square of the residual, the norm of a gradient with the residual itself.
     fn forcing_at(&self, certificate: &Certificate) -> f64 {
-        let wanted = 0.5 * self.stop.tolerance(certificate.objective()) / certificate.value();
+        let wanted = 0.5 * self.stop.tolerance_for(certificate) / certificate.value();
         if !(self.at.function.quadratic() && wanted > 0.0) {
             return self.forcing;
         }

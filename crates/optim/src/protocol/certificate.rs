@@ -22,6 +22,10 @@ pub enum Certificate {
         norm: f64,
         /// A bound on the error of `norm`; 0 if `norm` is exact.
         error: f64,
+        /// The norm that counts as 1 for [`Stop::relative`](super::Stop::relative), in the unit of `norm`. `None` is `|objective|`, a
+        /// rough default: its unit is another, so that it suits data near size 1 only.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        scale: Option<f64>,
     },
     /// Nothing is proved.
     Uncertified {
@@ -43,10 +47,19 @@ impl Certificate {
     /// A residual, or [`Certificate::Uncertified`] if the norm or the objective is not finite.
     pub fn residual(objective: f64, norm: f64, error: f64) -> Self {
         if objective.is_finite() && (norm + error).is_finite() {
-            Certificate::Residual { objective: Some(objective), norm, error }
+            Certificate::Residual { objective: Some(objective), norm, error, scale: None }
         } else {
             Certificate::Uncertified { objective: Some(objective).filter(|f| f.is_finite()) }
         }
+    }
+
+    /// The same residual with a [`scale`](Certificate::Residual::scale); any other certificate as it is.
+    #[must_use]
+    pub fn on_scale(mut self, of_one: f64) -> Self {
+        if let Certificate::Residual { scale, .. } = &mut self {
+            *scale = Some(of_one);
+        }
+        self
     }
 
     /// The proved bound: on the suboptimality for a gap, on the norm for a residual, and infinite otherwise.
@@ -72,13 +85,23 @@ impl Certificate {
         }
     }
 
-    /// [`value`](Certificate::value) divided by `|objective|`; infinite where the objective is unknown.
+    /// What counts as 1 for a relative tolerance: `|objective|`, or the scale of a residual that has one. `None` where it is
+    /// unknown or not finite.
+    pub fn scale(&self) -> Option<f64> {
+        let scale = match *self {
+            Certificate::Residual { scale: Some(scale), .. } => Some(scale),
+            _ => self.objective().map(f64::abs),
+        };
+        scale.filter(|scale| scale.is_finite())
+    }
+
+    /// [`value`](Certificate::value) divided by the [`scale`](Certificate::scale); infinite where this is unknown.
     pub fn relative(&self) -> f64 {
         let value = self.value();
-        match self.objective() {
+        match self.scale() {
             _ if value == 0.0 => 0.0,
-            Some(objective) if objective.is_finite() => value / objective.abs(),
-            _ => f64::INFINITY,
+            Some(scale) => value / scale,
+            None => f64::INFINITY,
         }
     }
 
@@ -105,7 +128,7 @@ impl std::fmt::Display for Certificate {
                 self.value(),
                 self.relative()
             ),
-            Certificate::Residual { objective, norm, error } => {
+            Certificate::Residual { objective, norm, error, .. } => {
                 if let Some(objective) = objective {
                     write!(f, "objective {objective:.8e}, ")?;
                 }
@@ -140,7 +163,11 @@ mod tests {
         assert_eq!(Certificate::gap(1.0, 1.0 + 1e-16).value(), 0.0);
         assert_eq!(Certificate::gap(-4.0, -5.0).relative(), 0.25);
         assert_eq!(Certificate::gap(0.0, 0.0).relative(), 0.0);
-        let residual = Certificate::Residual { objective: None, norm: 1.0, error: 0.5 };
-        assert_eq!(residual.value(), 1.5);
+        let residual =
+            Certificate::Residual { objective: None, norm: 1.0, error: 0.5, scale: None };
+        assert_eq!((residual.value(), residual.relative()), (1.5, f64::INFINITY));
+        let scaled = residual.on_scale(3.0);
+        assert_eq!((scaled.value(), scaled.relative()), (1.5, 0.5));
+        assert_eq!(Certificate::gap(-4.0, -5.0).on_scale(9.0), Certificate::gap(-4.0, -5.0));
     }
 }

@@ -124,7 +124,7 @@ mod tests {
     }
 
     fn residual(norm: f64, error: f64) -> Certificate {
-        Certificate::Residual { objective: None, norm, error }
+        Certificate::Residual { objective: None, norm, error, scale: None }
     }
 
     #[test]

@@ -220,7 +220,7 @@ fn drive(
             }
         }
         if due {
-            let tolerance = stop.tolerance(certificate.objective());
+            let tolerance = stop.tolerance_for(&certificate);
             // A cadence shorter than that would certify for ever without moving.
             next = passes + pace.ahead(stop.check, passes, tolerance).max(2.0 * NOTHING);
         }

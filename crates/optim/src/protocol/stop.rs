@@ -10,20 +10,22 @@ use super::Certificate;
 /// | field | default | unit |
 /// |---|---|---|
 /// | `absolute` | 1e-12 | unit of the certificate (nats for log losses) |
-/// | `relative` | 1e-4 | fraction of `\|objective\|` |
+/// | `relative` | 1e-4 | fraction of `\|objective\|`, or of the scale of a residual |
 /// | `max_passes` | 1000 | passes over the data |
 /// | `max_seconds` | none | wall-clock seconds, checks included |
 /// | `check` | [`Cadence::Adaptive`] | passes between certificates |
 ///
-/// A run is `Converged` as soon as the value of its certificate is at most `absolute` or at most `relative * |objective|`. For
-/// a gap this value bounds the suboptimality. A residual is a norm and has other units: set `absolute` then, since `relative`
-/// is only a rough default.
+/// A run is `Converged` as soon as the value of its certificate is at most `absolute` or at most `relative * scale`. For a gap this
+/// value bounds the suboptimality, and the scale is `|objective|`. A residual is a norm, whose unit is not that of the objective. It
+/// may bring a [`scale`](Certificate::Residual::scale) of its own, which does not depend on the start: a start at the solution ends at
+/// once, and so does a run that is resumed. A residual without one is compared with `relative * |objective|` as well. That is a rough
+/// default for data near size 1: set `absolute` there.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stop {
     /// Largest acceptable certificate.
     pub absolute: f64,
-    /// Largest acceptable certificate as a fraction of `|objective|`.
+    /// Largest acceptable certificate as a fraction of its [`scale`](Certificate::scale).
     pub relative: f64,
     /// Passes over the data after which the run ends in any case; infinite (`null` in JSON) for no limit.
     #[serde(with = "limit")]
@@ -47,7 +49,8 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// Stops when the certificate is at most `relative * |objective|`, or at most 1e-12. All other fields have their defaults:
+    /// Stops when the certificate is at most `relative * |objective|` (`relative` times its scale, for a residual that has one), or
+    /// at most 1e-12. All other fields have their defaults:
     /// `absolute` stays 1e-12, so that a run also ends where the objective is 0. For an objective near 1e-12 or below, set
     /// `absolute: 0.0` beside it.
     pub fn at_relative(relative: f64) -> Self {
@@ -92,7 +95,7 @@ impl Stop {
         }
     }
 
-    /// The largest value of a certificate that ends the run at this objective.
+    /// The largest value of a gap that ends the run at this objective.
     pub fn tolerance(&self, objective: Option<f64>) -> f64 {
         match objective {
             Some(objective) => self.absolute.max(self.relative * objective.abs()),
@@ -100,16 +103,20 @@ impl Stop {
         }
     }
 
-    /// Whether a certificate of about this value may end the run. The objective is taken from an earlier certificate.
+    /// The largest value with which this certificate would end the run.
+    pub fn tolerance_for(&self, certificate: &Certificate) -> f64 {
+        // A fraction of an infinite objective would accept anything: the scale is finite.
+        self.tolerance(certificate.scale())
+    }
+
+    /// Whether a certificate of about this value may end the run. The scale is taken from an earlier certificate.
     pub(super) fn may_be_met(&self, guess: f64, known: &Certificate) -> bool {
-        guess < f64::INFINITY && guess <= self.tolerance(known.objective().or(Some(f64::INFINITY)))
+        guess < f64::INFINITY && guess <= self.tolerance(known.scale().or(Some(f64::INFINITY)))
     }
 
     /// Whether a certificate ends the run.
     pub fn met_by(&self, certificate: &Certificate) -> bool {
-        // A fraction of an infinite objective would accept anything.
-        let objective = certificate.objective().filter(|objective| objective.is_finite());
-        certificate.value() <= self.tolerance(objective)
+        certificate.value() <= self.tolerance_for(certificate)
     }
 }
 
@@ -212,6 +219,21 @@ mod tests {
             assert!(matches!(stop.check(), Err(Invalid::Parameter { .. })), "{stop:?}");
         }
         assert!(Stop { max_passes: f64::INFINITY, ..Stop::default() }.check().is_ok());
+    }
+
+    /// A residual with a scale is compared with that, whatever the objective is.
+    #[test]
+    fn a_residual_is_compared_with_its_own_scale() {
+        let stop = Stop::at_relative(1e-2);
+        let residual = |norm, objective| Certificate::residual(objective, norm, 0.0);
+        assert!(
+            stop.met_by(&residual(1.0, 1e9)) && !stop.met_by(&residual(1.0, 1e9).on_scale(1.0))
+        );
+        assert!(stop.met_by(&residual(1.0, 1e-9).on_scale(1e3)));
+        assert!(stop.met_by(&residual(1e-13, 1.0).on_scale(0.0)), "absolute");
+        for bad in [f64::INFINITY, f64::NAN] {
+            assert!(!stop.met_by(&residual(1.0, 1e9).on_scale(bad)), "{bad}");
+        }
     }
 
     #[test]

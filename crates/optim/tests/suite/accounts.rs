@@ -16,8 +16,8 @@ fn comes_back<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(val
 
 const CERTIFICATES: [Certificate; 6] = [
     Certificate::Gap { objective: 0.1, lower_bound: -1e-300 },
-    Certificate::Residual { objective: Some(1.0 / 3.0), norm: 5e-324, error: 0.0 },
-    Certificate::Residual { objective: None, norm: 1e300, error: 1e-17 },
+    Certificate::Residual { objective: Some(1.0 / 3.0), norm: 5e-324, error: 0.0, scale: None },
+    Certificate::Residual { objective: None, norm: 1e300, error: 1e-17, scale: None },
     Certificate::Uncertified { objective: Some(-2.5) },
     Certificate::Uncertified { objective: None },
     Certificate::Gap { objective: f64::MAX, lower_bound: f64::MIN },
@@ -96,10 +96,12 @@ fn texts_say_what_happened() {
     for (status, word) in STATUSES.into_iter().zip(words) {
         assert!(report(status, 0.0).to_string().contains(word), "{status}");
     }
-    let residual = Certificate::Residual { objective: Some(2.0), norm: 3e-7, error: 1e-9 };
+    let residual =
+        Certificate::Residual { objective: Some(2.0), norm: 3e-7, error: 1e-9, scale: None };
     let text = residual.to_string();
     assert!(text.contains("2.00000000e0") && text.contains("3.00e-7") && text.contains("1.0e-9"));
-    let text = Certificate::Residual { objective: None, norm: 3e-7, error: 0.0 }.to_string();
+    let text =
+        Certificate::Residual { objective: None, norm: 3e-7, error: 0.0, scale: None }.to_string();
     assert!(text.contains("3.00e-7") && !text.contains("objective") && !text.contains("known"));
     let known = Certificate::Uncertified { objective: Some(2.0) };
     assert!(known.to_string().contains("2.00000000e0"));

@@ -78,7 +78,7 @@ fn a_trace_gives_the_curve_of_the_rows_that_know_it() {
         objective(5.0),
         unknown(0),
         halving(1),
-        Certificate::Residual { objective: Some(1.25), norm: 1.0, error: 0.0 },
+        Certificate::Residual { objective: Some(1.25), norm: 1.0, error: 0.0, scale: None },
     ];
     let row =
         |passes: f64, certificate| Progress { passes, oracle_calls: 0, seconds: 0.0, certificate };

@@ -16,7 +16,12 @@ pub(crate) fn halving(k: u64) -> Certificate {
 
 /// `10^-k`
 fn decimals(k: u64) -> Certificate {
-    Certificate::Residual { objective: None, norm: 10f64.powi(-(k as i32)), error: 0.0 }
+    Certificate::Residual {
+        objective: None,
+        norm: 10f64.powi(-(k as i32)),
+        error: 0.0,
+        scale: None,
+    }
 }
 
 pub(crate) fn unknown(_: u64) -> Certificate {
@@ -154,8 +159,18 @@ fn an_objective_that_is_no_longer_a_number_diverges_at_once() {
         objective(f64::NEG_INFINITY),
         Certificate::Gap { objective: f64::NAN, lower_bound: 0.0 },
         Certificate::Gap { objective: f64::INFINITY, lower_bound: 0.0 },
-        Certificate::Residual { objective: Some(f64::NAN), norm: f64::NAN, error: 0.0 },
-        Certificate::Residual { objective: Some(f64::INFINITY), norm: 1.0, error: 0.0 },
+        Certificate::Residual {
+            objective: Some(f64::NAN),
+            norm: f64::NAN,
+            error: 0.0,
+            scale: None,
+        },
+        Certificate::Residual {
+            objective: Some(f64::INFINITY),
+            norm: 1.0,
+            error: 0.0,
+            scale: None,
+        },
     ];
     for bad in gone {
         let mut toy = Toy::new(|k| if k < 3 { halving(k) } else { bad });
@@ -181,8 +196,8 @@ fn what_is_not_finite_never_converges() {
             objective(bad),
             Certificate::Gap { objective: bad, lower_bound: 0.0 },
             Certificate::Gap { objective: bad, lower_bound: f64::NEG_INFINITY },
-            Certificate::Residual { objective: None, norm: f64::NAN, error: 0.0 },
-            Certificate::Residual { objective: Some(bad), norm: 1e301, error: 0.0 },
+            Certificate::Residual { objective: None, norm: f64::NAN, error: 0.0, scale: None },
+            Certificate::Residual { objective: Some(bad), norm: 1e301, error: 0.0, scale: None },
         ] {
             let report = run(&mut Toy::new(|_| certificate), &loose, &mut ()).unwrap();
             assert_eq!(report.status, Status::PassLimit, "{certificate:?}");
@@ -380,6 +395,7 @@ fn the_best_point_is_returned_where_a_method_asks_for_it() {
         objective: None,
         norm: norms[k as usize] - 0.5,
         error: 0.5,
+        scale: None,
     };
     let last = |curve: &dyn Fn(u64) -> Certificate, returns_best| {
         let mut toy = Toy::new(curve);
@@ -413,6 +429,7 @@ fn residuals_diverge_too() {
             objective: None,
             norm: [1.0, 0.5, 4.0, 8.0, 16.0, 32.0][k as usize],
             error,
+            scale: None,
         });
         let report = run(&mut toy, &stop(0.0, 5.0), &mut ()).unwrap();
         (report.status, report.passes, toy.steps)
@@ -430,7 +447,7 @@ fn the_best_lower_bound_is_kept() {
         Certificate::Gap { objective: 1.5, lower_bound: 0.75 },
         Certificate::Gap { objective: 1.25, lower_bound: -3.0 },
         objective(1.0),
-        Certificate::Residual { objective: Some(1.0), norm: 3.0, error: 0.0 },
+        Certificate::Residual { objective: Some(1.0), norm: 3.0, error: 0.0, scale: None },
     ];
     let mut trace = Trace::new();
     let report = run(&mut Toy::new(|k| rows[k as usize]), &stop(0.3, 4.0), &mut trace).unwrap();
@@ -504,6 +521,7 @@ fn adaptive_certifies_where_the_decay_predicts_the_end() {
         objective: None,
         norm: if k < 3 { 10f64.powi(-(k as i32)) } else { 2e-3 - 1e-4 * k as f64 },
         error: 0.0,
+        scale: None,
     };
     let passes = passes_at(1.45e-3, slowing);
     assert_eq!(passes[..3], [0.0, 2.0, 3.0]);

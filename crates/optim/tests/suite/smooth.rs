@@ -61,7 +61,12 @@ impl Smooth for Quadratic {
         if self.strong {
             Certificate::gap(value, value - square / (2.0 * self.mu))
         } else {
-            Certificate::Residual { objective: Some(value), norm: square.sqrt(), error: 0.0 }
+            Certificate::Residual {
+                objective: Some(value),
+                norm: square.sqrt(),
+                error: 0.0,
+                scale: None,
+            }
         }
     }
 }
