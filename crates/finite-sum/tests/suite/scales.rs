@@ -68,7 +68,7 @@ fn least_squares_converges_at_its_solution_in_every_unit() {
     }
 }
 
-/// What a reviewer met: weights 0 and "converged after 0 passes".
+/// Weights of 0 were "converged after 0 passes": the gradient was compared with the objective.
 #[test]
 fn ordinary_least_squares_of_large_targets_is_solved() {
     let x = array![[1.0], [2.0], [3.0], [4.0]];
