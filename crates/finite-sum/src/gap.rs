@@ -164,8 +164,8 @@ impl Gap {
         Certificate::gap(objective, self.correlated_bound(problem))
     }
 
-    /// Margins of the point, with the intercept at its optimum.
-    fn primal<D: Design, L: Loss, R: Regulariser>(
+    /// Margins of the point, with the intercept at its optimum. Half a pass.
+    pub(crate) fn primal<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
         point: &mut Point,

@@ -1,4 +1,4 @@
-//! Detects whether a problem without a penalty has no minimiser.
+//! Detects whether a problem without a penalty, or with an intercept and labels of one class, has no minimiser.
 //!
 //! Let `(d, d_b)` be a direction with `y_i (a_i.d + d_b) >= 0` for all rows and `> 0` for some row. It is a direction
 //! of recession: along it the logistic loss decreases for ever. A minimiser exists if and only if there is no such
@@ -28,14 +28,23 @@ const POSITIVE: f64 = 1e-6;
 
 impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// Returns the report of a run that has ended at a point, with [`Status::NoMinimiser`] if there is a direction of
-    /// recession. The check is free for problems with a penalty, and for losses that attain their infimum. Otherwise
-    /// it costs one pass, or up to a few hundred if margins are large.
+    /// recession. For losses that attain their infimum the check is free, and for problems with a penalty it is O(n): there the
+    /// intercept alone may recede, if all labels are the same. Otherwise it costs one pass, or up to a few hundred if margins are large.
     pub(crate) fn judged(&self, report: Report, point: &Point) -> Report {
         let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
-        if ended && L::RECEDES && R::IDENTITY && self.l2() == 0.0 && self.recedes(point) {
+        let unpenalised = R::IDENTITY && self.l2() == 0.0;
+        if ended && L::RECEDES && (self.one_class() || unpenalised && self.recedes(point)) {
             return Report { status: Status::NoMinimiser, ..report };
         }
         report
+    }
+
+    /// Whether all rows that count have one label, and an intercept that no penalty holds grows along it.
+    fn one_class(&self) -> bool {
+        let mut labels =
+            (0..self.n()).filter(|&i| self.term_weight(i) > 0.0).map(|i| self.targets()[i]);
+        let first = labels.next();
+        self.intercept() && labels.all(|y| Some(y) == first)
     }
 
     /// Whether a direction of recession is found from a point.

@@ -14,7 +14,7 @@ use super::choice::{Choice, Method};
 use super::guarded::{Guarded, guarded};
 use super::head_start::HeadStart;
 use super::state::AutoState;
-use crate::gap::Gap;
+use crate::gap::{Gap, origin};
 use crate::methods::dual::{
     CatalystSettings, DualState, QningSettings, SdcaSettings, SdcaStep, catalyst, qning, sdca,
 };
@@ -83,7 +83,7 @@ pub(super) fn by_terms<D: Design + Copy, L: Loss + Copy, R: Lagged, O: Observer<
             let kinked = !problem.loss().twice_differentiable();
             let order = if kinked { Order::Gap } else { Order::Runs(RUN) };
             let settings = SdcaSettings { order, seed, stop, ..SdcaSettings::default() };
-            let start = start.and_then(|at| promising(problem, at));
+            let start = start.map(|at| promising(problem, at));
             sdca(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
         }
     }
@@ -195,15 +195,20 @@ fn step<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> S
     if problem.loss().quadratic() || !even { SdcaStep::Exact } else { SdcaStep::Constant }
 }
 
-/// The start of a method that knows dual variables only: the multiple of those that belong to a point which is worth most, if
-/// that is more than zeros are.
+/// The start of a method that follows its dual variables: the multiple of those that belong to a point which is worth most, or zeros
+/// and the intercept of a cold start if it is worth no more. The point is what the run must not end above.
 fn promising<D: Design, L: Loss, R: Regulariser>(
     problem: &Problem<'_, D, L, R>,
     point: Point,
-) -> Option<DualState> {
-    let DualState { point, dual, .. } = dual_state(problem, point);
-    let dual = Gap::new(problem).best_multiple(problem, &dual)?;
-    Some(DualState::new(point, dual))
+) -> DualState {
+    let DualState { mut point, dual, .. } = dual_state(problem, point);
+    let worth = Gap::new(problem).best_multiple(problem, &dual);
+    let dual = worth.unwrap_or_else(|| {
+        let smooth = problem.loss().curvature().is_finite();
+        point.intercept = if smooth { origin(problem).intercept } else { 0.0 };
+        vec![0.0; problem.n()]
+    });
+    DualState::new(point, dual)
 }
 
 /// The dual variables that belong to a point, `phi_i'` at its margins.

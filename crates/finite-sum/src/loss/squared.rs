@@ -3,9 +3,10 @@
 use fenchel_linalg::Invalid;
 use fenchel_optim::Loss;
 
-use super::check_real;
+/// The largest target in absolute value: sums of squares of more would overflow.
+const LARGEST: f64 = 1e150;
 
-/// `(t - y)^2 / 2`.
+/// `(t - y)^2 / 2`, for targets between -1e150 and 1e150.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Squared;
 
@@ -52,6 +53,11 @@ impl Loss for Squared {
     }
 
     fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {
-        check_real(row, y)
+        if y.abs() <= LARGEST {
+            return Ok(());
+        }
+        let expected =
+            "a number between -1e150 and 1e150, whose square is finite; scale the targets down";
+        Err(Invalid::Target { row, value: y, expected })
     }
 }

@@ -4,7 +4,9 @@ use fenchel_linalg::special::{log_sum_exp, softmax};
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::Refusal;
 use fenchel_optim::random::Visits;
-use fenchel_optim::{Certificate, CertificateCost, Iterative, Regulariser, Separable};
+use fenchel_optim::{
+    Certificate, CertificateCost, Iterative, Regulariser, Report, Separable, Solution, Status, Stop,
+};
 use serde::{Deserialize, Serialize};
 
 use super::gap::Gap;
@@ -52,6 +54,8 @@ fn mean_dual<D: Design, R: Regulariser>(
 /// [`catalyst`](super::catalyst()) receives it.
 #[derive(Debug, Clone)]
 pub struct MulticlassAscent<'p, 'a, D, R> {
+    /// Where the run began.
+    begin: MulticlassPoint,
     problem: &'p MulticlassProblem<'a, D, R>,
     state: MulticlassState,
     step: SoftmaxStep,
@@ -139,6 +143,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         let mut ascent = MulticlassAscent {
             problem,
             centre: if kappa > 0.0 { state.point.weights.clone() } else { Vec::new() },
+            begin: state.point.clone(),
             momentum: Momentum::new(problem.strong_convexity() / mu, state.point.weights.clone()),
             state,
             step: settings.step,
@@ -172,9 +177,29 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         Ok(ascent)
     }
 
-    /// The state to return.
-    pub(super) fn into_state(self) -> MulticlassState {
-        MulticlassState { place: Some(self.visits.place()), ..self.state }
+    /// Ends a run: at the point where it began, if no lower one was found. Half a pass, but after a cold start that has converged.
+    pub(super) fn end(mut self, report: Report, stop: &Stop) -> Solution<MulticlassState> {
+        let mut report = report;
+        let MulticlassAscent { problem, gap, begin, state, visits, .. } = &mut self;
+        let cold = begin.weights.iter().all(|w| *w == 0.0);
+        if !(cold && report.status == Status::Converged) {
+            let objective = problem.settle(gap, begin);
+            let lower = |found: f64| objective < found - 16.0 * f64::EPSILON * found.abs();
+            if objective.is_finite() && report.certificate.objective().is_none_or(lower) {
+                report.certificate = match report.certificate {
+                    Certificate::Gap { lower_bound, .. } => {
+                        Certificate::gap(objective, lower_bound)
+                    }
+                    _ => problem.certificate_at(gap, begin),
+                };
+                if stop.met_by(&report.certificate) {
+                    report.status = Status::Converged;
+                }
+                state.point.clone_from(begin);
+            }
+        }
+        let state = MulticlassState { place: Some(visits.place()), ..self.state };
+        Solution { report: self.problem.judged(report, &state.point), state }
     }
 
     /// `c_j` of every term.

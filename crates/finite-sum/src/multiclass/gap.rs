@@ -40,6 +40,14 @@ impl<D: Design, R: Regulariser> MulticlassProblem<'_, D, R> {
         self.certificate(gap, weights, objective)
     }
 
+    /// Moves the intercepts to their optimum. Returns the objective there, and leaves the scores in the table. Half a pass.
+    pub(super) fn settle(&self, gap: &mut Gap, point: &mut MulticlassPoint) -> f64 {
+        self.scores(point, &mut gap.table);
+        settle_intercepts(self, &mut gap.table, &mut point.intercepts);
+        let weights = &point.weights;
+        self.smooth_objective_at(&gap.table, weights) + self.regulariser().value(weights)
+    }
+
     /// Certificate of a point with optimal intercepts and the method's own dual distributions. `read(i, out)` writes
     /// the `i`-th distribution.
     pub(super) fn certificate_with(
@@ -48,11 +56,8 @@ impl<D: Design, R: Regulariser> MulticlassProblem<'_, D, R> {
         point: &mut MulticlassPoint,
         read: impl Fn(usize, &mut [f64]),
     ) -> Certificate {
-        self.scores(point, &mut gap.table);
-        settle_intercepts(self, &mut gap.table, &mut point.intercepts);
+        let objective = self.settle(gap, point);
         let weights = &point.weights;
-        let objective =
-            self.smooth_objective_at(&gap.table, weights) + self.regulariser().value(weights);
         if has_gap(self) {
             for (i, p) in gap.table.chunks_exact_mut(self.classes()).enumerate() {
                 read(i, p);

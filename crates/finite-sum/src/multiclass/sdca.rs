@@ -93,6 +93,5 @@ fn solve<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p, 'a, D
     settings.stop.check()?;
     let mut method = MulticlassAscent::new(method, problem, kappa, settings, start)?;
     let report = run(&mut method, &settings.stop, observer)?;
-    let state = method.into_state();
-    Ok(Solution { report: problem.judged(report, &state.point), state })
+    Ok(method.end(report, &settings.stop))
 }

@@ -1,7 +1,7 @@
 //! Paths of the group lasso: against an independent solver and closed forms.
 
 use crate::common::{data, distance, objective, reference};
-use fenchel_finite_sum::loss::{Hinge, Logistic, Poisson, Squared};
+use fenchel_finite_sum::loss::{Hinge, Huber, Logistic, Poisson, Squared};
 use fenchel_finite_sum::path::{Grid, GroupPathSettings, Path, group_path};
 use fenchel_finite_sum::prelude::Refusal;
 use fenchel_finite_sum::prelude::{AsDesign, Status, Stop};
@@ -144,8 +144,8 @@ fn what_does_not_fit_is_named() {
         matches!(error, Error::Refused(Refusal::Unsupported { method: "group_path", .. })),
         "{error}"
     );
-    let far: Vec<f64> = data.reals.iter().map(|y| 1e300 * y).collect();
-    let far = Problem::new(dense(), &far, Squared, Zero, 0.0).unwrap();
+    let far: Vec<f64> = data.signs.iter().map(|y| 1e308 * y).collect();
+    let far = Problem::new(dense(), &far, Huber { delta: 1e308 }, Zero, 0.0).unwrap();
     let error = group_path(&far, &groups(), &with(0.0)).unwrap_err().to_string();
     assert!(error.contains("scale the targets down"), "{error}");
     let counts: Vec<f64> = (0..20).map(|i| f64::from(i % 4)).collect();

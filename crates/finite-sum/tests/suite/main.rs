@@ -26,6 +26,7 @@ mod minibatch;
 mod multiclass;
 mod multiclass_newton;
 mod multiclass_weights;
+mod never_worse;
 mod newton;
 mod newton_cg;
 mod optimum;

@@ -176,10 +176,11 @@ impl<S: Smooth> Downhill for BoundedLbfgs<S> {
                 at.direction[c] = -projected[c];
             }
         }
-        if !(dot(projected, &at.direction) < 0.0) {
+        let slope = dot(projected, &at.direction);
+        if !(slope < 0.0) {
             return false;
         }
-        let mut step = at.first_step();
+        let mut step = at.first_step(slope);
         let noise = NOISE * at.value.abs();
         for _ in 0..60 {
             let mut descent = 0.0;

@@ -117,9 +117,15 @@ impl<S: Smooth> Descent<S> {
         (value, &self.trial_gradient)
     }
 
-    /// The length of the first step: 1 before the first pair, when the scale is unknown.
-    pub(super) fn first_step(&self) -> f64 {
-        if self.memory.is_empty() { 1.0 / norm(&self.direction).max(1e-300) } else { 1.0 }
+    /// The length of the first step. Before the first pair, when the scale is unknown, the point moves by 1; if the value cannot show
+    /// that, as far as the slope leads from the value to 0.
+    pub(super) fn first_step(&self, slope: f64) -> f64 {
+        if !self.memory.is_empty() {
+            return 1.0;
+        }
+        let unit = 1.0 / norm(&self.direction).max(1e-300);
+        let visible = -slope * unit > f64::EPSILON * self.value.abs();
+        if visible { unit } else { (self.value / slope).abs() }
     }
 
     /// Moves to the accepted trial point and stores the pair.

@@ -161,7 +161,7 @@ impl<S: Smooth> Downhill for Lbfgs<S> {
         if !(slope < 0.0) {
             return false;
         }
-        let mut wolfe = Wolfe::new(at.value, slope, at.first_step().min(1e20));
+        let mut wolfe = Wolfe::new(at.value, slope, at.first_step(slope).min(1e20));
         let direction = std::mem::take(&mut at.direction);
         let accepted = loop {
             let step = wolfe.step();

@@ -88,10 +88,11 @@ impl<S: Smooth> Downhill for Owlqn<S> {
                 *r = 0.0;
             }
         }
-        if !(dot(pseudo, &at.direction) < 0.0) {
+        let slope = dot(pseudo, &at.direction);
+        if !(slope < 0.0) {
             return false;
         }
-        let mut step = at.first_step();
+        let mut step = at.first_step(slope);
         let noise = 4.0 * f64::EPSILON * at.value.abs();
         for _ in 0..60 {
             let mut descent = 0.0;

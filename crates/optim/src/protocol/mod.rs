@@ -38,7 +38,7 @@ pub enum Status {
     Stopped,
     /// No minimiser exists: the objective decreases without end along the returned point, or along a direction derived from it.
     /// Without a penalty this happens for the logistic loss on data that a hyperplane separates, even if some rows lie on the
-    /// hyperplane.
+    /// hyperplane. With labels of one class it happens under any penalty, along an intercept, which is not penalised.
     NoMinimiser,
 }
 

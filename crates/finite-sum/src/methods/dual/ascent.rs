@@ -76,6 +76,8 @@ pub(super) struct Ascent<'p, 'a, D, L, R> {
     /// Averages of the dual variables, for a loss that is not differentiable.
     tail: Option<Tail>,
     gap: Gap,
+    /// Where the run began.
+    begin: Point,
     /// The best state that was certified.
     pub(super) best: Option<DualState>,
     /// Whether the state was replaced by the best one, so that it does not match the other fields.
@@ -137,6 +139,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         let mut ascent = Ascent {
             problem,
             centre: if kappa > 0.0 { state.point.weights.clone() } else { Vec::new() },
+            begin: state.point.clone(),
             state,
             step,
             kappa,
@@ -164,11 +167,6 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         }
         ascent.refresh();
         Ok(ascent)
-    }
-
-    /// The state to return.
-    pub(super) fn into_state(self) -> DualState {
-        DualState { place: Some(self.visits.place()), ..self.state }
     }
 
     /// Starts to keep averages of the dual variables.

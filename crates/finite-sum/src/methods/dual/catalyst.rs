@@ -78,8 +78,7 @@ where
     let accelerates = kappa > 0.0;
     let mut method = Catalyst { ascent, accelerates, cold, momentum, centre: vec![0.0; d] };
     let report = run(&mut method, stop, observer)?;
-    let state = method.ascent.into_state();
-    Ok(Solution { report: problem.judged(report, &state.point), state })
+    Ok(method.ascent.end(report, stop))
 }
 
 /// The weight of the proximal centre: the given one, or `mean L_i / n - mu`, or 0 if that is negative.

@@ -111,8 +111,7 @@ pub fn qning<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Qning<'p, 'a,
         ascent,
     };
     let report = run(&mut method, stop, observer)?;
-    let state = method.ascent.into_state();
-    Ok(Solution { report: problem.judged(report, &state.point), state })
+    Ok(method.ascent.end(report, stop))
 }
 
 /// `g = kappa (y - x)`

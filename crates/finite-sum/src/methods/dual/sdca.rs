@@ -122,12 +122,11 @@ where
     let average = kinked.then(|| ascent.state.clone());
     let mut method = Sdca { ascent, cold, average, averaged: false };
     let report = run(&mut method, stop, observer)?;
-    let Sdca { ascent, average, averaged, .. } = method;
-    let mut state = ascent.into_state();
+    let Sdca { mut ascent, average, averaged, .. } = method;
     if let Some(average) = average.filter(|_| averaged) {
-        (state.point, state.dual) = (average.point, average.dual);
+        (ascent.state.point, ascent.state.dual) = (average.point, average.dual);
     }
-    Ok(Solution { state, report })
+    Ok(ascent.end(report, stop))
 }
 
 impl<D: Design, L: Loss, R: Separable> Sdca<'_, '_, D, L, R> {

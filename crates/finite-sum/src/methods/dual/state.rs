@@ -8,7 +8,8 @@ use crate::Point;
 /// The state of a dual method. It contains the point and one dual variable per term.
 ///
 /// It can be the start of any dual method, on the same problem or a similar one. The weights are then computed from
-/// the dual variables. The intercept and Catalyst's centre are taken from the point. The visiting order continues.
+/// the dual variables. The intercept and Catalyst's centre are taken from the point. The visiting order continues. A run that has
+/// found no lower point returns the point of its start, or the origin, beside the dual variables that it has reached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DualState {
     /// The point.

@@ -109,5 +109,6 @@ pub fn finito<'p, 'a, D: Design, L: Loss, O: Observer<PointTable<'p, 'a, D, L>>>
     };
     let mut table = PointTable::new(problem, &plan, start)?;
     let report = run(&mut table, &settings.stop, observer)?;
+    let report = problem.judged(report, table.point());
     Ok(Solution { state: table.into_state(), report })
 }

@@ -1,7 +1,7 @@
 //! Saved states of a run, to which it may return.
 
 use fenchel_linalg::Design;
-use fenchel_optim::{Loss, Separable};
+use fenchel_optim::{Certificate, Loss, Report, Separable, Solution, Status, Stop};
 
 use super::{Ascent, Bias};
 use crate::Point;
@@ -29,6 +29,37 @@ impl<D: Design, L: Loss, R: Separable> Ascent<'_, '_, D, L, R> {
     pub(in crate::methods::dual) fn keep(&mut self) {
         let best = self.best.take();
         self.best = Some(copied(best, &self.state));
+    }
+
+    /// Ends a run: the dual objective never falls, but its points may lie above the one where the run began. That one is returned
+    /// then, beside the dual variables that were reached. Half a pass, but after a cold start that has converged.
+    pub(in crate::methods::dual) fn end(
+        mut self,
+        report: Report,
+        stop: &Stop,
+    ) -> Solution<DualState> {
+        let mut report = report;
+        let Ascent { problem, gap, begin, state, visits, .. } = &mut self;
+        let cold = begin.support() == 0;
+        if !(cold && report.status == Status::Converged) {
+            gap.primal(problem, begin);
+            let objective = problem.objective_at(&gap.margins, &begin.weights);
+            let lower = |found: f64| objective < found - 16.0 * f64::EPSILON * found.abs();
+            if objective.is_finite() && report.certificate.objective().is_none_or(lower) {
+                report.certificate = match report.certificate {
+                    Certificate::Gap { lower_bound, .. } => {
+                        Certificate::gap(objective, lower_bound)
+                    }
+                    _ => gap.margins_certificate(problem, &begin.weights),
+                };
+                if stop.met_by(&report.certificate) {
+                    report.status = Status::Converged;
+                }
+                state.point.clone_from(begin);
+            }
+        }
+        let state = DualState { place: Some(visits.place()), ..self.state };
+        Solution { report: self.problem.judged(report, &state.point), state }
     }
 
     /// Replaces the state by the best one, at the end of a run.

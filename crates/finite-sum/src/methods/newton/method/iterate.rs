@@ -12,6 +12,8 @@ use crate::{Point, Problem};
 const SHORT: f64 = 0.9;
 /// Margins follow so many steps before they are read from the point again, since rounding adds up.
 const DRIFT: u32 = 10;
+/// They are read after a step too that has brought the objective down by this factor: from far off, their rounding is that of the start.
+const FALL: f64 = 1e4;
 
 /// The point, and what is known there.
 #[derive(Debug, Clone)]
@@ -25,13 +27,15 @@ pub(super) struct Iterate {
     pub(super) gradient: Vec<f64>,
     /// Steps since the margins were read from the point.
     pub(super) drift: u32,
+    /// The largest objective since then.
+    highest: f64,
 }
 
 impl Iterate {
     /// A point whose margins stand in `gap`.
     pub(super) fn new(point: Point, gap: Gap) -> Self {
         let gradient = vec![0.0; point.weights.len()];
-        Iterate { point, gap, certificate: None, gradient, drift: 0 }
+        Iterate { point, gap, certificate: None, gradient, drift: 0, highest: 0.0 }
     }
 
     /// Reads the margins from the point after some steps.
@@ -41,7 +45,7 @@ impl Iterate {
     ) {
         if self.drift >= DRIFT {
             problem.margins(&self.point, &mut self.gap.margins);
-            self.drift = 0;
+            (self.drift, self.highest) = (0, 0.0);
         }
     }
 
@@ -110,6 +114,10 @@ impl Iterate {
             let rounding = f64::EPSILON * (4.0 + (problem.n() as f64).sqrt());
             if value - before <= 0.01 * scale * slope + rounding * before.abs() {
                 self.certificate = None;
+                self.highest = self.highest.max(before);
+                if self.highest > FALL * value.abs() {
+                    self.drift = DRIFT;
+                }
                 return true;
             }
             scale *= 0.5;
