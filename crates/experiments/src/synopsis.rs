@@ -222,6 +222,12 @@ pub static ALL: &[Synopsis] = &[
         "It does: a block's gap follows from the step itself without another call, and OEG saves a third to a half of its oracle calls.",
     ),
     about(
+        "crf-acc",
+        "crf/acceleration.rs",
+        "Does acceleration help SDCA for CRFs where the penalty is small?",
+        "PENDING.",
+    ),
+    about(
         "ml-structure",
         "mrf_learn/structure.rs",
         "How many sweeps does a gradient by sampling need when a bound on its error decides?",

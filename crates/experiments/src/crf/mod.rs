@@ -15,7 +15,9 @@
 //! | `crf-start` | appendix A.1 | the start of dual methods |
 //! | `crf-l1` | appendix F | SDCA with an elastic net, and OWL-QN |
 //! | `crf-oeg` | section 7 | gap sampling for OEG |
+//! | `crf-acc` | section 7 | accelerated SDCA |
 
+mod acceleration;
 mod elastic_net;
 mod errors;
 mod line_search;
@@ -45,6 +47,7 @@ pub(crate) const ALL: &[Experiment] = &[
     start::START,
     elastic_net::ELASTIC_NET,
     oeg::OEG,
+    acceleration::ACCELERATION,
 ];
 
 /// A sentence of the paper.
