@@ -225,7 +225,7 @@ pub static ALL: &[Synopsis] = &[
         "crf-acc",
         "crf/acceleration.rs",
         "Does acceleration help SDCA for CRFs where the penalty is small?",
-        "PENDING.",
+        "On handwriting it saves half of the passes; where SDCA needs a dozen or two, on parts of speech, it saves next to nothing.",
     ),
     about(
         "ml-structure",

