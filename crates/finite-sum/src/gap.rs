@@ -137,12 +137,14 @@ impl Gap {
         self.margins_certificate(problem, &point.weights)
     }
 
-    /// Certificate of a point with a dual point of the method's own. One pass.
+    /// Certificate of a point with a dual point of the method's own, or of another point with the objective `ceiling` if that is
+    /// lower. One pass.
     pub(crate) fn with_dual<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
         point: &mut Point,
         dual: &[f64],
+        ceiling: f64,
     ) -> Certificate {
         if !has_gap(problem) {
             self.primal(problem, point);
@@ -160,7 +162,7 @@ impl Gap {
             self.margins.iter_mut().for_each(|t| *t += point.intercept);
         }
         self.settle_intercept(problem, point);
-        let objective = problem.objective_at(&self.margins, &point.weights);
+        let objective = problem.objective_at(&self.margins, &point.weights).min(ceiling);
         Certificate::gap(objective, self.correlated_bound(problem))
     }
 

@@ -6,6 +6,7 @@ use fenchel_optim::{Loss, Regulariser};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::gap::origin;
 use crate::shared::{check_shape, rows_and_penalties};
 
 /// Regularised empirical risk of a linear model,
@@ -314,12 +315,22 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         risk / self.n() as f64 + self.quadratic(weights)
     }
 
-    /// Where a method begins: at 0, or at a start of the right shape, whose intercept counts only if the problem has one.
+    /// Where a method begins: at 0, or at a start of the right shape, whose intercept counts only if the problem has one. From a far
+    /// start a loss without a curvature bound overflows, or has slopes that no step can use: the origin is taken, if it is lower.
     pub(crate) fn start_point(&self, start: Option<Point>) -> Result<Point, Invalid> {
         let mut point = start.unwrap_or_else(|| Point::zero(self.d()));
         self.check_point(&point)?;
         if !self.intercept() {
             point.intercept = 0.0;
+        }
+        if self.loss.twice_differentiable() && !self.loss.curvature().is_finite() {
+            let (mut margins, zero) = (vec![0.0; self.n()], origin(self));
+            self.margins(&point, &mut margins);
+            let here = self.objective_at(&margins, &point.weights);
+            margins.fill(zero.intercept);
+            if point.support() > 0 && !(here <= self.objective_at(&margins, &zero.weights)) {
+                return Ok(zero);
+            }
         }
         Ok(point)
     }

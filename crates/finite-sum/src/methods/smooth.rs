@@ -33,8 +33,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
         problem: &'p Problem<'a, D, L, R>,
         start: Option<Point>,
     ) -> Result<(Self, Vec<f64>), Error> {
-        let start = start.unwrap_or_else(|| Point::zero(problem.d()));
-        problem.check_point(&start)?;
+        let start = problem.start_point(start)?;
         let mut x = start.weights;
         if problem.intercept() {
             x.push(start.intercept);
@@ -240,6 +239,12 @@ impl<D: Design, L: Loss> TwiceDifferentiable for SmoothPart<'_, '_, D, L, Zero> 
     fn bend(&mut self, z: &[f64]) {
         self.h.resize(z.len(), 0.0);
         self.problem.seconds(z, 1.0 / self.problem.n() as f64, &mut self.h);
+    }
+
+    fn bend_most(&mut self) -> bool {
+        let (problem, share) = (self.problem, 1.0 / self.problem.n() as f64);
+        self.h.iter_mut().enumerate().for_each(|(i, h)| *h = share * problem.term_curvature(i));
+        problem.loss().curvature().is_finite()
     }
 
     fn diagonal(&mut self, out: &mut [f64]) {

@@ -16,6 +16,7 @@ mod edges;
 mod equivalence;
 mod estimators;
 mod first_minutes;
+mod flat;
 mod general;
 mod general_sdca;
 mod group_path;

@@ -23,7 +23,7 @@
 use fenchel_linalg::Invalid;
 
 use super::descent::{Descent, Downhill, advance};
-use super::memory::{dot, norm};
+use super::memory::{check_pairs, dot, norm};
 use super::{LbfgsSettings, LbfgsState, Smooth};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, run};
 
@@ -107,7 +107,7 @@ pub fn bounded_lbfgs<S: Smooth, O: Observer<BoundedLbfgs<S>>>(
     settings.stop.check()?;
     Invalid::check_length("start", function.dimension(), start.point.len())?;
     Invalid::check_finite("start", &start.point)?;
-    Invalid::check_positive("memory", settings.memory as f64)?;
+    check_pairs(settings.memory)?;
     bounds.check(start.point.len())?;
     bounds.project(&mut start.point);
     let at = Descent::new(function, settings.memory, start, 0.0);

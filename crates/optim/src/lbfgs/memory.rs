@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fenchel_linalg::lanes;
+use fenchel_linalg::{Invalid, lanes};
 use serde::{Deserialize, Serialize};
 
 /// An estimate `H` of an inverse Hessian from the last few steps `s_k` and gradient differences `z_k`.
@@ -20,6 +20,15 @@ struct Pair {
     z: Vec<f64>,
     /// `1 / (s . z)`
     rho: f64,
+}
+
+/// Refuses a memory of no pairs.
+pub(crate) fn check_pairs(memory: usize) -> Result<(), Invalid> {
+    let expected = "a number of correction pairs >= 1";
+    match memory {
+        0 => Err(Invalid::Parameter { name: "memory", value: 0.0, expected }),
+        _ => Ok(()),
+    }
 }
 
 impl Memory {

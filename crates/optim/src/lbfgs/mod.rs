@@ -26,7 +26,7 @@ pub use memory::Memory;
 pub use owlqn::{Owlqn, owlqn};
 
 use descent::{Descent, Downhill, advance, quasi_newton};
-pub(crate) use memory::{dot, norm};
+pub(crate) use memory::{check_pairs, dot, norm};
 
 /// The state of [`lbfgs`](fn@lbfgs) and [`owlqn`]: a point, and the pairs of vectors that describe the curvature there.
 ///
@@ -130,7 +130,7 @@ pub fn lbfgs<S: Smooth, O: Observer<Lbfgs<S>>>(
     settings.stop.check()?;
     Invalid::check_length("start", function.dimension(), start.point.len())?;
     Invalid::check_finite("start", &start.point)?;
-    Invalid::check_positive("memory", settings.memory as f64)?;
+    check_pairs(settings.memory)?;
     let mut method = Lbfgs(Descent::new(function, settings.memory, start, 0.0));
     let report = run(&mut method, &settings.stop, observer)?;
     Ok(Solution { state: method.0.into_state(), report })
@@ -305,6 +305,7 @@ mod tests {
         assert!(lbfgs(Rosenbrock, &settings(0.0), vec![0.0], &mut ()).is_err());
         assert!(lbfgs(Rosenbrock, &settings(0.0), vec![0.0, f64::NAN], &mut ()).is_err());
         let none = LbfgsSettings { memory: 0, ..LbfgsSettings::default() };
-        assert!(lbfgs(Rosenbrock, &none, vec![0.0, 0.0], &mut ()).is_err());
+        let error = lbfgs(Rosenbrock, &none, vec![0.0, 0.0], &mut ()).unwrap_err().to_string();
+        assert_eq!(error, "memory = 0; expected a number of correction pairs >= 1");
     }
 }

@@ -13,7 +13,7 @@
 use fenchel_linalg::Invalid;
 
 use super::descent::{Descent, Downhill, advance, quasi_newton};
-use super::memory::dot;
+use super::memory::{check_pairs, dot};
 use super::{LbfgsSettings, LbfgsState, Smooth};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, run};
 
@@ -41,7 +41,7 @@ pub fn owlqn<S: Smooth, O: Observer<Owlqn<S>>>(
     for &weight in &l1 {
         Invalid::check_nonnegative("l1", weight)?;
     }
-    Invalid::check_positive("memory", settings.memory as f64)?;
+    check_pairs(settings.memory)?;
     let mut method = Owlqn::new(function, l1, settings.memory, start);
     let report = run(&mut method, &settings.stop, observer)?;
     Ok(Solution { state: method.at.into_state(), report })

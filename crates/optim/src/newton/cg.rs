@@ -7,6 +7,9 @@ use super::system::{Promise, Quadratic, System};
 use super::{Descent, Place, TwiceDifferentiable};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
 
+/// The conjugate gradients of a step that only has to lead out of a flat region end at this fraction of the residual.
+const ROUGH: f64 = 0.5;
+
 /// How the length of a Newton step is controlled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Globalisation {
@@ -80,8 +83,10 @@ pub struct NewtonCg<F> {
 /// Minimises a function from `start`.
 ///
 /// A step costs 1.5 passes, and one more for each product with the Hessian, of which it takes at most 200 whatever the
-/// dimension. Memory: seven vectors of margins and seven of variables. The run ends as `Stalled` when the decrease that the
-/// model predicts is below the rounding of the objective and the gradient no longer halves.
+/// dimension. Memory: seven vectors of margins and seven of variables. Where a step leads nowhere because the function is flat at the
+/// point, one is made with upper bounds of the second derivatives, if there are any
+/// ([`bend_most`](TwiceDifferentiable::bend_most)). The run ends as `Stalled` when the decrease that the model predicts is below the
+/// rounding of the objective and the gradient no longer halves.
 ///
 /// Sources: Steihaug, SIAM Journal on Numerical Analysis 20 (1983); Lin, Weng and Keerthi, "Trust region Newton method for
 /// large-scale logistic regression", JMLR 9 (2008); Hsia, Chiang and Lin, "Preconditioned conjugate gradient methods in
@@ -123,10 +128,9 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
         &self.at.x
     }
 
-    /// Computes the second derivatives and the preconditioner. The diagonal costs half a pass.
+    /// Computes the preconditioner for the stored second derivatives. The diagonal costs half a pass.
     fn prepare(&mut self) -> f64 {
         let function = &mut self.at.function;
-        function.bend(&self.at.z);
         if self.preconditioner == Preconditioner::None {
             return 0.0;
         }
@@ -155,6 +159,7 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
     /// One Newton step. Returns its cost in passes.
     fn step(&mut self) -> f64 {
         let certificate = self.at.measure();
+        self.at.function.bend(&self.at.z);
         let mut passes = 1.0 + self.prepare();
         let forcing = self.forcing_at(&certificate);
         let gradient = &self.at.gradient;
@@ -172,9 +177,16 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
         let promise = self.system.solve(&mut self.at.function, model, forcing);
         passes += promise.passes;
         // Where the objective shows nothing any more, the gradient still may.
-        if self.at.hopeless(promise.slope, promise.decrease, size) {
-            self.at.stalled = true;
-            return passes;
+        let lost = self.at.hopeless(promise.slope, promise.decrease, size);
+        if lost || promise.flat {
+            match self.rescue() {
+                Some(cost) => return passes + cost,
+                None if lost => {
+                    self.at.stalled = true;
+                    return passes;
+                }
+                None => {}
+            }
         }
         let from = self.at.place();
         let accepted = match self.globalisation {
@@ -185,7 +197,51 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
             Globalisation::TrustRegion => self.try_region(promise, first, &from),
         };
         self.at.settle(accepted, from);
-        passes
+        match self.at.stalled {
+            true => passes + self.rescue().unwrap_or(0.0),
+            false => passes,
+        }
+    }
+
+    /// A step on the model with the largest second derivatives, where the one with those at the point leads nowhere. That model lies
+    /// above the function: its step is as long as it is good for, and then doubled while the function falls, which costs no pass.
+    /// Stalls if the decrease would not be seen. Returns its cost in passes, and none if there are no upper bounds.
+    fn rescue(&mut self) -> Option<f64> {
+        if !self.at.function.bend_most() {
+            return None;
+        }
+        self.at.stalled = true;
+        let passes = self.prepare();
+        let model = Quadratic {
+            gradient: &self.at.gradient,
+            diagonal: &self.diagonal,
+            radius: f64::INFINITY,
+        };
+        let promise = self.system.solve(&mut self.at.function, model, ROUGH);
+        let passes = passes + promise.passes;
+        if !(promise.slope < 0.0 && promise.decrease > 16.0 * self.at.slack()) {
+            return Some(passes);
+        }
+        let from = self.at.place();
+        let System { step, step_margins, .. } = &self.system;
+        let mut scale = 1.0;
+        let mut value = self.at.go(&from, step, step_margins, scale);
+        let lower = value < self.at.objective;
+        let mut falls = lower;
+        while falls {
+            let next = self.at.go(&from, step, step_margins, 2.0 * scale);
+            falls = next < value;
+            if falls {
+                (scale, value) = (2.0 * scale, next);
+            }
+        }
+        if lower {
+            self.at.shift(&from, step, step_margins, scale);
+            (self.at.stalled, self.at.last_size) = (false, f64::INFINITY);
+            self.radius = self.radius.map(|_| scale * promise.length);
+        }
+        self.at.settle(lower, from);
+        Some(passes)
     }
 
     /// Tries the step, and changes the radius by the result.

@@ -64,6 +64,12 @@ pub trait TwiceDifferentiable {
     /// Computes and stores `f''(z)` for later products with the Hessian. No pass.
     fn bend(&mut self, z: &[f64]);
 
+    /// Replaces the stored `f''(z)` by upper bounds that hold everywhere, and returns true, if there are any. The model with them
+    /// lies above the function: it is asked for where `f''(z)` is of no use, because `f` is flat at `z`. No pass.
+    fn bend_most(&mut self) -> bool {
+        false
+    }
+
     /// The diagonal of `H`. Half a pass.
     fn diagonal(&mut self, out: &mut [f64]);
 

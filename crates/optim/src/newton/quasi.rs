@@ -4,7 +4,7 @@ use fenchel_linalg::{Cholesky, Invalid};
 use serde::{Deserialize, Serialize};
 
 use super::{Descent, Place, Preconditioned, dot};
-use crate::lbfgs::Memory;
+use crate::lbfgs::{Memory, check_pairs};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
 
 /// A line search ends where the slope has fallen to this fraction.
@@ -92,7 +92,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
     ) -> Result<Self, Invalid> {
         let QuasiNewtonSettings { memory, renewal, ref stop } = *settings;
         stop.check()?;
-        Invalid::check_positive("memory", memory as f64)?;
+        check_pairs(memory)?;
         Invalid::check_positive("renewal", renewal as f64)?;
         let at = Descent::new(function, start)?;
         Ok(QuasiNewton {

@@ -44,6 +44,8 @@ pub(super) struct Promise {
     pub(super) length: f64,
     /// Whether the step ended at the boundary of the trust region.
     pub(super) bounded: bool,
+    /// Whether the function is flat along the gradient, so that the model does not tell how far to go.
+    pub(super) flat: bool,
     pub(super) passes: f64,
 }
 
@@ -81,7 +83,7 @@ impl System {
         }
         let mut size: f64 = residual.iter().zip(m).map(|(r, m)| r * r / m).sum();
         let goal = forcing * forcing * size;
-        let (mut passes, mut bounded) = (0.0, false);
+        let (mut passes, mut bounded, mut flat) = (0.0, false, false);
         for _ in 0..PRODUCTS {
             if size <= goal {
                 break;
@@ -93,6 +95,7 @@ impl System {
             // Flat along p up to rounding: nothing more to gain, or (in the first place) no scale to go by.
             if !(curvature > 0.0) {
                 if passes == 1.0 {
+                    flat = true;
                     step.copy_from_slice(search);
                     step_margins.copy_from_slice(search_margins);
                     axpy(-1.0, product, residual);
@@ -123,6 +126,7 @@ impl System {
             decrease: -0.5 * (slope - dot(step, residual)),
             length: step.iter().zip(m).map(|(w, m)| m * w * w).sum::<f64>().sqrt(),
             bounded,
+            flat,
             passes,
         }
     }

@@ -76,8 +76,11 @@ pub(super) struct Ascent<'p, 'a, D, L, R> {
     /// Averages of the dual variables, for a loss that is not differentiable.
     tail: Option<Tail>,
     gap: Gap,
-    /// Where the run began.
+    /// Where the run began; for a loss without a curvature bound, the best point that was certified.
     begin: Point,
+    /// The objective there for such a loss, infinite for others. Its points may overflow on the way of a monotone ascent: as long as
+    /// they lie above the best one, certificates are of that one.
+    ceiling: f64,
     /// The best state that was certified.
     pub(super) best: Option<DualState>,
     /// Whether the state was replaced by the best one, so that it does not match the other fields.
@@ -140,6 +143,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             problem,
             centre: if kappa > 0.0 { state.point.weights.clone() } else { Vec::new() },
             begin: state.point.clone(),
+            ceiling: f64::INFINITY,
             state,
             step,
             kappa,
@@ -166,6 +170,11 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             bias.centre = bias.value + mean / bias.weight;
         }
         ascent.refresh();
+        if problem.loss().twice_differentiable() && !problem.loss().curvature().is_finite() {
+            let Ascent { begin, gap, ceiling, .. } = &mut ascent;
+            gap.primal(problem, begin);
+            *ceiling = problem.objective_at(&gap.margins, &begin.weights);
+        }
         Ok(ascent)
     }
 
@@ -345,7 +354,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             *x = problem.regulariser().conjugate_gradient(c, -*x / n, self.l2);
         }
         point.intercept = self.state.point.intercept;
-        self.gap.with_dual(problem, point, dual)
+        self.gap.with_dual(problem, point, dual, self.ceiling)
     }
 
     /// The gap between the current point and the current dual variables. Two half passes.
@@ -353,6 +362,13 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         if !self.restored {
             self.read_point();
         }
-        self.gap.with_dual(self.problem, &mut self.state.point, &self.state.dual)
+        let DualState { point, dual, .. } = &mut self.state;
+        let certificate = self.gap.with_dual(self.problem, point, dual, self.ceiling);
+        let lower = certificate.objective().filter(|found| *found < self.ceiling);
+        if let Some(found) = lower.filter(|_| self.ceiling.is_finite()) {
+            self.ceiling = found;
+            self.begin.clone_from(&self.state.point);
+        }
+        certificate
     }
 }

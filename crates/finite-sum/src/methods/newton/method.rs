@@ -74,6 +74,8 @@ pub struct Newton<'p, 'a, D, L, R> {
     seed: u64,
     /// Outer steps.
     steps: u64,
+    /// Whether the next model has the largest second derivatives of the loss in place of those at the point.
+    majorises: bool,
     stalled: bool,
 }
 
@@ -106,13 +108,23 @@ pub fn newton<'p, 'a, D: Design, L: Loss, R: AsElasticNet, O: Observer<Newton<'p
     let d = problem.d() as u64 + 1;
     let mu = problem.strong_convexity();
     let (needed, hint) = if l1 > 0.0 {
-        (Columns::bytes(problem.design()), "use catalyst or saga, which need no copy of the data")
+        let hint = match (problem.loss().curvature().is_finite(), mu > 0.0) {
+            (true, _) => "use catalyst or saga, which need no copy of the data",
+            (false, true) => "use sdca, which needs no copy of the data",
+            (false, false) => {
+                "allow that, or set l2 > 0 and use sdca, which needs no copy of the data"
+            }
+        };
+        (Columns::bytes(problem.design()), hint)
     } else {
         // The Hessian and its factor, or what takes their place.
         let hessian = d.saturating_mul(d).saturating_mul(16);
         (
             row_bytes(problem.design(), mu).unwrap_or(hessian),
-            "use catalyst or lbfgs, which need no Hessian",
+            match problem.loss().curvature().is_finite() {
+                true => "use catalyst or lbfgs, which need no Hessian",
+                false => "use newton_cg, which needs no Hessian",
+            },
         )
     };
     Refusal::check_memory(method, needed, settings.max_memory, hint)?;
@@ -160,6 +172,7 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
             data: ModelData::default(),
             seed: settings.seed,
             steps: 0,
+            majorises: false,
             stalled: false,
         }
     }
@@ -208,7 +221,12 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
         let mut rng = stream(self.seed, self.steps);
         let Newton { problem, penalty, iterate, working_set, data, .. } = self;
         let set = working_set.choose(iterate, penalty.l1);
-        let h = iterate.second_derivatives(problem);
+        let h = match self.majorises {
+            true => {
+                (0..problem.n()).map(|i| problem.term_curvature(i) / problem.n() as f64).collect()
+            }
+            false => iterate.second_derivatives(problem),
+        };
         let model = iterate.model(problem, penalty, &set, &h);
         let Some(step) = data.minimise(problem, iterate, &model, &mut rng) else {
             self.stalled = true;
@@ -216,7 +234,16 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
         };
         let (slope, curvature) = (model.slope(&step), model.curvature(&step));
         iterate.drift = if step.by_columns { iterate.drift + 1 } else { 0 };
-        self.stalled = !iterate.search(problem, &set, &step, slope, curvature);
+        // Where the loss is flat its second derivatives say nothing of the way ahead. A model with the largest ones lies above the
+        // objective, and falls with it.
+        let falls = -(slope + 0.5 * curvature) > iterate.rounding(problem.n());
+        let found =
+            (falls || !self.majorises) && iterate.search(problem, &set, &step, slope, curvature);
+        self.stalled = !found && (self.majorises || !problem.loss().curvature().is_finite());
+        if found && self.majorises {
+            iterate.go_on(problem, &set, &step);
+        }
+        self.majorises = !found;
         working_set.candidates.share() + step.entries / problem.design().stored().max(1) as f64
     }
 }

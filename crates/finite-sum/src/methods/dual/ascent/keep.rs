@@ -39,12 +39,13 @@ impl<D: Design, L: Loss, R: Separable> Ascent<'_, '_, D, L, R> {
         stop: &Stop,
     ) -> Solution<DualState> {
         let mut report = report;
-        let Ascent { problem, gap, begin, state, visits, .. } = &mut self;
+        let Ascent { problem, gap, begin, ceiling, state, visits, .. } = &mut self;
         let cold = begin.support() == 0;
         if !(cold && report.status == Status::Converged) {
             gap.primal(problem, begin);
             let objective = problem.objective_at(&gap.margins, &begin.weights);
-            let lower = |found: f64| objective < found - 16.0 * f64::EPSILON * found.abs();
+            let rounding = |found: f64| 16.0 * f64::EPSILON * found.abs();
+            let lower = |found: f64| objective < found - rounding(found) || found >= *ceiling;
             if objective.is_finite() && report.certificate.objective().is_none_or(lower) {
                 report.certificate = match report.certificate {
                     Certificate::Gap { lower_bound, .. } => {

@@ -82,6 +82,37 @@ impl Iterate {
         Model { h, x: &self.point.weights, gradient: &self.gradient, intercept, l1, l2, set }
     }
 
+    /// Goes on along a step that was made in full, twice as far each time, while the objective falls. Works on the margins alone.
+    pub(super) fn go_on<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        set: &[usize],
+        step: &Step,
+    ) {
+        let mut before = problem.objective_at(&self.gap.margins, &self.point.weights);
+        let mut scale = 1.0;
+        loop {
+            let (point, margins) = (self.point.clone(), self.gap.margins.clone());
+            set.iter().zip(&step.d).for_each(|(&c, d)| self.point.weights[c] += scale * d);
+            self.point.intercept += scale * step.intercept;
+            let ends = self.gap.margins.iter_mut().zip(&step.direction);
+            ends.for_each(|(t, a)| *t += scale * a);
+            let value = problem.objective_at(&self.gap.margins, &self.point.weights);
+            if !(value < before) {
+                (self.point, self.gap.margins) = (point, margins);
+                break;
+            }
+            (before, scale) = (value, 2.0 * scale);
+        }
+        self.drift = DRIFT;
+    }
+
+    /// What a decrease of the objective must exceed to be seen beside the rounding of a sum of `n` terms.
+    pub(super) fn rounding(&self, n: usize) -> f64 {
+        let objective = self.certificate.and_then(|c| c.objective()).unwrap_or(f64::INFINITY);
+        16.0 * f64::EPSILON * (4.0 + (n as f64).sqrt()) * objective.abs()
+    }
+
     /// Halves the step until the objective falls by a hundredth of what the slope of the model promises. Works on the margins
     /// alone. False, and the iterate as it was, where no step does.
     pub(super) fn search<D: Design, L: Loss, R: Regulariser>(
