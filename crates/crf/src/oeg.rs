@@ -107,7 +107,8 @@ impl OegSettings {
         range("growth", self.growth, growing, "a finite number >= 1")?;
         let shrinking = self.shrink > 0.0 && self.shrink < 1.0;
         range("shrink", self.shrink, shrinking, "a number in (0, 1)")?;
-        Invalid::check_nonnegative("tolerance", self.tolerance)?;
+        let small = self.tolerance >= 0.0 && self.tolerance < 1.0;
+        range("tolerance", self.tolerance, small, "a number in [0, 1)")?;
         if matches!(self.init, Init::Empirical) {
             let (name, value) = ("init.smoothing", 0.0);
             return Err(Invalid::Parameter { name, value, expected: "more than 0" });

@@ -44,7 +44,7 @@ impl Init {
         let smoothed =
             |smoothing: f64, path: &[usize]| Ok(ChainMarginals::smoothed(labels, path, smoothing)?);
         match self {
-            Init::Smoothed { smoothing } if !(*smoothing > 0.0) => {
+            Init::Smoothed { smoothing } if !(*smoothing > 0.0 && *smoothing <= 1.0) => {
                 let expected = "a number in (0, 1]";
                 let (name, value) = ("init.smoothing", *smoothing);
                 return Err(Invalid::Parameter { name, value, expected }.into());

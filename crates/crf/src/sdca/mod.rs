@@ -178,7 +178,7 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         let mut method = Sdca {
             problem,
             step: settings.step,
-            refresh: settings.refresh.filter(|&period| period > 0),
+            refresh: settings.refresh,
             point,
             sampler: sampler(problem, order, *non_uniformity, *seed, curvature)?,
             entropies: Vec::new(),

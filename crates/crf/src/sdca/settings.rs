@@ -81,6 +81,10 @@ impl SdcaSettings {
             let expected = "at least 1";
             return Err(Invalid::Parameter { name: "batch", value: 0.0, expected }.into());
         }
+        if self.refresh == Some(0) {
+            let expected = "at least 1 pass, or None for no updates";
+            return Err(Invalid::Parameter { name: "refresh", value: 0.0, expected }.into());
+        }
         if self.init == Init::Empirical && cold && !self.step.starts_anywhere() {
             let (name, value) = ("init.smoothing", 0.0);
             let expected = "more than 0, or a step of the kind Fixed or Brent";

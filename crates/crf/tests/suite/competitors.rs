@@ -8,7 +8,7 @@ use crate::common::*;
 use fenchel_crf::synthetic::{OcrLike, TextLike, ocr_like, text_like};
 use fenchel_crf::{
     CrfFiniteSum, DualState, Error, Features, Init, Likelihood, Oeg, OegSettings, Order, Problem,
-    Sag, SagSettings, Support, lbfgs, oeg, sag,
+    Sag, SagSettings, SdcaSettings, Support, lbfgs, oeg, sag, sdca,
 };
 use fenchel_finite_sum::general::{FiniteSum, Sum, SumSettings, saga, svrg};
 use fenchel_graphical::chain::ChainMarginals;
@@ -320,9 +320,13 @@ fn bad_input_is_refused_by_name() {
         (OegSettings { tolerance: -1.0, ..base() }, "tolerance"),
         (OegSettings { non_uniformity: 1.5, ..base() }, "non_uniformity"),
         (OegSettings { init: Init::Empirical, ..base() }, "init.smoothing"),
+        (OegSettings { init: Init::Smoothed { smoothing: 2.0 }, ..base() }, "init.smoothing"),
+        (OegSettings { tolerance: 2.0, ..base() }, "tolerance"),
     ] {
         refused(oeg(&problem, &settings, None, &mut ()).unwrap_err(), name);
     }
+    let never = SdcaSettings { refresh: Some(0), ..Default::default() };
+    refused(sdca(&problem, &never, None::<DualState>, &mut ()).unwrap_err(), "refresh");
     let base = SagSettings::default;
     for (settings, name) in [
         (SagSettings { first: 0.0, ..base() }, "first"),
