@@ -231,22 +231,25 @@ fn one_class_with_an_intercept_has_no_minimiser() {
 /// Where the margins of a far start are rounded, the objective is still that of the point which is returned.
 #[test]
 fn the_objective_of_a_far_start_is_that_of_the_point() {
-    let x = array![[1.0], [-1.0]];
-    for far in [1e8, 1e10, 1e12, 1e14] {
-        let problem =
-            Problem::new(x.as_design().unwrap(), &[1.0, 1.0], Logistic, L1 { strength: 0.01 }, 0.1);
-        let problem = problem.unwrap();
-        for intercept in [false, true] {
-            let problem = problem.clone();
-            let problem = if intercept { problem.with_intercept() } else { problem };
-            let start = Some(Point { weights: vec![far], intercept: 0.0 });
-            let s = newton(&problem, &NewtonSettings::default(), start, &mut ()).unwrap();
-            let (found, reported) =
-                (problem.objective(&s.state).unwrap(), s.report.certificate.objective());
-            let reported = reported.unwrap();
-            assert!((found - reported).abs() <= 1e-13 * found, "{far:e}: {found:e} {}", s.report);
-        }
+    let data = data(30, 4, 1.0, 11);
+    let design = Dense::new(data.dense.view()).unwrap();
+    macro_rules! case {
+        ($loss:expr, $y:expr, $regulariser:expr) => {
+            for far in [1e6, 1e8, 1e10, 1e12] {
+                let problem = Problem::new(design, $y, $loss, $regulariser, 0.1).unwrap();
+                let start = Some(Point { weights: vec![far; 4], intercept: 0.0 });
+                let s = newton(&problem, &NewtonSettings::default(), start, &mut ()).unwrap();
+                let found = problem.objective(&s.state).unwrap();
+                let reported = s.report.certificate.objective().unwrap();
+                let case = format!("{far:e}: {found:e} {}", s.report);
+                assert!((found - reported).abs() <= 1e-13 * found, "{case}");
+            }
+        };
     }
+    case!(Squared, &data.reals, L1 { strength: 0.01 });
+    case!(Squared, &data.reals, Zero);
+    case!(Logistic, &data.signs, L1 { strength: 0.01 });
+    case!(Logistic, &data.signs, Zero);
 }
 
 /// Targets so large that a step of length 1 changes no digit of the objective.
