@@ -323,12 +323,13 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         if !self.intercept() {
             point.intercept = 0.0;
         }
-        if self.loss.twice_differentiable() && !self.loss.curvature().is_finite() {
+        let unbounded = self.loss.twice_differentiable() && !self.loss.curvature().is_finite();
+        if unbounded && point.support() > 0 {
             let (mut margins, zero) = (vec![0.0; self.n()], origin(self));
             self.margins(&point, &mut margins);
             let here = self.objective_at(&margins, &point.weights);
             margins.fill(zero.intercept);
-            if point.support() > 0 && !(here <= self.objective_at(&margins, &zero.weights)) {
+            if !(here <= self.objective_at(&margins, &zero.weights)) {
                 return Ok(zero);
             }
         }
