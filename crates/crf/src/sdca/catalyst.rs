@@ -34,6 +34,9 @@ use super::{DualState, Init, Sdca, SdcaSettings, SdcaStep};
 use crate::objective::Objective;
 use crate::{Error, Problem, Weights};
 
+/// An outer step with less than that left, in passes, has ended: passes are counted in fractions.
+const ENDED: f64 = 1e-9;
+
 /// Settings of [`catalyst`](fn@catalyst).
 ///
 /// | field | default | meaning |
@@ -150,8 +153,8 @@ pub struct Catalyst<'p, 'a, T> {
     ascent: Sdca<'p, 'a, T>,
     inner: usize,
     kappa: f64,
-    /// Whether there was an outer step.
-    begun: bool,
+    /// Passes until the outer step ends.
+    left: f64,
     /// `alpha`
     alpha: f64,
     /// `w_old`
@@ -200,7 +203,8 @@ impl<'p, 'a, T: Probability> Catalyst<'p, 'a, T> {
         let before = ascent.point.weights().to_vec();
         let centre = Vec::new();
         let inner = settings.inner;
-        Ok(Catalyst { ascent, inner, kappa, begun: false, alpha: 1.0, before, centre })
+        let left = inner as f64;
+        Ok(Catalyst { ascent, inner, kappa, left, alpha: 1.0, before, centre })
     }
 
     /// The current weights.
@@ -260,13 +264,17 @@ fn centre_of<T: Probability>(
 }
 
 impl<T: Probability> Iterative for Catalyst<'_, '_, T> {
-    /// Outer steps.
-    fn advance(&mut self, _: f64) -> f64 {
-        if self.begun && self.kappa > 0.0 {
-            self.extrapolate();
+    /// Passes of SDCA, at most to the end of the outer step.
+    fn advance(&mut self, passes: f64) -> f64 {
+        if self.left < ENDED {
+            self.left = self.inner as f64;
+            if self.kappa > 0.0 {
+                self.extrapolate();
+            }
         }
-        self.begun = true;
-        self.ascent.advance(self.inner as f64)
+        let done = self.ascent.advance(passes.min(self.left));
+        self.left -= done;
+        done
     }
 
     fn certify(&mut self) -> Certificate {

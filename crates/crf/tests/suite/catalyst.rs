@@ -143,6 +143,22 @@ fn without_a_proximal_term_it_is_sdca() {
     assert_eq!(none.report.certificate, plain.report.certificate);
 }
 
+/// An outer step of many passes ends where the run ends, and where it ends decides nothing about its course.
+#[test]
+fn limits_hold_within_an_outer_step() {
+    let (data, l2) = &tiny()[2];
+    let problem = problem(data, 0.1 * l2);
+    let stop = Stop::after_passes(7.0);
+    let long = |inner: usize, check: Cadence| {
+        let settings =
+            CatalystSettings { inner, stop: Stop { check, ..stop }, ..Default::default() };
+        catalyst::<f64, _>(&problem, &settings, None, &mut ()).unwrap()
+    };
+    assert_eq!(long(1_000_000, Cadence::Every(1.0)).report.passes, 7.0);
+    let (often, once) = (long(3, Cadence::Every(1.0)), long(3, Cadence::Every(7.0)));
+    assert_eq!(often.state.weights, once.state.weights);
+}
+
 /// From a state of its own, from one of SDCA, and at given weights.
 #[test]
 fn a_run_continues_at_the_weights_of_its_start() {
