@@ -20,9 +20,16 @@
 //! | `fresh-panel` | 300,000 x 30 | dense, columns of log-normal laws in units of their own | labels |
 //! | `fresh-sensors` | 5,000 x 1,000 | dense, each column like its neighbour (correlation 0.99) | squares |
 //! | `fresh-calls` | 30,000 x 20,000 | word counts of documents, rows of norm 1 | counts |
+//! | `second-chips` | 250 x 20,000 | dense, each column like its neighbour (correlation 0.3) | labels |
+//! | `second-spectra` | 500 x 4,000 | dense, each column like its neighbour (correlation 0.998) | labels |
+//! | `second-orders` | 150,000 x 9,050 | three indicators a row with amounts | labels |
+//! | `second-survey` | 60,000 x 150 | dense, 12 common factors | labels |
+//! | `second-mail` | 15,000 x 30,000 | word counts of documents, rows of norm 1 | labels |
+//! | `second-grades` | 80,000 x 3,600 | a student and a course a row, one-hot | squares |
 //!
 //! What is named validation may be looked at while methods are written; what is named test is run once, at the end. Once the losses
 //! of a test have been worked on, it is validation too: `fresh` was written before that work ended, and run once after it.
+//! `second` was written when the losses of `fresh` had been worked on, and run once too.
 
 use fenchel_linalg::CsrMatrix;
 use fenchel_optim::random::{Generator, stream};
@@ -44,9 +51,9 @@ pub(crate) struct Set {
     pub(crate) task: Task,
 }
 
-/// The sets whose name begins with `half`: validation or test.
+/// The sets whose name begins with `half`: validation, test, fresh or second.
 pub(crate) fn sets(half: &str) -> impl Iterator<Item = Set> + use<'_> {
-    let makers: [Maker; 18] = [
+    let makers: [Maker; 24] = [
         ("validation-wide", || neighbours((1_000, 4_000), 0.95, Task::Squared, 1)),
         ("validation-ratings", || indicators(300_000, &[6_000, 3_000], Task::Squared, 2)),
         ("validation-scaled", scaled),
@@ -73,6 +80,14 @@ pub(crate) fn sets(half: &str) -> impl Iterator<Item = Set> + use<'_> {
         ("fresh-panel", panel),
         ("fresh-sensors", || neighbours((5_000, 1_000), 0.99, Task::Squared, 17)),
         ("fresh-calls", || documents((30_000, 20_000), Task::Counts, 18)),
+        ("second-chips", || neighbours((250, 20_000), 0.3, Task::Logistic, 19)),
+        ("second-spectra", || neighbours((500, 4_000), 0.998, Task::Logistic, 20)),
+        ("second-orders", || {
+            amounts(indicators(150_000, &[8_000, 1_000, 50], Task::Logistic, 21), 21)
+        }),
+        ("second-survey", || factors((60_000, 150), 12, Task::Logistic, 22)),
+        ("second-mail", || documents((15_000, 30_000), Task::Logistic, 23)),
+        ("second-grades", || indicators(80_000, &[3_000, 600], Task::Squared, 24)),
     ];
     makers.into_iter().filter(move |(name, _)| name.starts_with(half)).map(|(name, make)| {
         let (x, y, task) = make();

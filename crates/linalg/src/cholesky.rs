@@ -1,8 +1,8 @@
 //! Cholesky factorisation of a symmetric positive definite matrix, `A = L L'`, without dependencies.
 //!
-//! This implementation serves the small systems of Newton's method and of Gaussian models, for which the compile time of a
-//! factorisation library does not pay. The feature `factor` computes the same [`Cholesky`] with a library (`factor::cholesky`),
-//! which is faster from about `n = 200` on. The README of the crate has the times.
+//! This implementation serves Newton's method and Gaussian models without a factorisation library, whose compile time does not pay.
+//! It works in blocks of columns, with eight by eight sums in registers. The feature `factor` computes the same [`Cholesky`] with a
+//! library (`factor::cholesky`). The README of the crate has the times of both.
 //!
 //! | symbol | name | shape |
 //! |---|---|---|
@@ -15,7 +15,10 @@
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
+use self::factor::Factor;
 use crate::{Invalid, lanes};
+
+mod factor;
 
 /// The factor of a symmetric positive definite matrix.
 #[derive(Debug, Clone, PartialEq)]
@@ -184,77 +187,6 @@ impl Cholesky {
         }
         Ok(Array2::from_shape_vec((n, m), x).expect("n m entries"))
     }
-}
-
-/// Number of columns that are computed together, so that each row of `L` is loaded once for all of them.
-const TILE: usize = 4;
-
-struct Factor<'a> {
-    entries: &'a mut [f64],
-    n: usize,
-}
-
-impl lanes::Kernel for Factor<'_> {
-    type Output = Result<(), Invalid>;
-
-    #[inline(always)]
-    fn compute(self) -> Self::Output {
-        factor(self.entries, self.n)
-    }
-}
-
-/// Computes row by row `L_ij = (A_ij - sum_(k < j) L_ik L_jk) / L_jj`. Every sum is an inner product of two rows, whose entries
-/// are contiguous in memory.
-#[inline(always)]
-fn factor(a: &mut [f64], n: usize) -> Result<(), Invalid> {
-    for i in 0..n {
-        let (done, rest) = a.split_at_mut(i * n);
-        let row = &mut rest[..n];
-        let mut j = 0;
-        while j + TILE <= i {
-            let tile: [&[f64]; TILE] = std::array::from_fn(|t| &done[(j + t) * n..][..j + t + 1]);
-            let sums = dots(&row[..j], tile);
-            // What is left is a triangular system of order TILE.
-            for t in 0..TILE {
-                let inner = dot(&row[j..j + t], &tile[t][j..j + t]);
-                row[j + t] = (row[j + t] - sums[t] - inner) / tile[t][j + t];
-            }
-            j += TILE;
-        }
-        for j in j..i {
-            let above = &done[j * n..][..j + 1];
-            row[j] = (row[j] - dot(&row[..j], &above[..j])) / above[j];
-        }
-        let pivot = row[i] - dot(&row[..i], &row[..i]);
-        if !(pivot > 0.0) || pivot.is_infinite() {
-            return Err(Invalid::NotPositiveDefinite { what: "matrix", pivot: i, value: pivot });
-        }
-        row[i] = pivot.sqrt();
-        row[i + 1..].fill(0.0);
-    }
-    Ok(())
-}
-
-/// The inner products of `x` with the first `x.len()` entries of four rows.
-#[inline(always)]
-fn dots(x: &[f64], rows: [&[f64]; TILE]) -> [f64; TILE] {
-    const LANES: usize = 4;
-    let mut lanes = [[0.0; LANES]; TILE];
-    let whole = x.len() - x.len() % LANES;
-    let rows = rows.map(|row| &row[..x.len()]);
-    for k in (0..whole).step_by(LANES) {
-        let x: &[f64; LANES] = x[k..k + LANES].try_into().expect("four entries");
-        for (lanes, row) in lanes.iter_mut().zip(rows) {
-            let row: &[f64; LANES] = row[k..k + LANES].try_into().expect("four entries");
-            for l in 0..LANES {
-                lanes[l] += x[l] * row[l];
-            }
-        }
-    }
-    std::array::from_fn(|t| {
-        let tail: f64 = (whole..x.len()).map(|k| x[k] * rows[t][k]).sum();
-        (lanes[t][0] + lanes[t][2]) + (lanes[t][1] + lanes[t][3]) + tail
-    })
 }
 
 /// Inner product of two slices of equal length, in eight partial sums.

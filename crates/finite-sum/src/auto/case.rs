@@ -1,10 +1,12 @@
 //! What the choice of a method reads of a problem.
 
 use fenchel_linalg::{Columns, Design};
+use fenchel_optim::random::stream;
 use fenchel_optim::{Loss, Regulariser};
+use rand::RngExt;
 
 use super::choice::{Method, Reason};
-use super::cost::BADLY_CONDITIONED;
+use super::cost::{BADLY_CONDITIONED, TALL};
 use crate::Problem;
 use crate::methods::newton::{ROWS_PER_VARIABLE, row_bytes, row_costs, sample_rows};
 
@@ -44,6 +46,8 @@ pub(super) struct Case {
     pub(super) affordable: bool,
     /// What it makes once and in a step where it goes through the rows, in entries.
     pub(super) by_rows: Option<(f64, f64)>,
+    /// Where `by_rows` is known: see [`overlap`].
+    pub(super) overlap: f64,
     /// Share of the rows that subsampled Newton draws, where there are enough.
     pub(super) drawn: Option<f64>,
 }
@@ -89,6 +93,7 @@ impl Case {
             newton: twice && elastic,
             affordable: max_memory.is_none_or(|limit| bytes <= limit),
             by_rows: by_rows.map(|_| row_costs(design)),
+            overlap: if by_rows.is_some() && !loss.quadratic() { overlap(problem) } else { 0.0 },
             drawn: sample_rows(problem.n(), problem.d() + 1, ROWS_PER_VARIABLE).map(|k| k / n),
         }
     }
@@ -118,9 +123,20 @@ impl Case {
         matches!(self.kind, Kind::Separable) && self.smooth && 10.0 * self.n < self.d
     }
 
+    /// Far more rows than features.
+    pub(super) fn tall(&self) -> bool {
+        self.n >= TALL * self.d
+    }
+
+    /// A smooth loss on dense data with fewer rows than columns. Where such rows overlap little, a step along one dual variable leaves
+    /// the others nearly where they are best, whatever `beta` says.
+    pub(super) fn wide(&self) -> bool {
+        self.plain() && self.smooth && !self.quadratic && self.by_rows.is_some()
+    }
+
     /// Whether dual ascent can be accelerated.
     pub(super) fn accelerates(&self) -> bool {
-        self.smooth && self.has_dual && !self.joint() && !self.few_rows()
+        self.smooth && self.has_dual && !self.joint() && !self.few_rows() && !self.wide()
     }
 
     pub(super) fn badly_conditioned(&self) -> bool {
@@ -134,6 +150,7 @@ impl Case {
             Method::Fista => Reason::FewRows,
             Method::Saga => Reason::NoConjugate,
             _ if self.unbounded => Reason::UnboundedCurvature,
+            Method::Sdca if self.smooth => Reason::FewRows,
             Method::Sdca => Reason::Kink,
             Method::Qning if self.mu == 0.0 => Reason::NotStronglyConvex,
             Method::Newton if self.l1 > 0.0 => Reason::SparseAndSteep,
@@ -142,4 +159,25 @@ impl Case {
             _ => Reason::Cost,
         }
     }
+}
+
+/// Pairs of rows that are looked at.
+const PAIRS: u64 = 32;
+
+/// `n` times the mean squared cosine of two rows, estimated: how much of a row the others contain, 0 if all are orthogonal. At most `n`.
+fn overlap<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> f64 {
+    let (design, n) = (problem.design(), problem.n());
+    let mut rng = stream(0, 0);
+    let mut row = vec![0.0; problem.d()];
+    let mut squared_cosine = || {
+        let i = rng.random_range(0..n);
+        let j = (i + rng.random_range(1..n.max(2))) % n;
+        let norms = problem.norm_squared(i) * problem.norm_squared(j);
+        row.fill(0.0);
+        design.row_entries(i, |c, a| row[c] = a);
+        let product = design.row_dot(j, &row);
+        if norms > 0.0 { product / norms * product } else { 0.0 }
+    };
+    let sum: f64 = (0..PAIRS).map(|_| squared_cosine()).sum();
+    n as f64 * sum / PAIRS as f64
 }

@@ -77,7 +77,7 @@ pub enum Reason {
     BadlyConditioned,
     /// The regulariser ties the weights together.
     JointRegulariser,
-    /// Far more features than rows.
+    /// More features than rows.
     FewRows,
     /// The table of gradients fits into the memory, and the terms are well conditioned.
     WellConditionedTerms,
@@ -101,7 +101,7 @@ impl std::fmt::Display for Reason {
             Reason::NotStronglyConvex => "no strong convexity",
             Reason::BadlyConditioned => "tiny strong convexity",
             Reason::JointRegulariser => "the regulariser ties the weights together",
-            Reason::FewRows => "far more features than rows",
+            Reason::FewRows => "more features than rows",
             Reason::WellConditionedTerms => "well conditioned terms, and a table that fits",
             Reason::TableFits => "the table of gradients fits into the memory",
             Reason::TableTooLarge => "the table of gradients does not fit into the memory",

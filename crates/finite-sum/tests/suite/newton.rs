@@ -238,8 +238,8 @@ fn wide_data_needs_memory_by_its_rows() {
     let design = Dense::new(data.dense.view()).unwrap();
     let problem = Problem::new(design, &data.signs, Logistic, Zero, 0.1).unwrap();
     let of = |max_memory| NewtonSettings { max_memory: Some(max_memory), ..tight() };
-    assert!(newton(&problem, &of(200_000), None, &mut ()).is_ok());
-    let refused = newton(&problem, &of(50_000), None, &mut ()).unwrap_err();
+    assert!(newton(&problem, &of(20_000), None, &mut ()).is_ok());
+    let refused = newton(&problem, &of(10_000), None, &mut ()).unwrap_err();
     assert!(matches!(refused, Error::Refused(Refusal::MemoryLimit { .. })), "{refused}");
     // Without l2 there is no way through the rows.
     let flat = Problem::new(design, &data.signs, Logistic, Zero, 0.0).unwrap();

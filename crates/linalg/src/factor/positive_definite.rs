@@ -13,7 +13,7 @@ use super::{SEQUENTIAL, SMALL, check_entries, check_symmetric, from_faer, to_fae
 use crate::{Cholesky, Invalid};
 
 /// Computes the Cholesky factor of a symmetric positive definite matrix. The result is that of
-/// [`Cholesky::new`](crate::Cholesky::new), in less time from about order 200 on.
+/// [`Cholesky::new`](crate::Cholesky::new), which takes less time from about order 30 on.
 ///
 /// # Errors
 /// Those of the [module](super), and [`Invalid::NotPositiveDefinite`] with the first pivot that is

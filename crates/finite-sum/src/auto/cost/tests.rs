@@ -78,11 +78,55 @@ fn kinks_go_to_sdca_and_unbounded_curvature_to_newton() {
     assert!(matches!(refused, Err(Error::Refused(Refusal::NeedsStrongConvexity { .. }))));
 }
 
-/// Text: more features than rows are worth. The dual method at every conditioning of the measured table.
+/// Nearly as many features as rows. The dual method at every conditioning of the measured table.
 #[test]
 fn many_features_go_to_dual_ascent() {
     for beta in [4.0, 0.4, 0.04] {
-        assert_eq!(chosen(777, 831, beta, 0.0), Method::Catalyst, "beta {beta}");
+        assert_eq!(chosen(831, 777, beta, 0.0), Method::Catalyst, "beta {beta}");
+    }
+}
+
+/// Dense, with fewer rows than columns: dual ascent without acceleration where the rows are orthogonal, Newton's method of the order of
+/// the rows where all of them are the same. A quadratic is one system.
+#[test]
+fn wide_data_goes_to_dual_ascent_where_rows_overlap_little() {
+    let (n, d) = (100, 3000);
+    let orthogonal = Array2::from_shape_fn((n, d), |(i, c)| if c % n == i { 1.0 } else { 0.0 });
+    let y = vec![1.0; n];
+    for l2 in [1.0, 1e-3, 1e-9] {
+        let chosen = |x: &Array2<f64>, quadratic: bool| {
+            let design = Dense::new(x.view()).unwrap();
+            let kind = Kind::ElasticNet { l1: 0.0 };
+            match quadratic {
+                true => {
+                    let problem = Problem::new(design, &y, Squared, Zero, l2).unwrap();
+                    Choice::of(&problem, kind, 1e-6, None).unwrap()
+                }
+                false => {
+                    let problem = Problem::new(design, &y, Logistic, Zero, l2).unwrap();
+                    Choice::of(&problem, kind, 1e-6, None).unwrap()
+                }
+            }
+        };
+        let choice = chosen(&orthogonal, false);
+        assert_eq!((choice.method, choice.reason), (Method::Sdca, Reason::FewRows), "{choice}");
+        assert_ne!(chosen(&orthogonal, true).method, Method::Sdca);
+        if l2 < 1.0 {
+            assert_eq!(chosen(&Array2::ones((n, d)), false).method, Method::Newton, "{choice}");
+        }
+    }
+}
+
+/// Of the two batch methods L-BFGS is predicted to be the cheaper one, unless there are many more rows than features.
+#[test]
+fn conjugate_gradients_are_cheaper_than_lbfgs_where_rows_far_outnumber_features() {
+    let cheaper = |n, d, beta| {
+        let choice = chosen_on_short_rows(n, d, beta);
+        let cost = |method| choice.predictions.iter().find(|p| p.0 == method).unwrap().1;
+        cost(Method::NewtonCg) < cost(Method::Lbfgs)
+    };
+    for beta in [0.4, 0.04] {
+        assert!(cheaper(20_000, 800, beta) && !cheaper(4_000, 2_000, beta));
     }
 }
 

@@ -84,7 +84,7 @@ pub struct Newton<'p, 'a, D, L, R> {
 /// An outer step costs a pass for the gradient, and the minimisation of the model: coordinate descent on the Gram matrix of
 /// the working set or on its columns, or (without l1) the Hessian, `sum_i nnz(a_i)^2 / 4 + d^3 / 6` operations. Where rows far
 /// outnumber features, [`subsampled_newton`](fn@crate::methods::subsampled_newton) writes down less. Memory: with l1 a copy of the data by
-/// columns; without, `d^2` numbers, or `n^2` and a copy for dense data with fewer rows than columns (`l2 > 0`). The method for small
+/// columns; without, `d^2` numbers, or `n^2` for dense data with fewer rows than columns (`l2 > 0`). The method for small
 /// `d`, small supports, and badly scaled data.
 ///
 /// Dense and sparse storage of the same numbers take different paths to the same optimum: which model is minimised how is decided

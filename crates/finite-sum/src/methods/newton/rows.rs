@@ -10,7 +10,7 @@
 //!
 //! `K` is made once for all steps, `n^2 d / 2` operations; a step factors a matrix of order `n`.
 
-use fenchel_linalg::{Cholesky, Columns, Design, Gram, Invalid, lanes};
+use fenchel_linalg::{Cholesky, Design, Gram, lanes};
 
 use super::model::Step;
 use crate::methods::hessian::REGULAR;
@@ -21,22 +21,32 @@ pub(crate) fn row_costs<D: Design>(design: &D) -> (f64, f64) {
     (d * n * (n / 60.0 + 0.25), REGULAR * n * n * n / 6.0)
 }
 
-/// Bytes of the copy by columns, `K`, and the matrix to factor; `None` where the Hessian is the smaller matrix, or the data sparse.
+/// Columns that are copied at a time.
+const STRIP: usize = 64;
+
+/// Bytes of `K`, the matrix to factor, and three strips of columns; `None` where the Hessian is the smaller matrix, or the data sparse.
 pub(crate) fn row_bytes<D: Design>(design: &D, l2: f64) -> Option<u64> {
     let n = design.rows() as u64;
     let by_rows = D::DENSE && l2 > 0.0 && design.rows() < design.columns();
-    by_rows.then(|| n.saturating_mul(n).saturating_mul(16).saturating_add(Columns::bytes(design)))
+    by_rows.then(|| n.saturating_mul(n.saturating_add(3 * STRIP as u64 / 2)).saturating_mul(16))
 }
 
 /// `K = A A'`, row-major.
-pub(super) fn kernel<D: Design>(design: &D) -> Result<Vec<f64>, Invalid> {
-    let columns = Columns::new(design)?;
-    let mut gram = Gram::new(design.rows());
-    for c in 0..design.columns() {
-        let row = gram.next_row();
-        columns.entries(c, |i, a| row[i] = a);
+pub(super) fn kernel<D: Design>(design: &D) -> Vec<f64> {
+    let (n, d) = (design.rows(), design.columns());
+    let mut gram = Gram::new(n);
+    let mut strip = vec![0.0; n * STRIP];
+    for from in (0..d).step_by(STRIP) {
+        let columns: Vec<usize> = (from..d.min(from + STRIP)).collect();
+        for (i, part) in strip.chunks_exact_mut(STRIP).enumerate() {
+            design.row_part(i, &columns, 1.0, part);
+        }
+        for k in 0..columns.len() {
+            let row = gram.next_row();
+            row.iter_mut().zip(strip.chunks_exact(STRIP)).for_each(|(out, part)| *out = part[k]);
+        }
     }
-    Ok(gram.finish())
+    gram.finish()
 }
 
 /// A model over all coordinates, by rows.

@@ -75,7 +75,7 @@ impl ModelData {
     ) -> Option<Step> {
         let mut made = 0.0;
         if self.kernel.is_none() {
-            self.kernel = kernel(problem.design()).ok();
+            self.kernel = Some(kernel(problem.design()));
             made = row_costs(problem.design()).0;
         }
         let margins = &iterate.gap.margins;
