@@ -5,10 +5,11 @@
 //! | loss with a kink (hinge, absolute, quantile) | [`sdca`] with exact steps, terms drawn by their gaps; needs `l2 > 0` |
 //! | l1, badly conditioned dual (`beta < 1`) or a quadratic loss, `phi''` known | [`newton`](fn@crate::methods::newton) on a working set |
 //! | no l1, few features, or few rows of dense data: some Newton steps cost less than the passes of the dual method | [`newton`](fn@crate::methods::newton), and [`subsampled_newton`](fn@crate::methods::subsampled_newton), where that is cheaper, for `l2 > 0` and at least 100 rows a feature |
+//! | no l1, dense data with fewer rows than columns, a smooth loss that is not quadratic, rows that overlap little (32 random pairs are looked at) | [`sdca`] with exact steps |
 //! | well conditioned dual (`beta >= 1`), with l1 or without | [`catalyst`], which then is SDCA |
 //! | no l1, many features, `0.005 <= beta < 1` | [`catalyst`] |
-//! | no l1, many features (`n < 50 d`), short rows (fewer than 36 entries), `beta >= 0.005` | [`lbfgs`] |
-//! | no l1, many features, `0 < beta < 0.005`, a quadratic loss, or fewer entries than a dozen a feature | [`newton_cg`] |
+//! | no l1, many features (`n < 20 d`, or `beta >= 2`), short rows (fewer than 36 entries), `beta >= 0.005` | [`lbfgs`] |
+//! | no l1, many features, `0 < beta < 0.005`, a quadratic loss, fewer entries than a dozen a feature, or `n >= 20 d` and `beta < 2` | [`newton_cg`] |
 //! | no l1, many features, no l2 | [`lbfgs`] |
 //! | l1, and no memory for a copy by columns | [`catalyst`], or [`qning`] without l2 |
 //! | bounds, a weight a coordinate, non-negative l1 | [`catalyst`]; [`qning`] for `beta < 0.005`; [`fista`](crate::methods::fista()) for `n < d / 10` |
