@@ -172,11 +172,12 @@ fn overlap<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -
     let mut squared_cosine = || {
         let i = rng.random_range(0..n);
         let j = (i + rng.random_range(1..n.max(2))) % n;
-        let norms = problem.norm_squared(i) * problem.norm_squared(j);
+        let norms = problem.norm_squared(i).sqrt() * problem.norm_squared(j).sqrt();
         row.fill(0.0);
         design.row_entries(i, |c, a| row[c] = a);
-        let product = design.row_dot(j, &row);
-        if norms > 0.0 { product / norms * product } else { 0.0 }
+        let cosine = design.row_dot(j, &row) / norms;
+        // Rows of zeros, and products out of range, count as parallel.
+        (cosine * cosine).min(1.0)
     };
     let sum: f64 = (0..PAIRS).map(|_| squared_cosine()).sum();
     n as f64 * sum / PAIRS as f64
