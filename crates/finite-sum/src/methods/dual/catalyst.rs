@@ -46,6 +46,8 @@ pub struct Catalyst<'p, 'a, D, L, R> {
 /// `kappa = mean L_i / n - mu`, the cost grows with `sqrt(L / mu)` instead of `L / mu`. The mean over the rows is
 /// used so that a few long rows do not make `kappa` too large. If `kappa` would not be positive, acceleration cannot
 /// help, and the method is SDCA. Without any strong convexity (l1 alone), it is an accelerated proximal point method.
+/// On dense data with more columns than rows [`sdca`](super::sdca()) is often many times faster, whatever `l2` is: where rows are nearly
+/// orthogonal its steps hardly disturb each other, and the centre only slows them.
 ///
 /// Original papers: Shalev-Shwartz and Zhang, "Accelerated proximal SDCA", Mathematical Programming 155
 /// (2016); Lin, Mairal and Harchaoui, "Catalyst", JMLR 18 (2018).
