@@ -40,7 +40,6 @@ mod error;
 mod estimators;
 mod gap;
 pub mod general;
-pub mod loss;
 pub mod methods;
 pub mod multiclass;
 pub mod path;
@@ -63,7 +62,7 @@ pub use estimators::{
     SoftmaxModel, SoftmaxRegression, Standardised, Standardiser, SvcLoss, SvcModel, penalty_of_c,
     weighted_penalty_of_c,
 };
-pub use fenchel_optim::prox;
+pub use fenchel_optim::{loss, prox};
 pub use problem::{Point, Problem};
 
 #[doc = include_str!("../SOURCES.md")]

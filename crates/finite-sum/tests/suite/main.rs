@@ -22,7 +22,6 @@ mod general_sdca;
 mod group_path;
 mod incremental;
 mod lagged;
-mod losses;
 mod minibatch;
 mod multiclass;
 mod multiclass_newton;

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod common;
+mod losses;
 mod observers;
 mod protocol;
 mod prox;

@@ -2,9 +2,8 @@
 
 use fenchel_linalg::special::{sigmoid, softplus, xlogx};
 use fenchel_linalg::{Invalid, lanes};
-use fenchel_optim::Loss;
 
-use super::{DOMAIN_SLACK, check_sign};
+use super::{DOMAIN_SLACK, Loss, check_sign};
 
 /// `log(1 + e^{-yt})` with `y` in {-1, +1}, in nats.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

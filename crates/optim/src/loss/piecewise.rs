@@ -1,9 +1,8 @@
 //! Piecewise linear losses of regression. They are not smooth, so that only dual methods accept them.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Loss;
 
-use super::{check_real, onto_domain};
+use super::{Loss, check_real, onto_domain};
 
 /// `|t - y|`: least absolute deviations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! The squared loss.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Loss;
+
+use super::Loss;
 
 /// The largest target in absolute value: sums of squares of more would overflow.
 const LARGEST: f64 = 1e150;

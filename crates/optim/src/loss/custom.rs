@@ -1,35 +1,26 @@
 //! Losses given by a closure.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Loss;
+
+use super::Loss;
 
 /// A convex, differentiable loss. It is given by a closure `(t, y) -> (phi(t; y), phi'(t; y))` and a bound on its
 /// curvature, which is a Lipschitz constant of `phi'`.
 ///
-/// Primal methods accept it: [`saga`](crate::methods::saga()), [`svrg`](crate::methods::svrg()),
-/// [`sag`](crate::methods::sag()), [`finito`](crate::methods::finito()), [`fista`](crate::methods::fista()),
-/// [`lbfgs`](crate::methods::lbfgs()). Dual methods refuse it, because its conjugate is not known. The certificate is
-/// a gap only if strong convexity alone implies one. Otherwise it is the norm of the gradient mapping. Every finite
-/// target is accepted.
+/// Primal methods accept it. Dual methods refuse it, because its conjugate is not known. A certificate is a gap only if
+/// strong convexity alone implies one. Otherwise it is the norm of the gradient mapping. Every finite target is accepted.
 ///
 /// ```
-/// use fenchel_finite_sum::loss::Custom;
-/// use fenchel_finite_sum::methods::{SagaSettings, saga};
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::Problem;
-/// use fenchel_linalg::AsDesign;
-/// use ndarray::array;
+/// use fenchel_optim::Loss;
+/// use fenchel_optim::loss::Custom;
 ///
 /// // log cosh of the residual: smooth, and close to the absolute value far out.
 /// let log_cosh = Custom::new(1.0, |t: f64, y: f64| {
 ///     let r = (t - y).abs();
 ///     (r + (-2.0 * r).exp().ln_1p() - 2f64.ln(), (t - y).tanh())
 /// });
-/// let a = array![[1.0, 0.3], [0.5, -1.0], [-0.2, 0.8]];
-/// let problem = Problem::new(a.as_design()?, &[1.0, 0.0, 0.5], log_cosh, Zero, 0.1)?;
-/// let solution = saga(&problem, &SagaSettings::default(), None, &mut ())?;
-/// assert!(solution.report.certificate.relative() <= 1e-4);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// assert!((log_cosh.value(20.0, 0.0) - (20.0 - 2f64.ln())).abs() < 1e-12);
+/// assert_eq!(log_cosh.derivative(0.5, 0.5), 0.0);
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Custom<F> {
@@ -38,7 +29,7 @@ pub struct Custom<F> {
 }
 
 impl<F: Fn(f64, f64) -> (f64, f64) + Sync> Custom<F> {
-    /// Makes a loss from the bound on its curvature and the closure. `Problem::new` checks the bound.
+    /// Makes a loss from the bound on its curvature and the closure. [`check`](Loss::check) checks the bound.
     pub fn new(curvature: f64, value_derivative: F) -> Self {
         Custom { curvature, value_derivative }
     }
@@ -87,7 +78,7 @@ impl<F: Fn(f64, f64) -> (f64, f64) + Sync> Loss for Custom<F> {
         let f = |t: f64| ((t - m) / q + self.derivative(t, y), 1.0 / q + 0.5 * self.curvature);
         let reach = q * f(guess).0.abs();
         let (low, high) = (guess - reach, guess + reach);
-        let t = fenchel_optim::scalar::increasing_root(f, low, high, guess, 1e-15);
+        let t = crate::scalar::increasing_root(f, low, high, guess, 1e-15);
         self.derivative(t, y)
     }
 

@@ -2,15 +2,14 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{wright_omega, xlogx};
-use fenchel_optim::Loss;
 
-use super::onto_domain;
+use super::{Loss, onto_domain};
 
 /// `e^t - y t` with `y >= 0`: the negative log-likelihood of a Poisson variable with mean `e^t` (log link), without
 /// the part that depends on `y` only. The targets need not be integers.
 ///
 /// Its derivative has no Lipschitz constant, so that methods with a step size refuse it.
-/// [`newton`](crate::methods::newton()), [`newton_cg`](crate::methods::newton_cg()) and [`sdca`](crate::methods::sdca()) accept it.
+/// Newton's method, and dual coordinate ascent with exact steps, do not use the constant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Poisson;
 

@@ -1,9 +1,8 @@
 //! The loss of robust regression.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Loss;
 
-use super::{check_real, onto_domain};
+use super::{Loss, check_real, onto_domain};
 
 /// With the residual `r = t - y` it is `r^2 / 2` for `|r| <= delta`, and the tangent `delta |r| - delta^2 / 2` for
 /// larger residuals. So the derivative is at most `delta` in absolute value.

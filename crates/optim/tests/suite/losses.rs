@@ -1,11 +1,11 @@
 //! Losses against their definitions.
 
-use fenchel_finite_sum::loss::{
+use fenchel_linalg::special::softplus;
+use fenchel_optim::Loss;
+use fenchel_optim::loss::{
     Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Poisson, Quantile, SmoothedHinge,
     Squared, SquaredHinge,
 };
-use fenchel_linalg::special::softplus;
-use fenchel_optim::Loss;
 use proptest::prelude::*;
 use rand::RngExt;
 

@@ -1,9 +1,8 @@
 //! The hinge loss of support vector machines, plain, squared and smoothed.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Loss;
 
-use super::{DOMAIN_SLACK, check_sign, onto_domain};
+use super::{DOMAIN_SLACK, Loss, check_sign, onto_domain};
 
 /// `max(0, 1 - yt)` with `y` in {-1, +1}. It is not smooth, so that only dual methods accept it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
