@@ -32,26 +32,15 @@
 //! about ten passes, and permuted [`sdca`](fn@methods::sdca) is the fastest; below, [`catalyst`](fn@methods::catalyst)
 //! accelerates it. With few features, or features of very different scale, [`newton`](fn@methods::newton) needs a handful
 //! of expensive steps whatever the conditioning. The crate's README has the table of choices.
+//!
+//! The problem, the methods and `auto` come from `fenchel-erm`, which can be used alone.
 #![forbid(unsafe_code)]
 
-pub mod auto;
 pub mod averaged;
-mod error;
 mod estimators;
-mod gap;
 pub mod general;
-pub mod methods;
-pub mod multiclass;
 pub mod path;
-pub mod prelude;
-mod problem;
-mod recession;
-mod settings;
-mod shared;
-mod terms;
 
-pub use auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, auto};
-pub use error::Error;
 pub use estimators::{
     Choose, CrossValidated, ElasticNetCv, LassoCv, LinearSvcCv, LogisticRegressionCv, RidgeCv,
     Score, Scoring, SoftmaxRegressionCv,
@@ -62,8 +51,10 @@ pub use estimators::{
     SoftmaxModel, SoftmaxRegression, Standardised, Standardiser, SvcLoss, SvcModel, penalty_of_c,
     weighted_penalty_of_c,
 };
-pub use fenchel_optim::{loss, prox};
-pub use problem::{Point, Problem};
+pub use fenchel_erm::{
+    AutoSettings, AutoState, Automatic, Choice, Error, Method, Point, Problem, Reason, auto, loss,
+    methods, multiclass, prelude, prox,
+};
 
 #[doc = include_str!("../SOURCES.md")]
 pub mod sources {}

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::MeanFunction;
 use crate::Error;
-use crate::settings::settings;
+use fenchel_erm::settings;
 
 settings! {
     /// Settings of [`AveragedSgd`].

@@ -12,8 +12,8 @@ use super::linear::LinearModel;
 use super::solve::{Hyper, Watch};
 use crate::auto::Method;
 use crate::loss::Squared;
-use crate::settings::settings;
 use crate::{Error, Problem};
+use fenchel_erm::settings;
 
 settings! {
     /// Least squares with the group lasso penalty, which includes or excludes whole groups of features. With `l1 > 0`

@@ -14,8 +14,8 @@ use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
 use crate::loss::Squared;
-use crate::settings::settings;
 use crate::{Error, Point};
+use fenchel_erm::settings;
 
 settings! {
     /// Least squares with a ridge penalty:

@@ -18,8 +18,8 @@ use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
 use crate::loss::Logistic;
-use crate::settings::settings;
 use crate::{Error, Point};
+use fenchel_erm::settings;
 
 settings! {
     /// Binary logistic regression with l2 and l1 penalties:

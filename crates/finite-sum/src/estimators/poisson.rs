@@ -15,8 +15,8 @@ use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
 use crate::loss::Poisson;
-use crate::settings::settings;
 use crate::{Error, Point};
+use fenchel_erm::settings;
 
 settings! {
     /// Poisson regression with log link and l2 and l1 penalties:

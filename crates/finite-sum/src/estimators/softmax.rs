@@ -20,7 +20,7 @@ use super::standardise::Standardiser;
 use crate::Error;
 use crate::auto::{AutoSettings, AutoState, Automatic, Choice, Method};
 use crate::multiclass::{MulticlassAuto, MulticlassPoint, MulticlassProblem, auto, feature_groups};
-use crate::settings::settings;
+use fenchel_erm::settings;
 
 settings! {
     /// Multinomial logistic regression with l2, l1 and group penalties. The matrix `W` of weights has one row `W_c`
@@ -175,7 +175,7 @@ impl<L: Label> SoftmaxModel<L> {
         let (w, b): (Vec<f64>, Vec<f64>) =
             (self.weights.iter().copied().collect(), self.intercepts.to_vec());
         let mut scores = vec![0.0; design.rows() * b.len()];
-        crate::multiclass::scores(&design, &w, &b, &mut scores);
+        fenchel_erm::parts::scores(&design, &w, &b, &mut scores);
         Ok(Array2::from_shape_vec((design.rows(), b.len()), scores).expect("n r scores"))
     }
 

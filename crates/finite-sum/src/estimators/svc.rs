@@ -17,8 +17,8 @@ use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
 use crate::loss::{Hinge, SquaredHinge};
-use crate::settings::settings;
 use crate::{Error, Point};
+use fenchel_erm::settings;
 
 /// The loss of a support vector machine as a function of the margin violation `e = 1 - y t`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

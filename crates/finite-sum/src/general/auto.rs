@@ -6,8 +6,9 @@ use fenchel_optim::{Observer, Solution};
 
 use super::{FiniteSum, Sum, SumSettings, SumState, finito, saga, svrg};
 use crate::Error;
-use crate::auto::{AutoState, Choice, Guarded, Method, Reason};
+use crate::auto::{AutoState, Choice, Method, Reason};
 use crate::methods::lag::Composite;
+use fenchel_erm::parts::Guarded;
 
 /// Solves a general sum by a method that depends on the problem:
 ///
@@ -60,5 +61,7 @@ fn choose<T: FiniteSum, R: Composite>(sum: &Sum<'_, T, R>, max_memory: Option<u6
         () if 8.0 * sum.stored as f64 <= limit => (Method::Saga, Reason::TableFits),
         () => (Method::Svrg, Reason::TableTooLarge),
     };
-    Choice { beta, ..Choice::only(method, reason) }
+    let mut choice = Choice::only(method, reason);
+    choice.beta = beta;
+    choice
 }

@@ -7,9 +7,9 @@ use fenchel_optim::{Certificate, Iterative, Observer, Separable, Solution, run};
 use super::state::SumState;
 use super::{FiniteSum, Sum, SumSettings, check_memory};
 use crate::Error;
-use crate::methods::REFRESH;
-use crate::methods::incremental::{round_length, saga_step};
 use crate::methods::lag::{Composite, Lagged, Powers};
+use fenchel_erm::parts::REFRESH;
+use fenchel_erm::parts::{round_length, saga_step};
 
 /// The source of the reference gradient in the correction `delta = f_j'(x) - reference`.
 #[derive(Debug, Clone)]

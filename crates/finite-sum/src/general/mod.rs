@@ -43,7 +43,7 @@ use fenchel_optim::{Certificate, Regulariser, StepSize, Stop};
 
 use crate::Error;
 use crate::methods::SagaTheory;
-use crate::settings::settings;
+use fenchel_erm::settings;
 
 /// Differentiable, convex terms `f_1, ..., f_n` of a vector.
 ///

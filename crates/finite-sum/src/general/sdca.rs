@@ -9,7 +9,7 @@ use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 use super::state::SumState;
 use super::{FiniteSum, Sum, SumSettings, check_memory};
 use crate::Error;
-use crate::methods::REFRESH;
+use fenchel_erm::parts::REFRESH;
 
 const NAME: &str = "general sdca";
 

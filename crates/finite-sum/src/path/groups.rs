@@ -12,11 +12,11 @@ use ndarray::Array2;
 
 use super::method::{Grid, penalties};
 use super::result::{Path, PathPoint};
-use crate::gap::Gap;
 use crate::methods::fista;
-use crate::methods::newton::sphere_radius;
-use crate::settings::settings;
 use crate::{Error, Point, Problem};
+use fenchel_erm::parts::Gap;
+use fenchel_erm::parts::sphere_radius;
+use fenchel_erm::settings;
 
 /// Number of FISTA passes before the first certificate over all features. It doubles after each certificate.
 const FIRST_CHUNK: f64 = 10.0;

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::result::{Path, PathPoint};
 use crate::loss::{Logistic, Squared};
-use crate::methods::newton::{NewtonSettings, Screening, Warm, check_grid};
-use crate::settings::settings;
 use crate::{Error, Problem};
+use fenchel_erm::methods::newton::{NewtonSettings, Screening};
+use fenchel_erm::parts::{Warm, check_grid};
+use fenchel_erm::settings;
 
 /// The penalties of a path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

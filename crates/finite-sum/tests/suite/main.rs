@@ -1,44 +1,27 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-finite-sum --test suite FILE::`.
 
-mod ascent;
+#[path = "../../../erm/tests/suite/common/mod.rs"]
+mod common;
+
 mod auto;
 mod auto_start;
 mod bad_input;
-mod capabilities;
-mod certificates;
 mod class_weights;
-mod common;
-mod coordinate;
 mod counts;
 mod cross_validation;
-mod determinism;
 mod edges;
-mod equivalence;
 mod estimators;
 mod first_minutes;
-mod flat;
 mod general;
 mod general_sdca;
 mod group_path;
-mod incremental;
-mod lagged;
-mod minibatch;
 mod multiclass;
-mod multiclass_newton;
 mod multiclass_weights;
 mod never_worse;
-mod newton;
-mod newton_cg;
-mod optimum;
 mod path;
 mod path_from;
 mod promises;
-
 mod scales;
-mod sparse_text;
-mod structured;
-mod subsampled;
 mod theory;
-mod trajectories;
 mod warm_start;
 mod weights;

@@ -19,7 +19,7 @@ use crate::estimators::{
 };
 use crate::loss::Squared;
 use crate::path::{Grid, PathSettings};
-use crate::settings::settings;
+use fenchel_erm::settings;
 
 macro_rules! cross_validated {
     ($(#[$about:meta])* $name:ident { $($(#[$field_about:meta])* $field:ident: $type:ty = $default:expr,)* }) => {

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::scores::Score;
 use crate::Error;
 use crate::path::Grid;
-use crate::terms::term_scales;
+use fenchel_erm::parts::term_scales;
 
 /// The default grid for penalties with an l1 norm, as in glmnet.
 pub(super) const SPARSE: Grid = Grid::Log { count: 100, smallest: 1e-3 };

@@ -9,9 +9,9 @@ use ndarray::ArrayView1;
 use super::folds::{Folds, KINKED, RIDGE, SPARSE};
 use super::scores::Score;
 use crate::estimators::solve::{Fitted, Hyper};
-use crate::methods::newton::Warm;
 use crate::path::{Grid, PathSettings, penalties, sweep};
 use crate::{Error, Point, Problem};
+use fenchel_erm::parts::Warm;
 
 /// The score of the rows of a fold.
 #[derive(Debug, Clone, Copy)]

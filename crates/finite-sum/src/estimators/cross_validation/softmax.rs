@@ -10,8 +10,9 @@ use super::folds::{Folds, RIDGE, SPARSE};
 use super::scores::{Score, Scoring};
 use crate::Error;
 use crate::auto::{AutoSettings, Automatic};
-use crate::multiclass::{CURVATURE, MulticlassPoint, MulticlassProblem, auto, scores};
+use crate::multiclass::{MulticlassPoint, MulticlassProblem, auto};
 use crate::path::{Grid, penalties};
+use fenchel_erm::parts::{CURVATURE, scores};
 
 /// The problem that is fitted on the folds.
 pub(super) struct Plan<'a, D> {

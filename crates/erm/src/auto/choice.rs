@@ -1,0 +1,188 @@
+//! What can be chosen, why, and what was.
+
+use serde::{Deserialize, Serialize};
+
+/// A method that [`auto`](super::auto()) can choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// [`sdca`](crate::methods::sdca()) with exact steps.
+    Sdca,
+    /// [`catalyst`](crate::methods::catalyst()), which is SDCA where there is nothing to accelerate.
+    Catalyst,
+    /// [`newton`](crate::methods::newton()).
+    Newton,
+    /// [`subsampled_newton`](crate::methods::subsampled_newton()).
+    SubsampledNewton,
+    /// [`newton_cg`](crate::methods::newton_cg()).
+    NewtonCg,
+    /// [`lbfgs`](crate::methods::lbfgs()).
+    Lbfgs,
+    /// [`qning`](crate::methods::qning()).
+    Qning,
+    /// [`saga`](crate::methods::saga()) with backtracking, or `general::saga` of `fenchel-finite-sum`.
+    Saga,
+    /// [`fista`](crate::methods::fista()).
+    Fista,
+    /// `general::finito` of `fenchel-finite-sum`.
+    Finito,
+    /// `general::svrg` of `fenchel-finite-sum`.
+    Svrg,
+}
+
+impl Method {
+    /// Its name in sentences.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Sdca => "SDCA",
+            Method::Catalyst => "accelerated SDCA",
+            Method::Newton => "proximal Newton",
+            Method::SubsampledNewton => "subsampled Newton",
+            Method::NewtonCg => "Newton-CG",
+            Method::Lbfgs => "L-BFGS",
+            Method::Qning => "QNing",
+            Method::Saga => "SAGA",
+            Method::Fista => "FISTA",
+            Method::Finito => "Finito",
+            Method::Svrg => "SVRG",
+        }
+    }
+
+    /// Whether its pace at the beginning is its pace at the end. Newton's methods and working sets are slow before they are fast.
+    pub(super) fn keeps_pace(self) -> bool {
+        use Method::{Newton, NewtonCg, SubsampledNewton};
+        !matches!(self, Newton | NewtonCg | SubsampledNewton)
+    }
+}
+
+/// Why a method was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The fewest predicted passes.
+    Cost,
+    /// The loss has a kink.
+    Kink,
+    /// The derivative of the loss has no Lipschitz constant.
+    UnboundedCurvature,
+    /// The conjugate of the loss is not known.
+    NoConjugate,
+    /// An l1 penalty, and a dual that is badly conditioned (or a quadratic loss).
+    SparseAndSteep,
+    /// A dual that is well enough conditioned, or can be accelerated.
+    Dual,
+    /// No strong convexity: a proximal centre moved by L-BFGS.
+    NotStronglyConvex,
+    /// Tiny strong convexity.
+    BadlyConditioned,
+    /// The regulariser ties the weights together.
+    JointRegulariser,
+    /// More features than rows.
+    FewRows,
+    /// The table of gradients fits into the memory, and the terms are well conditioned.
+    WellConditionedTerms,
+    /// The table of gradients fits into the memory.
+    TableFits,
+    /// The table of gradients does not fit into the memory.
+    TableTooLarge,
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Reason::Cost => "the fewest predicted passes",
+            Reason::Kink => "the loss has a kink",
+            Reason::UnboundedCurvature => "the loss has no curvature bound",
+            Reason::NoConjugate => "the conjugate of the loss is not known",
+            Reason::SparseAndSteep => {
+                "l1, and a dual that is badly conditioned or a quadratic loss"
+            }
+            Reason::Dual => "the dual is well enough conditioned",
+            Reason::NotStronglyConvex => "no strong convexity",
+            Reason::BadlyConditioned => "tiny strong convexity",
+            Reason::JointRegulariser => "the regulariser ties the weights together",
+            Reason::FewRows => "more features than rows",
+            Reason::WellConditionedTerms => "well conditioned terms, and a table that fits",
+            Reason::TableFits => "the table of gradients fits into the memory",
+            Reason::TableTooLarge => "the table of gradients does not fit into the memory",
+        })
+    }
+}
+
+/// What was chosen, and by which predictions. Displays as a sentence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The method to begin with.
+    pub method: Method,
+    /// Why.
+    pub reason: Reason,
+    /// The method that took over, if the first had not kept its promise.
+    pub switched: Option<Method>,
+    /// What each method that was considered is predicted to cost, as the number of batch passes of the same cost.
+    #[serde(default)]
+    pub predictions: Vec<(Method, f64)>,
+    /// `n mu / mean L_i`: the conditioning of the dual. A loss without a curvature bound has that of each term at its minimum.
+    #[serde(with = "fenchel_optim::limit")]
+    pub beta: f64,
+    /// Passes that the method to begin with is predicted to need: what it is held to.
+    #[serde(with = "fenchel_optim::limit")]
+    pub(crate) promised: f64,
+    /// Who takes over when the first method needs three times that.
+    #[serde(default)]
+    pub(crate) second: Option<Method>,
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Choice { method, reason, switched, predictions, beta, .. } = self;
+        write!(f, "{}: n mu / mean L = {beta:.2e}; ", method.name())?;
+        let mut open = "predicted passes: ";
+        for (method, passes) in predictions {
+            let digits =
+                if *passes < 1e6 { format!("{passes:.0}") } else { format!("{passes:.0e}") };
+            write!(f, "{open}{} {digits}", method.name())?;
+            open = ", ";
+        }
+        write!(f, "{}{reason}", if open == ", " { "; " } else { "" })?;
+        match switched {
+            Some(second) => write!(f, "; {} took over", second.name()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A method that is open to a problem.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Arm {
+    pub(crate) method: Method,
+    /// Predicted cost, as a number of batch passes; infinite where it cannot be used.
+    pub(crate) cost: f64,
+    /// Passes of its own that it is predicted to need.
+    pub(crate) passes: f64,
+}
+
+impl Choice {
+    /// A method that was chosen without predictions, and with no second one to take over.
+    pub fn only(method: Method, reason: Reason) -> Self {
+        let (beta, promised) = (0.0, f64::INFINITY);
+        let predictions = Vec::new();
+        Choice { method, reason, switched: None, predictions, beta, promised, second: None }
+    }
+
+    /// The arm of the least cost, and the next of those that can be used to take over.
+    pub(crate) fn least(arms: &[Arm], reason: Reason) -> Self {
+        let first = arms.iter().fold(arms[0], |best, &a| if a.cost < best.cost { a } else { best });
+        Choice::of_arms(first.method, arms, reason)
+    }
+
+    /// This method, whatever it costs, and the cheapest of the other arms to take over.
+    pub(crate) fn of_arms(method: Method, arms: &[Arm], reason: Reason) -> Self {
+        let usable = arms.iter().filter(|arm| arm.cost.is_finite());
+        let predictions = usable.clone().map(|arm| (arm.method, arm.cost)).collect();
+        let others = usable.filter(|arm| arm.method != method);
+        let second = others.min_by(|a, b| a.cost.total_cmp(&b.cost)).map(|arm| arm.method);
+        let own = arms.iter().find(|arm| arm.method == method);
+        let promised = own.map_or(f64::INFINITY, |arm| arm.passes);
+        Choice { predictions, promised, second, ..Choice::only(method, reason) }
+    }
+}

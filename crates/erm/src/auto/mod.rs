@@ -1,0 +1,47 @@
+//! The method that suits a problem: chosen by a cost model, explained, and changed once if it was the wrong one.
+//!
+//! | case | method |
+//! |---|---|
+//! | loss with a kink (hinge, absolute, quantile) | [`sdca`] with exact steps, terms drawn by their gaps; needs `l2 > 0` |
+//! | l1, badly conditioned dual (`beta < 1`) or a quadratic loss, `phi''` known | [`newton`](fn@crate::methods::newton) on a working set |
+//! | no l1, few features, or few rows of dense data: some Newton steps cost less than the passes of the dual method | [`newton`](fn@crate::methods::newton), and [`subsampled_newton`](fn@crate::methods::subsampled_newton), where that is cheaper, for `l2 > 0` and at least 100 rows a feature |
+//! | no l1, dense data with fewer rows than columns, a smooth loss that is not quadratic, rows that overlap little (32 random pairs are looked at) | [`sdca`] with exact steps |
+//! | well conditioned dual (`beta >= 1`), with l1 or without | [`catalyst`], which then is SDCA |
+//! | no l1, many features, `0.005 <= beta < 1` | [`catalyst`] |
+//! | no l1, many features (`n < 20 d`, or `beta >= 2`), short rows (fewer than 36 entries), `beta >= 0.005` | [`lbfgs`] |
+//! | no l1, many features, `0 < beta < 0.005`, a quadratic loss, fewer entries than a dozen a feature, or `n >= 20 d` and `beta < 2` | [`newton_cg`] |
+//! | no l1, many features, no l2 | [`lbfgs`] |
+//! | l1, and no memory for a copy by columns | [`catalyst`], or [`qning`] without l2 |
+//! | bounds, a weight a coordinate, non-negative l1 | [`catalyst`]; [`qning`] for `beta < 0.005`; [`fista`](crate::methods::fista()) for `n < d / 10` |
+//! | counts (no curvature bound): many features; few rows and `l2 > 0` | [`newton_cg`]; [`sdca`] with exact steps |
+//! | a loss of closures, whose conjugate is not known | [`saga`] with backtracking |
+//! | a regulariser that ties the weights together (groups, balls, simplex, total variation, one of your own) | [`fista`](crate::methods::fista()) |
+//!
+//! Dual methods visit rows in short runs, in the order of memory.
+//!
+//! `beta = n mu / mean L_i`, where a loss without a curvature bound has that of each term at its minimum. What was chosen, why and by which numbers is a [`Choice`], which is returned. The method runs
+//! for three times the passes that were predicted; where its pace says that they will not be enough (looked at after 10
+//! passes, 20, 40, ...; not for Newton's methods, which are slow before they are fast), or they were not, the second best
+//! takes over once, where it is.
+//!
+//! Several classes have [`multiclass::auto`](crate::multiclass::auto), general sums `fenchel_finite_sum::general::auto`.
+
+mod automatic;
+mod case;
+mod choice;
+mod cost;
+mod guarded;
+mod head_start;
+mod run;
+mod state;
+
+pub use automatic::{Automatic, Call, auto};
+pub(crate) use choice::Arm;
+pub use choice::{Choice, Method, Reason};
+pub use guarded::Guarded;
+pub(crate) use guarded::guarded;
+pub use run::AutoSettings;
+pub use state::AutoState;
+
+#[allow(unused_imports, reason = "named in the table")]
+use crate::methods::{catalyst, lbfgs, newton, newton_cg, qning, saga, sdca};

@@ -1,0 +1,324 @@
+//! The problem: data, class codes, regulariser, checked once.
+
+use fenchel_linalg::special::log_sum_exp;
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::prox::Groups;
+use fenchel_optim::{Certificate, Regulariser, Report, Status};
+use serde::{Deserialize, Serialize};
+
+use super::gap::Gap;
+use super::product::{multiply_rows, multiply_transposed_rows};
+use crate::Error;
+use crate::shared::{check_shape, rows_and_penalties};
+use crate::terms::term_scales;
+
+/// The curvature of `log sum exp`: no eigenvalue of its Hessian exceeds 1/2.
+pub const CURVATURE: f64 = 0.5;
+
+/// Regularised multinomial logistic regression; see the [module](super).
+#[derive(Debug, Clone)]
+pub struct MulticlassProblem<'a, D, R> {
+    design: D,
+    labels: &'a [usize],
+    classes: usize,
+    regulariser: R,
+    l2: f64,
+    intercepts: bool,
+    norms_squared: Vec<f64>,
+    /// `c_i`, where the rows have weights.
+    scales: Option<Vec<f64>>,
+    /// `n_k = sum_i c_i [y_i = k]`: the rows of each class.
+    counts: Vec<f64>,
+}
+
+/// A point: weights `W`, `d x r` row-major, and `r` intercepts (zeros in a problem without).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MulticlassPoint {
+    /// The weight of feature `c` for class `k` is entry `c r + k`.
+    pub weights: Vec<f64>,
+    /// One intercept a class.
+    pub intercepts: Vec<f64>,
+}
+
+impl MulticlassPoint {
+    /// The origin.
+    pub fn zero(columns: usize, classes: usize) -> Self {
+        MulticlassPoint { weights: vec![0.0; columns * classes], intercepts: vec![0.0; classes] }
+    }
+}
+
+/// One group a feature, its weights for the `classes` classes: with [`GroupLasso`](crate::prox::GroupLasso) a
+/// feature counts for all classes or for none. The weights of the groups are `sqrt(classes)`.
+///
+/// # Errors
+/// [`Invalid::Empty`] for no classes.
+pub fn feature_groups(columns: usize, classes: usize) -> Result<Groups, Invalid> {
+    Groups::consecutive(&vec![classes; columns])
+}
+
+impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
+    rows_and_penalties!();
+
+    /// Checks the data. `labels` are codes `0..classes`, one a row. O(nnz) for the norms of the rows.
+    ///
+    /// # Errors
+    /// [`Invalid::Empty`] for no rows or columns; [`Invalid::Length`] for labels that are not one a row;
+    /// [`Invalid::Label`] for a code out of range; [`Invalid::Parameter`] for fewer than two classes, more weights
+    /// than can be counted, or a parameter of the regulariser out of range.
+    pub fn new(
+        design: D,
+        labels: &'a [usize],
+        classes: usize,
+        regulariser: R,
+        l2: f64,
+    ) -> Result<Self, Error> {
+        check_shape(&design)?;
+        Invalid::check_length("labels", design.rows(), labels.len())?;
+        let parameter = |expected| Invalid::Parameter {
+            name: "number of classes",
+            value: classes as f64,
+            expected,
+        };
+        if classes < 2 {
+            return Err(parameter("at least 2").into());
+        }
+        let largest = design.columns().max(design.rows());
+        if largest.checked_mul(classes).is_none_or(|size| size > isize::MAX as usize / 8) {
+            return Err(parameter("few enough for the weights and scores to be counted").into());
+        }
+        if let Some(row) = labels.iter().position(|&label| label >= classes) {
+            let expected = "a class code below the number of classes";
+            return Err(Invalid::Label { row, value: labels[row] as f64, expected }.into());
+        }
+        Invalid::check_nonnegative("l2", l2)?;
+        regulariser.check(design.columns() * classes)?;
+        let norms_squared = design.row_norms_squared();
+        let mut problem = MulticlassProblem {
+            design,
+            labels,
+            classes,
+            regulariser,
+            l2,
+            intercepts: false,
+            norms_squared,
+            scales: None,
+            counts: Vec::new(),
+        };
+        problem.check_rows()?;
+        problem.count();
+        Ok(problem)
+    }
+
+    /// The rows of each class, weighted.
+    fn count(&mut self) {
+        self.counts = vec![0.0; self.classes];
+        for (i, &label) in self.labels.iter().enumerate() {
+            self.counts[label] += self.term_weight(i);
+        }
+    }
+
+    /// The same problem with one weight a row: it minimises `(1/W) sum_i w_i phi_i(W, b) + R(W)`.
+    ///
+    /// A whole weight is as good as that many copies of the row; a row of weight 0 is legal and without any effect. Only
+    /// the proportions matter. O(n), and `n` numbers of memory.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for weights that are not one a row; [`Invalid::Parameter`] for a negative or non-finite
+    /// weight, if all are 0, or if all of a class are 0 in a problem with intercepts.
+    pub fn with_weights(self, weights: &[f64]) -> Result<Self, Error> {
+        let scales = term_scales(weights, self.n())?;
+        let mut problem = MulticlassProblem { scales: Some(scales), ..self };
+        problem.count();
+        problem.check_rows()?;
+        if problem.intercepts { problem.with_intercepts() } else { Ok(problem) }
+    }
+
+    /// The same problem with an unpenalised intercept for every class.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] with the first class that has no row, or none of positive weight: its intercept would be
+    /// minus infinity.
+    pub fn with_intercepts(self) -> Result<Self, Error> {
+        if let Some(class) = self.counts.iter().position(|&count| count == 0.0) {
+            return Err(Invalid::Parameter {
+                name: "class without rows",
+                value: class as f64,
+                expected: "a row of every class, of positive weight, for the intercepts",
+            }
+            .into());
+        }
+        Ok(MulticlassProblem { intercepts: true, ..self })
+    }
+
+    /// The same data with another regulariser.
+    ///
+    /// # Errors
+    /// [`Invalid`] for penalties out of range.
+    pub fn penalised<S: Regulariser>(
+        self,
+        regulariser: S,
+        l2: f64,
+    ) -> Result<MulticlassProblem<'a, D, S>, Error> {
+        let MulticlassProblem {
+            design,
+            labels,
+            classes,
+            intercepts,
+            norms_squared,
+            scales,
+            counts,
+            ..
+        } = self;
+        Invalid::check_nonnegative("l2", l2)?;
+        regulariser.check(design.columns() * classes)?;
+        Ok(MulticlassProblem {
+            design,
+            labels,
+            classes,
+            regulariser,
+            l2,
+            intercepts,
+            norms_squared,
+            scales,
+            counts,
+        })
+    }
+
+    /// The same problem on another storage of the same numbers.
+    pub(super) fn stored_as<E: Design>(&self, design: E) -> MulticlassProblem<'a, E, R>
+    where
+        R: Clone,
+    {
+        MulticlassProblem {
+            design,
+            labels: self.labels,
+            classes: self.classes,
+            regulariser: self.regulariser.clone(),
+            l2: self.l2,
+            intercepts: self.intercepts,
+            norms_squared: self.norms_squared.clone(),
+            scales: self.scales.clone(),
+            counts: self.counts.clone(),
+        }
+    }
+
+    /// The class codes.
+    pub fn labels(&self) -> &'a [usize] {
+        self.labels
+    }
+
+    /// `r`, the number of classes.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// Whether the problem has intercepts.
+    pub fn intercepts(&self) -> bool {
+        self.intercepts
+    }
+
+    /// Largest `c_i ||a_i||^2`.
+    pub fn largest_norm_squared(&self) -> f64 {
+        self.largest_row(0.0)
+    }
+
+    /// `L`: the largest Lipschitz constant of the gradient of a term, with its l2 part.
+    pub fn smoothness(&self) -> f64 {
+        CURVATURE * self.largest_row(if self.intercepts { 1.0 } else { 0.0 }) + self.l2
+    }
+
+    /// The smallest weight of an l1 norm that leaves nothing: `max |A'(P - Y)| / n`, where `P` are the shares of the classes
+    /// (with intercepts) or `1/r`, and `Y` the labels. One pass.
+    pub fn largest_correlation(&self) -> f64 {
+        let (n, r) = (self.n() as f64, self.classes);
+        let uniform = vec![n / r as f64; r];
+        let counts = if self.intercepts { &self.counts } else { &uniform };
+        let mut residuals = vec![0.0; self.n() * r];
+        for (i, row) in residuals.chunks_exact_mut(r).enumerate() {
+            let weight = self.term_weight(i);
+            row.iter_mut().zip(counts).for_each(|(s, count)| *s = weight * count / n);
+            row[self.labels[i]] -= weight;
+        }
+        let mut correlation = vec![0.0; self.d() * r];
+        multiply_transposed_rows(&self.design, r, &residuals, &mut correlation);
+        correlation.iter().fold(0.0, |m: f64, v| m.max(v.abs())) / n
+    }
+
+    /// `n_k`: the rows of each class, weighted.
+    pub(super) fn counts(&self) -> &[f64] {
+        &self.counts
+    }
+
+    /// Writes the scores `z_i = W'a_i + b`, `n x r` row-major. O(nnz r).
+    ///
+    /// # Panics
+    /// If the point or `out` has another shape than the problem.
+    pub fn scores(&self, point: &MulticlassPoint, out: &mut [f64]) {
+        multiply_rows(&self.design, &point.weights, &point.intercepts, out);
+    }
+
+    /// The report of a run that has ended at a point, with [`Status::NoMinimiser`] where the point proves that there is none:
+    /// nothing is penalised, and the label of every row has the largest score. One pass then.
+    pub(super) fn judged(&self, report: Report, point: &MulticlassPoint) -> Report {
+        let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
+        if ended && R::IDENTITY && self.l2 == 0.0 && self.recedes_along(point) {
+            return Report { status: Status::NoMinimiser, ..report };
+        }
+        report
+    }
+
+    /// Whether the label of every row has the largest score, beyond rounding.
+    fn recedes_along(&self, point: &MulticlassPoint) -> bool {
+        let r = self.classes;
+        let mut scores = vec![0.0; self.n() * r];
+        self.scores(point, &mut scores);
+        scores.chunks(r).enumerate().filter(|(i, _)| self.term_weight(*i) > 0.0).all(|(i, row)| {
+            let label = self.labels[i];
+            let largest = row.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
+            let others = row.iter().enumerate().filter(|(k, _)| *k != label);
+            others.fold(true, |all, (_, s)| all & (row[label] - s > 1e-12 * largest))
+        })
+    }
+
+    /// `F(W, b)`. One pass.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a point of another shape or with non-finite entries.
+    pub fn objective(&self, point: &MulticlassPoint) -> Result<f64, Error> {
+        self.check_point(point)?;
+        let mut scores = vec![0.0; self.n() * self.classes];
+        self.scores(point, &mut scores);
+        Ok(self.smooth_objective_at(&scores, &point.weights)
+            + self.regulariser.value(&point.weights))
+    }
+
+    /// What can be proved at any point: the duality gap with `p_i = softmax(z_i)`, repaired where it is not
+    /// feasible. Two passes.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a point of another shape or with non-finite entries.
+    pub fn certify(&self, point: &MulticlassPoint) -> Result<Certificate, Error> {
+        self.check_point(point)?;
+        Ok(self.certificate_at(&mut Gap::new(self), point))
+    }
+
+    /// The risk and the l2 term, from the scores.
+    pub(super) fn smooth_objective_at(&self, scores: &[f64], weights: &[f64]) -> f64 {
+        let rows = scores.chunks_exact(self.classes).zip(self.labels);
+        let risk: f64 = rows
+            .enumerate()
+            .map(|(i, (z, &y))| match self.term_weight(i) {
+                0.0 => 0.0,
+                weight => weight * (log_sum_exp(z) - z[y]),
+            })
+            .sum();
+        risk / self.n() as f64 + self.quadratic(weights)
+    }
+
+    pub(super) fn check_point(&self, point: &MulticlassPoint) -> Result<(), Invalid> {
+        Invalid::check_length("weights", self.d() * self.classes, point.weights.len())?;
+        Invalid::check_length("intercepts", self.classes, point.intercepts.len())?;
+        Invalid::check_finite("weights", &point.weights)?;
+        Invalid::check_finite("intercepts", &point.intercepts)
+    }
+}
