@@ -128,7 +128,8 @@ impl Gap {
         Certificate::gap(objective, self.correlated_bound(problem))
     }
 
-    /// As [`at`](Gap::at), after moving the intercept to its optimum for these weights.
+    /// Moves the intercept to its optimum for these weights, and computes the certificate of the point with `u_i = phi'(t_i)`.
+    /// One pass.
     pub fn at_best_intercept<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
