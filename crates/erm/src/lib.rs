@@ -33,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 pub mod auto;
+mod capability;
 mod error;
 mod gap;
 pub mod methods;

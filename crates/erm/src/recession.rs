@@ -14,10 +14,10 @@ use fenchel_optim::{Loss, Regulariser, Report, Status};
 
 use crate::{Point, Problem};
 
-/// Largest number of products with the design in a projection.
+/// The most products with the design in a projection: a backstop, by judgement.
 const MOST: usize = 200;
 /// Rows whose margin is below one of these fractions of the largest margin are projected out. The fractions are tried
-/// in this order.
+/// in this order. By judgement: a wrong one costs time alone, because every direction is checked.
 const SMALL: [f64; 3] = [0.5, 0.25, 0.1];
 /// A margin above this is taken as a sign of separation. The loss of its row is 2% of the loss at 0.
 const LARGE: f64 = 4.0;

@@ -8,11 +8,12 @@ use super::choice::{Choice, Method};
 use super::state::AutoState;
 use crate::Error;
 
-/// A method that needs this many times its predicted passes is given up.
+/// A method is given up after this many times its predicted passes. By judgement.
 const PATIENCE: f64 = 3.0;
-/// Before so many passes no method is, by their number.
+/// No method is given up for its number of passes before it has done this many: short predictions are the least reliable. By
+/// judgement.
 const LEAST: f64 = 50.0;
-/// The pace is judged after so many passes for the first time, and whenever they have doubled.
+/// The first passes after which the pace is judged; it is judged again whenever the number has doubled. By judgement.
 const FIRST_CHECK: f64 = 10.0;
 
 /// Runs the method of the choice under guard, and the second one from where it stood if it was given up, stalled or diverged. `by`

@@ -7,9 +7,9 @@ use rand::RngExt;
 
 use crate::Problem;
 
-/// So few features are all in the first working set of Newton's method.
+/// With at most this many features the first working set of Newton's method has all of them. By judgement.
 const FEW: usize = 50;
-/// Passes over the rows, at most.
+/// The most passes over the drawn rows: a backstop, by judgement.
 const MOST: f64 = 100.0;
 
 /// How many rows to begin with, and how far to solve the problem on them.

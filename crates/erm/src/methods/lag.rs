@@ -72,7 +72,7 @@ impl List {
     }
 }
 
-/// A list ends when the product of its factors is below this, because its inverse would lose digits.
+/// A list ends when the product of its factors is below this, because its inverse would lose digits: three of sixteen, by judgement.
 const SMALLEST: f64 = 1e-3;
 
 impl Powers {

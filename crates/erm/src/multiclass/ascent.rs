@@ -7,48 +7,17 @@ use fenchel_optim::random::Visits;
 use fenchel_optim::{
     Certificate, CertificateCost, Iterative, Regulariser, Report, Separable, Solution, Status, Stop,
 };
-use serde::{Deserialize, Serialize};
 
 use super::gap::Gap;
 use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
 use super::product::{add_row, multiply_transposed_rows, row_scores};
 use super::sdca::MulticlassSettings;
-use super::state::{Bias, MulticlassState, expand, reduce};
-use super::step::{exact_step, interval_step};
+use super::state::{Bias, MulticlassState, expand, mean_dual, reduce};
+use super::step::{SoftmaxStep, exact_step, interval_step};
 use crate::Error;
 use crate::methods::REFRESH;
 use crate::methods::dual::{Momentum, bias_weight, check_strength};
 use crate::methods::order::{Score, check_adaptive, dual_visits};
-
-/// The length of the step of a term's distribution.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SoftmaxStep {
-    /// The step to the maximum of the dual objective over the whole simplex, by [`exact_step`].
-    #[default]
-    Exact,
-    /// The step to the maximum on the segment that ends at `softmax(z)`, by [`interval_step`].
-    Interval,
-    /// A step of the fraction `1 / (1 + q/2)` of the way to `softmax(z)`. It costs one exponential per class. A run
-    /// needs a few more passes.
-    Constant,
-}
-
-/// `(1/n) sum_i u_i`, `u_i = c_i (p_i - e_y)`
-fn mean_dual<D: Design, R: Regulariser>(
-    problem: &MulticlassProblem<'_, D, R>,
-    dual: &[f64],
-) -> Vec<f64> {
-    let r = problem.classes();
-    let (mut mean, mut p) = (vec![0.0; r], vec![0.0; r]);
-    for (i, (stored, &y)) in dual.chunks_exact(r - 1).zip(problem.labels()).enumerate() {
-        expand(stored, y, &mut p);
-        p[y] -= 1.0;
-        let weight = problem.term_weight(i);
-        mean.iter_mut().zip(&p).for_each(|(mean, u)| *mean += weight * u);
-    }
-    mean.iter_mut().for_each(|mean| *mean /= problem.n() as f64);
-    mean
-}
 
 /// Stochastic dual coordinate ascent with one distribution per term, as an observer of [`sdca`](super::sdca()) or
 /// [`catalyst`](super::catalyst()) receives it.

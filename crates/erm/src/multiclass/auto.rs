@@ -46,15 +46,15 @@ use crate::auto::{
 use crate::methods::lag::Lagged;
 use crate::methods::newton::{AsElasticNet, NewtonSettings};
 
-/// A pass of exact dual steps with its share of certificates, in batch passes of a dense and of a sparse matrix: as much again
-/// for rows in random order, and a price a row for the exponentials, in entries, of which those of a dense matrix are cheap.
+/// A pass of exact dual steps, with its share of the certificates, in batch passes: a factor for rows in random order, and a price of
+/// a row for its exponentials, in entries. One pair for dense designs, whose entries are cheap, and one for sparse ones. Measured.
 const DENSE_DUAL: (f64, f64) = (1.5, 400.0);
 const SPARSE_DUAL: (f64, f64) = (2.0, 75.0);
 
-/// A pass that Newton's method counts for its Hessian, in batch passes.
+/// A pass of Newton's method, with its Hessian, in batch passes. Measured.
 const NEWTON_PASS: f64 = 2.5;
 
-/// Steps that Newton's method is predicted to need.
+/// The predicted number of Newton steps. Measured.
 const NEWTON_STEPS: f64 = 6.0;
 
 /// Where [`auto`] ended.

@@ -45,7 +45,7 @@ mod sdca;
 mod state;
 mod step;
 
-pub use ascent::{MulticlassAscent, SoftmaxStep};
+pub use ascent::MulticlassAscent;
 pub use auto::{MulticlassAuto, auto};
 pub use batch::{MulticlassSmooth, fista, lbfgs};
 pub use newton::{newton, newton_cg};
@@ -56,4 +56,4 @@ pub use problem::CURVATURE;
 pub use problem::{MulticlassPoint, MulticlassProblem, feature_groups};
 pub use sdca::{MulticlassSettings, catalyst, draw_weights, sdca};
 pub use state::MulticlassState;
-pub use step::{exact_step, interval_step};
+pub use step::{SoftmaxStep, exact_step, interval_step};

@@ -5,9 +5,9 @@
 
 use fenchel_linalg::Design;
 
-/// The least number of multiplications for which a second thread is used.
+/// The least number of multiplications for which a second thread is used. Fewer take less time than a thread takes to start.
 const WORK_PER_BLOCK: usize = 1 << 16;
-/// Each block of rows keeps a `d x r` matrix in [`multiply_transposed_rows`].
+/// The most blocks of rows in [`multiply_transposed_rows`], because each has a `d x r` matrix of its own. By judgement.
 const MAX_BLOCKS: usize = 8;
 
 /// `out_i = W'a_i + b` for `W` of `d x r`. O(nnz r).

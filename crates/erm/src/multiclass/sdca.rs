@@ -4,9 +4,10 @@ use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::Order;
 use fenchel_optim::{Observer, Separable, Solution, Stop, run};
 
-use super::ascent::{MulticlassAscent, SoftmaxStep};
+use super::ascent::MulticlassAscent;
 use super::problem::{CURVATURE, MulticlassProblem};
 use super::state::MulticlassState;
+use super::step::SoftmaxStep;
 use crate::Error;
 use crate::methods::dual::default_centre;
 use crate::settings::settings;

@@ -90,3 +90,20 @@ pub(super) fn reduce(p: &[f64], y: usize, stored: &mut [f64]) {
     stored[..y].copy_from_slice(&p[..y]);
     stored[y..].copy_from_slice(&p[y + 1..]);
 }
+
+/// `(1/n) sum_i u_i`, `u_i = c_i (p_i - e_y)`
+pub(super) fn mean_dual<D: Design, R: Regulariser>(
+    problem: &MulticlassProblem<'_, D, R>,
+    dual: &[f64],
+) -> Vec<f64> {
+    let r = problem.classes();
+    let (mut mean, mut p) = (vec![0.0; r], vec![0.0; r]);
+    for (i, (stored, &y)) in dual.chunks_exact(r - 1).zip(problem.labels()).enumerate() {
+        expand(stored, y, &mut p);
+        p[y] -= 1.0;
+        let weight = problem.term_weight(i);
+        mean.iter_mut().zip(&p).for_each(|(mean, u)| *mean += weight * u);
+    }
+    mean.iter_mut().for_each(|mean| *mean /= problem.n() as f64);
+    mean
+}

@@ -2,6 +2,20 @@
 
 use fenchel_linalg::special::{log_sum_exp, softmax, wright_omega};
 use fenchel_optim::scalar::increasing_root;
+use serde::{Deserialize, Serialize};
+
+/// The length of the step of a term's distribution.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SoftmaxStep {
+    /// The step to the maximum of the dual objective over the whole simplex, by [`exact_step`].
+    #[default]
+    Exact,
+    /// The step to the maximum on the segment that ends at `softmax(z)`, by [`interval_step`].
+    Interval,
+    /// A step of the fraction `1 / (1 + q/2)` of the way to `softmax(z)`. It costs one exponential per class. A run
+    /// needs a few more passes.
+    Constant,
+}
 
 /// Solves `p = softmax(m - q (p - e_y))`: the exact maximum of the dual along the `r` coordinates of a term.
 ///

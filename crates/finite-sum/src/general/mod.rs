@@ -170,9 +170,9 @@ settings! {
     }
 }
 
-/// The largest number of blocks for a full gradient. Each block adds up a vector of its own.
+/// The largest number of blocks for a full gradient. Each block adds up a vector of its own. By judgement.
 const MAX_BLOCKS: usize = 8;
-/// The least amount of work, in numbers, for which a second thread is used.
+/// The least amount of work, in numbers, for which a second thread is used. Less takes less time than a thread takes to start.
 const NUMBERS_PER_BLOCK: usize = 1 << 14;
 
 impl<'t, T: FiniteSum, R: Regulariser> Sum<'t, T, R> {

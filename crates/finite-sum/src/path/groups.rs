@@ -18,7 +18,7 @@ use fenchel_erm::parts::Gap;
 use fenchel_erm::parts::sphere_radius;
 use fenchel_erm::settings;
 
-/// Number of FISTA passes before the first certificate over all features. It doubles after each certificate.
+/// Number of FISTA passes before the first certificate over all features. It doubles after each certificate. By judgement.
 const FIRST_CHUNK: f64 = 10.0;
 
 settings! {

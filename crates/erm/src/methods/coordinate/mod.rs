@@ -39,10 +39,10 @@ use crate::{Error, Point, Problem};
 
 /// A working set holds at least this share of the entries: a dozen sweeps over it cost what the certificate costs that follows them.
 const SHARE: f64 = 0.1;
-/// Where a working set leaves out coordinates that violate optimality, it is solved to this fraction of the violation it began
-/// with: more would be lost when the others join it.
+/// A working set that leaves out coordinates which violate optimality is solved until its own violation has fallen by this factor.
+/// More would be lost when the others join it. By judgement.
 const ROUGH: f64 = 0.1;
-/// Sweeps over one working set, at most; then the certificate is looked at again.
+/// The most sweeps over one working set. Then a certificate is computed. By judgement.
 const SWEEPS: usize = 100;
 
 settings! {

@@ -14,7 +14,8 @@ use crate::{Error, Point, Problem};
 /// Trial steps between the quasi-Newton point (1) and the proximal point (0), which is always accepted.
 const BLENDS: [f64; 4] = [1.0, 0.5, 0.25, 0.0];
 
-/// A trial is undone if its value is above this multiple of the value at the centre.
+/// A trial is undone if its value is above this multiple of the value at the centre. By judgement: nearer values are the business of
+/// the line search.
 const WILD: f64 = 2.0;
 
 settings! {

@@ -3,7 +3,7 @@
 /// An operation of a factorisation beside an entry of a batch pass: regular loops, four numbers at a time.
 pub(crate) const REGULAR: f64 = 0.25;
 
-/// Rows of which at least one entry in so many is not 0 count as dense.
+/// Rows count as dense if at least one entry in this many is not 0: the dense kernel multiplies four numbers at a time.
 const DENSE: f64 = 4.0;
 
 /// What a Gram matrix of order `m` costs, in entries of a pass over the data, for `stored` entries of the set in all,

@@ -5,7 +5,7 @@ use fenchel_linalg::{Design, Gram};
 use super::cost::is_dense;
 use super::sample::Weighted;
 
-/// Added to the diagonal, so that an empty or saturated column divides by something.
+/// Added to the diagonal, so that a column of zeros, or of zero weights, does not divide by 0.
 pub(crate) const RIDGE: f64 = 1e-12;
 
 /// The coordinates of a Hessian: some weights, and the intercept last if there is one.

@@ -5,7 +5,8 @@ use fenchel_optim::{Loss, Regulariser};
 
 use crate::Problem;
 
-/// A gradient whose squared norm is below this is ignored, since rounding would dominate the test.
+/// A gradient whose squared norm is below this is ignored, because rounding errors would decide the test (Schmidt, Le Roux and Bach,
+/// 2017, section 4.6).
 const NOISE: f64 = 1e-8;
 
 /// An estimate `Lhat` of the smoothness. It increases when a term shows that it is too small, and otherwise decreases

@@ -10,13 +10,14 @@ use crate::methods::coordinate::{
 };
 use crate::methods::hessian::{self, RIDGE, Variables, gram_cost};
 
-/// Sweeps over the columns of a model, at most: what is left then is left to the next model.
+/// The most sweeps over the columns of a model. What is left then is left to the next model. By judgement.
 const SWEEPS: usize = 50;
-/// The same of a Gram matrix, where a sweep costs next to nothing.
+/// The most sweeps over a Gram matrix, where a sweep costs little beside the matrix itself. By judgement.
 const GRAM_SWEEPS: usize = 1000;
-/// Descent over columns ends at this fraction of the violation: a digit a model, since the next has other second derivatives.
+/// Descent over columns ends when the violation of optimality has fallen by this factor. More would be wasted, because the next
+/// model has other second derivatives.
 const COLUMNS: f64 = 0.1;
-/// Descent on a Gram matrix ends at this fraction.
+/// The same factor for descent on a Gram matrix, whose sweeps are cheap. By judgement.
 const GRAM: f64 = 1e-3;
 
 /// `g.d + (1/2) d' (A'HA/n + l2 I) d + l1 (||x + d||_1 - ||x||_1)` over the coordinates of `set`, and the

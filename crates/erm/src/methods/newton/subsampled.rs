@@ -16,15 +16,17 @@ use crate::methods::smooth::{SmoothPart, point};
 use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
-/// Rows to draw for each variable, by default.
+/// The default number of rows to draw for each variable. By judgement: the Hessian of 40 `d` rows is that of all within some tens
+/// of percent.
 pub(crate) const ROWS_PER_VARIABLE: f64 = 40.0;
-/// At least this share of the rows is drawn.
+/// The least share of the rows that is drawn. By judgement.
 const LEAST: f64 = 0.05;
-/// And at most this one.
+/// The largest share that is drawn: beyond it the rows save little. By judgement.
 const MOST: f64 = 0.4;
-/// The problem on the drawn rows is solved to this relative gap: what they do not know cannot be learned from them.
+/// The relative gap to which the problem on the drawn rows is solved. More would not help, because their minimiser is not that of all
+/// rows.
 const ROUGH: f64 = 0.1;
-/// Passes over the drawn rows for that, at most.
+/// The most passes over the drawn rows: a backstop, by judgement.
 const ROUGH_PASSES: f64 = 100.0;
 
 settings! {

@@ -11,7 +11,8 @@ use super::screening::{Candidates, Sphere};
 use crate::gap::Gap;
 use crate::{Error, Point, Problem};
 
-/// Looks at all features before one more round is given up as stalled.
+/// The most certificates over all features at one penalty. If the last one misses the tolerance, the fit has stalled. By
+/// judgement.
 const ROUNDS: usize = 8;
 
 /// What one problem of a path hands to the next.

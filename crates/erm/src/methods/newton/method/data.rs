@@ -12,10 +12,10 @@ use crate::methods::hessian::gram_cost;
 use crate::methods::newton::model::{Model, Step};
 use crate::methods::newton::rows::{RowModel, kernel, row_bytes, row_costs};
 
-/// A Gram matrix is written down at once where it costs no more passes than this: minimising a model by its columns takes
-/// about as many, whose entries cost more.
+/// A Gram matrix is computed at once where it costs at most this many passes. Minimising a model by its columns takes about as
+/// many sweeps, and their entries cost more.
 pub(crate) const GRAM_PASSES: f64 = 12.0;
-/// A Gram matrix of this order is small whatever the data.
+/// A Gram matrix of at most this order is computed whatever the data: it takes 2 MiB, which fit into a cache.
 const SMALL: usize = 512;
 
 /// Whether a Gram matrix of this order takes no more memory than the `stored` entries of its columns, or next to none.

@@ -8,11 +8,12 @@ use crate::gap::Gap;
 use crate::methods::newton::model::{Model, Step};
 use crate::{Point, Problem};
 
-/// Steps are shortened to where the model is least along them if that is at less than this fraction.
+/// A step is shortened to the minimum of the model along it, if that lies before this fraction of the step. By judgement.
 const SHORT: f64 = 0.9;
-/// Margins follow so many steps before they are read from the point again, since rounding adds up.
+/// Margins are updated for this many steps and then computed from the point again, because rounding errors add up. By judgement.
 const DRIFT: u32 = 10;
-/// They are read after a step too that has brought the objective down by this factor: from far off, their rounding is that of the start.
+/// Margins are also computed again after a step that lowers the objective by this factor: their rounding errors are those of the
+/// large start, four digits of sixteen.
 const FALL: f64 = 1e4;
 
 /// The point, and what is known there.

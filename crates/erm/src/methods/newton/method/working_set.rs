@@ -3,7 +3,8 @@
 use super::iterate::Iterate;
 use crate::methods::newton::screening::Candidates;
 
-/// A working set is full when more than this share of it is in the support.
+/// A working set was much too small if more than this share of it is in the support: the next one is four times as large as
+/// otherwise. By judgement.
 const FULL: f64 = 0.8;
 
 /// The choice of the working sets.
