@@ -1,4 +1,4 @@
-//! Which methods a regulariser is open to, and the solver that goes by it.
+//! `auto`, and the methods that each regulariser allows.
 
 use std::ops::Deref;
 
@@ -24,15 +24,15 @@ use crate::{Error, Point, Problem};
 ///
 /// Dense data of which at most a quarter is not 0 is copied without its zeros, 12 bytes an entry.
 ///
-/// All methods go on from a given point; dual ascent, which knows dual variables only, from those that belong to it, scaled to
-/// where the dual value is the largest. That is as good as the point for a smooth loss; at a kink any dual variable may belong
-/// to a point, and a start saves half of the passes at best, little for small `l2`.
+/// All methods continue from a given point. Dual ascent works on dual variables: it takes those that belong to the point, scaled to the
+/// largest dual value. For a smooth loss this is as good as the point itself. For a loss with a kink many dual variables belong to a
+/// point, so that a start saves half of the passes at best, and few for small `l2`.
 ///
 /// Where nothing is penalised and a hyperplane separates the classes of the logistic loss, be it through some of the rows, the
 /// status is [`NoMinimiser`](fenchel_optim::Status::NoMinimiser), as that of each method called directly.
 ///
-/// The observer sees the progress and the [`Method`] at work. Costs and certificates are those of the method; the
-/// report adds up what both took if there was a change. A choice costs O(n).
+/// The observer sees the progress and the [`Method`] at work. If a second method took over, the report adds up the costs of both.
+/// A choice costs O(n).
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss with a kink without l2, if only Newton's method can treat the loss and its memory is not
@@ -56,12 +56,12 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Automatic, O: Observer<Method>>
     R::dispatch(Binary { problem, settings, start: start.transpose()?, observer })
 }
 
-/// A regulariser that [`auto`](super::auto()) takes.
+/// A regulariser that [`auto`](super::auto()) accepts.
 ///
-/// What it does by default is FISTA, which takes any regulariser: for one of your own,
+/// The default implementation runs FISTA, which accepts any regulariser. For one of your own write
 /// `impl Automatic for MyPenalty {}`.
 pub trait Automatic: Regulariser + Clone {
-    /// Solves a problem by the methods that this regulariser is open to.
+    /// Solves a problem by one of the methods that this regulariser allows.
     fn dispatch<C: Call<Self>>(call: C) -> C::Solved {
         call.joint()
     }

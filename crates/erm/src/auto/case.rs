@@ -1,4 +1,4 @@
-//! What the choice of a method reads of a problem.
+//! The properties of a problem on which the choice of a method depends.
 
 use fenchel_linalg::{Columns, Design};
 use fenchel_optim::random::stream;
@@ -26,13 +26,13 @@ pub(super) struct Case {
     pub(super) kind: Kind,
     pub(super) l1: f64,
     pub(super) mu: f64,
-    /// `n mu / mean L_i`. A loss without a curvature bound has that of each term at its minimum.
+    /// See the [module](super).
     pub(super) beta: f64,
     pub(super) n: f64,
     pub(super) d: f64,
     /// Entries that are stored, at least 1.
     pub(super) stored: f64,
-    /// What is wanted, in units of six digits.
+    /// The digits that the tolerance asks for, over six.
     pub(super) digits: f64,
     /// Whether the derivative of the loss has a Lipschitz constant.
     pub(super) smooth: bool,
@@ -42,13 +42,13 @@ pub(super) struct Case {
     pub(super) has_dual: bool,
     /// Whether Newton's methods take loss and regulariser.
     pub(super) newton: bool,
-    /// Whether the memory of the one with a matrix is allowed.
+    /// Whether the matrix of Newton's method fits into the allowed memory.
     pub(super) affordable: bool,
-    /// What it makes once and in a step where it goes through the rows, in entries.
+    /// Where Newton's method solves `n x n` systems: the cost of its matrix, and of each step, in entries.
     pub(super) by_rows: Option<(f64, f64)>,
-    /// Where `by_rows` is known: see [`overlap`].
+    /// See [`overlap`]; 0 where `by_rows` is `None`.
     pub(super) overlap: f64,
-    /// Share of the rows that subsampled Newton draws, where there are enough.
+    /// The share of the rows that subsampled Newton draws; `None` where there are too few.
     pub(super) drawn: Option<f64>,
 }
 

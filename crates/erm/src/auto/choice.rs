@@ -48,7 +48,7 @@ impl Method {
         }
     }
 
-    /// Whether its pace at the beginning is its pace at the end. Newton's methods and working sets are slow before they are fast.
+    /// Whether it converges at the same rate from beginning to end. Newton's methods are slow at first and fast in the end.
     pub(super) fn keeps_pace(self) -> bool {
         use Method::{Newton, NewtonCg, SubsampledNewton};
         !matches!(self, Newton | NewtonCg | SubsampledNewton)
@@ -116,18 +116,19 @@ pub struct Choice {
     pub method: Method,
     /// Why.
     pub reason: Reason,
-    /// The method that took over, if the first had not kept its promise.
+    /// The method that took over, if the first one needed more passes than it may.
     pub switched: Option<Method>,
-    /// What each method that was considered is predicted to cost, as the number of batch passes of the same cost.
+    /// The predicted cost of each method that was considered, in batch passes.
     #[serde(default)]
     pub predictions: Vec<(Method, f64)>,
-    /// `n mu / mean L_i`: the conditioning of the dual. A loss without a curvature bound has that of each term at its minimum.
+    /// `n mu / mean L_i`, the conditioning of the dual. For a loss without a curvature bound, `L_i` is the curvature of the term at its
+    /// minimum.
     #[serde(with = "fenchel_optim::limit")]
     pub beta: f64,
-    /// Passes that the method to begin with is predicted to need: what it is held to.
+    /// The predicted passes of the first method. It is given up after three times as many.
     #[serde(with = "fenchel_optim::limit")]
     pub(crate) promised: f64,
-    /// Who takes over when the first method needs three times that.
+    /// The method that takes over then.
     #[serde(default)]
     pub(crate) second: Option<Method>,
 }
@@ -151,13 +152,13 @@ impl std::fmt::Display for Choice {
     }
 }
 
-/// A method that is open to a problem.
+/// A method that can solve a problem, with its predicted cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Arm {
     pub(crate) method: Method,
     /// Predicted cost, as a number of batch passes; infinite where it cannot be used.
     pub(crate) cost: f64,
-    /// Passes of its own that it is predicted to need.
+    /// The predicted number of its own passes.
     pub(crate) passes: f64,
 }
 

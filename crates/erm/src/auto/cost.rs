@@ -1,6 +1,7 @@
-//! The table of methods: where each is open, the passes that it is predicted to need, and what one of them costs.
+//! The table of methods: which problems each can solve, how many passes it will need, and what a pass costs.
 //!
-//! The numbers were measured on web pages, census, text, engine and generated data: passes to 1e-6, certificates included.
+//! The constants were measured on web pages, census, text, engine and generated data. They count passes to a relative gap of 1e-6,
+//! certificates included. A batch pass is a product with the data and one with its transpose.
 
 use fenchel_linalg::Design;
 use fenchel_optim::{Loss, Refusal, Regulariser};
@@ -13,29 +14,29 @@ use crate::{Error, Problem};
 
 /// Passes of L-BFGS without l2, or for a badly conditioned dual: 31 to 405 were measured.
 const LBFGS_PASSES: f64 = 400.0;
-/// Where there are so many rows a feature, L-BFGS takes 22 to 81, 53 to 178 and 98 to 405 passes, and Newton-CG 20 to 85, 30 to 149 and 34
-/// to 144, at the three levels of `beta` below: on four data sets.
+/// Rows for each feature from which data counts as tall. On four tall data sets, at the three levels of `beta` in [`lbfgs_passes`],
+/// L-BFGS took 22 to 81, 53 to 178 and 98 to 405 passes, and Newton-CG 20 to 85, 30 to 149 and 34 to 144.
 pub(super) const TALL: f64 = 20.0;
 /// Passes of Newton-CG for a badly conditioned dual: 45 to 283 on four data sets at `beta = 0.004`.
 const NEWTON_CG_PASSES: f64 = 150.0;
-/// Passes of Newton-CG for one of L-BFGS, where `beta` is larger: 0.4 to 2.0, in the median 1.3, on thirteen problems.
+/// Passes of Newton-CG over passes of L-BFGS, where `beta` is larger: 0.4 to 2.0 on thirteen problems, 1.3 in the median.
 const NEWTON_CG_SHARE: f64 = 1.3;
-/// The same for the one system of a quadratic loss: 7 for 37 and 7 for 46 on ratings, 13 for 15 and 41 for 55 on text.
+/// The same ratio for a quadratic loss, which takes one linear system: 7/37 and 7/46 on ratings, 13/15 and 41/55 on text.
 const ONE_SYSTEM: f64 = 0.5;
-/// Vectors of weights that a pass of L-BFGS reads or writes beside its products with the data: two loops over ten pairs.
+/// Vectors of `d` numbers that a step of L-BFGS reads or writes: two loops over ten pairs.
 const LBFGS_VECTORS: f64 = 52.0;
-/// The same of Newton-CG: the recurrences of conjugate gradients.
+/// Vectors that a step of conjugate gradients reads or writes.
 const CG_VECTORS: f64 = 10.0;
-/// Below this `beta` no dual method is accelerated: Newton-CG took fewer passes there.
+/// Below this `beta` accelerated dual ascent is not considered, because Newton-CG took fewer passes.
 pub(super) const BADLY_CONDITIONED: f64 = 0.005;
-/// What a Newton step evaluates for each row, in entries of a batch pass: the loss twice, its two derivatives and its
-/// conjugate, at about four nanoseconds each where a pass takes two an entry.
+/// The cost of a Newton step for each row, in entries of a batch pass: it evaluates the loss twice, two derivatives and the conjugate,
+/// at about 4 ns each, and an entry takes 2 ns.
 const EVALUATIONS: f64 = 10.0;
 /// Passes of subsampled Newton: 7 to 15 in a prototype on three data sets.
 const SUBSAMPLED_PASSES: f64 = 12.0;
-/// Hessians of the drawn rows beside them: 2 to 4 there.
+/// Hessians of the drawn rows that it computes: 2 to 4 in the same runs.
 const SUBSAMPLED_HESSIANS: f64 = 3.0;
-/// What a pass of it evaluates for each row, in entries of a batch pass: value and derivative together.
+/// The cost of a pass of it for each row, in entries of a batch pass: it evaluates value and derivative of the loss together.
 const SUBSAMPLED_EVALUATIONS: f64 = 4.0;
 /// Outer steps of proximal Newton with l1: 5 to 15 were measured.
 const SPARSE_NEWTON_STEPS: f64 = 20.0;
@@ -43,30 +44,30 @@ const SPARSE_NEWTON_STEPS: f64 = 20.0;
 const NEWTON_STEPS: f64 = 7.0;
 /// Passes of Newton-CG for a loss without a curvature bound, where rows outnumber features: 17 to 97 on four sets of counts.
 const COUNTS_CG: f64 = 50.0;
-/// The same where features outnumber rows, at `beta = 1`, growing like `beta^(-1/3)`: 59 to 103 on three sets of counts.
+/// The same where features outnumber rows, for `beta = 1`: 59 to 103 on three sets of counts. It grows like `beta^(-1/3)`.
 const COUNTS_CG_WIDE: f64 = 80.0;
-/// Passes of SDCA there, growing alike: 6 to 17 at `beta = 1` on the three sets.
+/// Passes of SDCA on such data, which grow alike: 6 to 17 on the three sets for `beta = 1`.
 const COUNTS_DUAL_WIDE: f64 = 17.0;
-/// Passes of SDCA for a loss without a curvature bound: 5, and this over `beta`: 32 to 140 on four sets of counts.
+/// SDCA needs 5 passes and this number over `beta` for a loss without a curvature bound: 32 to 140 on four sets of counts.
 const COUNTS_DUAL: f64 = 45.0;
-/// What an exact dual step of such a loss takes, in entries of a batch pass: a logarithm and a Wright omega function. A pass took 2.7
-/// to 20 batch passes at 43 to 6 entries a row.
+/// The cost of an exact dual step of such a loss, in entries of a batch pass: a logarithm and Wright's omega function. A pass cost 2.7
+/// batch passes with 43 entries in a row, and 20 with 6.
 const EXACT_STEP: f64 = 60.0;
 
-/// Passes of SDCA on dense data with fewer rows than columns, whatever l2 is: this where rows are orthogonal, and as much again for
-/// each unit of their overlap. 6 to 16, 28 to 37, 64 to 80 and above 470 were measured at overlaps of 0.1 to 7, 1, 4 and 31.
+/// Passes of SDCA on dense data with fewer rows than columns and orthogonal rows, whatever l2 is. Each unit of overlap between the rows
+/// adds as many. 6 to 16, 28 to 37, 64 to 80 and above 470 were measured at overlaps of 0.1 to 7, 1, 4 and 31.
 const WIDE_DUAL: f64 = 6.0;
 
-/// A method.
+/// A row of the table.
 struct Entry {
     method: Method,
-    /// Whether it takes the problem.
+    /// Whether the method can solve the problem.
     open: fn(&Case) -> bool,
-    /// Whether it may be the first. One that is open takes over where the first fails.
+    /// Whether it may run first. Otherwise it can only take over.
     leads: fn(&Case) -> bool,
-    /// Passes that it is predicted to need, as it counts them; infinite where nothing is known.
+    /// The predicted number of its passes, as it counts them itself. It is infinite where nothing is known.
     passes: fn(&Case) -> f64,
-    /// What one of them costs, in batch passes.
+    /// The cost of one of its passes, in batch passes.
     pass: fn(&Case) -> f64,
 }
 

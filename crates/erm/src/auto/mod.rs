@@ -1,4 +1,8 @@
-//! The method that suits a problem: chosen by a cost model, explained, and changed once if it was the wrong one.
+//! The choice of a method: a cost model predicts what each method needs, the cheapest one runs, and another takes over once if the
+//! prediction was wrong.
+//!
+//! `beta = n mu / mean L_i` is the conditioning of the dual. For a loss without a curvature bound, `L_i` is the curvature of the term at
+//! its minimum.
 //!
 //! | case | method |
 //! |---|---|
@@ -17,12 +21,12 @@
 //! | a loss of closures, whose conjugate is not known | [`saga`] with backtracking |
 //! | a regulariser that ties the weights together (groups, balls, simplex, total variation, one of your own) | [`fista`](crate::methods::fista()) |
 //!
-//! Dual methods visit rows in short runs, in the order of memory.
+//! Dual methods visit rows in runs of four neighbours, because memory is then read forward.
 //!
-//! `beta = n mu / mean L_i`, where a loss without a curvature bound has that of each term at its minimum. What was chosen, why and by which numbers is a [`Choice`], which is returned. The method runs
-//! for three times the passes that were predicted; where its pace says that they will not be enough (looked at after 10
-//! passes, 20, 40, ...; not for Newton's methods, which are slow before they are fast), or they were not, the second best
-//! takes over once, where it is.
+//! A [`Choice`] says which method was chosen, why, and what each method was predicted to cost. The method may take three times its
+//! predicted passes. After 10, 20, 40, ... passes its rate of convergence is extrapolated. If the method will not converge within its
+//! limit, or has not, the second best method continues from where it stands. The rate of Newton's methods is not extrapolated, because
+//! they are slow at first and fast in the end.
 //!
 //! Several classes have [`multiclass::auto`](crate::multiclass::auto), general sums `fenchel_finite_sum::general::auto`.
 
