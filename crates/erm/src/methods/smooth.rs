@@ -1,4 +1,4 @@
-//! A problem as one function of its weights and, behind them, its intercept: what the batch methods minimise.
+//! A problem as one function of its weights and intercept, which batch methods minimise. The intercept is the last variable.
 
 use fenchel_linalg::{Design, lanes, multiply, multiply_squares_transposed, multiply_transposed};
 use fenchel_optim::lbfgs::Smooth;
@@ -10,19 +10,19 @@ use crate::gap::Gap;
 use crate::methods::hessian::{RIDGE, Sample, Variables, gram_cost};
 use crate::{Error, Point, Problem};
 
-/// The smooth part of a problem, risk and l2 term, as one function; the intercept is the last variable.
+/// The smooth part of a problem, which is the risk and the l2 term, as one function. The intercept is the last variable.
 #[derive(Debug, Clone)]
 pub struct SmoothPart<'p, 'a, D, L, R> {
     problem: &'p Problem<'a, D, L, R>,
-    /// A number a row: `phi_i' / n` where the function was evaluated last.
+    /// `phi_i' / n` of each row, where the function was evaluated last.
     rows: Vec<f64>,
     /// Room for margins.
     margins: Vec<f64>,
-    /// The weights where the data was looked at last, for which the correlation stands in `gap`.
+    /// The weights of the last products with the data, whose correlation is in `gap`.
     place: Vec<f64>,
     /// `phi''(t_i) / n`
     h: Vec<f64>,
-    /// Rows that stand for all in the preconditioner; `None` is all of them.
+    /// The rows of the preconditioner; `None` for all.
     sample: Option<Sample>,
     gap: Gap,
 }

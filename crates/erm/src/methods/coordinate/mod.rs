@@ -37,7 +37,7 @@ use crate::methods::newton::AsElasticNet;
 use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
-/// A working set holds at least this share of the entries: a dozen sweeps over it cost what the certificate costs that follows them.
+/// The least share of all entries that a working set holds: a dozen sweeps over a tenth cost what the next certificate costs.
 const SHARE: f64 = 0.1;
 /// A working set that leaves out coordinates which violate optimality is solved until its own violation has fallen by this factor.
 /// More would be lost when the others join it. By judgement.
@@ -113,7 +113,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// Whether the violations that a sweep met, before each of its steps, are small enough. With `l2` the gap of the dual point `phi'` is at most their squares over `2 l2`;
+    /// Whether the violations before each step of a sweep are small enough. With `l2` the gap of the dual point `phi'` is at most their squares over `2 l2`;
     /// without, it is their product with the weights, and what the dual point loses by being scaled to feasibility: about the largest
     /// violation over l1, of the objective.
     fn met_by(&self, seen: &Violations, x: &[f64], l1: f64, l2: f64) -> bool {

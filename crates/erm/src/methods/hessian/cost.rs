@@ -1,6 +1,6 @@
 //! What the Hessians of Newton's method cost.
 
-/// An operation of a factorisation beside an entry of a batch pass: regular loops, four numbers at a time.
+/// The cost of an operation of a factorisation, in entries of a batch pass: its loops work on four numbers at a time.
 pub(crate) const REGULAR: f64 = 0.25;
 
 /// Rows count as dense if at least one entry in this many is not 0: the dense kernel multiplies four numbers at a time.

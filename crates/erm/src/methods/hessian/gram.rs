@@ -1,4 +1,4 @@
-//! The Hessian of some coordinates, written down.
+//! The Hessian of some coordinates, as a matrix.
 
 use fenchel_linalg::{Design, Gram};
 

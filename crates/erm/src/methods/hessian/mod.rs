@@ -1,4 +1,4 @@
-//! Hessians of the smooth part, written down: of all rows, or of some that stand for all.
+//! Hessians of the smooth part as matrices: of all rows, or of a sample of them.
 
 mod cost;
 mod gram;

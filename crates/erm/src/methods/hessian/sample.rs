@@ -1,16 +1,16 @@
-//! Rows that stand for all in a Hessian.
+//! Samples of the rows for Hessians.
 //!
-//! `sum_i h_i a_i a_i'` is an outer product a row. A random part of the rows, each divided by the probability `p_i` of
-//! being drawn, has the same expectation, and few rows have to be drawn if they are drawn by their leverage, the part
-//! `h_i a_i' H^-1 a_i` that a row has in the Hessian. With the diagonal of `H` in place of `H`,
+//! The Hessian `sum_i h_i a_i a_i'` is a sum over rows. A random sample of the rows, each divided by its probability `p_i`, has the same
+//! expectation. A small sample suffices if the probabilities grow with the leverage `h_i a_i' H^-1 a_i`, the share of a row in the
+//! Hessian. With the diagonal of `H` in place of `H` they are
 //!
 //! ```text
 //! p_i = min(1, k s_i / sum s),   s_i = l_i / sqrt(nnz(a_i)),   l_i = h_i sum_c a_ic^2 / H_cc
 //! ```
 //!
-//! where `l_i` is the leverage if columns are orthogonal, and more of it than there is the longer a row is if they are not;
-//! long rows also cost more. On web pages the root makes Hessians of as many rows half as expensive, and better. A row that is
-//! the only one to hold a feature is drawn for sure, or nearly. For `k = c m` rows of order `m` and leverages all alike the
+//! where `l_i` is the leverage if columns are orthogonal. If they are not, it overestimates the leverage of long rows, which also cost
+//! more; hence the root. On web pages it halves the cost of Hessians of equally many rows, and makes them better. A row that is the
+//! only one with a feature is drawn with a probability close to 1. For `k = c m` rows of order `m` and leverages all alike the
 //! eigenvalues of `H^-1 H_S` lie within about `(1 -+ c^(-1/2))^2`. Reference: Xu, Yang, Roosta-Khorasani, Re and Mahoney,
 //! "Sub-sampled Newton methods with non-uniform sampling", NIPS 2016.
 
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gram::{RIDGE, Variables};
 
-/// Rows and what they are multiplied by: `h_i / p_i`.
+/// Rows, and their factors `h_i / p_i`.
 pub(crate) type Weighted = Vec<(usize, f64)>;
 
 /// All rows with some curvature.
@@ -29,7 +29,7 @@ pub(crate) fn all(h: &[f64]) -> Weighted {
     h.iter().copied().enumerate().filter(|(_, h)| *h > 0.0).collect()
 }
 
-/// Rows that stand for all in one Hessian after the other.
+/// A sample that serves several Hessians.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sample {
     /// Multiplied by `1 / p_i`.

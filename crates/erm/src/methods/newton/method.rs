@@ -81,14 +81,14 @@ pub struct Newton<'p, 'a, D, L, R> {
 
 /// Proximal Newton with a working set, for twice differentiable losses with l1, l2, both or neither.
 ///
-/// An outer step costs a pass for the gradient, and the minimisation of the model: coordinate descent on the Gram matrix of
-/// the working set or on its columns, or (without l1) the Hessian, `sum_i nnz(a_i)^2 / 4 + d^3 / 6` operations. Where rows far
-/// outnumber features, [`subsampled_newton`](fn@crate::methods::subsampled_newton) writes down less. Memory: with l1 a copy of the data by
-/// columns; without, `d^2` numbers, or `n^2` for dense data with fewer rows than columns (`l2 > 0`). The method for small
-/// `d`, small supports, and badly scaled data.
+/// An outer step costs a pass for the gradient, and the minimisation of the model. With l1 this is coordinate descent on the Gram
+/// matrix of the working set, or on its columns. Without l1 it is one linear system, which takes `sum_i nnz(a_i)^2 / 4 + d^3 / 6`
+/// operations. If rows far outnumber features, [`subsampled_newton`](fn@crate::methods::subsampled_newton) is cheaper. The memory is a
+/// copy of the data by columns with l1, and `d^2` numbers without, or `n^2` for dense data with fewer rows than columns and `l2 > 0`.
+/// It is the method for few features, small supports, and badly scaled data.
 ///
-/// Dense and sparse storage of the same numbers take different paths to the same optimum: which model is minimised how is decided
-/// by the entries that are stored, and rounding differs, so that the passes differ too.
+/// Dense and sparse storage of the same numbers lead to the same optimum in different numbers of passes, because the number of stored
+/// entries decides how a model is minimised.
 ///
 /// [An example](crate::methods#example).
 ///

@@ -44,7 +44,7 @@ pub(super) struct Step {
     pub(super) direction: Vec<f64>,
     /// Whether the model was minimised over columns.
     pub(super) by_columns: bool,
-    /// Entries of the design that were looked at, over 2: a column is read and written.
+    /// Half the entries of the design that were read: a visit reads a column and updates the rows.
     pub(super) entries: f64,
 }
 
@@ -130,7 +130,7 @@ impl Model<'_> {
         Step { by_columns: true, ..self.step_to(x, sweeps.entries) }
     }
 
-    /// Goes on with coordinate descent on the Gram matrix, from `x`.
+    /// Continues coordinate descent on the Gram matrix, from `x`.
     fn descend_on_gram(
         &self,
         gram: &[f64],
@@ -192,7 +192,7 @@ impl Model<'_> {
     }
 }
 
-/// A model written down: a step along a coordinate adds a row of the Gram matrix to the slopes.
+/// A model with its Gram matrix: a step along a coordinate adds a row of it to the slopes.
 struct OnGram<'g> {
     gram: &'g [f64],
     slopes: Vec<f64>,

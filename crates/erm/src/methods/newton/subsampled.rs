@@ -1,4 +1,4 @@
-//! Smooth problems of many more rows than features, by way of a part of the rows.
+//! Smooth problems with many more rows than features, by a sample of the rows.
 
 use fenchel_linalg::Design;
 use fenchel_optim::MAX_MEMORY;
@@ -43,7 +43,7 @@ settings! {
     }
 }
 
-/// How many rows [`subsampled_newton`] draws; `None` where they would be most of all.
+/// The number of rows that [`subsampled_newton`] draws; `None` if that would be most of the rows.
 pub(crate) fn sample_rows(rows: usize, variables: usize, per_variable: f64) -> Option<f64> {
     let rows = rows as f64;
     // Of less than one row there may be none.
@@ -57,11 +57,11 @@ pub struct SubsampledNewton<'p, 'a, D, L> {
     problem: &'p Problem<'a, D, L, Zero>,
     rows_per_variable: f64,
     settings: QuasiNewtonSettings,
-    /// What the run may take in all.
+    /// The limits of the whole run.
     budget: Budget,
     rng: Generator,
     at: At<'p, 'a, D, L>,
-    /// Why there was no beginning. The problem was checked, and so are its parts: nothing is known to bring this about.
+    /// The error of the first step. None is known to occur, because the problem was checked, and so are its parts.
     failed: Option<Error>,
 }
 
@@ -72,19 +72,18 @@ enum At<'p, 'a, D, L> {
     Method(Box<QuasiNewton<SmoothPart<'p, 'a, D, L, Zero>>>),
 }
 
-/// Newton's method on a part of the rows, then L-BFGS on all of them that begins with the Hessian of that part: for twice
+/// Newton's method on a sample of the rows, then L-BFGS on all rows that begins with the Hessian of the sample. It is for twice
 /// differentiable losses without regulariser (`l2 >= 0`) and many more rows than features.
 ///
-/// Rows are drawn by their leverage, divided by the probability of it (see [`newton`](mod@crate::methods::newton)), and the problem
-/// on them is solved roughly. From there every step on all rows takes one pass: the Hessian of the drawn rows is near enough
-/// to that of all for the gradient to fall to about a quarter a step, whatever the conditioning. Every eight steps rows are
-/// drawn anew, where the problem has come to. To a relative gap of 1e-6, for `l2` from `1/n` to `0.01/n`, the report counted
-/// 7 to 10 passes on engine data, 9 to 14 on census data and 23 to 49 on web pages, of which Hessians are the larger part.
-/// A given point is used as it is, without the problem on the drawn rows. Memory: two Hessians, and `6 n + 25 d` numbers. Certifies a duality gap where `l2 > 0`, else the norm of the gradient.
+/// Each row is drawn with a probability that grows with its leverage, and divided by this probability. The problem on the sample is
+/// solved roughly. Then every step on all rows takes one pass. The Hessian of the sample is close enough to that of all rows that the
+/// gradient falls to about a quarter in each step, for any conditioning. Every eight steps a new sample is drawn at the current point.
+/// To a relative gap of 1e-6, for `l2` from `1/n` to `0.01/n`, the method took 7 to 10 passes on engine data, 9 to 14 on census data and
+/// 23 to 49 on web pages, most of them for Hessians. From a given start the problem on the sample is not solved. The memory is two
+/// Hessians and `6 n + 25 d` numbers. The certificate is a duality gap if `l2 > 0`, and the norm of the gradient otherwise.
 ///
 /// References: Roosta-Khorasani and Mahoney, "Sub-sampled Newton methods", Mathematical Programming 174 (2019); Nocedal
-/// and Wright, "Numerical Optimization" (2006), algorithm 7.4. That the Hessian of a sample is what L-BFGS begins with, and
-/// its solution where, is ours.
+/// and Wright, "Numerical Optimization" (2006), algorithm 7.4. The combination of the two is this library's.
 ///
 /// [An example](crate::methods#example).
 ///
@@ -147,8 +146,7 @@ impl<D: Design + Copy, L: Loss + Copy> SubsampledNewton<'_, '_, D, L> {
         self.problem.d() + usize::from(self.problem.intercept())
     }
 
-    /// Draws rows, solves the problem on them if there is no start, and gets ready to go on from there. Returns what it
-    /// cost in passes.
+    /// Draws rows, solves the problem on them if there is no start, and prepares L-BFGS. Returns its cost in passes.
     fn begin(&mut self) -> Result<f64, Error> {
         let At::Start(start) = &mut self.at else { return Ok(0.0) };
         let mut start = start.take();
@@ -194,7 +192,7 @@ fn draw<D: Design, L: Loss>(
     Sample::draw(problem.design(), &h, variables, count, rng)
 }
 
-/// When to end on rows that are this share of the data, with so much left for all of it.
+/// The stopping rule for rows that are this share of the data, with these limits left for all.
 fn rough_stop(share: f64, left: Stop) -> Stop {
     let max_passes = ROUGH_PASSES.min(left.max_passes / share.max(f64::MIN_POSITIVE));
     Stop { max_passes, max_seconds: left.max_seconds, ..Stop::at_relative(ROUGH) }
@@ -219,7 +217,7 @@ fn solve_roughly<D: Design + Copy, L: Loss + Copy>(
 }
 
 impl<D: Design + Copy, L: Loss + Copy> Iterative for SubsampledNewton<'_, '_, D, L> {
-    /// One step, whatever it costs; the first is what comes before all rows are looked at.
+    /// One step, whatever it costs. The first one works on the sample.
     fn advance(&mut self, passes: f64) -> f64 {
         match &mut self.at {
             At::Method(method) => method.advance(passes),
@@ -240,7 +238,7 @@ impl<D: Design + Copy, L: Loss + Copy> Iterative for SubsampledNewton<'_, '_, D,
         }
     }
 
-    /// The origin is left before it is looked at.
+    /// No certificate is computed for the origin.
     fn certificate_cost(&self) -> CertificateCost {
         match &self.at {
             At::Start(None) => CertificateCost::Estimated(f64::INFINITY),

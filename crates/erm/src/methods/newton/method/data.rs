@@ -23,7 +23,7 @@ fn is_small(order: usize, stored: usize) -> bool {
     order <= SMALL || order.saturating_mul(order) <= 2 * stored.max(1)
 }
 
-/// What one model leaves to the next, made by the first that needs it.
+/// What all models share. Each part is computed by the first model that needs it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ModelData {
     /// For coordinate descent.

@@ -83,7 +83,7 @@ impl Iterate {
         Model { h, x: &self.point.weights, gradient: &self.gradient, intercept, l1, l2, set }
     }
 
-    /// Goes on along a step that was made in full, twice as far each time, while the objective falls. Works on the margins alone.
+    /// Continues along a full step, twice as far each time, while the objective falls. Works on the margins alone.
     pub(super) fn go_on<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,

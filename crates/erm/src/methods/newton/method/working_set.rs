@@ -30,10 +30,9 @@ impl WorkingSet {
             .map(|c| (gradient[c].abs() - l1, c))
             .filter(|(excess, _)| *excess > 0.0)
             .collect();
-        // A set that the support has filled was too small by far.
         let filled = set.len() as f64 > FULL * self.size as f64 && self.size > 0;
         let factor = if filled { 16 } else { 4 };
-        // More columns than rows depend on each other: no more of them, but twice the support.
+        // More columns than rows are linearly dependent: the set has no more than that, or than twice the support.
         let most = iterate.gap.margins.len().max(2 * set.len());
         let room = (factor * set.len()).min(most).max(50).saturating_sub(set.len());
         if others.len() > room {
