@@ -6,7 +6,7 @@
 use fenchel_linalg::Design;
 use fenchel_optim::{Loss, Refusal, Regulariser};
 
-use super::case::{Case, Kind};
+use super::case::{BADLY_CONDITIONED, Case, Kind};
 use super::choice::{Arm, Choice, Method};
 use crate::methods::hessian::{REGULAR, gram_cost};
 use crate::methods::newton::GRAM_PASSES;
@@ -14,9 +14,6 @@ use crate::{Error, Problem};
 
 /// Passes of L-BFGS without l2, or for a badly conditioned dual: 31 to 405 were measured.
 const LBFGS_PASSES: f64 = 400.0;
-/// Rows for each feature from which data counts as tall. On four tall data sets, at the three levels of `beta` in [`lbfgs_passes`],
-/// L-BFGS took 22 to 81, 53 to 178 and 98 to 405 passes, and Newton-CG 20 to 85, 30 to 149 and 34 to 144.
-pub(super) const TALL: f64 = 20.0;
 /// Passes of Newton-CG for a badly conditioned dual: 45 to 283 on four data sets at `beta = 0.004`.
 const NEWTON_CG_PASSES: f64 = 150.0;
 /// Passes of Newton-CG over passes of L-BFGS, where `beta` is larger: 0.4 to 2.0 on thirteen problems, 1.3 in the median.
@@ -27,8 +24,6 @@ const ONE_SYSTEM: f64 = 0.5;
 const LBFGS_VECTORS: f64 = 52.0;
 /// Vectors that a step of conjugate gradients reads or writes.
 const CG_VECTORS: f64 = 10.0;
-/// Below this `beta` accelerated dual ascent is not considered, because Newton-CG took fewer passes.
-pub(super) const BADLY_CONDITIONED: f64 = 0.005;
 /// The cost of a Newton step for each row, in entries of a batch pass: it evaluates the loss twice, two derivatives and the conjugate,
 /// at about 4 ns each, and an entry takes 2 ns.
 const EVALUATIONS: f64 = 10.0;

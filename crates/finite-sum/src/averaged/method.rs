@@ -1,5 +1,6 @@
 //! Constant-step SGD, its averages, and predictions from them.
 
+use fenchel_erm::settings;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::Status;
 use ndarray::{Array1, ArrayView1};
@@ -7,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::MeanFunction;
 use crate::Error;
-use fenchel_erm::settings;
 
 settings! {
     /// Settings of [`AveragedSgd`].

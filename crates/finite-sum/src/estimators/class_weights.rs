@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use fenchel_erm::parts::term_scales;
 use fenchel_linalg::Invalid;
 use fenchel_linalg::labels::{Classes, Label};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use fenchel_erm::parts::term_scales;
 
 /// The weight of each class in a fit, as scikit-learn's `class_weight`. A row gets the weight of its class. In
 /// `fit_weighted` this weight is multiplied by the row's own weight.

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_erm::settings;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::prox::{Groups, SparseGroupLasso};
 use fenchel_optim::{Observer, Progress, Stop};
@@ -13,7 +14,6 @@ use super::solve::{Hyper, Watch};
 use crate::auto::Method;
 use crate::loss::Squared;
 use crate::{Error, Problem};
-use fenchel_erm::settings;
 
 settings! {
     /// Least squares with the group lasso penalty, which includes or excludes whole groups of features. With `l1 > 0`

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_erm::settings;
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::model::Saved;
 use fenchel_optim::{Observer, Progress, Report, Stop};
@@ -15,7 +16,6 @@ use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
 use crate::loss::Squared;
 use crate::{Error, Point};
-use fenchel_erm::settings;
 
 settings! {
     /// Least squares with a ridge penalty:

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_erm::settings;
 use fenchel_linalg::AsDesign;
 use fenchel_linalg::labels::Label;
 use fenchel_linalg::special::sigmoid;
@@ -19,7 +20,6 @@ use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
 use crate::loss::Logistic;
 use crate::{Error, Point};
-use fenchel_erm::settings;
 
 settings! {
     /// Binary logistic regression with l2 and l1 penalties:

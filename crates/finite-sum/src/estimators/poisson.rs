@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_erm::settings;
 use fenchel_linalg::special::xlogx;
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::model::Saved;
@@ -16,7 +17,6 @@ use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
 use crate::loss::Poisson;
 use crate::{Error, Point};
-use fenchel_erm::settings;
 
 settings! {
     /// Poisson regression with log link and l2 and l1 penalties:

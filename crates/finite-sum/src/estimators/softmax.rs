@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_erm::settings;
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::softmax_in_place;
 use fenchel_linalg::{AsDesign, Design, Invalid};
@@ -20,7 +21,6 @@ use super::standardise::Standardiser;
 use crate::Error;
 use crate::auto::{AutoSettings, AutoState, Automatic, Choice, Method};
 use crate::multiclass::{MulticlassAuto, MulticlassPoint, MulticlassProblem, auto, feature_groups};
-use fenchel_erm::settings;
 
 settings! {
     /// Multinomial logistic regression with l2, l1 and group penalties. The matrix `W` of weights has one row `W_c`

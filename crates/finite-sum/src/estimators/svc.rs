@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_erm::settings;
 use fenchel_linalg::AsDesign;
 use fenchel_linalg::labels::Label;
 use fenchel_optim::model::Saved;
@@ -18,7 +19,6 @@ use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
 use crate::loss::{Hinge, SquaredHinge};
 use crate::{Error, Point};
-use fenchel_erm::settings;
 
 /// The loss of a support vector machine as a function of the margin violation `e = 1 - y t`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
 //! Automatic choice of a method for a general sum.
 
+use fenchel_erm::parts::Guarded;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Observer, Solution};
@@ -8,7 +9,6 @@ use super::{FiniteSum, Sum, SumSettings, SumState, finito, saga, svrg};
 use crate::Error;
 use crate::auto::{AutoState, Choice, Method, Reason};
 use crate::methods::lag::Composite;
-use fenchel_erm::parts::Guarded;
 
 /// Solves a general sum by a method that depends on the problem:
 ///

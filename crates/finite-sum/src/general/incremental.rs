@@ -1,5 +1,7 @@
 //! SAGA and SVRG for general sums, whose gradients are vectors.
 
+use fenchel_erm::parts::REFRESH;
+use fenchel_erm::parts::{round_length, saga_step};
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Iterative, Observer, Separable, Solution, run};
@@ -8,8 +10,6 @@ use super::state::SumState;
 use super::{FiniteSum, Sum, SumSettings, check_memory};
 use crate::Error;
 use crate::methods::lag::{Composite, Lagged, Powers};
-use fenchel_erm::parts::REFRESH;
-use fenchel_erm::parts::{round_length, saga_step};
 
 /// The source of the reference gradient in the correction `delta = f_j'(x) - reference`.
 #[derive(Debug, Clone)]

@@ -34,6 +34,7 @@ pub use incremental::{Incremental, saga, svrg};
 pub use sdca::{GeneralSdca, sdca};
 pub use state::SumState;
 
+use fenchel_erm::settings;
 use fenchel_linalg::Invalid;
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::Refusal;
@@ -43,7 +44,6 @@ use fenchel_optim::{Certificate, Regulariser, StepSize, Stop};
 
 use crate::Error;
 use crate::methods::SagaTheory;
-use fenchel_erm::settings;
 
 /// Differentiable, convex terms `f_1, ..., f_n` of a vector.
 ///

@@ -1,5 +1,6 @@
 //! SDCA for general sums, by proximal steps on single terms.
 
+use fenchel_erm::parts::REFRESH;
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
 use fenchel_optim::prox::Zero;
@@ -9,7 +10,6 @@ use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 use super::state::SumState;
 use super::{FiniteSum, Sum, SumSettings, check_memory};
 use crate::Error;
-use fenchel_erm::parts::REFRESH;
 
 const NAME: &str = "general sdca";
 

@@ -1,5 +1,8 @@
 //! Regularisation paths of the group lasso.
 
+use fenchel_erm::parts::Gap;
+use fenchel_erm::parts::sphere_radius;
+use fenchel_erm::settings;
 use fenchel_linalg::{Csr, CsrMatrix, Dense, Design, Invalid};
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::Refusal;
@@ -14,9 +17,6 @@ use super::method::{Grid, penalties};
 use super::result::{Path, PathPoint};
 use crate::methods::fista;
 use crate::{Error, Point, Problem};
-use fenchel_erm::parts::Gap;
-use fenchel_erm::parts::sphere_radius;
-use fenchel_erm::settings;
 
 /// Number of FISTA passes before the first certificate over all features. It doubles after each certificate. By judgement.
 const FIRST_CHUNK: f64 = 10.0;

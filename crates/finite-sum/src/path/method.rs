@@ -1,5 +1,8 @@
 //! Computing a regularisation path.
 
+use fenchel_erm::methods::newton::{NewtonSettings, Screening};
+use fenchel_erm::parts::{Warm, check_grid};
+use fenchel_erm::settings;
 use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::prox::{L1, Zero};
@@ -10,9 +13,6 @@ use serde::{Deserialize, Serialize};
 use super::result::{Path, PathPoint};
 use crate::loss::{Logistic, Squared};
 use crate::{Error, Problem};
-use fenchel_erm::methods::newton::{NewtonSettings, Screening};
-use fenchel_erm::parts::{Warm, check_grid};
-use fenchel_erm::settings;
 
 /// The penalties of a path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
 //! The estimators.
 
+use fenchel_erm::settings;
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_metrics::{k_fold, stratified_k_fold};
@@ -19,7 +20,6 @@ use crate::estimators::{
 };
 use crate::loss::Squared;
 use crate::path::{Grid, PathSettings};
-use fenchel_erm::settings;
 
 macro_rules! cross_validated {
     ($(#[$about:meta])* $name:ident { $($(#[$field_about:meta])* $field:ident: $type:ty = $default:expr,)* }) => {

@@ -1,5 +1,6 @@
 //! The folds of cross-validation, and the table of their scores.
 
+use fenchel_erm::parts::term_scales;
 use fenchel_linalg::Invalid;
 use fenchel_metrics::Split;
 use ndarray::ArrayView1;
@@ -9,7 +10,6 @@ use rayon::prelude::*;
 use super::scores::Score;
 use crate::Error;
 use crate::path::Grid;
-use fenchel_erm::parts::term_scales;
 
 /// The default grid for penalties with an l1 norm, as in glmnet.
 pub(super) const SPARSE: Grid = Grid::Log { count: 100, smallest: 1e-3 };

@@ -1,5 +1,6 @@
 //! Folds of models with one margin.
 
+use fenchel_erm::parts::Warm;
 use fenchel_linalg::{Design, Subset};
 use fenchel_metrics::Split;
 use fenchel_optim::Loss;
@@ -11,7 +12,6 @@ use super::scores::Score;
 use crate::estimators::solve::{Fitted, Hyper};
 use crate::path::{Grid, PathSettings, penalties, sweep};
 use crate::{Error, Point, Problem};
-use fenchel_erm::parts::Warm;
 
 /// The score of the rows of a fold.
 #[derive(Debug, Clone, Copy)]

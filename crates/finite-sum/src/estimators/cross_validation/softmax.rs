@@ -1,5 +1,6 @@
 //! Cross-validation of models with one score per class.
 
+use fenchel_erm::parts::{CURVATURE, scores};
 use fenchel_linalg::special::log_sum_exp;
 use fenchel_linalg::{Design, Subset};
 use fenchel_metrics::Split;
@@ -12,7 +13,6 @@ use crate::Error;
 use crate::auto::{AutoSettings, Automatic};
 use crate::multiclass::{MulticlassPoint, MulticlassProblem, auto};
 use crate::path::{Grid, penalties};
-use fenchel_erm::parts::{CURVATURE, scores};
 
 /// The problem that is fitted on the folds.
 pub(super) struct Plan<'a, D> {
