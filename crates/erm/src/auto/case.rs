@@ -15,6 +15,11 @@ const TALL: f64 = 20.0;
 /// Below this `beta` accelerated dual ascent is not considered, because Newton-CG took fewer passes.
 pub(super) const BADLY_CONDITIONED: f64 = 0.005;
 
+/// Rows with at most this many entries are taken for the indicators of a few categorical features, whose columns are nearly
+/// orthogonal. On three such sets with 2 to 3 entries coordinate descent took 0.85 to 2.4 times less time than proximal Newton, 1.6 in
+/// the median; on counts of words with 11 and 22 entries 0.3 to 1.1.
+const INDICATORS: f64 = 5.0;
+
 /// What a regulariser is.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
@@ -123,6 +128,18 @@ impl Case {
         self.unbounded && !(self.mu > 0.0)
     }
 
+    /// A quadratic loss with l1 on many indicator rows, where a Gram matrix of all features would be larger than the data: sweeps over
+    /// the columns come before proximal Newton.
+    pub(super) fn by_columns(&self) -> bool {
+        let indicators = self.tall() && self.stored <= INDICATORS * self.n;
+        let gram = self.d * self.d;
+        self.quadratic
+            && self.by_working_sets()
+            && self.affordable
+            && indicators
+            && gram > self.stored
+    }
+
     /// Far more features than rows, with bounds or weights of their own.
     pub(super) fn few_rows(&self) -> bool {
         matches!(self.kind, Kind::Separable) && self.smooth && 10.0 * self.n < self.d
@@ -155,6 +172,7 @@ impl Case {
             Method::Fista => Reason::FewRows,
             Method::Saga => Reason::NoConjugate,
             _ if self.unbounded => Reason::UnboundedCurvature,
+            Method::CoordinateDescent => Reason::Cost,
             Method::Sdca if self.smooth => Reason::FewRows,
             Method::Sdca => Reason::Kink,
             Method::Qning if self.mu == 0.0 => Reason::NotStronglyConvex,

@@ -10,6 +10,8 @@ pub enum Method {
     Sdca,
     /// [`catalyst`](crate::methods::catalyst()), which is SDCA where there is nothing to accelerate.
     Catalyst,
+    /// [`coordinate_descent`](crate::methods::coordinate_descent()) over all columns.
+    CoordinateDescent,
     /// [`newton`](crate::methods::newton()).
     Newton,
     /// [`subsampled_newton`](crate::methods::subsampled_newton()).
@@ -36,6 +38,7 @@ impl Method {
         match self {
             Method::Sdca => "SDCA",
             Method::Catalyst => "accelerated SDCA",
+            Method::CoordinateDescent => "coordinate descent",
             Method::Newton => "proximal Newton",
             Method::SubsampledNewton => "subsampled Newton",
             Method::NewtonCg => "Newton-CG",

@@ -35,6 +35,8 @@ const SUBSAMPLED_HESSIANS: f64 = 3.0;
 const SUBSAMPLED_EVALUATIONS: f64 = 4.0;
 /// Outer steps of proximal Newton with l1: 5 to 15 were measured.
 const SPARSE_NEWTON_STEPS: f64 = 20.0;
+/// Passes of coordinate descent over the columns of indicators: 4 to 25 on five sets.
+const INDICATOR_SWEEPS: f64 = 15.0;
 /// Steps of Newton's method without l1: 6 to 8 were measured.
 const NEWTON_STEPS: f64 = 7.0;
 /// Passes of Newton-CG for a loss without a curvature bound, where rows outnumber features: 17 to 97 on four sets of counts.
@@ -66,13 +68,20 @@ struct Entry {
     pass: fn(&Case) -> f64,
 }
 
-const TABLE: [Entry; 9] = [
+const TABLE: [Entry; 10] = [
     Entry {
         method: Method::Newton,
         open: |c| c.newton && (c.affordable || c.by_working_sets()),
-        leads: |c| c.l1 == 0.0 || c.by_working_sets(),
+        leads: |c| c.l1 == 0.0 || c.by_working_sets() && !c.by_columns(),
         passes: newton_passes,
         pass: |c| newton_cost(c) / newton_passes(c),
+    },
+    Entry {
+        method: Method::CoordinateDescent,
+        open: Case::by_columns,
+        leads: |_| true,
+        passes: |c| INDICATOR_SWEEPS * c.digits,
+        pass: |_| 1.0,
     },
     Entry {
         method: Method::SubsampledNewton,

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | loss with a kink (hinge, absolute, quantile) | [`sdca`] with exact steps, terms drawn by their gaps; needs `l2 > 0` |
 //! | l1, badly conditioned dual (`beta < 1`) or a quadratic loss, `phi''` known | [`newton`](fn@crate::methods::newton) on a working set |
+//! | l1, the squared loss, at least 20 rows a feature and at most 5 entries a row (indicators), many features | [`coordinate_descent`](fn@crate::methods::coordinate_descent) over all columns |
 //! | no l1, few features, or few rows of dense data: some Newton steps cost less than the passes of the dual method | [`newton`](fn@crate::methods::newton), and [`subsampled_newton`](fn@crate::methods::subsampled_newton), where that is cheaper, for `l2 > 0` and at least 100 rows a feature |
 //! | no l1, dense data with fewer rows than columns, a smooth loss that is not quadratic, rows that overlap little (32 random pairs are looked at) | [`sdca`] with exact steps |
 //! | well conditioned dual (`beta >= 1`), with l1 or without | [`catalyst`], which then is SDCA |

@@ -23,7 +23,7 @@ use crate::methods::lag::Lagged;
 use crate::methods::newton::{
     AsElasticNet, NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
 };
-use crate::methods::{fista, lbfgs};
+use crate::methods::{CoordinateSettings, coordinate_descent, fista, lbfgs};
 use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
@@ -139,6 +139,17 @@ impl<'r, 'a, D: Design + Copy, L: Loss + Copy, R: AsElasticNet + Lagged + Clone>
                 let settings = NewtonSettings { max_memory: self.max_memory, seed, stop };
                 let Solution { state, report } = newton(problem, &settings, start, watch)?;
                 Ok((state, budget.spend(report)))
+            }
+            Method::CoordinateDescent => {
+                let (max_memory, working_set) = (self.max_memory, false);
+                let settings = CoordinateSettings {
+                    working_set,
+                    max_memory,
+                    seed,
+                    stop,
+                    ..Default::default()
+                };
+                coordinate_descent(problem, &settings, start, watch).map(|s| (s.state, s.report))
             }
             Method::SubsampledNewton => {
                 // Only chosen without l1, as the two that follow.

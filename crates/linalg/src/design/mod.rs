@@ -172,10 +172,13 @@ fn all_finite<T: Scalar>(values: &[T]) -> bool {
     )
 }
 
-/// `sum a^2` in eight partial sums.
+/// `sum a^2`, in eight partial sums for eight or more entries.
 #[inline(always)]
 fn sum_of_squares<T: Scalar>(values: &[T]) -> f64 {
     let (blocks, rest) = values.as_chunks::<8>();
+    if blocks.is_empty() {
+        return rest.iter().fold(0.0, |sum, a| sum + a.to_f64() * a.to_f64());
+    }
     let mut lanes = [0.0; 8];
     for block in blocks {
         for k in 0..8 {

@@ -199,3 +199,30 @@ fn memory_that_is_not_allowed_is_not_chosen() {
     assert!(choice.to_string().starts_with("QNing: n mu / mean L = 0.00e0; predicted passes:"));
     assert!(choice.to_string().ends_with("; no strong convexity"), "{choice}");
 }
+
+/// Indicators of two features with many values: coordinate descent for the squared loss with l1, and proximal Newton to take over.
+#[test]
+fn indicators_with_l1_go_to_coordinate_descent() {
+    let chosen = |(n, d): (usize, usize), l1: f64, quadratic: bool, limit: Option<u64>| {
+        let (offsets, half) = ((0..=n).map(|i| 2 * i).collect::<Vec<_>>(), d / 2);
+        let columns = (0..n).flat_map(|i| [i % half, half + (7 * i + i / half) % half]);
+        let columns: Vec<u32> = columns.map(|c| c as u32).collect();
+        let values = vec![1.0; 2 * n];
+        let design = Csr::from_parts(&offsets, &columns, &values, d).unwrap();
+        let (y, kind, h) = (vec![1.0; n], Kind::ElasticNet { l1 }, L1 { strength: l1 });
+        if quadratic {
+            let problem = Problem::new(design, &y, Squared, h, 0.0).unwrap();
+            return Choice::of(&problem, kind, 1e-6, limit).unwrap();
+        }
+        Choice::of(&Problem::new(design, &y, Logistic, h, 0.0).unwrap(), kind, 1e-6, limit).unwrap()
+    };
+    let choice = chosen((8000, 400), 0.1, true, None);
+    assert_eq!((choice.method, choice.promised), (Method::CoordinateDescent, 15.0), "{choice}");
+    assert_eq!((choice.second, choice.reason), (Some(Method::Newton), Reason::Cost), "{choice}");
+    // Too few rows a feature; so few features that a Gram matrix is smaller than the data; another loss; no l1; no memory.
+    assert_eq!(chosen((7900, 400), 0.1, true, None).method, Method::Newton);
+    assert_eq!(chosen((8000, 120), 0.1, true, None).method, Method::Newton);
+    assert_eq!(chosen((8000, 400), 0.1, false, None).method, Method::Newton);
+    assert_ne!(chosen((8000, 400), 0.0, true, None).method, Method::CoordinateDescent);
+    assert_ne!(chosen((8000, 400), 0.1, true, Some(1000)).method, Method::CoordinateDescent);
+}
