@@ -35,7 +35,7 @@ const SUBSAMPLED_HESSIANS: f64 = 3.0;
 const SUBSAMPLED_EVALUATIONS: f64 = 4.0;
 /// Outer steps of proximal Newton with l1: 5 to 15 were measured.
 const SPARSE_NEWTON_STEPS: f64 = 20.0;
-/// Passes of coordinate descent over the columns of indicators: 4 to 25 on five sets.
+/// Passes of coordinate descent over the columns of indicators: 3 to 25 in 31 of 32 problems on eight sets, and 69 in one.
 const INDICATOR_SWEEPS: f64 = 15.0;
 /// Steps of Newton's method without l1: 6 to 8 were measured.
 const NEWTON_STEPS: f64 = 7.0;
