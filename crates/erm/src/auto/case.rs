@@ -129,7 +129,8 @@ impl Case {
     }
 
     /// A quadratic loss with l1 on many indicator rows, where a Gram matrix of all features would be larger than the data: sweeps over
-    /// the columns come before proximal Newton.
+    /// the columns take the place of proximal Newton. Where they are too slow, Newton's model of the same columns is too, so that a dual
+    /// method takes over.
     pub(super) fn by_columns(&self) -> bool {
         let indicators = self.tall() && self.stored <= INDICATORS * self.n;
         let gram = self.d * self.d;

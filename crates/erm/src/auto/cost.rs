@@ -71,8 +71,8 @@ struct Entry {
 const TABLE: [Entry; 10] = [
     Entry {
         method: Method::Newton,
-        open: |c| c.newton && (c.affordable || c.by_working_sets()),
-        leads: |c| c.l1 == 0.0 || c.by_working_sets() && !c.by_columns(),
+        open: |c| c.newton && (c.affordable || c.by_working_sets()) && !c.by_columns(),
+        leads: |c| c.l1 == 0.0 || c.by_working_sets(),
         passes: newton_passes,
         pass: |c| newton_cost(c) / newton_passes(c),
     },

@@ -200,7 +200,7 @@ fn memory_that_is_not_allowed_is_not_chosen() {
     assert!(choice.to_string().ends_with("; no strong convexity"), "{choice}");
 }
 
-/// Indicators of two features with many values: coordinate descent for the squared loss with l1, and proximal Newton to take over.
+/// Indicators of two features with many values: coordinate descent for the squared loss with l1, and a dual method to take over.
 #[test]
 fn indicators_with_l1_go_to_coordinate_descent() {
     let chosen = |(n, d): (usize, usize), l1: f64, quadratic: bool, limit: Option<u64>| {
@@ -218,7 +218,7 @@ fn indicators_with_l1_go_to_coordinate_descent() {
     };
     let choice = chosen((8000, 400), 0.1, true, None);
     assert_eq!((choice.method, choice.promised), (Method::CoordinateDescent, 15.0), "{choice}");
-    assert_eq!((choice.second, choice.reason), (Some(Method::Newton), Reason::Cost), "{choice}");
+    assert_eq!((choice.second, choice.reason), (Some(Method::Qning), Reason::Cost), "{choice}");
     // Too few rows a feature; so few features that a Gram matrix is smaller than the data; another loss; no l1; no memory.
     assert_eq!(chosen((7900, 400), 0.1, true, None).method, Method::Newton);
     assert_eq!(chosen((8000, 120), 0.1, true, None).method, Method::Newton);
