@@ -5,16 +5,19 @@
 //! | [`spgen`] | sparse, columns of very different frequency; labels and targets | integer weights |
 //! | [`low_rank`] | dense, of low rank; targets | weights |
 //! | [`topics`] | sparse rows of words by Zipf's law; labels of many classes | the indicator words of each class |
+//! | [`odd`](odd()) | small, in odd units, with offsets, ties and copies; targets | none: cases for properties of solvers |
 //!
 //! All draws come from SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), which
 //! takes a few lines in any language. The data of [`spgen`] are therefore the same bit for bit on every machine. [`low_rank`]
 //! uses logarithms and cosines of the platform, so that its data agree up to rounding.
 
 mod low_rank;
+mod odd;
 mod spgen;
 mod topics;
 
 pub use low_rank::{LowRank, LowRankData, low_rank};
+pub use odd::{Odd, odd};
 pub use spgen::{Spgen, SpgenData, spgen};
 pub use topics::{Topics, TopicsData, topics};
 

@@ -2,7 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What rounding does to an objective or a bound, as a fraction of it: 256 units in the last place, for sums of many terms.
+const ROUNDING: f64 = 256.0 * f64::EPSILON;
+
 /// A proved bound for the returned point, computed from that point itself.
+///
+/// A lower bound cannot exceed the objective. Where rounding lifts it above by less than an allowance, it is lowered to the
+/// objective. Where it is higher, one of the two numbers is wrong, and the pair proves nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Certificate {
     /// `objective - lower_bound` bounds the suboptimality: no point has an objective below `lower_bound`.
@@ -36,12 +42,26 @@ pub enum Certificate {
 
 impl Certificate {
     /// A gap, or [`Certificate::Uncertified`] if the objective or the lower bound is not finite.
+    ///
+    /// The allowance for rounding is 256 units in the last place of the larger of the two. That suits sums of terms of one sign;
+    /// where large terms cancel, use [`gap_within`](Certificate::gap_within).
     pub fn gap(objective: f64, lower_bound: f64) -> Self {
-        if objective.is_finite() && lower_bound.is_finite() {
-            Certificate::Gap { objective, lower_bound }
-        } else {
-            Certificate::Uncertified { objective: Some(objective).filter(|f| f.is_finite()) }
+        Certificate::gap_within(objective, lower_bound, 0.0)
+    }
+
+    /// A gap whose two numbers are differences of large terms: `allowance` bounds the rounding error of
+    /// `objective - lower_bound`. The allowance of [`gap`](Certificate::gap) is the least.
+    pub fn gap_within(objective: f64, lower_bound: f64, allowance: f64) -> Self {
+        if !(objective.is_finite() && lower_bound.is_finite()) {
+            return Certificate::Uncertified {
+                objective: Some(objective).filter(|f| f.is_finite()),
+            };
         }
+        let gap = Certificate::Gap { objective, lower_bound };
+        if gap.contradicts() && !(lower_bound - objective <= allowance) {
+            return gap;
+        }
+        Certificate::Gap { objective, lower_bound: lower_bound.min(objective) }
     }
 
     /// A residual, or [`Certificate::Uncertified`] if the norm or the objective is not finite.
@@ -62,11 +82,28 @@ impl Certificate {
         self
     }
 
+    /// Whether the lower bound exceeds the objective by more than rounding explains.
+    pub(super) fn contradicts(&self) -> bool {
+        matches!(*self, Certificate::Gap { objective, lower_bound }
+            if lower_bound - objective > slack(objective, lower_bound))
+    }
+
+    /// The lower bound, less what rounding may have added to it; `None` where nothing is proved.
+    pub(super) fn sure_bound(&self) -> Option<f64> {
+        match *self {
+            Certificate::Gap { objective, lower_bound } if !self.contradicts() => {
+                Some(lower_bound - slack(objective, lower_bound))
+            }
+            _ => None,
+        }
+    }
+
     /// The proved bound: on the suboptimality for a gap, on the norm for a residual, and infinite otherwise.
     ///
-    /// A gap that rounding made negative counts as 0; a gap or norm that is not finite proves nothing.
+    /// A gap or norm that is not finite proves nothing, nor does a lower bound above the objective.
     pub fn value(&self) -> f64 {
         let value = match *self {
+            _ if self.contradicts() => f64::INFINITY,
             Certificate::Gap { objective, lower_bound } => objective - lower_bound,
             Certificate::Residual { norm, error, .. } => norm + error,
             Certificate::Uncertified { .. } => f64::INFINITY,
@@ -109,7 +146,7 @@ impl Certificate {
     pub(super) fn with_lower_bound(self, known: f64) -> Self {
         match self {
             Certificate::Gap { objective, lower_bound } => {
-                Certificate::Gap { objective, lower_bound: lower_bound.max(known) }
+                Certificate::gap(objective, lower_bound.max(known))
             }
             Certificate::Uncertified { objective: Some(objective) } => {
                 Certificate::gap(objective, known)
@@ -119,9 +156,18 @@ impl Certificate {
     }
 }
 
+/// What rounding explains of a negative gap.
+fn slack(objective: f64, lower_bound: f64) -> f64 {
+    ROUNDING * objective.abs().max(lower_bound.abs())
+}
+
 impl std::fmt::Display for Certificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self {
+            Certificate::Gap { objective, lower_bound } if self.contradicts() => write!(
+                f,
+                "objective {objective:.8e}, no certificate (a lower bound of {lower_bound:.8e} contradicts it)"
+            ),
             Certificate::Gap { objective, .. } => write!(
                 f,
                 "objective {objective:.8e}, duality gap {:.2e} (relative {:.2e})",
@@ -160,7 +206,7 @@ mod tests {
     #[test]
     fn values_are_bounds() {
         assert_eq!(Certificate::gap(3.0, 1.0).value(), 2.0);
-        assert_eq!(Certificate::gap(1.0, 1.0 + 1e-16).value(), 0.0);
+        assert_eq!(Certificate::gap(1.0, 1.0 + 1e-14), Certificate::gap(1.0, 1.0));
         assert_eq!(Certificate::gap(-4.0, -5.0).relative(), 0.25);
         assert_eq!(Certificate::gap(0.0, 0.0).relative(), 0.0);
         let residual =
@@ -169,5 +215,26 @@ mod tests {
         let scaled = residual.on_scale(3.0);
         assert_eq!((scaled.value(), scaled.relative()), (1.5, 0.5));
         assert_eq!(Certificate::gap(-4.0, -5.0).on_scale(9.0), Certificate::gap(-4.0, -5.0));
+    }
+
+    /// `objective < lower_bound` is a contradiction, not a proof, whoever built the pair.
+    #[test]
+    fn a_lower_bound_above_the_objective_proves_nothing() {
+        for (objective, lower_bound) in [
+            (999_999_998.62, 1_000_000_000.5),
+            (0.126_928_002, 0.126_928_011_04),
+            (-10.775, -9.915),
+            (0.0, 1e-300),
+        ] {
+            let gap = Certificate::gap(objective, lower_bound);
+            assert_eq!((gap.value(), gap.relative()), (f64::INFINITY, f64::INFINITY), "{gap}");
+            assert!(!super::super::Stop::at_relative(1.0).met_by(&gap), "{gap}");
+            assert_eq!(Certificate::Gap { objective, lower_bound }, gap);
+            assert!(gap.to_string().contains("no certificate"), "{gap}");
+        }
+        // log det + trace of 1e6 each leave a difference of 1 with an error of 1e-10.
+        assert!(Certificate::gap(1.0, 1.0 + 1e-10).value() > 1.0);
+        assert_eq!(Certificate::gap_within(1.0, 1.0 + 1e-10, 2e-10).value(), 0.0);
+        assert!(Certificate::gap_within(1.0, 1.0 + 1e-10, f64::NAN).value() > 1.0);
     }
 }

@@ -9,8 +9,8 @@ const RISES: u32 = 3;
 /// Relative change of an objective that rounding of a long sum may cause.
 const ROUNDING: f64 = 1e-10;
 
-/// A lower bound is as exact as the objective that it was computed from: 256 units in the last place, for sums of many terms.
-const EXACT: f64 = 256.0 * f64::EPSILON;
+/// A run stalls if this many certificates in a row contradict themselves: more steps do not make its numbers more exact.
+const CONTRADICTIONS: u32 = 3;
 
 /// The number by which certificates are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,6 +45,7 @@ pub(super) struct Guard {
     /// The scale of the run: the largest of the first gap, the first change and the decrease so far.
     scale: f64,
     rises: u32,
+    contradictions: u32,
     lost: bool,
 }
 
@@ -52,9 +53,8 @@ impl Guard {
     /// Records a certificate. Returns true if the point is the best so far.
     pub(super) fn see(&mut self, certificate: &Certificate) -> bool {
         let mut possible = 0.0;
-        if let Certificate::Gap { objective, lower_bound } = *certificate {
-            // Far from the optimum rounding may lift a bound above it: later certificates take only what is sure.
-            let sure = lower_bound - EXACT * objective.abs();
+        // Far from the optimum rounding may lift a bound above it: later certificates take only what is sure.
+        if let Some(sure) = certificate.sure_bound() {
             self.lower_bound = Some(self.lower_bound.map_or(sure, |l| l.max(sure)));
             possible = certificate.value();
         }
@@ -86,8 +86,21 @@ impl Guard {
         better
     }
 
-    pub(super) fn with_lower_bound(&self, certificate: Certificate) -> Certificate {
-        certificate.with_lower_bound(self.lower_bound.unwrap_or(f64::NEG_INFINITY))
+    /// The certificate with the best lower bound so far. A contradiction is no certificate.
+    pub(super) fn with_lower_bound(&mut self, certificate: Certificate) -> Certificate {
+        let merged = certificate.with_lower_bound(self.lower_bound.unwrap_or(f64::NEG_INFINITY));
+        if !merged.contradicts() {
+            self.contradictions = 0;
+            return merged;
+        }
+        // An objective alone may belong to a point outside the domain, below any bound.
+        self.contradictions += u32::from(matches!(certificate, Certificate::Gap { .. }));
+        Certificate::Uncertified { objective: merged.objective() }
+    }
+
+    /// Whether the last certificates contradicted themselves, so that the run is at its working precision.
+    pub(super) fn stalled(&self) -> bool {
+        self.contradictions >= CONTRADICTIONS
     }
 
     /// Whether the last certificate showed a worse point than the best one.

@@ -75,6 +75,9 @@ pub trait Iterative {
 /// decrease from the first certificate to the best one, so that a constant added to the objective has no influence. The best
 /// point is then restored and certified.
 ///
+/// A lower bound above its objective by more than rounding is reported as [`Certificate::Uncertified`]. After three of them in a
+/// row the run is [`Status::Stalled`].
+///
 /// # Errors
 /// [`Invalid::Parameter`] if a limit of `stop` is out of range.
 pub fn run<M: Iterative, O: Observer<M>>(
@@ -217,6 +220,9 @@ fn drive(
             }
             if guard.diverged() {
                 break Status::Diverged;
+            }
+            if guard.stalled() {
+                break Status::Stalled;
             }
         }
         if due {

@@ -462,6 +462,34 @@ fn the_best_lower_bound_is_kept() {
     assert_eq!(report.certificate, rows[4]);
 }
 
+/// From step 2 on, the lower bound is above the objective by a millionth: the pair is no proof, and no tolerance accepts it.
+#[test]
+fn a_lower_bound_above_the_objective_ends_in_a_stall() {
+    let rows = |k: u64| match k {
+        0 | 1 => halving(k),
+        _ => Certificate::gap(1.0, 1.0 + 1e-6),
+    };
+    let mut trace = Trace::new();
+    let report = run(&mut Toy::new(rows), &stop(0.25, 100.0), &mut trace).unwrap();
+    assert_eq!((report.status, report.passes), (Status::Stalled, 4.0));
+    assert_eq!(report.certificate, objective(1.0));
+    assert!(trace.rows[2..].iter().all(|row| row.certificate == objective(1.0)));
+    // A bound that one point cannot have is not kept for the others.
+    let rows = |k: u64| match k {
+        1 => Certificate::gap(1.0, 3.0),
+        _ => Certificate::gap(2.0, 1.0),
+    };
+    let report = run(&mut Toy::new(rows), &stop(0.25, 5.0), &mut ()).unwrap();
+    assert_eq!(
+        (report.status, report.certificate),
+        (Status::PassLimit, Certificate::gap(2.0, 1.0))
+    );
+    // Objectives alone may lie outside the domain, below every bound.
+    let rows = |k: u64| if k == 0 { Certificate::gap(2.0, 1.0) } else { objective(0.5) };
+    let report = run(&mut Toy::new(rows), &stop(0.25, 9.0), &mut ()).unwrap();
+    assert_eq!((report.status, report.certificate), (Status::PassLimit, objective(0.5)));
+}
+
 #[test]
 fn no_passes_certify_the_start() {
     for (tolerance, status) in [(0.5, Status::PassLimit), (1.0, Status::Converged)] {
