@@ -22,10 +22,14 @@ pub fn norm(values: impl Iterator<Item = f64>, p: f64) -> f64 {
         sizes.fold(0.0, f64::max)
     } else if p == 1.0 {
         sizes.sum()
-    } else if p == 2.0 {
-        sizes.map(|v| v * v).sum::<f64>().sqrt()
     } else {
-        sizes.map(|v| v.powf(p)).sum::<f64>().powf(1.0 / p)
+        // Powers of quotients neither overflow nor all vanish.
+        let sizes: Vec<f64> = sizes.collect();
+        let top = sizes.iter().fold(0.0_f64, |m, v| m.max(*v));
+        if !(top > 0.0 && top < f64::INFINITY) {
+            return sizes.iter().sum();
+        }
+        top * sizes.iter().map(|v| (v / top).powf(p)).sum::<f64>().powf(1.0 / p)
     }
 }
 

@@ -62,6 +62,12 @@ pub trait Bilinear {
         None
     }
 
+    /// The ratio of the sizes of `y` and `x`, if the data suggest one: steps of these sizes suit data of any unit.
+    /// It must be a positive finite number.
+    fn balance(&self) -> f64 {
+        1.0
+    }
+
     /// A feasible start.
     fn start(&self) -> (Vec<f64>, Vec<f64>) {
         let (dx, dy) = self.dimensions();
@@ -79,7 +85,7 @@ pub trait Bilinear {
 /// | `restarts` | true | restart from the better of iterate and average |
 /// | `polish` | true | try [`Bilinear::polished`] at restarts, and whenever the number of steps has grown by an eighth |
 /// | `every` | 20 | number of steps between two checks of the restart criterion |
-/// | `balance` | 1 | initial ratio of the steps: `tau = 0.99/(balance K)`, `sigma = 0.99 balance/K` |
+/// | `balance` | 1 | initial ratio `w` of the steps, as a multiple of [`Bilinear::balance`]: `tau = 0.99/(w K)`, `sigma = 0.99 w/K` |
 /// | `stop` | [`Stop::default`] | a pass is one step: two products |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -90,7 +96,7 @@ pub struct PdhgSettings {
     pub polish: bool,
     /// Number of steps between two checks of the restart criterion.
     pub every: u32,
-    /// The initial ratio of the steps.
+    /// The initial ratio of the steps, as a multiple of [`Bilinear::balance`].
     pub balance: f64,
     /// The stopping rule.
     pub stop: Stop,
@@ -165,7 +171,7 @@ impl<'a> Pdhg<'a> {
         start: Option<PdhgState>,
     ) -> Result<Self, Error> {
         let (dx, dy) = problem.dimensions();
-        let mut omega = settings.balance;
+        let mut omega = settings.balance * problem.balance();
         let (x, y) = match start {
             None => problem.start(),
             Some(state) => {
@@ -246,6 +252,9 @@ impl<'a> Pdhg<'a> {
         let (scale, (ax, ay)) = (1.0 / self.length as f64, &mut self.average);
         ax.iter_mut().zip(&self.sum_x).for_each(|(a, s)| *a = s * scale);
         ay.iter_mut().zip(&self.sum_y).for_each(|(a, s)| *a = s * scale);
+        // Rounding puts averages outside of the domain.
+        self.problem.prox_x(ax, f64::MIN_POSITIVE);
+        self.problem.prox_y(ay, f64::MIN_POSITIVE);
         let there = self.problem.certificate(ax, ay);
         self.best.consider(there, ax, ay);
         (here, Some(there))

@@ -55,7 +55,7 @@ pub trait SaddleProblem {
     /// `a = L sqrt(Omega_x Omega_y)`, to which all steps and bounds are proportional. It is 1 for a problem without
     /// coupling.
     fn scale(&self) -> f64 {
-        let a = self.coupling() * (self.x_setup().radius() * self.y_setup().radius()).sqrt();
+        let a = self.coupling() * self.x_setup().radius().sqrt() * self.y_setup().radius().sqrt();
         if a > 0.0 { a } else { 1.0 }
     }
 }

@@ -124,6 +124,8 @@ impl<'a> Walk<'a> {
             ax.copy_from_slice(&self.x);
             ay.copy_from_slice(&self.y);
         }
+        self.problem.x_setup().contain(ax);
+        self.problem.y_setup().contain(ay);
         (ax, ay)
     }
 

@@ -1,5 +1,7 @@
 //! One program, so that the solvers are compiled once.
 
+#[path = "suite/answers.rs"]
+mod answers;
 #[path = "suite/basics.rs"]
 mod basics;
 #[path = "suite/bounds.rs"]
@@ -12,8 +14,12 @@ mod data;
 mod estimator;
 #[path = "suite/extremes.rs"]
 mod extremes;
+#[path = "suite/files.rs"]
+mod files;
 #[path = "suite/games.rs"]
 mod games;
+#[path = "suite/invariance.rs"]
+mod invariance;
 #[path = "suite/programs.rs"]
 mod programs;
 #[path = "suite/setups.rs"]

@@ -40,6 +40,9 @@ const MOMENT: f64 = 3e8;
 /// for each method.
 const APART: f64 = 10.0;
 
+/// The sublinear method reads shifted sparse data from dense copies. Beyond this number of bytes it is not chosen.
+const COPIES: f64 = 1e9;
+
 /// The predicted cost of a method as a function of the gap.
 struct Prediction {
     solver: Solver,
@@ -97,8 +100,9 @@ fn predictions(problem: &Multiclass, at_zero: f64) -> Result<Vec<Prediction>, Er
         let restarts = move |gap: f64| (at_zero / gap).ln().max(1.0).powi(2);
         let fields = move |gap: f64| (length * restarts(gap)).max(10.0) * field;
         all.push(Prediction { solver: Solver::Pdhg, cost: Box::new(fields) });
-        if problem.geometry().primal == Primal::Entries {
-            let row = s.stored() as f64 / n;
+        let copies = 16.0 * n * d;
+        if problem.geometry().primal == Primal::Entries && !(s.is_shifted() && copies > COPIES) {
+            let row = if s.is_shifted() { d } else { s.stored() as f64 / n };
             let (noise, step) = (0.2 * problem.noise(), 4.0 * (n + row) + 2.0 * k);
             let steps = move |gap: f64| (noise / gap).powi(2).max(100.0) * step;
             all.push(Prediction { solver: Solver::Sublinear, cost: Box::new(steps) });

@@ -2,8 +2,8 @@
 
 use fenchel_optim::{Certificate, Iterative, Stop};
 
-use super::engine::{Columns, Engine, objective, within};
-use crate::multiclass::Multiclass;
+use super::engine::{Columns, Engine, by_rows, objective, within};
+use crate::multiclass::{Multiclass, Primal};
 
 /// Weights below one of these shares of the largest weight are set to 0 if the objective hardly increases. This is
 /// needed because iterates of entropy methods have no zeros.
@@ -29,7 +29,8 @@ impl<'a> Fitting<'a> {
         Fitting { problem, engine, objective, best: vec![], lower_bound: f64::NEG_INFINITY }
     }
 
-    fn consider(&mut self, columns: Columns) {
+    fn consider(&mut self, mut columns: Columns) {
+        contain(self.problem, &mut columns);
         let value = objective(self.problem, &columns);
         let tops = columns.iter().flat_map(|(_, c)| c).fold(0.0_f64, |m, u| m.max(u.abs()));
         let room = PRICE * (value - self.lower_bound).max(0.0);
@@ -74,6 +75,21 @@ impl Fitting<'_> {
     }
 }
 
+/// Shrinks weights that rounding has put outside of the ball: there the objective may be below the optimum.
+fn contain(problem: &Multiclass, columns: &mut Columns) {
+    let (bound, s) = (problem.radius(), problem.samples());
+    let norm = |columns: &Columns| match problem.geometry().primal {
+        Primal::Entries => columns.iter().flat_map(|(_, c)| c).map(|u| u.abs()).sum(),
+        Primal::Rows => problem.norm(&by_rows(columns, s.features(), s.classes())),
+    };
+    let mut size: f64 = norm(columns);
+    let mut factor = bound / size;
+    while size > bound && factor > 0.0 {
+        columns.iter_mut().flat_map(|(_, c)| c).for_each(|u| *u *= factor);
+        (size, factor) = (norm(columns), 1.0 - f64::EPSILON);
+    }
+}
+
 /// Sets entries below the threshold to 0, and removes columns of zeros.
 pub(super) fn cut(columns: &mut Columns, threshold: f64) {
     for (_, column) in columns.iter_mut() {
@@ -96,7 +112,7 @@ impl Iterative for Fitting<'_> {
             let within = within(radius, penalty, self.objective);
             self.lower_bound = self.lower_bound.max(parts.within(within, penalty));
         }
-        Certificate::gap(self.objective, self.lower_bound)
+        self.problem.gap(self.objective, self.lower_bound)
     }
 
     fn oracle_calls(&self) -> u64 {

@@ -23,6 +23,7 @@ pub use self::model::MulticlassL1Model;
 use self::posed::Posed;
 pub use self::settings::{ClassWeights, MulticlassL1, Radius, SaddleStep, Solver};
 use crate::Error;
+use crate::multiclass::{Dual, Geometry, Multiclass, Samples};
 
 type Watch<'w> = Option<&'w mut dyn FnMut(&Progress) -> ControlFlow<()>>;
 
@@ -109,6 +110,18 @@ impl MulticlassL1 {
             models.push(model);
         }
         Ok(models)
+    }
+
+    /// The problem at a radius, for samples whose weights are those of the data times `unit`.
+    fn problem<'a>(
+        &self,
+        samples: &'a Samples,
+        unit: f64,
+        radius: f64,
+    ) -> Result<Multiclass<'a>, Error> {
+        let geometry = Geometry { primal: self.norm, dual: Dual::Entropy };
+        let penalty = self.penalty / unit;
+        Multiclass::with_geometry(samples, self.loss, radius * unit, penalty, geometry)
     }
 
     fn solve<X, L>(

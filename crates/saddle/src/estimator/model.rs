@@ -4,7 +4,7 @@ use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::softmax_in_place;
 use fenchel_linalg::{AsDesign, CsrMatrix, Design, Invalid};
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Certificate, Refusal, Report};
+use fenchel_optim::{Certificate, Refusal, Report, Status, Stop};
 use ndarray::{Array1, Array2, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,6 @@ use super::engine::{by_classes, objective};
 use super::fitting::cut;
 use super::{MulticlassL1, Posed, Radius, Solver};
 use crate::Error;
-use crate::multiclass::{Dual, Geometry, Multiclass};
 
 /// The bound on the norm counts as active if the norm of the weights is at least this share of it. Averages, and
 /// weights whose smallest entries were removed, do not quite reach the bound.
@@ -28,7 +27,7 @@ pub struct MulticlassL1Model<L = f64> {
     /// The non-zero weights as `(feature, class, weight)`, ordered by feature and then by class. They are for
     /// features in the units of the data.
     pub weights: Vec<(u32, u32, f64)>,
-    /// One intercept per class.
+    /// One intercept per class, for features that are not centred.
     pub intercepts: Array1<f64>,
     /// The labels, ascending.
     pub classes: Classes<L>,
@@ -48,8 +47,30 @@ pub struct MulticlassL1Model<L = f64> {
     pub solver: Solver,
     /// The settings of the fit, with the radius that was used.
     pub settings: MulticlassL1,
-    /// The factor of each feature in the fit. It is empty if features were not scaled.
+    /// What was subtracted from each feature in the fit. It is empty if features were not centred.
+    #[serde(default)]
+    pub centres: Vec<f64>,
+    /// The factor of each feature in the fit. It is empty if features were not standardised.
     pub scales: Vec<f64>,
+}
+
+/// A report on other weights than those of the run: whether it converged is judged again.
+pub(super) fn judged(report: Report, certificate: Certificate, stop: &Stop) -> Report {
+    let status = match report.status {
+        _ if stop.met_by(&certificate) => Status::Converged,
+        Status::Converged => Status::Stopped,
+        other => other,
+    };
+    Report { status, certificate, ..report }
+}
+
+/// The scores of a row without an intercept; all 0 for an empty row.
+fn scores_of(row: &[f64], weights: &[(u32, u32, f64)], k: usize) -> Vec<f64> {
+    let mut scores = vec![0.0; k];
+    for (i, l, w) in weights {
+        scores[*l as usize] += row.get(*i as usize).map_or(0.0, |v| v * w);
+    }
+    scores
 }
 
 impl<L: Label> MulticlassL1Model<L> {
@@ -64,20 +85,24 @@ impl<L: Label> MulticlassL1Model<L> {
     ) -> Self {
         let k = posed.classes.len();
         let features = posed.samples.features() - usize::from(settings.intercept);
-        let scale = |i: usize| posed.scales.get(i).copied().unwrap_or(1.0);
-        let weights = u[..features * k]
+        let scale = |i: usize| posed.scales.get(i).copied().unwrap_or(1.0 / posed.unit);
+        let weights: Vec<(u32, u32, f64)> = u[..features * k]
             .iter()
             .enumerate()
             .filter(|(_, w)| **w != 0.0)
             .map(|(e, w)| ((e / k) as u32, (e % k) as u32, w * scale(e / k)))
             .collect();
-        let intercepts = match &u[features * k..] {
+        let mut intercepts = match &u[features * k..] {
             [] => Array1::zeros(k),
             last => last.to_vec().into(),
         };
+        for (l, at_centre) in scores_of(&posed.centres, &weights, k).into_iter().enumerate() {
+            intercepts[l] -= at_centre;
+        }
         let settings = MulticlassL1 { radius: Radius::At(radius), ..settings.clone() };
         let binds = scaled_norm >= BINDS * radius;
         let (classes, scales) = (posed.classes.clone(), posed.scales.clone());
+        let centres = posed.centres.clone();
         MulticlassL1Model {
             features,
             weights,
@@ -89,6 +114,7 @@ impl<L: Label> MulticlassL1Model<L> {
             scaled_norm,
             solver,
             settings,
+            centres,
             scales,
         }
     }
@@ -99,13 +125,19 @@ impl<L: Label> MulticlassL1Model<L> {
     }
 
     /// The weights as a sparse matrix, with one row per feature and one column per class.
-    pub fn matrix(&self) -> CsrMatrix<f64> {
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if a number per feature takes more than `settings.max_memory`.
+    pub fn matrix(&self) -> Result<CsrMatrix<f64>, Error> {
+        let needed = (self.features as u64).saturating_add(1).saturating_mul(8);
+        let hint = "use the list `weights`, or raise settings.max_memory";
+        Refusal::check_memory("a number per feature", needed, self.settings.max_memory, hint)?;
         let mut offsets = vec![0; self.features + 1];
         self.weights.iter().for_each(|(i, ..)| offsets[*i as usize + 1] += 1);
         (0..self.features).for_each(|i| offsets[i + 1] += offsets[i]);
         let places = self.weights.iter().map(|(_, l, _)| *l).collect();
         let values = self.weights.iter().map(|(.., w)| *w).collect();
-        CsrMatrix::new((self.features, self.classes.len()), offsets, places, values)
+        Ok(CsrMatrix::new((self.features, self.classes.len()), offsets, places, values))
     }
 
     /// The scores `U'x + b`, with one row per row of `x` and one column per class. The cost per row is the number of
@@ -117,7 +149,7 @@ impl<L: Label> MulticlassL1Model<L> {
     pub fn decision_function<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let design = x.as_design()?;
         Invalid::check_length("columns of the design matrix", self.features, design.columns())?;
-        let matrix = self.matrix();
+        let matrix = self.matrix()?;
         let (starts, classes, values) = (matrix.indptr(), matrix.indices(), matrix.data());
         let starts = starts.raw_storage();
         let mut scores = Array2::zeros((design.rows(), self.classes.len()));
@@ -192,7 +224,7 @@ impl<L: Label> MulticlassL1Model<L> {
 
     /// Returns the model without the weights below `threshold`, which is in units of the scaled features. The new
     /// model has its own certificate. The objective is recomputed on the data of the fit, and the lower bound stays
-    /// valid.
+    /// valid. If the certificate no longer meets `stop`, the status is `Stopped`.
     ///
     /// # Errors
     /// The errors of [`MulticlassL1::fit`]; [`Error::Invalid`] for a negative threshold, or if the objective of this model on
@@ -245,23 +277,26 @@ impl<L: Label> MulticlassL1Model<L> {
             let reason = "their labels are not those of the fit".to_owned();
             return Err(Invalid::Layout { what: "data", reason }.into());
         }
-        let geometry = Geometry { primal: self.settings.norm, dual: Dual::Entropy };
-        let (loss, penalty) = (self.settings.loss, self.settings.penalty);
-        let problem =
-            Multiclass::with_geometry(&posed.samples, loss, self.radius, penalty, geometry)?;
+        let problem = self.settings.problem(&posed.samples, posed.unit, self.radius)?;
         let k = self.classes.len();
         let mut u = vec![0.0; posed.samples.features() * k];
         for (i, l, w) in &self.weights {
-            let scale = self.scales.get(*i as usize).copied().unwrap_or(1.0);
+            let scale = posed.scales.get(*i as usize).copied().unwrap_or(1.0 / posed.unit);
             u[*i as usize * k + *l as usize] = w / scale;
         }
+        // The intercept at the centres is what may be left of large terms.
+        let mut lost = 0.0;
         if self.settings.intercept {
-            u[self.features * k..].copy_from_slice(&self.intercepts.to_vec());
+            let at_centres = scores_of(&posed.centres, &self.weights, k);
+            for (l, at_centre) in at_centres.into_iter().enumerate() {
+                u[self.features * k + l] = self.intercepts[l] + at_centre;
+                lost += 64.0 * f64::EPSILON * at_centre.abs();
+            }
         }
         let mut columns = by_classes(&u, k);
         let known = self.report.certificate.objective().unwrap_or(f64::NAN);
         let found = objective(&problem, &columns);
-        if !((found - known).abs() <= 1e-9 * (1.0 + known.abs())) {
+        if !((found - known).abs() <= 1e-9 * (1.0 + known.abs()) + lost) {
             let reason = format!(
                 "the model's objective on them is {found}, and {known} on the data of the fit"
             );
@@ -272,10 +307,10 @@ impl<L: Label> MulticlassL1Model<L> {
             Certificate::Gap { lower_bound, .. } => lower_bound,
             _ => f64::NEG_INFINITY,
         };
-        let certificate = Certificate::gap(objective(&problem, &columns), lower_bound);
-        let report = Report { certificate, ..self.report };
+        let certificate = problem.gap(objective(&problem, &columns), lower_bound);
+        let report = judged(self.report, certificate, &self.settings.stop);
         let u = super::engine::by_rows(&columns, posed.samples.features(), k);
-        let norm = problem.norm(&u);
+        let norm = problem.norm(&u) / posed.unit;
         Ok(MulticlassL1Model::new(
             &self.settings,
             &posed,
@@ -294,21 +329,53 @@ impl<L: Label + Serialize + DeserializeOwned> Saved for MulticlassL1Model<L> {
 
     fn check(&self) -> Result<(), String> {
         let (d, k) = (self.features, self.classes.len());
+        if k < 2 {
+            return Err(format!("{k} classes; expected at least 2"));
+        }
+        if d == 0 || d >= u32::MAX as usize {
+            return Err(format!("{d} features; expected a number of 1 to 2^32 - 2"));
+        }
         if self.intercepts.len() != k {
             return Err(format!("{} intercepts; expected one a class, {k}", self.intercepts.len()));
         }
-        if !(self.scales.is_empty() || self.scales.len() == d) {
-            return Err(format!("{} scales; expected one a feature, {d}", self.scales.len()));
+        for (what, list, asked) in [
+            ("scales", &self.scales, self.settings.standardise),
+            ("centres", &self.centres, self.settings.intercept),
+        ] {
+            if !(list.is_empty() || (list.len() == d && asked)) {
+                return Err(format!(
+                    "{} {what}; expected one a feature, {d}, or none where the settings ask for none",
+                    list.len()
+                ));
+            }
         }
-        if let Some(place) = self.intercepts.iter().chain(&self.scales).position(|v| !v.is_finite())
-        {
-            return Err(format!("intercept or scale {place} is not finite"));
+        let numbers = self.intercepts.iter().chain(&self.scales).chain(&self.centres);
+        if let Some(place) = numbers.clone().position(|v| !v.is_finite()) {
+            return Err(format!("intercept, scale or centre {place} is not finite"));
+        }
+        if !self.settings.intercept && self.intercepts.iter().any(|b| *b != 0.0) {
+            return Err("an intercept, where the settings ask for none".into());
         }
         if let Some(place) = self.scales.iter().position(|s| !(*s > 0.0)) {
             return Err(format!("scale {place} is {}; expected a number > 0", self.scales[place]));
         }
         if !(self.radius > 0.0 && self.radius.is_finite()) {
             return Err(format!("the radius is {}; expected a finite number > 0", self.radius));
+        }
+        if self.settings.radius != Radius::At(self.radius) {
+            return Err(format!(
+                "the radius is {} and {:?} in the settings",
+                self.radius, self.settings.radius
+            ));
+        }
+        if !(self.scaled_norm >= 0.0 && self.scaled_norm.is_finite()) {
+            return Err(format!("the norm is {}; expected a number >= 0", self.scaled_norm));
+        }
+        if self.binds != (self.scaled_norm >= BINDS * self.radius) {
+            return Err(format!(
+                "binds is {} at a norm of {} and a radius of {}",
+                self.binds, self.scaled_norm, self.radius
+            ));
         }
         for (at, (i, l, w)) in self.weights.iter().enumerate() {
             if !(w.is_finite() && (*i as usize) < d && (*l as usize) < k) {

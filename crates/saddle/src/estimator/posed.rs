@@ -2,19 +2,28 @@
 
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::Refusal;
 use ndarray::ArrayView1;
 
 use super::{ClassWeights, MulticlassL1};
 use crate::Error;
 use crate::multiclass::Samples;
-use crate::multiclass::samples::Preparation;
+use crate::multiclass::preparation::Preparation;
+
+/// The sizes of features that can be fitted as they are. Beyond them squares overflow or vanish.
+const SIZES: std::ops::RangeInclusive<f64> = 1e-151..=1e151;
 
 /// Data and labels in the form that the problem needs.
 pub(crate) struct Posed<L> {
     pub(crate) samples: Samples,
     pub(crate) classes: Classes<L>,
-    /// The factor of each column. It is empty if columns were not scaled.
+    /// What was subtracted from each column. It is empty if nothing was.
+    pub(crate) centres: Vec<f64>,
+    /// The factor of each column. It is empty if columns were not standardised.
     pub(crate) scales: Vec<f64>,
+    /// Columns that were not standardised were all divided by this number, the size of the largest: weights of the
+    /// samples are those of the data times it. It is 1 if columns were standardised.
+    pub(crate) unit: f64,
 }
 
 impl<L: Label> Posed<L> {
@@ -36,6 +45,10 @@ impl<L: Label> Posed<L> {
             Invalid::check_length("weights", design.rows(), weights.len())?;
         }
         let k = classes.len();
+        // Seven lists of the columns, and the weights of all classes.
+        let needed = (design.columns() as u64).saturating_mul(8 * (7 + k as u64));
+        let hint = "leave out columns without entries, or raise max_memory";
+        Refusal::check_memory("a list of all columns", needed, estimator.max_memory, hint)?;
         let of_class = match &estimator.class_weights {
             ClassWeights::Uniform => None,
             ClassWeights::Balanced => {
@@ -63,33 +76,100 @@ impl<L: Label> Posed<L> {
                 Some((0..codes.len()).map(|j| each[codes[j]] * w.map_or(1.0, |w| w[j])).collect())
             }
         };
-        let scales = if estimator.standardise { inverse_sizes(design) } else { vec![] };
-        let preparation = Preparation { scales: scales.clone(), intercept: estimator.intercept };
+        let Moments { centres, full, sizes } =
+            Moments::of(design, weights.as_deref(), estimator.intercept);
+        let inverse = |size: f64| {
+            let scale = 1.0 / size;
+            // Weights are multiplied by it in the end, and stay numbers.
+            if scale > 0.0 && scale < 1e304 { scale } else { 1.0 }
+        };
+        let largest = sizes.iter().fold(0.0_f64, |m, v| m.max(*v));
+        let (factors, unit) = if estimator.standardise {
+            (sizes.iter().map(|size| inverse(*size)).collect(), 1.0)
+        } else if largest > 0.0 {
+            if let Some(c) = sizes.iter().position(|size| !(size <= SIZES.end())) {
+                let reason =
+                    format!("the norm of column {c} overflows; divide it by its size first");
+                return Err(Invalid::Layout { what: "design matrix", reason }.into());
+            }
+            if !SIZES.contains(&largest) {
+                let reason = format!(
+                    "no column has a larger root mean square than {largest:e}, whose square vanishes; divide them by their size first"
+                );
+                return Err(Invalid::Layout { what: "design matrix", reason }.into());
+            }
+            (vec![1.0 / largest; sizes.len()], largest)
+        } else {
+            (vec![], 1.0)
+        };
+        let preparation =
+            Preparation { centres, full, scales: factors, intercept: estimator.intercept };
         let samples = Samples::prepared(design, &codes, k, weights.as_deref(), &preparation)?;
-        Ok(Posed { samples, classes, scales })
+        let Preparation { centres, scales, .. } = preparation;
+        let scales = if estimator.standardise { scales } else { vec![] };
+        Ok(Posed { samples, classes, centres, scales, unit })
     }
 }
 
-/// 1 divided by the root mean square of each column, or 1 if that is not finite. Entries are divided by the largest
-/// one before they are squared, so that squares neither overflow nor vanish.
-fn inverse_sizes<D: Design>(design: &D) -> Vec<f64> {
-    let mut tops = vec![0.0_f64; design.columns()];
-    for j in 0..design.rows() {
-        design.row_entries(j, |c, a| tops[c] = tops[c].max(a.abs()));
-    }
-    let mut squares = vec![0.0; design.columns()];
-    for j in 0..design.rows() {
-        design.row_entries(j, |c, a| {
-            if tops[c] > 0.0 {
-                squares[c] += (a / tops[c]).powi(2);
+/// Centres and sizes of the columns.
+struct Moments {
+    /// Weighted means. It is empty if columns are not centred.
+    centres: Vec<f64>,
+    /// The sparse columns that store at least half of their entries.
+    full: Vec<bool>,
+    /// The root mean squares of what is left, not finite where they overflow.
+    sizes: Vec<f64>,
+}
+
+impl Moments {
+    fn of<D: Design>(design: &D, weights: Option<&[f64]>, centred: bool) -> Moments {
+        let (n, d) = (design.rows(), design.columns());
+        let total = weights.map_or(n as f64, |w| w.iter().sum());
+        let share = |j: usize| weights.map_or(1.0, |w| w[j]) / total;
+        let (mut centres, mut full) = (vec![], vec![]);
+        if centred {
+            let (mut lows, mut highs) = (vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]);
+            let mut counts = vec![0_usize; d];
+            centres = vec![0.0; d];
+            let rows: Vec<usize> = (0..n).filter(|j| share(*j) > 0.0).collect();
+            for j in &rows {
+                design.row_entries(*j, |c, a| {
+                    (lows[c], highs[c]) = (lows[c].min(a), highs[c].max(a));
+                    counts[c] += usize::from(D::DENSE || a != 0.0);
+                    centres[c] += share(*j) * a;
+                });
             }
-        });
+            // The mean of a constant column is that constant to the last digit, so that nothing is left of it.
+            for c in (0..d).filter(|c| counts[*c] == rows.len()) {
+                centres[c] = centres[c].max(lows[c]).min(highs[c]);
+            }
+            if !D::DENSE {
+                full = counts.iter().map(|count| 2 * count >= rows.len()).collect();
+            }
+        }
+        let centre = |c: usize| centres.get(c).copied().unwrap_or(0.0);
+        let (mut tops, mut squares) = (vec![0.0_f64; d], vec![0.0; d]);
+        for j in 0..n {
+            design.row_entries(j, |c, a| tops[c] = tops[c].max((a - centre(c)).abs()));
+        }
+        // What is not stored is 0, and then minus the centre.
+        let mut absent = vec![1.0; if D::DENSE { 0 } else { d }];
+        for j in 0..n {
+            design.row_entries(j, |c, a| {
+                if tops[c] > 0.0 {
+                    squares[c] += share(j) * ((a - centre(c)) / tops[c]).powi(2);
+                }
+                if !D::DENSE {
+                    absent[c] -= share(j);
+                }
+            });
+        }
+        for (c, absent) in absent.iter().enumerate().filter(|(c, _)| tops[*c] > 0.0) {
+            squares[c] += absent.max(0.0) * (centre(c) / tops[c]).powi(2);
+        }
+        let sizes =
+            tops.iter().zip(&squares).map(|(top, square): (&f64, &f64)| top * square.sqrt());
+        let sizes = sizes.collect();
+        Moments { centres, full, sizes }
     }
-    let n = design.rows() as f64;
-    let inverse = |(square, top): (&f64, &f64)| {
-        let scale = (n / square).sqrt() / top;
-        // Weights are multiplied by it in the end, and stay numbers.
-        if scale > 0.0 && scale < 1e304 { scale } else { 1.0 }
-    };
-    squares.iter().zip(&tops).map(inverse).collect()
 }

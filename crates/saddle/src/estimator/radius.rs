@@ -5,11 +5,12 @@ use fenchel_optim::{Budget, Cadence, Certificate, Progress, Refusal, Report, Sta
 
 use super::engine::{Engine, by_rows, choose, objective};
 use super::fitting::Fitting;
+use super::model::judged;
 use super::posed::Posed;
 use super::{MulticlassL1, MulticlassL1Model, Solver, Watch};
 use crate::Error;
 use crate::multiclass::sublinear::steps_a_pass;
-use crate::multiclass::{Dual, Geometry, HingeBilinear, Multiclass};
+use crate::multiclass::{HingeBilinear, Multiclass};
 use crate::pdhg::PdhgState;
 
 impl MulticlassL1 {
@@ -26,7 +27,7 @@ impl MulticlassL1 {
         let problem = Multiclass::new(s, self.loss, 1.0, 0.0)?;
         let uniform = vec![1.0 / s.classes() as f64; s.rows() * s.classes()];
         let slope = at_zero - problem.dual(&uniform);
-        let mut radius = if slope > 0.0 { at_zero / slope } else { 1.0 };
+        let mut radius = if slope > 0.0 { at_zero / slope } else { 1.0 } / posed.unit;
         let most = if self.penalty > 0.0 { at_zero / self.penalty } else { f64::INFINITY };
         let mut start = None;
         let mut last: Option<MulticlassL1Model<L>> = None;
@@ -66,11 +67,10 @@ impl MulticlassL1 {
         watch: &mut Watch,
     ) -> Result<(MulticlassL1Model<L>, Option<PdhgState>), Error> {
         let s = &posed.samples;
-        let geometry = Geometry { primal: self.norm, dual: Dual::Entropy };
         // Weights of a larger norm are worse than none.
         let most = self.loss.at_zero(s.classes()) / self.penalty;
         let bound = if self.penalty > 0.0 { radius.min(most) } else { radius };
-        let problem = Multiclass::with_geometry(s, self.loss, bound, self.penalty, geometry)?;
+        let problem = self.problem(s, posed.unit, bound)?;
         let solver = match (self.solver, &start) {
             // The radius before has left PDHG's pair.
             (Solver::Auto, Some(_)) => Some(Solver::Pdhg),
@@ -86,6 +86,18 @@ impl MulticlassL1 {
         // Both methods at once, where there is room for both.
         let solver =
             if solver.is_none() && room(22).is_err() { Some(Solver::Pdhg) } else { solver };
+        // The sublinear method reads rows and columns one by one.
+        let explicit;
+        let problem = if solver == Some(Solver::Sublinear) && s.is_shifted() {
+            let entries = (s.rows() as u64).saturating_mul(s.features() as u64);
+            let hint = "use another solver or intercept: false, or raise max_memory";
+            let needed = entries.saturating_mul(16);
+            Refusal::check_memory("a centred dense copy", needed, self.max_memory, hint)?;
+            explicit = s.explicit();
+            self.problem(&explicit, posed.unit, bound)?
+        } else {
+            problem
+        };
         let bilinear;
         let engine = match solver {
             Some(Solver::Sublinear) => {
@@ -131,10 +143,10 @@ impl MulticlassL1 {
             Certificate::Gap { lower_bound, .. } => lower_bound,
             _ => f64::NEG_INFINITY,
         };
-        let report = Report { certificate: Certificate::gap(value, lower_bound), ..report };
+        let report = judged(report, problem.gap(value, lower_bound), &self.stop);
         let u = by_rows(&best, s.features(), s.classes());
-        let model =
-            MulticlassL1Model::new(self, posed, radius, solver, &u, problem.norm(&u), report);
+        let norm = problem.norm(&u) / posed.unit;
+        let model = MulticlassL1Model::new(self, posed, radius, solver, &u, norm, report);
         Ok((model, state))
     }
 }

@@ -74,12 +74,22 @@ pub enum ClassWeights {
 /// | `norm` | `Entries` | l1 of all entries; `Rows` keeps or drops whole features |
 /// | `solver` | `Auto` | |
 /// | `step` | `Pilot` | of the sublinear method |
-/// | `intercept` | true | a constant feature; it is penalised like all others |
-/// | `standardise` | true | features are divided by their root mean square for the fit, because the bounds depend on the largest one |
+/// | `intercept` | true | features are centred for the fit, and a constant feature is added, which is penalised like all others |
+/// | `standardise` | true | features are divided by their root mean square for the fit, which is their standard deviation if they are centred, because the bounds depend on the largest one |
 /// | `class_weights` | `Uniform` | |
 /// | `stop` | relative gap 0.05 | when to end; `max_seconds` is a time budget |
 /// | `seed` | 0 | of draws |
 /// | `max_memory` | 4 GiB | refused beforehand |
+///
+/// With an intercept, a constant that is added to a feature changes nothing but the intercepts: years since 1900 or since 0
+/// give the same scores and the same certificate. What is penalised is the intercept of the centred features, which is the
+/// score of the mean row. A sparse design is centred by an implicit shift, and stays sparse; only the columns that store
+/// half of their entries or more are stored in full. (`Solver::Sublinear` copies a centred sparse design to a dense one.)
+/// Means and root mean squares are weighted by the weights of the rows.
+///
+/// Without an intercept nothing is centred. Without `standardise`, the constant feature is as large as the largest feature,
+/// so that features in another unit have the same model with weights in the other unit, at a `radius` and a `penalty` in the
+/// other unit.
 ///
 /// The model is the best of the method's iterates and the zero weights, with its smallest weights removed if the
 /// objective hardly changes. The certificate is computed from the returned weights.

@@ -96,28 +96,43 @@ impl LinearProgram {
     /// Whether a combination of the rows proves that there is no feasible point. Its value must be positive by more
     /// than the rounding error.
     pub(super) fn farkas(&self, y: &[f64], tolerance: f64) -> bool {
+        let (value, largest) = self.dual_value(y, &vec![0.0; self.cost.len()], |_| f64::INFINITY);
+        value > 100.0 * tolerance * largest && self.leak(y) <= tolerance
+    }
+
+    /// What a proof of infeasibility leaves in columns without a bound, relative to the largest multiplier and to the
+    /// sizes of the rows and columns. It is infinite for a multiplier of the wrong sign.
+    pub(super) fn leak(&self, y: &[f64]) -> f64 {
         if y[self.equations..].iter().any(|y| *y < 0.0) {
-            return false;
+            return f64::INFINITY;
         }
         let (rows, columns) = self.sizes();
         let size = y.iter().zip(&rows).fold(0.0_f64, |m, (y, r)| m.max((y * r).abs()));
-        let slack = |j: usize| tolerance * size * columns[j];
-        let (value, largest) = self.dual_value(y, &vec![0.0; self.cost.len()], slack);
-        value > 100.0 * tolerance * largest
+        let reduced = self.matrix.t().dot(&ArrayView1::from(y));
+        let leaks = reduced.iter().enumerate().map(|(j, r)| {
+            let end = if *r < 0.0 { self.low[j] } else { self.high[j] };
+            if end.is_finite() || *r == 0.0 { 0.0 } else { (r / size / columns[j]).abs() }
+        });
+        leaks.fold(0.0, f64::max)
     }
 
     /// Whether the objective decreases for ever along a direction that the bounds allow. The direction must not
     /// violate any row, and the decrease must exceed the rounding error.
     pub(super) fn recedes(&self, ray: &[f64], tolerance: f64) -> bool {
+        let falls: f64 = self.cost.iter().zip(ray).map(|(c, r)| c * r).sum();
+        falls < -100.0 * tolerance * self.dearest() && self.departure(ray) <= tolerance
+    }
+
+    /// How far a direction leaves the rows, relative to its largest entry and to the sizes of the rows and columns.
+    pub(super) fn departure(&self, ray: &[f64]) -> f64 {
         let (rows, columns) = self.sizes();
         let size = ray.iter().zip(&columns).fold(0.0_f64, |m, (r, c)| m.max((r * c).abs()));
         let activity = self.matrix.dot(&ArrayView1::from(ray));
-        let leaves = |(i, a): (usize, &f64)| {
-            let short = if i < self.equations { a.abs() } else { -a };
-            short > tolerance * size * rows[i]
-        };
-        let falls: f64 = self.cost.iter().zip(ray).map(|(c, r)| c * r).sum();
-        falls < -100.0 * tolerance * self.dearest() && !activity.iter().enumerate().any(leaves)
+        let leaves = activity.iter().enumerate().map(|(i, a)| {
+            let short = if i < self.equations { a.abs() } else { (-a).max(0.0) };
+            if short > 0.0 { short / size / rows[i] } else { 0.0 }
+        });
+        leaves.fold(0.0, f64::max)
     }
 
     /// The largest entry of each row, and of each column after the rows have been divided by their largest entries.

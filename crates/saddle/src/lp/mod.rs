@@ -61,7 +61,9 @@ pub enum LpOutcome {
         /// `c'x`.
         objective: f64,
     },
-    /// No point satisfies the constraints.
+    /// No point satisfies the constraints. A ray of PDHG may leave reduced costs of up to `tolerance`, relatively, in
+    /// columns without a bound. It then excludes only points whose entries there are below about the ray's value
+    /// divided by what it leaves, such as 1e9. A ray of the simplex method leaves rounding errors.
     Infeasible {
         /// Multipliers of a combination of the rows that no point in the box satisfies.
         ray: Vec<f64>,
@@ -82,7 +84,9 @@ pub enum LpOutcome {
 pub struct LpSolution {
     /// The outcome.
     pub outcome: LpOutcome,
-    /// The report. Its certificate is the largest relative error of the optimality conditions.
+    /// The report. Its certificate is the largest relative error of the optimality conditions. For `Infeasible` it is
+    /// the largest relative reduced cost that the ray leaves in a column without a bound, and for `Unbounded` the
+    /// largest relative amount by which the ray or the point violates a row.
     pub report: Report,
 }
 
@@ -253,6 +257,17 @@ pub fn linear_program(program: &LinearProgram, settings: &LpSettings) -> Result<
         let report = Report { status: Status::Converged, certificate, ..report };
         LpSolution { outcome: LpOutcome::Optimal { x, y, objective }, report }
     };
+    // What a proof leaves open, in place of the error of a point that is none.
+    let proved = |outcome: LpOutcome, report: Report| {
+        let norm = match &outcome {
+            LpOutcome::Infeasible { ray } => program.leak(ray),
+            LpOutcome::Unbounded { x, ray } => program.departure(ray).max(program.violation(x)),
+            _ => f64::NAN,
+        };
+        let certificate = Certificate::Residual { objective: None, norm, error: 0.0, scale: None };
+        let report = Report { status: Status::Converged, certificate, ..report };
+        LpSolution { outcome, report }
+    };
     // Small programs are finished at a vertex: what PDHG has not decided, and the last digits of what it has.
     let exact = report.status == Status::Converged && report.certificate.value() <= ROUNDING;
     let finished = if settings.polish && !exact { finish(program, settings) } else { None };
@@ -268,25 +283,20 @@ pub fn linear_program(program: &LinearProgram, settings: &LpSettings) -> Result<
     }
     match finished {
         Some(LpOutcome::Optimal { x, y, .. }) => return Ok(optimal(x, y, report)),
-        Some(outcome) => {
-            report.status = Status::Converged;
-            return Ok(LpSolution { outcome, report });
-        }
+        Some(outcome) => return Ok(proved(outcome, report)),
         None => {}
     }
     let passes = report.passes;
     let (ray, feasible, used) = infeasible(program, settings)?;
     report.passes += used;
     if let Some(ray) = ray {
-        report.status = Status::Converged;
-        return Ok(LpSolution { outcome: LpOutcome::Infeasible { ray }, report });
+        return Ok(proved(LpOutcome::Infeasible { ray }, report));
     }
     if let Some(x) = feasible {
         let (ray, used) = unbounded(program, settings)?;
         report.passes += used;
         if let Some(ray) = ray {
-            report.status = Status::Converged;
-            return Ok(LpSolution { outcome: LpOutcome::Unbounded { x, ray }, report });
+            return Ok(proved(LpOutcome::Unbounded { x, ray }, report));
         }
     }
     if settings.max_passes > first {

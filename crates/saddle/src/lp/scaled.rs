@@ -53,22 +53,6 @@ impl<'a> Scaled<'a> {
         Scaled { program, matrix, rows, columns, norm }
     }
 
-    /// The initial ratio of the step sizes, which is the ratio of the sizes of multipliers and points. It is 1 unless
-    /// the data suggest a very different value.
-    fn balance(&self) -> f64 {
-        let p = self.program;
-        let top = |values: &mut dyn Iterator<Item = f64>| {
-            values.filter(|v| v.is_finite()).fold(0.0_f64, |m, v| m.max(v.abs()))
-        };
-        let costs = top(&mut p.cost.iter().zip(&self.columns).map(|(c, s)| c * s));
-        let rights = top(&mut p.right.iter().zip(&self.rows).map(|(b, s)| b * s));
-        let lows = top(&mut p.low.iter().zip(&self.columns).map(|(l, s)| l / s));
-        let highs = top(&mut p.high.iter().zip(&self.columns).map(|(u, s)| u / s));
-        let ratio = costs / rights.max(lows).max(highs);
-        let usual = (1e-3..=1e3).contains(&ratio);
-        if usual || !(ratio > 0.0 && ratio.is_finite()) { 1.0 } else { ratio }
-    }
-
     /// The factors of rows and columns, rounded to powers of 2, so that products with them are exact.
     pub(super) fn powers(&self) -> (Vec<f64>, Vec<f64>) {
         let power = |s: &f64| s.log2().round().clamp(-500.0, 500.0).exp2();
@@ -122,6 +106,22 @@ impl Bilinear for Scaled<'_> {
         let (x, y) = self.original(x, y);
         let objective = self.program.cost.iter().zip(&x).map(|(c, x)| c * x).sum();
         Certificate::residual(objective, self.program.error(&x, &y), 0.0)
+    }
+
+    /// The initial ratio of the step sizes, which is the ratio of the sizes of multipliers and points. It is 1 unless
+    /// the data suggest a very different value.
+    fn balance(&self) -> f64 {
+        let p = self.program;
+        let top = |values: &mut dyn Iterator<Item = f64>| {
+            values.filter(|v| v.is_finite()).fold(0.0_f64, |m, v| m.max(v.abs()))
+        };
+        let costs = top(&mut p.cost.iter().zip(&self.columns).map(|(c, s)| c * s));
+        let rights = top(&mut p.right.iter().zip(&self.rows).map(|(b, s)| b * s));
+        let lows = top(&mut p.low.iter().zip(&self.columns).map(|(l, s)| l / s));
+        let highs = top(&mut p.high.iter().zip(&self.columns).map(|(u, s)| u / s));
+        let ratio = costs / rights.max(lows).max(highs);
+        let usual = (1e-3..=1e3).contains(&ratio);
+        if usual || !(ratio > 0.0 && ratio.is_finite()) { 1.0 } else { ratio }
     }
 
     /// The better result of two guesses of the active constraints. One guess is by a step of length 1, the other by a
@@ -197,8 +197,7 @@ pub(super) fn solve(
     let stop =
         Stop { absolute: settings.tolerance, relative: 0.0, max_passes: passes, ..Stop::default() };
     let stop = Stop { check: fenchel_optim::Cadence::Every(40.0), ..stop };
-    let (polish, balance) = (settings.polish, scaled.balance());
-    let pdhg_settings = PdhgSettings { polish, balance, stop, ..PdhgSettings::default() };
+    let pdhg_settings = PdhgSettings { polish: settings.polish, stop, ..PdhgSettings::default() };
     let solution = pdhg(&scaled, &pdhg_settings, None, &mut ())?;
     let (x, y) = scaled.original(&solution.state.x, &solution.state.y);
     Ok((x, y, solution.report))

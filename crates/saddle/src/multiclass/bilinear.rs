@@ -3,14 +3,15 @@
 use fenchel_linalg::project;
 use fenchel_optim::{Certificate, Refusal};
 
+use super::loss::MulticlassLoss;
 use super::polish;
-use super::problem::{Multiclass, MulticlassLoss, Primal};
+use super::problem::{Multiclass, Primal};
 use super::steps::HingeSteps;
 use crate::Error;
 use crate::pdhg::Bilinear;
 use crate::pdhg_steps::Steps;
 use crate::setup::project_rows;
-use crate::spectral::spectral_norm;
+use crate::spectral::{length, spectral_norm};
 
 /// The hinge problem as a polyhedral saddle point problem. `x` contains `U` by rows, and `y` contains `V` by rows.
 pub struct HingeBilinear<'a> {
@@ -72,8 +73,7 @@ impl Bilinear for HingeBilinear<'_> {
             }
             Primal::Rows => {
                 let k = self.problem.samples().classes();
-                let norms: Vec<f64> =
-                    z.chunks(k).map(|row| row.iter().map(|u| u * u).sum::<f64>().sqrt()).collect();
+                let norms: Vec<f64> = z.chunks(k).map(|row| length(row.iter().copied())).collect();
                 let mut shrunk: Vec<f64> = norms.iter().map(|r| (r - threshold).max(0.0)).collect();
                 let failed = project::l1_ball(&mut shrunk, bound).is_err();
                 for ((row, old), new) in z.chunks_mut(k).zip(&norms).zip(&shrunk) {
@@ -97,7 +97,7 @@ impl Bilinear for HingeBilinear<'_> {
     }
 
     fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate {
-        Certificate::gap(self.problem.primal(x), self.problem.dual(y))
+        self.problem.gap(self.problem.primal(x), self.problem.dual(y))
     }
 
     /// Solves the equations of the active parts. Returns `None` for norms of rows, whose ball has no corners.
@@ -114,6 +114,15 @@ impl Bilinear for HingeBilinear<'_> {
             Primal::Entries => Some(Box::new(HingeSteps::new(self.problem))),
             Primal::Rows => None,
         }
+    }
+
+    /// The largest root mean square of a feature, unless it is near 1: weights have the inverse unit of the features, and
+    /// dual variables none.
+    fn balance(&self) -> f64 {
+        let s = self.problem.samples();
+        let size = s.largest_column() / (s.rows() as f64).sqrt();
+        let usual = (1e-2..=1e2).contains(&size);
+        if usual || !(size > 0.0) { 1.0 } else { size }
     }
 
     fn start(&self) -> (Vec<f64>, Vec<f64>) {

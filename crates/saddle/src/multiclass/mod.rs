@@ -33,7 +33,9 @@
 //! Source: D. Babichev, PhD thesis 2019, sections 4.1 to 4.5.
 
 mod bilinear;
+mod loss;
 mod polish;
+pub(crate) mod preparation;
 pub(crate) mod problem;
 mod products;
 pub(crate) mod samples;
@@ -43,7 +45,8 @@ mod subgradient;
 pub(crate) mod sublinear;
 
 pub use bilinear::HingeBilinear;
-pub use problem::{Dual, Geometry, Multiclass, MulticlassLoss, Primal};
+pub use loss::MulticlassLoss;
+pub use problem::{Dual, Geometry, Multiclass, Primal};
 pub use samples::Samples;
 pub use sampling::{Draw, Law, Sampler, Sampling};
 pub use subgradient::{Subgradient, SubgradientSettings, subgradient};

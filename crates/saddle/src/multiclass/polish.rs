@@ -14,6 +14,7 @@ use super::problem::Multiclass;
 use crate::active::Equations;
 use crate::pdhg::Bilinear;
 use crate::setup::project_rows;
+use crate::spectral::length;
 
 /// A polish may cost as many multiplications as this number of PDHG steps, and in any case up to `LEAST` of them.
 const STEPS: usize = 50;
@@ -81,7 +82,7 @@ pub(super) fn polished(
 
 /// A step of each block, with lengths that depend on the sizes of the blocks.
 fn stepped(bilinear: &HingeBilinear, x: &[f64], y: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
-    let size = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let size = |v: &[f64]| length(v.iter().copied());
     let balance = size(y) / size(x);
     let (tau, sigma) = (1.0 / (balance * bilinear.norm()), balance / bilinear.norm());
     if !(tau > 0.0 && tau.is_finite() && sigma > 0.0 && sigma.is_finite()) {

@@ -1,89 +1,16 @@
 //! The multiclass problem as a saddle point problem in four geometries.
 
 use fenchel_linalg::Invalid;
-use fenchel_linalg::special::log_sum_exp;
 use fenchel_optim::{Certificate, Refusal};
 use serde::{Deserialize, Serialize};
 
+use super::loss::MulticlassLoss;
 use super::products;
 use super::samples::Samples;
 use crate::Error;
 use crate::problem::SaddleProblem;
 use crate::setup::{EuclideanSimplexes, GroupBall, L1Ball, Setup, Simplexes};
-
-/// A loss of `k` scores and a label.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum MulticlassLoss {
-    /// `max_l (1[l != y] + s_l) - s_y`: the support vector machine of Crammer and Singer.
-    #[default]
-    Hinge,
-    /// `ln sum_l e^{s_l} - s_y`: multinomial logistic regression.
-    Softmax,
-}
-
-impl MulticlassLoss {
-    /// The loss of scores that have been multiplied by the margin, times the margin.
-    #[inline]
-    pub(crate) fn weighted(self, scores: &[f64], label: usize, margin: f64) -> f64 {
-        match self {
-            MulticlassLoss::Hinge => {
-                let top =
-                    |m: f64, (l, s): (usize, &f64)| m.max(if l == label { *s } else { margin + s });
-                scores.iter().enumerate().fold(f64::NEG_INFINITY, top) - scores[label]
-            }
-            MulticlassLoss::Softmax if margin == 1.0 => log_sum_exp(scores) - scores[label],
-            MulticlassLoss::Softmax => {
-                let plain: Vec<f64> = scores.iter().map(|s| s / margin).collect();
-                margin * log_sum_exp(&plain) - scores[label]
-            }
-        }
-    }
-
-    /// The loss of one sample.
-    ///
-    /// # Panics
-    /// If `label` is not below the number of scores.
-    pub fn value(self, scores: &[f64], label: usize) -> f64 {
-        self.weighted(scores, label, 1.0)
-    }
-
-    /// A subgradient in the scores: `v - e_y` with `v` a maximiser.
-    ///
-    /// # Panics
-    /// If `label` is not below the number of scores, or if lengths differ.
-    pub fn subgradient(self, scores: &[f64], label: usize, out: &mut [f64]) {
-        assert_eq!(scores.len(), out.len());
-        match self {
-            MulticlassLoss::Hinge => {
-                let value = |l: usize| if l == label { scores[l] } else { 1.0 + scores[l] };
-                let best =
-                    (0..scores.len()).fold(label, |b, l| if value(l) > value(b) { l } else { b });
-                out.fill(0.0);
-                out[best] += 1.0;
-            }
-            MulticlassLoss::Softmax => {
-                fenchel_linalg::special::softmax(scores, out);
-            }
-        }
-        out[label] -= 1.0;
-    }
-
-    /// `-f(v, y)` for a probability vector `v`, which is its contribution to the dual objective.
-    pub fn gain(self, v: &[f64], label: usize) -> f64 {
-        match self {
-            MulticlassLoss::Hinge => 1.0 - v[label],
-            MulticlassLoss::Softmax => fenchel_linalg::special::entropy(v),
-        }
-    }
-
-    /// The loss if all scores are 0, which is `P(0)`.
-    pub fn at_zero(self, classes: usize) -> f64 {
-        match self {
-            MulticlassLoss::Hinge => 1.0,
-            MulticlassLoss::Softmax => (classes as f64).ln(),
-        }
-    }
-}
+use crate::spectral::length;
 
 /// The norm of the weights, and its potential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -241,10 +168,9 @@ impl<'a> Multiclass<'a> {
     pub fn norm(&self, u: &[f64]) -> f64 {
         match self.geometry.primal {
             Primal::Entries => u.iter().map(|u| u.abs()).sum(),
-            Primal::Rows => u
-                .chunks(self.samples.classes())
-                .map(|row| row.iter().map(|u| u * u).sum::<f64>().sqrt())
-                .sum(),
+            Primal::Rows => {
+                u.chunks(self.samples.classes()).map(|row| length(row.iter().copied())).sum()
+            }
         }
     }
 
@@ -270,6 +196,19 @@ impl<'a> Multiclass<'a> {
         self.dual_parts(v).within(self.bound, self.penalty)
     }
 
+    /// The certificate of an objective and a lower bound. Rounding of `objective - lower_bound` is 16 units in the last
+    /// place of its terms: `P(0)`, scores of at most `R` times the largest entry of a row, and gradients of at most
+    /// `sqrt(2/n) A` times `R`.
+    pub(crate) fn gap(&self, objective: f64, lower_bound: f64) -> Certificate {
+        let s = self.samples;
+        let n = s.rows() as f64;
+        let radius =
+            if self.penalty > 0.0 { self.bound.min(objective / self.penalty) } else { self.bound };
+        let terms = self.loss.at_zero(s.classes())
+            + radius * (s.sum_of_tops() / n + s.largest_column() * (2.0 / n).sqrt());
+        Certificate::gap_within(objective, lower_bound, 16.0 * f64::EPSILON * terms)
+    }
+
     /// The parts of `D(V)`.
     pub(crate) fn dual_parts(&self, v: &[f64]) -> DualParts {
         let s = self.samples;
@@ -277,7 +216,7 @@ impl<'a> Multiclass<'a> {
         self.shift(&mut shifted);
         let size = |row: &[f64]| match self.geometry.primal {
             Primal::Entries => products::top(row),
-            Primal::Rows => row.iter().map(|g| g * g).sum::<f64>().sqrt(),
+            Primal::Rows => length(row.iter().copied()),
         };
         let top = s.largest_transposed(&shifted, s.classes(), size);
         DualParts { gain: self.gain(v), gradient: top / s.rows() as f64 }
@@ -378,7 +317,7 @@ impl SaddleProblem for Multiclass<'_> {
     }
 
     fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate {
-        Certificate::gap(self.objective(x), self.lower_bound(y))
+        self.gap(self.objective(x), self.lower_bound(y))
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::sync::OnceLock;
 
-use fenchel_linalg::{Design, Invalid};
+use fenchel_linalg::Design;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
+use super::preparation::Preparation;
 use super::products::{self, Which, add};
 use crate::Error;
 
@@ -20,25 +22,19 @@ const BLOCK: usize = 64;
 pub struct Samples {
     pub(crate) rows: Rows,
     /// The sparse rows by columns, computed when a product with the transpose needs them.
-    by_columns: OnceLock<Compressed>,
+    pub(super) by_columns: OnceLock<Compressed>,
     pub(crate) labels: Vec<u32>,
     /// The margin of each row. It is the row's weight, and has mean 1.
     pub(crate) margins: Vec<f64>,
     pub(crate) classes: usize,
     pub(crate) features: usize,
+    /// The true entry of row `j` is the stored one minus `margins[j]` times the shift of its column. It is empty if all
+    /// are 0.
+    pub(super) shifts: Vec<f64>,
     /// Euclidean norm of each column.
     pub(crate) column_norms: Vec<f64>,
     /// Largest absolute entry of each row.
     pub(crate) row_tops: Vec<f64>,
-}
-
-/// The changes of the columns when they are copied.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Preparation {
-    /// A factor for each column; 1 where there is none.
-    pub(crate) scales: Vec<f64>,
-    /// Whether to add a last feature that is 1 in every row.
-    pub(crate) intercept: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -48,7 +44,7 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    fn each(&self, j: usize, f: &mut dyn FnMut(usize, f64)) {
+    pub(super) fn each(&self, j: usize, f: &mut dyn FnMut(usize, f64)) {
         match self {
             Rows::Dense(x) => x.row(j).iter().enumerate().for_each(|(c, a)| f(c, *a)),
             Rows::Sparse(x) => {
@@ -98,128 +94,18 @@ impl Samples {
     ///
     /// # Errors
     /// [`Error::Invalid`] if there are no rows, columns or classes, if there is not one label per row, if a label is
-    /// not below `classes`, or if weights are negative, not finite or all 0.
+    /// not below `classes`, or if weights are negative, not finite or all 0; [`Error::Refused`] if a few numbers per
+    /// column take more than 4 GiB.
     pub fn new<D: Design>(
         design: &D,
         labels: &[usize],
         classes: usize,
         weights: Option<&[f64]>,
     ) -> Result<Self, Error> {
+        let needed = (design.columns() as u64).saturating_mul(32);
+        let hint = "leave out columns without entries";
+        Refusal::check_memory("a list of all columns", needed, MAX_MEMORY, hint)?;
         Samples::prepared(design, labels, classes, weights, &Preparation::default())
-    }
-
-    /// Does the same as [`new`](Samples::new), with columns multiplied by factors, and with a constant feature after
-    /// the others.
-    pub(crate) fn prepared<D: Design>(
-        design: &D,
-        labels: &[usize],
-        classes: usize,
-        weights: Option<&[f64]>,
-        preparation: &Preparation,
-    ) -> Result<Self, Error> {
-        let (n, plain) = (design.rows(), design.columns());
-        let d = plain + usize::from(preparation.intercept);
-        let factor = |c: usize| preparation.scales.get(c).copied().unwrap_or(1.0);
-        if n * plain == 0 {
-            return Err(Invalid::Empty { what: "design matrix" }.into());
-        }
-        Invalid::check_length("labels", n, labels.len())?;
-        if classes < 2 {
-            let (name, value) = ("number of classes", classes as f64);
-            return Err(Invalid::Parameter { name, value, expected: "at least 2" }.into());
-        }
-        if let Some(row) = labels.iter().position(|y| *y >= classes) {
-            let value = labels[row] as f64;
-            return Err(Invalid::Label {
-                row,
-                value,
-                expected: "a code below the number of classes",
-            }
-            .into());
-        }
-        let small = |count: usize, name: &'static str| match u32::try_from(count) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(Invalid::Parameter { name, value: count as f64, expected: "below 2^32" }),
-        };
-        small(n, "number of rows")?;
-        small(d, "number of columns")?;
-        let mut kept: Vec<usize> = (0..n).collect();
-        let mut margins = vec![1.0; n];
-        if let Some(weights) = weights {
-            Invalid::check_length("weights", n, weights.len())?;
-            if let Some(row) = weights.iter().position(|w| !(*w >= 0.0 && w.is_finite())) {
-                let reason =
-                    format!("{} at row {row}; expected a finite number >= 0", weights[row]);
-                return Err(Invalid::Layout { what: "weights", reason }.into());
-            }
-            kept.retain(|i| weights[*i] > 0.0);
-            let total: f64 = weights.iter().sum();
-            if !(total > 0.0 && total.is_finite()) {
-                let expected = "a positive finite number";
-                return Err(Invalid::Parameter {
-                    name: "sum of the weights",
-                    value: total,
-                    expected,
-                }
-                .into());
-            }
-            let scale = kept.len() as f64 / total;
-            margins = kept.iter().map(|i| weights[*i] * scale).collect();
-        }
-        let rows = if D::DENSE {
-            let mut dense = Array2::zeros((kept.len(), d));
-            for (j, i) in kept.iter().enumerate() {
-                let mut row = dense.row_mut(j);
-                design.row_entries(*i, |c, a| row[c] = margins[j] * factor(c) * a);
-                if preparation.intercept {
-                    row[plain] = margins[j];
-                }
-            }
-            Rows::Dense(dense)
-        } else {
-            let mut offsets = vec![0];
-            let (mut places, mut values) = (vec![], vec![]);
-            for (j, i) in kept.iter().enumerate() {
-                design.row_entries(*i, |c, a| {
-                    if a != 0.0 {
-                        places.push(c as u32);
-                        values.push(margins[j] * factor(c) * a);
-                    }
-                });
-                if preparation.intercept {
-                    places.push(plain as u32);
-                    values.push(margins[j]);
-                }
-                offsets.push(places.len());
-            }
-            Rows::Sparse(Compressed { offsets, places, values })
-        };
-        let (mut squares, mut row_tops) = (vec![0.0; d], vec![0.0; kept.len()]);
-        for j in 0..kept.len() {
-            let mut top = 0.0_f64;
-            rows.each(j, &mut |c, a| {
-                squares[c] += a * a;
-                top = top.max(a.abs());
-            });
-            row_tops[j] = top;
-        }
-        let column_norms: Vec<f64> = squares.iter().map(|s: &f64| s.sqrt()).collect();
-        if let Some(c) = column_norms.iter().position(|norm| !norm.is_finite()) {
-            let reason = format!("the norm of column {c} overflows; divide it by its size first");
-            return Err(Invalid::Layout { what: "design matrix", reason }.into());
-        }
-        let labels = kept.iter().map(|i| labels[*i] as u32).collect();
-        let by_columns = OnceLock::new();
-        Ok(Samples {
-            rows,
-            by_columns,
-            labels,
-            margins,
-            classes,
-            features: d,
-            column_norms,
-            row_tops,
-        })
     }
 
     /// Number of rows of positive weight, `n`.
@@ -255,6 +141,51 @@ impl Samples {
         }
     }
 
+    /// Whether columns are shifted implicitly, so that rows and columns are not what is stored of them.
+    pub(crate) fn is_shifted(&self) -> bool {
+        !self.shifts.is_empty()
+    }
+
+    /// The same data as a dense matrix, without implicit shifts.
+    pub(crate) fn explicit(&self) -> Samples {
+        let mut dense = Array2::zeros((self.rows(), self.features));
+        for (j, mut row) in dense.rows_mut().into_iter().enumerate() {
+            self.each(j, |c, a| row[c] = a);
+        }
+        Samples {
+            rows: Rows::Dense(dense),
+            by_columns: OnceLock::new(),
+            shifts: vec![],
+            ..self.clone()
+        }
+    }
+
+    /// `sum_j margin_j z_j`, which the shifts multiply.
+    fn weighted_sum(&self, z: &[f64], width: usize) -> Vec<f64> {
+        let mut sum = vec![0.0; width];
+        for (margin, row) in self.margins.iter().zip(z.chunks_exact(width)) {
+            add(*margin, row, &mut sum);
+        }
+        sum
+    }
+
+    /// `sum_c shift_c u_c`, which is subtracted from all scores of a row times its margin. It is empty without shifts.
+    pub(crate) fn drift<'u>(
+        &self,
+        u: impl Iterator<Item = (usize, &'u [f64])>,
+        width: usize,
+    ) -> Vec<f64> {
+        let mut drift = vec![0.0; if self.is_shifted() { width } else { 0 }];
+        if self.is_shifted() {
+            u.for_each(|(c, row)| add(self.shifts[c], row, &mut drift));
+        }
+        drift
+    }
+
+    pub(crate) fn shift_of(&self, feature: usize) -> f64 {
+        self.shifts.get(feature).copied().unwrap_or(0.0)
+    }
+
     pub(crate) fn is_sparse(&self) -> bool {
         matches!(self.rows, Rows::Sparse(_))
     }
@@ -280,7 +211,27 @@ impl Samples {
                 let mut out = ArrayViewMut2::from_shape((n, width), out).expect("n x width");
                 general_mat_mul(1.0, x, &u, 0.0, &mut out);
             }
-            Rows::Sparse(x) => products::rows(x, Which::All, u, width, out),
+            Rows::Sparse(x) => {
+                products::rows(x, Which::All, u, width, out);
+                if self.is_shifted() {
+                    let drift = self.drift(u.chunks_exact(width).enumerate(), width);
+                    for (margin, out) in self.margins.iter().zip(out.chunks_exact_mut(width)) {
+                        add(-margin, &drift, out);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Subtracts the shifts from rows of `X' Z`, given `weighted_sum(Z)`.
+    fn shift_transposed(
+        &self,
+        features: impl Iterator<Item = usize>,
+        sum: &[f64],
+        out: &mut [f64],
+    ) {
+        for (c, out) in features.zip(out.chunks_exact_mut(sum.len())) {
+            add(-self.shifts[c], sum, out);
         }
     }
 
@@ -295,6 +246,9 @@ impl Samples {
             }
             Rows::Sparse(x) => {
                 products::rows(self.sparse_columns(x), Which::All, z, width, out);
+                if self.is_shifted() {
+                    self.shift_transposed(0..d, &self.weighted_sum(z, width), out);
+                }
             }
         }
     }
@@ -305,6 +259,10 @@ impl Samples {
             Rows::Dense(_) => self.transposed(z, width, out),
             Rows::Sparse(x) => {
                 products::rows(self.sparse_columns(x), Which::These(rows), z, width, out);
+                if self.is_shifted() {
+                    let features = rows.iter().map(|c| *c as usize);
+                    self.shift_transposed(features, &self.weighted_sum(z, width), out);
+                }
             }
         }
     }
@@ -329,9 +287,13 @@ impl Samples {
                 let columns = self.sparse_columns(x);
                 let features: Vec<u32> = (0..d as u32).collect();
                 let mut product = vec![0.0; BLOCK.min(d) * width];
+                let sum = if self.is_shifted() { self.weighted_sum(z, width) } else { vec![] };
                 let parts = features.chunks(BLOCK).map(|part| {
                     let out = &mut product[..part.len() * width];
                     products::rows(columns, Which::These(part), z, width, out);
+                    if self.is_shifted() {
+                        self.shift_transposed(part.iter().map(|c| *c as usize), &sum, out);
+                    }
                     largest(out)
                 });
                 parts.fold(0.0, f64::max)
@@ -350,19 +312,21 @@ impl Samples {
         }
     }
 
-    /// Calls `f` with the features and entries of row `j`.
+    /// Calls `f` with the features and entries of row `j`; with all of them if columns are shifted.
     pub(crate) fn each(&self, j: usize, mut f: impl FnMut(usize, f64)) {
-        self.rows.each(j, &mut f);
+        if !self.is_shifted() {
+            return self.rows.each(j, &mut f);
+        }
+        let mut row: Vec<f64> = self.shifts.iter().map(|s| -self.margins[j] * s).collect();
+        self.rows.each(j, &mut |c, a| row[c] += a);
+        row.iter().enumerate().for_each(|(c, a)| f(c, *a));
     }
 
     /// `out += scale x_j`.
     pub(crate) fn add_row(&self, j: usize, scale: f64, out: &mut [f64]) {
         match &self.rows {
             Rows::Dense(x) => add(scale, x.row(j).to_slice().expect("standard layout"), out),
-            Rows::Sparse(x) => {
-                let (of, values) = x.part(j);
-                of.iter().zip(values).for_each(|(c, a)| out[*c as usize] += scale * a);
-            }
+            Rows::Sparse(_) => self.each(j, |c, a| out[c] += scale * a),
         }
     }
 }

@@ -12,7 +12,7 @@
 use fenchel_linalg::{lanes, project};
 
 use super::problem::Multiclass;
-use super::samples::Rows;
+use super::samples::{Rows, Samples};
 use crate::pdhg_steps::{Pair, Steps};
 use crate::setup::project_row;
 
@@ -51,6 +51,21 @@ struct Thin {
     offsets: Vec<usize>,
     places: Vec<u32>,
     values: Vec<f64>,
+}
+
+impl Thin {
+    /// [`Samples::drift`] of these entries.
+    fn drift(&self, s: &Samples) -> Vec<f64> {
+        let mut drift = vec![0.0; if s.is_shifted() { s.classes() } else { 0 }];
+        if s.is_shifted() {
+            for (i, ends) in self.offsets.windows(2).enumerate() {
+                for e in ends[0]..ends[1] {
+                    drift[self.places[e] as usize] += s.shift_of(i) * self.values[e];
+                }
+            }
+        }
+        drift
+    }
 }
 
 impl<'a> HingeSteps<'a> {
@@ -160,8 +175,18 @@ impl Steps for HingeSteps<'_> {
         self.operations += OF_DUAL * (n * k) as u64;
         self.changes.fill(0.0);
         let HingeSteps { problem, thin: entries, scores, changes, .. } = self;
-        let sparse = if thin { Some(&*entries) } else { None };
-        lanes::run(DualStep { problem, sparse, scores, y, sum_y, changes, step: sigma / n as f64 });
+        let drift = if thin { entries.drift(s) } else { vec![] };
+        let (sparse, drift) = (if thin { Some(&*entries) } else { None }, &drift[..]);
+        lanes::run(DualStep {
+            problem,
+            sparse,
+            drift,
+            scores,
+            y,
+            sum_y,
+            changes,
+            step: sigma / n as f64,
+        });
         self.path += self.changes.iter().fold(0.0_f64, |m, c| m.max(*c)).sqrt();
     }
 
@@ -234,6 +259,8 @@ struct DualStep<'a> {
     problem: &'a Multiclass<'a>,
     /// The non-zero entries of `2 U+ - U`. If it is `None`, `scores` contains all scores.
     sparse: Option<&'a Thin>,
+    /// What implicit shifts of the columns subtract from the scores, times the margin. It is empty without them.
+    drift: &'a [f64],
     scores: &'a mut [f64],
     y: &'a mut [f64],
     sum_y: &'a mut [f64],
@@ -246,7 +273,7 @@ impl lanes::Kernel for DualStep<'_> {
 
     #[inline(always)]
     fn compute(self) {
-        let DualStep { problem, sparse, scores, y, sum_y, changes, step } = self;
+        let DualStep { problem, sparse, drift, scores, y, sum_y, changes, step } = self;
         let s = problem.samples();
         let k = s.classes();
         let changes = &mut changes[..k];
@@ -262,6 +289,9 @@ impl lanes::Kernel for DualStep<'_> {
                         for e in entries {
                             scores[thin.places[e] as usize] += a * thin.values[e];
                         }
+                    }
+                    for l in 0..drift.len() {
+                        scores[l] -= s.margins[j] * drift[l];
                     }
                     scores
                 }

@@ -14,9 +14,11 @@ use fenchel_optim::{Certificate, Iterative, Observer, Refusal, Solution, StepSiz
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::problem::{Geometry, Multiclass, MulticlassLoss};
+use super::loss::MulticlassLoss;
+use super::problem::{Geometry, Multiclass};
 use super::samples::Rows;
 use crate::Error;
+use crate::spectral::length;
 
 /// Settings of [`subgradient`].
 ///
@@ -143,8 +145,7 @@ where
     let (n, d, k) = (s.rows(), s.features(), s.classes());
     let frobenius = settings.frobenius.unwrap_or(problem.radius());
     Invalid::check_positive("frobenius", frobenius)?;
-    let squares: f64 = s.column_norms.iter().map(|v| v * v).sum();
-    let bound = (2.0 * squares / n as f64).sqrt();
+    let bound = length(s.column_norms.iter().copied()) * (2.0 / n as f64).sqrt();
     let steps = (settings.stop.max_passes * n as f64).clamp(1.0, 1e12);
     let theory = if bound > 0.0 { frobenius / (bound * steps.sqrt()) } else { 1.0 };
     let mut method = Subgradient {

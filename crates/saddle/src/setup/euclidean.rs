@@ -2,7 +2,8 @@
 
 use fenchel_linalg::project;
 
-use super::Setup;
+use super::{Setup, contain_ball};
+use crate::spectral::length;
 
 /// The domain of a Euclidean block.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,8 +65,21 @@ impl Setup for Euclidean {
         point.copy_from_slice(place);
     }
 
+    fn contain(&self, point: &mut [f64]) {
+        match self.domain {
+            Domain::Free { .. } => {}
+            Domain::Ball { radius } => {
+                contain_ball(point, radius, |x| length(x.iter().copied()));
+            }
+            Domain::Box { low, high } => {
+                point.iter_mut().for_each(|x| *x = x.clamp(low, high));
+            }
+        }
+    }
+
     fn place(&self, point: &[f64], place: &mut [f64]) {
         place.copy_from_slice(point);
+        self.contain(place);
     }
 
     fn step(&self, place: &mut [f64], gradient: &[f64], eta: f64) {
@@ -96,6 +110,6 @@ impl Setup for Euclidean {
     }
 
     fn dual_norm(&self, gradient: &[f64]) -> f64 {
-        gradient.iter().map(|g| g * g).sum::<f64>().sqrt()
+        length(gradient.iter().copied())
     }
 }

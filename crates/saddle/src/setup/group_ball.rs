@@ -9,7 +9,8 @@
 //! is `Omega = R^2/(p c) <= e R^2 ln d`. If the rows have one entry, this is the l1 ball with a power as potential,
 //! instead of an entropy.
 
-use super::Setup;
+use super::{Setup, contain_ball};
+use crate::spectral::length;
 
 /// The ball `sum_i norm2(U_i) <= R` of `rows x columns` matrices. The potential is a power of the row norms.
 ///
@@ -39,9 +40,7 @@ impl GroupBall {
 
     fn norms<'a>(&self, matrix: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         let entries = self.rows * self.columns;
-        matrix[..entries]
-            .chunks(self.columns)
-            .map(|row| row.iter().map(|u| u * u).sum::<f64>().sqrt())
+        matrix[..entries].chunks(self.columns).map(|row| length(row.iter().copied()))
     }
 
     /// The length of the gradient of the potential at a row of this norm.
@@ -80,9 +79,16 @@ impl Setup for GroupBall {
         point.copy_from_slice(place);
     }
 
+    fn contain(&self, point: &mut [f64]) {
+        let (u, mass) = point.split_at_mut(self.rows * self.columns);
+        let norm = contain_ball(u, self.bound, |u| self.norms(u).sum());
+        mass[0] = mass[0].min(self.bound).max(norm);
+    }
+
     fn place(&self, point: &[f64], place: &mut [f64]) {
         place.copy_from_slice(point);
-        place[self.rows * self.columns] = self.norms(point).sum();
+        self.contain(place);
+        place[self.rows * self.columns] = self.norms(place).sum();
     }
 
     fn step(&self, place: &mut [f64], gradient: &[f64], eta: f64) {
@@ -92,10 +98,10 @@ impl Setup for GroupBall {
         for (row, g) in place[..entries].chunks_mut(self.columns).zip(gradient.chunks(self.columns))
         {
             // row becomes q = grad phi - eta g.
-            let norm = row.iter().map(|u| u * u).sum::<f64>().sqrt();
+            let norm = length(row.iter().copied());
             let scale = if norm > 0.0 { self.slope(norm) / norm } else { 0.0 };
             row.iter_mut().zip(g).for_each(|(u, g)| *u = scale * *u - eta * g);
-            lengths.push(row.iter().map(|u| u * u).sum::<f64>().sqrt());
+            lengths.push(length(row.iter().copied()));
         }
         let total = |shift: f64| {
             lengths.iter().map(|q| self.inverse_slope(q - threshold - shift)).sum::<f64>()

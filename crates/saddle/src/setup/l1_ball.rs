@@ -17,7 +17,7 @@
 
 use fenchel_linalg::lanes;
 
-use super::{Divergence, Setup};
+use super::{Divergence, Setup, contain_ball};
 
 /// The l1 ball of radius `R` in `m` dimensions.
 ///
@@ -73,18 +73,31 @@ impl lanes::Kernel for LogMass<'_> {
     }
 }
 
+/// Writes `p - q`, and returns `sum (p + q)`.
 struct Point<'a>(&'a [f64], f64, &'a mut [f64]);
 
 impl lanes::Kernel for Point<'_> {
-    type Output = ();
+    type Output = f64;
 
     #[inline(always)]
-    fn compute(self) {
+    fn compute(self) -> f64 {
         let Point(g, scale, out) = self;
-        let out = &mut out[..g.len()];
-        for i in 0..g.len() {
-            out[i] = lanes::exp(scale + g[i]) - lanes::exp(scale - g[i]);
+        let mut sums = [0.0; 8];
+        let ((blocks, rest), (outs, last)) =
+            (g.as_chunks::<8>(), out[..g.len()].as_chunks_mut::<8>());
+        for (block, out) in blocks.iter().zip(outs) {
+            for l in 0..8 {
+                let (p, q) = (lanes::exp(scale + block[l]), lanes::exp(scale - block[l]));
+                out[l] = p - q;
+                sums[l] += p + q;
+            }
         }
+        for (l, (g, out)) in rest.iter().zip(last).enumerate() {
+            let (p, q) = (lanes::exp(scale + g), lanes::exp(scale - g));
+            *out = p - q;
+            sums[l] += p + q;
+        }
+        lanes::sum(&sums)
     }
 }
 
@@ -103,9 +116,22 @@ impl Setup for L1Ball {
     }
 
     fn point(&self, place: &[f64], point: &mut [f64]) {
-        let m = self.dimension;
-        lanes::run(Point(&place[..m], place[m], &mut point[..m]));
-        point[m] = self.log_mass(place).exp();
+        let (m, scale) = (self.dimension, place[self.dimension]);
+        let mass = lanes::run(Point(&place[..m], scale, &mut point[..m]));
+        // Long steps make `scale` large, and its rounding error is a factor of all entries. A point that is on the
+        // sphere up to that error is put on it.
+        let known = 4.0 * f64::EPSILON * (1.0 + scale.abs());
+        let factor = if mass > self.bound * (1.0 - known) { self.bound / mass } else { 1.0 };
+        if factor != 1.0 {
+            point[..m].iter_mut().for_each(|u| *u *= factor);
+        }
+        point[m] = mass * factor;
+    }
+
+    fn contain(&self, point: &mut [f64]) {
+        let (u, mass) = point.split_at_mut(self.dimension);
+        let norm = contain_ball(u, self.bound, |u| u.iter().map(|u| u.abs()).sum());
+        mass[0] = mass[0].min(self.bound).max(norm);
     }
 
     /// The pair `(p, q)` with this difference `p - q` and this mass. The mass may be slightly larger, since entries

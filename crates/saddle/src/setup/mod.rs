@@ -31,6 +31,26 @@ pub use l1_ball::L1Ball;
 pub use simplexes::{EuclideanSimplexes, Simplexes};
 pub(crate) use simplexes::{project_row, project_rows};
 
+/// Divides every row by its sum, after negative entries are set to 0.
+fn contain_rows(point: &mut [f64], columns: usize) {
+    for row in point.chunks_mut(columns) {
+        row.iter_mut().for_each(|v| *v = if *v < 0.0 { 0.0 } else { *v });
+        let sum: f64 = row.iter().sum();
+        row.iter_mut().for_each(|v| *v /= sum);
+    }
+}
+
+/// Shrinks a point until its norm is at most the bound; rounding may need a second factor. Returns the norm.
+fn contain_ball(point: &mut [f64], bound: f64, norm: impl Fn(&[f64]) -> f64) -> f64 {
+    let mut size = norm(point);
+    let mut factor = bound / size;
+    while size > bound && factor > 0.0 {
+        point.iter_mut().for_each(|u| *u *= factor);
+        (size, factor) = (norm(point), 1.0 - f64::EPSILON);
+    }
+    size
+}
+
 /// `sum z ln(z/w) - z + w` for numbers that are given by their logarithms `shift + sign a`.
 pub(crate) struct Divergence<'a> {
     pub(crate) z: &'a [f64],
@@ -89,6 +109,10 @@ pub trait Setup {
 
     /// The point at these coordinates.
     fn point(&self, place: &[f64], point: &mut [f64]);
+
+    /// Moves a point back into the domain if rounding has put it outside, as it does with averages. A certificate is
+    /// about a point of the domain: outside, an objective may be below the optimum. The default changes nothing.
+    fn contain(&self, _point: &mut [f64]) {}
 
     /// Coordinates of a given point of the domain.
     fn place(&self, point: &[f64], place: &mut [f64]);

@@ -7,7 +7,8 @@
 
 use fenchel_linalg::lanes;
 
-use super::{Divergence, Setup};
+use super::{Divergence, Setup, contain_rows};
+use crate::spectral::length;
 
 /// The entropy `sum V ln V`, which is 1-strongly convex with respect to `sqrt(sum_j norm1(V_j)^2)`.
 ///
@@ -54,11 +55,13 @@ fn normalise(row: &mut [f64]) {
     for k in 0..row.len() {
         top = if row[k] > top { row[k] } else { top };
     }
+    // In two steps: after long steps `top` is large, and `top + ln(sum)` would have lost the digits of `ln(sum)`.
     let mut sum = 0.0;
     for k in 0..row.len() {
-        sum += lanes::exp(row[k] - top);
+        row[k] -= top;
+        sum += lanes::exp(row[k]);
     }
-    let shift = top + sum.ln();
+    let shift = sum.ln();
     for k in 0..row.len() {
         row[k] -= shift;
     }
@@ -120,6 +123,10 @@ impl Setup for Simplexes {
         lanes::run(Exp(place, point));
     }
 
+    fn contain(&self, point: &mut [f64]) {
+        contain_rows(point, self.columns);
+    }
+
     fn place(&self, point: &[f64], place: &mut [f64]) {
         for (row, out) in point.chunks(self.columns).zip(place.chunks_mut(self.columns)) {
             // A vanished entry could never return.
@@ -143,7 +150,7 @@ impl Setup for Simplexes {
     /// The Euclidean norm of the rows' largest entries.
     fn dual_norm(&self, gradient: &[f64]) -> f64 {
         let top = |row: &[f64]| row.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
-        gradient.chunks(self.columns).map(|row| top(row).powi(2)).sum::<f64>().sqrt()
+        length(gradient.chunks(self.columns).map(top))
     }
 }
 
@@ -186,8 +193,13 @@ impl Setup for EuclideanSimplexes {
         point.copy_from_slice(place);
     }
 
+    fn contain(&self, point: &mut [f64]) {
+        contain_rows(point, self.columns);
+    }
+
     fn place(&self, point: &[f64], place: &mut [f64]) {
         place.copy_from_slice(point);
+        project_rows(place, self.columns);
     }
 
     fn step(&self, place: &mut [f64], gradient: &[f64], eta: f64) {
@@ -204,7 +216,7 @@ impl Setup for EuclideanSimplexes {
     }
 
     fn dual_norm(&self, gradient: &[f64]) -> f64 {
-        gradient.iter().map(|g| g * g).sum::<f64>().sqrt()
+        length(gradient.iter().copied())
     }
 }
 

@@ -17,7 +17,7 @@ impl SublinearState {
     /// Computes objective and lower bound of the averages.
     pub fn certificate(&self, problem: &Multiclass) -> Certificate {
         let (objective, _) = self.objective(problem);
-        Certificate::gap(objective, self.lower_bound(problem))
+        problem.gap(objective, self.lower_bound(problem))
     }
 
     /// The gap of the problem in which the mass takes the place of the norm. The theorems are about this gap.

@@ -14,20 +14,25 @@
 //! | [`exact_game`] (restarted PDHG) | two products | linear convergence, for many digits |
 //! | [`sampled_game`] | a row and a column, O(m + p) | `O(spread sqrt(ln(m p)) / sqrt(T))` in expectation |
 //!
-//! Payments may have any unit, and a constant may be added to all of them. So the relative tolerance of `stop` is a
-//! fraction of the *spread*, which is the largest payment minus the smallest, and not a fraction of the value of the
+//! Payments may have any unit, and a constant may be added to all of them: the methods see
+//! the payments less the middle one, and the objective and the lower bound of a report include it. So the relative tolerance of `stop` is a fraction of the *spread*, which is the largest payment minus the smallest, and not a fraction of the value of the
 //! game. The default is a gap of 1e-4 of the spread. An absolute tolerance is in the units of the payments, with one
 //! exception: tolerances up to the default of 1e-12 are multiplied by the spread if that is below 1.
 //!
 //! Sources: D. Babichev, PhD thesis 2019, section 4.2, with entropies for both players; Grigoriadis and Khachiyan
 //! (1995) for the sampled form.
 
+mod base;
+
+use std::ops::ControlFlow;
+
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{Certificate, Observer, Report, Solution, Status, Stop};
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use fenchel_optim::{Certificate, Observer, Progress, Report, Solution, Status, Stop};
+use ndarray::{Array2, ArrayView2};
 use rand::RngExt;
 
+use self::base::Base;
 use crate::Error;
 use crate::mirror_descent::{
     At, MirrorDescent, MirrorDescentSettings, Oracle, stochastic_mirror_descent,
@@ -35,17 +40,51 @@ use crate::mirror_descent::{
 use crate::mirror_prox::{MirrorProx, MirrorProxSettings, mirror_prox};
 use crate::pdhg::{Bilinear, Pdhg, PdhgSettings, PdhgState, pdhg};
 use crate::problem::{SaddleProblem, SaddleState};
-use crate::setup::{Setup, Simplexes, project_rows};
-use crate::spectral::{longest, spectral_norm};
+use crate::setup::Setup;
 
 /// A checked matrix game, with an `m x p` matrix of payments by the row player.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatrixGame {
-    matrix: Array2<f64>,
+    payments: Array2<f64>,
     /// The largest payment minus the smallest.
     spread: f64,
-    x: Simplexes,
-    y: Simplexes,
+    /// Half of the largest plus half of the smallest payment, or 0 if that is small beside the spread.
+    middle: f64,
+    base: Base,
+}
+
+/// Adds the middle payment to both numbers of a certificate. A base that contradicts itself still proves nothing.
+fn paid(middle: f64, of_base: Certificate) -> Certificate {
+    match of_base {
+        Certificate::Gap { objective, lower_bound } if of_base.value().is_finite() => {
+            Certificate::gap(middle + objective, middle + lower_bound)
+        }
+        other => Certificate::Uncertified { objective: other.objective().map(|v| middle + v) },
+    }
+}
+
+fn with_middle(middle: f64, report: Report) -> Report {
+    Report { certificate: paid(middle, report.certificate), ..report }
+}
+
+/// Shows an observer the certificates of the game, where the method has those of the base.
+struct Paid<'o, O> {
+    middle: f64,
+    observer: &'o mut O,
+}
+
+impl<M, O: Observer<M>> Observer<M> for Paid<'_, O> {
+    const WATCHES: bool = O::WATCHES;
+    const POLLS: bool = O::POLLS;
+
+    fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
+        let certificate = paid(self.middle, progress.certificate);
+        self.observer.observe(&Progress { certificate, ..*progress }, method)
+    }
+
+    fn poll(&mut self, method: &M) -> ControlFlow<()> {
+        self.observer.poll(method)
+    }
 }
 
 impl MatrixGame {
@@ -62,13 +101,16 @@ impl MatrixGame {
             let (what, value) = ("matrix of the game", *value);
             return Err(Invalid::NonFinite { what, row, column, value }.into());
         }
-        let matrix = matrix.as_standard_layout().into_owned();
-        let top = matrix.iter().fold(f64::NEG_INFINITY, |top, v| top.max(*v));
-        let low = matrix.iter().fold(f64::INFINITY, |low, v| low.min(*v));
-        // Halves: the difference of two numbers may overflow.
+        let payments = matrix.as_standard_layout().into_owned();
+        let top = payments.iter().fold(f64::NEG_INFINITY, |top, v| top.max(*v));
+        let low = payments.iter().fold(f64::INFINITY, |low, v| low.min(*v));
+        // Halves: the difference and the sum of two numbers may overflow.
         let spread = (2.0 * (0.5 * top - 0.5 * low)).min(f64::MAX);
-        let (x, y) = (Simplexes::new(1, m), Simplexes::new(1, p));
-        Ok(MatrixGame { matrix, spread, x, y })
+        let middle = 0.5 * top + 0.5 * low;
+        // A smaller middle costs no digits, and is not worth a rounding error.
+        let middle = if middle.abs() > spread { middle } else { 0.0 };
+        let base = Base::new(payments.mapv(|v| v - middle), spread);
+        Ok(MatrixGame { payments, spread, middle, base })
     }
 
     /// The largest payment minus the smallest, which is the unit of relative tolerances.
@@ -81,19 +123,19 @@ impl MatrixGame {
         stop.check()?;
         let small = stop.absolute <= Stop::default().absolute;
         let unit = if small { self.spread.min(1.0) } else { 1.0 };
-        let absolute = (stop.absolute * unit).max(stop.relative * self.spread);
+        let absolute = (stop.absolute * unit).max(stop.relative * self.spread).min(f64::MAX);
         Ok(Stop { absolute, relative: 0.0, ..*stop })
     }
 
     /// The payments.
     pub fn matrix(&self) -> ArrayView2<'_, f64> {
-        self.matrix.view()
+        self.payments.view()
     }
 
     /// Solves the cases in which a player has only one strategy, or all payments are equal. Mirror steps would divide
     /// by `ln 1` there.
     fn trivial(&self) -> Option<Solution<SaddleState>> {
-        let (m, p) = self.matrix.dim();
+        let (m, p) = self.payments.dim();
         if m > 1 && p > 1 && self.spread > 0.0 {
             return None;
         }
@@ -102,7 +144,7 @@ impl MatrixGame {
             x[at] = 1.0;
             x
         };
-        let cells = || self.matrix.iter().copied().enumerate();
+        let cells = || self.payments.iter().copied().enumerate();
         let state = if m > 1 && p > 1 {
             SaddleState::at(vec![1.0 / m as f64; m], vec![1.0 / p as f64; p])
         } else if m == 1 {
@@ -119,18 +161,19 @@ impl MatrixGame {
     }
 }
 
+/// The field leaves out the constant part of the payments, which does not affect steps on a simplex.
 impl SaddleProblem for MatrixGame {
     fn x_setup(&self) -> &dyn Setup {
-        &self.x
+        &self.base.x
     }
 
     fn y_setup(&self) -> &dyn Setup {
-        &self.y
+        &self.base.y
     }
 
     fn field(&self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]) {
-        self.grad_x(y, gx);
-        self.grad_y(x, gy);
+        self.field_x(y, gx);
+        self.field_y(x, gy);
     }
 
     fn field_x(&self, y: &[f64], gx: &mut [f64]) {
@@ -141,20 +184,16 @@ impl SaddleProblem for MatrixGame {
         self.grad_y(x, gy);
     }
 
-    /// Half of the spread. If a constant is added to all payments, all entries of a gradient change by the same
-    /// number, which does not affect steps on a simplex.
     fn coupling(&self) -> f64 {
         0.5 * self.spread
     }
 
     fn objective(&self, x: &[f64]) -> f64 {
-        let earns = self.matrix.t().dot(&ArrayView1::from(x));
-        earns.iter().fold(f64::NEG_INFINITY, |m, v| m.max(*v))
+        self.middle + self.base.objective(x)
     }
 
     fn lower_bound(&self, y: &[f64]) -> f64 {
-        let pays = self.matrix.dot(&ArrayView1::from(y));
-        pays.iter().fold(f64::INFINITY, |m, v| m.min(*v))
+        self.middle + self.base.lower_bound(y)
     }
 }
 
@@ -188,14 +227,16 @@ where
         None => {
             let settings =
                 MirrorProxSettings { stop: game.stop(&settings.stop)?, ..settings.clone() };
-            mirror_prox(game, &settings, start, observer)
+            let mut paid = Paid { middle: game.middle, observer };
+            let Solution { state, report } = mirror_prox(&game.base, &settings, start, &mut paid)?;
+            Ok(Solution { state, report: with_middle(game.middle, report) })
         }
     }
 }
 
 /// Estimates gradients by one pure strategy of each player, drawn from the mixed strategies.
 struct Pure<'a> {
-    game: &'a MatrixGame,
+    game: &'a Base,
     random: Generator,
 }
 
@@ -252,9 +293,12 @@ where
     if let Some(solution) = game.trivial() {
         return Ok(solution);
     }
-    let mut oracle = Pure { game, random: stream(seed, 0) };
+    let mut oracle = Pure { game: &game.base, random: stream(seed, 0) };
     let settings = MirrorDescentSettings { stop: game.stop(&settings.stop)?, ..settings.clone() };
-    stochastic_mirror_descent(game, &mut oracle, &settings, None, observer)
+    let mut paid = Paid { middle: game.middle, observer };
+    let Solution { state, report } =
+        stochastic_mirror_descent(&game.base, &mut oracle, &settings, None, &mut paid)?;
+    Ok(Solution { state, report: with_middle(game.middle, report) })
 }
 
 /// Bounds on the value of the game, computed from a pair of strategies.
@@ -262,54 +306,30 @@ pub fn value_bounds(game: &MatrixGame, state: &SaddleState) -> Certificate {
     SaddleProblem::certificate(game, &state.x, &state.y)
 }
 
+/// The gradients leave out the constant part of the payments, which does not affect steps on a simplex.
 impl Bilinear for MatrixGame {
     fn dimensions(&self) -> (usize, usize) {
-        self.matrix.dim()
+        self.base.dimensions()
     }
 
     fn grad_x(&self, y: &[f64], out: &mut [f64]) {
-        let pays = self.matrix.dot(&ArrayView1::from(y));
-        out.iter_mut().zip(&pays).for_each(|(g, v)| *g = *v);
+        self.base.grad_x(y, out);
     }
 
     fn grad_y(&self, x: &[f64], out: &mut [f64]) {
-        let earns = self.matrix.t().dot(&ArrayView1::from(x));
-        out.iter_mut().zip(&earns).for_each(|(g, v)| *g = -v);
+        self.base.grad_y(x, out);
     }
 
-    fn prox_x(&self, z: &mut [f64], _: f64) {
-        let length = z.len();
-        project_rows(z, length);
+    fn prox_x(&self, z: &mut [f64], tau: f64) {
+        self.base.prox_x(z, tau);
     }
 
-    fn prox_y(&self, z: &mut [f64], _: f64) {
-        let length = z.len();
-        project_rows(z, length);
+    fn prox_y(&self, z: &mut [f64], sigma: f64) {
+        self.base.prox_y(z, sigma);
     }
 
-    /// The norm of the matrix after the means of rows and columns are subtracted. This is allowed because the entries
-    /// of a difference of strategies sum to 0.
     fn norm(&self) -> f64 {
-        let (m, p) = self.matrix.dim();
-        let mean = |v: ArrayView1<f64>| v.iter().map(|e| e / v.len() as f64).sum::<f64>();
-        let mut centred = self.matrix.clone();
-        centred.rows_mut().into_iter().for_each(|mut row| {
-            let mean = mean(row.view());
-            row -= mean;
-        });
-        centred.columns_mut().into_iter().for_each(|mut column| {
-            let mean = mean(column.view());
-            column -= mean;
-        });
-        let set = |to: &mut [f64], from: ndarray::Array1<f64>| {
-            to.iter_mut().zip(from).for_each(|(t, f)| *t = f)
-        };
-        spectral_norm(
-            (p, m),
-            longest(&centred),
-            |y, out| set(out, centred.dot(&ArrayView1::from(y))),
-            |x, out| set(out, centred.t().dot(&ArrayView1::from(x))),
-        )
+        self.base.norm()
     }
 
     fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate {
@@ -334,5 +354,7 @@ where
         return Ok(Solution { state: PdhgState::at(state.x, state.y), report });
     }
     let settings = PdhgSettings { stop: game.stop(&settings.stop)?, ..settings.clone() };
-    pdhg(game, &settings, start, observer)
+    let mut paid = Paid { middle: game.middle, observer };
+    let Solution { state, report } = pdhg(&game.base, &settings, start, &mut paid)?;
+    Ok(Solution { state, report: with_middle(game.middle, report) })
 }
