@@ -14,6 +14,7 @@ use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::statistics::singular;
 
 /// The precision matrix that the Bethe entropy assigns to covariances on the diagonal and the edges (A. Defazio, PhD
 /// thesis 2014, equation 9.3):
@@ -27,12 +28,14 @@ use crate::Error;
 /// The cost is O(p^2) for writing the matrix, and O(E) for the computation.
 ///
 /// # Errors
-/// [`Invalid`] for edges beyond the matrix; [`Error::Unbounded`] for an edge whose covariances are singular.
+/// [`Invalid`] for edges beyond the matrix or given twice; [`Error::Unbounded`] for an edge whose covariances are singular up to
+/// rounding.
 pub fn closed_form(
     covariance: ArrayView2<f64>,
     edges: &[(u32, u32)],
 ) -> Result<Array2<f64>, Error> {
     let p = Invalid::check_square("covariance", covariance.dim())?;
+    check_edges(p, edges)?;
     let diagonal: Vec<f64> = covariance.diag().to_vec();
     let mut precision = Array2::zeros((p, p));
     for i in 0..p {
@@ -41,15 +44,11 @@ pub fn closed_form(
     }
     for &(i, j) in edges {
         let (i, j) = (i as usize, j as usize);
-        if i >= p || j >= p || i == j {
-            let reason = format!("({i}, {j}) in a matrix of order {p}");
-            return Err(Invalid::Layout { what: "edges", reason }.into());
-        }
         // In correlations, so that no product leaves the range of the numbers.
         let (a, b) = (diagonal[i].sqrt(), diagonal[j].sqrt());
         let r = covariance[[i, j]] / a / b;
         let det = (1.0 - r) * (1.0 + r);
-        if !(det > 0.0) {
+        if !(det > singular(p)) {
             let reason = "the covariances of an edge are singular";
             return Err(Error::Unbounded { what: "the Bethe entropy", reason });
         }
@@ -140,7 +139,8 @@ pub struct Ascent {
 /// assigned this limit directly.
 ///
 /// # Errors
-/// [`Invalid`] for lengths that do not fit, edges beyond the nodes, variances that are not positive.
+/// [`Invalid`] for lengths that do not fit, edges beyond the nodes or given twice, variances that are not positive, and a step with
+/// which the variances leave the range of the numbers.
 pub fn diagonal_ascent(
     variances: &[f64],
     edges: &[(u32, u32)],
@@ -209,13 +209,18 @@ fn ascend(
             weights[e] = 1.0 / spread.max(1e-12 * (variances[i] + variances[j]));
         }
     }
+    if !weights.iter().chain(&c).all(|v| v.is_finite()) || largest.is_nan() {
+        let (name, value) = ("step", settings.step);
+        let expected = "a smaller number: the variances left the range of the numbers";
+        return Err(Invalid::Parameter { name, value, expected }.into());
+    }
     Ok(Ascent { weights, variances: c, iterations, gradient: largest })
 }
 
 /// `H(C)`; `-inf` if the covariances of an edge are singular.
 ///
 /// # Errors
-/// [`Invalid`] for lengths that do not fit, edges beyond the nodes, variances that are not positive.
+/// [`Invalid`] for lengths that do not fit, edges beyond the nodes or given twice, variances that are not positive.
 pub fn entropy(variances: &[f64], edges: &[(u32, u32)], covariances: &[f64]) -> Result<f64, Error> {
     check_pairs(variances, edges, covariances)?;
     Ok(entropy_of(variances, edges, covariances))
@@ -226,9 +231,14 @@ pub(crate) fn entropy_of(variances: &[f64], edges: &[(u32, u32)], covariances: &
     let mut sum: f64 = variances.iter().map(|v| v.ln()).sum();
     for (&(i, j), c) in edges.iter().zip(covariances) {
         let (a, b) = (variances[i as usize], variances[j as usize]);
-        sum += (1.0 - c * c / (a * b)).ln();
+        let r = c / a.sqrt() / b.sqrt();
+        let det = (1.0 - r) * (1.0 + r);
+        if !(det > singular(variances.len())) {
+            return f64::NEG_INFINITY;
+        }
+        sum += det.ln();
     }
-    if sum.is_nan() { f64::NEG_INFINITY } else { sum }
+    sum
 }
 
 /// Weights `-Theta_ij` and row sums of the Bethe precision.
@@ -257,13 +267,21 @@ pub(crate) fn check_pairs(
     for &v in variances {
         Invalid::check_positive("variance", v)?;
     }
-    for &(i, j) in edges {
-        if i == j || i.max(j) as usize >= variances.len() {
-            let reason = format!("({i}, {j}) in a graph of {} nodes", variances.len());
-            return Err(Invalid::Layout { what: "edges", reason }.into());
-        }
+    check_edges(variances.len(), edges)
+}
+
+/// Refuses edges that repeat, in either direction, loops, and nodes beyond `p`.
+fn check_edges(p: usize, edges: &[(u32, u32)]) -> Result<(), Error> {
+    let refused = |reason: String| Err(Invalid::Layout { what: "edges", reason }.into());
+    if let Some((i, j)) = edges.iter().find(|e| e.0 == e.1 || e.0.max(e.1) as usize >= p) {
+        return refused(format!("({i}, {j}) in a graph of {p} nodes"));
     }
-    Ok(())
+    let mut pairs: Vec<_> = edges.iter().map(|&(i, j)| (i.min(j), i.max(j))).collect();
+    pairs.sort_unstable();
+    match pairs.windows(2).find(|two| two[0] == two[1]) {
+        Some(two) => refused(format!("({}, {}) is given twice", two[0].0, two[0].1)),
+        None => Ok(()),
+    }
 }
 
 /// Nodes of components without cycles.

@@ -16,7 +16,7 @@ use crate::{Error, GaussianModel, GlassoState, Scale, Statistics, bethe};
 /// Source: Chow and Liu, IEEE Trans. Information Theory 14, 1968; A. Defazio, PhD thesis 2014, section 6.3.3.
 ///
 /// # Errors
-/// [`Error::ZeroVariance`]; [`Error::Unbounded`] for perfectly correlated pairs.
+/// [`Error::ZeroVariance`]; [`Error::Unbounded`] for pairs whose correlation is perfect up to rounding.
 pub fn chow_liu(statistics: &Statistics) -> Result<GaussianModel, Error> {
     let p = statistics.variables();
     let (correlation, units) = statistics.on(Scale::Correlation)?;

@@ -164,12 +164,9 @@ impl GraphicalLasso {
             max_memory: self.max_memory,
             ..GlassoSettings::default()
         };
-        let constant: Vec<usize> = match self.scale {
+        let constant = match self.scale {
             Scale::Covariance => Vec::new(),
-            Scale::Correlation => {
-                let diagonal = statistics.covariance.diag();
-                (0..diagonal.len()).filter(|&i| !(diagonal[i] > 0.0)).collect()
-            }
+            Scale::Correlation => statistics.constant(),
         };
         if !constant.is_empty() {
             return Err(Error::ZeroVariance { columns: constant });

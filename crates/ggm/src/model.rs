@@ -251,21 +251,29 @@ impl Saved for GaussianModel {
         if !self.mean.iter().all(|v| v.is_finite()) {
             return Err("the mean must be finite".into());
         }
-        factor::cholesky(self.precision.view()).map_err(|e| e.to_string())?;
-        factor::cholesky(self.covariance.view()).map_err(|e| e.to_string())?;
-        // In standard deviations, and relative to what rounding may be multiplied by.
-        let scale = self.covariance.diag().mapv(f64::sqrt);
-        let inflation = &self.precision.diag() * &self.covariance.diag();
-        let product = self.precision.dot(&self.covariance);
-        let wrong = product.indexed_iter().find(|((i, j), v)| {
-            let expected = if i == j { 1.0 } else { 0.0 };
-            (*v * scale[*i] / scale[*j] - expected).abs() > 1e-6 * inflation[*i]
-        });
-        match wrong {
-            Some(((i, j), _)) => Err(format!(
-                "the covariance must be the inverse of the precision; entry ({i}, {j}) of their product is not that of the identity"
-            )),
-            None => Ok(()),
-        }
+        check_inverse(self.precision.view(), self.covariance.view())
+    }
+}
+
+/// Checks that two matrices of the same order are positive definite and inverse to each other.
+pub(crate) fn check_inverse(
+    precision: ArrayView2<f64>,
+    covariance: ArrayView2<f64>,
+) -> Result<(), String> {
+    factor::cholesky(precision).map_err(|e| e.to_string())?;
+    factor::cholesky(covariance).map_err(|e| e.to_string())?;
+    // In standard deviations, and relative to what rounding may be multiplied by.
+    let scale = covariance.diag().mapv(f64::sqrt);
+    let inflation = &precision.diag() * &covariance.diag();
+    let product = precision.dot(&covariance);
+    let wrong = product.indexed_iter().find(|((i, j), v)| {
+        let expected = if i == j { 1.0 } else { 0.0 };
+        !((*v * scale[*i] / scale[*j] - expected).abs() <= 1e-6 * inflation[*i])
+    });
+    match wrong {
+        Some(((i, j), _)) => Err(format!(
+            "the covariance must be the inverse of the precision; entry ({i}, {j}) of their product is not that of the identity"
+        )),
+        None => Ok(()),
     }
 }

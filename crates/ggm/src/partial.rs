@@ -11,9 +11,9 @@
 //! penalised more strongly there than here.
 //!
 //! The problem is convex in `R` and in `d`, but not jointly. The method finds a stationary point. It starts from
-//! independent columns, or from an earlier model, and never increases the objective. It alternates between a Newton
-//! step of QUIC for `R` that keeps the unit diagonal, and coordinate updates of `d` that solve `d_i (C o R d)_i = 1`.
-//! An iteration costs O(p^3).
+//! independent columns, or from an earlier model, and never increases the objective. An iteration is a Newton step of QUIC
+//! for `R` and `d` together, if that lowers the objective, and otherwise one for `R` alone. Coordinate updates of `d` that
+//! solve `d_i (C o R d)_i = 1` follow. An iteration costs O(p^3).
 //!
 //! The penalty is bounded, because partial correlations are. So with a singular covariance matrix the problem has no
 //! optimum.
@@ -23,12 +23,12 @@
 use std::ops::ControlFlow;
 
 use fenchel_linalg::{Invalid, factor};
-use fenchel_optim::{Certificate, Iterative, MAX_MEMORY, Progress, Report, Stop, run};
+use fenchel_optim::{Certificate, Iterative, MAX_MEMORY, Progress, Report, Status, Stop, run};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::error::check_memory;
-use crate::glasso::UnitDiagonal;
+use crate::glasso::{UnitDiagonal, default_stop};
 use crate::watch::Watch;
 use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 
@@ -37,7 +37,7 @@ use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `l1` | 0.1 | weight of the sum of the absolute partial correlations, each pair twice |
-/// | `stop` | residual 1e-6; 1000 iterations | when the method stops: the largest violation of the conditions of a stationary point |
+/// | `stop` | residual 1e-6, absolute or relative; 10,000 iterations | when the method stops: the largest violation of the conditions of a stationary point, relative to the largest covariance in the scale in which all conditional variances are 1 |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 ///
 /// ```
@@ -63,7 +63,7 @@ pub struct PartialCorrelationLasso {
 
 impl Default for PartialCorrelationLasso {
     fn default() -> Self {
-        let stop = Stop { absolute: 1e-6, relative: 0.0, ..Stop::default() };
+        let stop = Stop { max_passes: 1e4, ..default_stop() };
         PartialCorrelationLasso { l1: 0.1, stop, max_memory: MAX_MEMORY }
     }
 }
@@ -104,7 +104,7 @@ impl PartialCorrelationLasso {
         };
         let scale = start.precision().diag().mapv(f64::sqrt).to_vec();
         let unit = UnitDiagonal::new(&correlation, self.l1, &start);
-        let mut method = Alternating { unit, correlation, scale };
+        let mut method = Alternating { unit, correlation, scale, least: f64::INFINITY, idle: 0 };
         let report: Report = run(&mut method, &self.stop, watch)?;
         let d = &method.scale;
         let (precision, covariance) = (
@@ -118,12 +118,18 @@ impl PartialCorrelationLasso {
     }
 }
 
+/// Steps without a visible decrease of the objective after which the method stalls.
+const IDLE: u32 = 20;
+
 /// The two blocks.
 struct Alternating {
     correlation: Array2<f64>,
     unit: UnitDiagonal,
     /// `d`.
     scale: Vec<f64>,
+    /// The least objective so far, and the steps since it fell by more than rounding.
+    least: f64,
+    idle: u32,
 }
 
 impl Alternating {
@@ -148,21 +154,40 @@ impl Alternating {
             }
         }
     }
+
+    /// The objective at the current point, from a rescaled `R`.
+    fn objective(&mut self) -> f64 {
+        self.unit.rescaled(&self.correlation, &self.scale);
+        self.unit.objective() - 2.0 * self.scale.iter().map(|d| d.ln()).sum::<f64>()
+    }
 }
 
 impl Iterative for Alternating {
     fn advance(&mut self, _passes: f64) -> f64 {
-        self.unit.rescaled(&self.correlation, &self.scale);
-        self.unit.step();
+        let before = self.objective();
+        let kept = (self.unit.clone(), self.scale.clone());
+        self.unit.step_all(&mut self.scale);
+        if !(self.objective() < before) {
+            (self.unit, self.scale) = kept;
+            self.unit.step();
+        }
         self.rescale();
+        let now = self.objective();
+        let rounding = 4.0 * f64::EPSILON * (now.abs() + self.scale.len() as f64);
+        self.idle = if now < self.least - rounding { 0 } else { self.idle + 1 };
+        self.least = self.least.min(now);
         1.0
+    }
+
+    fn verdict(&self) -> Option<Status> {
+        (self.idle >= IDLE).then_some(Status::Stalled)
     }
 
     /// The largest violation of the conditions of a stationary point, in the scale in which all conditional variances
     /// are 1.
     fn certify(&mut self) -> Certificate {
-        self.unit.rescaled(&self.correlation, &self.scale);
-        let logs: f64 = self.scale.iter().map(|d| d.ln()).sum();
-        Certificate::residual(self.unit.objective() - 2.0 * logs, self.unit.violation(), 0.0)
+        let objective = self.objective();
+        let (violation, size) = self.unit.violation();
+        Certificate::residual(objective, violation, 0.0).on_scale(size)
     }
 }

@@ -160,7 +160,7 @@ impl GraphicalLasso {
             Scale::Correlation => {
                 let (c, s) = statistics.correlation();
                 (owned, scale) = (c, s.to_vec());
-                let columns: Vec<usize> = (0..p).filter(|&i| !(scale[i] > 0.0)).collect();
+                let columns = statistics.constant();
                 if !columns.is_empty() {
                     return Err(Error::ZeroVariance { columns });
                 }

@@ -18,6 +18,17 @@ use ndarray::{Array2, ArrayView2};
 use crate::error::Error;
 use crate::penalty::Weights;
 
+/// What rounding adds to `P(Theta) - D(S)`, given `C_ii Theta_ii` of all `p` variables.
+///
+/// The factor of a positive definite `p x p` matrix `A` is exact for a matrix that differs by at most `(p + 1) eps sqrt(A_ii A_jj)`. So the
+/// error of `log det A` is at most `(p + 1) eps (sum_i sqrt(A_ii (A^-1)_ii))^2`. Near the optimum, `C_ii` is the diagonal of the inverse. The
+/// bound for the other log-determinant is the same, and the products of the trace are at most as large.
+pub(crate) fn rounding(products: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let p = products.len() as f64;
+    let roots = products.map(|v| v.abs().sqrt()).sum::<f64>();
+    4.0 * (p + 1.0) * f64::EPSILON * roots * roots
+}
+
 /// A covariance matrix and the weights of the penalty, checked.
 #[derive(Debug, Clone)]
 pub struct Problem<'a> {

@@ -47,6 +47,13 @@ fn check(x: ArrayView2<f64>) -> Result<(), Error> {
     Ok(())
 }
 
+/// Refuses columns that never vary: their rank correlations are undetermined, which is not the same as 0.
+fn check_vary(x: ArrayView2<f64>) -> Result<(), Error> {
+    let constant = |j: &usize| x.column(*j).iter().all(|v| *v == x[[0, *j]]);
+    let columns: Vec<usize> = (0..x.ncols()).filter(constant).collect();
+    if columns.is_empty() { Ok(()) } else { Err(Error::ZeroVariance { columns }) }
+}
+
 fn rank_columns(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
     check(x)?;
     let mut ranks = Array2::zeros(x.raw_dim());
@@ -77,9 +84,11 @@ pub fn nonparanormal<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f64
 /// `2 sin(pi rho / 6)` of Spearman's rank correlations.
 ///
 /// # Errors
-/// As [`nonparanormal`].
+/// As [`nonparanormal`]; [`Error::ZeroVariance`] for columns that never vary.
 pub fn spearman_bridge<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f64>, Error> {
     let x = x.into();
+    check(x)?;
+    check_vary(x)?;
     let (rho, _) = Statistics::from_data(&rank_columns(x)?)?.correlation();
     let mut out = rho.mapv(|r| 2.0 * (std::f64::consts::PI * r / 6.0).sin());
     out.diag_mut().fill(1.0);
@@ -89,12 +98,13 @@ pub fn spearman_bridge<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f
 /// `sin(pi tau / 2)` of Kendall's tau-b.
 ///
 /// # Errors
-/// As [`nonparanormal`].
+/// As [`spearman_bridge`].
 pub fn kendall_bridge<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f64>, Error> {
     let x = x.into();
     check(x)?;
     let p = x.ncols();
     check_order(p, MAX_MEMORY)?;
+    check_vary(x)?;
     let columns: Vec<Vec<f64>> = x.columns().into_iter().map(|c| c.to_vec()).collect();
     let rows = each(p, |i| {
         Ok((0..i)
@@ -157,16 +167,16 @@ fn merge_sort(values: &mut [f64], room: &mut [f64]) -> f64 {
 }
 
 /// Correlations of the latent normal variables behind ordinal columns. They are estimated by maximum likelihood for each pair, with the
-/// thresholds from the margins. Categories can be any numbers, at most 50 per column. Estimates are limited to -0.999 and 0.999. A
-/// column with a single category has correlation 0 with all others.
+/// thresholds from the margins. Categories can be any numbers, at most 50 per column. Estimates are limited to -0.999 and 0.999.
 ///
 /// # Errors
-/// As [`nonparanormal`]; [`Invalid`] for a column of more than 50 different values: use [`kendall_bridge`] for such columns.
+/// As [`spearman_bridge`]; [`Invalid`] for a column of more than 50 different values: use [`kendall_bridge`] for such columns.
 pub fn polychoric<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f64>, Error> {
     let x = x.into();
     check(x)?;
     let (n, p) = x.dim();
     check_order(p, MAX_MEMORY)?;
+    check_vary(x)?;
     let coded: Vec<(Vec<usize>, Vec<f64>)> = x
         .columns()
         .into_iter()
@@ -205,9 +215,6 @@ pub fn polychoric<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f64>, 
 
 fn polychoric_pair(a: &(Vec<usize>, Vec<f64>), b: &(Vec<usize>, Vec<f64>)) -> f64 {
     let (rows, columns) = (a.1.len() - 1, b.1.len() - 1);
-    if rows == 1 || columns == 1 {
-        return 0.0;
-    }
     let mut table = vec![0.0; rows * columns];
     for (&i, &j) in a.0.iter().zip(&b.0) {
         table[i * columns + j] += 1.0;

@@ -48,7 +48,7 @@ impl<T: Scalar> Shortcut<T> {
     /// Sorts the rows of a correlation matrix. O(p^2 log p).
     ///
     /// # Errors
-    /// [`Invalid`] for a matrix that is not square, not finite, not symmetric or of other numbers than correlations; [`Error::Refused`] beyond `max_memory` bytes.
+    /// [`Invalid`] for a matrix that is not square, not finite, not symmetric or of other numbers than correlations, with ones on the diagonal; [`Error::Refused`] beyond `max_memory` bytes.
     pub fn new(correlation: ArrayView2<T>, max_memory: Option<u64>) -> Result<Self, Error> {
         let what = "correlation";
         let p = Invalid::check_square(what, correlation.dim())?;
@@ -63,6 +63,14 @@ impl<T: Scalar> Shortcut<T> {
             // Rounding in single precision may go a little beyond.
             if value.abs() > 1.001 {
                 let reason = format!("entry ({row}, {column}) is {value}; expected a correlation");
+                return Err(Invalid::Layout { what, reason }.into());
+            }
+        }
+        for (i, v) in correlation.diag().iter().enumerate() {
+            let value = v.to_f64();
+            if (value - 1.0).abs() > 1e-3 {
+                let reason =
+                    format!("entry ({i}, {i}) is {value}; expected 1, as of a correlation");
                 return Err(Invalid::Layout { what, reason }.into());
             }
         }

@@ -153,12 +153,35 @@ impl Statistics {
         let what = "covariance";
         let p = Invalid::check_square(what, self.covariance.dim())?;
         Invalid::check_length("mean", p, self.mean.len())?;
-        match self.covariance.indexed_iter().find(|(_, c)| !c.is_finite()) {
-            Some(((row, column), &value)) => {
-                Err(Invalid::NonFinite { what, row, column, value }.into())
-            }
-            None => Ok(()),
+        if let Some(((row, column), &value)) =
+            self.covariance.indexed_iter().find(|(_, c)| !c.is_finite())
+        {
+            return Err(Invalid::NonFinite { what, row, column, value }.into());
         }
+        // In correlations, as `from_covariance` does; in square tiles, because a whole column would load one cache line per entry.
+        const SQUARE: usize = 64;
+        let c = &self.covariance;
+        for top in (0..p).step_by(SQUARE) {
+            for left in (0..=top).step_by(SQUARE) {
+                for i in top..(top + SQUARE).min(p) {
+                    for j in left..(left + SQUARE).min(i) {
+                        let (a, b) = (c[[i, j]], c[[j, i]]);
+                        let size = c[[i, i]].abs().sqrt() * c[[j, j]].abs().sqrt();
+                        if a != b && !((a - b).abs() <= factor::SYMMETRY * size) {
+                            let reason = format!("entry ({i}, {j}) is {a} but ({j}, {i}) is {b}");
+                            return Err(Invalid::Layout { what, reason }.into());
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The variables whose variance is 0, or too small to hold all digits.
+    pub(crate) fn constant(&self) -> Vec<usize> {
+        let variances = self.covariance.diag();
+        (0..variances.len()).filter(|&i| !(variances[i] >= f64::MIN_POSITIVE)).collect()
     }
 
     /// As [`on`](Statistics::on), for methods whose speed depends on the units. On the covariance scale, the matrix is
@@ -186,8 +209,7 @@ impl Statistics {
     /// The matrix on the scale of the penalty, and the units for the conversion back.
     pub(crate) fn on(&self, scale: Scale) -> Result<(Array2<f64>, Array1<f64>), Error> {
         self.check()?;
-        let diagonal = self.covariance.diag();
-        let columns: Vec<usize> = (0..self.variables()).filter(|&i| !(diagonal[i] > 0.0)).collect();
+        let columns = self.constant();
         if !columns.is_empty() {
             return Err(Error::ZeroVariance { columns });
         }
@@ -210,6 +232,12 @@ pub(crate) fn unit_of<'a>(scale: Scale, variances: impl Iterator<Item = &'a f64>
         Scale::Covariance if count > 0.0 => 2.0_f64.powi(2 * (0.5 * logs / count).round() as i32),
         _ => 1.0,
     }
+}
+
+/// The level below which `1 - r^2` of two among `p` variables cannot be told from 0. Their sums of products and the division by square
+/// roots leave a relative error of a few units in the last place for every variable.
+pub(crate) fn singular(p: usize) -> f64 {
+    64.0 * f64::EPSILON * p.max(2) as f64
 }
 
 pub(crate) fn correlations(c: &Array2<f64>, scale: &Array1<f64>) -> Array2<f64> {

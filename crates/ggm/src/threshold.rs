@@ -19,6 +19,7 @@ use ndarray::{Array2, ArrayView2};
 
 use crate::model::partials;
 use crate::select::each;
+use crate::statistics::singular;
 use crate::synthetic::Edges;
 use crate::{Error, Statistics};
 
@@ -69,13 +70,15 @@ pub fn inverse_scores(statistics: &Statistics) -> Result<Array2<f64>, Error> {
     Ok(scores)
 }
 
-/// `-log(1 - r_ij^2) / 2` in nats; infinite for perfect correlation, 0 on the diagonal.
+/// `-log(1 - r_ij^2) / 2` in nats; infinite for correlations that are perfect up to rounding, 0 on the diagonal.
 pub fn mutual_information(statistics: &Statistics) -> Array2<f64> {
-    correlation_scores(statistics).mapv(information)
+    let p = statistics.variables();
+    correlation_scores(statistics).mapv(|r| information(r, p))
 }
 
-fn information(r: f64) -> f64 {
-    -0.5 * (-r * r).ln_1p()
+fn information(r: f64, p: usize) -> f64 {
+    let left = (1.0 - r) * (1.0 + r);
+    if left > singular(p) { -0.5 * (-r * r).ln_1p() } else { f64::INFINITY }
 }
 
 /// The minimum of the mutual information `-log(1 - r_ij^2) / 2` and of its conditional versions
@@ -106,7 +109,7 @@ pub fn conditional_mutual_information(statistics: &Statistics) -> Result<Array2<
         Ok(best)
     })?;
     let scores = Array2::from_shape_fn((p, p), |(i, j)| rows[i.max(j)][i.min(j)].min(1.0));
-    Ok(scores.mapv(information))
+    Ok(scores.mapv(|r| information(r, p)))
 }
 
 /// The smallest `|C_ij - C_iS C_SS^-1 C_Sj|` over sets `S` of at most `eta` other variables. Scores are on the

@@ -9,6 +9,7 @@ use ndarray::{Array2, ArrayView2};
 use crate::Error;
 use crate::error::check_regular;
 use crate::glasso::soft;
+use crate::problem::rounding;
 
 /// The smooth part: `L` by rows, then `T` by rows.
 pub(super) struct Likelihood {
@@ -21,6 +22,8 @@ pub(super) struct Likelihood {
     pub(super) yy: Array2<f64>,
     /// `S_xx^+ S_xy`.
     regression: Array2<f64>,
+    /// `S_xx^-1`, if the rank of `S_xx` is full.
+    inverse: Option<Array2<f64>>,
     /// Added to objective and bound, for the units.
     pub(super) shift: f64,
 }
@@ -52,7 +55,8 @@ impl Likelihood {
         let cut = 1e-12 * eigen.values[p - 1];
         let pseudo = eigen.map(|v| if v > cut { 1.0 / v } else { 0.0 });
         let regression = pseudo.dot(&xy);
-        Ok(Likelihood { p, q, l1, input_l1, xx, xy, yy, regression, shift: 0.0 })
+        let inverse = (eigen.values[0] > cut).then_some(pseudo);
+        Ok(Likelihood { p, q, l1, input_l1, xx, xy, yy, regression, inverse, shift: 0.0 })
     }
 
     /// Checks that the likelihood is bounded. Without a penalty on the input couplings, the outputs must have a
@@ -68,6 +72,48 @@ impl Likelihood {
         }
         let variances = left.diag().to_owned();
         check_regular(what, Array2::from_diag(&variances).view())
+    }
+
+    /// `log det(U - V' S_xx^+ V)` with the best `U` that is known; `explained` is minus the last product. It is `-inf` outside the domain.
+    ///
+    /// `U` is on the boundary of its box where `L` is not 0. If the result is not positive definite, it is only clipped to the box.
+    fn dual(&self, x: &[f64], parts: &Parts, explained: &Array2<f64>) -> f64 {
+        let q = self.q;
+        let inner = parts.b.t().dot(&parts.sb);
+        let mut best = f64::NEG_INFINITY;
+        for on_boundary in [true, false] {
+            let mut dual = vec![0.0; q * q];
+            for i in 0..q {
+                for j in 0..=i {
+                    let bound = if i == j { 0.0 } else { self.l1 };
+                    let mean = |m: &Array2<f64>| 0.5 * (m[[i, j]] + m[[j, i]]);
+                    let z = parts.w[[i, j]] + mean(&inner) - self.yy[[i, j]];
+                    let z = match x[i * q + j] {
+                        l if on_boundary && l != 0.0 => bound * l.signum(),
+                        _ => z.clamp(-bound, bound),
+                    };
+                    let value = self.yy[[i, j]] + z + mean(explained);
+                    dual[i * q + j] = value;
+                    dual[j * q + i] = value;
+                }
+            }
+            if let Ok(factor) = InPlaceCholesky::new(dual, q) {
+                best = best.max(factor.log_det());
+            }
+        }
+        best
+    }
+
+    /// What rounding adds to the gap: of the log-determinants as in the graphical lasso, and of the sums of products.
+    fn rounding(&self, x: &[f64], parts: &Parts) -> f64 {
+        let (p, q) = (self.p, self.q);
+        let products = |a: &Array2<f64>, b: &[f64]| -> f64 {
+            a.iter().zip(b).map(|(a, b)| (a * b).abs()).sum()
+        };
+        let (l, t) = x.split_at(q * q);
+        let terms = products(&self.yy, l) + 2.0 * products(&self.xy, t) + products(&parts.sb, t);
+        let logs = rounding((0..q).map(|i| self.yy[[i, i]] * l[i * q + i]));
+        logs + 4.0 * (p + q) as f64 * f64::EPSILON * terms
     }
 
     /// `None` outside the domain.
@@ -118,30 +164,28 @@ impl Smooth for Likelihood {
     fn certify_composite(&mut self, x: &[f64], h: f64) -> Option<Certificate> {
         let parts = self.parts(x)?;
         let q = self.q;
-        // Towards the gradient from S_xy, which is in the range of S_xx, as far as the box allows.
         let away = -&parts.sb - &self.xy;
+        let bound = 0.5 * self.input_l1;
+        // Towards the gradient from S_xy, which is in the range of S_xx, as far as the box allows.
         let largest = away.iter().fold(0.0_f64, |a, v| a.max(v.abs()));
-        let by = if largest > 0.5 * self.input_l1 { 0.5 * self.input_l1 / largest } else { 1.0 };
+        let by = if largest > bound { bound / largest } else { 1.0 };
         let v = &self.xy + &(&away * by);
-        let preimage = &self.regression * (1.0 - by) - &parts.b * by;
-        let explained = v.t().dot(&preimage);
-        let inner = parts.b.t().dot(&parts.sb);
-        let mut dual = vec![0.0; q * q];
-        for i in 0..q {
-            for j in 0..=i {
-                let bound = if i == j { 0.0 } else { self.l1 };
-                let mean = |m: &Array2<f64>| 0.5 * (m[[i, j]] + m[[j, i]]);
-                let z = parts.w[[i, j]] + mean(&inner) - self.yy[[i, j]];
-                let value = self.yy[[i, j]] + z.clamp(-bound, bound) - mean(&explained);
-                dual[i * q + j] = value;
-                dual[j * q + i] = value;
+        let explained = -v.t().dot(&(&self.regression * (1.0 - by) - &parts.b * by));
+        let mut lower = self.dual(x, &parts, &explained);
+        // With an `S_xx` of full rank every point of the box is allowed: that on its boundary where T is not 0. Its error is of second
+        // order in that of the point, as in the graphical lasso.
+        if let Some(inverse) = &self.inverse {
+            let t = &x[q * q..];
+            let mut v = self.xy.clone();
+            for ((v, away), t) in v.iter_mut().zip(&away).zip(t) {
+                *v += if *t == 0.0 { away.clamp(-bound, bound) } else { bound * t.signum() };
             }
+            let explained = v.t().dot(&inverse.dot(&v)).mapv(|e| -e);
+            lower = lower.max(self.dual(x, &parts, &explained));
         }
         let objective = parts.value + h + self.shift;
-        Some(match InPlaceCholesky::new(dual, q) {
-            Ok(factor) => Certificate::gap(objective, factor.log_det() + q as f64 + self.shift),
-            Err(_) => Certificate::Uncertified { objective: Some(objective) },
-        })
+        let bound = lower + q as f64 + self.shift;
+        Some(Certificate::gap_within(objective, bound, self.rounding(x, &parts)))
     }
 }
 

@@ -42,7 +42,7 @@ use serde::{Deserialize, Serialize};
 use self::likelihood::{Blocks, Likelihood};
 use crate::error::{check_bounded, check_memory};
 use crate::glasso::default_stop;
-use crate::model::support;
+use crate::model::{check_inverse, support};
 use crate::statistics::unit_of;
 use crate::watch::{Watch, unwatched};
 use crate::{Error, GlassoState, Scale, Statistics};
@@ -54,7 +54,7 @@ use crate::{Error, GlassoState, Scale, Statistics};
 /// | `l1` | 0.1 | weight of the couplings of two outputs |
 /// | `input_l1` | 0.1 | weight of the couplings of an input and an output |
 /// | `scale` | correlation | the scale of both penalties: columns of variance 1, or unscaled columns |
-/// | `stop` | gap 1e-6, absolute or relative; 5000 iterations | when the method stops |
+/// | `stop` | gap 1e-6, absolute or relative; 100,000 iterations | when the method stops |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 ///
 /// ```
@@ -91,7 +91,7 @@ impl Default for GaussianCrf {
             l1: 0.1,
             input_l1: 0.1,
             scale: Scale::Correlation,
-            stop: Stop { max_passes: 5000.0, ..default_stop() },
+            stop: default_stop(),
             max_memory: MAX_MEMORY,
         }
     }
@@ -175,8 +175,7 @@ impl Saved for GaussianCrfModel {
         if !all.into_iter().all(|v| v.is_finite()) {
             return Err("means and coupling must be finite".into());
         }
-        factor::cholesky(self.precision.view()).map_err(|e| e.to_string())?;
-        factor::cholesky(self.covariance.view()).map(|_| ()).map_err(|e| e.to_string())
+        check_inverse(self.precision.view(), self.covariance.view())
     }
 }
 

@@ -21,6 +21,9 @@ use fenchel_linalg::lanes;
 use super::block::{Block, Lambda, soft};
 use super::part::repaired;
 
+/// A change of the dual point that counts as none: ten times less than the accuracy of the inner problems shows.
+pub(super) const SETTLED: f64 = 1e-12;
+
 /// The state of the descent on one block.
 pub(super) struct Bcd {
     pub(super) x: Vec<f64>,

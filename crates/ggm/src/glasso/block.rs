@@ -10,6 +10,7 @@ use crate::penalty::Weights;
 use crate::problem::Problem;
 
 /// The scaled problem of some variables.
+#[derive(Clone)]
 pub(super) struct Block {
     pub(super) nodes: Vec<u32>,
     pub(super) k: usize,
@@ -21,6 +22,7 @@ pub(super) struct Block {
 }
 
 /// Scaled weights.
+#[derive(Clone)]
 pub(super) enum Lambda {
     /// `r_i r_j` off the diagonal.
     Product { rate: Vec<f64>, diagonal: Vec<f64> },

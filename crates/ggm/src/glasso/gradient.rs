@@ -21,6 +21,7 @@ use super::block::Block;
 use super::quic::Quic;
 
 /// The state that is kept between rounds of steps.
+#[derive(Clone)]
 pub(super) struct Gradients {
     /// Steps until the next Newton step; `None` after it.
     left: Option<usize>,

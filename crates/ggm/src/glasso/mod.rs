@@ -32,12 +32,15 @@ mod unit;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{MAX_MEMORY, Observer, Report, Solution, Stop, run};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, check_memory};
+use crate::error::{Error, check_memory, check_regular};
+use crate::penalty::Weights;
 use crate::problem::Problem;
+use crate::statistics::singular;
 
-pub(crate) use admm::{balance, positive_part};
+pub(crate) use admm::{Balance, Residuals, positive_part, relaxed};
 pub(crate) use block::soft;
 pub use components::components;
 pub(crate) use components::components_by;
@@ -64,7 +67,7 @@ pub enum Method {
 /// |---|---|---|
 /// | `method` | QUIC | the solver for each component |
 /// | `screening` | true | whether components are solved separately |
-/// | `stop` | gap 1e-6, absolute or relative; 1000 iterations | when the method stops; a pass is one iteration, with QUIC a Newton step or the gradient steps before it |
+/// | `stop` | gap 1e-6, absolute or relative; 100,000 iterations | when the method stops; a pass is one iteration, with QUIC a Newton step or the gradient steps before it |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -79,9 +82,9 @@ pub struct GlassoSettings {
     pub max_memory: Option<u64>,
 }
 
-/// The stopping rule of this crate: a gap of 1e-6.
+/// The stopping rule of this crate: a gap of 1e-6, or 100,000 passes.
 pub fn default_stop() -> Stop {
-    Stop { absolute: 1e-6, relative: 1e-6, ..Stop::default() }
+    Stop { absolute: 1e-6, relative: 1e-6, max_passes: 1e5, ..Stop::default() }
 }
 
 impl Default for GlassoSettings {
@@ -132,6 +135,7 @@ pub fn graphical_lasso<O: Observer<Screened>>(
     let squares = parts.iter().map(|nodes| (nodes.len() as u64).pow(2)).sum::<u64>();
     let hint = "raise the penalty, so that the graph falls into smaller components, or max_memory";
     check_memory("the graphical lasso", squares.saturating_mul(9), settings.max_memory, hint)?;
+    check_unpenalised(problem, &parts)?;
     let mut method = Screened::new(problem, settings, parts, start)?;
     let report: Report = run(&mut method, &settings.stop, observer)?;
     if report.certificate.value() == f64::INFINITY && method.degenerate() {
@@ -142,4 +146,38 @@ pub fn graphical_lasso<O: Observer<Screened>>(
         });
     }
     Ok(Solution { state: method.into_state(), report })
+}
+
+/// Refuses components without any penalty whose covariances are singular, and perfectly correlated pairs without a penalty: rounding
+/// alone would decide whether the likelihood looks bounded.
+fn check_unpenalised(problem: &Problem<'_>, parts: &[Vec<u32>]) -> Result<(), Error> {
+    let (c, weights) = (&problem.covariance, problem.weights);
+    let free = |i: usize, j: usize| weights.at(i, j) == 0.0;
+    let one_weight = !matches!(weights, Weights::Each(_));
+    if problem.order() < 2 || (one_weight && !free(0, 1)) {
+        return Ok(());
+    }
+    let what = "the graphical lasso";
+    let r = |i: usize, j: usize| c[[i, j]] / c[[i, i]].sqrt() / c[[j, j]].sqrt();
+    for nodes in parts.iter().filter(|nodes| nodes.len() > 1) {
+        let at = |a: usize| nodes[a] as usize;
+        let pairs = || (0..nodes.len()).flat_map(|a| (0..=a).map(move |b| (a, b)));
+        if pairs().all(|(a, b)| free(at(a), at(b))) {
+            let k = nodes.len();
+            let block = Array2::from_shape_fn((k, k), |(a, b)| {
+                if a == b { 1.0 } else { r(at(a.max(b)), at(a.min(b))) }
+            });
+            check_regular(what, block.view())?;
+        }
+        let perfect = |(a, b): (usize, usize)| {
+            let (i, j) = (at(a), at(b));
+            let loose = i != j && free(i, j) && free(i, i) && free(j, j);
+            loose && 1.0 - r(i, j).abs() <= singular(2)
+        };
+        if pairs().any(perfect) {
+            let reason = "two variables are perfectly correlated and their edge has no penalty; penalise it, or leave one of them out";
+            return Err(Error::Unbounded { what, reason });
+        }
+    }
+    Ok(())
 }

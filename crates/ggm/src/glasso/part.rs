@@ -6,14 +6,14 @@ use fenchel_optim::{Certificate, CertificateCost, Iterative, Status};
 use rayon::prelude::*;
 
 use super::admm::Admm;
-use super::bcd::Bcd;
+use super::bcd::{Bcd, SETTLED};
 use super::block::Block;
 use super::quic::Quic;
 use super::start::{closed_form, warm};
 use super::state::{Component, GlassoState};
 use super::{GlassoSettings, Method};
 use crate::error::Error;
-use crate::problem::Problem;
+use crate::problem::{Problem, rounding};
 
 /// The state of a run of the graphical lasso by components, which an observer receives.
 ///
@@ -45,6 +45,11 @@ enum Solver {
     Bcd(Box<Bcd>),
     Admm(Box<Admm>),
 }
+
+/// Newton steps in a row with an unsolved model, after which block coordinate descent takes over.
+const UNSOLVED: u32 = 3;
+/// Iterations of QUIC after which it takes over in any case. Problems that suit QUIC need fewer than 30.
+const LONG: u32 = 100;
 
 impl Screened {
     pub(super) fn new(
@@ -117,12 +122,14 @@ impl Iterative for Screened {
         self.each(|part| {
             part.look();
         });
-        let (mut objective, mut lower) = (0.0, 0.0);
+        let (mut objective, mut lower, mut allowance) = (0.0, 0.0, 0.0);
         for part in &self.parts {
             objective += part.bounds.map_or(f64::INFINITY, |bounds| bounds.0) + part.shift;
             lower += part.lower + part.shift;
+            let (x, k) = (part.point(), part.block.k);
+            allowance += rounding((0..k).map(|i| x[i * k + i]));
         }
-        Certificate::gap(objective, lower)
+        Certificate::gap_within(objective, lower, allowance)
     }
 
     fn oracle_calls(&self) -> u64 {
@@ -194,6 +201,14 @@ impl Part {
         part
     }
 
+    fn point(&self) -> &[f64] {
+        match &self.solver {
+            Solver::Quic(quic) => &quic.x,
+            Solver::Bcd(bcd) => &bcd.x,
+            Solver::Admm(admm) => &admm.y,
+        }
+    }
+
     fn gap(&self) -> f64 {
         self.bounds.map_or(f64::INFINITY, |(objective, _)| (objective - self.lower).max(0.0))
     }
@@ -201,7 +216,7 @@ impl Part {
     fn stalled(&self) -> bool {
         match &self.solver {
             Solver::Quic(quic) => quic.stalled,
-            Solver::Bcd(bcd) => !(bcd.change > 0.0),
+            Solver::Bcd(bcd) => !(bcd.change > SETTLED),
             Solver::Admm(admm) => admm.residual.is_nan() || admm.residual == 0.0,
         }
     }
@@ -238,6 +253,22 @@ impl Part {
             if let Solver::Quic(quic) = &mut self.solver {
                 quic.correct(gap);
             }
+        }
+        self.hand_over();
+    }
+
+    /// Changes from QUIC to block coordinate descent if Newton steps no longer pay. With few samples and a small penalty, the inverse is
+    /// nearly singular, and the sweeps do not minimise the model of a step.
+    fn hand_over(&mut self) {
+        if self.rests {
+            return;
+        }
+        if let Solver::Quic(quic) = &mut self.solver
+            && (quic.unsolved >= UNSOLVED || self.iterations >= LONG)
+        {
+            let mut bcd = Bcd::new(&self.block, std::mem::take(&mut quic.x), &quic.w);
+            bcd.factorisations = quic.factorisations;
+            self.solver = Solver::Bcd(Box::new(bcd));
         }
     }
 

@@ -25,6 +25,7 @@ use super::gradient::Gradients;
 use super::support;
 
 /// The state of QUIC on one block.
+#[derive(Clone)]
 pub(super) struct Quic {
     pub(super) x: Vec<f64>,
     /// `X^-1`.
@@ -35,6 +36,8 @@ pub(super) struct Quic {
     /// An estimate of the gap.
     pub(super) estimate: f64,
     pub(super) stalled: bool,
+    /// Newton steps in a row whose model was not minimised within its budget of sweeps.
+    pub(super) unsolved: u32,
     pub(super) factorisations: u64,
     /// Off-diagonal entries only: the diagonal of `X` stays.
     pub(super) fixed_diagonal: bool,
@@ -60,6 +63,7 @@ impl Quic {
             linear,
             estimate: f64::INFINITY,
             stalled: false,
+            unsolved: 0,
             factorisations: 0,
             fixed_diagonal: false,
             gradients: Gradients::new(),
@@ -70,7 +74,8 @@ impl Quic {
     /// One Newton step.
     pub(super) fn newton_step(&mut self, block: &Block) {
         let mut direction = self.free(block);
-        let (_, last) = self.descend(block, &mut direction);
+        let (total, last) = self.descend(block, &mut direction);
+        self.unsolved = if last <= 1e-2 * total { 0 } else { self.unsolved + 1 };
         self.search(block, &direction, last);
     }
 

@@ -8,6 +8,7 @@ use super::state::GlassoState;
 
 /// Solves `min_R <C, R> - log det R + l1 sum_(i != j) |R_ij|` over positive definite `R` with ones on the diagonal. `C`
 /// may change between the steps.
+#[derive(Clone)]
 pub(crate) struct UnitDiagonal {
     block: Block,
     quic: Quic,
@@ -44,9 +45,38 @@ impl UnitDiagonal {
         self.quic.linear = self.block.linear(&self.quic.x);
     }
 
-    /// One Newton step.
-    pub(crate) fn step(&mut self) {
+    /// One Newton step; false if rounding hides its gain, so that the point stays.
+    pub(crate) fn step(&mut self) -> bool {
+        self.quic.stalled = false;
         self.quic.newton_step(&self.block);
+        !self.quic.stalled
+    }
+
+    /// One Newton step for `D R D` with a diagonal that is free. The new diagonal goes to `d`, so that `R` keeps ones.
+    ///
+    /// The penalty on `R_ij` falls with both diagonal entries. Its derivative by them joins `C`, and its curvature is left out. So the
+    /// step goes downhill, but the caller must check that the objective fell.
+    pub(crate) fn step_all(&mut self, d: &mut [f64]) {
+        let (k, block, quic) = (self.block.k, &mut self.block, &mut self.quic);
+        for i in 0..k {
+            let penalty = (0..k).filter(|&j| j != i);
+            let penalty = penalty.map(|j| block.lambda.at(i, j) * quic.x[i * k + j].abs());
+            block.c[i * k + i] -= penalty.sum::<f64>();
+        }
+        quic.linear = block.linear(&quic.x);
+        (quic.fixed_diagonal, quic.stalled) = (false, false);
+        quic.newton_step(block);
+        quic.fixed_diagonal = true;
+        let roots: Vec<f64> = (0..k).map(|i| quic.x[i * k + i].sqrt()).collect();
+        for i in 0..k {
+            for j in 0..k {
+                let (at, by) = (i * k + j, roots[i] * roots[j]);
+                quic.x[at] = if i == j { 1.0 } else { quic.x[at] / by };
+                quic.w[at] *= by;
+            }
+            d[i] *= roots[i];
+            quic.log_det -= 2.0 * roots[i].ln();
+        }
     }
 
     /// The point.
@@ -63,17 +93,18 @@ impl UnitDiagonal {
         self.quic.linear - self.quic.log_det
     }
 
-    /// The largest violation of the optimality conditions. Off the diagonal these are the conditions of the graphical
+    /// The largest violation of the optimality conditions, and the largest size of what they compare. Off the diagonal these are the conditions of the graphical
     /// lasso. On the diagonal, where `C` can be rescaled, they say that the row sums of `C o R` are 1.
-    pub(crate) fn violation(&self) -> f64 {
+    pub(crate) fn violation(&self) -> (f64, f64) {
         let k = self.block.k;
         let (x, w, c) = (&self.quic.x, &self.quic.w, &self.block.c);
-        let mut worst = 0.0_f64;
+        let (mut worst, mut size) = (0.0_f64, 1.0_f64);
         for i in 0..k {
             let mut row = -1.0;
             for j in 0..k {
                 let at = i * k + j;
                 row += c[at] * x[at];
+                size = size.max(c[at].abs());
                 if i == j {
                     continue;
                 }
@@ -86,6 +117,6 @@ impl UnitDiagonal {
             }
             worst = worst.max(row.abs());
         }
-        worst
+        (worst, size)
     }
 }

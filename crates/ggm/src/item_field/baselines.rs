@@ -40,8 +40,24 @@ pub fn item_means(train: &Ratings, test: &Ratings) -> Result<f64, Error> {
     Ok(error(test, |_, i| means[i]))
 }
 
-/// Cosine similarities of item `i` with all others, of centred ratings, over the users who rated both items.
-fn similarities(train: &Ratings, means: &[f64], i: usize) -> Vec<(f64, u32)> {
+/// Positive cosine similarities of item `i` with all others, of centred ratings. The sums are over all users: a missing rating counts as
+/// the mean of the item (A. Defazio, PhD thesis 2014, the formula under equation 9.4).
+fn similarities(train: &Ratings, means: &[f64], norms: &[f64], i: usize) -> Vec<(f64, u32)> {
+    let mut dot = vec![0.0; train.items()];
+    for &(user, r) in train.of_item(i) {
+        let d = r - means[i];
+        for &(j, s) in train.of_user(user as usize) {
+            dot[j as usize] += d * (s - means[j as usize]);
+        }
+    }
+    (0..train.items())
+        .filter(|&j| j != i && dot[j] > 0.0)
+        .map(|j| (dot[j] / norms[i] / norms[j], j as u32))
+        .collect()
+}
+
+/// The same with sums over the users who rated both items, as Koren has it.
+fn similarities_among_co_raters(train: &Ratings, means: &[f64], i: usize) -> Vec<(f64, u32)> {
     let items = train.items();
     let (mut dot, mut own, mut other) = (vec![0.0; items], vec![0.0; items], vec![0.0; items]);
     for &(user, r) in train.of_item(i) {
@@ -60,20 +76,22 @@ fn similarities(train: &Ratings, means: &[f64], i: usize) -> Vec<(f64, u32)> {
 }
 
 /// Prediction from cosine neighbourhoods. The neighbours are the `k` most similar items of each item, or the `k` most
-/// similar among the items that the user rated. The errors of the two differ much; A. Defazio, PhD thesis 2014, uses
-/// the first.
+/// similar among the items that the user rated. A. Defazio, PhD thesis 2014, uses the first.
 ///
 /// # Errors
 /// [`Invalid`] for a test with other numbers of users or items.
 pub fn cosine(train: &Ratings, test: &Ratings, k: usize, fixed_graph: bool) -> Result<f64, Error> {
     check_test(train.users(), train.items(), test)?;
     let means = train.item_means();
+    let norm =
+        |i: usize| train.of_item(i).iter().map(|r| (r.1 - means[i]).powi(2)).sum::<f64>().sqrt();
+    let norms: Vec<f64> = (0..train.items()).map(norm).collect();
     let (low, high) = train.range();
     let sums = each(train.items(), |i| {
         if test.of_item(i).is_empty() {
             return Ok(0.0);
         }
-        let mut near = similarities(train, &means, i);
+        let mut near = similarities(train, &means, &norms, i);
         near.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         if fixed_graph {
             near.truncate(k);
@@ -185,7 +203,7 @@ impl NeighbourhoodModel {
         settings.check()?;
         let means = train.item_means();
         let near = each(train.items(), |i| {
-            let mut near = similarities(train, &means, i);
+            let mut near = similarities_among_co_raters(train, &means, i);
             // Similarities of few ratings are shrunk, as in the source.
             for s in &mut near {
                 let count = train.of_item(s.1 as usize).len().min(train.of_item(i).len()) as f64;

@@ -161,8 +161,8 @@ impl ItemField {
     /// Learns the weights of a graph. Predictions are clipped to `range`.
     ///
     /// # Errors
-    /// [`Invalid`] for a range that is not finite and in order, and for a graph whose parts do not fit or are not finite; the
-    /// errors of the training.
+    /// [`Invalid`] for a range that is not finite and in order, and for a graph whose parts do not fit, are not finite or contain an
+    /// edge twice; the errors of the training.
     pub fn train(&self, graph: &ItemGraph, range: (f64, f64)) -> Result<ItemFieldModel, Error> {
         let ItemGraph { means, variances, edges, covariances } = graph;
         Invalid::check_finite("range", &[range.0, range.1])?;
@@ -219,6 +219,7 @@ impl ItemField {
                 neighbours[j as usize].push((i, w));
             }
         }
+        neighbours.iter_mut().for_each(|list| list.sort_unstable_by_key(|n| n.0));
         Ok(ItemFieldModel { means: means.clone(), neighbours, range, report })
     }
 }
@@ -243,7 +244,8 @@ impl ItemFieldModel {
     /// a known one get their mean. The method is conjugate gradients, with O(E) per iteration.
     ///
     /// # Errors
-    /// [`Invalid`] for an item that does not exist or is there twice, or a rating that is not finite.
+    /// [`Invalid`] for an item that does not exist or is there twice, or a rating that is not finite; for a model whose fields were
+    /// changed so that they do not fit.
     pub fn predict(&self, known: &[(u32, f64)]) -> Result<Vec<f64>, Error> {
         let given = self.known(known)?;
         let p = self.means.len();
@@ -339,6 +341,8 @@ impl ItemFieldModel {
 
     /// Deviations of known items from their means.
     fn known(&self, known: &[(u32, f64)]) -> Result<Vec<Option<f64>>, Error> {
+        // The fields are public.
+        self.check().map_err(|reason| Invalid::Layout { what: "item field", reason })?;
         let mut given = vec![None; self.means.len()];
         for &(item, value) in known {
             let Some(mean) = self.means.get(item as usize) else {
@@ -419,11 +423,23 @@ impl Saved for ItemFieldModel {
         if !self.means.iter().all(|m| m.is_finite()) || !(self.range.0 <= self.range.1) {
             return Err("means must be finite and the range in order".into());
         }
-        let fine = |&(j, w): &(u32, f64)| (j as usize) < p && w > 0.0 && w.is_finite();
-        if self.neighbours.iter().flatten().all(fine) {
-            Ok(())
-        } else {
-            Err("neighbours must be items with positive weights".into())
+        for (i, list) in self.neighbours.iter().enumerate() {
+            for (at, &(j, w)) in list.iter().enumerate() {
+                if j as usize >= p || j as usize == i || !(w > 0.0 && w.is_finite()) {
+                    return Err(format!(
+                        "neighbour {j} of item {i} with weight {w}; expected another of the {p} items and a positive weight"
+                    ));
+                }
+                if at > 0 && list[at - 1].0 >= j {
+                    return Err(format!("the neighbours of item {i} must ascend without repeats"));
+                }
+                let back = &self.neighbours[j as usize];
+                let mirror = back.binary_search_by_key(&(i as u32), |n| n.0);
+                if mirror.map_or(true, |at| back[at].1 != w) {
+                    return Err(format!("items {i} and {j} must be neighbours with one weight"));
+                }
+            }
         }
+        Ok(())
     }
 }

@@ -7,7 +7,8 @@ use ndarray::Array2;
 use rayon::prelude::*;
 
 use super::penalty::Penalty;
-use crate::glasso::{balance, positive_part, repaired};
+use crate::glasso::{Balance, Residuals, positive_part, relaxed, repaired};
+use crate::problem::rounding;
 
 /// All components.
 pub(super) struct Joint {
@@ -25,8 +26,9 @@ pub(super) struct Part {
     pub(super) y: Vec<Vec<f64>>,
     u: Vec<Vec<f64>>,
     rho: f64,
-    iterations: u32,
-    bounds: (f64, f64),
+    balance: Balance,
+    /// Objective, lower bound, and the allowance for their rounding.
+    bounds: (f64, f64, f64),
 }
 
 impl Part {
@@ -54,9 +56,10 @@ impl Part {
             start.filter(|_| k > 1).map(|start| start.iter().map(within).collect());
         let y = c.iter().map(diagonal).collect();
         let u = vec![vec![0.0; k * k]; c.len()];
-        let bounds = (f64::INFINITY, f64::NEG_INFINITY);
+        let bounds = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
+        let balance = Balance::default();
         let shares = shares.to_vec();
-        let mut part = Part { nodes, penalty, shares, c, y, u, rho, iterations: 0, bounds };
+        let mut part = Part { nodes, penalty, shares, c, y, u, rho, balance, bounds };
         if let Some(start) = start {
             let mut x = Vec::with_capacity(start.len());
             for (g, point) in start.into_iter().enumerate() {
@@ -65,6 +68,7 @@ impl Part {
                 factor.inverse(&mut part.u[g]);
                 let by = part.shares[g] / rho;
                 part.u[g].iter_mut().zip(&part.c[g]).for_each(|(u, c)| *u = by * (*u - c));
+                part.y[g].clone_from(&point);
                 x.push(point);
             }
             part.shrink(&x);
@@ -86,35 +90,34 @@ impl Part {
             let Some(found) = positive_part(&a, k, rho) else { return };
             x.push(found);
         }
-        let (primal, dual) = self.shrink(&x);
-        self.iterations += 1;
-        let change = balance(primal, self.rho * dual);
-        if change != 1.0 && self.iterations.is_multiple_of(5) {
+        let residuals = self.shrink(&x);
+        let change = self.balance.factor(&residuals);
+        if change != 1.0 {
             self.rho *= change;
             self.u.iter_mut().flatten().for_each(|u| *u /= change);
         }
     }
 
-    /// The proximal step of the penalty and the update of the multipliers. Returns the norms of the primal and the dual
-    /// residual.
-    fn shrink(&mut self, x: &[Vec<f64>]) -> (f64, f64) {
+    /// The proximal step of the penalty and the update of the multipliers.
+    fn shrink(&mut self, x: &[Vec<f64>]) -> Residuals {
         let (k, groups) = (self.nodes.len(), x.len());
-        let (mut primal, mut dual) = (0.0, 0.0);
+        let mut residuals = Residuals::default();
         let mut t = vec![0.0; groups];
         for i in 0..k {
             for j in 0..=i {
                 let (at, mirror) = (i * k + j, j * k + i);
                 for g in 0..groups {
-                    t[g] = x[g][at] + self.u[g][at];
+                    t[g] = relaxed(x[g][at], self.y[g][at]) + self.u[g][at];
                 }
                 if i != j {
                     self.penalty.prox(&mut t, 1.0 / self.rho);
                 }
                 let twice = if i == j { 1.0 } else { 2.0 };
                 for g in 0..groups {
-                    let z = x[g][at] + self.u[g][at];
-                    primal += twice * (x[g][at] - t[g]).powi(2);
-                    dual += twice * (t[g] - self.y[g][at]).powi(2);
+                    let (last, by) = (self.y[g][at], self.rho / self.shares[g]);
+                    let z = relaxed(x[g][at], last) + self.u[g][at];
+                    let inverse = self.c[g][at] + by * (z - t[g]);
+                    residuals.add(twice, x[g][at], t[g], last, inverse, by);
                     for place in [at, mirror] {
                         self.y[g][place] = t[g];
                         self.u[g][place] = z - t[g];
@@ -122,12 +125,12 @@ impl Part {
                 }
             }
         }
-        (primal.sqrt(), dual.sqrt())
+        residuals
     }
 
     fn look(&mut self) {
         let k = self.nodes.len();
-        let (mut objective, mut lower) = (0.0, 0.0);
+        let (mut objective, mut lower, mut allowance) = (0.0, 0.0, 0.0);
         let mut points = Vec::with_capacity(self.c.len());
         for g in 0..self.c.len() {
             let (x, factor) = repaired(self.y[g].clone(), k);
@@ -139,6 +142,7 @@ impl Part {
                 Ok(factor) => self.shares[g] * (factor.log_det() + k as f64),
                 Err(_) => f64::NEG_INFINITY,
             };
+            allowance += rounding((0..k).map(|i| x[i * k + i] * self.c[g][i * k + i]));
             points.push(x);
         }
         for i in 0..k {
@@ -147,7 +151,7 @@ impl Part {
                 objective += 2.0 * self.penalty.value(&t);
             }
         }
-        self.bounds = (objective, lower);
+        self.bounds = (objective, lower, allowance);
     }
 }
 
@@ -169,8 +173,8 @@ impl Iterative for Joint {
     fn certify(&mut self) -> Certificate {
         self.each(Part::look);
         let bounds = self.parts.iter().map(|part| part.bounds);
-        let (objective, lower) =
-            bounds.fold((self.shift, self.shift), |a, b| (a.0 + b.0, a.1 + b.1));
-        Certificate::gap(objective, lower)
+        let (objective, lower, allowance) =
+            bounds.fold((self.shift, self.shift, 0.0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
+        Certificate::gap_within(objective, lower, allowance)
     }
 }

@@ -6,7 +6,8 @@ use fenchel_optim::{Certificate, Iterative};
 use ndarray::{Array1, Array2, ArrayView2};
 
 use super::LatentModel;
-use crate::glasso::{balance, positive_part, repaired, soft};
+use crate::glasso::{Balance, Residuals, positive_part, relaxed, repaired, soft};
+use crate::problem::rounding;
 use crate::{Error, GlassoState, Weights};
 
 /// A feasible point: both parts, their difference, its Cholesky factor and the objective.
@@ -35,7 +36,7 @@ pub(super) struct SparseLowRank<'a> {
     /// `rho` times the part that soft-thresholding removed.
     dual: Vec<f64>,
     pub(super) rank: usize,
-    iterations: u64,
+    balance: Balance,
     /// Added to objective and bound, for the units.
     pub(super) shift: f64,
 }
@@ -64,7 +65,7 @@ impl<'a> SparseLowRank<'a> {
             t: zero(),
             dual: zero(),
             rank: 0,
-            iterations: 0,
+            balance: Balance::default(),
             shift: 0.0,
         }
     }
@@ -159,7 +160,7 @@ impl Iterative for SparseLowRank<'_> {
         if self.shrink_spectrum().is_none() {
             return 1.0;
         }
-        let (mut primal, mut dual) = (0.0, 0.0);
+        let mut residuals = Residuals::default();
         for i in 0..p {
             for j in 0..p {
                 let at = i * p + j;
@@ -167,20 +168,20 @@ impl Iterative for SparseLowRank<'_> {
                 let s = soft(z, self.weights.at(i, j) / rho);
                 self.sparse[at] = s;
                 self.dual[at] = rho * (z - s);
-                let l = self.low_rank[at];
-                let off = (r[at] - s + l) / 3.0;
-                let moved = [r[at] - off, s + off, l - off];
-                for (plane, value) in self.plane.iter_mut().zip(moved) {
-                    dual += (value - plane[at]).powi(2);
-                    plane[at] = value;
-                }
-                primal += 3.0 * off * off;
+                // Over-relaxed; the last projections lie on the plane.
+                let found = [r[at], s, self.low_rank[at]];
+                let [a, b, c] = [0, 1, 2].map(|m| relaxed(found[m], self.plane[m][at]));
+                let off = (a - b + c) / 3.0;
                 self.t[at] += off;
+                let inverse = self.c[at] + rho * self.t[at];
+                for (m, value) in [a - off, b + off, c - off].into_iter().enumerate() {
+                    residuals.add(1.0, found[m], value, self.plane[m][at], inverse, rho);
+                    self.plane[m][at] = value;
+                }
             }
         }
-        self.iterations += 1;
-        let change = balance(primal.sqrt(), rho * dual.sqrt());
-        if change != 1.0 && self.iterations.is_multiple_of(5) {
+        let change = self.balance.factor(&residuals);
+        if change != 1.0 {
             self.rho *= change;
             self.t.iter_mut().for_each(|t| *t /= change);
         }
@@ -205,7 +206,12 @@ impl Iterative for SparseLowRank<'_> {
         let by = if lowest > self.price { self.price / lowest } else { 1.0 };
         let s = u.iter().zip(&self.c).map(|(u, c)| c + by * u).collect();
         match InPlaceCholesky::new(s, p) {
-            Ok(factor) => Certificate::gap(objective, factor.log_det() + p as f64 + self.shift),
+            Ok(factor) => {
+                let lower = factor.log_det() + p as f64 + self.shift;
+                let allowance =
+                    rounding((0..p).map(|i| self.c[i * p + i] * self.sparse[i * p + i]));
+                Certificate::gap_within(objective, lower, allowance)
+            }
             Err(_) => nothing,
         }
     }

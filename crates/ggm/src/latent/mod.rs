@@ -64,7 +64,7 @@ use crate::{Error, GaussianModel, Scale, Statistics, Weights};
 /// | `rank_penalty` | 0.5 | weight of the trace of the low-rank part: the larger, the fewer hidden variables |
 /// | `scale` | correlation | the scale of both weights |
 /// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
-/// | `stop` | gap 1e-6, absolute or relative; 1000 iterations | when the method stops |
+/// | `stop` | gap 1e-6, absolute or relative; 100,000 iterations | when the method stops |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 ///
 /// ```
@@ -173,6 +173,7 @@ impl Saved for LatentModel {
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), String> {
+        self.observed.check()?;
         let p = self.observed.variables();
         if self.sparse.dim() != (p, p) || self.loadings.nrows() != p {
             return Err(format!("the sparse part must be {p} x {p}, with {p} rows of loadings"));
@@ -183,13 +184,13 @@ impl Saved for LatentModel {
         let size = |i: usize| self.sparse[[i, i]].abs().sqrt();
         let difference = &self.sparse - &self.low_rank() - &self.observed.precision;
         if let Some(((i, j), d)) =
-            difference.indexed_iter().find(|((i, j), d)| d.abs() > 1e-6 * size(*i) * size(*j))
+            difference.indexed_iter().find(|((i, j), d)| !(d.abs() <= 1e-6 * size(*i) * size(*j)))
         {
             return Err(format!(
                 "the sparse part less the low-rank part must be the precision; entry ({i}, {j}) differs by {d:e}"
             ));
         }
-        self.observed.check()
+        Ok(())
     }
 }
 

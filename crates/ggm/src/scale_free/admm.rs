@@ -12,7 +12,8 @@ use super::penalty::DegreePrior;
 use super::prox::{DualDecomposition, ProxSettings};
 use super::row::RowNorm;
 use crate::error::{check_bounded, check_regular};
-use crate::glasso::{balance, default_stop, positive_part};
+use crate::glasso::{Balance, Residuals, default_stop, positive_part, relaxed};
+use crate::problem::rounding;
 use crate::statistics::unit_of;
 use crate::watch::Watch;
 use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
@@ -235,7 +236,7 @@ pub struct ScaleFreeAdmm {
     pub inner_iterations: u64,
     /// Added to objective and bound, for the units.
     shift: f64,
-    iterations: u64,
+    balance: Balance,
 }
 
 impl ScaleFreeAdmm {
@@ -285,7 +286,7 @@ impl ScaleFreeAdmm {
             residual: f64::INFINITY,
             inner_iterations: 0,
             shift: 0.0,
-            iterations: 0,
+            balance: Balance::default(),
         }
     }
 
@@ -310,7 +311,7 @@ impl Iterative for ScaleFreeAdmm {
             return 1.0;
         };
         for at in 0..p * p {
-            self.inner.z[at] = x[at] + self.u[at];
+            self.inner.z[at] = relaxed(x[at], self.y[at]) + self.u[at];
         }
         self.inner.restart(self.strength / rho);
         let tolerance = (0.1 * self.residual / rho.max(1.0)).clamp(1e-13, 1e-3);
@@ -322,17 +323,15 @@ impl Iterative for ScaleFreeAdmm {
         self.inner_iterations += count + 1;
         let before = self.y.clone();
         self.inner.symmetric(&mut self.y);
-        let (mut primal, mut dual) = (0.0, 0.0);
+        let mut residuals = Residuals::default();
         for at in 0..p * p {
             self.u[at] = self.inner.z[at] - self.y[at];
-            primal += (x[at] - self.y[at]).powi(2);
-            dual += (self.y[at] - before[at]).powi(2);
+            let inverse = self.c[at] + rho * self.u[at];
+            residuals.add(1.0, x[at], self.y[at], before[at], inverse, rho);
         }
-        let (primal, dual) = (primal.sqrt(), rho * dual.sqrt());
-        self.residual = primal.max(dual);
-        self.iterations += 1;
-        let change = balance(primal, dual);
-        if change != 1.0 && self.iterations.is_multiple_of(5) {
+        self.residual = residuals.largest();
+        let change = self.balance.factor(&residuals);
+        if change != 1.0 {
             self.rho *= change;
             self.u.iter_mut().for_each(|u| *u /= change);
             self.inner.v.iter_mut().for_each(|v| *v /= change);
@@ -376,7 +375,11 @@ impl Iterative for ScaleFreeAdmm {
             }
         }
         match InPlaceCholesky::new(s, p) {
-            Ok(factor) => Certificate::gap(objective, factor.log_det() + p as f64 + self.shift),
+            Ok(factor) => {
+                let lower = factor.log_det() + p as f64 + self.shift;
+                let allowance = rounding((0..p).map(|i| self.c[i * p + i] * point[i * p + i]));
+                Certificate::gap_within(objective, lower, allowance)
+            }
             Err(_) => Certificate::Uncertified { objective: Some(objective) },
         }
     }

@@ -46,7 +46,16 @@ pub fn row_prox(
         }
         last = value;
     }
-    pooled(w, used, scale, out, order);
+    let largest = w.iter().fold(0.0_f64, |most, w| most.max(w.abs()));
+    if largest * w.len() as f64 <= f64::MAX {
+        pooled(w, used, scale, out, order);
+    } else {
+        // Sums of the entries would overflow: the same problem in units of 2^64.
+        let unit = 2.0_f64.powi(64);
+        let less: Vec<f64> = w.iter().map(|w| w / unit).collect();
+        pooled(&less, used, scale / unit, out, order);
+        out.iter_mut().for_each(|x| *x *= unit);
+    }
     Ok(())
 }
 

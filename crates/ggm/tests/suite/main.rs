@@ -1,9 +1,11 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-ggm --test suite FILE::`.
 
+mod answers;
 mod arguments;
 mod bethe;
 mod common;
 mod conditional;
+mod determined;
 mod estimator;
 mod extensions;
 mod glasso;
@@ -12,6 +14,7 @@ mod item_field;
 mod latent;
 mod limits;
 mod path;
+mod saved;
 mod scale_free;
 mod shortcut;
 mod synthetic;
