@@ -123,6 +123,7 @@ impl Iterative for ProjectedGradient<'_> {
             self.function.slope(&self.x, &mut self.slope);
             self.setup.step(&mut self.place, &self.slope, self.step);
             self.setup.point(&self.place, &mut self.x);
+            self.setup.contain(&mut self.x);
             done += 1.0;
             if done >= passes - 1e-9 {
                 return done;

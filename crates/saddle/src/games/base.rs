@@ -82,11 +82,13 @@ impl Bilinear for Base {
     fn prox_x(&self, z: &mut [f64], _: f64) {
         let length = z.len();
         project_rows(z, length);
+        self.x.contain(z);
     }
 
     fn prox_y(&self, z: &mut [f64], _: f64) {
         let length = z.len();
         project_rows(z, length);
+        self.y.contain(z);
     }
 
     /// The norm of the matrix after the means of rows and columns are subtracted. This is allowed because the entries
