@@ -211,3 +211,32 @@ fn games_are_solved_to_many_digits() {
         assert!((high - value).abs() < 1e-9 && (low - value).abs() < 1e-9, "{high} {low} {value}");
     }
 }
+
+/// The report beside a ray is about the ray: what it leaves in columns without a bound, or by how much it leaves the rows.
+#[test]
+fn the_report_beside_a_ray_is_about_the_ray() {
+    for polish in [true, false] {
+        let settings = LpSettings { polish, ..LpSettings::default() };
+        // x1 + x2 = 1 and x1 + x2 = 2, of free variables.
+        let free = [f64::NEG_INFINITY; 2];
+        let program = LinearProgram::new(&[1.0, 1.0])
+            .and_then(|p| p.equal(array![[1.0, 1.0], [1.0, 1.0]].view(), &[1.0, 2.0]))
+            .and_then(|p| p.within(&free, &free.map(|v| -v)))
+            .unwrap();
+        let solution = linear_program(&program, &settings).unwrap();
+        let LpOutcome::Infeasible { ray } = &solution.outcome else { panic!("{solution:?}") };
+        let (leak, value) = ((ray[0] + ray[1]).abs(), ray[0] + 2.0 * ray[1]);
+        let size = ray[0].abs().max(ray[1].abs());
+        let certificate = solution.report.certificate;
+        assert!(value > 0.0 && leak <= 1e-8, "{solution:?}");
+        assert!((certificate.value() - leak / size).abs() <= 1e-15, "{certificate}");
+        assert_eq!(certificate.objective(), None);
+        // min -x1 with x1 >= 1.
+        let program = LinearProgram::new(&[-1.0])
+            .and_then(|p| p.at_least(array![[1.0]].view(), &[1.0]))
+            .unwrap();
+        let solution = linear_program(&program, &settings).unwrap();
+        assert!(matches!(solution.outcome, LpOutcome::Unbounded { .. }), "{solution:?}");
+        assert!(solution.report.certificate.value() <= 1e-8, "{}", solution.report);
+    }
+}
