@@ -48,8 +48,8 @@ enum Solver {
 
 /// Newton steps in a row with an unsolved model, after which block coordinate descent takes over.
 const UNSOLVED: u32 = 3;
-/// Iterations of QUIC after which it takes over in any case. Problems that suit QUIC need fewer than 30.
-const LONG: u32 = 100;
+/// Iterations of QUIC after which it takes over in any case. Problems that suit QUIC need fewer.
+const LONG: u32 = 25;
 
 impl Screened {
     pub(super) fn new(
