@@ -6,7 +6,7 @@
 //!
 //! | method | an iteration costs | when |
 //! |---|---|---|
-//! | [`Method::Quic`], the default | `p` operations per free entry and sweep; one Cholesky factorisation and one inverse per step | always |
+//! | [`Method::Quic`], the default | `p` operations per free entry and sweep; one Cholesky factorisation and one inverse per step | always; after 25 iterations block coordinate descent takes over |
 //! | [`Method::BlockCoordinate`] | `p` lasso problems | comparison with other programs |
 //! | [`Method::Admm`] | an eigendecomposition | comparison; what other penalties are built on |
 //!
