@@ -175,3 +175,21 @@ fn partial_correlations_near_one_converge() {
         assert!((found - best).abs() < 1e-3 * best.abs().max(1.0), "{r}: {found} {best}");
     }
 }
+
+/// The covariances are of centred columns. Squares that leave the range of the numbers are an error that says so.
+#[test]
+fn offsets_change_nothing_and_sizes_beyond_the_range_are_refused() {
+    let x = array![[1.0, 2.0, 0.0], [3.0, 1.0, 1.0], [0.0, 4.0, 4.0], [2.0, 2.0, 1.0]];
+    let near = GraphicalLasso::default().fit(&x).unwrap();
+    let far = GraphicalLasso::default().fit(&(&x + 1e6)).unwrap();
+    let worst = (&near.precision - &far.precision).iter().fold(0.0_f64, |m, d| m.max(d.abs()));
+    // Sums of whole numbers are exact, and the mean is known to 1e-10.
+    assert!(worst < 1e-8, "{worst}");
+    let small = GraphicalLasso::default().fit(&(&x * 1e-200)).unwrap_err();
+    assert_eq!(small, Error::ZeroVariance { columns: vec![0, 1, 2] });
+    // Variances of 1e-320 have four digits.
+    let subnormal = GraphicalLasso::default().fit(&(&x * 1e-160)).unwrap_err();
+    assert_eq!(subnormal, Error::ZeroVariance { columns: vec![0, 1, 2] });
+    let large = GraphicalLasso::default().fit(&(&x * 1e200)).unwrap_err();
+    assert!(large.to_string().contains("overflows"), "{large}");
+}
