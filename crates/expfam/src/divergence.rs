@@ -51,6 +51,13 @@ pub(crate) fn difference_of_products(a: f64, b: f64, c: f64, d: f64) -> f64 {
     libm::fma(a, b, -product) + lost
 }
 
+/// `a / b - c / d` as the difference of the products, with `b` and `d` scaled so that neither overflows.
+pub(crate) fn difference_of_quotients(a: f64, b: f64, c: f64, d: f64) -> f64 {
+    let (first, second) = (libm::frexp(b), libm::frexp(d));
+    let (a, c) = (libm::scalbn(a, -first.1), libm::scalbn(c, -second.1));
+    difference_of_products(a, second.0, c, first.0) / first.0 / second.0
+}
+
 /// `sum_i a_i b_i` as if with twice the digits (T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product", 2005).
 pub(crate) fn accurate_dot(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (mut sum, mut lost) = (0.0, 0.0);

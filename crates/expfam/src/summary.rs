@@ -90,12 +90,14 @@ impl<F: Family> Summary<F> {
     /// Adds the observations of another summary.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the fixed quantities differ: dimensions, numbers of trials, known parameters.
+    /// [`Error::Unavailable`] if the fixed quantities differ: dimensions, numbers of trials, known parameters. [`Invalid::Parameter`]
+    /// if the sum of the weights is not finite.
     pub fn merge(&mut self, other: &Self) -> Result<(), Error>
     where
         F: PartialEq,
     {
         check_same(&self.family, &other.family, "the merger of summaries")?;
+        Invalid::check_nonnegative("sum of the weights", self.weight + other.weight)?;
         self.add(&other.centred, other.weight);
         Ok(())
     }
@@ -189,7 +191,7 @@ impl<F: Density> Summary<F> {
     /// The weighted summary.
     ///
     /// # Errors
-    /// [`Error::OutsideSupport`]; [`Invalid::Length`]; [`Invalid::Parameter`] for a negative or non-finite weight.
+    /// [`Error::OutsideSupport`]; [`Invalid::Length`]; [`Invalid::Parameter`] for a negative or non-finite weight, or sum of weights.
     pub fn of_weighted<'x>(
         family: F,
         x: impl IntoIterator<Item = &'x F::Point>,
@@ -259,9 +261,10 @@ impl<F: Density> Summary<F> {
     /// Adds an observation that counts `weight` times.
     ///
     /// # Errors
-    /// [`Error::OutsideSupport`]; [`Invalid::Parameter`] for a negative or non-finite weight.
+    /// [`Error::OutsideSupport`]; [`Invalid::Parameter`] for a negative or non-finite weight, or sum of weights.
     pub fn observe_weighted(&mut self, x: &F::Point, weight: f64) -> Result<(), Error> {
         Invalid::check_nonnegative("weight", weight)?;
+        Invalid::check_nonnegative("sum of the weights", self.weight + weight)?;
         self.family.check_point(x)?;
         self.count(x, weight);
         Ok(())

@@ -2,6 +2,7 @@
 
 mod suite {
     mod cases;
+    mod digits;
     mod estimation;
     mod extremes;
     mod glm;

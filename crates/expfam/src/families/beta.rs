@@ -83,6 +83,10 @@ impl Family for Beta {
         simplex::variance_along(eta, d)
     }
 
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        simplex::conjugate_at(eta)
+    }
+
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         simplex::kl(p, q)
     }
@@ -109,10 +113,19 @@ impl Density for Beta {
     }
 
     fn log_density(&self, eta: &[f64], &x: &f64) -> f64 {
+        if simplex::is_concentrated(eta) {
+            let (log, log_rest) = (x.ln(), (-x).ln_1p());
+            let parts = [(x, log), (1.0 - x, log_rest)].into_iter();
+            return simplex::log_density_of_logs(eta, parts) - log - log_rest;
+        }
         eta[0] * x.ln() + eta[1] * (-x).ln_1p() - self.log_partition(eta)
     }
 
     fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        if simplex::is_concentrated(eta) {
+            out.iter_mut().zip(x).for_each(|(out, x)| *out = self.log_density(eta, x));
+            return;
+        }
         super::batch::logs_of_both(x, (eta[0], eta[1], -self.log_partition(eta)), out);
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::counts::mean_over;
 use super::file::checked_file;
 use crate::family::{check_shape, is_count, mean_in, point_in};
-use crate::special::{ln_beta, ln_choose};
+use crate::special::{ln_beta, ln_binomial, ln_choose};
 use crate::{Bernoulli, Density, Distribution, Error, Evidence, Family, Sample};
 
 /// `x` successes in `N` trials, `N` known: statistic `T(x) = x`, natural parameter `eta = log(p / (1 - p))`,
@@ -130,7 +130,12 @@ impl Density for Binomial {
 
     fn log_density(&self, eta: &[f64], &x: &f64) -> f64 {
         let failures = self.trials - x;
-        self.log_base(&x) - x * softplus(-eta[0]) - failures * softplus(eta[0])
+        let logs = (-softplus(-eta[0]), -softplus(eta[0]));
+        if x == 0.0 || failures == 0.0 {
+            // Not a product of 0 and an infinite logarithm.
+            return if x == 0.0 { failures * logs.1 } else { x * logs.0 };
+        }
+        ln_binomial(x, failures, logs)
     }
 
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {

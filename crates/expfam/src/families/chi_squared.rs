@@ -4,9 +4,12 @@ use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::gamma;
 use crate::family::{check_shape, natural_in, point_in};
 use crate::samplers::log_gamma_variable;
-use crate::special::{digamma, inverse_digamma, ln_gamma, ln_gamma_divergence, trigamma};
+use crate::special::{
+    digamma, gamma_entropy, inverse_digamma, ln_gamma_divergence, ln_gamma_scaled, trigamma,
+};
 use crate::{Density, Distribution, Error, Family, Sample};
 
 /// The chi-squared family by degrees of freedom `k`: statistic `T(x) = log x`, `log h = -x/2`, natural parameter
@@ -52,7 +55,7 @@ impl Family for ChiSquared {
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
         let a = eta[0] + 1.0;
-        ln_gamma(a) + a * std::f64::consts::LN_2
+        ln_gamma_scaled(a, 0.5)
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
@@ -66,6 +69,12 @@ impl Family for ChiSquared {
 
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
         out[0] = trigamma(eta[0] + 1.0);
+    }
+
+    /// `a - log 2` less the entropy of the gamma law of rate 1.
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        let a = eta[0] + 1.0;
+        a - std::f64::consts::LN_2 - gamma_entropy(a)
     }
 
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
@@ -92,7 +101,19 @@ impl Density for ChiSquared {
         Ok(-(eta[0] + 1.0))
     }
 
+    fn log_density(&self, eta: &[f64], x: &f64) -> f64 {
+        gamma::log_density((eta[0] + 1.0, eta[0]), 0.5, *x)
+    }
+
+    fn entropy(&self, eta: &[f64]) -> Result<f64, Error> {
+        Ok(gamma_entropy(eta[0] + 1.0) + std::f64::consts::LN_2)
+    }
+
     fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        if eta[0] >= gamma::LARGE {
+            out.iter_mut().zip(x).for_each(|(out, x)| *out = self.log_density(eta, x));
+            return;
+        }
         super::batch::logs_and_values(x, (eta[0], -0.5, -self.log_partition(eta)), out);
     }
 

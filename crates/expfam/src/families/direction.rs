@@ -6,7 +6,7 @@
 
 use crate::special::legendre;
 use crate::special::{
-    bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio, ln_bessel_excess,
+    bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio, ln_bessel_excess, ln_bessel_normaliser,
     one_minus_bessel_ratio,
 };
 
@@ -77,6 +77,23 @@ pub(crate) fn variance_along(eta: &[f64], d: &[f64]) -> f64 {
         0.5 * (n as f64 - 1.0)
     };
     ratio(n, k) * unit * unit * across + slope * along * along
+}
+
+/// `A*` at the mean: `-(k (1 - R) + A - k)`, whose large parts are taken out.
+pub(crate) fn conjugate_at(eta: &[f64]) -> f64 {
+    let (n, k) = (eta.len(), length(eta));
+    if k <= 1.0 {
+        return k * bessel_ratio(n, k) - ln_bessel_normaliser(n, k);
+    }
+    -(k * one_minus_bessel_ratio(n, k) + ln_bessel_excess(n, k))
+}
+
+/// `<eta, x> - A` at a point of length 1, as `-k |x - m|^2 / 2 - (A - k)`.
+pub(crate) fn log_density(eta: &[f64], x: &[f64]) -> f64 {
+    let (k, one) = (length(eta), length(x));
+    let unit = |e: f64| if k > 0.0 { e / k } else { 0.0 };
+    let chord: f64 = eta.iter().zip(x).map(|(e, x)| (x / one - unit(*e)).powi(2)).sum();
+    if k > 0.0 { -0.5 * k * chord - ln_bessel_excess(eta.len(), k) } else { 0.0 }
 }
 
 /// `KL` of two members.

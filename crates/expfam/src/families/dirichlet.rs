@@ -100,6 +100,10 @@ impl Family for Dirichlet {
         simplex::variance_along(eta, d)
     }
 
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        simplex::conjugate_at(eta)
+    }
+
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         simplex::kl(p, q)
     }
@@ -123,6 +127,19 @@ impl Density for Dirichlet {
 
     fn log_base(&self, _: &[f64]) -> f64 {
         0.0
+    }
+
+    /// Of a concentrated law at the point divided by the sum of its entries, which rounding leaves next to 1.
+    fn log_density(&self, eta: &[f64], x: &[f64]) -> f64 {
+        if !simplex::is_concentrated(eta) {
+            let logs: f64 = eta.iter().zip(x).map(|(e, x)| e * x.ln()).sum();
+            return logs - simplex::log_partition(eta);
+        }
+        // The rounding of the sum itself would be seen.
+        let excess =
+            crate::divergence::accurate_dot(x.iter().map(|&x| (x, 1.0)).chain([(-1.0, 1.0)]));
+        let parts = x.iter().map(|x| (x * (1.0 - excess), x.ln() - excess));
+        simplex::log_density_of_logs(eta, parts) - x.iter().map(|x| x.ln()).sum::<f64>()
     }
 
     fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {

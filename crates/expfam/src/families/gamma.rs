@@ -5,11 +5,13 @@ use fenchel_linalg::special::log1pmx;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::divergence::{difference_of_products, phi};
+use super::normal::HALF_LOG_TAU;
+use crate::divergence::phi;
 use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::samplers::log_gamma_variable;
 use crate::special::{
-    digamma, gamma_shape, ln_gamma, log_minus_digamma, shape_divergence, trigamma,
+    deviance, digamma, gamma_entropy, gamma_shape, ln_gamma_scaled, log_minus_digamma,
+    shape_divergence, stirling_error, trigamma,
 };
 use crate::{Density, Distribution, Error, Family, Sample};
 
@@ -71,7 +73,7 @@ impl Family for Gamma {
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
         let a = eta[0] + 1.0;
-        ln_gamma(a) - a * (-eta[1]).ln()
+        ln_gamma_scaled(a, -eta[1])
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
@@ -92,8 +94,7 @@ impl Family for Gamma {
 
     /// `(a - 1) psi(a) - log Gamma(a) - a + log b`.
     fn conjugate_at(&self, eta: &[f64]) -> f64 {
-        let (a, b) = (eta[0] + 1.0, -eta[1]);
-        eta[0] * digamma(a) - ln_gamma(a) - a + b.ln()
+        (-eta[1]).ln() - gamma_entropy(eta[0] + 1.0)
     }
 
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
@@ -140,14 +141,34 @@ impl Family for Gamma {
 pub(crate) fn divergence((a, b): (f64, f64), (to, rate): (f64, f64), (da, db): (f64, f64)) -> f64 {
     // w - 1 with w = (b' / b) / (a' / a).
     let near = da.abs() < 0.5 * a && db.abs() < 0.5 * b;
-    let u = if near {
-        (db * a - da * b) / b / to
+    let u = if near { (db / b - da / a) * (a / to) } else { (rate / b) * (a / to) - 1.0 };
+    let scale = if u.abs() < 0.5 {
+        -to * log1pmx(u)
     } else {
-        difference_of_products(rate / b, a, to, 1.0) / to
+        // The logarithms of large and small numbers apart, whose quotients may overflow.
+        let logs = (rate.ln() - b.ln()) - (to.ln() - a.ln());
+        let product = rate / b * a;
+        let mean = if product.is_normal() { product } else { (rate.ln() - b.ln() + a.ln()).exp() };
+        mean - to * (1.0 + logs)
     };
-    let scale =
-        if u.abs() < 0.5 { -log1pmx(u) } else { u - (rate.ln() - b.ln()) + (to.ln() - a.ln()) };
-    to * scale + shape_divergence(a, to, da)
+    scale + shape_divergence(a, to, da)
+}
+
+/// From this shape on, densities have the saddle-point form.
+pub(crate) const LARGE: f64 = 10.0;
+
+/// `log p(x)` by shape `a`, `a - 1` and rate. For a large shape it is the deviance of `b x` from `a` and Stirling's
+/// formula, since the plain terms are far larger than their sum.
+pub(crate) fn log_density((a, less): (f64, f64), rate: f64, x: f64) -> f64 {
+    if a < LARGE {
+        return less * x.ln() - rate * x - ln_gamma_scaled(a, rate);
+    }
+    log_density_of_log(a, rate * x, rate.ln() + x.ln()) - x.ln()
+}
+
+/// The log-density of `log y` for a gamma variable `y` of rate 1 and large shape.
+pub(crate) fn log_density_of_log(a: f64, y: f64, log: f64) -> f64 {
+    0.5 * a.ln() - HALF_LOG_TAU - stirling_error(a) - deviance(a, y, log)
 }
 
 impl Density for Gamma {
@@ -176,10 +197,14 @@ impl Density for Gamma {
     }
 
     fn log_density(&self, eta: &[f64], x: &f64) -> f64 {
-        eta[0] * x.ln() + eta[1] * x - self.log_partition(eta)
+        log_density((eta[0] + 1.0, eta[0]), -eta[1], *x)
     }
 
     fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        if eta[0] >= LARGE {
+            out.iter_mut().zip(x).for_each(|(out, x)| *out = self.log_density(eta, x));
+            return;
+        }
         let constant = self.log_partition(eta);
         super::batch::logs_and_values(x, (eta[0], eta[1], -constant), out);
     }

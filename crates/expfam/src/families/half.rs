@@ -162,31 +162,50 @@ pub(crate) fn eigenvalues(mut a: Array2<f64>) -> Vec<f64> {
     a.diag().to_vec()
 }
 
-/// `sum_i phi(lambda_i) / 2` with the eigenvalues of `P + D` relative to `P`, `phi(z) = z - 1 - log z`.
-pub(crate) fn half_phi(precision: &Array2<f64>, difference: Array2<f64>) -> f64 {
-    let Some(relative) = relative_eigenvalues(precision, difference) else { return f64::NAN };
-    -0.5 * relative.iter().map(|&e| fenchel_linalg::special::log1pmx(e)).sum::<f64>()
+/// `sum_i phi(lambda_i) / 2` with the eigenvalues of `Q` relative to `P`, `phi(z) = z - 1 - log z`; `difference` is
+/// `Q - P` with all digits.
+pub(crate) fn half_phi(p: &Array2<f64>, q: Array2<f64>, difference: Array2<f64>) -> f64 {
+    let Some(relative) = relative_eigenvalues(p, q, difference) else { return f64::NAN };
+    let phi = |(e, log): (f64, f64)| {
+        if e.abs() < 0.5 { -fenchel_linalg::special::log1pmx(e) } else { e - log }
+    };
+    0.5 * relative.into_iter().map(phi).sum::<f64>()
 }
 
-/// The eigenvalues of `D` relative to a positive definite `P`.
+/// `(e, log(1 + e))` for the eigenvalues `1 + e` of `Q` relative to a positive definite `P`, given `Q - P`. Near `e = -1`
+/// the logarithm has its digits from `Q`.
 pub(crate) fn relative_eigenvalues(
-    precision: &Array2<f64>,
+    p: &Array2<f64>,
+    q: Array2<f64>,
     difference: Array2<f64>,
-) -> Option<Vec<f64>> {
-    let lower = Cholesky::new(precision.view()).ok()?;
-    let lower = lower.lower();
+) -> Option<Vec<(f64, f64)>> {
+    let lower = Cholesky::new(p.view()).ok()?;
+    let sorted = |matrix: Array2<f64>| {
+        let mut values = eigenvalues(congruent(lower.lower(), matrix));
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let change = sorted(difference);
+    if change.iter().all(|&e| e > -0.5) {
+        return Some(change.into_iter().map(|e| (e, e.ln_1p())).collect());
+    }
+    let values = sorted(q);
+    let log = |(e, value): (f64, f64)| if e > -0.5 { (e, e.ln_1p()) } else { (e, value.ln()) };
+    Some(change.into_iter().zip(values).map(log).collect())
+}
+
+/// `L^-1 M L^-T`.
+fn congruent(lower: ArrayView2<f64>, mut matrix: Array2<f64>) -> Array2<f64> {
     let d = lower.nrows();
-    let mut relative = difference;
-    // L^-1 D L^-T, in two passes of forward substitution.
+    // In two passes of forward substitution.
     for _ in 0..2 {
         for column in 0..d {
             for i in 0..d {
-                let known: f64 = (0..i).map(|k| lower[[i, k]] * relative[[k, column]]).sum();
-                relative[[i, column]] = (relative[[i, column]] - known) / lower[[i, i]];
+                let known: f64 = (0..i).map(|k| lower[[i, k]] * matrix[[k, column]]).sum();
+                matrix[[i, column]] = (matrix[[i, column]] - known) / lower[[i, i]];
             }
         }
-        relative = relative.t().to_owned();
+        matrix = matrix.t().to_owned();
     }
-    let relative = (&relative + &relative.t()) * 0.5;
-    Some(eigenvalues(relative))
+    (&matrix + &matrix.t()) * 0.5
 }

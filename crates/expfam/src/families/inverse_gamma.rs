@@ -4,7 +4,9 @@ use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::gamma;
 use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::special::{digamma, gamma_entropy, log_minus_digamma};
 use crate::{Density, Distribution, Error, Family, Gamma, Sample};
 
 /// `p(x) = b^a x^(-a-1) e^(-b/x) / Gamma(a)` for `x > 0`: statistic `T(x) = (log x, 1/x)`, natural parameter
@@ -38,7 +40,7 @@ impl Distribution<InverseGamma> {
 }
 
 /// The natural parameter of the gamma law of `1/x`.
-fn gamma(eta: &[f64]) -> [f64; 2] {
+fn reciprocal(eta: &[f64]) -> [f64; 2] {
     [(-eta[0] - 1.0) - 1.0, eta[1]]
 }
 
@@ -65,11 +67,11 @@ impl Family for InverseGamma {
     }
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
-        Gamma.log_partition(&gamma(eta))
+        Gamma.log_partition(&reciprocal(eta))
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
-        Gamma.mean(&gamma(eta), mu);
+        Gamma.mean(&reciprocal(eta), mu);
         mu[0] = -mu[0];
     }
 
@@ -79,13 +81,25 @@ impl Family for InverseGamma {
     }
 
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
-        Gamma.fisher(&gamma(eta), out);
+        Gamma.fisher(&reciprocal(eta), out);
         out[1] = -out[1];
         out[2] = -out[2];
     }
 
+    /// Less the entropy: `E log x` is that of the gamma law with the other sign.
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        let a = -eta[0] - 1.0;
+        let scale = (-eta[1]).ln();
+        if a < gamma::LARGE {
+            return 2.0 * digamma(a) - scale - gamma_entropy(a);
+        }
+        // 2 psi(a) less the 2 log a that the entropy lacks.
+        let entropy = gamma_entropy(a) + 2.0 * log_minus_digamma(a) - 2.0 * a.ln();
+        -scale - entropy
+    }
+
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
-        Gamma.kl(&gamma(p), &gamma(q))
+        Gamma.kl(&reciprocal(p), &reciprocal(q))
     }
 
     fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
@@ -98,7 +112,7 @@ impl Family for InverseGamma {
     }
 
     fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
-        Gamma.centred_from_natural(&gamma(eta), c);
+        Gamma.centred_from_natural(&reciprocal(eta), c);
     }
 
     fn natural_from_centred(&self, c: &[f64], eta: &mut [f64]) -> Result<(), Error> {
@@ -139,7 +153,20 @@ impl Density for InverseGamma {
         c[1] = 0.0;
     }
 
+    /// That of `1 / x`, less `2 log x`.
+    fn log_density(&self, eta: &[f64], x: &f64) -> f64 {
+        let a = -eta[0] - 1.0;
+        if a < gamma::LARGE {
+            return eta[0] * x.ln() + eta[1] / x - self.log_partition(eta);
+        }
+        gamma::log_density_of_log(a, -eta[1] / x, (-eta[1]).ln() - x.ln()) - x.ln()
+    }
+
     fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        if eta[0] < -gamma::LARGE {
+            out.iter_mut().zip(x).for_each(|(out, x)| *out = self.log_density(eta, x));
+            return;
+        }
         let (a, b, constant) = (eta[0], eta[1], -self.log_partition(eta));
         super::batch::each_positive(
             x,
@@ -155,6 +182,6 @@ impl Sample for InverseGamma {
     type Owned = f64;
 
     fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> f64 {
-        (1.0 / Gamma.draw(&gamma(eta), rng)).clamp(1e-308, f64::MAX)
+        (1.0 / Gamma.draw(&reciprocal(eta), rng)).clamp(1e-308, f64::MAX)
     }
 }

@@ -5,7 +5,7 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use super::normal::HALF_LOG_TAU;
-use crate::divergence::{difference_of_products, phi};
+use crate::divergence::phi;
 use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::samplers::standard_normal;
 use crate::special::scaled_exponential_integral;
@@ -46,7 +46,7 @@ impl Distribution<InverseGaussian> {
 
 /// `(m, l)`
 fn parts(eta: &[f64]) -> (f64, f64) {
-    ((eta[1] / eta[0]).sqrt(), -2.0 * eta[1])
+    ((-eta[1]).sqrt() / (-eta[0]).sqrt(), -2.0 * eta[1])
 }
 
 const EXPECTED: &str = "E(1/x) - 1/E(x) > 0";
@@ -100,10 +100,15 @@ impl Family for InverseGaussian {
 
     /// `phi(l' / l) / 2 + l' (m - m')^2 / (2 m m'^2)`.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
-        let ((m, _), (to, l)) = (parts(p), parts(q));
-        // m^2 - m'^2 = (e2 e1' - e2' e1) / (e1 e1').
-        let shift = difference_of_products(p[1], q[0], q[1], p[0]) / p[0] / q[0] / (m + to);
-        0.5 * phi(p[1], q[1]) + 0.5 * l * (shift / to) * (shift / to) / m
+        let (m, l) = (parts(p).0, -2.0 * q[1]);
+        // m^2 / m'^2 = (1 + a) (1 + b), and from it (m - m') / m'.
+        let (a, b) = ((p[1] - q[1]) / q[1], (q[0] - p[0]) / p[0]);
+        let root = |p: f64, q: f64| (-p).sqrt() / (-q).sqrt();
+        let ratio = root(p[1], q[1]) * root(q[0], p[0]);
+        let near = a.abs() < 0.5 && b.abs() < 0.5;
+        let off = if near { (a + b + a * b) / (1.0 + ratio) } else { ratio - 1.0 };
+        let own = l.sqrt() / m.sqrt() * off;
+        0.5 * (phi(p[1], q[1]) + own * own)
     }
 
     fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {

@@ -130,7 +130,7 @@ impl Family for InverseWishart {
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let last = half::length(self.d);
         let change: Vec<f64> = q[..last].iter().zip(p).map(|(q, p)| q - p).collect();
-        self.member(p).kl(&change, self.member(q).above, p[last] - q[last])
+        self.member(p).kl(&change, self.member(q), p[last] - q[last])
     }
 }
 

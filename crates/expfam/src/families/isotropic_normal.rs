@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::normal::HALF_LOG_TAU;
-use crate::divergence::{difference_of_products, phi};
+use crate::divergence::{difference_of_quotients, phi};
 use crate::family::{check_shape, dot, mean_in, natural_in, point_in};
 use crate::samplers::standard_normal;
 use crate::{Density, Distribution, Error, Family, Sample};
@@ -117,9 +117,9 @@ impl Family for IsotropicNormal {
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let (a, b) = (p[self.d], q[self.d]);
         let shift: f64 = (0..self.d)
-            .map(|i| (0.5 * difference_of_products(p[i], b, q[i], a) / a / b).powi(2))
+            .map(|i| (0.5 * (-b).sqrt() * difference_of_quotients(p[i], a, q[i], b)).powi(2))
             .sum();
-        0.5 * self.d as f64 * phi(a, b) - b * shift
+        0.5 * self.d as f64 * phi(a, b) + shift
     }
 
     fn self_concordance(&self) -> Option<f64> {

@@ -71,15 +71,18 @@ fn log_ratio(eta: f64) -> f64 {
     }
 }
 
-/// `q (L - q) / ((1 - q) L)^2`.
-fn variance(eta: f64) -> f64 {
+/// The root of the variance `q (L - q) / ((1 - q) L)^2`.
+fn deviation(eta: f64) -> f64 {
     if eta < FAR {
-        return 0.5 * eta.exp();
+        return (0.5 * eta.exp()).sqrt();
     }
     let (q, l) = (eta.exp(), weight(eta));
     let above = if eta < -0.01 { -log1pmx(-q) } else { l - q };
-    let rest = -eta.exp_m1() * l;
-    q / rest * (above / rest)
+    (q * above).sqrt() / l / -eta.exp_m1()
+}
+
+fn variance(eta: f64) -> f64 {
+    deviation(eta).powi(2)
 }
 
 impl Family for Logarithmic {
@@ -132,7 +135,11 @@ impl Family for Logarithmic {
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let (p, q, d) = (p[0], q[0], q[0] - p[0]);
         if d.abs() < 4.0 && d < -0.75 * p && d > 1.5 * p {
-            return d * d * legendre(0.0, 1.0, |s| (1.0 - s) * variance(p + s * d));
+            return legendre(0.0, 1.0, |s| {
+                // Squared last: the variance may overflow.
+                let step = d * deviation(p + s * d);
+                (1.0 - s) * step * step
+            });
         }
         log_ratio(q) - log_ratio(p) - excess(p) * d
     }

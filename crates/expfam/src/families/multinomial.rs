@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::categorical;
 use super::file::checked_file;
+use super::normal::HALF_LOG_TAU;
 use crate::family::{check_shape, is_count, point_in};
-use crate::special::ln_gamma;
+use crate::special::{deviance, ln_gamma, stirling_error};
 use crate::{Binomial, Categorical, Density, Distribution, Error, Evidence, Family, Sample};
 
 /// Counts `x_1, ..., x_K` with sum `N`: `T(x)` holds the first `K - 1`, `eta_k = log(p_k / p_K)`,
@@ -112,6 +113,21 @@ impl Density for Multinomial {
 
     fn log_base(&self, x: &[f64]) -> f64 {
         ln_gamma(self.trials + 1.0) - x.iter().map(|x| ln_gamma(x + 1.0)).sum::<f64>()
+    }
+
+    /// By deviances of the counts and Stirling's formula, which do not cancel.
+    fn log_density(&self, eta: &[f64], x: &[f64]) -> f64 {
+        let n = self.trials;
+        let a = categorical::log_partition(eta);
+        let logs = eta.iter().chain([&0.0]).map(|e| e - a);
+        if let Some((log, _)) = logs.clone().zip(x).find(|&(_, &x)| x == n) {
+            return n * log;
+        }
+        let start = stirling_error(n) + 0.5 * n.ln() + HALF_LOG_TAU;
+        logs.zip(x).fold(start, |sum, (log, &x)| {
+            let own = if x > 0.0 { stirling_error(x) + 0.5 * x.ln() + HALF_LOG_TAU } else { 0.0 };
+            sum - own - deviance(x, n * log.exp(), n.ln() + log)
+        })
     }
 
     /// Every count is binomial.

@@ -2,6 +2,7 @@
 //! variance than Poisson counts of the same mean.
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::special::log1mexp;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use super::counts::mean_over;
 use super::failures::failures_family;
 use super::file::checked_file;
 use crate::family::{is_count, mean_in, point_in};
-use crate::special::ln_beta;
+use crate::special::{ln_beta, ln_binomial};
 use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = Gamma(x + r) / (Gamma(r) x!) p^r (1 - p)^x`, with `r > 0` known, whole or not: statistic `T(x) = x`,
@@ -76,6 +77,15 @@ impl Density for NegativeBinomial {
         let mode = ((self.successes - 1.0) / (-eta[0]).exp_m1()).floor().max(0.0);
         let range = (0.0, mode, f64::MAX);
         mean_over(self.name(), range, |x| self.log_density(eta, &x), |x| self.log_base(&x))
+    }
+
+    /// `r / (x + r)` times a binomial probability.
+    fn log_density(&self, eta: &[f64], &x: &f64) -> f64 {
+        let (r, log_p) = (self.successes, log1mexp(-eta[0]));
+        if x == 0.0 {
+            return r * log_p;
+        }
+        ln_binomial(r, x, (log_p, eta[0])) + r.ln() - (r + x).ln()
     }
 
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {

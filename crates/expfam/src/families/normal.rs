@@ -4,7 +4,7 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::divergence::{difference_of_products, phi};
+use crate::divergence::{difference_of_quotients, phi};
 use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::samplers::standard_normal;
 use crate::special::ln_gamma;
@@ -87,7 +87,10 @@ impl Family for Normal {
 
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
         check_shape(self, "natural parameter", eta)?;
-        natural_in(self, eta[1] < 0.0, 1, eta[1], "a number < 0")
+        natural_in(self, eta[1] < 0.0, 1, eta[1], "a number < 0")?;
+        let (m, v) = moments(eta);
+        let expected = "a number < 0 at which mean and variance are finite";
+        natural_in(self, m.is_finite() && v.is_finite(), 1, eta[1], expected)
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
@@ -123,8 +126,9 @@ impl Family for Normal {
     /// `(phi(v / v') + (m - m')^2 / v') / 2`.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         // m' - m = (e1 e2' - e1' e2) / (2 e2 e2'), without the difference of two large means.
-        let shift = 0.5 * difference_of_products(p[0], q[1], q[0], p[1]) / p[1] / q[1];
-        0.5 * phi(p[1], q[1]) - q[1] * shift * shift
+        let shift = 0.5 * difference_of_quotients(p[0], p[1], q[0], q[1]);
+        let own = (-q[1]).sqrt() * shift;
+        0.5 * phi(p[1], q[1]) + own * own
     }
 
     fn self_concordance(&self) -> Option<f64> {

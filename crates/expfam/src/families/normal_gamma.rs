@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gamma;
 use super::normal::HALF_LOG_TAU;
-use crate::divergence::{difference_of_products, phi};
+use crate::divergence::{difference_of_quotients, phi};
 use crate::family::{check_shape, digits_kept, mean_in, natural_in, point_in};
 use crate::samplers::{log_gamma_variable, standard_normal};
 use crate::special::{digamma, gamma_shape, ln_gamma, log_minus_digamma, trigamma};
@@ -175,10 +175,11 @@ impl Family for NormalGamma {
         let d: [f64; 4] = std::array::from_fn(|i| q[i] - p[i]);
         let (from, to) = (parts(p), parts(q));
         // b' - b and m0' - m0 from the differences of the parameters.
-        let product = p[3] * q[3];
-        let rate = -d[1] + 0.25 * (d[2] * (p[2] + q[2]) * p[3] - p[2] * p[2] * d[3]) / product;
-        let shift = 0.5 * difference_of_products(p[2], q[3], q[2], p[3]) / product;
-        let location = to.weight * from.shape / from.rate * shift * shift;
+        // c'^2 / e' - c^2 / e with the quotients c / e, of which none overflows.
+        let rate =
+            -d[1] + 0.25 * (d[2] * (p[2] + q[2]) / q[3] - p[2] / q[3] * (p[2] / p[3]) * d[3]);
+        let shift = 0.5 * difference_of_quotients(p[2], p[3], q[2], q[3]);
+        let location = ((to.weight * from.shape / from.rate).sqrt() * shift).powi(2);
         gamma::divergence((from.shape, from.rate), (to.shape, to.rate), (d[0], rate))
             + 0.5 * (phi(p[3], q[3]) + location)
     }

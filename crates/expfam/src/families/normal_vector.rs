@@ -230,7 +230,7 @@ impl Family for NormalVector {
             })
             .collect();
         let Ok(solved) = factor.solve(shift.view()) else { return f64::NAN };
-        half::half_phi(&from, change) + 0.5 * solved.dot(&shift)
+        half::half_phi(&from, to, change) + 0.5 * solved.dot(&shift)
     }
 
     fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {

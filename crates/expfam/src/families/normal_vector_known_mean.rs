@@ -111,7 +111,7 @@ impl Family for NormalVectorZeroMean {
 
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let d: Vec<f64> = q.iter().zip(p).map(|(q, p)| q - p).collect();
-        half::half_phi(&self.precision(p), self.precision(&d))
+        half::half_phi(&self.precision(p), self.precision(q), self.precision(&d))
     }
 
     fn self_concordance(&self) -> Option<f64> {

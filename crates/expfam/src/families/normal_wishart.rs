@@ -252,7 +252,8 @@ impl Family for NormalWishart {
             .map(|i| 0.5 * difference_of_products(p[i], q[last], q[i], e) / product)
             .collect();
         let to = k * q[last] / e;
-        from.kl(&change, q[0] + 0.5, q[0] - p[0])
+        let (_, _, other) = self.parts(q);
+        from.kl(&change, self.member(q, &other), q[0] - p[0])
             + 0.5 * (self.d as f64 * phi(e, q[last]) + to * shift.dot(&matrix.dot(&shift)))
     }
 }

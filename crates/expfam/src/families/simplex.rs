@@ -6,9 +6,11 @@
 
 use fenchel_optim::scalar::increasing_root;
 
+use super::normal::HALF_LOG_TAU;
 use crate::special::{
-    between, digamma, digamma_drop, integrate_along, inverse_digamma, ln_beta, ln_gamma_1p,
-    trigamma, trigamma_drop,
+    between, deviance, digamma, digamma_drop, integrate_along, inverse_digamma, ln_beta, ln_gamma,
+    ln_gamma_1p, log_minus_digamma, log1pmx, shape_divergence, stirling_error, trigamma,
+    trigamma_drop,
 };
 
 pub(crate) const EXPECTED: &str = "sum_k exp(E log x_k) < 1";
@@ -159,15 +161,80 @@ pub(crate) fn variance_along(eta: &[f64], d: &[f64]) -> f64 {
     variance_at(&a, d)
 }
 
-/// The integral of the variance along the segment, in concentrations. Near `eta = -1` the concentrations have digits
-/// that `eta` has lost.
+/// With `X(u; v) = u log(u / v) - u + v`, the divergence is `sum_k X(a'_k; a_k s' / s)` of the means of the law, and what
+/// Stirling's formula leaves of the gamma functions: `sum_k S(a_k, a'_k) - S(s, s')`. Where that difference cancels, the
+/// variance is integrated along the segment instead. Near `eta = -1` the concentrations have digits that `eta` has lost.
 pub(crate) fn kl(p: &[f64], q: &[f64]) -> f64 {
     let parts: Vec<(f64, f64, f64)> =
         p.iter().zip(q).map(|(p, q)| (p + 1.0, q + 1.0, q - p)).collect();
+    let (s, d) = (sum(p), parts.iter().map(|part| part.2).sum::<f64>());
+    let to = sum(q);
+    let total = shape_divergence(s, to, d);
+    let mut own = 0.0;
+    for &(a, a_to, d_k) in &parts {
+        // a s' / s - a', for short steps from the differences of the parameters.
+        let short = d_k.abs() < 0.5 * a;
+        let u = (if short { a / s * d - d_k } else { a / s * to - a_to }) / a_to;
+        let means = if u.abs() < 0.5 {
+            -a_to * log1pmx(u)
+        } else {
+            let log = (a_to.ln() - a.ln()) - (to.ln() - s.ln());
+            a_to * (log - 1.0) + a / s * to
+        };
+        own += shape_divergence(a, a_to, d_k) + means;
+    }
+    let direct = own - total;
+    if direct > 0.1 * own || !direct.is_finite() {
+        return direct;
+    }
     let d: Vec<f64> = parts.iter().map(|part| part.2).collect();
     let mut at = d.clone();
-    integrate_along(parts.iter().map(|&(a, to, _)| (a, to)), |s, t| {
+    let integral = integrate_along(parts.iter().map(|&(a, to, _)| (a, to)), |s, t| {
         at.iter_mut().zip(&parts).for_each(|(at, &(a, to, d))| *at = between(a, to, d, s, t));
         t * variance_at(&at, &d)
-    })
+    });
+    // What cancels to nothing in both forms is below rounding.
+    integral.max(0.0)
+}
+
+/// Whether densities and entropies take the saddle-point form: their plain terms would be far larger than their sum.
+pub(crate) fn is_concentrated(eta: &[f64]) -> bool {
+    sum(eta) >= 20.0
+}
+
+/// `log Gamma(s) - sum log Gamma(a_k)` less its terms `a log a - log(a) / 2`, for both forms below.
+fn errors(eta: &[f64]) -> f64 {
+    let own: f64 = eta.iter().map(|e| stirling_error(e + 1.0)).sum();
+    stirling_error(sum(eta)) - own - (eta.len() - 1) as f64 * HALF_LOG_TAU
+}
+
+/// `log p(x) + sum log x_k` of a concentrated law at a probability vector given by its entries and their logarithms. It is
+/// the deviance of `s x` from the concentrations, and Stirling's formula.
+pub(crate) fn log_density_of_logs(eta: &[f64], x: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let s = sum(eta);
+    let mut out = errors(eta) - 0.5 * s.ln();
+    for (e, (x, log)) in eta.iter().zip(x) {
+        let a = e + 1.0;
+        out += 0.5 * a.ln() - deviance(a, s * x, s.ln() + log);
+    }
+    out
+}
+
+/// `A*` of the mean at `eta`: minus the entropy.
+pub(crate) fn conjugate_at(eta: &[f64]) -> f64 {
+    let (s, k) = (sum(eta), eta.len() as f64);
+    if eta.iter().all(|e| e.abs() < 0.5) {
+        // The divergence from the uniform law, which is a member.
+        return kl(eta, &vec![0.0; eta.len()]) + ln_gamma(k);
+    }
+    if !is_concentrated(eta) {
+        let inner: f64 =
+            (0..eta.len()).map(|k| eta[k] * digamma_drop(eta[k] + 1.0, others(eta, k))).sum();
+        return inner - log_partition(eta);
+    }
+    let mut out = errors(eta) + (s - k) * log_minus_digamma(s) + (k - 0.5) * s.ln();
+    for e in eta {
+        out -= 0.5 * (e + 1.0).ln() + e * log_minus_digamma(e + 1.0);
+    }
+    out
 }

@@ -92,6 +92,10 @@ impl Family for VonMises {
         direction::variance_along(eta, d)
     }
 
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        direction::conjugate_at(eta)
+    }
+
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         direction::kl(p, q)
     }
@@ -116,16 +120,20 @@ impl Density for VonMises {
         Ok(-2.0 * HALF_LOG_TAU)
     }
 
+    fn log_density(&self, eta: &[f64], x: &f64) -> f64 {
+        let (sin, cos) = x.sin_cos();
+        direction::log_density(eta, &[cos, sin]) - 2.0 * HALF_LOG_TAU
+    }
+
     fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
         let (c, s) = (eta[0], eta[1]);
-        let constant = -self.log_partition(eta) - 2.0 * HALF_LOG_TAU;
-        if x.iter().any(|x| x.abs() > super::batch::NEAR) {
-            for (out, x) in out.iter_mut().zip(x) {
-                let (sin, cos) = x.sin_cos();
-                *out = c * cos + s * sin + constant;
-            }
+        // The rounding of cosines counts `k` times.
+        let concentrated = direction::length(eta) > 100.0;
+        if concentrated || x.iter().any(|x| x.abs() > super::batch::NEAR) {
+            out.iter_mut().zip(x).for_each(|(out, x)| *out = self.log_density(eta, x));
             return;
         }
+        let constant = -self.log_partition(eta) - 2.0 * HALF_LOG_TAU;
         super::batch::each(
             x,
             out,

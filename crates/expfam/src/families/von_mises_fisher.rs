@@ -105,6 +105,10 @@ impl Family for VonMisesFisher {
         direction::variance_along(eta, d)
     }
 
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        direction::conjugate_at(eta)
+    }
+
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         direction::kl(p, q)
     }
@@ -125,6 +129,10 @@ impl Density for VonMisesFisher {
 
     fn log_base(&self, _: &[f64]) -> f64 {
         0.0
+    }
+
+    fn log_density(&self, eta: &[f64], x: &[f64]) -> f64 {
+        direction::log_density(eta, x)
     }
 
     fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {

@@ -129,16 +129,20 @@ impl Member<'_> {
     /// `KL` to the member at `(matrix + change, to)`, with `to = above + step`. It is a sum of two positive parts:
     /// `(n'/2) sum phi(n lambda_i / n')` with the eigenvalues `lambda_i` of `V'^-1` relative to `V^-1`, and the
     /// divergence due to the degrees of freedom.
-    pub(crate) fn kl(&self, change: &[f64], to: f64, step: f64) -> f64 {
-        let (from, change) = (unpack(self.matrix, self.d, -2.0), unpack(change, self.d, -2.0));
-        let Some(relative) = half::relative_eigenvalues(&from, change) else { return f64::NAN };
+    pub(crate) fn kl(&self, change: &[f64], target: Member, step: f64) -> f64 {
+        let to = target.above;
+        let [from, q, change] =
+            [self.matrix, target.matrix, change].map(|half| unpack(half, self.d, -2.0));
+        let Some(relative) = half::relative_eigenvalues(&from, q, change) else {
+            return f64::NAN;
+        };
         let n = self.half_degrees();
         let after = to + 0.5 * (self.d as f64 - 1.0);
         let scale: f64 = relative
             .iter()
-            .map(|e| {
+            .map(|&(e, log)| {
                 let u = (n * e - step) / after;
-                if u.abs() < 0.5 { -log1pmx(u) } else { u - e.ln_1p() + (after.ln() - n.ln()) }
+                if u.abs() < 0.5 { -log1pmx(u) } else { u - log + (after.ln() - n.ln()) }
             })
             .sum();
         let degrees: f64 = (0..self.d)
@@ -237,7 +241,7 @@ impl Family for Wishart {
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let last = half::length(self.d);
         let change: Vec<f64> = q[..last].iter().zip(p).map(|(q, p)| q - p).collect();
-        self.member(p).kl(&change, self.member(q).above, q[last] - p[last])
+        self.member(p).kl(&change, self.member(q), q[last] - p[last])
     }
 }
 

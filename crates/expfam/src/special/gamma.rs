@@ -1,6 +1,6 @@
 //! Combinations of gamma functions, computed without the cancellation of the direct formulas.
 
-use fenchel_linalg::special::{digamma, ln_gamma, tetragamma, trigamma};
+use fenchel_linalg::special::{digamma, ln_gamma, log1pmx, tetragamma, trigamma};
 
 use super::panel::legendre;
 
@@ -51,7 +51,24 @@ pub fn ln_beta(a: f64, b: f64) -> f64 {
 
 /// `log (n over x)`, for whole numbers and between.
 pub(crate) fn ln_choose(n: f64, x: f64) -> f64 {
+    if x == 0.0 || x == n {
+        return 0.0;
+    }
     -(n + 1.0).ln() - ln_beta(x + 1.0, n - x + 1.0)
+}
+
+/// `log` of the binomial probability of `x` in `x + y` trials, `x, y > 0` whole or not, by C. Loader's saddle-point form:
+/// no term is much larger than the result. `log_p` and `log_q` are those of the two outcomes.
+pub(crate) fn ln_binomial(x: f64, y: f64, (log_p, log_q): (f64, f64)) -> f64 {
+    let n = x + y;
+    let part = |x: f64, log: f64| deviance(x, n * log.exp(), n.ln() + log);
+    stirling_error(n)
+        - stirling_error(x)
+        - stirling_error(y)
+        - part(x, log_p)
+        - part(y, log_q)
+        - 0.5 * (x.ln() + (y / n).ln())
+        - HALF_LOG_TAU
 }
 
 /// `log a - psi(a) > 0` for `a > 0`. This is `log E x - E log x` of a gamma variable, and about `1 / (2a)` for large
@@ -102,6 +119,8 @@ pub(crate) fn integrate_along(
     if first <= 1.5 && last <= 1.5 {
         return legendre(0.0, 1.0, |s| f(s, 1.0 - s));
     }
+    // Ratios that overflow: beyond 1e300 the panels at the end hold less than rounding.
+    let (first, last) = (first.min(1e300), last.min(1e300));
     let mut sum = 0.0;
     for (ratio, from_end) in [(first, false), (last, true)] {
         let (mut from, mut to) = (0.0, (1.0 / ratio).min(0.5));
@@ -139,22 +158,85 @@ pub(crate) fn trigamma_drop(a: f64, d: f64) -> f64 {
     }
 }
 
+/// `x log(x / m) - x + m >= 0`, the deviance of a count `x` of mean `m`, without cancellation. The logarithm of the mean
+/// is an argument of its own, because the mean may underflow.
+pub(crate) fn deviance(x: f64, m: f64, ln_m: f64) -> f64 {
+    let u = (m - x) / x;
+    if x == 0.0 {
+        m
+    } else if u.abs() < 0.5 {
+        -x * log1pmx(u)
+    } else {
+        x * (x.ln() - ln_m) + (m - x)
+    }
+}
+
+/// `log Gamma(a) - a log(rate)`, without the difference of two large terms where the shape is large.
+pub(crate) fn ln_gamma_scaled(a: f64, rate: f64) -> f64 {
+    if a < 10.0 {
+        return ln_gamma(a) - a * rate.ln();
+    }
+    a * (a.ln() - rate.ln() - 1.0) + HALF_LOG_TAU - 0.5 * a.ln() + stirling_error(a)
+}
+
+/// The entropy of a gamma variable of rate 1. In `a + log Gamma(a) + (1 - a) psi(a)` the large terms are taken out by
+/// Stirling's formula.
+pub(crate) fn gamma_entropy(a: f64) -> f64 {
+    if a < 10.0 {
+        return a + ln_gamma(a) + (1.0 - a) * digamma(a);
+    }
+    0.5 * a.ln() + HALF_LOG_TAU + stirling_error(a) + (a - 1.0) * log_minus_digamma(a)
+}
+
+/// `log(2 pi) / 2`
+const HALF_LOG_TAU: f64 = 0.918_938_533_204_672_7;
+
+/// Whether the divergence from `a` to `a + d` is one panel of Gauss quadrature.
+fn is_short(a: f64, to: f64, d: f64) -> bool {
+    d <= 1.5 * a && -d <= 1.5 * to
+}
+
 /// The divergence of `log Gamma`: `log Gamma(to) - log Gamma(a) - psi(a) d >= 0` with `d = to - a`. The caller passes
 /// `d`, because it may know more digits of it.
 pub(crate) fn ln_gamma_divergence(a: f64, to: f64, d: f64) -> f64 {
-    d * d * integrate_along([(a, to)], |s, t| t * trigamma(between(a, to, d, s, t)))
+    if is_short(a, to, d) {
+        return legendre(0.0, 1.0, |s| {
+            let x = between(a, to, d, s, 1.0 - s);
+            (1.0 - s) * (d / x) * d * (x * trigamma(x))
+        });
+    }
+    shape_divergence(a, to, d) + deviance(to, a, a.ln())
 }
 
 /// The same less the divergence of `x log x`: the part of a gamma law's divergence that is its shape's.
+///
+/// With Stirling's formula it is `log(a / to) / 2 + error(to) - error(a) + (log a - psi(a)) d`. This cancels for short
+/// steps only, where the curvature is integrated.
 pub(crate) fn shape_divergence(a: f64, to: f64, d: f64) -> f64 {
-    let curvature = |x: f64| one_minus_shape_trigamma(x) / x;
-    d * d * integrate_along([(a, to)], |s, t| t * curvature(between(a, to, d, s, t)))
+    if is_short(a, to, d) {
+        return legendre(0.0, 1.0, |s| {
+            let x = between(a, to, d, s, 1.0 - s);
+            (1.0 - s) * (d / x) * (d / x) * (x * one_minus_shape_trigamma(x))
+        });
+    }
+    let linear = log_minus_digamma(a) * d;
+    if a < 10.0 && to < 10.0 {
+        // log Gamma(x) - x log x + x itself.
+        let part = |x: f64| ln_gamma(x) - x * x.ln() + x;
+        return part(to) - part(a) + linear;
+    }
+    0.5 * (a.ln() - to.ln()) + stirling_error(to) - stirling_error(a) + linear
 }
 
 /// The divergence of `x log x` from `a` to `to`, less that from `a + more` to `to + more`, `more >= 0`.
 pub(crate) fn x_log_x_divergence_drop(a: f64, to: f64, d: f64, more: f64) -> f64 {
-    let drop = |x: f64| more / x / (x + more);
-    d * d * integrate_along([(a, to)], |s, t| t * drop(between(a, to, d, s, t)))
+    if is_short(a, to, d) {
+        return legendre(0.0, 1.0, |s| {
+            let x = between(a, to, d, s, 1.0 - s);
+            (1.0 - s) * (d / x) * d * (more / (x + more))
+        });
+    }
+    to * (more / (to + more) * (d / a)).ln_1p() - more * (d / (a + more)).ln_1p()
 }
 
 /// `log Gamma(1 + x)` for `|x| <= 1/4`, accurate relative to `x`:

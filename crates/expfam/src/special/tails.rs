@@ -36,7 +36,8 @@ pub(crate) fn beta_tails(a: f64, b: f64, x: f64) -> Tails {
     let gamma = |small: f64, large: f64, log: f64| {
         let rate = large + 0.5 * (small - 1.0);
         let point = -rate * log;
-        (small + 1.0 + point < 1e-8 * rate).then(|| gamma_tails(small, point))
+        // With two small shapes the rate is negative, and so is the point.
+        (rate > 0.0 && small + 1.0 + point < 1e-8 * rate).then(|| gamma_tails(small, point))
     };
     if let Some(tails) = gamma(a, b, logs.1) {
         return tails;

@@ -38,10 +38,10 @@ fn kl_term(p: f64, q: f64) -> f64 {
         q
     } else if q == 0.0 {
         f64::INFINITY
-    } else if q <= 2.0 * p {
+    } else if q <= 2.0 * p && q >= 0.5 * p {
         -p * log1pmx((q - p) / p)
     } else {
-        // Here q dominates. Separate logarithms, since p / q may underflow.
+        // One dominates. Separate logarithms, since p / q may underflow.
         p * (p.ln() - q.ln()) + (q - p)
     }
 }

@@ -1,0 +1,109 @@
+//! Digits where large terms cancel. The values are from 40 to 60 digit arithmetic.
+
+use fenchel_expfam::special::ln_gamma;
+use fenchel_expfam::*;
+use ndarray::{Array2, array};
+
+#[track_caller]
+fn close(found: f64, expected: f64, tolerance: f64) {
+    assert!(
+        (found - expected).abs() <= tolerance * expected.abs(),
+        "{found:e}, expected {expected:e}"
+    );
+}
+
+#[test]
+fn densities_of_large_shapes_and_counts_keep_their_digits() {
+    for (shape, expected) in [
+        (1e8, -10.1292789060142),
+        (1e10, -12.4318639981832),
+        (1e12, -14.7344490911690),
+        (1e14, -17.0370341841630),
+    ] {
+        let p = Gamma.with_shape_rate(shape, 1.0).unwrap();
+        close(p.log_density(&shape).unwrap(), expected, 1e-13);
+        close(p.log_densities(&[shape]).unwrap()[0], expected, 1e-13);
+    }
+    let p = ChiSquared.with_degrees(2e12).unwrap();
+    close(p.log_density(&2e12).unwrap(), -15.4275962717290, 1e-13);
+    let p = InverseGamma.with_shape_scale(1e10, 1e10).unwrap();
+    close(p.log_density(&1.0).unwrap(), 10.5939869317572, 1e-13);
+    let family = Binomial::new(4_000_000_000).unwrap();
+    close(family.with_p(0.5).unwrap().log_density(&2e9).unwrap(), -11.2805714517404, 1e-13);
+    close(family.with_p(0.3).unwrap().log_density(&1.2e9).unwrap(), -11.1933947581839, 1e-13);
+    for (r, expected) in [(1e9, -11.6271450420829), (1e6, -8.17326752746678)] {
+        let p = NegativeBinomial::new(r).unwrap().with_p(0.5).unwrap();
+        close(p.log_density(&r).unwrap(), expected, 1e-13);
+    }
+    let third = [1.0 / 3.0; 3];
+    let p = Dirichlet::new(3).unwrap().with_concentrations(&[1e10; 3]).unwrap();
+    close(p.log_density(&third).unwrap(), 23.9345045851792, 1e-13);
+    let p = Multinomial::new(3_000_000_000, 3).unwrap().with_probabilities(&third).unwrap();
+    close(p.log_density(&[1e9; 3]).unwrap(), -22.0118367592439, 1e-13);
+    let p = VonMises.with_direction_concentration(0.0, 1e12).unwrap();
+    close(p.log_density(&1e-6).unwrap(), 12.3965720247595, 1e-11);
+    // Binomial(7) at 0: -7 log(1 + e^-30).
+    let p = Distribution::from_natural(Binomial::new(7).unwrap(), &[-30.0]).unwrap();
+    close(p.log_density(&0.0).unwrap(), -6.550336e-13, 1e-5);
+}
+
+#[test]
+fn beta_tails_of_small_shapes_are_right() {
+    for (a, b, x, expected) in [
+        (0.1, 0.1, 0.001, 0.254241656588608),
+        (0.05, 0.05, 0.05, 0.433101808019586),
+        (0.1, 0.3, 0.001, 0.390643616625071),
+        (0.2, 0.1, 0.999, 0.656681316006836),
+    ] {
+        close(Beta.with_shapes(a, b).unwrap().cdf(x), expected, 1e-12);
+    }
+    let shapes = Beta.between(0.001, 0.999, 0.5).unwrap().shapes();
+    close(shapes.0, 0.102535731106972, 1e-9);
+    let shapes = Beta.between(0.01, 0.99, 0.5).unwrap().shapes();
+    close(shapes.0, 0.158033805176941, 1e-9);
+}
+
+#[test]
+fn entropies_of_concentrated_members_keep_their_digits() {
+    let p = Distribution::from_natural(Gamma, &[290187.8, -1621.8]).unwrap();
+    // By the series log(2 pi e a) / 2 - 1 / (3 a) - ... - log b, with two terms.
+    let a = 290188.8_f64;
+    let series = 0.5 * (std::f64::consts::TAU * std::f64::consts::E * a).ln() - 1.0 / (3.0 * a);
+    close(p.entropy().unwrap(), series - 1621.8_f64.ln(), 1e-10);
+}
+
+#[test]
+fn divergences_of_extreme_members_end_and_are_not_wrong() {
+    let p = Gamma.kl(&[1e-15 - 1.0, -1.0], &[1e300, -1.0]);
+    assert!(p >= 0.0, "{p}");
+    let p = InverseGamma.kl(&[-1.000001, -1.0], &[-2.03e306, -4e229]);
+    assert!(p >= 0.0, "{p}");
+    // Covariances V and c V in d dimensions: d (log c + 1 / c - 1) / 2.
+    let v: Array2<f64> = array![[2.0, 0.7], [0.7, 2.0]];
+    let family = NormalVector::new(2).unwrap();
+    let zero = array![0.0, 0.0];
+    let p = family.with_mean_covariance(zero.view(), v.view()).unwrap();
+    for c in [1e12, 1e14, 1e16, 1e40_f64] {
+        let q = family.with_mean_covariance(zero.view(), (&v * c).view()).unwrap();
+        close(p.kl(&q), c.ln() + 1.0 / c - 1.0, 1e-12);
+    }
+    let family = Dirichlet::new(3).unwrap();
+    let flat = family.with_concentrations(&[1.0; 3]).unwrap();
+    for c in [1e12_f64, 1e14, 1e17, 1e20] {
+        // Minus the entropy less log 2, by Stirling's formula with an error below 1 / c.
+        let a = [c, 2.0 * c, 30.0 * c];
+        let s = 33.0 * c;
+        let logs: f64 = a.iter().map(|a| a.ln()).sum();
+        let tau = std::f64::consts::TAU.ln();
+        let expected = -0.5 * logs + 2.5 * s.ln() - tau - 1.0 - 2f64.ln();
+        close(family.with_concentrations(&a).unwrap().kl(&flat), expected, 1e-11);
+    }
+    assert_eq!(Logarithmic.kl(&[-1e-300], &[-1e-300]), 0.0);
+    assert_eq!(ln_gamma(1.0), 0.0);
+}
+
+#[test]
+fn a_sum_of_weights_that_overflows_is_an_error() {
+    let error = mle_weighted(Exponential, &[1.0, 2.0, 3.0], &[1e308; 3]).unwrap_err();
+    assert!(error.to_string().contains("sum of the weights"), "{error}");
+}
