@@ -307,7 +307,8 @@ impl Gap {
             let mut u = vec![origin(problem).intercept; problem.n()];
             problem.differentiate(&mut u, 1.0);
             let weights: Vec<f64> = (0..problem.n()).map(|i| problem.term_weight(i)).collect();
-            Scale::new(problem.design(), &weights, problem.l2() / problem.loss().curvature(), &u)
+            let l2 = problem.l2() / problem.loss().curvature();
+            Scale::new(problem.design(), &weights, l2, &u, problem.intercept())
         });
         let length = norm(gradient.iter().chain(slope).copied());
         Certificate::residual(objective, length, 0.0).on_scale(unit.of_one(gradient, slope))

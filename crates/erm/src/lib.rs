@@ -34,6 +34,7 @@
 
 pub mod auto;
 mod capability;
+mod centre;
 mod error;
 mod gap;
 pub mod methods;

@@ -9,4 +9,6 @@ pub use crate::methods::REFRESH;
 pub use crate::methods::incremental::{round_length, saga_step};
 pub use crate::methods::newton::{Sphere, Warm, check_grid, sphere_radius};
 pub use crate::multiclass::{CURVATURE, scores};
+pub use crate::on_centred;
 pub use crate::terms::term_scales;
+pub use fenchel_linalg::{Centred, CentredView};

@@ -7,6 +7,7 @@
 //! | `n x d` data, dense or sparse, accessed by rows | [`Design`]; views [`Dense`], [`Csr`]; [`AsDesign`] | checked once, O(nnz) |
 //! | `A x`, `A' s` on all cores | [`multiply`], [`multiply_transposed`]; both in one pass over the data, [`multiply_through`], [`multiply_row_by_row`] | O(nnz) |
 //! | products with the squared entries | [`multiply_squares`], [`multiply_squares_transposed`] | O(nnz) |
+//! | columns far from 0, and a copy in which they are centred | [`far_columns`], [`Centred`] | a look at 64 rows; O(nnz) |
 //! | `sum_i b_i b_i'` of dense rows | [`Gram`] | `n m^2 / 2` |
 //! | labels of any type as codes `0..k` or as -1, +1 | [`labels::Classes`], [`labels::binary_signs`] | O(n log n) |
 //! | `exp`, `ln`, sums and dots that vectorise; use of the widest vector instructions | [`lanes`] | O(n) |
@@ -38,9 +39,9 @@ pub mod spectral;
 
 pub use cholesky::Cholesky;
 pub use design::{
-    AsDesign, Columns, Csr, CsrMatrix, Dense, Design, Nonzeros, Rows, Scalar, Subset, multiply,
-    multiply_row_by_row, multiply_squares, multiply_squares_transposed, multiply_through,
-    multiply_transposed, nonzeros_by_column,
+    AsDesign, Centred, CentredView, Columns, Csr, CsrMatrix, Dense, Design, FarColumn, Nonzeros,
+    Rows, Scalar, Subset, far_columns, multiply, multiply_row_by_row, multiply_squares,
+    multiply_squares_transposed, multiply_through, multiply_transposed, nonzeros_by_column,
 };
 pub use error::Invalid;
 pub use gram::Gram;

@@ -18,11 +18,14 @@ use super::state::AutoState;
 use crate::methods::fista;
 use crate::methods::lag::Lagged;
 use crate::methods::newton::AsElasticNet;
+use crate::on_centred;
 use crate::{Error, Point, Problem};
 
 /// Solves a problem by the method that suits it: see [the module](super).
 ///
-/// Dense data of which at most a quarter is not 0 is copied without its zeros, 12 bytes an entry.
+/// Dense data of which at most a quarter is not 0 is copied without its zeros, 12 bytes an entry. Where the problem has an intercept
+/// and columns whose mean exceeds ten standard deviations (years, kelvins), a copy in which they are centred is solved; the answer is
+/// one for the columns as they are, and so is its certificate. A copy that would not fit into `max_memory` is not made.
 ///
 /// All methods continue from a given point. Dual ascent works on dual variables: it takes those that belong to the point, scaled to the
 /// largest dual value. For a smooth loss this is as good as the point itself. For a loss with a kink many dual variables belong to a
@@ -53,7 +56,20 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Automatic, O: Observer<Method>>
         }
         Ok::<_, Error>(point)
     });
-    R::dispatch(Binary { problem, settings, start: start.transpose()?, observer })
+    let (start, budget) = (start.transpose()?, Budget::new(settings.stop));
+    let Some(centred) = problem.centred(settings.max_memory) else {
+        return R::dispatch(Binary { problem, settings, start, observer });
+    };
+    let start = start.map(|start| problem.into_centred(&centred, start));
+    let settings = &AutoSettings { stop: budget.left(), ..settings.clone() };
+    on_centred!(centred, design => {
+        let on = &problem.seen_through(design, problem.regulariser().clone())?;
+        let Solution { state, report } =
+            R::dispatch(Binary { problem: on, settings, start, observer })?;
+        let ended = (state.point, report);
+        let (point, report) = problem.out_of_centred(&centred, on, &settings.stop, ended);
+        Ok(Solution { state: AutoState { point, ..state }, report })
+    })
 }
 
 /// A regulariser that [`auto`](super::auto()) accepts.

@@ -7,8 +7,9 @@
 //! `g0` is the gradient at the origin with the best intercepts, and `u0` are the derivatives of the terms there. The second number
 //! is what random signs would leave of a sum over `n` rows: the scale is no rounding error where the origin is optimal. Neither the
 //! unit of a feature nor that of the targets changes `rho`, and no feature is hidden behind a larger one. The start has no influence.
+//! With an intercept, `D_c` is the variance of a column that lies far from 0, so that no feature is hidden behind its own mean.
 
-use fenchel_linalg::{Design, multiply_squares_transposed};
+use fenchel_linalg::{Design, far_columns, multiply_squares_transposed};
 use fenchel_optim::Regulariser;
 
 use crate::multiclass::multiply_transposed_rows;
@@ -23,11 +24,21 @@ pub(crate) struct Scale {
 
 impl Scale {
     /// Of a problem with these weights of the rows, `l2 / gamma`, and derivatives `u` of the terms at the origin, `n x r`.
-    pub(crate) fn new<D: Design>(design: &D, weights: &[f64], l2: f64, u: &[f64]) -> Self {
+    pub(crate) fn new<D: Design>(
+        design: &D,
+        weights: &[f64],
+        l2: f64,
+        u: &[f64],
+        intercept: bool,
+    ) -> Self {
         let (n, d) = (weights.len() as f64, design.columns());
         let r = u.len() / weights.len();
         let mut units = vec![0.0; d];
         multiply_squares_transposed(design, weights, &mut units);
+        let far = if intercept { far_columns(design, Some(weights)) } else { Vec::new() };
+        for far in far.iter().filter(|far| far.variance > 0.0) {
+            units[far.column] = n * far.variance;
+        }
         let l2 = if l2.is_finite() { l2 } else { 0.0 };
         // A feature that is always 0 has no unit.
         let unit = |squares: f64| if squares > 0.0 { squares.sqrt().recip() } else { 1.0 };

@@ -190,7 +190,7 @@ impl<D: Design, R: Regulariser> MulticlassProblem<'_, D, R> {
             u[y] -= 1.0;
             u.iter_mut().for_each(|u| *u *= weight);
         }
-        Scale::new(self.design(), &weights, self.l2() / CURVATURE, &u)
+        Scale::new(self.design(), &weights, self.l2() / CURVATURE, &u, self.intercepts())
     }
 }
 

@@ -189,6 +189,31 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     where
         R: Clone,
     {
+        self.with_rows(design, self.norms_squared.clone())
+    }
+
+    /// The same labels, classes and penalties with another design.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for rows too large to work with.
+    pub fn seen_through<E: Design>(&self, design: E) -> Result<MulticlassProblem<'a, E, R>, Error>
+    where
+        R: Clone,
+    {
+        let norms_squared = design.row_norms_squared();
+        let problem = self.with_rows(design, norms_squared);
+        problem.check_rows()?;
+        Ok(problem)
+    }
+
+    fn with_rows<E: Design>(
+        &self,
+        design: E,
+        norms_squared: Vec<f64>,
+    ) -> MulticlassProblem<'a, E, R>
+    where
+        R: Clone,
+    {
         MulticlassProblem {
             design,
             labels: self.labels,
@@ -196,10 +221,15 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
             regulariser: self.regulariser.clone(),
             l2: self.l2,
             intercepts: self.intercepts,
-            norms_squared: self.norms_squared.clone(),
+            norms_squared,
             scales: self.scales.clone(),
             counts: self.counts.clone(),
         }
+    }
+
+    /// `c_i`, where the rows have weights.
+    pub(crate) fn scales(&self) -> Option<&[f64]> {
+        self.scales.as_deref()
     }
 
     /// The class codes.
@@ -303,7 +333,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     }
 
     /// The risk and the l2 term, from the scores.
-    pub(super) fn smooth_objective_at(&self, scores: &[f64], weights: &[f64]) -> f64 {
+    pub(crate) fn smooth_objective_at(&self, scores: &[f64], weights: &[f64]) -> f64 {
         let rows = scores.chunks_exact(self.classes).zip(self.labels);
         let risk: f64 = rows
             .enumerate()

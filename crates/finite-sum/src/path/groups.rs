@@ -1,7 +1,6 @@
 //! Regularisation paths of the group lasso.
 
-use fenchel_erm::parts::Gap;
-use fenchel_erm::parts::sphere_radius;
+use fenchel_erm::parts::{Gap, on_centred, sphere_radius};
 use fenchel_erm::settings;
 use fenchel_linalg::{Csr, CsrMatrix, Dense, Design, Invalid};
 use fenchel_optim::MAX_MEMORY;
@@ -13,6 +12,7 @@ use fenchel_optim::{
 };
 use ndarray::Array2;
 
+use super::centring::{AsGiven, Centring, OnCopy};
 use super::method::{Grid, penalties};
 use super::result::{Path, PathPoint};
 use crate::methods::fista;
@@ -99,6 +99,23 @@ pub fn group_path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint
     start: Option<Path>,
     observer: &mut O,
 ) -> Result<Path, Error> {
+    let Some(centred) = problem.centred(settings.max_memory) else {
+        return on_grid((problem, &AsGiven), groups, settings, start, observer);
+    };
+    let centring = OnCopy { problem, centred: &centred };
+    on_centred!(centred, design => {
+        let problem = &problem.seen_through(design, Zero)?;
+        on_grid((problem, &centring), groups, settings, start, observer)
+    })
+}
+
+fn on_grid<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
+    (problem, centring): (&Problem<'_, D, L, Zero>, &impl Centring<D, L>),
+    groups: &Groups,
+    settings: &GroupPathSettings,
+    start: Option<Path>,
+    observer: &mut O,
+) -> Result<Path, Error> {
     let method = "group_path";
     let GroupPathSettings { l1_ratio, ref grid, stop, .. } = *settings;
     problem.check_smooth(method)?;
@@ -123,7 +140,7 @@ pub fn group_path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint
     let mut path = start.unwrap_or(Path { features, l1_ratio, points: Vec::new() });
     path.check(features, l1_ratio)?;
     if let Some(last) = path.points.last() {
-        point = last.dense(features);
+        point = centring.inward(last.dense(features));
     }
     let mut walk = Walk { settings, norms: column_norms(problem), gap, point };
     for &penalty in path.left(&grid) {
@@ -134,7 +151,8 @@ pub fn group_path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint
         };
         let problem = problem.clone().penalised(regulariser, problem.l2())?;
         let (report, screened) = walk.solve(&problem)?;
-        let point = PathPoint::new(penalty, &walk.point, report, screened);
+        let (point, report) = centring.outward(&problem, &stop, walk.point.clone(), report);
+        let point = PathPoint::new(penalty, &point, report, screened);
         if path.push(point, observer).is_break() {
             break;
         }

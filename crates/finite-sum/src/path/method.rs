@@ -1,7 +1,7 @@
 //! Computing a regularisation path.
 
 use fenchel_erm::methods::newton::{NewtonSettings, Screening};
-use fenchel_erm::parts::{Warm, check_grid};
+use fenchel_erm::parts::{Warm, check_grid, on_centred};
 use fenchel_erm::settings;
 use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::{AsDesign, Design, Invalid};
@@ -10,6 +10,7 @@ use fenchel_optim::{Loss, MAX_MEMORY, Observer, Stop};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
+use super::centring::{AsGiven, Centring, OnCopy};
 use super::result::{Path, PathPoint};
 use crate::loss::{Logistic, Squared};
 use crate::{Error, Problem};
@@ -117,7 +118,8 @@ pub fn path<D: Design + Clone, L: Loss + Clone>(
 ///
 /// The penalties of the grid that are smaller than the last one of `start` are added to `start`. Larger ones count as
 /// done. Suppose that `start` is the beginning of the path of the same problem with the same settings, because an
-/// observer ended it or because its grid was shorter. Then the result is the whole path, bit for bit. So a path that
+/// observer ended it or because its grid was shorter. Then the result is the whole path, bit for bit (up to the rounding of
+/// intercepts, where columns are so far from 0 that the path centres them). So a path that
 /// is saved after every point can be continued after an interruption, and a finished path can be extended to smaller
 /// penalties.
 ///
@@ -157,9 +159,25 @@ pub fn path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
     observer: &mut O,
 ) -> Result<Path, Error> {
     check_ratio(settings.l1_ratio)?;
+    let Some(centred) = problem.centred(settings.max_memory) else {
+        return on_grid(problem, settings, start, observer, &AsGiven);
+    };
+    let centring = OnCopy { problem, centred: &centred };
+    on_centred!(centred, design => {
+        on_grid(&problem.seen_through(design, Zero)?, settings, start, observer, &centring)
+    })
+}
+
+fn on_grid<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
+    problem: &Problem<'_, D, L, Zero>,
+    settings: &PathSettings,
+    start: Option<Path>,
+    observer: &mut O,
+    centring: &impl Centring<D, L>,
+) -> Result<Path, Error> {
     let warm = Warm::origin(problem, settings.max_memory)?;
     let grid = penalties(&settings.grid, warm.largest_correlation() / settings.l1_ratio)?;
-    walk(problem, settings, warm, &grid, start, observer)
+    walk((problem, centring), settings, warm, &grid, start, observer)
 }
 
 /// Computes the points for penalties in falling order.
@@ -169,11 +187,11 @@ pub(crate) fn sweep<D: Design + Clone, L: Loss + Clone>(
     grid: &[f64],
 ) -> Result<Vec<PathPoint>, Error> {
     let warm = Warm::origin(problem, settings.max_memory)?;
-    Ok(walk(problem, settings, warm, grid, None, &mut ())?.points)
+    Ok(walk((problem, &AsGiven), settings, warm, grid, None, &mut ())?.points)
 }
 
 fn walk<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
-    problem: &Problem<'_, D, L, Zero>,
+    (problem, centring): (&Problem<'_, D, L, Zero>, &impl Centring<D, L>),
     settings: &PathSettings,
     mut warm: Warm,
     grid: &[f64],
@@ -194,7 +212,7 @@ fn walk<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
     if let Some(last) = path.points.last() {
         let (l1, l2) = at(last.penalty);
         problem = problem.penalised(l1, l2)?;
-        warm = warm.at(&problem, last.dense(features));
+        warm = warm.at(&problem, centring.inward(last.dense(features)));
         before = l1_ratio * last.penalty;
     }
     for &penalty in path.left(grid) {
@@ -204,7 +222,8 @@ fn walk<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
         let (next, report, screened) = warm.solve(&problem, &newton, sphere.as_ref(), guess)?;
         warm = next;
         before = l1_ratio * penalty;
-        let point = PathPoint::new(penalty, &warm.point, report, screened);
+        let (point, report) = centring.outward(&problem, &stop, warm.point.clone(), report);
+        let point = PathPoint::new(penalty, &point, report, screened);
         if path.push(point, observer).is_break() {
             break;
         }

@@ -23,6 +23,7 @@
 //! Reference: Friedman, Hastie and Tibshirani, "Regularization paths for generalized linear models via coordinate
 //! descent", Journal of Statistical Software 33 (2010).
 
+mod centring;
 mod groups;
 mod method;
 mod result;

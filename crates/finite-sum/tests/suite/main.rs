@@ -18,6 +18,7 @@ mod group_path;
 mod multiclass;
 mod multiclass_weights;
 mod never_worse;
+mod offsets;
 mod path;
 mod path_from;
 mod promises;

@@ -11,6 +11,7 @@
 //! | `a_i` | row `i` | `d` |
 //! | `x` | point, weights | `d` |
 
+mod centred;
 mod columns;
 mod csr;
 mod dense;
@@ -18,6 +19,7 @@ mod nonzeros;
 mod product;
 mod subset;
 
+pub use centred::{Centred, CentredView, FarColumn, far_columns};
 pub use columns::{Columns, nonzeros_by_column};
 pub use csr::{Csr, CsrMatrix};
 pub use dense::Dense;

@@ -1,6 +1,6 @@
 //! Folds of models with one margin.
 
-use fenchel_erm::parts::Warm;
+use fenchel_erm::parts::{Warm, on_centred};
 use fenchel_linalg::{Design, Subset};
 use fenchel_metrics::Split;
 use fenchel_optim::Loss;
@@ -34,8 +34,22 @@ pub(super) struct Plan<'a, D, L> {
 }
 
 impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
-    /// The table.
+    /// The table. Columns far from 0 are centred for all folds and for the penalties of the grid.
     pub(super) fn scores(&self, l1_ratios: &[f64], by: Judge) -> Result<Vec<Score>, Error> {
+        let problem = self.pose(self.design, self.targets, self.folds.weights())?;
+        let Some(centred) = problem.centred(self.settings.max_memory) else {
+            return self.table(l1_ratios, by);
+        };
+        on_centred!(centred, design => self.on(design).table(l1_ratios, by))
+    }
+
+    /// The same plan on another storage of the data.
+    fn on<E>(&self, design: E) -> Plan<'_, E, L> {
+        let Plan { targets, loss, grid, folds, .. } = *self;
+        Plan { design, targets, loss, grid, folds, settings: self.settings.clone() }
+    }
+
+    fn table(&self, l1_ratios: &[f64], by: Judge) -> Result<Vec<Score>, Error> {
         let problem = self.pose(self.design, self.targets, self.folds.weights())?;
         self.folds.table(
             l1_ratios,

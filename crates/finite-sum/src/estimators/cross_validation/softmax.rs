@@ -1,6 +1,6 @@
 //! Cross-validation of models with one score per class.
 
-use fenchel_erm::parts::{CURVATURE, scores};
+use fenchel_erm::parts::{CURVATURE, on_centred, scores};
 use fenchel_linalg::special::log_sum_exp;
 use fenchel_linalg::{Design, Subset};
 use fenchel_metrics::Split;
@@ -27,12 +27,27 @@ pub(super) struct Plan<'a, D> {
 }
 
 impl<D: Design + Copy> Plan<'_, D> {
-    /// The table.
+    /// The table. Columns far from 0 are centred for all folds and for the penalties of the grid.
     pub(super) fn scores(&self, l1_ratios: &[f64]) -> Result<Vec<Score>, Error> {
         if self.scoring == Scoring::Auc && self.classes != 2 {
             let what = format!("the AUC of {} classes: it is of two", self.classes);
             return Err(Refusal::unsupported("SoftmaxRegressionCv", what).into());
         }
+        let problem = self.pose(self.design, self.codes, self.folds.weights())?;
+        let Some(centred) = problem.centred(self.settings.max_memory) else {
+            return self.table(l1_ratios);
+        };
+        on_centred!(centred, design => self.on(design).table(l1_ratios))
+    }
+
+    /// The same plan on another storage of the data.
+    fn on<E>(&self, design: E) -> Plan<'_, E> {
+        let Plan { codes, classes, grid, folds, intercept, scoring, .. } = *self;
+        let settings = self.settings.clone();
+        Plan { design, codes, classes, grid, folds, intercept, scoring, settings }
+    }
+
+    fn table(&self, l1_ratios: &[f64]) -> Result<Vec<Score>, Error> {
         let problem = self.pose(self.design, self.codes, self.folds.weights())?;
         self.folds.table(
             l1_ratios,
