@@ -68,7 +68,8 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     /// # Errors
     /// [`Invalid::Empty`] for no rows or no columns, [`Invalid::Length`] for targets that are not one a
     /// row, [`Invalid::Target`] or [`Invalid::Label`] for one that the loss refuses, [`Invalid::Parameter`] for a parameter of
-    /// the loss out of range or a negative or non-finite weight.
+    /// the loss out of range or a negative or non-finite weight, or rows whose squares overflow or all underflow (1e200, 1e-200);
+    /// [`Error::Refused`] for so many columns that one vector of weights takes more than 4 GiB.
     pub fn new(
         design: D,
         targets: &'a [f64],
@@ -91,7 +92,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         regulariser: R,
         l2: f64,
     ) -> Result<Self, Error> {
-        check_shape(&design)?;
+        check_shape(&design, 1)?;
         Invalid::check_length("targets", design.rows(), targets.len())?;
         loss.check()?;
         for (row, &y) in targets.iter().enumerate() {

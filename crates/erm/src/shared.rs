@@ -1,6 +1,9 @@
 //! What problems of one margin and of several classes share: the design, the weights of its rows, and the penalties.
 
 use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::{MAX_MEMORY, Refusal};
+
+use crate::Error;
 
 /// The methods of both problems that read `design`, `norms_squared`, `scales`, `regulariser` and `l2`.
 macro_rules! rows_and_penalties {
@@ -70,14 +73,27 @@ macro_rules! rows_and_penalties {
             sizes.map(|(i, norm)| self.term_weight(i) * (norm + ones)).fold(0.0, f64::max)
         }
 
-        /// Checks that the largest row can be worked with: `n` times its size has to be a number too.
+        /// Checks that the largest row can be worked with: `n` times its size has to be a number too, and not 0 by underflow.
         fn check_rows(&self) -> Result<(), Invalid> {
             let (name, value) = ("largest squared row norm", self.largest_row(0.0));
-            if (value * self.n() as f64).is_finite() {
-                return Ok(());
+            if !(value * self.n() as f64).is_finite() {
+                let expected = "a smaller number; scale the features down";
+                return Err(Invalid::Parameter { name, value, expected });
             }
-            let expected = "a smaller number; scale the features down";
-            Err(Invalid::Parameter { name, value, expected })
+            if value == 0.0 && self.underflows() {
+                let expected = "a larger number, but the squares underflow; scale the features up";
+                return Err(Invalid::Parameter { name, value, expected });
+            }
+            Ok(())
+        }
+
+        /// Whether a row that counts has an entry that is not 0. A pass over rows whose squares are all 0.
+        fn underflows(&self) -> bool {
+            let mut found = false;
+            for i in (0..self.n()).filter(|&i| self.term_weight(i) > 0.0) {
+                self.design.row_entries(i, |_, a| found |= a != 0.0);
+            }
+            found
         }
 
         /// `(l2/2) ||x||^2`
@@ -93,13 +109,16 @@ macro_rules! rows_and_penalties {
 
 pub(crate) use rows_and_penalties;
 
-/// A design has rows and columns.
-pub(crate) fn check_shape<D: Design>(design: &D) -> Result<(), Invalid> {
+/// A design has rows and columns, and one vector of weights, `classes` a column, can be kept.
+pub(crate) fn check_shape<D: Design>(design: &D, classes: usize) -> Result<(), Error> {
     if design.rows() == 0 {
-        return Err(Invalid::Empty { what: "design matrix (rows)" });
+        return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
     }
     if design.columns() == 0 {
-        return Err(Invalid::Empty { what: "design matrix (columns)" });
+        return Err(Invalid::Empty { what: "design matrix (columns)" }.into());
     }
+    let needed = (design.columns() as u64).saturating_mul(8).saturating_mul(classes as u64);
+    let hint = "number the features without gaps, or hash them into fewer columns";
+    Refusal::check_memory("a vector of weights", needed, MAX_MEMORY, hint)?;
     Ok(())
 }

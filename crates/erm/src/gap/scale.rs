@@ -40,9 +40,21 @@ impl Scale {
             units[far.column] = n * far.variance;
         }
         let l2 = if l2.is_finite() { l2 } else { 0.0 };
+        // Squares that underflow: such a feature must not pass for one that is always 0.
+        let mut tiny = Vec::new();
+        if l2 == 0.0 && units.contains(&0.0) {
+            tiny = vec![0.0; d];
+            for i in (0..weights.len()).filter(|&i| weights[i] > 0.0) {
+                design.row_entries(i, |c, a| tiny[c] = f64::max(tiny[c], a.abs()));
+            }
+            tiny.iter_mut().zip(&units).for_each(|(tiny, s)| *tiny *= f64::from(*s == 0.0));
+        }
         // A feature that is always 0 has no unit.
         let unit = |squares: f64| if squares > 0.0 { squares.sqrt().recip() } else { 1.0 };
         units.iter_mut().for_each(|squares| *squares = unit(*squares / n + l2));
+        for (unit, size) in units.iter_mut().zip(tiny).filter(|(_, size)| *size > 0.0) {
+            *unit = size.recip().min(f64::MAX);
+        }
         let mut gradient = vec![0.0; d * r];
         multiply_transposed_rows(design, r, u, &mut gradient);
         gradient.iter_mut().for_each(|g| *g /= n);

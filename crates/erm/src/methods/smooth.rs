@@ -7,7 +7,7 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::{Certificate, CertificateCost, Loss, Regulariser};
 
 use crate::gap::Gap;
-use crate::methods::hessian::{RIDGE, Sample, Variables, gram_cost};
+use crate::methods::hessian::{Sample, Variables, gram_cost};
 use crate::{Error, Point, Problem};
 
 /// The smooth part of a problem, which is the risk and the l2 term, as one function. The intercept is the last variable.
@@ -269,7 +269,7 @@ impl<D: Design, L: Loss> Preconditioned for SmoothPart<'_, '_, D, L, Zero> {
         let (problem, design) = (self.problem, self.problem.design());
         self.bend(z);
         let set: Vec<usize> = (0..problem.d()).collect();
-        let l2 = problem.l2() + RIDGE;
+        let l2 = problem.l2();
         let variables = Variables { set: &set, intercept: problem.intercept(), l2 };
         let h = &self.h;
         let (rows, drawn) = match &mut self.sample {

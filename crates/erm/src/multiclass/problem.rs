@@ -64,7 +64,8 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     /// # Errors
     /// [`Invalid::Empty`] for no rows or columns; [`Invalid::Length`] for labels that are not one a row;
     /// [`Invalid::Label`] for a code out of range; [`Invalid::Parameter`] for fewer than two classes, more weights
-    /// than can be counted, or a parameter of the regulariser out of range.
+    /// than can be counted, or a parameter of the regulariser out of range; [`Error::Refused`] for so many columns that one vector of
+    /// weights takes more than 4 GiB.
     pub fn new(
         design: D,
         labels: &'a [usize],
@@ -72,7 +73,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         regulariser: R,
         l2: f64,
     ) -> Result<Self, Error> {
-        check_shape(&design)?;
+        check_shape(&design, classes)?;
         Invalid::check_length("labels", design.rows(), labels.len())?;
         let parameter = |expected| Invalid::Parameter {
             name: "number of classes",

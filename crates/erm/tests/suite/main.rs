@@ -20,3 +20,4 @@ mod structured;
 mod subsampled;
 mod textbook;
 mod trajectories;
+mod units;

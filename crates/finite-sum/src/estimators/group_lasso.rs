@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use fenchel_erm::settings;
 use fenchel_linalg::{AsDesign, Design, Invalid};
-use fenchel_optim::prox::{Groups, SparseGroupLasso};
+use fenchel_optim::prox::{Groups, SparseGroupLasso, Zero};
 use fenchel_optim::{Observer, Progress, Stop};
 use ndarray::ArrayView1;
 
@@ -72,10 +72,11 @@ impl GroupLasso {
             return Err(Invalid::Empty { what: "groups" }.into());
         }
         let (design, targets) = (x.as_design()?, y.to_vec());
+        // The problem first: it refuses more columns than there is memory for.
+        let problem = Problem::new(design, &targets, Squared, Zero, 0.0)?;
         let groups = Groups::new(design.columns(), groups)?;
-        let penalty = SparseGroupLasso { groups, l1, group };
+        let problem = problem.penalised(SparseGroupLasso { groups, l1, group }, 0.0)?;
         let hyper = Hyper { loss: Squared, l1, l2: 0.0, intercept, stop, seed };
-        let problem = Problem::new(design, &targets, Squared, penalty, 0.0)?;
         let start = start.map(|start| start.point());
         Ok(LinearModel::new(hyper.run(problem, weights, start, watch)?))
     }

@@ -1,6 +1,7 @@
 //! Features of mean 0 and standard deviation 1.
 
 use fenchel_linalg::{AsDesign, Design, Invalid};
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::{Array1, Array2, ArrayViewMut1};
 use serde::{Deserialize, Serialize};
 
@@ -36,13 +37,17 @@ impl Standardiser {
     /// Computes means and deviations of the features of an `n x d` design, dense or sparse. Cost O(nnz).
     ///
     /// # Errors
-    /// [`Error::Invalid`] if there are no rows, or if entries or deviations are not finite.
+    /// [`Error::Invalid`] if there are no rows, or if entries or deviations are not finite; [`Error::Refused`] for so many features that
+    /// one number for each takes more than 4 GiB.
     pub fn fit<X: AsDesign + ?Sized>(x: &X) -> Result<Self, Error> {
         let design = x.as_design()?;
         let (n, d) = (design.rows(), design.columns());
         if n == 0 {
             return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
         }
+        let hint = "number the features without gaps, or hash them into fewer columns";
+        let needed = (d as u64).saturating_mul(8);
+        Refusal::check_memory("the mean of every feature", needed, MAX_MEMORY, hint)?;
         let (mut means, mut stored) = (Array1::<f64>::zeros(d), vec![0usize; d]);
         for i in 0..n {
             design.row_entries(i, |c, a| {

@@ -317,3 +317,36 @@ fn a_method_by_name_does_not_take_a_large_column_for_a_small_gradient() {
         assert!(right || s.report.status != Status::Converged, "{offset:e}: {s:?}");
     }
 }
+
+/// 39 bytes whose largest index is 2^32 - 2: one number for each feature is 32 GiB.
+#[test]
+fn a_file_with_a_huge_index_is_refused_by_every_fit() {
+    let text = "1 1:1\n-1 2:1 4294967294:1\n1 2:1\n-1 1:2\n";
+    let data = fenchel_datasets::libsvm::read(text.as_bytes()).unwrap();
+    let (x, y) = (&data.x, &data.y);
+    macro_rules! refused {
+        ($($fit:expr),*) => {$(
+            let error = $fit.unwrap_err();
+            let memory = matches!(
+                error,
+                Error::Refused(fenchel_optim::Refusal::MemoryLimit { .. })
+            );
+            assert!(memory, "{}: {error}", stringify!($fit));
+        )*};
+    }
+    let groups = vec![vec![0, 1]];
+    refused!(
+        Ridge::default().fit(x, y),
+        Lasso::default().fit(x, y),
+        GroupLasso { groups, ..GroupLasso::default() }.fit(x, y),
+        LogisticRegression::default().fit(x, y),
+        LinearSvc::default().fit(x, y),
+        PoissonRegressor::default().fit(x, &y.mapv(f64::abs)),
+        SoftmaxRegression::default().fit(x, y),
+        fenchel_finite_sum::OneVsRest::default().fit(x, y),
+        fenchel_finite_sum::Standardiser::fit(x),
+        LassoCv { folds: 2, ..LassoCv::default() }.fit(x, y),
+        RidgeCv { folds: 2, ..RidgeCv::default() }.fit(x, y),
+        elastic_net_path(x, y, &PathSettings::default())
+    );
+}

@@ -197,3 +197,96 @@ impl Centred {
         &self.far
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AsDesign;
+    use ndarray::array;
+
+    /// Whole numbers of mean 0 and variance 2, and an offset.
+    fn column(n: usize, offset: f64) -> Array2<f64> {
+        Array2::from_shape_fn((n, 1), |(i, _)| offset + (i % 5) as f64 - 2.0)
+    }
+
+    #[test]
+    fn a_column_is_far_beyond_ten_deviations() {
+        for n in [5, 60, 65, 1000] {
+            // sqrt(2) is the deviation.
+            for (offset, far) in [(0.0, false), (13.0, false), (15.0, true), (-1e9, true)] {
+                let x = column(n, offset);
+                let found = far_columns(&x.as_design().unwrap(), None);
+                assert_eq!(found.len(), usize::from(far), "{n}, {offset}: {found:?}");
+                for found in found {
+                    assert_eq!((found.column, found.mean), (0, offset), "{n}");
+                    assert!((found.variance - 2.0).abs() < 1e-9, "{n}: {found:?}");
+                }
+            }
+        }
+    }
+
+    /// By weights 0 and 1 a column is what its rows of weight 1 are.
+    #[test]
+    fn rows_without_weight_do_not_count() {
+        for n in [50, 500] {
+            let mut x = column(n, 100.0);
+            let mut weights = vec![1.0; n];
+            for i in (0..n).filter(|i| i % 10 >= 5) {
+                (x[[i, 0]], weights[i]) = (1e6 * i as f64, 0.0);
+            }
+            let design = x.as_design().unwrap();
+            assert!(far_columns(&design, None).is_empty());
+            let found = far_columns(&design, Some(&weights));
+            assert_eq!((found.len(), found[0].mean), (1, 100.0), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn both_storages_are_centred_and_absent_entries_too() {
+        // Constant, around 0, and 0 in one of 201 rows: the mean of the last is 200 * 7 / 201, its deviation half.
+        let x = Array2::from_shape_fn((201, 3), |(i, c)| match c {
+            0 => 4.0,
+            1 => (i % 3) as f64 - 1.0,
+            _ => {
+                if i == 0 {
+                    0.0
+                } else {
+                    7.0
+                }
+            }
+        });
+        let dense = x.as_design().unwrap();
+        let (mut offsets, mut columns_of, mut values) = (vec![0], vec![], vec![]);
+        for i in 0..201 {
+            dense.row_entries(i, |c, a| {
+                if a != 0.0 {
+                    columns_of.push(c as u32);
+                    values.push(a);
+                }
+            });
+            offsets.push(values.len());
+        }
+        let sparse = Csr::from_parts(&offsets, &columns_of, &values, 3).unwrap();
+        let mean = 1400.0 / 201.0;
+        let check = |centred: Centred| {
+            let columns: Vec<usize> = centred.far().iter().map(|far| far.column).collect();
+            assert_eq!(columns, [0, 2]);
+            let v = [1.0, 10.0, 100.0];
+            for i in [0, 1, 200] {
+                let exact = 10.0 * x[[i, 1]] + 100.0 * (x[[i, 2]] - mean);
+                let found = match centred.view().unwrap() {
+                    CentredView::Dense(x) => x.row_dot(i, &v),
+                    CentredView::Sparse(x) => x.row_dot(i, &v),
+                };
+                assert!((found - exact).abs() < 1e-10, "{i}: {found} for {exact}");
+            }
+        };
+        check(Centred::new(&dense, far_columns(&dense, None), None).unwrap());
+        check(Centred::new(&sparse, far_columns(&sparse, None), None).unwrap());
+        assert!(Centred::new(&dense, far_columns(&dense, None), Some(8 * 603 - 1)).is_none());
+        assert!(Centred::new(&sparse, far_columns(&sparse, None), Some(1000)).is_none());
+        let near = array![[1.0], [-1.0]];
+        let near = near.as_design().unwrap();
+        assert!(Centred::new(&near, far_columns(&near, None), None).is_none());
+    }
+}

@@ -49,18 +49,26 @@ impl Selected<'_> {
         self.set.get(k).map_or(rows, |&c| self.columns.stored(c)) as f64
     }
 
-    /// `sum_i h_i a_ik^2 + l2` of each coordinate.
+    /// `sum_i h_i a_ik^2 + l2` of each coordinate. Where the loss is nearly flat along it, it is a fraction of what it would be if all
+    /// rows had the largest second derivative.
     pub(crate) fn curvatures(
         self,
         intercept: bool,
         rows: usize,
         h: impl Fn(usize) -> f64,
     ) -> Vec<f64> {
+        let largest = (0..rows).map(&h).fold(0.0, f64::max);
+        let largest = if largest > 0.0 { largest } else { 1.0 / rows as f64 };
         let of = |k: usize| {
-            let mut sum = 0.0;
-            self.entries(k, rows, |i, a| sum += h(i) * a * a);
+            let (mut sum, mut squares) = (0.0, 0.0);
+            self.entries(k, rows, |i, a| {
+                sum += h(i) * a * a;
+                squares += a * a;
+            });
+            let least = RIDGE * largest * squares;
+            let curvature = f64::max(sum + if k < self.set.len() { self.l2 } else { 0.0 }, least);
             // A column of zeros divides by something.
-            f64::max(sum + if k < self.set.len() { self.l2 } else { 0.0 }, RIDGE)
+            if curvature > 0.0 { curvature } else { 1.0 }
         };
         (0..self.set.len() + usize::from(intercept)).map(of).collect()
     }

@@ -5,7 +5,8 @@ use fenchel_linalg::{Design, Gram};
 use super::cost::is_dense;
 use super::sample::Weighted;
 
-/// Added to the diagonal, so that a column of zeros, or of zero weights, does not divide by 0.
+/// What is added to each entry of the diagonal, as a fraction of it: the unit of a feature does not matter. A column of zeros, or of zero
+/// weights, has this fraction of the largest entry instead (or this number), so that nothing divides by 0.
 pub(crate) const RIDGE: f64 = 1e-12;
 
 /// The coordinates of a Hessian: some weights, and the intercept last if there is one.
@@ -33,8 +34,12 @@ impl Variables<'_> {
         } else {
             self.of_sparse_rows(design, &place, rows)
         };
+        (0..w).for_each(|k| gram[k * m + k] += self.l2);
+        let largest = (0..m).map(|k| gram[k * m + k]).fold(0.0, f64::max);
+        let of_zeros = if largest > 0.0 { largest } else { 1.0 };
         for k in 0..m {
-            gram[k * m + k] += if k < w { self.l2 } else { RIDGE };
+            let entry = &mut gram[k * m + k];
+            *entry += RIDGE * if *entry > 0.0 { *entry } else { of_zeros };
         }
         gram
     }

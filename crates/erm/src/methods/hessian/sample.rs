@@ -19,7 +19,7 @@ use fenchel_optim::random::Generator;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::gram::{RIDGE, Variables};
+use super::gram::Variables;
 
 /// Rows, and their factors `h_i / p_i`.
 pub(crate) type Weighted = Vec<(usize, f64)>;
@@ -89,9 +89,9 @@ fn sizes<D: Design>(design: &D, h: &[f64], variables: Variables<'_>) -> Vec<f64>
     multiply_squares_transposed(design, h, &mut diagonal);
     let mut inverse = vec![0.0; design.columns()];
     for &c in set {
-        inverse[c] = 1.0 / (diagonal[c] + l2 + RIDGE);
+        inverse[c] = inverse_of(diagonal[c] + l2);
     }
-    let constant = if intercept { 1.0 / (h.iter().sum::<f64>() + RIDGE) } else { 0.0 };
+    let constant = if intercept { inverse_of(h.iter().sum()) } else { 0.0 };
     let mut leverages = vec![0.0; h.len()];
     multiply_squares(design, &inverse, &mut leverages);
     for (i, (leverage, h)) in leverages.iter_mut().zip(h).enumerate() {
@@ -99,6 +99,11 @@ fn sizes<D: Design>(design: &D, h: &[f64], variables: Variables<'_>) -> Vec<f64>
         *leverage = (*leverage + constant) * h / length.sqrt();
     }
     leverages
+}
+
+/// 0 for a column without curvature, which gives no row any leverage.
+fn inverse_of(x: f64) -> f64 {
+    if x > 0.0 { 1.0 / x } else { 0.0 }
 }
 
 /// Draws `i` with probability `p_i = min(1, count s_i / sum s)`: one number `offset`, uniform on [0, 1), and every `i`

@@ -229,7 +229,9 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
         };
         let model = iterate.model(problem, penalty, &set, &h);
         let Some(step) = data.minimise(problem, iterate, &model, &mut rng) else {
-            self.stalled = true;
+            // A system that cannot be solved because the loss is flat here: the other model is not.
+            self.stalled = self.majorises || !problem.loss().curvature().is_finite();
+            self.majorises = true;
             return 1.0;
         };
         let (slope, curvature) = (model.slope(&step), model.curvature(&step));

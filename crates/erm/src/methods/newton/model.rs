@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 use crate::methods::coordinate::{
     Coordinates, Curvature, Quadratic, Selected, Sweeps, Violations, Visiting, violation,
 };
-use crate::methods::hessian::{self, RIDGE, Variables, gram_cost};
+use crate::methods::hessian::{self, Variables, gram_cost};
 
 /// The most sweeps over the columns of a model. What is left then is left to the next model. By judgement.
 const SWEEPS: usize = 50;
@@ -178,7 +178,7 @@ impl Model<'_> {
     }
 
     fn variables(&self) -> Variables<'_> {
-        Variables { set: self.set, intercept: self.intercept.is_some(), l2: self.l2 + RIDGE }
+        Variables { set: self.set, intercept: self.intercept.is_some(), l2: self.l2 }
     }
 
     pub(super) fn order(&self) -> usize {

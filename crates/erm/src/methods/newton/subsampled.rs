@@ -11,7 +11,7 @@ use fenchel_optim::{
 };
 
 use crate::gap::Gap;
-use crate::methods::hessian::{RIDGE, Sample, Variables, Weighted};
+use crate::methods::hessian::{Sample, Variables, Weighted};
 use crate::methods::smooth::{SmoothPart, point};
 use crate::settings::settings;
 use crate::{Error, Point, Problem};
@@ -187,7 +187,7 @@ fn draw<D: Design, L: Loss>(
     let mut h = vec![0.0; problem.n()];
     problem.seconds(&margins, 1.0 / problem.n() as f64, &mut h);
     let set: Vec<usize> = (0..problem.d()).collect();
-    let l2 = problem.l2() + RIDGE;
+    let l2 = problem.l2();
     let variables = Variables { set: &set, intercept: problem.intercept(), l2 };
     Sample::draw(problem.design(), &h, variables, count, rng)
 }

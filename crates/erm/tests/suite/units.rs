@@ -1,0 +1,115 @@
+//! The unit of a feature: methods by name in tiny units, and numbers whose squares are none.
+
+use fenchel_erm::loss::{Logistic, SmoothedHinge, Squared};
+use fenchel_erm::methods::{CoordinateSettings, NewtonSettings, coordinate_descent, lbfgs, newton};
+use fenchel_erm::multiclass::MulticlassProblem;
+use fenchel_erm::prelude::{AsDesign, Status, Stop};
+use fenchel_erm::prox::{L1, Zero};
+use fenchel_erm::{AutoSettings, Error, Problem, auto};
+use fenchel_linalg::CsrMatrix;
+use fenchel_optim::Refusal;
+use ndarray::{Array2, array};
+
+use super::common::data;
+
+/// `l1 c` on columns in the unit `c` is the same problem as `l1` on the columns themselves.
+#[test]
+fn newton_and_coordinate_descent_do_not_see_the_unit() {
+    for (n, d) in [(7, 40), (60, 90), (200, 20)] {
+        let data = data(n, d, 1.0, 5);
+        let stop = Stop { max_passes: 3000.0, absolute: 0.0, ..Stop::at_relative(1e-6) };
+        for unit in [1e-9, 1e-6, 1.0, 1e6] {
+            let x = &data.dense * unit;
+            let design = x.as_design().unwrap();
+            for (l1, l2) in [(1e-3, 0.0), (1e-3, 1e-4), (0.0, 1e-4)] {
+                let case = format!("{n} x {d} in {unit:e}, l1 {l1}, l2 {l2}");
+                let h = L1 { strength: l1 * unit };
+                let l2 = l2 * unit * unit;
+                let ridge = Problem::new(design, &data.reals, Squared, h, l2).unwrap();
+                let ridge = ridge.with_intercept();
+                let signs = Problem::new(design, &data.signs, Logistic, h, l2).unwrap();
+                let settings = NewtonSettings { stop, ..NewtonSettings::default() };
+                let a = newton(&ridge, &settings, None, &mut ()).unwrap().report;
+                let b = newton(&signs, &settings, None, &mut ()).unwrap().report;
+                assert_eq!(a.status, Status::Converged, "newton, {case}: {a}");
+                assert_eq!(b.status, Status::Converged, "newton, logistic, {case}: {b}");
+                if l1 > 0.0 {
+                    let settings = CoordinateSettings { stop, ..CoordinateSettings::default() };
+                    let c = coordinate_descent(&ridge, &settings, None, &mut ()).unwrap().report;
+                    assert_eq!(c.status, Status::Converged, "coordinate descent, {case}: {c}");
+                }
+            }
+        }
+    }
+}
+
+/// At the origin no row is in the bend of the hinge, and a system by rows says nothing of the intercept.
+#[test]
+fn newton_goes_on_where_the_hinge_is_flat() {
+    let x = array![[1.0, -0.5, 0.3, 0.8], [-0.7, 0.2, 0.9, -0.1], [0.4, 1.0, -0.6, 0.2]];
+    let y = [1.0, -1.0, -1.0];
+    let design = x.as_design().unwrap();
+    for l2 in [0.1, 1.0] {
+        let loss = SmoothedHinge { width: 0.5 };
+        let problem = Problem::new(design, &y, loss, Zero, l2).unwrap().with_intercept();
+        let stop = Stop { max_passes: 3000.0, ..Stop::at_relative(1e-6) };
+        let settings = NewtonSettings { stop, ..NewtonSettings::default() };
+        let s = newton(&problem, &settings, None, &mut ()).unwrap();
+        assert_eq!(s.report.status, Status::Converged, "l2 {l2}: {}", s.report);
+        let other = lbfgs(
+            &problem,
+            &fenchel_optim::lbfgs::LbfgsSettings { stop, ..Default::default() },
+            None,
+            &mut (),
+        );
+        let (a, b) = (
+            s.report.certificate.objective().unwrap(),
+            other.unwrap().report.certificate.objective().unwrap(),
+        );
+        assert!((a - b).abs() < 2e-6 * b, "{a} for {b}");
+    }
+}
+
+/// The largest column of a readable file is 2^32 - 2: its weights alone are 32 GiB.
+#[test]
+fn more_columns_than_memory_are_refused_before_anything_is_allocated() {
+    let x =
+        CsrMatrix::new((2, 4294967294), vec![0, 2, 3], vec![0, 4294967293, 1], vec![1.0, 1.0, 2.0]);
+    let design = x.as_design().unwrap();
+    let refused = |error: Error| {
+        assert!(matches!(error, Error::Refused(Refusal::MemoryLimit { .. })), "{error}");
+        assert!(error.to_string().contains("needs "), "{error}");
+    };
+    refused(Problem::new(design, &[1.0, -1.0], Logistic, Zero, 0.1).unwrap_err());
+    refused(MulticlassProblem::new(design, &[0, 1], 2, Zero, 0.1).unwrap_err());
+}
+
+/// The same column in units whose squares are no numbers: an answer, or an error that says what to do.
+#[test]
+fn squares_out_of_range_are_told() {
+    let column = array![[1.0, 0.5], [2.0, -0.5], [3.0, 0.5], [4.5, 1.5]];
+    let y = [1.0, 3.0, 2.0, 5.0];
+    for unit in [1e-300, 1e-200, 1e-165, 1e160, 1e200, 1e300] {
+        let x: Array2<f64> = &column * unit;
+        let error = Problem::new(x.as_design().unwrap(), &y, Squared, Zero, 0.0).unwrap_err();
+        assert!(error.to_string().contains("scale the features"), "{unit:e}: {error}");
+    }
+    // One of the columns alone: its weight is not found, and nobody says that it is.
+    let x = array![[1e-200, 0.5], [2e-200, -0.5], [3e-200, 0.5], [4.5e-200, 1.5]];
+    let problem = Problem::new(x.as_design().unwrap(), &y, Squared, Zero, 0.0).unwrap();
+    let stop = Stop { absolute: 0.0, ..Stop::default() };
+    let settings = AutoSettings { stop, ..AutoSettings::default() };
+    let report = auto(&problem.with_intercept(), &settings, None, &mut ()).unwrap().report;
+    assert_ne!(report.status, Status::Converged, "{report}");
+    for unit in [1e-140, 1e-100, 1e100, 1e140] {
+        let x: Array2<f64> = &column * unit;
+        let problem = Problem::new(x.as_design().unwrap(), &y, Squared, Zero, 0.0).unwrap();
+        let s = auto(&problem.with_intercept(), &settings, None, &mut ()).unwrap();
+        assert_eq!(s.report.status, Status::Converged, "{unit:e}: {}", s.report);
+        let near = Problem::new(column.as_design().unwrap(), &y, Squared, Zero, 0.0).unwrap();
+        let t = auto(&near.with_intercept(), &settings, None, &mut ()).unwrap();
+        for (a, b) in s.state.point.weights.iter().zip(&t.state.point.weights) {
+            assert!((a * unit - b).abs() < 1e-3, "{unit:e}: {a} for {b}");
+        }
+    }
+}
