@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::gap::origin;
-use crate::shared::{check_shape, rows_and_penalties};
+use crate::shared::{check_shape, check_weights, rows_and_penalties};
 
 /// Regularised empirical risk of a linear model,
 ///
@@ -92,7 +92,8 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         regulariser: R,
         l2: f64,
     ) -> Result<Self, Error> {
-        check_shape(&design, 1)?;
+        check_shape(&design)?;
+        check_weights(&design, 1)?;
         Invalid::check_length("targets", design.rows(), targets.len())?;
         loss.check()?;
         for (row, &y) in targets.iter().enumerate() {

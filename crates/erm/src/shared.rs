@@ -3,8 +3,6 @@
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::{MAX_MEMORY, Refusal};
 
-use crate::Error;
-
 /// The methods of both problems that read `design`, `norms_squared`, `scales`, `regulariser` and `l2`.
 macro_rules! rows_and_penalties {
     () => {
@@ -109,16 +107,20 @@ macro_rules! rows_and_penalties {
 
 pub(crate) use rows_and_penalties;
 
-/// A design has rows and columns, and one vector of weights, `classes` a column, can be kept.
-pub(crate) fn check_shape<D: Design>(design: &D, classes: usize) -> Result<(), Error> {
+/// A design has rows and columns.
+pub(crate) fn check_shape<D: Design>(design: &D) -> Result<(), Invalid> {
     if design.rows() == 0 {
-        return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
+        return Err(Invalid::Empty { what: "design matrix (rows)" });
     }
     if design.columns() == 0 {
-        return Err(Invalid::Empty { what: "design matrix (columns)" }.into());
+        return Err(Invalid::Empty { what: "design matrix (columns)" });
     }
+    Ok(())
+}
+
+/// Weights, one a column and class, can be kept.
+pub(crate) fn check_weights<D: Design>(design: &D, classes: usize) -> Result<(), Refusal> {
     let needed = (design.columns() as u64).saturating_mul(8).saturating_mul(classes as u64);
     let hint = "number the features without gaps, or hash them into fewer columns";
-    Refusal::check_memory("a vector of weights", needed, MAX_MEMORY, hint)?;
-    Ok(())
+    Refusal::check_memory("a vector of weights", needed, MAX_MEMORY, hint)
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::gap::Gap;
 use super::product::{multiply_rows, multiply_transposed_rows};
 use crate::Error;
-use crate::shared::{check_shape, rows_and_penalties};
+use crate::shared::{check_shape, check_weights, rows_and_penalties};
 use crate::terms::term_scales;
 
 /// The curvature of `log sum exp`: no eigenvalue of its Hessian exceeds 1/2.
@@ -73,7 +73,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         regulariser: R,
         l2: f64,
     ) -> Result<Self, Error> {
-        check_shape(&design, classes)?;
+        check_shape(&design)?;
         Invalid::check_length("labels", design.rows(), labels.len())?;
         let parameter = |expected| Invalid::Parameter {
             name: "number of classes",
@@ -87,6 +87,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         if largest.checked_mul(classes).is_none_or(|size| size > isize::MAX as usize / 8) {
             return Err(parameter("few enough for the weights and scores to be counted").into());
         }
+        check_weights(&design, classes)?;
         if let Some(row) = labels.iter().position(|&label| label >= classes) {
             let expected = "a class code below the number of classes";
             return Err(Invalid::Label { row, value: labels[row] as f64, expected }.into());

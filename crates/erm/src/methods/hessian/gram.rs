@@ -37,9 +37,10 @@ impl Variables<'_> {
         (0..w).for_each(|k| gram[k * m + k] += self.l2);
         let largest = (0..m).map(|k| gram[k * m + k]).fold(0.0, f64::max);
         let of_zeros = if largest > 0.0 { largest } else { 1.0 };
+        // No more than of an entry of 1: larger systems would lose digits to it.
         for k in 0..m {
             let entry = &mut gram[k * m + k];
-            *entry += RIDGE * if *entry > 0.0 { *entry } else { of_zeros };
+            *entry += RIDGE * f64::min(if *entry > 0.0 { *entry } else { of_zeros }, 1.0);
         }
         gram
     }
