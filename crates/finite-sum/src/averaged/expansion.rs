@@ -59,8 +59,9 @@ impl StationaryExpansion {
 /// Cost: O(n d^2) per Newton step for the best model, and O(d^3).
 ///
 /// # Errors
-/// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::NotPositiveDefinite`] if features are linearly dependent,
-/// or if there is no best model because its parameters would be infinite.
+/// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::NotPositiveDefinite`] if features are linearly dependent, or if the
+/// curvature vanishes on the way to parameters that would be infinite; [`Invalid::Layout`] if there is no best model for that
+/// reason and the curvature does not vanish.
 pub fn stationary_expansion<M: MeanFunction>(
     family: &M,
     features: ArrayView2<f64>,
@@ -96,10 +97,13 @@ pub fn stationary_expansion<M: MeanFunction>(
 
     let mut theta = Array1::<f64>::zeros(d);
     let mut eta = features.dot(&theta);
+    // Without a best model every Newton step moves some eta by about 1.
+    let mut moved = f64::INFINITY;
     for _ in 0..100 {
         let gradient = vector(&|i| family.mean(eta[i]) - means[i]);
         let factor = Cholesky::new(square(&|i| family.variance(eta[i])).view())?;
         let step = factor.solve(gradient.view())?;
+        moved = features.dot(&step).iter().fold(0.0, |m: f64, s| m.max(s.abs()));
         let before = loss(&eta);
         let mut size = 1.0;
         loop {
@@ -114,6 +118,11 @@ pub fn stationary_expansion<M: MeanFunction>(
         if step.iter().zip(&theta).all(|(s, t)| s.abs() <= 1e-14 * (1.0 + t.abs())) {
             break;
         }
+    }
+
+    if !(moved <= 0.1) {
+        let (what, reason) = ("means", "no linear model is best, its parameters would be infinite");
+        return Err(Invalid::Layout { what, reason: reason.into() }.into());
     }
 
     let hessian = square(&|i| family.variance(eta[i]));

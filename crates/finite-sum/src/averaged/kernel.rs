@@ -115,6 +115,16 @@ impl<M: MeanFunction, K: Fn(&[f64], &[f64]) -> f64> KernelSgd<M, K> {
         Ok(())
     }
 
+    /// The points of the function, in the order in which they were observed.
+    pub fn points(&self) -> &[Vec<f64>] {
+        &self.points
+    }
+
+    /// Its coefficients, one per point: `eta(x) = sum_t alpha_t k(x_t, x)` is the last iterate. O(n).
+    pub fn coefficients(&self) -> Vec<f64> {
+        self.alpha.iter().map(|a| self.scale * a).collect()
+    }
+
     /// `a'` at the averaged parameters, one value per query.
     pub fn from_parameters(&self) -> Vec<f64> {
         self.natural_mean.iter().map(|&t| self.family.mean(t)).collect()

@@ -2,8 +2,9 @@
 
 use fenchel_erm::settings;
 use fenchel_linalg::{AsDesign, Design, Invalid};
-use fenchel_optim::Status;
-use ndarray::{Array1, ArrayView1};
+use fenchel_optim::scalar::increasing_root;
+use fenchel_optim::{MAX_MEMORY, Refusal, Status};
+use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use super::MeanFunction;
@@ -15,38 +16,29 @@ settings! {
         /// The constant step. The default `None` is `1 / (max a'' R^2)`, where `R^2` is the mean squared norm of the
         /// rows of the first call. It needs a family with a finite `max a''`.
         step: Option<f64> = None,
+        /// Whether a step uses the gradient where it begins or where it ends.
+        update: Update = Update::Explicit,
         /// Weight of the quadratic penalty.
         l2: f64 = 0.0,
         /// The largest number of stored iterates, evenly spread over the run; at least 2.
         snapshots: usize = 256,
         /// Number of steps between two updates of the covariance of the iterates. `Gaussian` and `Taylor` need this
-        /// covariance. With 0 it is not computed.
+        /// covariance. With 0 it is not computed. The first `10 * covariance_every` steps all count.
         covariance_every: u64 = 10,
+        /// Bytes for the iterates that are stored, and for their covariance. `None`: no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
     }
 }
 
-/// The way predictions are computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Predictor {
-    /// `a'(phi.theta)` at the last iterate.
-    Last,
-    /// `a'(phi.mean)` at the mean iterate.
-    Parameters,
-    /// The mean of `a'(phi.theta_i)` over the stored iterates `theta_i`.
-    Exact,
-    /// `E a'(N(phi.mean, phi'C phi))` with the covariance `C` of the iterates.
-    Gaussian,
-    /// `a'(m) + a'''(m) phi'C phi / 2` at `m = phi.mean`, clamped to the mean domain.
-    Taylor,
-}
-
-/// Predicted means.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Predictions {
-    /// The predicted means, one per row.
-    pub means: Array1<f64>,
-    /// The number of predictions that were outside the mean domain and were clamped ([`Predictor::Taylor`] only).
-    pub clamped: usize,
+/// The gradient that a step uses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Update {
+    /// `theta_n = theta_{n-1} - g f_n'(theta_{n-1})`. Diverges for large steps.
+    #[default]
+    Explicit,
+    /// `theta_n = theta_{n-1} - g f_n'(theta_n)`, the proximal step of the term `f_n`. It is an equation in the one variable
+    /// `phi_n.theta_n`, and stable for every step, of families without a largest curvature too.
+    Implicit,
 }
 
 /// Constant-step SGD with averaging, which can be fed row by row.
@@ -67,17 +59,18 @@ pub struct Predictions {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked<M>", bound(deserialize = "M: Deserialize<'de>"))]
 pub struct AveragedSgd<M> {
-    family: M,
+    pub(super) family: M,
     settings: AveragedSettings,
     /// The step; 0 before the first rows.
     step: f64,
-    theta: Vec<f64>,
-    mean: Vec<f64>,
-    /// Mean and centred second moments of the iterates. Only every `covariance_every`-th iterate is used.
-    sampled: u64,
+    pub(super) theta: Vec<f64>,
+    pub(super) mean: Vec<f64>,
+    /// Mean and centred second moments of the iterates. After the first ones only every `covariance_every`-th is used, and stands
+    /// for the others: this is the number of iterates that they stand for.
+    pub(super) sampled: u64,
     centre: Vec<f64>,
-    scatter: Vec<f64>,
-    snapshots: Vec<Vec<f64>>,
+    pub(super) scatter: Vec<f64>,
+    pub(super) snapshots: Vec<Vec<f64>>,
     stride: u64,
     steps: u64,
     diverged: bool,
@@ -115,6 +108,7 @@ impl<M> TryFrom<Unchecked<M>> for AveragedSgd<M> {
         snapshots.iter().try_for_each(|s| Invalid::check_length("snapshot", d, s.len()))?;
         Invalid::check_positive("stride", stride as f64)?;
         if d > 0 {
+            Invalid::check_positive("sampled", if kept > 0 { sampled as f64 } else { 1.0 })?;
             Invalid::check_positive("snapshots", snapshots.len() as f64)?;
             Invalid::check_positive("step", step)?;
         }
@@ -174,6 +168,15 @@ impl<M: MeanFunction> AveragedSgd<M> {
         &self.mean
     }
 
+    /// The covariance of the iterates, including the start: `d x d`, divided by their number. `None` before the first rows, and
+    /// without [`covariance_every`](AveragedSettings::covariance_every). O(d^2).
+    pub fn covariance(&self) -> Option<Array2<f64>> {
+        let d = self.theta.len();
+        let entry =
+            |i: usize, j: usize| self.scatter[i.max(j) * d + i.min(j)] / self.sampled as f64;
+        (!self.scatter.is_empty()).then(|| Array2::from_shape_fn((d, d), |(i, j)| entry(i, j)))
+    }
+
     /// [`Status::Diverged`] after an iterate was not finite or too large. The averages do not contain this iterate;
     /// try a smaller step. Otherwise [`Status::PassLimit`], because a run with a constant step has no natural end.
     pub fn status(&self) -> Status {
@@ -200,21 +203,30 @@ impl<M: MeanFunction> AveragedSgd<M> {
             (None, Some(curvature)) if squares > 0.0 => 1.0 / (curvature * squares),
             (None, Some(_)) => 1.0,
             (None, None) => {
-                let (name, value) = ("step", f64::NAN);
-                let expected = "a number > 0: this family has no bound on its curvature";
-                return Err(Invalid::Parameter { name, value, expected }.into());
+                let what = "a default step for a family whose curvature has no bound; set AveragedSettings::step";
+                return Err(Refusal::unsupported("averaged SGD", what).into());
             }
         };
         Invalid::check_positive("step", step)?;
-        if step * l2 >= 1.0 {
+        if self.settings.update == Update::Explicit && step * l2 >= 1.0 {
             let (name, value) = ("step * l2", step * l2);
             return Err(Invalid::Parameter { name, value, expected: "a number below 1" }.into());
         }
+        let numbers = if self.settings.covariance_every > 0 { d as u64 + 1 } else { 0 };
+        let numbers = numbers.saturating_add(2 + snapshots as u64).saturating_mul(d as u64);
+        Refusal::check_memory(
+            "averaged SGD (iterates and their covariance)",
+            numbers.saturating_mul(8),
+            self.settings.max_memory,
+            "set covariance_every to 0, or fewer snapshots",
+        )?;
         self.step = step;
         self.theta = vec![0.0; d];
         self.mean = vec![0.0; d];
         self.snapshots = vec![vec![0.0; d]];
         if self.settings.covariance_every > 0 {
+            // The start, 0, is the first iterate.
+            self.sampled = 1;
             self.centre = vec![0.0; d];
             self.scatter = vec![0.0; d * d];
         }
@@ -226,7 +238,8 @@ impl<M: MeanFunction> AveragedSgd<M> {
     ///
     /// # Errors
     /// [`Invalid`] for another number of columns than before, NaN, targets outside the mean domain, or settings out
-    /// of range.
+    /// of range; [`Refusal::Unsupported`] without a step for a family whose curvature has no bound;
+    /// [`Refusal::MemoryLimit`].
     pub fn partial_fit<'y, X: AsDesign + ?Sized>(
         &mut self,
         x: &X,
@@ -255,12 +268,31 @@ impl<M: MeanFunction> AveragedSgd<M> {
     }
 
     fn advance<D: Design>(&mut self, design: &D, i: usize, y: f64) {
-        let error = self.family.mean(design.row_dot(i, &self.theta)) - y;
-        if self.settings.l2 > 0.0 {
-            let shrink = 1.0 - self.step * self.settings.l2;
+        let eta = design.row_dot(i, &self.theta);
+        // theta := shrink theta + move phi
+        let (shrink, change) = match self.settings.update {
+            Update::Explicit => {
+                let error = self.family.mean(eta) - y;
+                (1.0 - self.step * self.settings.l2, -self.step * error)
+            }
+            Update::Implicit => {
+                let growth = 1.0 + self.step * self.settings.l2;
+                let square = design.row_norm_squared(i);
+                let rate = self.step * square;
+                let end = implicit(&self.family, eta, y, rate, growth);
+                // Two forms of one number: the first keeps its digits for small steps, the second for large ones.
+                let change = if rate * self.family.variance(end) <= growth {
+                    self.step * (y - self.family.mean(end)) / growth
+                } else {
+                    (end - eta / growth) / square
+                };
+                (1.0 / growth, change)
+            }
+        };
+        if shrink < 1.0 {
             self.theta.iter_mut().for_each(|t| *t *= shrink);
         }
-        design.row_axpy(i, -self.step * error, &mut self.theta);
+        design.row_axpy(i, change, &mut self.theta);
         if !self.theta.iter().all(|t| t.abs() < 1e100) {
             self.diverged = true;
             return;
@@ -269,8 +301,12 @@ impl<M: MeanFunction> AveragedSgd<M> {
         let share = 1.0 / (self.steps + 1) as f64;
         self.mean.iter_mut().zip(&self.theta).for_each(|(m, t)| *m += share * (t - *m));
         let every = self.settings.covariance_every;
-        if every > 0 && self.steps.is_multiple_of(every) {
-            self.update_covariance();
+        if every > 0 {
+            if self.steps <= every.saturating_mul(10) {
+                self.update_covariance(1);
+            } else if self.steps.is_multiple_of(every) {
+                self.update_covariance(every);
+            }
         }
         if self.steps.is_multiple_of(self.stride) {
             self.snapshots.push(self.theta.clone());
@@ -286,13 +322,13 @@ impl<M: MeanFunction> AveragedSgd<M> {
         }
     }
 
-    /// Welford's update of mean and scatter.
-    fn update_covariance(&mut self) {
-        self.sampled += 1;
+    /// Welford's update of mean and scatter, with an iterate that stands for `count`.
+    fn update_covariance(&mut self, count: u64) {
+        self.sampled += count;
         let d = self.theta.len();
-        let share = 1.0 / self.sampled as f64;
+        let share = count as f64 / self.sampled as f64;
         let off: Vec<f64> = self.theta.iter().zip(&self.centre).map(|(t, c)| t - c).collect();
-        let weight = 1.0 - share;
+        let weight = count as f64 * (1.0 - share);
         for i in 0..d {
             for j in 0..=i {
                 self.scatter[i * d + j] += weight * off[i] * off[j];
@@ -300,74 +336,25 @@ impl<M: MeanFunction> AveragedSgd<M> {
             self.centre[i] += share * off[i];
         }
     }
+}
 
-    /// `phi'C phi` of row `i`.
-    fn spread<D: Design>(&self, design: &D, i: usize) -> f64 {
-        let d = self.theta.len();
-        let mut row = vec![0.0; d];
-        design.row_axpy(i, 1.0, &mut row);
-        let mut sum = 0.0;
-        for a in 0..d {
-            if row[a] != 0.0 {
-                let below: f64 = (0..a).map(|b| self.scatter[a * d + b] * row[b]).sum();
-                sum += row[a] * (2.0 * below + self.scatter[a * d + a] * row[a]);
-            }
-        }
-        (sum / self.sampled.max(1) as f64).max(0.0)
+/// The `t = phi.theta_n` of the implicit step from `eta = phi.theta_{n-1}`: the root of the increasing function
+/// `growth t - eta + rate (a'(t) - y)`, with `rate = g |phi|^2` and `growth = 1 + g l2`.
+fn implicit<M: MeanFunction>(family: &M, eta: f64, y: f64, rate: f64, growth: f64) -> f64 {
+    let excess = |t: f64| {
+        let slope = growth + rate * family.variance(t);
+        (growth * t - eta + rate * (family.mean(t) - y), slope)
+    };
+    // From the point without the new row, the bracket doubles towards the root.
+    let start = eta / growth;
+    let sign = if excess(start).0 > 0.0 { -1.0 } else { 1.0 };
+    let (mut near, mut far, mut width) = (start, start, 1.0);
+    while sign * excess(far).0 < 0.0 && width < f64::MAX {
+        (near, far) = (far, start + sign * width);
+        width *= 2.0;
     }
-
-    /// Predicted means, one per row.
-    ///
-    /// # Errors
-    /// [`Invalid::Empty`] before the first rows; [`Invalid::Length`] for another number of columns;
-    /// [`Invalid::Parameter`] if the predictor needs a covariance and none was computed; [`Invalid::NonFinite`] for a
-    /// mean that overflows, for instance after a divergence.
-    pub fn predict<X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        predictor: Predictor,
-    ) -> Result<Predictions, Error> {
-        let design = x.as_design()?;
-        if self.theta.is_empty() {
-            return Err(Invalid::Empty { what: "training data" }.into());
-        }
-        Invalid::check_length("columns of the design", self.theta.len(), design.columns())?;
-        if self.scatter.is_empty() && matches!(predictor, Predictor::Gaussian | Predictor::Taylor) {
-            let (name, value) = ("covariance_every", 0.0);
-            return Err(Invalid::Parameter { name, value, expected: "at least 1" }.into());
-        }
-        if predictor == Predictor::Last {
-            Invalid::check_finite("last iterate", &self.theta)?;
-        }
-        let (low, high) = self.family.range();
-        let mut clamped = 0;
-        let means: Array1<f64> = (0..design.rows())
-            .map(|i| {
-                let middle = || design.row_dot(i, &self.mean);
-                match predictor {
-                    Predictor::Last => self.family.mean(design.row_dot(i, &self.theta)),
-                    Predictor::Parameters => self.family.mean(middle()),
-                    Predictor::Exact => {
-                        let each =
-                            self.snapshots.iter().map(|s| self.family.mean(design.row_dot(i, s)));
-                        each.sum::<f64>() / self.snapshots.len() as f64
-                    }
-                    Predictor::Gaussian => self.family.smoothed(middle(), self.spread(&design, i)),
-                    Predictor::Taylor => {
-                        let m = middle();
-                        let p = self.family.mean(m)
-                            + 0.5 * self.family.third(m) * self.spread(&design, i);
-                        clamped += usize::from(!(p >= low && p <= high));
-                        p.clamp(low, high)
-                    }
-                }
-            })
-            .collect();
-        if let Some((row, &value)) = means.iter().enumerate().find(|(_, m)| !m.is_finite()) {
-            return Err(Invalid::NonFinite { what: "prediction", row, column: 0, value }.into());
-        }
-        Ok(Predictions { means, clamped })
-    }
+    let (low, high) = if sign < 0.0 { (far, near) } else { (near, far) };
+    increasing_root(excess, low, high, start, 1e-15)
 }
 
 /// Makes one pass over the rows in order. It is [`AveragedSgd`] in one call.

@@ -15,7 +15,7 @@
 //! |---|---|---|
 //! | [`Predictor::Parameters`] | O(d) | the model is right, or the step small |
 //! | [`Predictor::Exact`] | O(d) per snapshot | the reference: the mean over stored iterates |
-//! | [`Predictor::Gaussian`] | O(d^2) | as good, from the mean and covariance of the iterates |
+//! | [`Predictor::Gaussian`] | O(d^2) | the mean over a normal law with mean and covariance of the iterates |
 //! | [`Predictor::Taylor`] | O(d^2) | the formula of the thesis; at large steps it can leave the mean domain, and is clamped |
 //!
 //! There are two ways to use kernels. [`KernelSgd`] is exact and costs O(n^2). Nystrom features
@@ -23,7 +23,8 @@
 //! [`AveragedSgd`].
 //!
 //! SGD is stable for steps up to about `2 / (max a'' R^2)`, where `R^2` is the mean of `|phi|^2`. The default of
-//! [`AveragedSettings::step`] is half of that. By default the data are read once, because the theory requires that
+//! [`AveragedSettings::step`] is half of that. The implicit step ([`Update::Implicit`]) is stable for every step size, and is the
+//! one to use for [`Poisson`], whose `a''` has no bound. By default the data are read once, because the theory requires that
 //! each step uses a new sample.
 //!
 //! Reference: D. Babichev, PhD thesis 2019, chapter 3 (D. Babichev, F. Bach, "Constant step size stochastic gradient
@@ -35,11 +36,15 @@ mod family;
 mod features;
 mod kernel;
 mod method;
+mod predict;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod update_tests;
 
 pub use expansion::{StationaryExpansion, stationary_expansion};
 pub use family::{Bernoulli, Gaussian, MeanFunction, Poisson};
 pub use features::RandomFeatures;
 pub use kernel::{KernelSgd, laplacian_kernel};
-pub use method::{AveragedSettings, AveragedSgd, Predictions, Predictor, averaged_sgd};
+pub use method::{AveragedSettings, AveragedSgd, Update, averaged_sgd};
+pub use predict::{Predictions, Predictor};

@@ -15,7 +15,11 @@ fn normal(rng: &mut Generator) -> f64 {
 }
 
 /// `x ~ N(0, I_2)`, `P(y = 1) = sigma(f(x))`.
-fn synthetic(n: usize, seed: u64, f: impl Fn(f64, f64) -> f64) -> (Array2<f64>, Vec<f64>) {
+pub(super) fn synthetic(
+    n: usize,
+    seed: u64,
+    f: impl Fn(f64, f64) -> f64,
+) -> (Array2<f64>, Vec<f64>) {
     let mut rng = stream(seed, 0);
     let x = Array2::from_shape_simple_fn((n, 2), || normal(&mut rng));
     let y = x
@@ -179,7 +183,8 @@ fn bad_input_and_divergence() {
     assert!(fit(AveragedSettings { step: Some(2.0), l2: 0.5, ..base.clone() }).is_err());
     assert!(fit(AveragedSettings { snapshots: 1, ..base.clone() }).is_err());
     assert!(averaged_sgd(Bernoulli, &x, &[0.0, 1.5], &base).is_err());
-    assert!(averaged_sgd(Poisson, &x, &[0.0, 1.0], &base).is_err(), "no default step");
+    let refused = averaged_sgd(Poisson, &x, &[0.0, 1.0], &base).unwrap_err().to_string();
+    assert!(refused.contains("set AveragedSettings::step"), "{refused}");
     let mut method = fit(base.clone()).unwrap();
     assert!(method.partial_fit(&array![[1.0]], &[0.0]).is_err());
     assert!(method.predict(&array![[1.0]], Predictor::Exact).is_err());
