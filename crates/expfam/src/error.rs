@@ -1,6 +1,7 @@
 //! The errors of this crate.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 
 /// Why a distribution could not be built or fitted.
 ///
@@ -11,6 +12,9 @@ pub enum Error {
     /// An argument that does not fit: shapes, ranges, NaN.
     #[error(transparent)]
     Invalid(#[from] Invalid),
+    /// A need of more memory than allowed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// A natural parameter for which the density has no finite integral.
     #[error("natural parameter {index} of the {family} family is {value:e}; expected {expected}")]
     OutsideNaturalDomain {

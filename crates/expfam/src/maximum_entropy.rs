@@ -6,7 +6,7 @@
 //! | the means of the statistics of a family | [`Distribution::from_mean`](crate::Distribution::from_mean): the family's member *is* the law of maximum entropy relative to its base measure |
 //! | that a number of a family lies in an interval with some probability | [`maximum_entropy_within`](crate::quantiles::maximum_entropy_within) |
 
-use fenchel_linalg::special::{log_sum_exp, softmax_in_place};
+use fenchel_linalg::special::{kl, log_sum_exp, softmax_in_place};
 use fenchel_linalg::{Cholesky, Invalid};
 use fenchel_optim::{Certificate, Iterative, Report, Status, Stop, run};
 use ndarray::ArrayView2;
@@ -105,12 +105,15 @@ pub fn maximum_entropy(
         }
     }
     let probabilities = dual.at(&dual.multipliers).1;
-    let divergence = probabilities
-        .iter()
-        .zip(&dual.logs)
-        .filter(|(p, _)| **p > 0.0)
-        .map(|(p, q)| p * (p.ln() - q))
-        .sum();
+    let base: Vec<f64> = dual.logs.iter().map(|q| q.exp()).collect();
+    // A base probability may underflow beside others, its logarithm does not.
+    let divergence = match base.contains(&0.0) {
+        false => kl(&probabilities, &base),
+        true => {
+            let terms = probabilities.iter().zip(&dual.logs).filter(|(p, _)| **p > 0.0);
+            terms.map(|(p, q)| p * (p.ln() - q)).sum::<f64>().max(0.0)
+        }
+    };
     let multipliers: Vec<f64> = dual.multipliers.iter().zip(&units).map(|(l, u)| l / u).collect();
     Invalid::check_finite("multipliers (statistics of so small a unit)", &multipliers)?;
     Ok(MaximumEntropy { probabilities, multipliers, divergence, report })

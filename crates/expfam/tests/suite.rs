@@ -1,11 +1,13 @@
 //! The tests of the crate, in one program.
 
 mod suite {
+    mod answers;
     mod cases;
     mod digits;
     mod estimation;
     mod extremes;
     mod glm;
+    mod glm_shifts;
     mod practitioner;
     mod random;
     mod reference;

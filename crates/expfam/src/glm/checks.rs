@@ -7,12 +7,12 @@ use super::ScalarFamily;
 use crate::Error;
 
 /// Second derivatives are sums of squares of columns, and dispersions are sums of squares of targets. These squares
-/// must be finite and normal numbers.
+/// must be finite and normal numbers. Returns the weighted sums of squares of the columns.
 pub(super) fn check_squares<F: ScalarFamily, D: Design>(
     design: &D,
     y: &[f64],
     shares: &[f64],
-) -> Result<(), Error> {
+) -> Result<Vec<f64>, Error> {
     let usable = |square: f64| square.is_finite() && square > f64::MIN_POSITIVE / f64::EPSILON;
     let mut squares = vec![0.0; design.columns()];
     multiply_squares_transposed(design, shares, &mut squares);
@@ -40,7 +40,7 @@ pub(super) fn check_squares<F: ScalarFamily, D: Design>(
             "targets whose squares neither overflow nor vanish: divide them by their size first";
         return Err(Invalid::Parameter { name: "largest target", value: largest, expected }.into());
     }
-    Ok(())
+    Ok(squares)
 }
 
 /// Whether the likelihood increases without bound along the fitted direction `z`, the linear predictor without the

@@ -2,22 +2,21 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_linalg::{AsDesign, Design, Invalid, multiply};
-use fenchel_optim::model::Saved;
+use fenchel_linalg::{AsDesign, Cholesky, Csr, Dense, Design, Invalid};
 use fenchel_optim::newton::{
     Newton, QuasiNewton, QuasiNewtonSettings, TwiceDifferentiable, WithHessian, newton,
     quasi_newton,
 };
-use fenchel_optim::{Progress, Report, Solution, Status, Stop};
-use ndarray::{Array1, ArrayView1};
-use serde::de::DeserializeOwned;
+use fenchel_optim::{MAX_MEMORY, Progress, Refusal, Report, Solution, Status, Stop};
+use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
+use super::centre::{Centred, Storage, far_means};
 use super::certificate::proved;
 use super::checks::{check_squares, hessian_factor, recedes};
 use super::objective::Objective;
-use super::summary::null_intercept;
-use super::{GlmSummary, ScalarFamily};
+use super::summary::{Ending, null_intercept};
+use super::{GlmModel, GlmSummary, ScalarFamily};
 use crate::Error;
 
 /// A generalised linear model:
@@ -34,11 +33,12 @@ use crate::Error;
 /// | `intercept` | true | whether the model has an unpenalised intercept `b` |
 /// | `l2` | 0 | ridge, on the scale of the mean loss |
 /// | `stop` | gradient below 1e-10 of its terms, 1e6 passes | when the method stops |
+/// | `max_memory` | 4 GiB | bytes for the Hessian, its factor and centred columns; `None`: no limit |
 ///
 /// `stop` and the certificate measure coordinate `j` of the gradient in the unit
 /// `(1/W) sum_i w_i |x_ij| (|y_i| + mu_i)`, computed at the start: the size of the terms that cancel in it. So the fit
 /// does not depend on the units of the columns and of the targets, as long as their squares neither overflow nor
-/// underflow.
+/// underflow. (Of a column far from 0, `x_ij` is the difference from its mean: see the [module](super).)
 ///
 /// ```
 /// use fenchel_expfam::glm::{Glm, LogLinear};
@@ -65,26 +65,37 @@ pub struct Glm<F> {
     pub l2: f64,
     /// When the method stops.
     pub stop: Stop,
+    /// Bytes for the Hessian, its factor and centred columns.
+    pub max_memory: Option<u64>,
+}
+
+/// The data beside the design.
+struct Targets<'a> {
+    y: &'a [f64],
+    weights: Option<&'a [f64]>,
+    /// `w_i / W`
+    shares: &'a [f64],
+    offset: Option<&'a [f64]>,
 }
 
 impl<F: ScalarFamily + Clone> Glm<F> {
     /// The default model of a family.
     pub fn new(family: F) -> Self {
         let stop = Stop { absolute: 1e-10, relative: 0.0, max_passes: 1e6, ..Stop::default() };
-        Glm { family, intercept: true, l2: 0.0, stop }
+        Glm { family, intercept: true, l2: 0.0, stop, max_memory: MAX_MEMORY }
     }
 
     /// Fits on rows `x` and targets `y`.
     ///
     /// # Errors
     /// [`Invalid`] for wrong shapes, NaN and targets outside of the mean domain; [`Invalid::RankDeficient`] where columns depend on each
-    /// other. A fit that does not converge says so in the status of its report.
+    /// other; [`Refusal::MemoryLimit`]. A fit that does not converge says so in the status of its report.
     ///
     /// Without `l2`, the likelihood of logistic data has no maximum if a hyperplane separates the classes. The status
     /// is then [`NoMinimiser`](Status::NoMinimiser), the fitted point is a separating direction, and the summary ends
     /// with a warning. In two cases the fitted point is no such proof: if the hyperplane contains some of the rows, or
-    /// if counts of 0 are separated from other counts. Then the summary warns of fitted means at the border of their
-    /// range, and the status is [`Stalled`](Status::Stalled) if the curvature vanished.
+    /// if counts of 0 are separated from other counts. Then the status is [`Stalled`](Status::Stalled), and the summary
+    /// ends with a warning as well: it is [`receding`](GlmSummary::receding).
     pub fn fit<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,
@@ -123,6 +134,11 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let y = y.into().to_vec();
         let (n, d) = (design.rows(), design.columns());
         self.check(n, &y, weights, offset)?;
+        if d == 0 && !self.intercept {
+            let (what, reason) =
+                ("design matrix", "no columns, and the model has no intercept".into());
+            return Err(Invalid::Layout { what, reason }.into());
+        }
         Invalid::check_nonnegative("l2", self.l2)?;
         let total: f64 = weights.map_or(n as f64, |w| w.iter().sum());
         Invalid::check_positive("sum of the weights", total)?;
@@ -130,9 +146,43 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             None => vec![1.0 / n as f64; n],
             Some(w) => w.iter().map(|w| w / total).collect(),
         };
-        check_squares::<F, _>(&design, &y, &shares)?;
+        let targets = Targets { y: &y, weights, shares: &shares, offset };
+        self.check_memory("the Hessian of the coefficients", [d, d, 24])?;
+        let squares = check_squares::<F, _>(&design, &y, &shares)?;
+        let means = if self.intercept { far_means(&design, &shares, &squares) } else { None };
+        let Some(means) = means else {
+            return self.fit_design(design, &targets, None, &mut watch);
+        };
+        let far = means.iter().filter(|m| **m != 0.0).count();
+        let entries = if <X::View<'_> as Design>::DENSE { [n, d, 8] } else { [n, far, 12] };
+        self.check_memory("the copy with centred columns", entries)?;
+        let Centred { centre, storage } = Centred::new(&design, &shares, means);
+        match &storage {
+            Storage::Dense(matrix) => {
+                self.fit_design(Dense::new(matrix.view())?, &targets, Some(&centre), &mut watch)
+            }
+            Storage::Sparse { offsets, columns, values } => {
+                let design = Csr::from_parts(offsets, columns, values, d)?;
+                self.fit_design(design, &targets, Some(&centre), &mut watch)
+            }
+        }
+    }
+
+    /// Fits to a checked design, from whose columns `centre` was subtracted.
+    fn fit_design<D: Design + Copy>(
+        &self,
+        design: D,
+        targets: &Targets<'_>,
+        centre: Option<&[f64]>,
+        watch: &mut impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<GlmModel<F>, Error> {
+        let &Targets { y, weights, shares, offset } = targets;
+        let (n, d) = (design.rows(), design.columns());
+        if centre.is_some() {
+            check_squares::<F, _>(&design, y, shares)?;
+        }
         let (l2, intercept) = (self.l2, self.intercept);
-        let targets = (&y[..], &shares[..]);
+        let targets = (y, shares);
         let mut objective = Objective::new(&self.family, design, targets, offset, l2, intercept);
         let start = self.start(&mut objective, n, d)?;
         let units = objective.units(&start);
@@ -142,8 +192,8 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             new
         };
         objective.units.clone_from(&units);
-        let (mut point, mut report) = if objective.has_many_rows() {
-            self.by_some_rows(objective, start, make, &mut watch)?
+        let (point, mut report) = if objective.has_many_rows() {
+            self.by_some_rows(objective, start, make, watch)?
         } else {
             let watch = &mut |p: &Progress, _: &Newton<_>| watch(p);
             let solution = newton(objective, &self.stop, start, watch)?;
@@ -160,29 +210,79 @@ impl<F: ScalarFamily + Clone> Glm<F> {
                 // Are the columns dependent, or has the curvature of the family vanished at the end of its range?
                 objective.flatten();
                 hessian_factor(&objective.hessian().0, point.len()).map_err(|_| deficient)?;
-                if report.status == Status::Converged {
-                    report.status = Status::Stalled;
-                }
                 None
             }
         };
-        let unbounded = self.l2 == 0.0 && recedes(&self.family, &y, &shares, &z);
+        let unbounded = self.l2 == 0.0 && recedes(&self.family, y, shares, &z);
+        let mut receding = false;
         if unbounded {
             report.status = Status::NoMinimiser;
-        } else if let Some(factor) = &factor
-            && let Some(gap) = proved(&mut objective, &point, &z, (&hessian, factor))
-        {
-            report.certificate = gap;
+        } else if let Some(factor) = &factor {
+            receding = self.judge(&mut objective, &point, &z, (&hessian, factor), &mut report)?;
+        } else {
+            receding = true;
         }
-        let summary = GlmSummary::new(&mut objective, &point, &z, weights, factor, unbounded)?;
-        let intercept = if self.intercept { point.pop().unwrap_or(0.0) } else { 0.0 };
+        if receding && report.status == Status::Converged {
+            report.status = Status::Stalled;
+        }
+        let mut estimates = point;
+        if let Some(centre) = centre {
+            estimates[d] -= centre.iter().zip(&estimates).map(|(c, b)| c * b).sum::<f64>();
+        }
+        let ending = Ending { estimates: &estimates, centre, factor, unbounded, receding };
+        let summary = GlmSummary::new(&mut objective, &z, weights, ending)?;
+        let intercept = if self.intercept { estimates.pop().unwrap_or(0.0) } else { 0.0 };
         Ok(GlmModel {
             family: self.family.clone(),
-            coefficients: point,
+            coefficients: estimates,
             intercept,
             summary,
             report,
         })
+    }
+
+    /// Puts the proved gap into the report if there is one, and returns whether the likelihood seems to have no maximum.
+    fn judge<D: Design>(
+        &self,
+        objective: &mut Objective<'_, D, F>,
+        point: &[f64],
+        z: &[f64],
+        (hessian, factor): (&[f64], &Cholesky),
+        report: &mut Report,
+    ) -> Result<bool, Error> {
+        let (mut x, mut z) = (point.to_vec(), z.to_vec());
+        let mut gradient = vec![0.0; x.len()];
+        let value = objective.measure(&mut x, &mut z, &mut gradient).objective();
+        let mut step = gradient.clone();
+        factor.solve_in_place(&mut step)?;
+        let converged = report.status == Status::Converged;
+        let at_point = (value.unwrap_or(f64::NAN), &gradient[..], &step[..]);
+        if let Some(gap) = proved(objective, at_point, (hessian, factor)) {
+            // The status is about the certificate: a norm within the tolerance stays where the gap, in the unit of the loss, is not.
+            let met = self.stop.met_by(&gap);
+            if met || !converged {
+                report.certificate = gap;
+            }
+            if met
+                && matches!(report.status, Status::PassLimit | Status::TimeLimit | Status::Stalled)
+            {
+                report.status = Status::Converged;
+            }
+            return Ok(false);
+        }
+        // With a larger gradient the point is not near its end: a long step means nothing.
+        if !(converged && F::KNOWN_DISPERSION && report.certificate.value() <= 1e-8) {
+            return Ok(false);
+        }
+        // On the border of the means every Newton step moves the linear predictors by 1 once more.
+        objective.multiply(&step, &mut z);
+        Ok((0..z.len()).any(|i| objective.shares[i] > 0.0 && z[i].abs() > 0.1))
+    }
+
+    /// Refuses what needs more memory than allowed; the number of bytes is the product of the factors.
+    fn check_memory(&self, what: &'static str, factors: [usize; 3]) -> Result<(), Error> {
+        let bytes = factors.iter().fold(1_u64, |a, &b| a.saturating_mul(b as u64));
+        Ok(Refusal::check_memory(what, bytes, self.max_memory, "keep fewer columns")?)
     }
 
     /// The method for many more rows than coefficients: L-BFGS, preconditioned with the Hessian of some of the rows.
@@ -278,93 +378,5 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             what: "a start inside of the domain",
             hint: "fit with an intercept, and with offsets that keep eta below 0",
         })
-    }
-}
-
-/// A fitted generalised linear model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GlmModel<F> {
-    /// The conditional family.
-    pub family: F,
-    /// `beta`.
-    pub coefficients: Vec<f64>,
-    /// `b`; 0 without.
-    pub intercept: f64,
-    /// Standard errors, deviances and the like.
-    pub summary: GlmSummary,
-    /// How the run ended. Its certificate is a proved bound on the suboptimality if there is one (see the
-    /// [module](super)), and the norm of the gradient otherwise.
-    pub report: Report,
-}
-
-impl<F: ScalarFamily> GlmModel<F> {
-    /// `eta` without offset, one number per row. It may lie outside the domain of the family.
-    ///
-    /// # Errors
-    /// [`Invalid::Length`] for a wrong number of columns; [`Invalid::NonFinite`].
-    pub fn predict_natural<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
-        let design = x.as_design()?;
-        Invalid::check_length("columns of the design", self.coefficients.len(), design.columns())?;
-        let mut eta = vec![0.0; design.rows()];
-        multiply(&design, &self.coefficients, &mut eta);
-        Ok(eta.into_iter().map(|e| e + self.intercept).collect())
-    }
-
-    /// `E[y | x]` without offset, one number per row.
-    ///
-    /// # Errors
-    /// As [`predict_natural`](Self::predict_natural); [`Error::OutsideNaturalDomain`] with the first row whose `eta` no member of
-    /// the family has: a linear predictor of [`Reciprocal`](super::Reciprocal) that is not negative, say.
-    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
-        self.means(self.predict_natural(x)?)
-    }
-
-    /// `E[y | x]` at `eta = x.beta + b + offset`, one number per row. In a model with log link and
-    /// `offset = log(exposure)`, these are expected numbers of events.
-    ///
-    /// # Errors
-    /// As [`predict`](Self::predict); [`Invalid::Length`] and [`Invalid::NonFinite`] for the offset.
-    pub fn predict_with_offset<X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        offset: &[f64],
-    ) -> Result<Array1<f64>, Error> {
-        let mut eta = self.predict_natural(x)?;
-        Invalid::check_length("offset", eta.len(), offset.len())?;
-        Invalid::check_finite("offset", offset)?;
-        eta.iter_mut().zip(offset).for_each(|(e, o)| *e += o);
-        self.means(eta)
-    }
-
-    fn means(&self, eta: Array1<f64>) -> Result<Array1<f64>, Error> {
-        if let Some((index, &value)) =
-            eta.iter().enumerate().find(|(_, e)| !self.family.in_domain(**e))
-        {
-            let (family, expected) = (F::NAME, F::PREDICTORS);
-            return Err(Error::OutsideNaturalDomain { family, index, value, expected });
-        }
-        Ok(eta.mapv_into(|eta| self.family.mean(eta)))
-    }
-
-    /// Prints the summary in the form of R's `summary(glm(...))`.
-    pub fn summary(&self) -> &GlmSummary {
-        &self.summary
-    }
-}
-
-impl<F: ScalarFamily + Serialize + DeserializeOwned> Saved for GlmModel<F> {
-    const KIND: &'static str = "generalised linear model";
-    const VERSION: u32 = 1;
-
-    fn check(&self) -> Result<(), String> {
-        let (family, link) = (&self.summary.family, &self.summary.link);
-        if (family.as_str(), link.as_str()) != (F::NAME, F::LINK) {
-            let (name, other) = (F::NAME, F::LINK);
-            return Err(format!(
-                "family {family} with link {link}; expected {name} with link {other}"
-            ));
-        }
-        let finite = self.coefficients.iter().chain([&self.intercept]).all(|c| c.is_finite());
-        if finite { Ok(()) } else { Err("coefficients must be finite".into()) }
     }
 }

@@ -34,6 +34,10 @@
 //! the domain `eta < 0`. Without a gap, a model with few coefficients is best solved with its own Hessian, which the
 //! standard errors need in any case.
 //!
+//! With an intercept, columns whose mean is more than eight times their standard deviation are centred first, in a copy.
+//! Coefficients, standard errors and certificate are then those of the same column around 0. The intercept and its variance
+//! are transformed back.
+//!
 //! An exposure is an offset `log(exposure)` of [`LogLinear`]. The links of the gamma and inverse Gaussian families are
 //! those of the natural parameter. So their coefficients have the opposite sign of those in R with the links `inverse`
 //! and `1/mu^2`, and half the size in the second case.
@@ -41,15 +45,18 @@
 //! References: R. Le Priol, PhD thesis 2021, equation (2.32); D. Babichev, PhD thesis 2019, section 3.4.
 
 mod batch;
+mod centre;
 mod certificate;
 mod checks;
 mod families;
 mod fit;
+mod model;
 mod negative_binomial;
 mod objective;
 mod summary;
 
 pub use families::{Identity, InverseSquare, LogLinear, Logistic, Reciprocal, ScalarFamily};
-pub use fit::{Glm, GlmModel};
+pub use fit::Glm;
+pub use model::GlmModel;
 pub use negative_binomial::{NegativeBinomialCanonical, NegativeBinomialLog};
 pub use summary::{Coefficient, GlmSummary};

@@ -15,6 +15,7 @@ use crate::special::ln_beta;
 /// The link is not canonical, but the loss `(y + r) log(r + e^eta) - y eta` is convex. Standard errors use the expected
 /// Hessian and dispersion 1, as R's `glm(y ~ x, MASS::negative.binomial(r))` does.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Size")]
 pub struct NegativeBinomialLog {
     /// `r > 0`, which R calls theta.
     pub size: f64,
@@ -25,9 +26,34 @@ pub struct NegativeBinomialLog {
 ///
 /// `e^eta` is the probability of one more event before the next failure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Size")]
 pub struct NegativeBinomialCanonical {
     /// `r > 0`.
     pub size: f64,
+}
+
+/// The contents of a file.
+#[derive(Deserialize)]
+struct Size {
+    size: f64,
+}
+
+impl TryFrom<Size> for NegativeBinomialLog {
+    type Error = Invalid;
+
+    fn try_from(read: Size) -> Result<Self, Invalid> {
+        let family = NegativeBinomialLog { size: read.size };
+        family.check().map(|()| family)
+    }
+}
+
+impl TryFrom<Size> for NegativeBinomialCanonical {
+    type Error = Invalid;
+
+    fn try_from(read: Size) -> Result<Self, Invalid> {
+        let family = NegativeBinomialCanonical { size: read.size };
+        family.check().map(|()| family)
+    }
 }
 
 impl NegativeBinomialLog {

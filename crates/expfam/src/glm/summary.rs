@@ -34,8 +34,9 @@ pub struct Coefficient {
 /// The summary of a fit. With a penalty, the standard errors are those of the penalised Hessian.
 ///
 /// A number that does not exist is NaN, and null in a file. Without residual degrees of freedom there is no dispersion,
-/// so there are no standard errors and no p-values either. A perfect fit has no likelihood and no AIC, because the
-/// likelihood is unbounded in the dispersion.
+/// so there are no standard errors and no p-values either. Nor are there a likelihood and an AIC if the dispersion is not
+/// known, because the likelihood is unbounded in it. The same holds of a perfect fit: one whose means are the targets to 1e-12
+/// of the largest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GlmSummary {
     /// Name of the family.
@@ -67,23 +68,36 @@ pub struct GlmSummary {
     /// `2 k - 2 log-likelihood`. An unknown dispersion counts as one of the `k` parameters.
     #[serde(with = "finite_or_null")]
     pub aic: f64,
-    /// The number of rows whose fitted mean is within 1e-8 of 0, or of 1 for shares. It is a sign of separated data,
-    /// whose likelihood increases without bound. It is 0 for families with estimated dispersion.
+    /// The number of rows whose fitted mean is within 1e-8 of 0, or of 1 for shares. Separated data have such rows, and so have
+    /// data with a maximum. It is 0 for families with estimated dispersion.
     pub at_border: usize,
     /// Whether the fitted point proves that the likelihood has no maximum.
     pub unbounded: bool,
+    /// Whether the likelihood seems to have no maximum: the gradient is 0 up to rounding, but a Newton step would still move a
+    /// linear predictor by more than 0.1, or the curvature has vanished.
+    pub receding: bool,
+}
+
+/// What is known of a fitted point beside its coordinates.
+pub(super) struct Ending<'a> {
+    /// The coefficients of the columns as they were given, the intercept last.
+    pub(super) estimates: &'a [f64],
+    /// What was subtracted from the columns.
+    pub(super) centre: Option<&'a [f64]>,
+    pub(super) factor: Option<Cholesky>,
+    pub(super) unbounded: bool,
+    pub(super) receding: bool,
 }
 
 impl GlmSummary {
     pub(super) fn new<D: Design, F: ScalarFamily>(
         objective: &mut Objective<'_, D, F>,
-        point: &[f64],
         z: &[f64],
         weights: Option<&[f64]>,
-        factor: Option<Cholesky>,
-        unbounded: bool,
+        ending: Ending<'_>,
     ) -> Result<Self, Error> {
-        let (family, n, k) = (objective.family, objective.y.len(), point.len());
+        let Ending { estimates, centre, factor, unbounded, receding } = ending;
+        let (family, n, k) = (objective.family, objective.y.len(), estimates.len());
         let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
         let rows = (0..n).filter(|&i| weight(i) > 0.0);
         let counted = rows.clone().count();
@@ -109,7 +123,14 @@ impl GlmSummary {
             (0..n).map(|i| null + objective.offset.map_or(0.0, |o| o[i])).collect();
         let null_deviance: f64 =
             rows.clone().map(|i| weight(i) * family.deviance_at(objective.y[i], null[i])).sum();
-        let likely = if F::KNOWN_DISPERSION { 1.0 } else { deviance / counted as f64 };
+        let largest = rows.clone().fold(0.0, |a: f64, i| a.max(objective.y[i].abs()));
+        let off = |i: usize| (objective.y[i] - family.mean(etas[i])).abs();
+        let perfect = residual_degrees == 0 || rows.clone().all(|i| off(i) <= 1e-12 * largest);
+        let likely = match F::KNOWN_DISPERSION {
+            true => 1.0,
+            false if perfect => f64::NAN,
+            false => deviance / counted as f64,
+        };
         let log_likelihood: f64 = rows
             .clone()
             .map(|i| family.log_likelihood_at(objective.y[i], etas[i], weight(i), likely))
@@ -122,15 +143,23 @@ impl GlmSummary {
         let mut coefficients = vec![];
         let d = k - usize::from(objective.intercept);
         for j in 0..k {
-            let mut unit = vec![0.0; k];
-            unit[j] = 1.0;
-            match &factor {
-                Some(factor) => factor.solve_in_place(&mut unit)?,
-                None => unit[j] = f64::NAN,
+            // The coefficient as a combination of those of centred columns: the intercept is b - c.beta.
+            let mut part = vec![0.0; k];
+            part[j] = 1.0;
+            if let Some(centre) = centre.filter(|_| j == d) {
+                part.iter_mut().zip(centre).for_each(|(p, c)| *p = -c);
             }
+            let mut solved = part.clone();
+            let variance = match &factor {
+                Some(factor) => {
+                    factor.solve_in_place(&mut solved)?;
+                    part.iter().zip(&solved).map(|(p, s)| p * s).sum()
+                }
+                None => f64::NAN,
+            };
             // The Hessian is of the mean loss: that of the sum is `total` times as large.
-            let standard_error = finite((dispersion * unit[j] / total).sqrt());
-            let statistic = finite(point[j] / standard_error);
+            let standard_error = finite((dispersion * variance / total).sqrt());
+            let statistic = finite(estimates[j] / standard_error);
             let p_value = if F::KNOWN_DISPERSION {
                 normal_tails(statistic)
             } else {
@@ -139,7 +168,7 @@ impl GlmSummary {
             let name = if j == d { "(intercept)".into() } else { format!("x{j}") };
             coefficients.push(Coefficient {
                 name,
-                estimate: point[j],
+                estimate: estimates[j],
                 standard_error,
                 statistic,
                 p_value,
@@ -163,6 +192,7 @@ impl GlmSummary {
             aic: finite(2.0 * parameters as f64 - 2.0 * log_likelihood),
             at_border,
             unbounded,
+            receding,
         })
     }
 }
@@ -274,11 +304,10 @@ impl fmt::Display for GlmSummary {
                 f,
                 "\nwarning: the likelihood has no maximum, a hyperplane separates the targets; set l2 > 0"
             )?;
-        } else if self.at_border > 0 {
+        } else if self.receding {
             write!(
                 f,
-                "\nwarning: {} fitted means are at the border of their range; if estimates and standard errors are large, the \
-                 likelihood may have no maximum: set l2 > 0",
+                "\nwarning: the likelihood seems to have no maximum, {} fitted means are at the border of their range; set l2 > 0",
                 self.at_border
             )?;
         }

@@ -8,9 +8,9 @@ use crate::{Distribution, Error, Family, Prior, Sample, Summary};
 /// A simulated risk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulated {
-    /// The mean divergence over the trials with an estimate.
+    /// The mean divergence over the trials with an estimate; NaN if there are none.
     pub mean: f64,
-    /// Its standard error.
+    /// Its standard error; NaN with fewer than two such trials.
     pub standard_error: f64,
     /// The number of trials without an estimate: the data lay on the border, and the divergence is infinite.
     pub failures: usize,
@@ -57,10 +57,11 @@ pub fn monte_carlo<F: Sample + Clone + PartialEq>(
     sorted.sort_by(f64::total_cmp);
     let failures = sorted.iter().filter(|x| !x.is_finite()).count();
     let finite = &sorted[..trials - failures];
-    let m = finite.len().max(1) as f64;
+    let m = finite.len() as f64;
     let mean = finite.iter().sum::<f64>() / m;
     let square: f64 = finite.iter().map(|x| (x - mean) * (x - mean)).sum();
-    let standard_error = (square / (m * (m - 1.0).max(1.0))).sqrt();
+    // 0 / 0 where nothing is known.
+    let standard_error = (square / (m * (m - 1.0))).sqrt();
     Ok(Simulated { mean, standard_error, failures, sorted })
 }
 

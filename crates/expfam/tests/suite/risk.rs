@@ -298,3 +298,28 @@ fn arguments_that_are_no_such_thing_give_no_number() {
     assert!(categorical_map(&[0.5, 0.5], 1.0, &[0.0, 1.0], 3).is_nan());
     assert_eq!(categorical_map(&[0.5, 0.5], 0.0, &[0.5, 0.5], 3), f64::INFINITY);
 }
+
+/// Coins of probability 1/100 seldom show a head in two throws: without an estimate nothing is known of its risk.
+#[test]
+fn a_simulation_with_only_failures_has_no_mean() {
+    let coin = Bernoulli.with_p(0.01).unwrap();
+    let found = monte_carlo(&coin, None, 2, 5, 0).unwrap();
+    assert_eq!(found.failures, 5);
+    assert!(found.mean.is_nan() && found.standard_error.is_nan(), "{found:?}");
+    assert!(monte_carlo(&coin, None, 200, 1, 1).unwrap().standard_error.is_nan());
+}
+
+/// Weights whose sum overflows are refused, however they arrive.
+#[test]
+fn weights_with_an_infinite_sum_are_refused() {
+    let message = |e: Error| e.to_string();
+    let refused = message(mle_weighted(Exponential, &[1.0, 2.0, 3.0], &[1e308; 3]).unwrap_err());
+    assert!(refused.contains("sum of the weights"), "{refused}");
+    let refused = message(mle_weighted(Normal, &[1.0, 2.0, 3.0], &[1e308; 3]).unwrap_err());
+    assert!(refused.contains("sum of the weights"), "{refused}");
+    let half = mle_weighted(Exponential, &[1.0, 2.0, 3.0], &[5e307; 3]).unwrap();
+    close(half.rate(), 0.5, 1e-15);
+    let mut one = Summary::of_weighted(Exponential, &[1.0], &[1e308]).unwrap();
+    let other = one.clone();
+    assert!(message(one.merge(&other).unwrap_err()).contains("sum of the weights"));
+}

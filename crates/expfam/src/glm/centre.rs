@@ -1,0 +1,99 @@
+//! Columns that lie far from 0, with their means taken out.
+//!
+//! An intercept makes the model invariant to shifts of the columns, `x_i.beta + b = (x_i - c).beta + (b + c.beta)`. But the
+//! arithmetic is not: with `|mean|` a million times the standard deviation, the Hessian holds the variance of the column in its
+//! last four digits only. Such columns are shifted before anything is computed from them.
+
+use fenchel_linalg::{Design, multiply_transposed};
+use ndarray::Array2;
+
+/// A column is shifted if its mean is more than this many times its standard deviation. Below, centring saves less than two
+/// digits. Above, a sparse column has entries in more than 64 of 65 rows, so that centring hardly adds any.
+const FAR: f64 = 8.0;
+
+/// A copy of a design with shifted columns.
+pub(super) struct Centred {
+    /// What was subtracted, one number per column.
+    pub(super) centre: Vec<f64>,
+    pub(super) storage: Storage,
+}
+
+pub(super) enum Storage {
+    Dense(Array2<f64>),
+    Sparse { offsets: Vec<usize>, columns: Vec<u32>, values: Vec<f64> },
+}
+
+/// The columns to be shifted and their weighted means, given their weighted squares; `None` if there are none.
+pub(super) fn far_means<D: Design>(
+    design: &D,
+    shares: &[f64],
+    squares: &[f64],
+) -> Option<Vec<f64>> {
+    let mut means = vec![0.0; design.columns()];
+    multiply_transposed(design, shares, &mut means);
+    // mean^2 > FAR^2 (square - mean^2)
+    let far = |mean: f64, square: f64| (1.0 + FAR * FAR) * mean * mean > FAR * FAR * square;
+    means.iter_mut().zip(squares).for_each(|(m, s)| *m = if far(*m, *s) { *m } else { 0.0 });
+    means.iter().any(|m| *m != 0.0).then_some(means)
+}
+
+impl Centred {
+    /// Copies the design, with the means subtracted. A column that then is below the rounding of its mean, and so is constant,
+    /// becomes 0.
+    pub(super) fn new<D: Design>(design: &D, shares: &[f64], mut centre: Vec<f64>) -> Self {
+        let (n, d) = (design.rows(), design.columns());
+        // The mean of the differences is what rounding took from the mean.
+        let (mut rest, mut seen) = (vec![0.0; d], vec![0.0; d]);
+        let mut largest = vec![0.0_f64; d];
+        for i in (0..n).filter(|&i| shares[i] > 0.0) {
+            design.row_entries(i, |j, x| {
+                if centre[j] != 0.0 {
+                    rest[j] += shares[i] * (x - centre[j]);
+                    seen[j] += shares[i];
+                    largest[j] = largest[j].max((x - centre[j]).abs());
+                }
+            });
+        }
+        let total: f64 = shares.iter().sum();
+        let mut constant = vec![false; d];
+        for j in 0..d {
+            // Entries that are not stored are 0.
+            let missing = (total - seen[j]).max(0.0);
+            let full = missing <= 1e-12 * total;
+            constant[j] = full && largest[j] <= 4.0 * f64::EPSILON * centre[j].abs();
+            let missing = if full { 0.0 } else { missing };
+            centre[j] += (rest[j] - missing * centre[j]) / total;
+        }
+        let value = |j: usize, x: f64| if constant[j] { 0.0 } else { x - centre[j] };
+        let storage = if D::DENSE {
+            let mut copy = Array2::zeros((n, d));
+            for (i, mut row) in copy.outer_iter_mut().enumerate() {
+                design.row_entries(i, |j, x| row[j] = value(j, x));
+            }
+            Storage::Dense(copy)
+        } else {
+            let shifted: Vec<usize> = (0..d).filter(|&j| centre[j] != 0.0).collect();
+            let mut offsets = vec![0];
+            let (mut columns, mut values) = (Vec::new(), Vec::new());
+            for i in 0..n {
+                // The shifted columns are full; the stored entries are merged into them.
+                let mut next = shifted.iter().copied().peekable();
+                let mut push = |j: usize, x: f64| {
+                    columns.push(j as u32);
+                    values.push(value(j, x));
+                };
+                design.row_entries(i, |j, x| {
+                    while let Some(k) = next.next_if(|&k| k < j) {
+                        push(k, 0.0);
+                    }
+                    next.next_if_eq(&j);
+                    push(j, x);
+                });
+                next.for_each(|k| push(k, 0.0));
+                offsets.push(columns.len());
+            }
+            Storage::Sparse { offsets, columns, values }
+        };
+        Centred { centre, storage }
+    }
+}
