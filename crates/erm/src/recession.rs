@@ -1,7 +1,9 @@
 //! Detects whether a problem without a penalty, or with an intercept and labels of one class, has no minimiser.
 //!
-//! Let `(d, d_b)` be a direction with `y_i (a_i.d + d_b) >= 0` for all rows and `> 0` for some row. It is a direction
-//! of recession: along it the logistic loss decreases for ever. A minimiser exists if and only if there is no such
+//! Let `s_i` be the sign along which the loss of row `i` decreases for ever ([`Loss::recession`]): the label of the logistic loss,
+//! -1 for a count of 0, and 0 for other counts. Let `(d, d_b)` be a direction with `s_i (a_i.d + d_b) >= 0` for all rows and `> 0`
+//! for some row, which does not move the margins of rows with `s_i = 0`. It is a direction of recession: along it the objective
+//! decreases for ever. For the logistic loss, a minimiser exists if and only if there is no such
 //! direction (Albert and Anderson, Biometrika 71, 1984). There are two cases. In the case of *separation* the
 //! inequality is strict for all rows, and the point that a method returns is itself such a direction. In the case of
 //! *quasi-separation* some rows lie on the hyperplane, and only the margins of the other rows grow. Then the part of
@@ -33,18 +35,27 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     pub(crate) fn judged(&self, report: Report, point: &Point) -> Report {
         let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
         let unpenalised = R::IDENTITY && self.l2() == 0.0;
-        if ended && L::RECEDES && (self.one_class() || unpenalised && self.recedes(point)) {
+        if ended && (self.one_class() || unpenalised && self.some_recede() && self.recedes(point)) {
             return Report { status: Status::NoMinimiser, ..report };
         }
         report
     }
 
-    /// Whether all rows that count have one label, and an intercept that no penalty holds grows along it.
+    /// The sign along which each row that counts recedes.
+    fn signs(&self) -> impl Iterator<Item = f64> {
+        let counting = (0..self.n()).filter(|&i| self.term_weight(i) > 0.0);
+        counting.map(|i| self.loss().recession(self.targets()[i]))
+    }
+
+    fn some_recede(&self) -> bool {
+        self.signs().any(|sign| sign != 0.0)
+    }
+
+    /// Whether all rows that count recede along one sign, and an intercept that no penalty holds grows along it.
     fn one_class(&self) -> bool {
-        let mut labels =
-            (0..self.n()).filter(|&i| self.term_weight(i) > 0.0).map(|i| self.targets()[i]);
-        let first = labels.next();
-        self.intercept() && labels.all(|y| Some(y) == first)
+        let mut signs = self.signs();
+        let first = signs.next().unwrap_or(0.0);
+        self.intercept() && first != 0.0 && signs.all(|sign| sign == first)
     }
 
     /// Whether a direction of recession is found from a point.
@@ -70,11 +81,14 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         })
     }
 
-    /// `y_i (a_i.x + b)`
+    /// `s_i (a_i.x + b)`, and `-|a_i.x + b|` for rows that do not recede.
     fn signed_margins(&self, point: &Point) -> Vec<f64> {
         let mut margins = vec![0.0; self.n()];
         self.margins(point, &mut margins);
-        margins.iter_mut().zip(self.targets()).for_each(|(t, y)| *t *= y);
+        for (t, &y) in margins.iter_mut().zip(self.targets()) {
+            let sign = self.loss().recession(y);
+            *t = if sign == 0.0 { -t.abs() } else { sign * *t };
+        }
         margins
     }
 

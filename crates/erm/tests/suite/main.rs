@@ -1,5 +1,6 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-erm --test suite FILE::`.
 
+mod answers;
 mod ascent;
 mod capabilities;
 mod certificates;

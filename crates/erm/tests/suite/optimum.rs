@@ -364,13 +364,16 @@ fn poisson_with_large_counts_and_with_none() {
             let design = Dense::new(data.dense.view()).unwrap();
             let problem = Problem::new(design, y, Poisson, Zero, 0.1).unwrap();
             let problem = if intercept { problem.with_intercept() } else { problem };
+            // The infimum over the intercept is 0, and no point attains it.
+            let recedes = intercept && y.iter().all(|y| *y == 0.0);
+            let status = if recedes { Status::NoMinimiser } else { Status::Converged };
             let stop = Stop { relative: 1e-6, absolute, ..tight() };
             let settings = SdcaSettings { stop, ..SdcaSettings::default() };
             let a = sdca(&problem, &settings, None, &mut ()).unwrap();
-            assert_eq!(a.report.status, Status::Converged, "{}", a.report);
+            assert_eq!(a.report.status, status, "{}", a.report);
             let settings = NewtonSettings { stop, ..NewtonSettings::default() };
             let b = newton(&problem, &settings, None, &mut ()).unwrap();
-            assert_eq!(b.report.status, Status::Converged, "{}", b.report);
+            assert_eq!(b.report.status, status, "{}", b.report);
             let (a, b) = (a.report.certificate.objective(), b.report.certificate.objective());
             let (a, b) = (a.unwrap(), b.unwrap());
             assert!((a - b).abs() <= 3e-6 * a.abs() + 3.0 * absolute, "{a} {b}");

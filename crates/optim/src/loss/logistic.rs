@@ -11,7 +11,10 @@ pub struct Logistic;
 
 impl Loss for Logistic {
     const NAME: &'static str = "logistic";
-    const RECEDES: bool = true;
+
+    fn recession(&self, y: f64) -> f64 {
+        y
+    }
 
     #[inline]
     fn value(&self, t: f64, y: f64) -> f64 {

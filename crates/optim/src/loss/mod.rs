@@ -117,10 +117,6 @@ pub trait Loss: Sync {
     /// certificates are norms of the gradient mapping.
     const HAS_DUAL: bool = true;
 
-    /// Whether `phi(s t; y)` decreases as `s` grows without bound, for every `t` with `y t > 0`. This holds for losses of class
-    /// labels whose infimum no finite margin attains, such as the logistic loss.
-    const RECEDES: bool = false;
-
     /// `phi(t; y)`.
     fn value(&self, t: f64, y: f64) -> f64;
 
@@ -132,6 +128,12 @@ pub trait Loss: Sync {
 
     /// The Lipschitz constant of `phi'`. It is infinite for a loss with a kink or with an unbounded `phi''`.
     fn curvature(&self) -> f64;
+
+    /// The sign of the margins along which the loss of a target decreases for ever: +1 or -1 where no finite margin attains the
+    /// infimum, such as `y` for the logistic loss and -1 for a count of 0. It is 0 where the infimum is attained.
+    fn recession(&self, _y: f64) -> f64 {
+        0.0
+    }
 
     /// Whether [`second`](Loss::second) gives a quadratic model of the loss. It is false for a loss with a kink.
     fn twice_differentiable(&self) -> bool {

@@ -16,6 +16,10 @@ pub struct Poisson;
 impl Loss for Poisson {
     const NAME: &'static str = "Poisson";
 
+    fn recession(&self, y: f64) -> f64 {
+        if y == 0.0 { -1.0 } else { 0.0 }
+    }
+
     #[inline]
     fn value(&self, t: f64, y: f64) -> f64 {
         t.exp() - y * t

@@ -32,7 +32,8 @@ impl<D: Design, L: Loss, R: Separable> Ascent<'_, '_, D, L, R> {
     }
 
     /// Ends a run: the dual objective never falls, but its points may lie above the one where the run began. That one is returned
-    /// then, beside the dual variables that were reached. Half a pass, but after a cold start that has converged.
+    /// then, beside the dual variables that were reached. Half a pass, but after a cold start that has converged, whose
+    /// certificate was of its own point.
     pub(in crate::methods::dual) fn end(
         mut self,
         report: Report,
@@ -40,7 +41,7 @@ impl<D: Design, L: Loss, R: Separable> Ascent<'_, '_, D, L, R> {
     ) -> Solution<DualState> {
         let mut report = report;
         let Ascent { problem, gap, begin, ceiling, state, visits, .. } = &mut self;
-        let cold = begin.support() == 0;
+        let cold = begin.support() == 0 && *ceiling == f64::INFINITY;
         if !(cold && report.status == Status::Converged) {
             gap.primal(problem, begin);
             let objective = problem.objective_at(&gap.margins, &begin.weights);
