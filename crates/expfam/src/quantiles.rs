@@ -158,6 +158,20 @@ fn none<T>(family: &'static str) -> Result<T, Error> {
     })
 }
 
+/// The member, if its quantiles are the requested ones: to six digits of the smaller tail.
+fn verified<F: Quantiles>(
+    found: Result<Distribution<F>, Error>,
+    pairs: [(f64, f64); 2],
+) -> Result<Distribution<F>, Error> {
+    let found = found?;
+    let holds = |(x, p): (f64, f64)| {
+        let error = (found.cdf(x) - p).abs();
+        // Above the median, 1 - p and the cdf are only known up to their rounding.
+        error <= 1e-6 * p.min(1.0 - p) + 4.0 * f64::EPSILON * p.round()
+    };
+    if pairs.into_iter().all(holds) { Ok(found) } else { none(found.family().name()) }
+}
+
 impl Quantiles for Normal {
     fn cdf(self, eta: &[f64], x: f64) -> f64 {
         let (m, v) = crate::families::normal_moments(eta);
@@ -176,7 +190,7 @@ impl Quantiles for Normal {
         if !(variance > 0.0 && variance.is_finite() && mean.is_finite()) {
             return none("normal");
         }
-        self.with_mean_variance(mean, variance)
+        verified(self.with_mean_variance(mean, variance), [first, second])
     }
 }
 
@@ -224,7 +238,9 @@ impl Quantiles for Gamma {
         check(first, second, (0.0, f64::INFINITY))?;
         let tails = |p: f64| (p, 1.0 - p);
         match gamma_member(second.0 / first.0, tails(first.1), tails(second.1)) {
-            Some((shape, z)) if usable(z / first.0) => self.with_shape_rate(shape, z / first.0),
+            Some((shape, z)) if usable(z / first.0) => {
+                verified(self.with_shape_rate(shape, z / first.0), [first, second])
+            }
             _ => none("gamma"),
         }
     }
@@ -245,7 +261,8 @@ impl Quantiles for InverseGamma {
         let tails = |p: f64| (1.0 - p, p);
         match gamma_member(second.0 / first.0, tails(second.1), tails(first.1)) {
             Some((shape, z)) if usable(z * second.0) => {
-                Distribution::from_natural(self, &[-shape - 1.0, -z * second.0])
+                let found = Distribution::from_natural(self, &[-shape - 1.0, -z * second.0]);
+                verified(found, [first, second])
             }
             _ => none("inverse gamma"),
         }
@@ -291,7 +308,7 @@ impl Quantiles for Beta {
         let total = log_total.exp();
         let Some(logit) = middle(total) else { return none("beta") };
         let (a, b) = shapes(total, logit);
-        self.with_shapes(a, b)
+        verified(self.with_shapes(a, b), [first, second])
     }
 }
 

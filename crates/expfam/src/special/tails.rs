@@ -1,11 +1,12 @@
 //! Probabilities below and above a point. Each is computed on its own: the smaller of the two is never obtained as 1
 //! minus the other, so it keeps its digits.
 
-use std::f64::consts::FRAC_1_SQRT_2;
+use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
-use fenchel_linalg::special::{chi_squared_cdf, chi_squared_tail, erfcx};
+use fenchel_linalg::quadrature::concave_tail;
+use fenchel_linalg::special::{chi_squared_cdf, chi_squared_tail, erfcx, log1pmx};
 
-use super::ln_beta;
+use super::{ln_beta, stirling_error};
 
 /// `P(X <= x)` and `P(X > x)`.
 pub(crate) type Tails = (f64, f64);
@@ -22,6 +23,7 @@ pub(crate) fn gamma_tails(shape: f64, x: f64) -> Tails {
 }
 
 /// The tails of a beta variable, by the continued fraction of DLMF 8.17.22, from the side where it converges quickly.
+/// Where both shapes are large, the density is integrated.
 ///
 /// If one shape is far larger than everything else, the continued fraction loses digits. In this case `-log(1 - X)` is
 /// a gamma variable, up to a relative error of the square of the ratio of the shapes (J. Wise, 1950).
@@ -31,6 +33,13 @@ pub(crate) fn beta_tails(a: f64, b: f64, x: f64) -> Tails {
     }
     if x >= 1.0 {
         return (1.0, 0.0);
+    }
+    if a > 1e3 && b > 1e3 {
+        if x <= 0.5 {
+            return logit_tails(a, b, x);
+        }
+        let (above, below) = logit_tails(b, a, 1.0 - x);
+        return (below, above);
     }
     let logs = (x.ln(), (-x).ln_1p());
     let gamma = |small: f64, large: f64, log: f64| {
@@ -54,6 +63,36 @@ pub(crate) fn beta_tails(a: f64, b: f64, x: f64) -> Tails {
     }
 }
 
+/// The tails for large shapes and `x <= 1/2`, by the density of the logit, which is log-concave. No term is much larger than the
+/// exponent of the result.
+fn logit_tails(a: f64, b: f64, x: f64) -> Tails {
+    let sum = a + b;
+    // a (1 - x) - b x = sum (mean - x). Near the mean the differences are exact, and so are the products with their rounding.
+    let (bx, ax) = (b * x, a * x);
+    let rounding = libm::fma(b, x, -bx) + libm::fma(a, x, -ax);
+    let slope = ((a - bx) - ax) - rounding;
+    let (spread, delta) = (x * (1.0 - x), slope / sum);
+    // From the mean to x, of the log density: a log(mean / x) + b log((1 - mean) / (1 - x)).
+    let (u, v) = (delta / x, -delta / (1.0 - x));
+    let drop = if u.abs() <= 0.5 {
+        a * log1pmx(u) + b * log1pmx(v) + slope * delta / spread
+    } else {
+        let rest = if v < -0.5 { (b / sum / (1.0 - x)).ln() } else { v.ln_1p() };
+        a * (a / sum / x).ln() + b * rest
+    };
+    let stirling = stirling_error(sum) - stirling_error(a) - stirling_error(b);
+    let front = (a * (b / sum) / TAU).sqrt() * (stirling - drop).exp();
+    let sign = if slope > 0.0 { -1.0 } else { 1.0 };
+    let unit = 1.0 / (slope.abs() + (sum * spread).sqrt());
+    let area = concave_tail(unit, |t| {
+        // e^t - 1 - t = v - log(1 + v).
+        let v = (sign * t).exp_m1();
+        slope * sign * t - sum * (log1pmx(x * v) - x * log1pmx(v))
+    });
+    let tail = front * area;
+    if slope > 0.0 { (tail, 1.0 - tail) } else { (1.0 - tail, tail) }
+}
+
 /// `P(X <= x)` given `log x` and `log(1 - x)`, by Lentz's method on `1 / (1 + d_1 / (1 + d_2 / (1 + ...)))`.
 fn beta_fraction(a: f64, b: f64, x: f64, (log_x, log_rest): (f64, f64)) -> f64 {
     let front = (a * log_x + b * log_rest - ln_beta(a, b)).exp() / a;
@@ -68,9 +107,11 @@ fn beta_fraction(a: f64, b: f64, x: f64, (log_x, log_rest): (f64, f64)) -> f64 {
         delta = 1.0 / (1.0 + d * delta);
         c = 1.0 + d / c;
         value *= c * delta;
-        if (c * delta - 1.0).abs() < 1e-16 {
-            break;
+        // Rounding can hold the factor one unit away from 1.
+        if (c * delta - 1.0).abs() <= f64::EPSILON {
+            return front / value;
         }
     }
-    front / value
+    // The smaller shape is at most 1000, for which some hundred terms suffice.
+    f64::NAN
 }

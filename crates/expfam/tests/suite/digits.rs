@@ -1,5 +1,7 @@
 //! Digits where large terms cancel. The values are from 40 to 60 digit arithmetic.
 
+#![allow(clippy::excessive_precision, reason = "references are quoted as they were computed")]
+
 use fenchel_expfam::special::ln_gamma;
 use fenchel_expfam::*;
 use ndarray::{Array2, array};
@@ -61,6 +63,31 @@ fn beta_tails_of_small_shapes_are_right() {
     close(shapes.0, 0.102535731106972, 1e-9);
     let shapes = Beta.between(0.01, 0.99, 0.5).unwrap().shapes();
     close(shapes.0, 0.158033805176941, 1e-9);
+}
+
+#[test]
+fn beta_tails_of_large_shapes_are_right() {
+    for s in [1e4, 1e6, 1e8, 1e10, 1e12, 1e15, 1e100] {
+        close(Beta.with_shapes(s, s).unwrap().cdf(0.5), 0.5, 1e-13);
+    }
+    // Means far from the point, on both sides.
+    assert_eq!(Beta.with_shapes(1e4, 1e206).unwrap().cdf(1e-3), 1.0);
+    assert_eq!(Beta.with_shapes(1e206, 1e4).unwrap().cdf(1e-200), 0.0);
+    for (a, b, x, expected) in [
+        (3e8, 1e8, 0.75, 0.499992322352230949),
+        (2e3, 3e3, 0.39, 0.0741505497112983274),
+        (2e3, 3e3, 0.41, 0.925262126208304175),
+        (1e6, 1e6, 0.499, 0.00233884940693150475),
+        (1e6, 1e6, 0.501, 0.997661150593068495),
+        (1e12, 2e12, 0.333333, 0.110335668131073802),
+        (5e3, 1e9, 5.2e-6, 0.99741810725281073),
+        (5e3, 1e9, 4e-6, 1.56692448188705901e-52),
+        (1e15, 1e15, 0.5 + 0.5f64.powi(27), 0.747422328641895991),
+        (1e15, 3e15, 0.25, 0.500000002427885401),
+    ] {
+        // A shape is the natural parameter plus 1, with an error of one unit in the last place.
+        close(Beta.with_shapes(a, b).unwrap().cdf(x), expected, 1e-11);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Gauss rules of any size, from the three-term recurrence of their orthogonal polynomials.
 
 use std::f64::consts::PI;
+use std::sync::LazyLock;
 
 use crate::Invalid;
 
@@ -192,4 +193,21 @@ fn hermite(n: usize, x: f64) -> Hermite {
     let weight = (0..2 * scale).fold(1.0 / sum, |w, _| w / LARGE);
     // He_n' = n He_(n-1): p_n' = sqrt(n) p_(n-1).
     Hermite { newton: p / ((n as f64).sqrt() * before), weight }
+}
+
+/// `int_0^inf e^f(t) dt` for a concave `f` with `f(0) = 0` that falls, by panels of 16 nodes. `unit` is about the distance over
+/// which it falls by 1, and `f` must be smooth on a few units.
+pub fn concave_tail(unit: f64, f: impl Fn(f64) -> f64) -> f64 {
+    static RULE: LazyLock<Rule> =
+        LazyLock::new(|| gauss_legendre(16).expect("16 nodes").between(0.0, 4.0));
+    let (mut sum, mut start) = (0.0, 0.0);
+    loop {
+        let panel = RULE.sum(|u| f(unit * (start + u)).exp());
+        sum += panel;
+        // The panels fall ever faster, so that the rest is of the size of the last. NaN ends the loop too.
+        if !(panel > 1e-17 * sum) {
+            return unit * sum;
+        }
+        start += 4.0;
+    }
 }

@@ -5,6 +5,7 @@
 //! | `int_a^b f(x) dx` to a tolerance | [`integrate`] | kinks, peaks, infinite ends; the error is estimated |
 //! | the same with interior points | [`integrate_between`] | you know where `f` peaks or has a kink |
 //! | `int_-1^1 f(x) dx`, `int_a^b` by [`Rule::between`] | [`gauss_legendre`] | smooth `f`, thousands of integrals |
+//! | `int_0^inf e^f(t) dt`, `f` concave and falling | [`concave_tail`] | tails of log-concave laws |
 //! | `int f(x) e^(-x^2) dx` | [`gauss_hermite`] | smooth `f` |
 //! | `E f(Z)`, `Z` standard normal; `E f(m + s Z)` by [`Rule::affine`] | [`gauss_normal`] | smooth `f` |
 //!
@@ -29,4 +30,4 @@ mod gauss;
 mod tests;
 
 pub use adaptive::{Integral, Tolerance, integrate, integrate_between};
-pub use gauss::{Rule, gauss_hermite, gauss_legendre, gauss_normal};
+pub use gauss::{Rule, concave_tail, gauss_hermite, gauss_legendre, gauss_normal};
