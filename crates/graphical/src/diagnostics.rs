@@ -2,7 +2,7 @@
 //!
 //! | question | function |
 //! |---|---|
-//! | do the chains agree with each other | [`split_r_hat`]: 1 if they do; values below 1.01 are customary |
+//! | do the chains agree with each other | [`split_r_hat`]: about 1 if they do; values below 1.01 are customary |
 //! | how many independent draws have the same accuracy | [`effective_sample_size`] |
 //! | how many draws are worth one independent draw | [`autocorrelation_time`] |
 //! | how long to run until a mean is accurate enough | [`run_until`] |
@@ -22,17 +22,18 @@ use serde::{Deserialize, Serialize};
 use crate::{BinaryGibbs, Error, Gibbs};
 
 /// The potential scale reduction factor of Gelman and Rubin. Every chain is cut into halves, and draws are replaced by the
-/// normal scores of their ranks. The result is 1 if all draws are equal.
+/// normal scores of their ranks. The same is done for the distances of the draws from their median, which shows chains of
+/// different widths; the larger factor is returned. It is NaN if all draws are equal: such draws show nothing.
 ///
 /// # Errors
 /// [`Invalid::Layout`] for fewer than four draws a chain or no chain; [`Invalid::NonFinite`].
 pub fn split_r_hat(draws: ArrayView2<'_, f64>) -> Result<f64, Error> {
-    let halves = Halves::of(draws)?;
-    Ok(halves.r_hat())
+    Ok(Halves::of(draws)?.r_hat)
 }
 
 /// The number of independent draws whose mean has the same variance (the "bulk ESS": from normal scores of ranks, with chains
-/// cut into halves). For `N` draws it is at most `N log10 N`, and it is `N` if all draws are equal.
+/// cut into halves). For `N` draws it is at most `N log10 N`. It is NaN if all draws are equal: the chains may not have left
+/// their start, or may have missed a rare event.
 ///
 /// # Errors
 /// As [`split_r_hat`].
@@ -42,7 +43,8 @@ pub fn effective_sample_size(draws: ArrayView2<'_, f64>) -> Result<f64, Error> {
 }
 
 /// The integrated autocorrelation time `1 + 2 sum_t rho_t`, in draws, by Geyer's initial monotone sequence over all chains.
-/// This many draws are worth one independent draw. For `N` draws it is at least `1 / log10 N`.
+/// This many draws are worth one independent draw. For `N` draws it is at least `1 / log10 N`. It is NaN if
+/// all draws are equal.
 ///
 /// # Errors
 /// As [`split_r_hat`].
@@ -58,6 +60,7 @@ struct Halves {
     /// The mean variance within chains, and the estimate of the variance from all chains.
     within: f64,
     pooled: f64,
+    r_hat: f64,
 }
 
 impl Halves {
@@ -74,8 +77,17 @@ impl Halves {
         // With an odd number of draws the middle one is left out.
         let cut =
             |(k, t): (usize, usize)| draws[[k / 2, if k % 2 == 0 { t } else { length - half + t }]];
-        let scores = normal_scores(&Array2::from_shape_fn((2 * chains, half), cut));
-        let n = half as f64;
+        let values = Array2::from_shape_fn((2 * chains, half), cut);
+        let halves = Halves::scored(&values);
+        let folded = Halves::scored(&folded(values)).r_hat;
+        // `max` leaves out a NaN: folded draws may be equal where the draws are not.
+        Ok(Halves { r_hat: halves.r_hat.max(folded), ..halves })
+    }
+
+    /// From half chains x draws.
+    fn scored(values: &Array2<f64>) -> Self {
+        let scores = normal_scores(values);
+        let n = scores.ncols() as f64;
         let moments: Vec<(f64, f64)> = scores
             .axis_iter(Axis(0))
             .map(|row| {
@@ -88,21 +100,19 @@ impl Halves {
         let grand = moments.iter().map(|moment| moment.0).sum::<f64>() / m;
         let between =
             moments.iter().map(|moment| (moment.0 - grand).powi(2)).sum::<f64>() / (m - 1.0);
-        Ok(Halves { scores, moments, within, pooled: (n - 1.0) / n * within + between })
+        let pooled = (n - 1.0) / n * within + between;
+        // Ranks that are all equal have score 0. Constant but different chains never mixed.
+        let r_hat = if pooled == 0.0 { f64::NAN } else { (pooled / within).sqrt() };
+        Halves { scores, moments, within, pooled, r_hat }
     }
 
     fn draws(&self) -> f64 {
         self.scores.len() as f64
     }
 
-    fn r_hat(&self) -> f64 {
-        // Ranks that are all equal have score 0; constant but different chains never mixed.
-        if self.pooled == 0.0 { 1.0 } else { (self.pooled / self.within).sqrt() }
-    }
-
     fn autocorrelation_time(&self) -> f64 {
         if self.pooled == 0.0 {
-            return 1.0;
+            return f64::NAN;
         }
         let half = self.scores.ncols();
         let correlation = |lag: usize| {
@@ -128,6 +138,15 @@ impl Halves {
         }
         time.max(1.0 / self.draws().log10())
     }
+}
+
+/// The distances from the median.
+fn folded(values: Array2<f64>) -> Array2<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().collect();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    let median = 0.5 * sorted[(n - 1) / 2] + 0.5 * sorted[n / 2];
+    values.mapv_into(|x| (x - median).abs())
 }
 
 /// Replaces every value by the normal quantile of its (mean) rank.
@@ -250,7 +269,7 @@ pub struct RunSummary {
 
 /// Sweeps until the effective sample size of a statistic is at least `effective_samples` and the chains agree. `statistic`
 /// writes one number per chain. The test is made after 16 draws per chain, and again each time the number of draws has grown by
-/// half.
+/// half. Draws that are all equal never reach the goal, and their standard error is NaN.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for settings out of range; [`Invalid::NonFinite`] for a statistic that is not finite.
@@ -284,7 +303,7 @@ pub fn run_until<C: Chains>(
         let draws = Array2::from_shape_fn((q, kept), |(c, t)| values[t * q + c]);
         let halves = Halves::of(draws.view())?;
         let effective_samples = halves.draws() / halves.autocorrelation_time();
-        let r_hat = halves.r_hat();
+        let r_hat = halves.r_hat;
         let reached =
             effective_samples >= settings.effective_samples && r_hat <= settings.largest_r_hat;
         if reached || kept == settings.most_draws {

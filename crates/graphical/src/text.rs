@@ -124,10 +124,15 @@ impl<R: Read> Scanner<R> {
         self.chunk.drain(..self.at);
         self.before_chunk += self.at as u64;
         self.at = 0;
+        let first = self.before_chunk == 0 && self.chunk.is_empty();
         let wanted = (CHUNK - self.chunk.len()) as u64;
         // `read_to_end` stops at the limit, or at the end of the stream.
         let found = (&mut self.from).take(wanted).read_to_end(&mut self.chunk)?;
         self.ended = (found as u64) < wanted;
+        // A byte order mark is no part of the text.
+        if first && self.chunk.starts_with(b"\xef\xbb\xbf") {
+            self.chunk.drain(..3);
+        }
         Ok(())
     }
 }

@@ -184,9 +184,10 @@ fn columns(rows: &[Vec<String>], left: usize) -> String {
     let widths: Vec<usize> = (0..count).map(width).collect();
     let mut text = String::new();
     for row in rows {
-        let cells = row.iter().zip(&widths).enumerate().map(|(k, (cell, &width))| match k < left {
-            true => format!("{cell:width$}"),
-            false => format!("{cell:>width$}"),
+        // Widths of `format!` end at 65,535.
+        let cells = row.iter().zip(&widths).enumerate().map(|(k, (cell, &width))| {
+            let gap = " ".repeat(width - cell.chars().count());
+            if k < left { format!("{cell}{gap}") } else { format!("{gap}{cell}") }
         });
         text += cells.collect::<Vec<_>>().join("  ").trim_end();
         text.push('\n');

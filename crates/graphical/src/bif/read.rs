@@ -205,6 +205,12 @@ impl<R: BufRead> Reader<R> {
                     break;
                 }
             }
+        } else {
+            // JavaBayes writes parents in quotes behind the child, without a bar.
+            while self.tokens.scan.peek()? == Some(b'"') {
+                parents.push(self.known(b",)")?);
+                self.tokens.skip()?;
+            }
         }
         self.tokens.expect(b')')?;
         self.parts

@@ -28,12 +28,57 @@ use crate::{Error, FactorGraph, VarId};
 ///
 /// Couplings are stored in sorted lists of neighbours, in both directions. O(p + edges) memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Lists")]
 pub struct BinaryPairwise {
     bias: Vec<f64>,
     /// The neighbours of `i` are entries `starts[i]..starts[i + 1]`.
     starts: Vec<usize>,
     neighbours: Vec<u32>,
     couplings: Vec<f64>,
+}
+
+/// A [`BinaryPairwise`] as a file holds it, before it is checked.
+#[derive(Deserialize)]
+struct Lists {
+    bias: Vec<f64>,
+    starts: Vec<usize>,
+    neighbours: Vec<u32>,
+    couplings: Vec<f64>,
+}
+
+impl TryFrom<Lists> for BinaryPairwise {
+    type Error = Error;
+
+    /// Builds the model again from one direction of its edges. The lists must be those of the result.
+    fn try_from(lists: Lists) -> Result<Self, Error> {
+        let Lists { bias, starts, neighbours, couplings } = lists;
+        let layout =
+            |reason: &str| Error::from(Invalid::Layout { what: "edges", reason: reason.into() });
+        let ends = (starts.first().copied(), starts.last().copied());
+        if starts.len() != bias.len() + 1
+            || couplings.len() != neighbours.len()
+            || ends != (Some(0), Some(neighbours.len()))
+            || !starts.is_sorted()
+        {
+            return Err(layout("the lists have lengths that do not fit each other"));
+        }
+        let mut edges = Vec::new();
+        for (i, range) in starts.windows(2).enumerate() {
+            for k in range[0]..range[1] {
+                if i < neighbours[k] as usize {
+                    edges.push((i as u32, neighbours[k], couplings[k]));
+                }
+            }
+        }
+        let model = BinaryPairwise::new(&bias, &edges)?;
+        if model.starts != starts || model.neighbours != neighbours || model.couplings != couplings
+        {
+            return Err(layout(
+                "expected sorted neighbours, and every edge in both directions with one coupling that is not 0",
+            ));
+        }
+        Ok(model)
+    }
 }
 
 impl BinaryPairwise {

@@ -121,6 +121,26 @@ fn other_dialects_are_read_too() {
     assert_eq!(bif::read(&written[..]).unwrap(), net);
 }
 
+#[test]
+fn parents_in_quotes_without_a_bar_and_a_byte_order_mark_are_read() {
+    let with = |given: &str| {
+        let text = format!(
+            "\u{feff}network \"n\" {{ }}\n\
+             variable \"q\" {{ type discrete[2] {{ \"t\" \"f\" }}; }}\n\
+             variable \"p\" {{ type discrete[2] {{ \"t\" \"f\" }}; }}\n\
+             probability ( \"p\" ) {{ table 0.3 0.7; }}\n\
+             probability ( \"q\" {given} \"p\" ) {{ table 0.9 0.2 0.1 0.8; }}\n"
+        );
+        bif::read(text.as_bytes()).unwrap()
+    };
+    let net = with("");
+    assert_eq!(net, with("|"));
+    let q = net.variable("q").unwrap();
+    assert_eq!(net.parents_of(q), [net.variable("p").unwrap()]);
+    // The child's state is the slowest of `table`.
+    assert_eq!(net.cpt_of(q), [0.9, 0.1, 0.2, 0.8]);
+}
+
 const HEAD: &str = "variable a { type discrete [ 2 ] { y, n }; }\n\
                     variable b { type discrete [ 3 ] { 1, 2, 3 }; }\n";
 

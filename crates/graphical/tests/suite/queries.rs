@@ -343,3 +343,13 @@ fn questions_that_do_not_fit_are_errors() {
     let negative = Evidence::new().likelihood(VarId(0), [-1.0, 1.0]);
     assert!(matches!(net.posterior(&[VarId(1)], &negative), Err(Error::Invalid(_))));
 }
+
+#[test]
+fn answers_about_long_names_are_printed() {
+    let name = "x".repeat(65_536);
+    let csv = format!("{name}\nyes\nno\n");
+    let (net, _) = BayesNet::from_csv(csv.as_bytes()).unwrap();
+    let none: [(&str, &str); 0] = [];
+    let text = net.query(&[name.as_str()], &none).unwrap().to_string();
+    assert!(text.contains(&name) && text.contains("yes"));
+}

@@ -304,8 +304,10 @@ fn autocorrelation_times_are_those_of_theory() {
         let r_hat = split_r_hat(draws.view()).unwrap();
         assert!((r_hat - 1.0).abs() < 0.01, "{phi}: {r_hat}");
         // Ranks know no scale.
+        let scaled = draws.mapv(|x| -4.0 * x);
+        assert!((split_r_hat(scaled.view()).unwrap() - r_hat).abs() < 1e-12);
         let warped = draws.mapv(|x| (3.0 * x).sinh());
-        assert_eq!(split_r_hat(warped.view()).unwrap(), r_hat);
+        assert_eq!(autocorrelation_time(warped.view()).unwrap(), time);
     }
 }
 
@@ -322,8 +324,15 @@ fn chains_that_disagree_are_seen() {
     let apart = Array2::from_shape_fn((4, 10), |(c, _)| c as f64);
     assert_eq!(split_r_hat(apart.view()).unwrap(), f64::INFINITY);
     let same = Array2::from_elem((4, 10), 3.0);
-    assert_eq!(split_r_hat(same.view()).unwrap(), 1.0);
-    assert_eq!(effective_sample_size(same.view()).unwrap(), 40.0);
+    assert!(split_r_hat(same.view()).unwrap().is_nan());
+    assert!(effective_sample_size(same.view()).unwrap().is_nan());
+    assert!(autocorrelation_time(same.view()).unwrap().is_nan());
+    // Chains with one mean but different widths show when folded: one is 20 times wider, or frozen at the median.
+    for factor in [20.0, 0.0] {
+        let mut wide = autoregressive(4, 1000, 0.0, 3);
+        wide.row_mut(1).mapv_inplace(|x| factor * x);
+        assert!(split_r_hat(wide.view()).unwrap() > 1.3, "{factor}");
+    }
     assert!(split_r_hat(Array2::zeros((2, 3)).view()).is_err());
     assert!(split_r_hat(Array2::from_elem((2, 8), f64::NAN).view()).is_err());
 }
@@ -358,6 +367,31 @@ fn runs_go_on_until_the_mean_is_known() {
     let run = run_until(&mut chains, first, &RunSettings::default()).unwrap();
     let law = Enumeration::of(&model).marginal(&[VarId(1)]);
     assert!((run.mean - (law[1] + 2.0 * law[2])).abs() < 5.0 * run.standard_error);
+}
+
+#[test]
+fn a_rare_event_that_was_not_seen_is_no_proof_of_its_absence() {
+    let p: f64 = 1e-4;
+    let model = BinaryPairwise::new(&[(p / (1.0 - p)).ln()], &[]).unwrap();
+    let settings = RunSettings { most_draws: 100, ..RunSettings::default() };
+    let first = |chains: &BinaryGibbs, out: &mut [f64]| {
+        let samples = chains.samples();
+        out.iter_mut().enumerate().for_each(|(c, out)| *out = f64::from(u8::from(samples[[c, 0]])));
+    };
+    let mut unseen = 0;
+    for seed in 0..20 {
+        let (start, scan) = (BinaryStart::Zero, Order::Cyclic);
+        let mut chains = BinaryGibbs::new(&model, 64, start, scan, seed).unwrap();
+        let run = run_until(&mut chains, first, &settings).unwrap();
+        if run.mean == 0.0 {
+            unseen += 1;
+            assert!(!run.reached && run.standard_error.is_nan() && run.effective_samples.is_nan());
+            assert_eq!(run.draws.dim(), (64, 100));
+        }
+        assert!(!run.reached || run.standard_error > 0.0);
+    }
+    // 6,400 draws miss the event with probability 0.53.
+    assert!(unseen > 3, "{unseen}");
 }
 
 fn random_binary(p: usize, density: f64, size: f64, seed: u64) -> BinaryPairwise {
