@@ -239,6 +239,10 @@ impl Saved for NetworkModel {
         if theta.len() != packed_length(self.variables()) || theta.iter().any(|v| !v.is_finite()) {
             return Err("model: a parameter is not finite".to_owned());
         }
+        let (p, average) = (self.variables(), self.average.as_ref());
+        if let Some(average) = average.filter(|average| average.variables() != p) {
+            return Err(format!("average: {} variables; expected {p}", average.variables()));
+        }
         Ok(())
     }
 }

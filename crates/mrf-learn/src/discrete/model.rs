@@ -260,6 +260,10 @@ impl Saved for DiscreteModel {
         if self.theta.len() != self.layout.len() || self.theta.iter().any(|v| !v.is_finite()) {
             return Err("theta: not one finite parameter a statistic".to_owned());
         }
+        let mut average = self.average.iter();
+        if average.any(|a| a.len() != self.theta.len() || a.iter().any(|v| !v.is_finite())) {
+            return Err("average: not one finite parameter a statistic".to_owned());
+        }
         Ok(())
     }
 }

@@ -177,3 +177,54 @@ fn missing_cells_are_not_zeros() {
     }
     assert!(model.score(&dropped).unwrap() < 0.0);
 }
+
+/// A file with a right checksum may still hold lists that are no model.
+#[test]
+fn lists_that_are_no_network_are_refused() {
+    use fenchel_graphical::BinaryPairwise;
+    let model = BinaryPairwise::new(&[0.5, -1.0, 0.25], &[(0, 1, 0.4), (1, 2, -0.3)]).unwrap();
+    let x = array![[1u8, 1, 0], [1, 0, 1], [0, 0, 1], [0, 1, 0]];
+    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let fit = fenchel_mrf_learn::ExactMle { penalty: Penalty::l1(0.1), ..Default::default() };
+    let network = NetworkModel { model, ..fit.fit(&data).unwrap() };
+    let mut file = vec![];
+    network.save(&mut file).unwrap();
+    let file = String::from_utf8(file).unwrap();
+    let (_, content) = file.split_once("\"model\":").unwrap();
+    let (content, _) = content.rsplit_once(",\"crc32\"").unwrap();
+    for list in [
+        "\"bias\":[0.5,-1.0,0.25]",
+        "\"starts\":[0,1,3,4]",
+        "\"neighbours\":[1,0,2,1]",
+        "\"couplings\":[0.4,0.4,-0.3,-0.3]",
+    ] {
+        assert!(content.contains(list), "{list} is not in {content}");
+    }
+    let load = |bias: &str, starts: &str, neighbours: &str, couplings: &str| {
+        let changed = content
+            .replace("[0.5,-1.0,0.25]", bias)
+            .replace("[0,1,3,4]", starts)
+            .replace("[1,0,2,1]", neighbours)
+            .replace("[0.4,0.4,-0.3,-0.3]", couplings);
+        let (kind, version) = (NetworkModel::KIND, NetworkModel::VERSION);
+        NetworkModel::load(fenchel_optim::model::envelope(kind, version, &changed).as_bytes())
+    };
+    let (b, s, n, c) = ("[0.5,-1.0,0.25]", "[0,1,3,4]", "[1,0,2,1]", "[0.4,0.4,-0.3,-0.3]");
+    assert_eq!(load(b, s, n, c).unwrap(), network);
+    for bias in ["[]", "[0.0]", "[0.5,-1.0]", "[0.5,-1.0,0.25,1.0]", "[1e999,0.0,0.0]"] {
+        assert!(load(bias, s, n, c).is_err(), "{bias}");
+    }
+    for starts in ["[]", "[0,2,1,4]", "[0,2,3,1000000]", "[1,1,3,4]", "[0,1,3,3]", "[0,2,3,4]"] {
+        assert!(load(b, starts, n, c).is_err(), "{starts}");
+    }
+    for near in ["[]", "[7,0,2,1]", "[3,0,2,1]", "[1,2,0,1]", "[1,0,0,1]", "[0,0,2,1]", "[1,0,2]"] {
+        assert!(load(b, s, near, c).is_err(), "{near}");
+    }
+    for couplings in ["[0.4]", "[9,0.4,-0.3,-0.3]", "[0.0,0.0,-0.3,-0.3]", "[0.4,0.4,-0.3,0.3]"] {
+        assert!(load(b, s, n, couplings).is_err(), "{couplings}");
+    }
+    let average = Some(BinaryPairwise::new(&[0.0], &[]).unwrap());
+    let other = NetworkModel { average, ..network };
+    let mut bytes = vec![];
+    assert!(other.save(&mut bytes).is_err() || NetworkModel::load(&bytes[..]).is_err());
+}

@@ -292,6 +292,10 @@ fn sampled_fits_reach_the_exact_optimum() {
     let mut bytes = vec![];
     model.save(&mut bytes).unwrap();
     assert_eq!(fenchel_mrf_learn::DiscreteModel::load(&bytes[..]).unwrap(), model);
+    let short = fenchel_mrf_learn::DiscreteModel { average: Some(vec![]), ..model.clone() };
+    let mut bytes = vec![];
+    let saved = short.save(&mut bytes);
+    assert!(saved.is_err() || fenchel_mrf_learn::DiscreteModel::load(&bytes[..]).is_err());
     for start in [fenchel_mrf_learn::ChainStart::Restart, fenchel_mrf_learn::ChainStart::Data] {
         let method = Spg { start, chains: 200, split_chains: true, ..Spg::default() };
         let short = DiscreteSpg { penalty, method: method.with_iterations(5) };
