@@ -14,7 +14,8 @@ pub(crate) enum Scheme {
     Any,
     /// I-X only directly after B-X or I-X
     Bio,
-    /// B, I, E for longer chunks, S for single tokens
+    /// B, I, E for longer chunks, S for single tokens; or L for E and U for S
+    #[value(alias = "bilou")]
     Iobes,
 }
 

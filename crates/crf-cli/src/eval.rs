@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                     tagger.tag(&entry.instance)
                 })?;
                 for (entry, labels) in batch.iter().zip(&found) {
-                    counts.add(&entry.instance.labels().collect::<Vec<_>>(), labels);
+                    counts.add(&entry.instance.labels().collect::<Vec<_>>(), labels)?;
                 }
                 Ok(())
             })?;
@@ -87,7 +87,7 @@ fn two_columns(arguments: &Arguments, counts: &mut Evaluation) -> Result<(), Fai
         counts.add(
             &sentence.column(truth).collect::<Vec<_>>(),
             &sentence.column(width - 1).collect::<Vec<_>>(),
-        );
+        )?;
         any = true;
     }
     if any { Ok(()) } else { Err(Failure::file(shown(file), "no sequences")) }

@@ -32,9 +32,9 @@ impl Default for Evaluation {
 
 impl Evaluation {
     /// Adds a sequence of at least one token.
-    pub(crate) fn add(&mut self, truth: &[&str], predicted: &[&str]) {
+    pub(crate) fn add(&mut self, truth: &[&str], predicted: &[&str]) -> Result<(), Failure> {
         for counts in [&mut self.chunks, &mut self.strict] {
-            counts.add(truth, predicted).expect("labellings of one sequence");
+            counts.add(truth, predicted).map_err(|error| Failure::Usage(error.to_string()))?;
         }
         for (&t, &p) in truth.iter().zip(predicted) {
             self.label(t).truth += 1;
@@ -43,6 +43,7 @@ impl Evaluation {
                 self.label(t).hits += 1;
             }
         }
+        Ok(())
     }
 
     fn label(&mut self, label: &str) -> &mut Counts {

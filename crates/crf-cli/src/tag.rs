@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         for (entry, (text, labels)) in batch.iter().zip(&answers) {
             out.write_all(text.as_bytes())?;
             if arguments.test {
-                evaluation.add(&entry.instance.labels().collect::<Vec<_>>(), labels);
+                evaluation.add(&entry.instance.labels().collect::<Vec<_>>(), labels)?;
             }
         }
         Ok(())

@@ -108,7 +108,7 @@ impl Crf {
     /// Trains a model.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for parameters out of range; [`Error::Refused`] for SDCA whose marginals exceed `max_memory`.
+    /// [`Error::Invalid`] for parameters out of range, or an `l2` so small that the training overflows; [`Error::Refused`] for SDCA whose marginals exceed `max_memory`.
     pub fn fit(&self, corpus: &Corpus) -> Result<CrfModel, Error> {
         self.fit_watched(corpus, None, |_: &Progress, _: &Snapshot<'_>| ControlFlow::Continue(()))
     }
@@ -144,6 +144,11 @@ impl Crf {
         let l2 = self.l2.unwrap_or(1.0 / data.sequences().max(1) as f64);
         let problem = Problem::new(data, l2, self.features)?;
         let (weights, report) = train(self, corpus, &problem, start, &mut watch)?;
+        if weights.check().is_err() {
+            // The penalty divides the gradient: it alone can make all numbers overflow.
+            let expected = "a larger penalty: the training diverged, its weights are not finite";
+            return Err(Invalid::Parameter { name: "l2", value: l2, expected }.into());
+        }
         CrfModel::new(corpus.attributes.clone(), corpus.labels.clone(), weights, Some(report))
     }
 

@@ -1,6 +1,7 @@
 //! Labelling schemes: which label may follow which.
 
 use fenchel_graphical::chain::Chain;
+use fenchel_linalg::Invalid;
 
 use crate::{Error, Vocabulary};
 
@@ -12,7 +13,8 @@ use crate::{Error, Vocabulary};
 /// | `Bio` (IOB2) | `I-X` only directly after `B-X` or `I-X` |
 /// | `Iobes` | `B-X` and `I-X` only directly before `I-X` or `E-X`, and these only directly after `B-X` or `I-X` |
 ///
-/// Labels that are not of the form mark-type are not restricted.
+/// `Iobes` also reads the letters of BILOU, `L` for `E` and `U` for `S`. Labels that are not of the form mark-type are not
+/// restricted. A scheme refuses labels of the form mark-type, with one capital letter as the mark, that it does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LabelScheme {
     /// No restriction.
@@ -20,7 +22,7 @@ pub enum LabelScheme {
     Any,
     /// IOB2: every chunk begins with `B`.
     Bio,
-    /// `S` marks chunks of one token, `E` the last token of longer chunks.
+    /// `S` marks chunks of one token, `E` the last token of longer chunks; or `U` and `L`.
     Iobes,
 }
 
@@ -49,6 +51,28 @@ impl LabelScheme {
         }
     }
 
+    /// An error for a label whose mark the scheme does not know.
+    fn check(self, labels: &Vocabulary) -> Result<(), Error> {
+        let (marks, scheme) = match self {
+            LabelScheme::Any => return Ok(()),
+            LabelScheme::Bio => ("BIO", "BIO"),
+            LabelScheme::Iobes => ("BIESLUO", "IOBES"),
+        };
+        let strange = |label: &&str| match label.split_once('-') {
+            Some((mark, _)) if mark.len() == 1 => {
+                mark.as_bytes()[0].is_ascii_uppercase() && !marks.contains(mark)
+            }
+            _ => false,
+        };
+        match labels.iter().find(strange) {
+            Some(label) => {
+                let reason = format!("the scheme {scheme} does not know the mark of {label:?}");
+                Err(Invalid::Layout { what: "labels", reason }.into())
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Forbids in a chain the transitions that the scheme does not allow. The chain has the states `labels` and shared pair
     /// scores.
     pub(crate) fn forbid_transitions(self, labels: &Vocabulary, chain: &mut Chain) {
@@ -64,6 +88,7 @@ impl LabelScheme {
 
     /// Forbids the labels that the scheme does not allow at the first and the last position.
     pub(crate) fn forbid_ends(self, labels: &Vocabulary, chain: &mut Chain) -> Result<(), Error> {
+        self.check(labels)?;
         let begin: Vec<bool> = labels.iter().map(|label| self.may_begin(label)).collect();
         let end: Vec<bool> = labels.iter().map(|label| self.may_end(label)).collect();
         chain.allow(0, &begin)?;
@@ -74,9 +99,11 @@ impl LabelScheme {
 
 /// The mark and the type of a label. A label of another form consists of a mark only.
 fn split(label: &str) -> (&str, &str) {
-    match label.split_once('-') {
-        Some((mark @ ("B" | "I" | "E" | "S"), kind)) => (mark, kind),
-        _ if matches!(label, "B" | "I" | "E" | "S") => (label, ""),
+    let (mark, kind) = label.split_once('-').unwrap_or((label, ""));
+    match mark {
+        "B" | "I" | "E" | "S" => (mark, kind),
+        "L" => ("E", kind),
+        "U" => ("S", kind),
         _ => ("O", ""),
     }
 }
@@ -84,6 +111,18 @@ fn split(label: &str) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_label_with_an_unknown_mark_is_refused() {
+        let check = |scheme: LabelScheme, labels: &[&str]| {
+            scheme.check(&labels.iter().copied().collect()).map_err(|error| error.to_string())
+        };
+        let error = check(LabelScheme::Bio, &["O", "B-X", "L-X"]).unwrap_err();
+        assert!(error.contains("BIO") && error.contains("\"L-X\""), "{error}");
+        assert!(check(LabelScheme::Iobes, &["B-X", "M-X"]).is_err());
+        check(LabelScheme::Any, &["M-X"]).unwrap();
+        check(LabelScheme::Iobes, &["B-X", "L-X", "U-X", "O", "noun", "half-open"]).unwrap();
+    }
 
     #[test]
     fn what_may_follow_what() {
@@ -100,10 +139,12 @@ mod tests {
             assert!(!legal(LabelScheme::Bio, labels), "{labels}");
             assert!(legal(LabelScheme::Any, labels));
         }
-        for labels in ["S-X B-X E-X O", "B-X I-X E-X S-Y"] {
+        for labels in ["S-X B-X E-X O", "B-X I-X E-X S-Y", "U-X B-X L-X O", "B-X I-X L-X U-Y"] {
             assert!(legal(LabelScheme::Iobes, labels), "{labels}");
         }
-        for labels in ["B-X", "O E-X", "B-X O", "B-X E-Y", "S-X I-X", "B-X I-X S-X"] {
+        for labels in
+            ["B-X", "O E-X", "B-X O", "B-X E-Y", "S-X I-X", "B-X I-X S-X", "B-X U-X", "O L-X"]
+        {
             assert!(!legal(LabelScheme::Iobes, labels), "{labels}");
         }
     }

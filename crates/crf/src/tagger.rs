@@ -10,6 +10,9 @@ use rand::Rng;
 use crate::records::{Found, Records};
 use crate::{CrfModel, Error, Instance, LabelScheme, Sequence, Vocabulary};
 
+/// The largest `log Z` from which probabilities are computed: the rounding error of scores of this size is 1e-7.
+const LARGEST_LOG: f64 = 1e9;
+
 /// Inference on one sequence after the other. Buffers are reused.
 ///
 /// | question | method |
@@ -105,6 +108,27 @@ impl<'m> Tagger<'m> {
         Ok(())
     }
 
+    /// Does the same as [`load`](Self::load) for questions about probabilities, and returns `log Z`. A probability does not
+    /// change if all scores of a token are shifted, so that the best is 0: large scores would hide it in rounding errors.
+    fn load_shifted(&mut self, instance: &Instance) -> Result<f64, Error> {
+        self.load(instance)?;
+        for t in 0..instance.len() {
+            let scores = &mut self.chain.unary_mut(t)[..self.model.labels().len()];
+            let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            if top > f64::NEG_INFINITY {
+                scores.iter_mut().for_each(|score| *score -= top);
+            }
+        }
+        let log_partition = self.chain.log_partition()?;
+        if log_partition.abs() <= LARGEST_LOG {
+            return Ok(log_partition);
+        }
+        let reason = format!(
+            "the best labelling has the score {log_partition:e}; expected at most {LARGEST_LOG:e} in size, as rounding hides probabilities beyond"
+        );
+        Err(Invalid::Layout { what: "weights and values", reason }.into())
+    }
+
     /// The most probable labels.
     ///
     /// # Errors
@@ -171,14 +195,13 @@ impl<'m> Tagger<'m> {
     /// The order of labellings with equal probabilities is unspecified, but the same in every call.
     ///
     /// # Errors
-    /// As [`tag`](Self::tag), and [`Error::Chain`] for `count = 0`.
+    /// As [`marginals`](Self::marginals), and [`Error::Chain`] for `count = 0`.
     pub fn k_best(
         &mut self,
         instance: &Instance,
         count: usize,
     ) -> Result<Vec<(Vec<&'m str>, f64)>, Error> {
-        self.load(instance)?;
-        let log_partition = self.chain.log_partition()?;
+        let log_partition = self.load_shifted(instance)?;
         let named = |(path, score): (Vec<usize>, f64)| {
             let names = path.iter().map(|&k| self.model.labels().name(k as u32)).collect();
             (names, (score - log_partition).exp())
@@ -189,9 +212,10 @@ impl<'m> Tagger<'m> {
     /// The probability of every label of every token: an array of tokens x labels, with the labels in the order of the model.
     ///
     /// # Errors
-    /// As [`tag`](Self::tag).
+    /// As [`tag`](Self::tag), and [`Error::Invalid`] if the scores, with the best of every token shifted to 0, exceed 1e9: rounding
+    /// would hide the probabilities.
     pub fn marginals(&mut self, instance: &Instance) -> Result<Array2<f64>, Error> {
-        self.load(instance)?;
+        self.load_shifted(instance)?;
         self.chain.marginals(&mut self.marginals)?;
         let shape = (instance.len(), self.model.labels().len());
         Ok(Array2::from_shape_fn(shape, |(t, k)| self.marginals.node(t)[k]))
@@ -201,29 +225,30 @@ impl<'m> Tagger<'m> {
     /// labelling.
     ///
     /// # Errors
-    /// As [`tag`](Self::tag), and [`Error::Invalid`] if the number of labels is not the number of tokens.
+    /// As [`marginals`](Self::marginals), and [`Error::Invalid`] if the number of labels is not the number of tokens.
     pub fn probability<L: AsRef<str>>(
         &mut self,
         instance: &Instance,
         labels: &[L],
     ) -> Result<f64, Error> {
         Invalid::check_length("labels", instance.len(), labels.len())?;
-        self.load(instance)?;
+        let log_partition = self.load_shifted(instance)?;
         let known = labels.iter().map(|label| self.model.labels().get(label.as_ref()));
         let Some(path) = known.map(|k| k.map(|k| k as usize)).collect::<Option<Vec<usize>>>()
         else {
             return Ok(0.0);
         };
-        Ok(self.chain.log_probability(&path)?.exp())
+        Ok((self.chain.score(&path)? - log_partition).exp())
     }
 
     /// The probability that the tokens `start..end` are exactly one chunk of type `kind`.
     ///
-    /// Marks are those of IOB2 and IOBES. The first token is `B-kind` (or `S-kind` for a chunk of one token), tokens inside are
-    /// `I-kind`, the last is `I-kind` or `E-kind`, and the token after the chunk is neither `I-kind` nor `E-kind`.
+    /// Marks are those of IOB2, IOBES and BILOU. The first token is `B-kind` (or `S-kind` for a chunk of one token), tokens
+    /// inside are `I-kind`, the last is `I-kind` or `E-kind`, and the token after the chunk is neither `I-kind` nor `E-kind`.
+    /// `L` and `U` are read as `E` and `S`.
     ///
     /// # Errors
-    /// As [`tag`](Self::tag), and [`Error::Invalid`] for an empty span or one beyond the sequence.
+    /// As [`marginals`](Self::marginals), and [`Error::Invalid`] for an empty span or one beyond the sequence.
     pub fn span_probability(
         &mut self,
         instance: &Instance,
@@ -235,8 +260,7 @@ impl<'m> Tagger<'m> {
             let reason = format!("tokens {start}..{end} of {}", instance.len());
             return Err(Invalid::Layout { what: "span", reason }.into());
         }
-        self.load(instance)?;
-        let all = self.chain.log_partition()?;
+        let all = self.load_shifted(instance)?;
         let allow =
             |chain: &mut Chain, t: usize, wanted: bool, marks: &[&str]| -> Result<(), Error> {
                 let is = |label: &str| {
@@ -250,15 +274,15 @@ impl<'m> Tagger<'m> {
             };
         for t in start..end {
             let marks: &[&str] = match (t == start, t + 1 == end) {
-                (true, true) => &["B", "S"],
+                (true, true) => &["B", "S", "U"],
                 (true, false) => &["B"],
                 (false, false) => &["I"],
-                (false, true) => &["I", "E"],
+                (false, true) => &["I", "E", "L"],
             };
             allow(&mut self.chain, t, true, marks)?;
         }
         if end < instance.len() {
-            allow(&mut self.chain, end, false, &["I", "E"])?;
+            allow(&mut self.chain, end, false, &["I", "E", "L"])?;
         }
         match self.chain.log_partition() {
             Ok(span) => Ok((span - all).exp().min(1.0)),
@@ -270,13 +294,13 @@ impl<'m> Tagger<'m> {
     /// A random labelling, drawn from the model.
     ///
     /// # Errors
-    /// As [`tag`](Self::tag).
+    /// As [`marginals`](Self::marginals).
     pub fn sample(
         &mut self,
         instance: &Instance,
         rng: &mut (impl Rng + ?Sized),
     ) -> Result<Vec<&'m str>, Error> {
-        self.load(instance)?;
+        self.load_shifted(instance)?;
         let path = self.chain.sample(rng)?;
         Ok(path.iter().map(|&k| self.model.labels().name(k as u32)).collect())
     }

@@ -8,6 +8,9 @@
 //!
 //! FASTA and A3M can be distinguished only by the lengths of the sequences. [`AlignmentFormat::Auto`] removes insertions if all
 //! sequences then have equal numbers of upper-case letters and gaps. Otherwise it keeps everything.
+//!
+//! Empty lines, lines that begin with `;`, and lines before the first sequence that begin with `#` are skipped. Stockholm,
+//! Clustal, PHYLIP and NEXUS files are recognised and refused by name.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -56,7 +59,7 @@ pub struct Sequences {
 pub fn alignment(from: impl BufRead, format: AlignmentFormat) -> Result<Sequences, Error> {
     let mut names: Vec<String> = Vec::new();
     let mut sequences: Vec<(u64, Vec<u8>)> = Vec::new();
-    let mut headed = None;
+    let (mut headed, mut begun) = (None, false);
     for (line, text) in from.lines().enumerate() {
         let line = line as u64 + 1;
         let text = text.map_err(|error| match error.kind() {
@@ -65,10 +68,15 @@ pub fn alignment(from: impl BufRead, format: AlignmentFormat) -> Result<Sequence
         })?;
         // Some editors begin a file with a byte order mark.
         let text = text.trim_start_matches('\u{feff}').trim();
-        if line == 1 && text.starts_with("# STOCKHOLM") {
-            return Err(Error::format(line, 1, "a Stockholm file; convert it to FASTA"));
-        }
         if text.is_empty() || text.starts_with(';') {
+            continue;
+        }
+        if !begun && let Some(name) = other_format(text) {
+            return Err(Error::format(line, 1, format!("a {name} file; convert it to FASTA")));
+        }
+        begun = true;
+        // Programs that write A3M put their own lines before the first header.
+        if sequences.is_empty() && text.starts_with('#') {
             continue;
         }
         let by_header = *headed.get_or_insert(match format {
@@ -135,6 +143,22 @@ pub fn alignment(from: impl BufRead, format: AlignmentFormat) -> Result<Sequence
     Ok(Sequences { names, letters })
 }
 
+/// The name of another format of alignments, which its first line shows.
+fn other_format(first: &str) -> Option<&'static str> {
+    let words: Vec<&str> = first.split_whitespace().take(3).collect();
+    let numbers = words.iter().take(2).filter(|word| word.bytes().all(|b| b.is_ascii_digit()));
+    match words[..] {
+        _ if first.starts_with("# STOCKHOLM") => Some("Stockholm"),
+        _ if first.starts_with("#NEXUS") => Some("NEXUS"),
+        _ if first.contains("multiple sequence alignment") => Some("Clustal"),
+        ["CLUSTAL"] => Some("Clustal"),
+        [name, _, ..] if name.starts_with("CLUSTAL") => Some("Clustal"),
+        // Numbers of sequences and columns.
+        [_, _, ..] if numbers.count() == 2 => Some("PHYLIP"),
+        _ => None,
+    }
+}
+
 /// Reads aligned sequences from a file, compressed or not.
 ///
 /// # Errors
@@ -154,11 +178,11 @@ pub struct ColumnDistances {
 }
 
 /// Reads a square table of distances. The header has one word and then the residue numbers. One line per column follows, which
-/// begins with the residue number of the column. An empty cell means an unknown distance.
+/// begins with the residue number of the column. An empty cell means an unknown distance. O(bytes).
 ///
 /// # Errors
-/// [`Error::Format`] for a table that is not square, cells that are not numbers, or residue numbers that differ from those of
-/// the header; [`Error::Io`].
+/// [`Error::Format`] for a table that is not square or not symmetric, for cells that are not finite numbers of at least 0, for
+/// the distance of a column to itself that is not 0, or residue numbers that differ from those of the header; [`Error::Io`].
 pub fn column_distances(from: impl BufRead) -> Result<ColumnDistances, Error> {
     let mut lines = from.lines();
     let header = lines.next().transpose()?.unwrap_or_default();
@@ -169,7 +193,7 @@ pub fn column_distances(from: impl BufRead) -> Result<ColumnDistances, Error> {
     let residues: Vec<i64> =
         header.split(',').skip(1).map(|text| number(1, text)).collect::<Result<_, _>>()?;
     let columns = residues.len();
-    let mut distances = Array2::from_elem((columns, columns), f64::NAN);
+    let mut distances: Vec<f64> = Vec::new();
     let mut row = 0;
     for (line, text) in lines.enumerate() {
         let (line, text) = (line as u64 + 2, text?);
@@ -186,13 +210,27 @@ pub fn column_distances(from: impl BufRead) -> Result<ColumnDistances, Error> {
         for (column, cell) in cells.enumerate() {
             found += 1;
             let cell = cell.trim();
-            if cell.is_empty() || column >= columns {
+            if column >= columns {
                 continue;
             }
-            distances[[row, column]] = cell.parse().map_err(|_| {
-                let reason = format!("{cell:?} is no distance");
-                Error::format(line, column + 2, reason)
-            })?;
+            let fault = |reason: String| Error::format(line, column + 2, reason);
+            let distance = match cell.parse::<f64>() {
+                _ if cell.is_empty() => f64::NAN,
+                Ok(distance) if distance.is_finite() && distance >= 0.0 => distance,
+                _ => return Err(fault(format!("{cell:?} is no distance"))),
+            };
+            if column == row && distance > 0.0 {
+                return Err(fault(format!("distance {cell} of a column to itself; expected 0")));
+            }
+            if column < row {
+                let mirrored = distances[column * columns + row];
+                if distance != mirrored && !(distance.is_nan() && mirrored.is_nan()) {
+                    let reason =
+                        format!("distance {distance}; expected {mirrored}, as in row {column}");
+                    return Err(fault(reason));
+                }
+            }
+            distances.push(distance);
         }
         if found != columns {
             let reason = format!("{found} distances; expected {columns}");
@@ -204,6 +242,8 @@ pub fn column_distances(from: impl BufRead) -> Result<ColumnDistances, Error> {
         let reason = format!("{row} rows of {columns} columns; expected a square table");
         return Err(Error::format(1, 1, reason));
     }
+    let distances = Array2::from_shape_vec((columns, columns), distances)
+        .map_err(|error| Error::format(1, 1, error.to_string()))?;
     Ok(ColumnDistances { residues, distances })
 }
 
@@ -257,6 +297,48 @@ mod tests {
         assert!(read.distances[[0, 1]].is_nan());
         for bad in ["r,1\n2,0\n", "r,1\n1,x\n", "r,1,2\n1,0,1\n", "r,1\n1,0,3\n", ""] {
             assert!(column_distances(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_table_of_distances_is_checked() {
+        let message = |text: &str| column_distances(text.as_bytes()).unwrap_err().to_string();
+        for cell in ["inf", "-1", "nan", "1e999"] {
+            let text = format!("r,1,2\n1,0,{cell}\n2,{cell},0\n");
+            assert!(message(&text).contains("line 2, column 3"), "{cell}");
+        }
+        assert!(message("r,1\n1,3\n").contains("to itself; expected 0"));
+        assert!(message("r,1,2\n1,0,7\n2,6,0\n").contains("distance 6; expected 7, as in row 0"));
+        assert!(message("x,-1,7\n-1,,\n7,7,").contains("distance 7; expected NaN"));
+        // Memory is asked for as rows arrive: the square of this header's columns would be 51 GB.
+        let header = (0..80_000).fold("r".to_owned(), |text, k| format!("{text},{k}"));
+        assert!(message(&header).contains("0 rows of 80000 columns"));
+    }
+
+    #[test]
+    fn other_formats_are_refused_by_name() {
+        let clustal = "CLUSTAL W\n\na  ACGT\nb  AC-T\n";
+        let with_bracket = "CLUSTAL O(1.2.4) multiple sequence alignment\n\na  ACGT\n";
+        let muscle = "MUSCLE (3.8) multiple sequence alignment\n\na  ACGT\n";
+        for text in [clustal, with_bracket, muscle] {
+            assert!(
+                message(text, AlignmentFormat::Auto).contains("line 1, column 1: a Clustal file")
+            );
+        }
+        assert!(message("\n 2 4\na  ACGT\n", AlignmentFormat::Auto).contains("a PHYLIP file"));
+        assert!(message("#NEXUS\n", AlignmentFormat::Auto).contains("a NEXUS file"));
+        // A sequence may begin with these letters.
+        assert_eq!(
+            alignment("CLUSTALA\n".as_bytes(), AlignmentFormat::Auto).unwrap().letters.len(),
+            8
+        );
+    }
+
+    #[test]
+    fn lines_of_programs_before_the_first_header_are_skipped() {
+        for format in [AlignmentFormat::Auto, AlignmentFormat::A3m] {
+            let read = alignment("#4\t1\n>a\nAC-G\n>b\nACaaTG\n".as_bytes(), format).unwrap();
+            assert_eq!(read.letters.row(1).to_vec(), b"ACTG");
         }
     }
 

@@ -4,6 +4,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use crate::error::shown;
+use crate::open::unmarked;
 use crate::{Error, open};
 
 /// One sentence: a table of strings with one row per token.
@@ -81,7 +82,8 @@ pub struct ConllOptions {
     /// What the bytes mean.
     pub encoding: Encoding,
     /// Skips lines that begin with `#`, which are comments, and lines whose first column is a range (`1-2`) or a decimal number
-    /// (`1.1`), which are multiword tokens and empty nodes.
+    /// (`1.1`), which are multiword tokens and empty nodes. The words of a sentence must be numbered from 1, and a line must
+    /// have ten columns or more.
     pub universal: bool,
 }
 
@@ -118,7 +120,7 @@ impl ConllOptions {
 ///
 /// # Errors
 /// [`Error::Format`] with line and column (the number of a cell; both count from 1) for a line whose number of columns differs
-/// from the first, for bytes that are not in the encoding, and for a text without tokens; [`Error::Io`].
+/// from the first, for a line of CoNLL-U whose number does not follow on the lines before, for bytes that are not in the encoding, and for a text without tokens; [`Error::Io`].
 pub fn conll(from: impl BufRead, options: &ConllOptions) -> Result<Vec<Sentence>, Error> {
     let mut reader = ConllReader::new(from, *options);
     let mut sentences = Vec::new();
@@ -155,13 +157,16 @@ pub struct ConllReader<R> {
     line: u64,
     lines: Vec<u64>,
     width: Option<usize>,
+    /// The line and the last word of the last multiword token of the sentence.
+    range: (u64, usize),
     bytes: Vec<u8>,
 }
 
 impl<R: BufRead> ConllReader<R> {
     /// A reader that starts at the beginning of a text.
     pub fn new(from: R, options: ConllOptions) -> Self {
-        ConllReader { from, options, line: 0, lines: Vec::new(), width: None, bytes: Vec::new() }
+        let (line, lines, width, range, bytes) = (0, Vec::new(), None, (0, 0), Vec::new());
+        ConllReader { from, options, line, lines, width, range, bytes }
     }
 
     /// The line number, counted from 1, of the first token of the last sentence.
@@ -181,9 +186,11 @@ impl<R: BufRead> ConllReader<R> {
     pub fn read(&mut self, sentence: &mut Sentence) -> Result<bool, Error> {
         sentence.cells.clear();
         self.lines.clear();
+        self.range = (0, 0);
         loop {
             self.bytes.clear();
             if self.from.read_until(b'\n', &mut self.bytes)? == 0 {
+                self.check_range(sentence.len())?;
                 return Ok(!sentence.is_empty());
             }
             self.line += 1;
@@ -191,17 +198,69 @@ impl<R: BufRead> ConllReader<R> {
                 let length = rest.len();
                 self.bytes.truncate(length);
             }
-            if self.line == 1 && self.bytes.starts_with(b"\xef\xbb\xbf") {
-                self.bytes.drain(..3);
+            if self.line == 1 {
+                let mark = self.bytes.len() - unmarked(&self.bytes).len();
+                self.bytes.drain(..mark);
             }
             if self.bytes.iter().all(|byte| matches!(byte, b' ' | b'\t')) {
+                self.check_range(sentence.len())?;
                 if !sentence.is_empty() {
                     return Ok(true);
                 }
-            } else if !(self.options.universal && is_no_token(&self.bytes)) {
+            } else if !self.options.universal || self.is_token(sentence.len())? {
                 self.push(sentence)?;
             }
         }
+    }
+
+    /// Whether the line is a token of CoNLL-U, and no comment, multiword token or empty node. The numbers of all but comments
+    /// must follow on the `words` before.
+    fn is_token(&mut self, words: usize) -> Result<bool, Error> {
+        if self.bytes.starts_with(b"#") {
+            return Ok(false);
+        }
+        let cells = self.bytes.split(|&byte| byte == b'\t').count();
+        if cells < 10 {
+            let reason = format!("{cells} columns; expected the ten of CoNLL-U, between tabs");
+            return Err(Error::format(self.line, cells + 1, reason));
+        }
+        let id = self.bytes.split(|&byte| byte == b'\t').next().unwrap_or_default();
+        let text = std::str::from_utf8(id).unwrap_or_default();
+        let next = words + 1;
+        if text.parse() == Ok(next) {
+            return Ok(true);
+        }
+        if let Some((first, last)) = text.split_once('-')
+            && first.parse() == Ok(next)
+            && let Ok(last) = last.parse::<usize>()
+            && last >= next
+            && self.range.1 < next
+        {
+            self.range = (self.line, last);
+            return Ok(false);
+        }
+        if let Some((word, part)) = text.split_once('.')
+            && word.parse() == Ok(words)
+            && part.parse::<usize>().is_ok_and(|part| part > 0)
+        {
+            return Ok(false);
+        }
+        let reason = format!(
+            "number {}; expected {next}, {next}-{} or {words}.1; an empty line ends a sentence",
+            shown(id),
+            next + 1
+        );
+        Err(Error::format(self.line, 1, reason))
+    }
+
+    /// An error if the sentence ends inside a multiword token.
+    fn check_range(&self, words: usize) -> Result<(), Error> {
+        let (line, last) = self.range;
+        if last <= words {
+            return Ok(());
+        }
+        let reason = format!("a multiword token to word {last} of {words}; expected all its words");
+        Err(Error::format(line, 1, reason))
     }
 
     /// Appends the token of the current line.
@@ -259,14 +318,6 @@ fn push_cells<'a>(
     Ok(())
 }
 
-/// Whether a line is a comment, a multiword token or an empty node of CoNLL-U.
-fn is_no_token(line: &[u8]) -> bool {
-    let id = line.split(|&byte| byte == b'\t').next().unwrap_or_default();
-    line.starts_with(b"#")
-        || (id.first().is_some_and(u8::is_ascii_digit)
-            && id.iter().any(|b| matches!(b, b'-' | b'.')))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,16 +345,53 @@ mod tests {
         assert_eq!(error, "line 2, column 1: \"a\\xa0b\" is not UTF-8; is the file Latin-1?");
     }
 
+    /// Lines of CoNLL-U from their first two cells.
+    fn universal(lines: &[&str]) -> String {
+        let line = |line: &&str| format!("{}{}\n", line.replace(' ', "\t"), "\t_".repeat(8));
+        lines.iter().map(line).collect()
+    }
+
+    #[test]
+    fn broken_universal_dependencies_are_refused_with_the_line() {
+        let refused = |text: &str, expected: &str| {
+            let error = read(text.as_bytes(), &ConllOptions::universal()).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        for (lines, place) in [
+            (&["1 a", "2 b", "1 c", "2 d"][..], "line 3, column 1: number \"1\"; expected 3"),
+            (&["1 a", "x b"], "line 2, column 1: number \"x\"; expected 2"),
+            (&["2 a"], "line 1, column 1: number \"2\"; expected 1"),
+            (&["1 a", "3 b"], "line 2"),
+            (&["1-2 ab", "1 a"], "line 1, column 1: a multiword token to word 2 of 1"),
+            (&["1 a", "1-2 ab", "2 b"], "line 2"),
+            (&["1-3 abc", "1 a", "2-3 bc", "2 b", "3 c"], "line 3"),
+            (&["2-1 ab", "1 a", "2 b"], "line 1"),
+            (&["1 a", "2.1 b"], "line 2"),
+            (&["1 a", "1.x b"], "line 2"),
+        ] {
+            refused(&universal(lines), place);
+        }
+        let text = universal(&["1 a", "2 b"]);
+        refused(&text.replacen("\t_\n", "\n", 1), "line 1, column 10: 9 columns; expected the ten");
+        refused(&format!("{}\n{text}", universal(&["1-2 ab", "1 a"])), "line 1");
+        // An empty node may come before the first word, and a new sentence counts anew.
+        let text =
+            format!("{}\n{}", universal(&["0.1 e", "1 a"]), universal(&["1-2 bc", "1 b", "2 c"]));
+        let lengths = read(text.as_bytes(), &ConllOptions::universal()).unwrap();
+        assert_eq!(lengths.iter().map(Sentence::len).collect::<Vec<_>>(), [1, 2]);
+    }
+
     #[test]
     fn universal_dependencies() {
-        let text = "# text = vámonos al mar\n1-2\tvámonos\t_\n1\tvamos\tir\n2\tnos\tnosotros\n2.1\tx\ty\n3\tal mar\t_\n\n";
+        let text = universal(&["1-2 vámonos", "1 vamos", "2 nos", "2.1 x", "3 mar"]);
+        let text = format!("# text = vámonos al mar\n{text}\n");
         let mut reader = ConllReader::new(text.as_bytes(), ConllOptions::universal());
         assert!(reader.read(&mut Sentence::default()).unwrap());
         assert_eq!((reader.lines(), reader.first_line()), (&[3, 4, 6][..], 3));
         let sentences = read(text.as_bytes(), &ConllOptions::universal()).unwrap();
         assert_eq!(
             sentences[0].column(ConllOptions::FORM).collect::<Vec<_>>(),
-            ["vamos", "nos", "al mar"]
+            ["vamos", "nos", "mar"]
         );
     }
 

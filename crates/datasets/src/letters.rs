@@ -6,6 +6,7 @@ use std::path::Path;
 use ndarray::Array2;
 
 use crate::error::shown;
+use crate::open::unmarked;
 use crate::{Error, open};
 
 /// One word.
@@ -36,7 +37,7 @@ pub fn letters(mut from: impl BufRead) -> Result<Vec<Word>, Error> {
         bytes.clear();
         let end = from.read_until(b'\n', &mut bytes)? == 0;
         line += 1;
-        let text = bytes.trim_ascii();
+        let text = if line == 1 { unmarked(&bytes) } else { &bytes }.trim_ascii();
         if text.is_empty() {
             if let Some((fold, letters, pixels)) = current.take() {
                 let pixels = Array2::from_shape_vec((letters.len(), PIXELS), pixels)

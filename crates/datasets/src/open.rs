@@ -48,6 +48,11 @@ pub fn decompress<'a>(mut from: impl Read + 'a) -> io::Result<Box<dyn BufRead + 
     })
 }
 
+/// A first line without the byte order mark that some editors begin a text with.
+pub(crate) fn unmarked(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -36,6 +36,15 @@ impl RollCalls {
 pub fn roll_calls(votes: impl BufRead, mut names: impl BufRead) -> Result<RollCalls, Error> {
     let mut line = String::new();
     names.read_line(&mut line)?;
+    let line = line.trim_start_matches('\u{feff}').trim();
+    if !line.is_empty() && !line.ends_with(')') {
+        let rest = line.rsplit(')').next().unwrap_or_default().trim();
+        let reason = format!(
+            "{} has no bracket; expected names like \"Akaka (D-HI)\"",
+            shown(rest.as_bytes())
+        );
+        return Err(Error::format(1, 1, format!("names: {reason}")));
+    }
     let members: Vec<String> = line
         .split_inclusive(')')
         .map(|name| name.trim().to_owned())
@@ -45,7 +54,7 @@ pub fn roll_calls(votes: impl BufRead, mut names: impl BufRead) -> Result<RollCa
     let mut title: Option<String> = None;
     for (at, text) in votes.lines().enumerate() {
         let (at, text) = (at as u64 + 1, text?);
-        let text = text.trim_end_matches(['\r', '\n']);
+        let text = text.trim_start_matches('\u{feff}');
         let Some(known) = title.take() else {
             if !text.trim().is_empty() {
                 title = Some(text.trim().to_owned());
@@ -108,6 +117,14 @@ mod tests {
         assert_eq!(read.votes, ndarray::array![[1, 0, -1], [0, 0, 1]]);
         assert_eq!((read.party(1), read.party(2), read.party(3)), (Some('I'), Some('R'), None));
         assert_eq!(read.titles, ["1 30-Jan", "2 31-Jan"]);
+    }
+
+    #[test]
+    fn a_name_without_bracket_is_no_member() {
+        let error = roll_calls("1\nYN\n".as_bytes(), "A (D) B\n".as_bytes()).unwrap_err();
+        assert!(error.to_string().contains("\"B\" has no bracket"), "{error}");
+        let read = roll_calls("\u{feff}1\nY\n".as_bytes(), "\u{feff}A (D)\n".as_bytes()).unwrap();
+        assert_eq!((read.titles, read.members), (vec!["1".to_owned()], vec!["A (D)".to_owned()]));
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Table {
 /// Whether the first line of a table names its columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Header {
-    /// The first line is a header if none of its cells is a number. A line with numbers and other cells is read as data, so
+    /// The first line is a header if none of its cells is a number, or several numbers with another delimiter between. A line with numbers and other cells is read as data, so
     /// that an error in the first line of data is reported.
     #[default]
     Detect,
@@ -129,7 +129,12 @@ pub fn table(from: impl BufRead, options: &TableOptions) -> Result<Table, Error>
                 let name = names
                     .as_ref()
                     .map_or((column + 1).to_string(), |names| format!("{:?}", names[column]));
-                Error::format(line, column + 1, fault.reason(&name))
+                let mut reason = fault.reason(&name);
+                if let Some(other) = other_delimiter(cell) {
+                    let (other, used) = (char::from(other), char::from(options.delimiter));
+                    reason += &format!("; the delimiter is {used:?}, should it be {other:?}?");
+                }
+                Error::format(line, column + 1, reason)
             })?;
             cells.push(value);
         }
@@ -159,9 +164,18 @@ fn is_header(record: &csv::ByteRecord, header: Header) -> bool {
         Header::Absent => false,
         Header::Detect => record.iter().all(|cell| {
             let cell = cell.trim_ascii();
-            !is_missing(cell) && number::parse(cell).is_none()
+            !is_missing(cell) && number::parse(cell).is_none() && other_delimiter(cell).is_none()
         }),
     }
+}
+
+/// The separator of the numbers in a cell that holds several: the table has another delimiter than its reader was told.
+fn other_delimiter(cell: &[u8]) -> Option<u8> {
+    let numbers = |&delimiter: &u8| {
+        let mut parts = cell.split(|&byte| byte == delimiter);
+        cell.contains(&delimiter) && parts.all(|part| number::parse(part.trim_ascii()).is_some())
+    };
+    [b';', b'\t', b'|', b','].into_iter().find(numbers)
 }
 
 enum CellFault {
@@ -302,6 +316,19 @@ mod tests {
         refused("1,2\n3,4,5\n", "line 2, column 3: 3 cells; expected 2, as in the first line");
         refused("", "line 1, column 1: no rows; expected lines of numbers");
         refused("a,b\n", "line 1, column 1: no rows; expected lines of numbers");
+    }
+
+    #[test]
+    fn another_delimiter_is_named() {
+        let semicolon = "holds \"1;2\"; expected a number; the delimiter is ',', should it be ';'?";
+        refused("1;2", &format!("line 1, column 1: column 1 {semicolon}"));
+        refused("1;2\n7\n", &format!("line 1, column 1: column 1 {semicolon}"));
+        refused("a;b\n1;2\n", &format!("line 2, column 1: column \"a;b\" {semicolon}"));
+        let tab = "holds \"1\\t2\"; expected a number; the delimiter is ',', should it be '\\t'?";
+        refused("1\t2\n3\t4\n", &format!("line 1, column 1: column 1 {tab}"));
+        let semicolons = TableOptions { delimiter: b';', ..TableOptions::default() };
+        let error = table("1,2\n".as_bytes(), &semicolons).unwrap_err().to_string();
+        assert!(error.ends_with("the delimiter is ';', should it be ','?"), "{error}");
     }
 
     #[test]

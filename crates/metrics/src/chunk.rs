@@ -8,12 +8,13 @@
 //! | IOB1 | `I-X I-X B-X` | `B` only between adjacent chunks of the same type |
 //! | IOB2 (BIO) | `B-X I-X B-X` | every chunk begins with `B` |
 //! | IOBES | `B-X E-X S-X` | `E` ends a chunk, `S` is a chunk of a single token |
+//! | BILOU | `B-X L-X U-X` | IOBES with the letters `L` for `E` and `U` for `S` |
 //!
-//! [`chunks`] reads all three schemes without an argument for the scheme. `B` and `S` begin a chunk, and `E` and `S` end one.
+//! [`chunks`] reads all four schemes without an argument for the scheme. `B` and `S` begin a chunk, and `E` and `S` end one.
 //! An `I` or `E` also begins a chunk if it follows an `O`, the end of a chunk, or another type. For IOB1 and IOB2 these are the
 //! rules of `conlleval`, the evaluation script of the CoNLL shared tasks, also for malformed labellings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Error, Scores};
 
@@ -30,7 +31,8 @@ pub struct Chunk<'a> {
 
 /// The chunks of one sequence of labels, in order. O(n).
 ///
-/// A label counts as outside unless it is one of the marks `B`, `I`, `E`, `S`, alone or followed by a hyphen and a type.
+/// A label counts as outside unless it is one of the marks `B`, `I`, `E`, `S`, `L`, `U`, alone or followed by a hyphen and a
+/// type. So does a mark of another scheme, such as `M-NP`; [`ChunkCounts::add`] refuses it.
 ///
 /// ```
 /// use fenchel_metrics::{Chunk, chunks};
@@ -106,11 +108,29 @@ fn parse(label: &str) -> Option<(Mark, &str)> {
     let mark = match mark {
         "B" => Mark::Begin,
         "I" => Mark::Inside,
-        "E" => Mark::End,
-        "S" => Mark::Single,
+        "E" | "L" => Mark::End,
+        "S" | "U" => Mark::Single,
         _ => return None,
     };
     Some((mark, kind))
+}
+
+/// Refuses a label with the type of a chunk and an unknown mark: to count it as outside would lose a part of the chunk.
+fn check_marks(truth: &[&str], predicted: &[&str]) -> Result<(), Error> {
+    let all = || truth.iter().chain(predicted).copied();
+    let strange = |label: &&str| {
+        let parts = label.split_once('-');
+        parse(label).is_none() && parts.is_some_and(|(mark, kind)| mark != "O" && !kind.is_empty())
+    };
+    if !all().any(|label| strange(&label)) {
+        return Ok(());
+    }
+    let kinds: BTreeSet<&str> = all().filter_map(|label| Some(parse(label)?.1)).collect();
+    let kind = |label: &str| label.split_once('-').map_or("", |(_, kind)| kind).to_owned();
+    match all().filter(strange).find(|label| kinds.contains(kind(label).as_str())) {
+        Some(label) => Err(Error::Mark { label: label.to_owned() }),
+        None => Ok(()),
+    }
 }
 
 /// Counts of chunks over many sequences, as `conlleval` reports them.
@@ -164,7 +184,8 @@ impl ChunkCounts {
     /// Adds one sequence. O(n).
     ///
     /// # Errors
-    /// [`Error::Empty`] for a sequence without tokens, [`Error::Length`] for labellings of different lengths.
+    /// [`Error::Empty`] for a sequence without tokens, [`Error::Length`] for labellings of different lengths, [`Error::Mark`] for
+    /// a label like `M-NP` beside one like `B-NP`: the type is that of a chunk, and the mark is unknown.
     pub fn add<'t, 'p, T: AsRef<str> + ?Sized + 't, P: AsRef<str> + ?Sized + 'p>(
         &mut self,
         truth: impl IntoIterator<Item = &'t T>,
@@ -172,6 +193,7 @@ impl ChunkCounts {
     ) -> Result<(), Error> {
         let (truth, predicted) = (names(truth), names(predicted));
         crate::error::check_pair(&truth, &predicted, "predicted")?;
+        check_marks(&truth, &predicted)?;
         let right = truth.iter().zip(&predicted).filter(|(t, p)| t == p).count();
         self.tokens += truth.len() as u64;
         self.right_tokens += right as u64;
@@ -274,11 +296,12 @@ mod tests {
     }
 
     #[test]
-    fn three_schemes_say_the_same() {
+    fn four_schemes_say_the_same() {
         let same = expected(&[(0, 2, "X"), (2, 3, "X"), (4, 5, "Y")]);
         assert_eq!(spans("I-X I-X B-X O I-Y"), same);
         assert_eq!(spans("B-X I-X B-X O B-Y"), same);
         assert_eq!(spans("B-X E-X S-X O S-Y"), same);
+        assert_eq!(spans("B-X L-X U-X O U-Y"), same);
     }
 
     #[test]
@@ -311,6 +334,25 @@ mod tests {
         assert_eq!((counts.sequence_accuracy(), counts.sequences(), counts.tokens()), (0.5, 2, 6));
         assert_eq!(counts.kind("nowhere").f1, 0.0);
         assert_eq!(ChunkCounts::new().overall().f1, 0.0);
+    }
+
+    #[test]
+    fn bilou_by_hand() {
+        let bilou = expected(&[(0, 2, "X"), (3, 4, "Y"), (4, 5, "Y")]);
+        assert_eq!(spans("B-X L-X O U-Y U-Y"), bilou);
+        let mut counts = ChunkCounts::new();
+        counts.add(&["U-X", "B-X", "L-X"], &["U-X", "B-X", "O"]).unwrap();
+        assert_eq!((counts.totals(), counts.overall().f1), ((2, 2, 1), 0.5));
+    }
+
+    #[test]
+    fn an_unknown_mark_beside_chunks_of_its_type_is_refused() {
+        let mut counts = ChunkCounts::new();
+        let error = counts.add(&["B-X", "M-X", "E-X"], &["B-X", "I-X", "E-X"]).unwrap_err();
+        assert!(error.to_string().contains("\"M-X\""), "{error}");
+        assert_eq!(counts, ChunkCounts::new());
+        // These are no chunks.
+        counts.add(&["N-SG", "V-PST", "O-X", "B-X"], &["N-SG", "N-SG", "O", "B-X"]).unwrap();
     }
 
     #[test]

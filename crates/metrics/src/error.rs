@@ -44,6 +44,11 @@ pub enum Error {
         /// The number of classes.
         classes: usize,
     },
+    /// A label with the type of a chunk and a mark that no scheme of chunks has.
+    Mark {
+        /// The label.
+        label: String,
+    },
     /// All labels are of one class, but the metric compares two.
     SingleClass {
         /// Whether that class is the positive one.
@@ -79,6 +84,12 @@ impl fmt::Display for Error {
             }
             Error::Class { what, index, class, classes } => {
                 write!(f, "{what}[{index}] = {class}; expected a class below {classes}")
+            }
+            Error::Mark { label } => {
+                write!(
+                    f,
+                    "label {label:?}: unknown mark; expected O, or B, I, E, S, L or U of a chunk"
+                )
             }
             Error::SingleClass { positive } => write!(
                 f,

@@ -32,8 +32,8 @@ pub(super) fn run(
         let mut part = Evaluation::default();
         for (instance, found) in held_out.iter().zip(model.tag_all(&held_out)?) {
             let truth: Vec<&str> = instance.labels().collect();
-            part.add(&truth, &found);
-            whole.add(&truth, &found);
+            part.add(&truth, &found)?;
+            whole.add(&truth, &found)?;
         }
         let (score, name) = part.score();
         let (number, count) = (group + 1, groups.count);

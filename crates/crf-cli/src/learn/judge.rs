@@ -22,7 +22,7 @@ impl Judge {
         let mut truth = Evaluation::default();
         for instance in &instances {
             let labels: Vec<&str> = instance.labels().collect();
-            truth.add(&labels, &labels);
+            truth.add(&labels, &labels)?;
         }
         let name = truth.score().1;
         Ok(Judge { instances, model, name, best: None, since_best: 0 })
@@ -41,7 +41,9 @@ impl Judge {
         let mut evaluation = Evaluation::default();
         let found = self.model.tag_all(&self.instances)?;
         for (instance, labels) in self.instances.iter().zip(&found) {
-            evaluation.add(&instance.labels().collect::<Vec<_>>(), labels);
+            evaluation
+                .add(&instance.labels().collect::<Vec<_>>(), labels)
+                .map_err(|error| fenchel_crf::Error::Read(error.to_string()))?;
         }
         let (score, _) = evaluation.score();
         if self.best.as_ref().is_none_or(|(best, _, _)| score > *best) {

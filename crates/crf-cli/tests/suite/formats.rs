@@ -167,3 +167,34 @@ fn eval_counts_as_conlleval_does_by_hand() {
     assert_eq!(row("NEW"), ["0.00", "0.00", "0.00", "1"]);
     assert_eq!(row("B-NP"), ["66.67", "100.00", "50.00", "1"]);
 }
+
+#[test]
+fn bilou_is_read_by_eval_and_by_the_schemes() {
+    let folder = Folder::new();
+    // True chunks: U, B L. Found: U, and B alone: 1 of 2.
+    folder.write("two.txt", "p U-X U-X\nq B-X B-X\nr L-X O\n");
+    let table = folder.ok("eval two.txt");
+    assert!(table.contains("2 chunks; found 2 chunks, 1 correct"), "{table}");
+    let row = table.lines().find(|line| line.starts_with("all")).unwrap();
+    assert!(row.trim_end().ends_with("50.00"), "{row}");
+    folder.write("unknown.txt", "p B-X B-X\nq M-X M-X\n");
+    assert!(folder.error("eval unknown.txt").contains("label \"M-X\": unknown mark"));
+
+    folder.write("train.txt", "B-X\tp\nL-X\tq\nU-X\tr\nO\ts\n\n");
+    folder.ok("learn -q -m m.json train.txt");
+    let tagged = folder.ok("tag --scheme iobes -m m.json train.txt");
+    assert_eq!(tagged.split_whitespace().collect::<Vec<_>>(), ["B-X", "L-X", "U-X", "O"]);
+    let error = folder.error("tag --scheme bio -m m.json train.txt");
+    assert!(error.contains("BIO does not know the mark of \"L-X\""), "{error}");
+}
+
+#[test]
+fn equal_trainings_have_equal_files() {
+    let folder = Folder::new();
+    folder.write("train.txt", attributes());
+    for model in ["a.json", "b.json"] {
+        folder.ok(&format!("learn -q -m {model} train.txt"));
+    }
+    let read = |name: &str| std::fs::read(folder.path(name)).unwrap();
+    assert!(read("a.json") == read("b.json"));
+}

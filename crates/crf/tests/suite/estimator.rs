@@ -366,3 +366,21 @@ fn memory_decides_and_parameters_are_checked() {
     assert!(Crf { l1: -1.0, ..Crf::default() }.fit(&corpus).is_err());
     assert!(Crf { l1: f64::NAN, ..Crf::default() }.fit(&corpus).is_err());
 }
+
+#[test]
+fn a_penalty_that_overflows_is_named() {
+    let mut builder = CorpusBuilder::new();
+    for labels in ["ab", "bba"] {
+        let mut instance = Instance::new();
+        for label in labels.chars() {
+            instance.begin_token(&label.to_string());
+            instance.push(&label.to_string(), 1.0);
+        }
+        builder.push(&instance).unwrap();
+    }
+    let corpus = builder.finish(1).unwrap();
+    match (Crf { l2: Some(1e-300), ..Crf::default() }).fit(&corpus) {
+        Err(error) => assert!(error.to_string().contains("the training diverged"), "{error}"),
+        Ok(model) => model.weights().check().unwrap(),
+    }
+}

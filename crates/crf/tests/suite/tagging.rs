@@ -384,3 +384,66 @@ fn the_largest_weights_of_a_label() {
     assert!(model.largest_weights_of("A", 2).unwrap().is_empty());
     assert_eq!(model.largest_weights_of("C", 2), None);
 }
+
+/// A model of labels A and B and one attribute, and a sequence of two tokens with a value.
+fn two_labels(transition: f64, value: f64) -> (CrfModel, Instance) {
+    let mut weights = Weights::zeros(1, 2);
+    weights.emission[[0, 0]] = 1.0;
+    weights.emission[[0, 1]] = 0.5;
+    weights.transition[[0, 0]] = transition;
+    let (attributes, labels) = (["a"].into_iter().collect(), ["A", "B"].into_iter().collect());
+    let mut instance = Instance::new();
+    for _ in 0..2 {
+        instance.begin_token("");
+        instance.push("a", value);
+    }
+    (CrfModel::new(attributes, labels, weights, None).unwrap(), instance)
+}
+
+#[test]
+fn the_largest_values_have_certain_labels() {
+    let (model, instance) = two_labels(0.0, f64::MAX);
+    let mut tagger = model.tagger();
+    let best: Vec<f64> = tagger.k_best(&instance, 4).unwrap().into_iter().map(|b| b.1).collect();
+    assert_eq!(best, [1.0, 0.0, 0.0, 0.0]);
+    assert_eq!(tagger.marginals(&instance).unwrap(), ndarray::array![[1.0, 0.0], [1.0, 0.0]]);
+    assert_eq!(tagger.probability(&instance, &["A", "A"]).unwrap(), 1.0);
+    assert_eq!(tagger.probability(&instance, &["B", "A"]).unwrap(), 0.0);
+}
+
+#[test]
+fn weights_that_hide_all_probabilities_are_an_error() {
+    let (model, instance) = two_labels(1e308, 1.0);
+    let mut tagger = model.tagger();
+    assert_eq!(tagger.tag(&instance).unwrap(), ["A", "A"]);
+    let errors = [
+        tagger.k_best(&instance, 2).unwrap_err(),
+        tagger.marginals(&instance).unwrap_err(),
+        tagger.probability(&instance, &["A", "A"]).unwrap_err(),
+        tagger.sample(&instance, &mut stream(0, 0)).unwrap_err(),
+    ];
+    for error in errors {
+        assert!(error.to_string().contains("rounding hides probabilities"), "{error}");
+    }
+}
+
+#[test]
+fn the_letters_of_bilou_decode_as_a_scheme() {
+    let (labels, attributes) = (["B-X", "L-X", "U-X", "O"], ["a"].into_iter().collect());
+    let mut weights = Weights::zeros(1, 4);
+    weights.emission[[0, 0]] = 1.0;
+    let labels: Vocabulary = labels.into_iter().collect();
+    let model = CrfModel::new(attributes, labels, weights, None).unwrap();
+    let mut instance = Instance::new();
+    instance.begin_token("");
+    instance.push("a", 1.0);
+    instance.begin_token("");
+    // B must be followed: of the labellings with it only B L is allowed.
+    let mut tagger = model.tagger().with_scheme(LabelScheme::Iobes);
+    assert_eq!(tagger.tag(&instance).unwrap(), ["B-X", "L-X"]);
+    // Five are allowed: B L, and any two of U and O. Their weights are e, 1, 1, 1, 1.
+    let span = tagger.span_probability(&instance, 0, 2, "X").unwrap();
+    assert!((span - 1f64.exp() / (1f64.exp() + 4.0)).abs() < 1e-14, "{span}");
+    let error = model.tagger().with_scheme(LabelScheme::Bio).tag(&instance).unwrap_err();
+    assert!(error.to_string().contains("does not know the mark of \"L-X\""), "{error}");
+}

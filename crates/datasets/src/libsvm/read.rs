@@ -9,6 +9,7 @@ use ndarray::Array1;
 use super::token::{Fault, at_end, not_a_pair, parse_label, parse_value, skip_blanks, token_end};
 use super::{IndexBase, LibsvmOptions};
 use crate::error::shown;
+use crate::open::unmarked;
 use crate::{Dataset, Error, open};
 
 /// The largest accepted index. If indices count from 0, it needs `d = u32::MAX` columns, the largest number for a matrix with
@@ -44,7 +45,8 @@ pub fn libsvm(
     let mut line = 0;
     while from.read_until(b'\n', &mut text)? > 0 {
         line += 1;
-        samples.push(&text, line).map_err(|fault| fault.on(line))?;
+        let content = if line == 1 { unmarked(&text) } else { &text };
+        samples.push(content, line).map_err(|fault| fault.on(line))?;
         text.clear();
     }
     samples.finish(line)
@@ -281,6 +283,13 @@ mod tests {
     fn refused(text: &str, options: LibsvmOptions, expected: &str) {
         let error = libsvm(text.as_bytes(), &options).unwrap_err().to_string();
         assert!(error.starts_with(expected), "found    {error}\nexpected {expected}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        let data = read("\u{feff}1 1:2\n", LibsvmOptions::default());
+        assert_eq!((rows(&data), data.y.to_vec()), (vec![vec![2.0]], vec![1.0]));
+        refused("1 1:2\n\u{feff}1 1:2\n", LibsvmOptions::default(), "line 2, column 1");
     }
 
     #[test]

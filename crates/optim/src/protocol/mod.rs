@@ -58,7 +58,10 @@ impl std::fmt::Display for Status {
 }
 
 /// The summary of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+///
+/// `seconds` differ from run to run. They are not saved (0 after loading) and not compared, so that equal runs have equal files
+/// and equal reports.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Report {
     /// How it ended.
     pub status: Status,
@@ -69,7 +72,15 @@ pub struct Report {
     /// Number of evaluations of the method's oracle.
     pub oracle_calls: u64,
     /// Seconds spent in the method itself; certificates and observers are not counted.
+    #[serde(skip)]
     pub seconds: f64,
+}
+
+impl PartialEq for Report {
+    fn eq(&self, other: &Self) -> bool {
+        let determined = |of: &Self| (of.status, of.certificate, of.passes, of.oracle_calls);
+        determined(self) == determined(other)
+    }
 }
 
 impl Report {
@@ -82,7 +93,12 @@ impl Report {
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Report { status, certificate, passes, seconds, .. } = self;
-        write!(f, "{status} after {passes:.4} passes ({seconds:.3} s): {certificate}")
+        write!(f, "{status} after {passes:.4} passes")?;
+        // A loaded report does not know its seconds.
+        if *seconds > 0.0 {
+            write!(f, " ({seconds:.3} s)")?;
+        }
+        write!(f, ": {certificate}")
     }
 }
 
@@ -93,4 +109,22 @@ pub struct Solution<S> {
     pub state: S,
     /// The summary of the run.
     pub report: Report,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_neither_saved_nor_compared() {
+        let (status, certificate) =
+            (Status::Converged, Certificate::Gap { objective: 2.0, lower_bound: 1.5 });
+        let report =
+            |seconds| Report { status, certificate, passes: 3.0, oracle_calls: 4, seconds };
+        let text = |report: Report| serde_json::to_string(&report).unwrap();
+        assert_eq!(text(report(1.5)), text(report(2.5)));
+        let loaded: Report = serde_json::from_str(&text(report(1.5))).unwrap();
+        assert_eq!((loaded, loaded.seconds), (report(1.5), 0.0));
+        assert_ne!(loaded, Report { passes: 4.0, ..loaded });
+    }
 }
