@@ -68,8 +68,7 @@ pub struct SliceMoments {
     weighted: bool,
     /// Features or scores; none before the first row.
     content: Option<Content>,
-    /// Seconds spent on adding; not saved, so that equal sums have equal files.
-    #[serde(skip)]
+    /// Seconds spent on adding.
     seconds: f64,
     /// A point near the data; sums are those of differences from it.
     shift: Option<Array1<f64>>,

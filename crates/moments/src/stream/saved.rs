@@ -23,8 +23,8 @@ impl Saved for SliceMoments {
             return Err(format!("the parts do not fit {h} slices and {d} columns"));
         }
         let numbers = self.sums.iter().chain(self.outer.iter().flatten());
-        let mut numbers = numbers.chain(self.shift.iter().flatten()).chain(&self.masses);
-        if !numbers.all(|v| v.is_finite()) {
+        let numbers = numbers.chain(self.shift.iter().flatten()).chain(&self.masses);
+        if !numbers.chain([&self.seconds]).all(|v| v.is_finite()) {
             return Err("not all numbers are finite".into());
         }
         for (h, (&count, &mass)) in self.counts.iter().zip(&self.masses).enumerate() {
