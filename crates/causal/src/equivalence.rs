@@ -97,19 +97,7 @@ impl Partial {
 /// # Errors
 /// [`Error::TooMany`]; [`Error::TooManyNodes`], [`Error::Invalid`], [`Error::Graphical`] for edges that do not form a class.
 pub fn members(class: &Cpdag, limit: usize) -> Result<Vec<Dag>, Error> {
-    let sorted = |edges: &[(u32, u32)]| {
-        let mut edges = edges.to_vec();
-        edges.sort_unstable();
-        edges
-    };
-    let whole = member(class)?.cpdag();
-    let undirected: Vec<(u32, u32)> =
-        class.undirected.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
-    if sorted(&class.directed) != whole.directed || sorted(&undirected) != whole.undirected {
-        let reason =
-            "expected all graphs that are equivalent to some directed acyclic graph".into();
-        return Err(Invalid::Layout { what: "the class", reason }.into());
-    }
+    checked(class)?;
     let mut found = Vec::new();
     let mut open = vec![Partial::new(class)?];
     while let Some(graph) = open.pop() {
@@ -130,7 +118,26 @@ pub fn members(class: &Cpdag, limit: usize) -> Result<Vec<Dag>, Error> {
     Ok(found)
 }
 
-/// One graph of the class.
+/// One graph of the class, once it is known to be a class.
+fn checked(class: &Cpdag) -> Result<Dag, Error> {
+    let sorted = |edges: &[(u32, u32)]| {
+        let mut edges = edges.to_vec();
+        edges.sort_unstable();
+        edges
+    };
+    let dag = member(class)?;
+    let whole = dag.cpdag();
+    let undirected: Vec<(u32, u32)> =
+        class.undirected.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
+    if sorted(&class.directed) != whole.directed || sorted(&undirected) != whole.undirected {
+        let reason =
+            "expected all graphs that are equivalent to some directed acyclic graph".into();
+        return Err(Invalid::Layout { what: "the class", reason }.into());
+    }
+    Ok(dag)
+}
+
+/// One graph with these edges.
 fn member(class: &Cpdag) -> Result<Dag, Error> {
     let mut graph = Partial::new(class)?;
     while let Some((a, b)) =
@@ -143,11 +150,12 @@ fn member(class: &Cpdag) -> Result<Dag, Error> {
 
 /// Whether all graphs of the class give the same effect of `treatment` on `outcome`. A possibly causal path is one
 /// whose edges can all be directed away from the treatment, and it is proper if it leaves the treatment once. The
-/// answer is yes if no such path to the outcome begins with an undirected edge. O(V + E).
+/// answer is yes if no such path to the outcome begins with an undirected edge.
 ///
 /// # Errors
 /// [`Error::TooManyNodes`], [`Error::Invalid`] for edges that do not form a class or a node that it does not have.
 pub fn is_identifiable(class: &Cpdag, outcome: NodeSet, treatment: NodeSet) -> Result<bool, Error> {
+    checked(class)?;
     let graph = Partial::new(class)?;
     if let Some(v) = ((outcome | treatment) - NodeSet::first(class.nodes)).smallest() {
         let value = f64::from(v);
@@ -187,7 +195,7 @@ pub fn identify_in_class<S: AsRef<str>>(
     names: &[S],
     query: Query,
 ) -> Result<Option<Estimand>, Error> {
-    let graph = Admg::from_dag(&member(class)?, names)?;
+    let graph = Admg::from_dag(&checked(class)?, names)?;
     let found = identify(&graph, query)?;
     if is_identifiable(class, query.outcome | query.given, query.treatment)? {
         return Ok(Some(found));

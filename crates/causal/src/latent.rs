@@ -58,7 +58,7 @@ impl LatentModel {
     /// The model with these numbers of states, distributions of the hidden causes, and mechanisms (one per node).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for wrong lengths, for parents that are not parents in the graph, and for a hidden cause of two
+    /// [`Error::Invalid`] for wrong lengths, for an empty law, for a parent or a hidden cause given twice, for parents that are not parents in the graph, and for a hidden cause of two
     /// nodes that no bidirected
     /// edge joins; [`Error::NotADistribution`]; [`Error::Refused`].
     pub fn new(
@@ -71,7 +71,10 @@ impl LatentModel {
         Invalid::check_length("mechanisms", graph.len(), mechanisms.len())?;
         size(&cards)?;
         for (k, law) in latents.iter().enumerate() {
-            check_rows("the law of a hidden cause", law, law.len().max(1))?;
+            if law.is_empty() {
+                return Err(Invalid::Empty { what: "the law of a hidden cause" }.into());
+            }
+            check_rows("the law of a hidden cause", law, law.len())?;
             let having: Vec<u32> = (0..graph.len() as u32)
                 .filter(|&v| mechanisms[v as usize].latents.contains(&(k as u32)))
                 .collect();
@@ -87,6 +90,12 @@ impl LatentModel {
             }
         }
         for (v, m) in mechanisms.iter().enumerate() {
+            for list in [&m.parents, &m.latents] {
+                if let Some(k) = (1..list.len()).find(|&k| list[..k].contains(&list[k])) {
+                    let reason = format!("{} is given twice to {}", list[k], graph.name(v as u32));
+                    return Err(Invalid::Layout { what: "mechanisms", reason }.into());
+                }
+            }
             let alien = m.parents.iter().find(|&&p| !graph.parents(v as u32).contains(p));
             if let Some(p) = alien {
                 let reason = format!("node {p} is no parent of {}", graph.name(v as u32));
@@ -158,8 +167,9 @@ impl LatentModel {
     /// `P(all others | do(x))` for all values of `x`: a table over all nodes that sums to 1 for every value of x.
     ///
     /// # Errors
-    /// [`Error::Refused`].
+    /// [`Error::UnknownNode`]; [`Error::Refused`].
     pub fn intervened(&self, x: NodeSet) -> Result<ProbabilityTable, Error> {
+        self.graph.check_set(x)?;
         let hidden = |k: u32| self.graph.len() as u32 + k;
         let mut factors = Vec::new();
         for (v, m) in (0u32..).zip(&self.mechanisms) {

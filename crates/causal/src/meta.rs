@@ -104,7 +104,14 @@ impl MetaLearned {
 /// `R(gamma)` and its derivative, stable for any log-likelihoods.
 pub fn regret(gamma: f64, causal: f64, anticausal: f64) -> (f64, f64) {
     let value = -log_add_exp(causal - softplus(-gamma), anticausal - softplus(gamma));
-    (value, sigmoid(gamma) - sigmoid(gamma + (causal - anticausal)))
+    // A difference of sigmoids near 1 cancels; the product does not.
+    let (d, to) = (causal - anticausal, gamma + (causal - anticausal));
+    let slope = if d > 0.0 {
+        sigmoid(to) * sigmoid(-gamma) * (-d).exp_m1()
+    } else {
+        -sigmoid(gamma) * sigmoid(-to) * d.exp_m1()
+    };
+    (value, slope)
 }
 
 impl MetaLearner {

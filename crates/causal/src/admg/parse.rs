@@ -1,13 +1,13 @@
 //! Graphs written as text.
 
 use super::Admg;
-use crate::Error;
+use crate::{Error, NodeSet};
 
 impl Admg {
     /// Reads a graph: chains of names joined by `->`, `<-` and `<->`, separated by `;`, commas or line ends.
     /// A name alone is a node without edges. Nodes are numbered in the order of their appearance.
     ///
-    /// A name is everything between blanks, separators and arrows.
+    /// A name is everything between blanks, separators and arrows. A byte order mark before the text is skipped.
     ///
     /// ```
     /// # use fenchel_causal::Admg;
@@ -20,6 +20,7 @@ impl Admg {
     /// # Errors
     /// [`Error::Format`] with the position, and the errors of [`Admg::new`].
     pub fn parse(text: &str) -> Result<Admg, Error> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut names: Vec<String> = Vec::new();
         let (mut directed, mut bidirected) = (Vec::new(), Vec::new());
         let mut last: Option<u32> = None;
@@ -56,6 +57,10 @@ impl Admg {
                 let name = &rest[..end];
                 let node = match names.iter().position(|known| known == name) {
                     Some(node) => node as u32,
+                    None if names.len() == NodeSet::CAPACITY => {
+                        let (found, limit) = (names.len() + 1, NodeSet::CAPACITY);
+                        return Err(Error::TooManyNodes { found, limit });
+                    }
                     None => {
                         names.push(name.into());
                         names.len() as u32 - 1

@@ -70,7 +70,7 @@ impl LinearGaussianScm {
     /// # Errors
     /// [`Error::Invalid`] for a graph with bidirected edges, wrong lengths, numbers that are not finite, variances that are
     /// not positive, and
-    /// weights of edges that do not exist.
+    /// weights of edges that do not exist or that are given twice.
     pub fn new(
         graph: Admg,
         edges: &[(u32, u32, f64)],
@@ -87,9 +87,13 @@ impl LinearGaussianScm {
         Invalid::check_finite("intercepts", &intercepts)?;
         variances.iter().try_for_each(|&v| Invalid::check_positive("variance", v))?;
         let mut weights = Array2::zeros((n, n));
-        for &(a, b, w) in edges {
+        for (k, &(a, b, w)) in edges.iter().enumerate() {
             if a as usize >= n || b as usize >= n || !graph.children(a).contains(b) {
                 let reason = format!("a weight for {a} -> {b}, which is no edge");
+                return Err(Invalid::Layout { what: "edges", reason }.into());
+            }
+            if edges[..k].iter().any(|&(c, d, _)| (c, d) == (a, b)) {
+                let reason = format!("two weights for {a} -> {b}; expected one");
                 return Err(Invalid::Layout { what: "edges", reason }.into());
             }
             Invalid::check_finite("weight", &[w])?;

@@ -77,6 +77,58 @@ fn saved_models_are_checked() {
 }
 
 #[test]
+fn lists_name_a_thing_once_and_laws_have_states() {
+    use fenchel_causal::LatentModel;
+    use fenchel_causal::latent::Mechanism;
+    use fenchel_causal::scm::LinearGaussianScm;
+    let g = Admg::parse("A -> B").unwrap();
+    let build = |parents: Vec<u32>, hidden: Vec<u32>, table: Vec<f64>, latents: Vec<Vec<f64>>| {
+        let a = Mechanism { parents: vec![], latents: vec![], table: vec![0.5, 0.5] };
+        let b = Mechanism { parents, latents: hidden, table };
+        LatentModel::new(g.clone(), vec![2, 2], latents, vec![a, b])
+    };
+    let table = vec![1.0, 0.0, 0.3, 0.7, 0.6, 0.4, 0.0, 1.0];
+    assert!(message(build(vec![0, 0], vec![], table.clone(), vec![])).contains("given twice"));
+    let coin = vec![vec![0.5, 0.5]];
+    assert!(message(build(vec![], vec![0, 0], table, coin)).contains("given twice"));
+    let copy = vec![1.0, 0.0, 0.0, 1.0];
+    let empty = build(vec![0], vec![], copy.clone(), vec![vec![]]);
+    assert_eq!(message(empty), "the law of a hidden cause is empty");
+    let model = build(vec![0], vec![], copy, vec![]).unwrap();
+    assert_eq!(model.observed().unwrap().values(), [0.5, 0.0, 0.0, 0.5]);
+    let far = model.intervened(NodeSet::one(9));
+    assert_eq!(message(far), "there is no node \"9\"; known: A, B");
+    let edges = [(0, 1, 1.0), (0, 1, 2.0)];
+    let twice = LinearGaussianScm::new(g.clone(), &edges, vec![0.0; 2], vec![1.0; 2]);
+    assert!(message(twice).contains("two weights for 0 -> 1"));
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_name() {
+    let error = message(Admg::parse("\u{feff}p -> q\nq -> p"));
+    assert_eq!(error, "the directed edges form a cycle: p -> q -> p");
+    assert_eq!(Admg::parse("\u{feff}p -> q").unwrap().names(), ["p", "q"]);
+    let many: Vec<String> = (0..80_000).map(|k| format!("a{k}")).collect();
+    assert_eq!(message(Admg::parse(&many.join(";"))), "129 nodes; a graph has at most 128");
+}
+
+/// Slopes from 200 digits of `s(a) - s(b)`.
+#[test]
+fn the_slope_of_a_regret_keeps_its_digits() {
+    use fenchel_causal::meta::regret;
+    for (gamma, right) in [
+        (0.0, -0.14565630622579537),
+        (20.0, -9.299_685_276_981_487e-10),
+        (36.0, -1.0465417108201485e-16),
+        (-36.0, -1.9069233266782387e-16),
+        (100.0, -1.678454993226758e-44),
+    ] {
+        let found = regret(gamma, -12.3, -12.9).1;
+        assert!((found / right - 1.0).abs() < 1e-13, "{gamma}: {found} for {right}");
+    }
+}
+
+#[test]
 fn queries() {
     let g = Admg::parse("X -> Y").unwrap();
     assert_eq!(message(g.query("P(Q | do(X))")), "there is no node \"Q\"; known: X, Y");

@@ -205,3 +205,24 @@ fn distances_of_known_pairs() {
     let other = Dag::new(2, []).unwrap();
     assert!(shd(&chain, &other).is_err() && sid(&chain, &other).is_err());
 }
+
+#[test]
+fn edges_that_form_no_class_are_refused() {
+    let class = |directed: &[(u32, u32)], undirected: &[(u32, u32)], nodes| Cpdag {
+        nodes,
+        directed: directed.to_vec(),
+        undirected: undirected.to_vec(),
+    };
+    let wrong = [
+        class(&[(0, 1)], &[(1, 2)], 3),
+        class(&[(0, 1), (1, 2), (2, 0)], &[], 3),
+        class(&[(0, 1)], &[], 2),
+    ];
+    for class in wrong {
+        let (y, x) = (NodeSet::one(1), NodeSet::one(0));
+        assert!(is_identifiable(&class, y, x).is_err(), "{class:?}");
+        let names = ["a", "b", "c"];
+        let asked = identify_in_class(&class, &names[..class.nodes], Query::new(y, x));
+        assert!(asked.is_err(), "{class:?}");
+    }
+}
