@@ -190,7 +190,9 @@ fn as_many_coefficients_as_rows_leave_no_dispersion() {
     let mut file = vec![];
     fitted.save(&mut file).unwrap();
     let loaded = GlmModel::<Identity>::load(&file[..]).unwrap();
-    assert_eq!(format!("{loaded:?}"), format!("{fitted:?}"));
+    // All but the seconds, which a file does not hold; as text, in which NaN equals NaN.
+    let stored = GlmModel { report: fitted.report.without_seconds(), ..fitted.clone() };
+    assert_eq!(format!("{loaded:?}"), format!("{stored:?}"));
     assert!(fitted.summary.to_string().contains("t value"));
 }
 
