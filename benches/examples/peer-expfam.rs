@@ -1,13 +1,14 @@
 //! This project's side of `cargo xtask peers expfam`, and those of statrs and rv.
 //!
 //! `peer-expfam entropies TABLES` judges entropies of the members in the reference tables, `peer-expfam divergences TABLES` their
-//! divergences; `peer-expfam glm FAMILY FILE N D` fits a
+//! divergences; `peer-expfam members` answers requests of `peers/expfam/sweep.py` from its input; `peer-expfam glm FAMILY FILE N D` fits a
 //! regression to a file of doubles, the design row by row and then the targets.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use fenchel_expfam::glm::{Glm, LogLinear, Logistic, ScalarFamily};
+use fenchel_expfam::quantiles::Quantiles;
 use fenchel_expfam::*;
 use fenchel_optim::Stop;
 use ndarray::ArrayView2;
@@ -24,9 +25,10 @@ fn main() -> Result<(), Failure> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["entropies", tables] => entropies(tables),
         ["divergences", tables] => divergences(tables),
+        ["members"] => members(),
         ["glm", "logistic", file, n, d] => glm(Logistic, file, n.parse()?, d.parse()?),
         ["glm", "poisson", file, n, d] => glm(LogLinear, file, n.parse()?, d.parse()?),
-        _ => Err("entropies TABLES, divergences TABLES, or glm FAMILY FILE N D".into()),
+        _ => Err("entropies TABLES, divergences TABLES, members, or glm FAMILY FILE N D".into()),
     }
 }
 
@@ -222,6 +224,123 @@ impl Count {
         self.failures += usize::from(error > allowed);
         self.worst = self.worst.max(error / expected.abs().max(1e-300));
     }
+}
+
+/// One line for each line `family | eta | other eta | points | weight`: A, the mean, the entropy, the divergence, and of numbers the
+/// log-densities, the probabilities below, the maximum likelihood and the posterior; a dash for an error.
+fn members() -> Result<(), Failure> {
+    for line in std::io::stdin().lines() {
+        let line = line?;
+        let (name, rest) = line.split_once('|').ok_or("a line without a bar")?;
+        let parts: Vec<Vec<f64>> = rest
+            .split('|')
+            .map(|part| part.split_whitespace().map(str::parse).collect())
+            .collect::<Result<_, _>>()?;
+        let [eta, other, points, weight] = &parts[..] else { return Err("not five parts".into()) };
+        let asked = Request { eta, other, points, weight: weight[0] };
+        println!("{}", asked.of(name.trim())?);
+    }
+    Ok(())
+}
+
+struct Request<'a> {
+    eta: &'a [f64],
+    other: &'a [f64],
+    points: &'a [f64],
+    weight: f64,
+}
+
+impl Request<'_> {
+    fn of(&self, name: &str) -> Result<String, Failure> {
+        Ok(match name {
+            "bernoulli" => self.numbers(Bernoulli),
+            "binomial" => self.numbers(Binomial::new(7)?),
+            "binomial_large" => self.numbers(Binomial::new(4_000_000_000)?),
+            "poisson" => self.numbers(Poisson),
+            "geometric" => self.numbers(Geometric),
+            "negative_binomial" => self.numbers(NegativeBinomial::new(2.5)?),
+            "logarithmic" => self.numbers(Logarithmic),
+            "continuous_bernoulli" => self.numbers(ContinuousBernoulli),
+            "exponential" => self.numbers(Exponential),
+            "gamma_known_shape" => self.numbers(GammaKnownShape::new(0.4)?),
+            "rayleigh" => self.numbers(Rayleigh),
+            "laplace" => self.numbers(Laplace::new(0.0)?),
+            "normal_known_mean" => self.numbers(NormalKnownMean::default()),
+            "normal_known_variance" => self.numbers(NormalKnownVariance::new(2.0)?),
+            "chi_squared" => self.numbers(ChiSquared),
+            "inverse_gaussian" => self.numbers(InverseGaussian),
+            "von_mises" => self.numbers(VonMises),
+            "gamma" => self.quantiles(Gamma),
+            "inverse_gamma" => self.quantiles(InverseGamma),
+            "beta" => self.quantiles(Beta),
+            "normal" => self.quantiles(Normal),
+            "log_normal" => self.quantiles(LogNormal),
+            "categorical" => self.vectors(Categorical::new(3)?),
+            "multinomial" => self.vectors(Multinomial::new(9, 3)?),
+            "dirichlet" => self.vectors(Dirichlet::new(3)?),
+            "isotropic_normal" => self.vectors(IsotropicNormal::new(2)?),
+            "von_mises_fisher" => self.vectors(VonMisesFisher::new(5)?),
+            "normal_vector" => self.vectors(NormalVector::new(2)?),
+            "normal_vector_zero_mean" => self.vectors(NormalVectorZeroMean::new(2)?),
+            "wishart" => self.vectors(Wishart::new(2)?),
+            "inverse_wishart" => self.vectors(InverseWishart::new(2)?),
+            "normal_gamma" => self.vectors(NormalGamma),
+            "normal_wishart" => self.vectors(NormalWishart::new(2)?),
+            _ => return Err(format!("no family `{name}`").into()),
+        })
+    }
+
+    /// What every family has.
+    fn vectors<F: Density>(&self, family: F) -> String {
+        let mut mean = vec![0.0; family.dimension()];
+        family.mean(self.eta, &mut mean);
+        let entropy = family.entropy(self.eta).ok();
+        let kl = family.kl(self.eta, self.other);
+        let groups = [
+            said([Some(family.log_partition(self.eta))]),
+            said(mean.into_iter().map(Some)),
+            said([entropy]),
+            said([Some(kl)]),
+        ];
+        groups.join("|") + "||||"
+    }
+
+    fn numbers<F: Density<Point = f64> + Clone + PartialEq>(&self, family: F) -> String {
+        self.of_numbers(family, |_, _| Vec::new())
+    }
+
+    fn quantiles<F: Quantiles + PartialEq>(&self, family: F) -> String {
+        self.of_numbers(family, |p, x| vec![p.cdf(x)])
+    }
+
+    fn of_numbers<F: Density<Point = f64> + Clone + PartialEq>(
+        &self,
+        family: F,
+        probabilities: impl Fn(&Distribution<F>, f64) -> Vec<f64>,
+    ) -> String {
+        let general = self.vectors(family.clone());
+        let Ok(p) = Distribution::from_natural(family.clone(), self.eta) else {
+            return general.replace("||||", "|-|-|-|-");
+        };
+        let densities = said(self.points.iter().map(|x| p.log_density(x).ok()));
+        let below = said(self.points.iter().flat_map(|&x| probabilities(&p, x)).map(Some));
+        let parameter = |p: Result<Distribution<F>, Error>| match p {
+            Ok(p) => said(p.natural().iter().map(|&e| Some(e))),
+            Err(_) => "-".to_owned(),
+        };
+        let fitted = parameter(mle(family.clone(), self.points));
+        let posterior = Summary::of(family, self.points)
+            .and_then(|data| Prior::around(self.weight, &p)?.posterior(&data))
+            .map(|posterior| posterior.map().clone());
+        let groups = [densities, below, fitted, parameter(posterior)];
+        general.replace("||||", "|") + &groups.join("|")
+    }
+}
+
+/// Numbers with a blank between, a dash for none.
+fn said(numbers: impl IntoIterator<Item = Option<f64>>) -> String {
+    let words = numbers.into_iter().map(|x| x.map_or("-".to_owned(), |x| format!("{x:e}")));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[derive(Serialize)]

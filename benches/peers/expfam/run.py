@@ -2,7 +2,7 @@
 
     cargo xtask peers expfam [-- --quick]
 
-Two parts. Accuracy: entropies of the 1,000 members a family in crates/expfam/tests/reference/tables, judged alike for
+Three parts. Sweep: what sweep.py says, of random members. Accuracy: entropies of the 1,000 members a family in crates/expfam/tests/reference/tables, judged alike for
 every library: a failure is an error beyond 1e-13 of the value and 16 units of rounding of the terms it is the sum of. Divergences
 of pairs of members, where rv has them: 1e-13 of the value. Regressions: logistic and Poisson, n rows and 50 columns, to a relative gap of 1e-8 in the mean negative log-likelihood.
 """
@@ -23,6 +23,8 @@ import warnings
 
 import numpy as np
 import scipy.stats as st
+
+import sweep
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TABLES = ROOT / "crates/expfam/tests/reference/tables"
@@ -146,13 +148,17 @@ def main():
     parser.add_argument("--data")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rows", type=int)
-    parser.add_argument("--part", choices=["accuracy", "regression"])
+    parser.add_argument("--part", choices=["accuracy", "regression", "sweep"])
+    parser.add_argument("--members", type=int)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     results = {}
-    if arguments.part != "regression":
+    if arguments.part in (None, "accuracy"):
         results["accuracy"] = accuracy(arguments.runner)
-    if arguments.part != "accuracy":
+    if arguments.part in (None, "sweep"):
+        members = arguments.members or (200 if arguments.quick else 2_000)
+        results["sweep"] = sweep.run(arguments.runner, members, (), arguments.out)
+    if arguments.part in (None, "regression"):
         n = arguments.rows or (100_000 if arguments.quick else 1_000_000)
         families = ["logistic", "poisson"]
         results["regression"] = [regression(arguments.runner, f, n, 50, arguments.out, True) for f in families]
