@@ -14,7 +14,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{ln_gamma, log_sum_exp};
-use ndarray::{Array1, Array2};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -23,10 +23,33 @@ use crate::direction::evidence;
 
 /// Posterior means of the mechanisms of a causal pair, with the reference as prior.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "PairParts")]
 pub struct BayesianPair {
     reference: CategoricalPair,
     strength: f64,
     counts: Array2<f64>,
+}
+
+#[derive(Deserialize)]
+struct PairParts {
+    reference: CategoricalPair,
+    strength: f64,
+    counts: Array2<f64>,
+}
+
+impl TryFrom<PairParts> for BayesianPair {
+    type Error = Error;
+    fn try_from(p: PairParts) -> Result<BayesianPair, Error> {
+        let empty = BayesianPair::new(&p.reference, p.strength)?;
+        check_counts(empty.counts.dim(), &p.counts)?;
+        Ok(BayesianPair { counts: p.counts, ..empty })
+    }
+}
+
+fn check_counts(shape: (usize, usize), counts: &Array2<f64>) -> Result<(), Invalid> {
+    Invalid::check_length("rows of the counts", shape.0, counts.nrows())?;
+    Invalid::check_length("columns of the counts", shape.1, counts.ncols())?;
+    counts.iter().try_for_each(|&n| Invalid::check_nonnegative("count", n))
 }
 
 /// Which mechanism of a causal pair was changed.
@@ -73,7 +96,7 @@ impl BayesianPair {
         Ok(())
     }
 
-    /// The posterior mean. Rows without a sample keep the reference exactly. O(K^2).
+    /// The posterior mean, in the direction of the reference. Rows without a sample keep the reference exactly. O(K^2).
     ///
     /// # Errors
     /// As [`CategoricalPair::from_logits`].
@@ -84,13 +107,15 @@ impl BayesianPair {
         };
         let total = log_sum_exp(&self.reference.marginal().to_vec());
         let sums = self.counts.sum_axis(ndarray::Axis(1));
-        let marginal: Array1<f64> =
+        let marginal =
             self.reference.marginal().iter().zip(&sums).map(|(s, n)| mix(s - total, *n)).collect();
         let partitions = self.reference.partitions();
-        let rows = Array2::from_shape_fn(self.counts.dim(), |(i, j)| {
-            mix(self.reference.conditional()[(i, j)] - partitions[i], self.counts[(i, j)])
-        });
-        CategoricalPair::from_logits(marginal.view(), rows.view())
+        let rows = self
+            .counts
+            .indexed_iter()
+            .map(|((i, j), &n)| mix(self.reference.conditional()[(i, j)] - partitions[i], n));
+        let pair = CategoricalPair::centred(marginal, rows.collect());
+        Ok(pair.relabelled(self.reference.direction()))
     }
 
     /// The posterior of which mechanism was changed. The prior is uniform over nothing, the cause, the effect and each
@@ -150,9 +175,25 @@ impl BayesianPair {
 
 /// The posterior mean of the joint table, with a reference as prior.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "JointParts")]
 pub struct BayesianJoint {
     log_prior: Array2<f64>,
     counts: Array2<f64>,
+}
+
+#[derive(Deserialize)]
+struct JointParts {
+    log_prior: Array2<f64>,
+    counts: Array2<f64>,
+}
+
+impl TryFrom<JointParts> for BayesianJoint {
+    type Error = Error;
+    fn try_from(p: JointParts) -> Result<BayesianJoint, Error> {
+        JointCategorical::from_logits(p.log_prior.view())?;
+        check_counts(p.log_prior.dim(), &p.counts)?;
+        Ok(BayesianJoint { log_prior: p.log_prior, counts: p.counts })
+    }
 }
 
 impl BayesianJoint {

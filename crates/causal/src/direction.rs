@@ -61,7 +61,8 @@ pub fn dense_prior(joint: &CategoricalPair) -> DirectionPosterior {
 /// (the BDeu score) make the two likelihoods equal for all counts.
 ///
 /// # Errors
-/// [`Error::Invalid`] for no cells, counts that are negative or not finite, concentrations that are not positive.
+/// [`Error::Invalid`] for no cells, counts that are negative, not finite or too large for their sum, concentrations that are not
+/// positive.
 pub fn from_counts(
     counts: ArrayView2<'_, f64>,
     rows_x: f64,
@@ -80,7 +81,9 @@ pub fn from_counts(
         let rows: f64 = counts.rows().into_iter().map(|r| evidence(&r.to_vec(), rows)).sum();
         evidence(&marginal, 1.0) + rows
     };
-    Ok(DirectionPosterior::new(score(counts, rows_x) - score(counts.t(), rows_y)))
+    let log_odds = score(counts, rows_x) - score(counts.t(), rows_y);
+    Invalid::check_finite("the log odds", &[log_odds])?;
+    Ok(DirectionPosterior::new(log_odds))
 }
 
 /// `log P(counts in order)` with probabilities from a symmetric Dirichlet distribution.

@@ -22,12 +22,19 @@ use fenchel_linalg::special::sigmoid;
 use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Report, Stop};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::adapt::each;
+
+mod columns;
+mod overlap;
+
+use columns::{spans, standardised};
+pub use overlap::Overlap;
+use overlap::overlap;
 
 /// How the two models are used. If the columns of x separate treated and untreated people perfectly, the last two methods are refused
 /// with [`Error::Separated`].
@@ -96,25 +103,6 @@ impl Default for EffectEstimator {
     }
 }
 
-/// Whether treated and untreated people are alike enough.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Overlap {
-    /// Smallest and largest propensity among the treated.
-    pub treated: (f64, f64),
-    /// The same among the others.
-    pub control: (f64, f64),
-    /// The effective number of treated people after weighting, `(sum w)^2 / sum w^2`.
-    pub effective_treated: f64,
-    /// The same of the others.
-    pub effective_control: f64,
-    /// The share of people with a propensity below 0.05 or above 0.95.
-    pub extreme: f64,
-    /// The largest standardised difference of means of a column between the arms, before weighting.
-    pub imbalance: f64,
-    /// The same after weighting; above 0.1 is commonly taken as a warning.
-    pub imbalance_weighted: f64,
-}
-
 /// An estimated effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EffectModel {
@@ -145,15 +133,38 @@ impl Saved for EffectModel {
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), String> {
-        if !self.effect.is_finite() {
-            return Err(format!("effect is {}; expected a finite number", self.effect));
+        for (name, value) in [
+            ("effect", self.effect),
+            ("mean_treated", self.mean_treated),
+            ("mean_control", self.mean_control),
+        ] {
+            if !value.is_finite() {
+                return Err(format!("{name} is {value}; expected a finite number"));
+            }
         }
-        let inside = |p: &f64| (0.0..=1.0).contains(p);
-        if self.propensity.iter().all(inside) {
-            Ok(())
-        } else {
-            Err("propensity outside [0, 1]".into())
+        let difference = self.mean_treated - self.mean_control;
+        if self.effect != difference {
+            let effect = self.effect;
+            return Err(format!(
+                "effect is {effect}; the means of the arms differ by {difference}"
+            ));
         }
+        if let Some(error) = self.standard_error.filter(|e| !(*e >= 0.0 && e.is_finite())) {
+            return Err(format!("standard_error is {error}; expected a finite number >= 0"));
+        }
+        if let Some((low, high)) = self.interval {
+            // With few resamples the quantiles need not surround the estimate.
+            if !(low <= high && low.is_finite() && high.is_finite()) {
+                return Err(format!("interval is ({low}, {high}); expected two rising numbers"));
+            }
+        }
+        if self.interval.is_some() != self.standard_error.is_some() {
+            return Err("interval and standard_error: expected both or neither".into());
+        }
+        if !self.propensity.iter().all(|p| (0.0..=1.0).contains(p)) {
+            return Err("propensity outside [0, 1]".into());
+        }
+        self.overlap.check(self.propensity.len())
     }
 }
 
@@ -171,7 +182,8 @@ impl EffectEstimator {
     ///
     /// # Errors
     /// [`Error::Invalid`] for no rows, wrong lengths, entries that are not finite, an empty arm, an interaction with a column that does not
-    /// exist, a level outside (0, 1); [`Error::Separated`]; [`Error::FiniteSum`].
+    /// exist or that is given twice, a level outside (0, 1), numbers so large that a mean overflows; [`Error::Separated`];
+    /// [`Error::Spanned`]; [`Error::FiniteSum`].
     pub fn fit<'a>(
         &self,
         x: ArrayView2<'_, f64>,
@@ -194,11 +206,14 @@ impl EffectEstimator {
         weights: impl Into<ArrayView1<'b, f64>>,
     ) -> Result<EffectModel, Error> {
         let y: Vec<f64> = y.into().to_vec();
-        let given: Vec<f64> = weights.into().to_vec();
+        let mut given: Vec<f64> = weights.into().to_vec();
         self.check(x, treated, &y, &given)?;
+        // Only ratios of weights count, and sums of the largest would overflow.
+        let largest = given.iter().copied().fold(0.0, f64::max);
+        given.iter_mut().for_each(|w| *w /= largest);
         let n = x.nrows();
-        let x = standardised(x, &given);
-        let whole = self.once(&x, treated, &y, &given)?;
+        let (x, noise) = standardised(x, &given);
+        let whole = self.once(&x, noise, treated, &y, &given)?;
         let overlap = overlap(&x, treated, &whole.propensity, &given);
         let resample = |k: usize| -> Result<Option<f64>, Error> {
             let mut rng = stream(self.seed, k as u64);
@@ -207,7 +222,7 @@ impl EffectEstimator {
                 let i = rng.random_range(0..n);
                 weights[i] += given[i];
             }
-            let fitted = self.once(&x, treated, &y, &weights);
+            let fitted = self.once(&x, noise, treated, &y, &weights);
             Ok(fitted.ok().map(|f| f.treated - f.control).filter(|e| e.is_finite()))
         };
         let mut draws: Vec<f64> = each(self.bootstrap, resample)?.into_iter().flatten().collect();
@@ -264,6 +279,11 @@ impl EffectEstimator {
             let (value, expected) = (j as f64, "a column of x");
             return Err(Invalid::Parameter { name: "interactions", value, expected }.into());
         }
+        let list = &self.interactions;
+        if let Some(k) = (1..list.len()).find(|&k| list[..k].contains(&list[k])) {
+            let reason = format!("column {} is given twice", list[k]);
+            return Err(Invalid::Layout { what: "interactions", reason }.into());
+        }
         let coefficients = 1
             + x.ncols()
             + match self.method {
@@ -283,10 +303,11 @@ impl EffectEstimator {
         Ok(())
     }
 
-    /// The estimate with a weight for every person.
+    /// The estimate with a weight for every person. `noise` is the rounding of the columns.
     fn once(
         &self,
         x: &Array2<f64>,
+        noise: f64,
         treated: &[bool],
         y: &[f64],
         weights: &[f64],
@@ -328,9 +349,14 @@ impl EffectEstimator {
             })
         };
         let mut predict = || -> Result<(Array1<f64>, Array1<f64>), Error> {
+            let design = outcome(f64::NAN);
+            let (treatment, rest) = design.view().split_at(Axis(1), 1);
+            if spans(rest, treatment.column(0), weights, noise) {
+                return Err(Error::Spanned);
+            }
             let regression =
                 ElasticNet { l1: 0.0, l2: 0.0, stop: self.stop, ..ElasticNet::default() };
-            let model = regression.fit_weighted(&outcome(f64::NAN), y, weights)?;
+            let model = regression.fit_weighted(&design, y, weights)?;
             outcome_report = Some(model.report);
             let at = |a: f64| outcome(a).dot(&model.weights) + model.intercept;
             Ok((at(1.0), at(0.0)))
@@ -369,6 +395,7 @@ impl EffectEstimator {
                 (mean(&mut (0..n).map(up)), mean(&mut (0..n).map(down)))
             }
         };
+        Invalid::check_finite("the mean outcome of an arm", &[treated, control])?;
         Ok(Fitted { treated, control, propensity, report, outcome_report })
     }
 }
@@ -380,62 +407,4 @@ fn check_arms(treated: &[bool], weights: &[f64]) -> Result<(), Invalid> {
         }
     }
     Ok(())
-}
-
-/// Columns of mean 0 and variance 1 over all people; constant columns become 0. The fitted values do not change, but the regressions
-/// are better conditioned.
-fn standardised(x: ArrayView2<'_, f64>, weights: &[f64]) -> Array2<f64> {
-    let total: f64 = weights.iter().sum();
-    let mut out = x.to_owned();
-    for mut column in out.columns_mut() {
-        // Squares of the largest and of the smallest numbers would not be numbers.
-        let largest = column.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-        if largest > 0.0 {
-            column /= largest;
-        }
-        let mean = column.iter().zip(weights).map(|(v, w)| v * w).sum::<f64>() / total;
-        column -= mean;
-        let square = column.iter().zip(weights).map(|(v, w)| v * v * w).sum::<f64>() / total;
-        if square > 0.0 {
-            column /= square.sqrt();
-        }
-    }
-    out
-}
-
-fn overlap(x: &Array2<f64>, treated: &[bool], propensity: &Array1<f64>, people: &[f64]) -> Overlap {
-    let pick = |on: bool| (0..treated.len()).filter(move |&i| treated[i] == on && people[i] > 0.0);
-    let range = |on: bool| {
-        pick(on).map(|i| propensity[i]).fold((1.0_f64, 0.0_f64), |(a, b), p| (a.min(p), b.max(p)))
-    };
-    let weight = |i: usize| 1.0 / if treated[i] { propensity[i] } else { 1.0 - propensity[i] };
-    let effective = |on: bool| {
-        let add = |(s, q): (f64, f64), i: usize| {
-            (s + people[i] * weight(i), q + people[i] * weight(i) * weight(i))
-        };
-        let (sum, square) = pick(on).fold((0.0, 0.0), add);
-        sum * sum / square
-    };
-    let difference = |weighted: bool| {
-        let mean = |j: usize, on: bool| {
-            let w = |i: usize| people[i] * if weighted { weight(i) } else { 1.0 };
-            let (sum, all) =
-                pick(on).fold((0.0, 0.0), |(s, a), i| (s + w(i) * x[(i, j)], a + w(i)));
-            sum / all
-        };
-        // Columns have variance 1 over everybody.
-        (0..x.ncols()).map(|j| (mean(j, true) - mean(j, false)).abs()).fold(0.0, f64::max)
-    };
-    let outside = |p: f64| !(0.05..=0.95).contains(&p);
-    let extreme: f64 =
-        (0..treated.len()).filter(|&i| outside(propensity[i])).map(|i| people[i]).sum();
-    Overlap {
-        treated: range(true),
-        control: range(false),
-        effective_treated: effective(true),
-        effective_control: effective(false),
-        extreme: extreme / people.iter().sum::<f64>(),
-        imbalance: difference(false),
-        imbalance_weighted: difference(true),
-    }
 }

@@ -153,10 +153,18 @@ fn member(class: &Cpdag) -> Result<Dag, Error> {
 /// answer is yes if no such path to the outcome begins with an undirected edge.
 ///
 /// # Errors
-/// [`Error::TooManyNodes`], [`Error::Invalid`] for edges that do not form a class or a node that it does not have.
+/// [`Error::TooManyNodes`]; [`Error::Invalid`] for edges that do not form a class, a node that it does not have, or no outcome;
+/// [`Error::Graphical`] for a cycle; [`Error::Overlap`] for a node that is both.
 pub fn is_identifiable(class: &Cpdag, outcome: NodeSet, treatment: NodeSet) -> Result<bool, Error> {
     checked(class)?;
     let graph = Partial::new(class)?;
+    if let Some(v) = (outcome & treatment).smallest() {
+        let node = v.to_string();
+        return Err(Error::Overlap { node, first: "outcome", second: "treatment" });
+    }
+    if outcome.is_empty() {
+        return Err(Invalid::Empty { what: "the outcome of the query" }.into());
+    }
     if let Some(v) = ((outcome | treatment) - NodeSet::first(class.nodes)).smallest() {
         let value = f64::from(v);
         return Err(

@@ -94,6 +94,11 @@ pub enum Error {
         "the columns of x tell treated and untreated people apart without error: there is no propensity to weight by"
     )]
     Separated,
+    /// A treatment that the columns of x tell exactly: every effect of it can be written as an effect of theirs.
+    #[error(
+        "the treatment is a linear combination of the columns of x, of its interactions and a constant: its effect is not determined"
+    )]
+    Spanned,
     /// Evidence that has probability zero.
     #[error("the evidence has probability zero")]
     ImpossibleEvidence,

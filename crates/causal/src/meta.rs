@@ -19,7 +19,7 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::adapt::{Average, CategoricalSgd, Momentum};
+use crate::adapt::{Average, CategoricalSgd, Momentum, check_step};
 use crate::categorical::CategoricalPair;
 use crate::prior::{CategoricalPrior, Target};
 
@@ -118,7 +118,7 @@ impl MetaLearner {
     /// Learns the direction of a reference by interventions drawn from the prior.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no episodes, steps or samples, a step that is not positive, a share outside [0, 1]; the errors of the prior.
+    /// [`Error::Invalid`] for no episodes, steps or samples, a step that is not positive or above 1e100, a share outside [0, 1]; the errors of the prior.
     pub fn learn(
         &self,
         reference: &CategoricalPair,
@@ -132,8 +132,8 @@ impl MetaLearner {
             }
         }
         let (GammaStep::Plain(eta) | GammaStep::RmsProp(eta)) = self.gamma_step;
-        Invalid::check_positive("gamma_step", eta)?;
-        Invalid::check_positive("step", self.step)?;
+        check_step(eta)?;
+        check_step(self.step)?;
         Invalid::check_finite("gamma", &[self.gamma])?;
         if !(0.0..=1.0).contains(&self.effect_share) {
             let value = self.effect_share;

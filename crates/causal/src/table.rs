@@ -101,6 +101,7 @@ impl ProbabilityTable {
             values[cell] += 1.0;
         }
         let total = data.nrows() as f64 + pseudo_count * size as f64;
+        Invalid::check_finite("the sum of all counts", &[total])?;
         values.iter_mut().for_each(|v| *v /= total);
         Ok(ProbabilityTable {
             scope: (0..cards.len() as u32).collect(),
@@ -166,11 +167,15 @@ impl ProbabilityTable {
     /// pairs for other nodes are ignored.
     ///
     /// # Errors
-    /// [`Error::Positivity`] where the number is undefined; [`Error::Invalid`] for a node of the scope without a state, or with one
-    /// that it does not have.
+    /// [`Error::Positivity`] where the number is undefined; [`Error::Invalid`] for a node of the scope without a state, with one
+    /// that it does not have, or with two.
     pub fn at(&self, states: &[(u32, usize)]) -> Result<f64, Error> {
         let mut cell = 0;
         for (&node, &categories) in self.scope.iter().zip(&self.cards) {
+            if states.iter().filter(|(v, _)| *v == node).count() > 1 {
+                let reason = format!("two states for node {node}; expected one");
+                return Err(Invalid::Layout { what: "states", reason }.into());
+            }
             let state = states.iter().find(|(v, _)| *v == node);
             let Some(&(_, value)) = state else {
                 let reason =

@@ -7,8 +7,8 @@
 use fenchel_linalg::{Invalid, lanes};
 use serde::{Deserialize, Serialize};
 
-use super::Average;
 use super::kernels::{Divergence, Goal, Lanes, Scores, Walk, scratch_lanes};
+use super::{Average, check_step};
 use crate::Error;
 use crate::categorical::{CategoricalPair, Direction, JointCategorical};
 
@@ -81,14 +81,14 @@ impl CategoricalSgd {
     /// A learner that starts at a pair and uses its direction.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a step that is not positive and finite, a momentum outside [0, 1).
+    /// [`Error::Invalid`] for a step that is not positive or above 1e100, a momentum outside [0, 1).
     pub fn new(
         start: &CategoricalPair,
         step: f64,
         average: Average,
         momentum: Momentum,
     ) -> Result<CategoricalSgd, Error> {
-        Invalid::check_positive("step", step)?;
+        check_step(step)?;
         momentum.check()?;
         let (a, b) = start.shape();
         let moves = momentum != Momentum::Off;
@@ -206,9 +206,9 @@ impl JointSgd {
     /// A learner that starts at a joint distribution.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a step that is not positive and finite.
+    /// [`Error::Invalid`] for a step that is not positive or above 1e100.
     pub fn new(start: &JointCategorical, step: f64, average: Average) -> Result<JointSgd, Error> {
-        Invalid::check_positive("step", step)?;
+        check_step(step)?;
         let logits = start.logits();
         let scores = Scores::new(logits.iter().copied(), logits.len(), false);
         let scratch = vec![Lanes::default(); scratch_lanes(1, logits.len())];

@@ -4,6 +4,7 @@ use fenchel_linalg::Invalid;
 use fenchel_linalg::special::softmax_in_place;
 use ndarray::{Array2, ArrayView2, Axis};
 
+use super::check_step;
 use crate::Error;
 use crate::categorical::{CategoricalPair, Direction};
 
@@ -11,7 +12,7 @@ impl CategoricalPair {
     /// One step on the mean loss of a batch of samples (x, y). O(K^2).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for an empty batch or a step that is not positive; [`Error::Category`].
+    /// [`Error::Invalid`] for an empty batch or a step that is not positive or above 1e100; [`Error::Category`].
     pub fn mean_gradient_step(
         &self,
         batch: &[(usize, usize)],
@@ -58,7 +59,7 @@ impl CategoricalPair {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a step that is not positive or different numbers of states.
+    /// [`Error::Invalid`] for a step that is not positive or above 1e100 or different numbers of states.
     pub fn expected_gradient_step(
         &self,
         target: &CategoricalPair,
@@ -80,7 +81,7 @@ impl CategoricalPair {
         weights: ArrayView2<'_, f64>,
         step: f64,
     ) -> Result<CategoricalPair, Error> {
-        Invalid::check_positive("step", step)?;
+        check_step(step)?;
         let sums = weights.sum_axis(Axis(1));
         let marginal = &self.marginal() - &((self.marginal_probabilities() - &sums) * step);
         let mut rows = self.conditional().to_owned();

@@ -52,6 +52,15 @@ pub enum Average {
     },
 }
 
+/// Refuses steps whose sums over many samples would not be numbers.
+pub(crate) fn check_step(value: f64) -> Result<(), fenchel_linalg::Invalid> {
+    if value > 0.0 && value <= 1e100 {
+        return Ok(());
+    }
+    let expected = "a positive number of at most 1e100";
+    Err(fenchel_linalg::Invalid::Parameter { name: "step", value, expected })
+}
+
 impl Average {
     /// The number of iterates after so many steps; 0 for the last iterate alone.
     fn count(self, now: usize) -> usize {

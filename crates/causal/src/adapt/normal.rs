@@ -18,7 +18,7 @@ use ndarray::{Array1, Array2, ArrayView1};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Average, Task};
+use super::{Average, Task, check_step};
 use crate::Error;
 use crate::categorical::Direction;
 use crate::normal::CholeskyPair;
@@ -113,14 +113,14 @@ impl ProximalSgd {
     /// A learner that starts at a pair and uses its direction.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a step that is not positive and finite.
+    /// [`Error::Invalid`] for a step that is not positive or above 1e100.
     pub fn new(
         start: &CholeskyPair,
         step: ProximalStep,
         average: Average,
     ) -> Result<ProximalSgd, Error> {
         let (ProximalStep::Constant(size) | ProximalStep::Clipped(size)) = step;
-        Invalid::check_positive("step", size)?;
+        check_step(size)?;
         let (a, _) = start.shape();
         Ok(ProximalSgd {
             marginal: Mechanism::new(
@@ -250,7 +250,8 @@ impl Task for NormalTask {
                     curve.resize(1 + samples.len() / every, f64::INFINITY);
                     return Ok(curve);
                 };
-                curve.push(target.kl(&model)?);
+                // The models have one shape: the only error is a divergence beyond all numbers.
+                curve.push(target.kl(&model).unwrap_or(f64::INFINITY));
             }
         }
         Ok(curve)

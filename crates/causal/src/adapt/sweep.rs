@@ -213,7 +213,7 @@ fn check(tasks: usize, settings: &SweepSettings) -> Result<(), Error> {
         return Err(Invalid::Empty { what }.into());
     }
     for &step in steps {
-        Invalid::check_positive("step", step)?;
+        super::check_step(step)?;
     }
     let positive = [("samples", *samples), ("every", *every), ("pool", *pool)];
     for (name, value) in positive {

@@ -269,9 +269,9 @@ impl Admg {
         names.iter().map(|name| self.node(name)).collect()
     }
 
-    /// Names of a set, separated by commas.
+    /// Names of a set, separated by commas. Nodes that the graph does not have are left out.
     pub fn show(&self, set: NodeSet) -> String {
-        let names: Vec<&str> = set.iter().map(|v| self.name(v)).collect();
+        let names: Vec<&str> = (set & self.all()).iter().map(|v| self.name(v)).collect();
         names.join(", ")
     }
 
@@ -322,12 +322,14 @@ impl Admg {
         &self.order
     }
 
-    /// The nodes themselves and everything that has a directed path to them. O(V + E).
+    /// The nodes themselves and everything that has a directed path to them. Nodes that the graph does not have are left
+    /// out. O(V + E).
     pub fn ancestors(&self, of: NodeSet) -> NodeSet {
         self.view().ancestors(of & self.all())
     }
 
-    /// The nodes themselves and everything that they have a directed path to. O(V + E).
+    /// The nodes themselves and everything that they have a directed path to. Nodes that the graph does not have are left
+    /// out. O(V + E).
     pub fn descendants(&self, of: NodeSet) -> NodeSet {
         self.view().descendants(of & self.all())
     }

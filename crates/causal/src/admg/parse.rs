@@ -7,7 +7,9 @@ impl Admg {
     /// Reads a graph: chains of names joined by `->`, `<-` and `<->`, separated by `;`, commas or line ends.
     /// A name alone is a node without edges. Nodes are numbered in the order of their appearance.
     ///
-    /// A name is everything between blanks, separators and arrows. A byte order mark before the text is skipped.
+    /// A name is everything between blanks, separators and arrows. A byte order mark before the text is skipped. What looks like
+    /// another kind of arrow is refused: a name that ends in `-` or holds `<`, `>`, `→`, `←` or `↔`. So is a name with a NUL or a
+    /// byte order mark.
     ///
     /// ```
     /// # use fenchel_causal::Admg;
@@ -55,6 +57,18 @@ impl Admg {
                 };
                 let end = rest.char_indices().find(|&p| stop(p)).map_or(rest.len(), |(i, _)| i);
                 let name = &rest[..end];
+                if name.ends_with('-') || name.contains(['<', '>', '→', '←', '↔']) {
+                    let reason = format!(
+                        "the name {name:?} looks like an arrow; expected `->`, `<-` or `<->`"
+                    );
+                    return fail(at, &reason);
+                }
+                if name.contains(['\0', '\u{feff}']) {
+                    return fail(
+                        at,
+                        &format!("the name {name:?} holds a NUL or a byte order mark"),
+                    );
+                }
                 let node = match names.iter().position(|known| known == name) {
                     Some(node) => node as u32,
                     None if names.len() == NodeSet::CAPACITY => {

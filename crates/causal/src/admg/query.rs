@@ -73,16 +73,22 @@ impl Admg {
             names.map(|name| self.node(name)).collect()
         };
         let mut query = Query { outcome: list(outcomes)?, ..Query::default() };
-        let mut rest = rest;
-        while let Some(start) = rest.find("do(") {
-            let before = list(&rest[..start])?;
-            let after = &rest[start + 3..];
-            let close = after.find(')').ok_or_else(|| fail(text.len(), "`do(` without `)`"))?;
-            query.given |= before;
-            query.treatment |= list(&after[..close])?;
-            rest = &after[close + 1..];
+        let mut rest = rest.trim();
+        while !rest.is_empty() {
+            if let Some(after) = rest.strip_prefix("do(") {
+                let close = after.find(')').ok_or_else(|| fail(text.len(), "`do(` without `)`"))?;
+                query.treatment |= list(&after[..close])?;
+                rest = after[close + 1..].trim_start();
+                if !rest.is_empty() && !rest.starts_with(',') {
+                    return Err(fail(text.len() - rest.len() - 1, "no comma after `do(..)`"));
+                }
+            } else {
+                let end = rest.find(',').unwrap_or(rest.len());
+                query.given |= list(&rest[..end])?;
+                rest = &rest[end..];
+            }
+            rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
         }
-        query.given |= list(rest)?;
         query.check(self)?;
         Ok(query)
     }

@@ -4,7 +4,7 @@ use fenchel_linalg::Invalid;
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-use super::{CategoricalPair, center, check_shape, kl_of_logs};
+use super::{CategoricalPair, center, check_scores, check_shape, kl_of_logs};
 use crate::Error;
 
 /// `p(x, y) = exp(s_xy) / sum exp(s)`. The scores have mean zero over all cells and are stored as one row per state of
@@ -33,17 +33,12 @@ impl JointCategorical {
     /// Builds the model from scores, which are determined up to a constant.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no cells and scores that are not finite.
+    /// [`Error::Invalid`] for no cells, and scores that are not finite or larger than 1e150 in size.
     pub fn from_logits(logits: ArrayView2<'_, f64>) -> Result<JointCategorical, Error> {
         if logits.is_empty() {
             return Err(Invalid::Empty { what: "the joint scores" }.into());
         }
-        for ((row, column), &value) in logits.indexed_iter() {
-            if !value.is_finite() {
-                let what = "the joint scores";
-                return Err(Invalid::NonFinite { what, row, column, value }.into());
-            }
-        }
+        check_scores("the joint scores", logits.indexed_iter())?;
         let mut cells: Vec<f64> = logits.iter().copied().collect();
         center(&mut cells);
         let columns = logits.ncols();

@@ -97,6 +97,26 @@ impl TryFrom<Parts> for CategoricalPair {
     }
 }
 
+/// The largest score. Squared distances of larger ones would not be numbers.
+const LARGEST: f64 = 1e150;
+
+/// Refuses scores that are not finite, or beyond [`LARGEST`].
+fn check_scores<'a>(
+    what: &'static str,
+    scores: impl IntoIterator<Item = ((usize, usize), &'a f64)>,
+) -> Result<(), Invalid> {
+    for ((row, column), &value) in scores {
+        if !value.is_finite() {
+            return Err(Invalid::NonFinite { what, row, column, value });
+        }
+        if value.abs() > LARGEST {
+            let expected = "scores of at most 1e150 in size";
+            return Err(Invalid::Parameter { name: what, value, expected });
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn center(v: &mut [f64]) {
     let mean = v.iter().sum::<f64>() / v.len() as f64;
     v.iter_mut().for_each(|s| *s -= mean);
@@ -106,7 +126,8 @@ impl CategoricalPair {
     /// Builds the pair from scores, which are determined up to a constant per vector. The direction is causal.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for empty arrays, a number of rows that is not the length of the marginal, and scores that are not finite.
+    /// [`Error::Invalid`] for empty arrays, a number of rows that is not the length of the marginal, and scores that are not finite or
+    /// larger than 1e150 in size.
     pub fn from_logits(
         marginal: ArrayView1<'_, f64>,
         conditional: ArrayView2<'_, f64>,
@@ -115,20 +136,8 @@ impl CategoricalPair {
         if conditional.is_empty() {
             return Err(Invalid::Empty { what: "the conditional" }.into());
         }
-        for (row, &value) in marginal.iter().enumerate() {
-            if !value.is_finite() {
-                return Err(
-                    Invalid::NonFinite { what: "the marginal", row, column: 0, value }.into()
-                );
-            }
-        }
-        for ((row, column), &value) in conditional.indexed_iter() {
-            if !value.is_finite() {
-                return Err(
-                    Invalid::NonFinite { what: "the conditional", row, column, value }.into()
-                );
-            }
-        }
+        check_scores("the marginal", marginal.indexed_iter().map(|(k, s)| ((k, 0), s)))?;
+        check_scores("the conditional", conditional.indexed_iter())?;
         Ok(CategoricalPair::centred(marginal.to_vec(), conditional.iter().copied().collect()))
     }
 

@@ -33,7 +33,8 @@ impl Estimand {
     /// As [`evaluate`](Self::evaluate), with chosen values `(node, state)` of the arbitrary variables.
     ///
     /// # Errors
-    /// As [`evaluate`](Self::evaluate); [`Error::Category`] for a state that does not exist.
+    /// As [`evaluate`](Self::evaluate); [`Error::Invalid`] for a node with two values or without one, [`Error::Category`] for a state
+    /// that does not exist.
     pub fn evaluate_at(
         &self,
         joint: &ProbabilityTable,
@@ -46,7 +47,11 @@ impl Estimand {
             return Err(fenchel_linalg::Invalid::Layout { what: "the joint table", reason }.into());
         }
         let mut table = Evaluation { joint, marginals: HashMap::new() }.value(&self.expr);
-        for &(node, value) in arbitrary {
+        for (k, &(node, value)) in arbitrary.iter().enumerate() {
+            if arbitrary[..k].iter().any(|(v, _)| *v == node) {
+                let reason = format!("two values for node {node}; expected one");
+                return Err(fenchel_linalg::Invalid::Layout { what: "arbitrary", reason }.into());
+            }
             if let Some(categories) = table.card(node).filter(|_| self.arbitrary.contains(node)) {
                 if value >= categories {
                     return Err(Error::Category {

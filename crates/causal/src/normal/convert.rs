@@ -37,6 +37,40 @@ pub struct NaturalPair {
     pub precision_given: Array2<f64>,
 }
 
+/// Deviations from the mean of every column, and the sizes of their squares: the variance, or what rounding makes of a column that is
+/// far from 0.
+pub(crate) fn deviations(x: ArrayView2<'_, f64>) -> Option<(Array1<f64>, Array2<f64>, Vec<f64>)> {
+    let mut mean = x.mean_axis(Axis(0))?;
+    let mut centred = &x - &mean;
+    // The rounding of the mean, which counts where a column is far from 0.
+    let rest = centred.mean_axis(Axis(0))?;
+    centred -= &rest;
+    mean += &rest;
+    let sizes = x.columns().into_iter().zip(centred.columns()).map(|(x, d)| {
+        let largest = x.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        (d.dot(&d) / x.len() as f64).max(f64::EPSILON / 4.0 * largest * largest)
+    });
+    let sizes = sizes.collect();
+    Some((mean, centred, sizes))
+}
+
+/// The Cholesky factor of a covariance, unless it is singular up to the rounding of its entries, which are sums of products of these
+/// sizes.
+pub(crate) fn factor_above_rounding(
+    what: &'static str,
+    covariance: ArrayView2<'_, f64>,
+    sizes: &[f64],
+) -> Result<Cholesky, Error> {
+    let factor = Cholesky::new(covariance)?;
+    let columns = covariance.nrows();
+    let rounding = 64.0 * f64::EPSILON * columns as f64;
+    let lower = factor.lower();
+    match (0..columns).find(|&i| !(lower[(i, i)] * lower[(i, i)] > rounding * sizes[i])) {
+        Some(rank) => Err(Invalid::RankDeficient { what, rank, columns }.into()),
+        None => Ok(factor),
+    }
+}
+
 impl MeanPair {
     /// The maximum likelihood estimate from samples in rows, with a ridge added to both covariances.
     ///
@@ -57,17 +91,19 @@ impl MeanPair {
                 }
             }
         }
-        let (Some(mx), Some(my)) = (x.mean_axis(Axis(0)), y.mean_axis(Axis(0))) else {
+        let (Some((mx, cx, sx)), Some((my, cy, sy))) = (deviations(x), deviations(y)) else {
             return Err(Invalid::Empty { what: "the samples" }.into());
         };
         let n = x.nrows() as f64;
-        let (cx, cy) = (&x - &mx, &y - &my);
+        let ridged = |sizes: Vec<f64>| sizes.iter().map(|s| s + ridge).collect::<Vec<_>>();
         let add = |m: Array2<f64>| -> Array2<f64> { &m + Array2::<f64>::eye(m.nrows()) * ridge };
         let covariance = add(cx.t().dot(&cx) / n);
         let cross = cx.t().dot(&cy) / n;
-        let slope = Cholesky::new(covariance.view())?.solve_matrix(cross.view())?.reversed_axes();
+        let factor = factor_above_rounding("x", covariance.view(), &ridged(sx))?;
+        let slope = factor.solve_matrix(cross.view())?.reversed_axes();
         let rest = &cy - &cx.dot(&slope.t());
         let covariance_given = add(rest.t().dot(&rest) / n);
+        factor_above_rounding("y given x", covariance_given.view(), &ridged(sy))?;
         let intercept = &my - &slope.dot(&mx);
         Ok(MeanPair {
             mean: mx,
@@ -140,7 +176,7 @@ impl NaturalPair {
 }
 
 impl CholeskyPair {
-    /// The same law in natural parameters. O(K^3).
+    /// The same law in natural parameters, which do not tell the direction. O(K^3).
     pub fn to_natural(&self) -> NaturalPair {
         let product = |l: &Array2<f64>| l.dot(&l.t());
         NaturalPair {
@@ -152,7 +188,7 @@ impl CholeskyPair {
         }
     }
 
-    /// The same law in mean parameters. O(K^3).
+    /// The same law in mean parameters, which do not tell the direction. O(K^3).
     ///
     /// # Errors
     /// None for a pair that was built by this crate.

@@ -32,6 +32,7 @@ use crate::Error;
 use crate::categorical::Direction;
 
 pub use convert::{MeanPair, NaturalPair};
+pub(crate) use convert::{deviations, factor_above_rounding};
 
 /// A pair in Cholesky parameters. The first vector has the marginal.
 ///
@@ -55,6 +56,7 @@ pub use convert::{MeanPair, NaturalPair};
 /// # Ok::<(), fenchel_causal::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct CholeskyPair {
     zeta: Array1<f64>,
     factor: Array2<f64>,
@@ -62,6 +64,24 @@ pub struct CholeskyPair {
     intercept: Array1<f64>,
     factor_given: Array2<f64>,
     direction: Direction,
+}
+
+#[derive(Deserialize)]
+struct Parts {
+    zeta: Array1<f64>,
+    factor: Array2<f64>,
+    slope: Array2<f64>,
+    intercept: Array1<f64>,
+    factor_given: Array2<f64>,
+    direction: Direction,
+}
+
+impl TryFrom<Parts> for CholeskyPair {
+    type Error = Error;
+    fn try_from(p: Parts) -> Result<CholeskyPair, Error> {
+        let pair = CholeskyPair::new(p.zeta, p.factor, p.slope, p.intercept, p.factor_given)?;
+        Ok(pair.with_direction(p.direction))
+    }
 }
 
 /// A change of the causal mechanisms.
@@ -217,7 +237,7 @@ impl CholeskyPair {
     /// summed without cancellation, so the result is never negative.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for different dimensions.
+    /// [`Error::Invalid`] for different dimensions, and for pairs so far apart that the numbers overflow.
     pub fn kl(&self, other: &CholeskyPair) -> Result<f64, Error> {
         let other = if self.direction == other.direction { other.clone() } else { other.reverse() };
         self.check_shape(&other)?;
@@ -233,6 +253,10 @@ impl CholeskyPair {
             } else if j < i {
                 twice += e * e;
             }
+        }
+        if !twice.is_finite() {
+            let reason = "their divergence is beyond the range of numbers".into();
+            return Err(Invalid::Layout { what: "the pairs", reason }.into());
         }
         Ok(twice / 2.0)
     }
@@ -304,7 +328,7 @@ impl CholeskyPair {
         out
     }
 
-    /// A pair from averaged iterates, in any direction. The caller guarantees that the entries are valid.
+    /// The same numbers, read as a factorisation in another direction.
     pub(crate) fn with_direction(self, direction: Direction) -> CholeskyPair {
         CholeskyPair { direction, ..self }
     }

@@ -6,6 +6,7 @@ use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
+use crate::normal::{deviations, factor_above_rounding};
 use crate::{Admg, Error};
 
 /// `x = W x + c + e` with independent `e_i ~ N(0, d_i)`; `W_ij` is the direct effect of j on i.
@@ -63,6 +64,16 @@ pub struct Normal {
     pub covariance: Array2<f64>,
 }
 
+impl Normal {
+    /// Products of large weights can overflow.
+    fn checked(self) -> Result<Normal, Error> {
+        Invalid::check_finite("the mean of the law", &self.mean.to_vec())?;
+        let covariance: Vec<f64> = self.covariance.iter().copied().collect();
+        Invalid::check_finite("the covariance of the law", &covariance)?;
+        Ok(self)
+    }
+}
+
 impl LinearGaussianScm {
     /// Builds the model from the weights `(cause, effect, weight)` of edges, the intercepts and the variances of the
     /// noise. An edge without a given weight has weight 0.
@@ -105,13 +116,13 @@ impl LinearGaussianScm {
     /// The least squares fit of every node on its parents: the maximum likelihood estimate. Samples in rows.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for wrong shapes, entries that are not finite, parents that depend on one another linearly.
+    /// [`Error::Invalid`] for wrong shapes, entries that are not finite, parents that depend on one another linearly, and a node that
+    /// is constant or a linear function of its parents.
     pub fn fit(graph: Admg, data: ArrayView2<'_, f64>) -> Result<LinearGaussianScm, Error> {
         Invalid::check_length("columns of data", graph.len(), data.ncols())?;
-        let Some(mean) = data.mean_axis(ndarray::Axis(0)) else {
+        let Some((mean, centred, sizes)) = deviations(data) else {
             return Err(Invalid::Empty { what: "data" }.into());
         };
-        let centred = &data - &mean;
         let covariance = centred.t().dot(&centred) / data.nrows() as f64;
         let (mut edges, mut intercepts, mut variances) = (Vec::new(), Vec::new(), Vec::new());
         for v in 0..graph.len() as u32 {
@@ -123,12 +134,19 @@ impl LinearGaussianScm {
                 let k = parents.len();
                 let inner = Array2::from_shape_fn((k, k), |(a, b)| pick(parents[a], parents[b]));
                 let cross = Array1::from_shape_fn(k, |a| pick(parents[a], v));
-                let slope = Cholesky::new(inner.view())?.solve(cross.view())?;
+                let inner_sizes: Vec<f64> = parents.iter().map(|&p| sizes[p as usize]).collect();
+                let slope =
+                    factor_above_rounding("the parents of a node", inner.view(), &inner_sizes)?
+                        .solve(cross.view())?;
                 for (&p, &w) in parents.iter().zip(&slope) {
                     edges.push((p, v, w));
                     intercept -= w * mean[p as usize];
                 }
                 variance -= slope.dot(&cross);
+            }
+            if !(variance > 64.0 * f64::EPSILON * sizes[i]) {
+                let reason = format!("{} is constant or a function of its parents", graph.name(v));
+                return Err(Invalid::Layout { what: "data", reason }.into());
             }
             intercepts.push(intercept);
             variances.push(variance);
@@ -179,23 +197,25 @@ impl LinearGaussianScm {
     /// The law of all nodes after some are set; of the observed world if none is.
     ///
     /// # Errors
-    /// [`Error::UnknownNode`]; [`Error::Invalid`] for values that are not finite.
+    /// [`Error::UnknownNode`], [`Error::Duplicate`]; [`Error::Invalid`] for values that are not finite, or a law that overflows.
     pub fn law(&self, set: &[(u32, f64)]) -> Result<Normal, Error> {
         let (w, c, keep) = self.set(set)?;
         let t = self.total(&w);
         let scaled =
             Array2::from_shape_fn(t.dim(), |(i, j)| t[(i, j)] * keep[j] * self.variances[j]);
-        Ok(Normal { mean: t.dot(&c), covariance: scaled.dot(&t.t()) })
+        Normal { mean: t.dot(&c), covariance: scaled.dot(&t.t()) }.checked()
     }
 
     /// The total effect of one node on another: the sum over directed paths of the products of weights.
     ///
     /// # Errors
-    /// [`Error::UnknownNode`].
+    /// [`Error::UnknownNode`]; [`Error::Invalid`] for an effect that overflows.
     pub fn total_effect(&self, cause: u32, effect: u32) -> Result<f64, Error> {
         self.check(cause, 0.0)?;
         self.check(effect, 0.0)?;
-        Ok(self.total(&self.weights)[(effect as usize, cause as usize)])
+        let total = self.total(&self.weights)[(effect as usize, cause as usize)];
+        Invalid::check_finite("the total effect", &[total])?;
+        Ok(total)
     }
 
     /// The counterfactual law of all nodes: the law if `set` had been done to a unit for which `evidence` was observed without it. O(n^3).
@@ -239,7 +259,7 @@ impl LinearGaussianScm {
         let t = self.total(&w);
         let moved = Array2::from_shape_fn(t.dim(), |(i, j)| t[(i, j)] * keep[j]);
         let shift = c + mean * &keep;
-        Ok(Normal { mean: t.dot(&shift), covariance: moved.dot(&covariance).dot(&moved.t()) })
+        Normal { mean: t.dot(&shift), covariance: moved.dot(&covariance).dot(&moved.t()) }.checked()
     }
 
     /// Draws, one per row, after some nodes are set.
@@ -261,6 +281,7 @@ impl LinearGaussianScm {
                 *e += keep[i] * self.variances[i].sqrt() * rng.sample::<f64, _>(StandardNormal);
             }
             row.assign(&t.dot(&noise));
+            Invalid::check_finite("a draw", &row.to_vec())?;
         }
         Ok(out)
     }

@@ -112,6 +112,138 @@ fn a_byte_order_mark_is_no_part_of_a_name() {
     assert_eq!(message(Admg::parse(&many.join(";"))), "129 nodes; a graph has at most 128");
 }
 
+#[test]
+fn names_that_look_like_arrows_are_refused() {
+    for (text, name) in [
+        ("X-->Y; Y-->Z", "X-"),
+        ("A→B", "A→B"),
+        ("C=>D", "C=>D"),
+        ("X>Y", "X>Y"),
+        ("A <- B<C", "B<C"),
+        ("A -> B-", "B-"),
+    ] {
+        let error = message(Admg::parse(text));
+        assert!(error.contains(&format!("the name {name:?} looks like an arrow")), "{error}");
+    }
+    for text in ["A\0 -> B", "A -> \u{feff}B"] {
+        assert!(message(Admg::parse(text)).contains("NUL or a byte order mark"));
+    }
+    let g = Admg::parse("pre-war -> is=it(so) -> -x").unwrap();
+    assert_eq!(g.names(), ["pre-war", "is=it(so)", "-x"]);
+    assert_eq!(Admg::parse(&g.to_string()).unwrap(), g);
+}
+
+#[test]
+fn queries_are_separated_by_commas() {
+    let g = Admg::parse("X -> Y; Z; W").unwrap();
+    assert_eq!(message(g.query("P(Y | Xdo(Z))")), "there is no node \"Xdo(Z)\"; known: X, Y, Z, W");
+    let error = message(g.query("P(Y|do(X)do(X))"));
+    assert!(error.contains("at byte 9") && error.contains("no comma after `do(..)`"), "{error}");
+    assert!(message(g.query("P(Y | do(X) Z)")).contains("no comma"));
+    let query = g.query("P(Y | do(X), Z, do(W))").unwrap();
+    assert_eq!(query, g.query("P( Y |Z,do( X,W ) )").unwrap());
+    assert_eq!(g.show(query.treatment), "X, W");
+    assert_eq!(g.show(NodeSet::from_iter([1, 99])), "Y");
+}
+
+#[test]
+fn nodes_have_one_state() {
+    let table = ProbabilityTable::joint(&[2, 2], &[0.1, 0.2, 0.3, 0.4]).unwrap();
+    let error = message(table.at(&[(0, 1), (1, 0), (0, 0)]));
+    assert_eq!(error, "states: two states for node 0; expected one");
+    let g = Admg::parse("W -> R -> X -> Y; W <-> X; W <-> Y").unwrap();
+    let napkin = identify(&g, g.query("P(Y | do(X))").unwrap()).unwrap();
+    let law = ProbabilityTable::joint(&[2; 4], &[1.0 / 16.0; 16]).unwrap();
+    let error = message(napkin.evaluate_at(&law, &[(1, 0), (1, 1)]));
+    assert_eq!(error, "arbitrary: two values for node 1; expected one");
+}
+
+/// Numbers whose sums, products or squares are no numbers any more.
+#[test]
+fn numbers_beyond_their_range_are_refused() {
+    use fenchel_causal::adapt::{Average, CategoricalSgd, Momentum, ProximalSgd, ProximalStep};
+    use fenchel_causal::baseline::BayesianPair;
+    use fenchel_causal::categorical::{CategoricalPair, JointCategorical};
+    use fenchel_causal::direction::from_counts;
+    use fenchel_causal::normal::MeanPair;
+    use fenchel_causal::scm::LinearGaussianScm;
+    let zeros = array![[0.0, 0.0], [0.0, 0.0]];
+    let far = array![1e308, -1e308];
+    let error = message(CategoricalPair::from_logits(far.view(), zeros.view()));
+    assert_eq!(error, "the marginal = 1e308; expected scores of at most 1e150 in size");
+    let rows = array![[1e308, 1e308], [0.0, 0.0]];
+    assert!(CategoricalPair::from_logits(array![0.0, 0.0].view(), rows.view()).is_err());
+    assert!(JointCategorical::from_logits(rows.view()).is_err());
+    // The largest scores that are accepted work throughout.
+    let a =
+        CategoricalPair::from_logits(array![1e150, -1e150].view(), (zeros.clone() - 1e150).view())
+            .unwrap();
+    let b = CategoricalPair::from_logits(array![-1e150, 1e150].view(), zeros.view()).unwrap();
+    assert!(a.distance_sq(&b).unwrap().is_finite() && a.kl(&b).unwrap().is_finite());
+    assert!(a.reverse().marginal().iter().chain(a.reverse().conditional()).all(|s| s.is_finite()));
+    let posterior = BayesianPair::new(&a, 1e308).unwrap();
+    assert!(posterior.model().unwrap().kl(&a).unwrap() < 1e-15);
+
+    let pair = CategoricalPair::from_logits(array![0.0, 1.0].view(), zeros.view()).unwrap();
+    let error = message(CategoricalSgd::new(&pair, 1e308, Average::Uniform, Momentum::Off));
+    assert_eq!(error, "step = 1e308; expected a positive number of at most 1e100");
+    assert!(pair.expected_gradient_step(&pair, 1e308).is_err());
+    let mut sgd = CategoricalSgd::new(&pair, 1e100, Average::Uniform, Momentum::HeavyBall(0.999));
+    for _ in 0..50 {
+        sgd.as_mut().unwrap().learn((1, 0)).unwrap();
+        let model = sgd.as_ref().unwrap().model();
+        assert!(model.marginal().iter().chain(model.conditional()).all(|s| s.is_finite()));
+    }
+    let one = array![[1.0]];
+    let normal = |mean: f64| MeanPair {
+        mean: array![mean],
+        covariance: one.clone(),
+        slope: one.clone(),
+        intercept: array![0.0],
+        covariance_given: one.clone(),
+    };
+    let (near, far) = (normal(0.0).to_cholesky().unwrap(), normal(1e200).to_cholesky().unwrap());
+    assert!(message(near.kl(&far)).contains("beyond the range"));
+    assert!(ProximalSgd::new(&near, ProximalStep::Constant(1e308), Average::Last).is_err());
+
+    let chain = Admg::parse("A -> B -> C").unwrap();
+    let edges = [(0, 1, 1e200), (1, 2, 1e200)];
+    let scm = LinearGaussianScm::new(chain, &edges, vec![1.0; 3], vec![1.0; 3]).unwrap();
+    assert!(scm.law(&[]).is_err() && scm.total_effect(0, 2).is_err());
+    assert!(scm.sample(1, &[], &mut crate::common::rng(1)).is_err());
+    assert!(scm.counterfactual(&[(0, 1.0)], &[(0, 2.0)]).is_err());
+    assert_eq!(scm.total_effect(0, 1).unwrap(), 1e200);
+
+    let counts = array![[1e308, 1e308], [1e308, 1e308]];
+    assert!(from_counts(counts.view(), 1.0, 1.0).is_err());
+    let data = array![[0_usize, 1]];
+    assert!(ProbabilityTable::from_data(data.view(), &[2, 2], 1e308).is_err());
+}
+
+/// Columns that are copies up to rounding have no regression.
+#[test]
+fn copied_columns_are_refused_whatever_their_rounding() {
+    use fenchel_causal::normal::MeanPair;
+    use fenchel_causal::scm::LinearGaussianScm;
+    let g = Admg::parse("A; B; A -> C <- B").unwrap();
+    for unit in [1.0, 0.1, 1.0 / 3.0, 1e-9, 7e7] {
+        let rows = [0.8, 0.1, 0.1, 0.5, 0.7];
+        let data = ndarray::Array2::from_shape_fn((5, 3), |(i, j)| match j {
+            0 => rows[i],
+            1 => unit * rows[i],
+            _ => rows[i] + [0.1, -0.3, 0.2, 0.0, 0.7][i],
+        });
+        let error = message(LinearGaussianScm::fit(g.clone(), data.view()));
+        assert!(error.contains("rank 1") || error.contains("not positive definite"), "{error}");
+        let (x, y) = data.view().split_at(ndarray::Axis(1), 2);
+        assert!(MeanPair::fit(x, y, 0.0).is_err());
+        assert!(MeanPair::fit(y, x, 0.0).is_err());
+        let chain = Admg::parse("A -> B").unwrap();
+        let error = message(LinearGaussianScm::fit(chain, x));
+        assert_eq!(error, "data: B is constant or a function of its parents");
+    }
+}
+
 /// Slopes from 200 digits of `s(a) - s(b)`.
 #[test]
 fn the_slope_of_a_regret_keeps_its_digits() {

@@ -5,7 +5,7 @@ use fenchel_causal::adapt::{
 };
 use fenchel_causal::baseline::{BayesianJoint, BayesianPair};
 use fenchel_causal::categorical::{
-    Anova, CategoricalPair, Intervention, JointCategorical, kl_of_logs,
+    Anova, CategoricalPair, Direction, Intervention, JointCategorical, kl_of_logs,
 };
 use fenchel_causal::direction::{bayes_error, dense_prior, from_counts};
 use fenchel_causal::meta::{MetaLearner, regret};
@@ -586,4 +586,28 @@ fn curves_are_the_divergences_of_the_models() {
             }
         }
     }
+}
+
+/// A learner of the other factorisation stays with it: the prior alone is the reference, and samples change both alike.
+#[test]
+fn a_posterior_keeps_the_direction_of_its_reference() {
+    let logits = array![[0.0, 1.0], [0.5, 0.0]];
+    let pair = CategoricalPair::from_logits(array![0.0, 1.0].view(), logits.view()).unwrap();
+    let back = pair.reverse();
+    let mut learner = BayesianPair::new(&back, 1.0).unwrap();
+    let model = learner.model().unwrap();
+    assert_eq!(model.direction(), Direction::Anticausal);
+    assert!(model.kl(&back).unwrap() < 1e-15 && model.kl(&pair).unwrap() < 1e-15);
+    // Three samples with Y = 1, X = 0: p(y = 1) = (p + 3) / 4, p(x = 0 | y = 1) = (q + 3) / 4.
+    for _ in 0..3 {
+        learner.learn((1, 0)).unwrap();
+    }
+    let model = learner.model().unwrap();
+    let joint = pair.log_joint().mapv(f64::exp);
+    let y = joint.column(1).sum();
+    let (p, q) = ((y + 3.0) / 4.0, (joint[(0, 1)] / y + 3.0) / 4.0);
+    assert!((model.log_joint()[(0, 1)].exp() - p * q).abs() < 1e-15);
+    let read: BayesianPair =
+        serde_json::from_value(serde_json::to_value(&learner).unwrap()).unwrap();
+    assert_eq!(read, learner);
 }

@@ -226,3 +226,13 @@ fn edges_that_form_no_class_are_refused() {
         assert!(asked.is_err(), "{class:?}");
     }
 }
+
+#[test]
+fn outcome_and_treatment_are_apart() {
+    let class = Cpdag { nodes: 2, directed: vec![], undirected: vec![(0, 1)] };
+    let x = NodeSet::one(0);
+    let error = is_identifiable(&class, x, x).unwrap_err().to_string();
+    assert_eq!(error, "\"0\" is both outcome and treatment");
+    let error = is_identifiable(&class, NodeSet::EMPTY, x).unwrap_err().to_string();
+    assert_eq!(error, "the outcome of the query is empty");
+}

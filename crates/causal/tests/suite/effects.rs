@@ -188,6 +188,89 @@ fn weights_are_repetitions() {
     assert_eq!(refused(&nobody), "the treated arm is empty");
 }
 
+/// Where columns tell the treatment, any number could be its effect: everything that the treatment does, they could do.
+#[test]
+fn columns_that_span_the_treatment_are_refused() {
+    let treated: Vec<bool> = (0..8).map(|i| i % 2 == 1).collect();
+    let a = |i: usize| f64::from(u8::from(treated[i]));
+    let y: Vec<f64> = (0..8).map(|i| 1.0 + 3.0 * a(i)).collect();
+    let part = |i: usize| [0.3, 1.7, -0.9, 0.4, 2.2, 0.1, 0.6, -1.3][i];
+    let columns: [&dyn Fn(usize) -> Vec<f64>; 5] = [
+        &|i| vec![a(i)],
+        &|i| vec![a(i), a(i)],
+        &|i| vec![part(i), a(i) - part(i)],
+        &|i| vec![1e6 + 0.1 * a(i)],
+        &|i| vec![1e-9 * part(i), 7.0 - 1e9 * a(i), part(7 - i)],
+    ];
+    for (k, row) in columns.iter().enumerate() {
+        let rows: Vec<Vec<f64>> = (0..8).map(row).collect();
+        let x = Array2::from_shape_fn((8, rows[0].len()), |(i, j)| rows[i][j]);
+        for method in METHODS {
+            let estimator = EffectEstimator { method, ..EffectEstimator::default() };
+            let expected = match method {
+                EffectMethod::Standardisation => Error::Spanned,
+                _ => Error::Separated,
+            };
+            assert_eq!(estimator.fit(x.view(), &treated, &y).unwrap_err(), expected, "{k}");
+        }
+    }
+    // A column that is constant among the treated: its slope there is part of the effect.
+    let x = Array2::from_shape_fn((8, 1), |(i, _)| if treated[i] { 2.0 } else { part(i) });
+    let estimator = EffectEstimator {
+        method: EffectMethod::Standardisation,
+        interactions: vec![0],
+        ..EffectEstimator::default()
+    };
+    assert_eq!(estimator.fit(x.view(), &treated, &y).unwrap_err(), Error::Spanned);
+    let error = EffectEstimator { interactions: vec![0, 0], ..estimator };
+    let error = error.fit(x.view(), &treated, &y).unwrap_err().to_string();
+    assert_eq!(error, "interactions: column 0 is given twice");
+    // Nearly the treatment is not the treatment: y = x + 2 a exactly.
+    let x = Array2::from_shape_fn((8, 1), |(i, _)| a(i) + 1e-3 * part(i));
+    let y: Vec<f64> = (0..8).map(|i| x[(i, 0)] + 2.0 * a(i)).collect();
+    let estimator =
+        EffectEstimator { method: EffectMethod::Standardisation, ..EffectEstimator::default() };
+    let model = EffectEstimator { bootstrap: 0, ..estimator }.fit(x.view(), &treated, &y).unwrap();
+    assert!((model.effect - 2.0).abs() < 1e-4, "{}", model.effect);
+}
+
+/// Neither where a column begins nor how large the weights are matters. Whole numbers keep their digits up to 2^53.
+#[test]
+fn offsets_and_sizes_of_weights_do_not_matter() {
+    let mut rng = rng(6);
+    let column: Vec<f64> = (0..150).map(|_| f64::from(rng.random_range(0..20_u8))).collect();
+    let treated: Vec<bool> = column.iter().map(|v| rng.random::<f64>() < 0.2 + 0.03 * v).collect();
+    let y: Vec<f64> = (0..150).map(|i| 0.5 * column[i] + rng.random::<f64>()).collect();
+    for method in METHODS {
+        let fit = |offset: f64, weight: f64| {
+            let x = Array2::from_shape_fn((150, 1), |(i, _)| offset + column[i]);
+            let estimator = EffectEstimator { method, bootstrap: 0, ..EffectEstimator::default() };
+            estimator.fit_weighted(x.view(), &treated, &y, &vec![weight; 150]).unwrap()
+        };
+        let right = fit(0.0, 1.0);
+        for (offset, weight) in
+            [(1e6, 1.0), (-1e9, 1.0), (1e12, 1.0), (0.0, 1e200), (0.0, 1e308), (0.0, 1e-300)]
+        {
+            let model = fit(offset, weight);
+            assert!((model.effect - right.effect).abs() < 1e-10, "{method:?} {offset} {weight}");
+            let (a, b) = (model.overlap.effective_treated, right.overlap.effective_treated);
+            assert!((a - b).abs() < 1e-8 * b, "{method:?} {offset} {weight}: {a} {b}");
+        }
+    }
+}
+
+/// Outcomes whose mean is no number are refused.
+#[test]
+fn outcomes_beyond_the_range_of_numbers() {
+    let x = Array2::from_shape_fn((12, 1), |(i, _)| (i % 3) as f64);
+    let treated: Vec<bool> = (0..12).map(|i| i % 2 == 1).collect();
+    for method in METHODS {
+        let estimator = EffectEstimator { method, bootstrap: 0, ..EffectEstimator::default() };
+        let y: Vec<f64> = (0..12).map(|i| if i == 1 { -1.7e308 } else { 1.7e308 }).collect();
+        assert!(estimator.fit(x.view(), &treated, &y).is_err(), "{method:?}");
+    }
+}
+
 #[test]
 fn refusals() {
     let x = array![[0.0], [1.0]];

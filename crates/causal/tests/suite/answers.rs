@@ -1,0 +1,355 @@
+//! What is answered is true, on small random models and on odd data: formulas against brute force, and every estimator
+//! without a panic or a NaN.
+//!
+//! `FENCHEL_PROBLEMS` is the number of problems; by default there are a few.
+
+use fenchel_causal::adapt::{
+    Average, CategoricalSgd, JointSgd, Momentum, ProximalSgd, ProximalStep,
+};
+use fenchel_causal::baseline::{BayesianJoint, BayesianPair};
+use fenchel_causal::categorical::{Anova, CategoricalPair, JointCategorical};
+use fenchel_causal::direction::{dense_prior, from_counts};
+use fenchel_causal::effect::{EffectEstimator, EffectMethod, EffectModel};
+use fenchel_causal::meta::MetaLearner;
+use fenchel_causal::normal::MeanPair;
+use fenchel_causal::prior::CategoricalPrior;
+use fenchel_causal::scm::LinearGaussianScm;
+use fenchel_causal::{Admg, Error, LatentModel, Query, identify};
+use fenchel_datasets::generate::odd;
+use fenchel_optim::model::Saved;
+use ndarray::{Array1, Array2, Axis};
+use rand::RngExt;
+use serde_json::{Value, to_value};
+
+use crate::common::{names, odometer, pairs, random_graph, random_query, rng};
+
+fn problems() -> u64 {
+    std::env::var("FENCHEL_PROBLEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
+}
+
+/// `P(y | do(x), z)` at all states by the sum over all configurations of all variables, hidden ones included. It reads the
+/// numbers of the saved model. States of nodes that are not asked for are left as they come.
+fn brute_force(model: &LatentModel, query: Query) -> Vec<(Vec<(u32, usize)>, f64)> {
+    let value = to_value(model).unwrap();
+    let whole = |v: &Value| v.as_u64().unwrap() as usize;
+    let list = |v: &Value| -> Vec<usize> { v.as_array().unwrap().iter().map(whole).collect() };
+    let numbers = |v: &Value| -> Vec<f64> {
+        v.as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect()
+    };
+    let laws: Vec<Vec<f64>> = value["latents"].as_array().unwrap().iter().map(numbers).collect();
+    let mechanisms: Vec<(Vec<usize>, Vec<usize>, Vec<f64>)> = value["mechanisms"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| (list(&m["parents"]), list(&m["latents"]), numbers(&m["table"])))
+        .collect();
+    let cards = model.cards();
+    let n = cards.len();
+    let asked: Vec<u32> = (query.outcome | query.treatment | query.given).iter().collect();
+    let mut found: Vec<(Vec<(u32, usize)>, f64)> = Vec::new();
+    let hidden: Vec<Vec<usize>> = odometer(&laws.iter().map(Vec::len).collect::<Vec<_>>());
+    for states in odometer(cards) {
+        let mut p = 0.0;
+        for causes in &hidden {
+            let mut q: f64 = causes.iter().zip(&laws).map(|(&s, law)| law[s]).product();
+            for v in (0..n).filter(|&v| !query.treatment.contains(v as u32)) {
+                let (parents, latents, table) = &mechanisms[v];
+                let mut row = 0;
+                for &a in parents {
+                    row = row * cards[a] + states[a];
+                }
+                for &k in latents {
+                    row = row * laws[k].len() + causes[k];
+                }
+                q *= table[row * cards[v] + states[v]];
+            }
+            p += q;
+        }
+        let at: Vec<(u32, usize)> = asked.iter().map(|&v| (v, states[v as usize])).collect();
+        match found.iter_mut().find(|(known, _)| *known == at) {
+            Some((_, sum)) => *sum += p,
+            None => found.push((at, p)),
+        }
+    }
+    // Divided by the sum over the outcomes.
+    let rest = |at: &[(u32, usize)]| -> Vec<(u32, usize)> {
+        at.iter().copied().filter(|(v, _)| !query.outcome.contains(*v)).collect()
+    };
+    let sums: Vec<f64> = found
+        .iter()
+        .map(|(at, ..)| found.iter().filter(|(b, _)| rest(b) == rest(at)).map(|(_, p)| p).sum())
+        .collect();
+    found.into_iter().zip(sums).map(|((at, p), sum)| (at, p / sum)).collect()
+}
+
+#[test]
+fn formulas_give_the_interventional_distribution() {
+    let (mut identified, mut cells) = (0, 0);
+    for seed in 0..problems() {
+        let mut rng = rng(seed);
+        let n = rng.random_range(2..6);
+        let graph = random_graph(n, 0.5, 0.25, &mut rng);
+        let cards: Vec<usize> = (0..n).map(|_| rng.random_range(2..4)).collect();
+        let model = LatentModel::random(&graph, &cards, &mut rng).unwrap();
+        let query = random_query(n, &mut rng);
+        let estimand = match identify(&graph, query) {
+            Ok(estimand) => estimand,
+            Err(Error::NotIdentifiable(_)) => continue,
+            Err(error) => panic!("seed {seed}: {error}"),
+        };
+        identified += 1;
+        let table = estimand.evaluate(&model.observed().unwrap()).unwrap();
+        for (at, right) in brute_force(&model, query) {
+            let found = table.at(&at).unwrap();
+            assert!((found - right).abs() < 1e-10, "seed {seed}: {found} for {right} at {at:?}");
+            cells += 1;
+        }
+    }
+    assert!(identified > problems() / 3, "{identified}");
+    println!("{identified} formulas, {cells} cells");
+}
+
+/// The coefficient of the first column of a regression with a constant, by elimination with pivots on centred columns
+/// of variance 1; none where that is not well conditioned.
+fn slope(columns: &[Vec<f64>], y: &[f64]) -> Option<f64> {
+    let n = y.len() as f64;
+    let centred = |v: &[f64]| -> Vec<f64> {
+        let mean = v.iter().sum::<f64>() / n;
+        let once: Vec<f64> = v.iter().map(|e| e - mean).collect();
+        let mean = once.iter().sum::<f64>() / n;
+        once.iter().map(|e| e - mean).collect()
+    };
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let mut all: Vec<Vec<f64>> = columns.iter().map(|c| centred(c)).collect();
+    let scale = dot(&all[0], &all[0]).sqrt();
+    for c in &mut all {
+        let size = dot(c, c).sqrt();
+        c.iter_mut().for_each(|e| *e /= size);
+    }
+    let y = centred(y);
+    let d = all.len();
+    let mut m: Vec<Vec<f64>> = (0..d)
+        .map(|i| (0..d).map(|j| dot(&all[i], &all[j])).chain([dot(&all[i], &y)]).collect())
+        .collect();
+    // From the last column up, so that the first is left.
+    for k in (1..d).rev() {
+        if !(m[k][k] > 1e-3) {
+            return None;
+        }
+        for i in 0..k {
+            let f = m[i][k] / m[k][k];
+            for j in 0..=d {
+                let v = m[k][j];
+                m[i][j] -= f * v;
+            }
+        }
+    }
+    (m[0][0] > 1e-3).then(|| m[0][d] / m[0][0] / scale)
+}
+
+#[test]
+fn effects_of_odd_problems_are_numbers_or_refused() {
+    let (mut answers, mut refusals, mut compared) = (0, 0, 0);
+    for seed in 0..problems() {
+        let problem = odd(seed);
+        let (n, d) = problem.x.dim();
+        let mut rng = rng(seed);
+        let treated: Vec<bool> = (0..n).map(|_| rng.random::<f64>() < 0.4).collect();
+        let weights: Vec<f64> = (0..n).map(|i| [1.0, 2.0, 0.5][i % 3]).collect();
+        for method in
+            [EffectMethod::Standardisation, EffectMethod::Weighting, EffectMethod::DoublyRobust]
+        {
+            let interactions = if seed % 3 == 0 { vec![d - 1] } else { vec![] };
+            let estimator = EffectEstimator {
+                method,
+                interactions: interactions.clone(),
+                bootstrap: 3,
+                ..EffectEstimator::default()
+            };
+            let what = format!("seed {seed} {method:?} {}", problem.what);
+            let (x, y) = (problem.x.view(), &problem.y);
+            let result = if seed % 2 == 0 {
+                estimator.fit(x, &treated, y)
+            } else {
+                estimator.fit_weighted(x, &treated, y, &weights)
+            };
+            let Ok(model) = result else {
+                refusals += 1;
+                continue;
+            };
+            answers += 1;
+            // A file that is read back is checked as a whole: finite numbers, which fit together.
+            let mut file = Vec::new();
+            model.save(&mut file).unwrap();
+            let read = EffectModel::load(file.as_slice());
+            assert_eq!(read.unwrap_or_else(|e| panic!("{what}: {e}")), model, "{what}");
+            if method == EffectMethod::Standardisation && interactions.is_empty() && seed % 2 == 0 {
+                let arm = treated.iter().map(|&a| f64::from(u8::from(a))).collect();
+                let columns: Vec<Vec<f64>> = std::iter::once(arm)
+                    .chain(x.columns().into_iter().map(|c| c.to_vec()))
+                    .collect();
+                if let Some(right) = slope(&columns, &y.to_vec()) {
+                    compared += 1;
+                    // Offsets of 1e6 leave ten digits of a column; the regression stops at a relative 1e-10.
+                    let off = (model.effect - right).abs();
+                    assert!(
+                        off < 1e-4 * right.abs().max(1.0),
+                        "{what}: {} for {right}",
+                        model.effect
+                    );
+                }
+            }
+        }
+    }
+    assert!(answers > 0 && refusals > 0 && compared > 0, "{answers} {refusals} {compared}");
+    println!("{answers} effects, {refusals} refusals, {compared} compared");
+}
+
+#[test]
+fn linear_models_reproduce_the_moments_of_odd_data() {
+    let mut fitted = 0;
+    for seed in 0..problems() {
+        let problem = odd(seed);
+        let data = problem.x;
+        let (n, d) = data.dim();
+        let graph = Admg::new(&names(d), &pairs(d), &[]).unwrap();
+        let mean = data.mean_axis(Axis(0)).unwrap();
+        let mut centred = &data - &mean;
+        centred -= &centred.mean_axis(Axis(0)).unwrap();
+        let covariance = centred.t().dot(&centred) / n as f64;
+        if let Ok(scm) = LinearGaussianScm::fit(graph, data.view()) {
+            fitted += 1;
+            let law = scm.law(&[]).unwrap();
+            for i in 0..d {
+                let sd = covariance[(i, i)].sqrt();
+                let size = data.column(i).iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+                assert!((law.mean[i] - mean[i]).abs() < 1e-6 * sd + 1e-10 * size, "seed {seed}");
+                for j in 0..d {
+                    let off = (law.covariance[(i, j)] - covariance[(i, j)]).abs();
+                    let scale = sd * covariance[(j, j)].sqrt();
+                    assert!(off < 1e-6 * scale, "seed {seed} {}: {off:e}", problem.what);
+                }
+            }
+        }
+        let (x, y) = data.view().split_at(Axis(1), d / 2);
+        for ridge in [0.0, 1.0] {
+            let Ok(pair) = MeanPair::fit(x, y, ridge) else { continue };
+            let Ok(pair) = pair.to_cholesky() else { continue };
+            let back = pair.reverse();
+            // A divergence of a law from itself is 0 up to the condition of the factors, and never NaN.
+            if let Ok(kl) = pair.kl(&back) {
+                assert!(kl >= 0.0, "seed {seed} {}: {kl}", problem.what);
+            }
+            let law = pair.to_mean().unwrap();
+            assert!(law.mean.iter().chain(&law.slope).all(|v| v.is_finite()), "seed {seed}");
+        }
+    }
+    assert!(fitted > 0);
+    println!("{fitted} models");
+}
+
+#[test]
+fn learners_of_pairs_stay_numbers() {
+    for seed in 0..problems() {
+        let mut rng = rng(seed);
+        let (a, b) = (rng.random_range(1..5), rng.random_range(1..5));
+        let size = 10f64.powf(rng.random_range(-3.0..3.0));
+        let mut draw = || {
+            let marginal = Array1::from_shape_simple_fn(a, || size * (rng.random::<f64>() - 0.5));
+            let rows = Array2::from_shape_simple_fn((a, b), || size * (rng.random::<f64>() - 0.5));
+            CategoricalPair::from_logits(marginal.view(), rows.view()).unwrap()
+        };
+        let (reference, transfer) = (draw(), draw());
+        let samples = transfer.sample(20, &mut rng);
+        let fine = |what: &str, model: &CategoricalPair| {
+            for other in [&reference, &transfer] {
+                for kl in [model.kl(other).unwrap(), other.kl(model).unwrap()] {
+                    assert!((0.0..f64::INFINITY).contains(&kl), "seed {seed} {what}: {kl}");
+                }
+            }
+            let all = Anova::of(model).distances(&Anova::of(&reference)).unwrap();
+            assert!(all.causal + all.anticausal + all.joint < f64::INFINITY, "seed {seed} {what}");
+            assert!(dense_prior(model).probability >= 0.0, "seed {seed} {what}");
+        };
+        for start in [reference.clone(), reference.reverse()] {
+            let step = 10f64.powf(rng.random_range(-9.0..9.0));
+            for momentum in [Momentum::Off, Momentum::HeavyBall(0.9), Momentum::Nesterov(0.9)] {
+                for average in [Average::Last, Average::Uniform, Average::Tail { from: 5 }] {
+                    let mut sgd = CategoricalSgd::new(&start, step, average, momentum).unwrap();
+                    sgd.learn_all(&samples).unwrap();
+                    fine("CategoricalSgd", &sgd.model());
+                    assert!(sgd.loss(samples[0]).unwrap() >= 0.0);
+                    assert_eq!(sgd.model().direction(), start.direction());
+                }
+            }
+            let strength = 10f64.powf(rng.random_range(-9.0..9.0));
+            let mut bayes = BayesianPair::new(&start, strength).unwrap();
+            for &(x, y) in &samples {
+                let swapped = start.direction() != reference.direction();
+                bayes.learn(if swapped { (y, x) } else { (x, y) }).unwrap();
+            }
+            fine("BayesianPair", &bayes.model().unwrap());
+            assert_eq!(bayes.model().unwrap().direction(), start.direction());
+            assert!(bayes.log_evidence() <= 1e-9, "seed {seed}");
+            let target = bayes.target();
+            let sum = target.none + target.cause + target.effect + target.row.iter().sum::<f64>();
+            assert!((sum - 1.0).abs() < 1e-9, "seed {seed}");
+            fine("mean step", &start.mean_gradient_step(&samples, step).unwrap());
+            fine("expected step", &start.expected_gradient_step(&transfer, step).unwrap());
+        }
+        let joint = JointCategorical::of(&reference);
+        let mut sgd = JointSgd::new(&joint, 0.1, Average::Uniform).unwrap();
+        let mut bayes = BayesianJoint::new(&reference, 1.0).unwrap();
+        let mut counts = Array2::zeros((a, b));
+        for &(x, y) in &samples {
+            sgd.learn((x, y)).unwrap();
+            bayes.learn((x, y)).unwrap();
+            counts[(x, y)] += 1.0;
+        }
+        assert!(sgd.scores().iter().all(|s| s.is_finite()));
+        fine("BayesianJoint", &bayes.model().unwrap().factorise().unwrap());
+        fine("from_counts", &CategoricalPair::from_counts(counts.view(), 0.5).unwrap());
+        assert!(from_counts(counts.view(), 1.0, 0.5).unwrap().log_odds.is_finite());
+        if a == b && a > 1 {
+            let meta = MetaLearner { episodes: 3, ..MetaLearner::default() };
+            let learned = meta.learn(&reference, &CategoricalPrior::dense(a)).unwrap();
+            assert!(learned.belief() >= 0.0 && learned.mean.is_finite(), "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn proximal_steps_give_a_law_or_none() {
+    for seed in 0..problems() {
+        let problem = odd(seed);
+        let d = problem.x.ncols().min(4);
+        if d < 2 {
+            continue;
+        }
+        let first = d / 2;
+        let start = MeanPair {
+            mean: Array1::zeros(first),
+            covariance: Array2::eye(first),
+            slope: Array2::zeros((d - first, first)),
+            intercept: Array1::zeros(d - first),
+            covariance_given: Array2::eye(d - first),
+        }
+        .to_cholesky()
+        .unwrap();
+        for step in [ProximalStep::Constant(0.1), ProximalStep::Clipped(0.1)] {
+            for start in [start.clone(), start.reverse()] {
+                let mut sgd = ProximalSgd::new(&start, step, Average::Uniform).unwrap();
+                for row in problem.x.rows() {
+                    sgd.learn(row.split_at(Axis(0), d).0).unwrap();
+                }
+                match sgd.model() {
+                    None => assert!(matches!(step, ProximalStep::Constant(_)), "seed {seed}"),
+                    Some(model) => {
+                        assert!(model.zeta().iter().chain(model.slope()).all(|v| v.is_finite()));
+                        assert_eq!(model.direction(), start.direction());
+                    }
+                }
+            }
+        }
+    }
+}
