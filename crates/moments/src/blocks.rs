@@ -10,6 +10,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fenchel_linalg::{AsDesign, Design, Gram, Invalid};
+use fenchel_optim::Refusal;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use crate::Error;
@@ -122,6 +123,28 @@ pub(crate) fn checked<X: AsDesign + ?Sized>(x: &X) -> Result<X::View<'_>, Error>
         .into());
     }
     Ok(design)
+}
+
+/// Refuses data of which a method needs more copies, or matrices of `d x d` numbers, than there is memory for. `counts` are
+/// the numbers of both.
+pub(crate) fn check_memory(
+    method: &'static str,
+    data: &dyn Blocks,
+    (copies, squares): (u64, u64),
+    max_memory: Option<u64>,
+) -> Result<(), Refusal> {
+    let (n, d) = (data.count() as u64, data.width() as u64);
+    let numbers = copies.saturating_mul(n).saturating_add(squares.saturating_mul(d));
+    let needed = numbers.saturating_mul(d).saturating_mul(8);
+    Refusal::check_memory(method, needed, max_memory, "leave features out, or use `LassoSir`")
+}
+
+/// A table without NaN or infinity: squares of far rows overflow, closures may do anything.
+pub(crate) fn finite(table: Array2<f64>, what: &'static str) -> Result<Array2<f64>, Invalid> {
+    match table.indexed_iter().find(|(_, v)| !v.is_finite()) {
+        None => Ok(table),
+        Some(((row, column), &value)) => Err(Invalid::NonFinite { what, row, column, value }),
+    }
 }
 
 /// The whole data as one matrix.

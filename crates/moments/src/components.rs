@@ -15,7 +15,7 @@
 //! keep at most `d - 1` directions.
 
 use fenchel_linalg::special::chi_squared_tail;
-use fenchel_optim::Refusal;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::{Array1, Array2, ArrayView2};
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use fenchel_linalg::{Dense, Invalid};
 use fenchel_optim::random::stream;
 
-use crate::blocks::{Blocks, Picked, gather, leading, map_parts};
+use crate::blocks::{Blocks, Picked, check_memory, gather, map_parts};
 use crate::inference::kept;
 use crate::subspace::orthonormal;
 use crate::whitening::Whitening;
@@ -205,7 +205,9 @@ pub fn chi_square_tests(
 /// eigenvalues.
 ///
 /// # Errors
-/// The errors of the method; [`Invalid::Parameter`] unless `repeats >= 1`.
+/// The errors of the method; [`Invalid::Parameter`] unless `repeats` is 1 to 10 million and `k` at most the number of
+/// directions of the method. With all directions of `d` features nothing is left to permute: the p-value is 1.
+/// [`Error::Refused`] for more than 4 GiB.
 pub fn permutation_test(
     method: &dyn Reducer,
     data: &dyn Blocks,
@@ -214,13 +216,16 @@ pub fn permutation_test(
     repeats: usize,
     seed: u64,
 ) -> Result<DimensionTest, Error> {
-    check_repeats(repeats)?;
+    check_repeats(repeats, 1)?;
     let spectrum = method.spectrum(data, response)?;
+    let directions = spectrum.leading(k)?;
     let statistic = |s: &Spectrum| s.values.iter().skip(k).map(|l| l.abs()).sum::<f64>();
     let observed = statistic(&spectrum);
     let whitening = Whitening::of(data)?;
+    // The data, what is kept, the rest, and a shuffled copy on every core.
+    check_memory("a permutation test", data, (8, 0), MAX_MEMORY)?;
     let x = gather(data);
-    let (kept, rest) = split(x.view(), &whitening, leading(&spectrum.vectors, k))?;
+    let (kept, rest) = split(x.view(), &whitening, directions)?;
     let larger = map_parts(repeats, |b| {
         let mut order: Vec<usize> = (0..data.count()).collect();
         order.shuffle(&mut stream(seed, b as u64));
@@ -233,11 +238,13 @@ pub fn permutation_test(
     Ok(DimensionTest { k, statistic: observed, degrees: 0.0, p_value })
 }
 
-fn check_repeats(repeats: usize) -> Result<(), Invalid> {
-    if repeats > 0 {
+/// The results of all repeats are kept, so their number is limited.
+pub(crate) fn check_repeats(repeats: usize, least: usize) -> Result<(), Invalid> {
+    if (least..=10_000_000).contains(&repeats) {
         return Ok(());
     }
-    Err(Invalid::Parameter { name: "repeats", value: 0.0, expected: "at least 1" })
+    let expected = if least > 1 { "at least 2, at most 1e7" } else { "at least 1, at most 1e7" };
+    Err(Invalid::Parameter { name: "repeats", value: repeats as f64, expected })
 }
 
 /// Splits `x` into the part that its first indices predict linearly, and the residual.
@@ -273,7 +280,8 @@ fn cholesky_of(matrix: Array2<f64>) -> Result<Array2<f64>, Error> {
 /// are left out.
 ///
 /// # Errors
-/// [`Invalid::Parameter`] unless `repeats >= 1`; [`Error::TooFewResamples`] if less than half of them can be fitted.
+/// [`Invalid::Parameter`] unless `repeats` is 1 to 10 million; [`Invalid::Length`] for a spectrum of other features;
+/// [`Error::TooFewResamples`] if less than half of them can be fitted.
 pub fn ladle(
     method: &dyn Reducer,
     spectrum: &Spectrum,
@@ -282,7 +290,7 @@ pub fn ladle(
     repeats: usize,
     seed: u64,
 ) -> Result<Vec<f64>, Error> {
-    check_repeats(repeats)?;
+    check_repeats(repeats, 1)?;
     let (n, d) = (data.count(), data.width());
     if d < 2 {
         // There is nothing to choose: the share of no direction is all.
@@ -292,14 +300,16 @@ pub fn ladle(
     // Among many features the variability is flat; the paper stops at d / ln d.
     let most = if d > 10 { (d as f64 / (d as f64).ln()) as usize } else { d - 1 };
     let most = most.min(spectrum.most);
-    let bases = |vectors: &Array2<f64>| orthonormal(leading(vectors, most));
-    let base = bases(&spectrum.vectors)?;
+    Invalid::check_length("rows of the directions", d, spectrum.vectors.nrows())?;
+    let bases = |spectrum: &Spectrum| orthonormal(spectrum.leading(most)?);
+    let base = bases(spectrum)?;
     let rows = map_parts(repeats, |b| {
         let mut rng = stream(seed, b as u64);
         let index: Vec<usize> = (0..n).map(|_| rng.random_range(0..n)).collect();
         let found = || -> Result<_, Error> {
-            let found = method.spectrum(&Picked { data, index: &index }, &response.pick(&index))?;
-            let inner = base.t().dot(&bases(&found.vectors)?);
+            let found =
+                method.spectrum(&Picked { data, index: &index }, &response.pick(&index)?)?;
+            let inner = base.t().dot(&bases(&found)?);
             Ok((1..=most).map(|k| 1.0 - determinant(&inner, k).abs()).collect::<Vec<_>>())
         };
         Ok(found())

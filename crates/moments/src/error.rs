@@ -50,6 +50,19 @@ pub enum Error {
         /// The columns.
         columns: Vec<usize>,
     },
+    /// A column whose variance is not a normal floating-point number.
+    #[error(
+        "{what}: column {column} varies by {size:.1e}, and the square of that leaves the range of floating-point numbers; \
+         use a unit in which columns vary by 1e-150 to 1e150"
+    )]
+    Size {
+        /// The matrix.
+        what: &'static str,
+        /// The column.
+        column: usize,
+        /// How far the column goes from its mean.
+        size: f64,
+    },
     /// Not more samples than features: every covariance is singular.
     #[error(
         "{samples} samples of {features} features: {what} is singular; expected more samples than features: leave \
@@ -101,7 +114,8 @@ pub enum Error {
     },
     /// All eigenvalues are 0: no direction is better than another.
     #[error(
-        "all eigenvalues of {method} are 0: the response has no such moment with these features or scores"
+        "all eigenvalues of {method} are 0: the response has no such moment with these features or scores, or it is so small that \
+         its squares vanish"
     )]
     NoDirection {
         /// The method.

@@ -191,7 +191,7 @@ fn gauss_newton(
 
 /// The uniform distribution with these first two moments: `mean -+ sqrt(3 (second - mean^2))`.
 ///
-/// The interval need not contain all observed points: `{0, 0, 0, 0, 10}` has mean 2 and variance 16, so the upper end
+/// It takes moments, not a sample, and the interval need not contain all observed points: `{0, 0, 0, 0, 10}` has mean 2 and variance 16, so the upper end
 /// is `2 + sqrt 48 = 8.93`.
 ///
 /// ```

@@ -29,6 +29,7 @@ mod derivative;
 pub mod direct;
 mod ellipticity;
 mod error;
+mod file;
 mod gmm;
 mod inference;
 pub mod matching;

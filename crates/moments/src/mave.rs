@@ -15,14 +15,17 @@
 
 use fenchel_linalg::factor::{cholesky, qr};
 use fenchel_linalg::{Invalid, lanes};
-use fenchel_optim::Status;
+use fenchel_optim::{MAX_MEMORY, Status};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{Blocks, gather, map_parts};
+use crate::blocks::{Blocks, check_memory, gather, map_parts};
 use crate::model::fit_methods;
-use crate::whitening::Whitening;
-use crate::{Components, EigenOrder, Error, Reducer, Response, Spectrum, orthonormal, trace_error};
+use crate::response::dominated;
+use crate::whitening::{SQUARES, Whitening};
+use crate::{
+    Components, EigenOrder, Error, Reducer, Response, Spectrum, Warning, orthonormal, trace_error,
+};
 
 /// Outer product of gradients.
 ///
@@ -83,12 +86,14 @@ struct Setting {
     z: Array2<f64>,
     y: Vec<f64>,
     base: Vec<usize>,
+    warning: Option<Warning>,
 }
 
 impl Setting {
     fn new(
         method: &'static str,
         base_points: usize,
+        directions: usize,
         data: &dyn Blocks,
         response: &Response,
     ) -> Result<Self, Error> {
@@ -97,18 +102,23 @@ impl Setting {
             return Err(Invalid::Parameter { name: "base points", value: 0.0, expected }.into());
         }
         let y = response.as_numbers(method)?;
+        // The data whitened, before, and their neighbourhoods; the normal equations of all directions, in up to 16 parts.
+        let equations = (directions as u64).saturating_pow(2).saturating_mul(17);
+        let counts = (4, SQUARES.max(equations));
+        check_memory(method, data, counts, MAX_MEMORY)?;
         let n = data.count();
         // Relative to the largest, so that no square overflows or vanishes.
         let largest = y.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         let y: Vec<f64> = y.iter().map(|v| v / largest).collect();
         let mean = y.iter().sum::<f64>() / n as f64;
         let spread = (y.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64).sqrt();
-        let y = y.iter().map(|v| (v - mean) / spread).collect();
+        let y: Vec<f64> = y.iter().map(|v| (v - mean) / spread).collect();
+        let warning = dominated(&y);
         let whitening = Whitening::of(data)?;
         let z = whitening.apply(gather(data).view());
         let count = base_points.min(n);
         let base = (0..count).map(|k| k * n / count).collect();
-        Ok(Setting { whitening, z, y, base })
+        Ok(Setting { whitening, z, y, base, warning })
     }
 
     /// Kernel weights of all samples around a base point, in the coordinates `index`; they add up to 1.
@@ -198,11 +208,12 @@ impl Reducer for Opg {
     }
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
-        let setting = Setting::new("OPG", self.base_points, data, response)?;
+        let setting = Setting::new("OPG", self.base_points, 0, data, response)?;
         let matrix = outer_product(&setting)?;
         let back = setting.whitening.back();
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(back))?;
-        Ok(Spectrum { samples: data.count(), passes: 1.0, ..spectrum })
+        let warnings = setting.warning.into_iter().collect();
+        Ok(Spectrum { samples: data.count(), passes: 1.0, warnings, ..spectrum })
     }
 }
 
@@ -284,8 +295,7 @@ impl Reducer for Mave {
             let (name, expected) = ("rounds", "at least 1");
             return Err(Invalid::Parameter { name, value: 0.0, expected }.into());
         }
-        let setting = Setting::new("MAVE", self.base_points, data, response)?;
-        let (n, d) = setting.z.dim();
+        let (n, d) = (data.count(), data.width());
         let k = self.directions;
         if k == 0 || k > d {
             return Err(Invalid::Parameter {
@@ -295,6 +305,7 @@ impl Reducer for Mave {
             }
             .into());
         }
+        let setting = Setting::new("MAVE", self.base_points, k, data, response)?;
         let start = Spectrum::of(&outer_product(&setting)?, EigenOrder::Algebraic, None)?;
         let mut b = crate::blocks::leading(&start.vectors, k).to_owned();
         let n_f = n as f64;
@@ -332,6 +343,7 @@ impl Reducer for Mave {
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(map.view()))?;
         // The start and the last slopes are a look at the data each.
         let passes = rounds as f64 + 2.0;
-        Ok(Spectrum { samples: n, most: k, residual: moved, status, passes, ..spectrum })
+        let warnings = setting.warning.into_iter().collect();
+        Ok(Spectrum { samples: n, most: k, residual: moved, status, passes, warnings, ..spectrum })
     }
 }

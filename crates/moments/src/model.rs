@@ -3,10 +3,10 @@
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::model::Saved;
 use fenchel_optim::{Certificate, Clock, Report, Wall};
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{Blocks, Counted, checked, fold, leading};
+use crate::blocks::{Blocks, Counted, checked, finite, fold};
 use crate::components::Components;
 use crate::subspace::orthonormal;
 use crate::whitening::mean_of;
@@ -91,11 +91,19 @@ impl Saved for Reduction {
             ));
         }
         let finite = self.directions.iter().chain(&self.loadings).chain(&self.mean);
-        if finite.chain(&self.eigenvalues).all(|v| v.is_finite()) {
-            Ok(())
-        } else {
-            Err("not all numbers are finite".into())
+        if !finite.chain(&self.eigenvalues).all(|v| v.is_finite()) {
+            return Err("not all numbers are finite".into());
         }
+        // Sums of squares of numbers up to 1e308 may be infinite, which is no identity either.
+        let inner = self.directions.t().dot(&self.directions);
+        if !inner.indexed_iter().all(|((i, j), v)| (v - f64::from(i == j)).abs() <= 1e-8) {
+            return Err("the directions are not orthonormal".into());
+        }
+        let length = |c: ArrayView1<f64>| (c.dot(&c) - 1.0).abs() <= 1e-8;
+        if !self.loadings.columns().into_iter().all(length) {
+            return Err("a loading has another length than 1".into());
+        }
+        Ok(())
     }
 }
 
@@ -113,7 +121,8 @@ impl Reduction {
     /// The indices `directions' (x - mean)` of every row: `n x k`.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for a wrong number of features; [`Invalid::NonFinite`].
+    /// [`Invalid::Length`] for a wrong number of features; [`Invalid::NonFinite`], also for a row so large that its index
+    /// is not a number.
     pub fn transform<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         self.transform_blocks(&x.as_design()?)
     }
@@ -126,7 +135,8 @@ impl Reduction {
         })?;
         let indices: Vec<f64> = parts.into_iter().flatten().collect();
         let shape = (data.count(), self.components());
-        Ok(Array2::from_shape_vec(shape, indices).expect("k numbers a row"))
+        let indices = Array2::from_shape_vec(shape, indices).expect("k numbers a row");
+        Ok(finite(indices, "indices of the rows")?)
     }
 
     /// The projector on the span, `d x d`.
@@ -136,8 +146,10 @@ impl Reduction {
 
     /// The share of each eigenvalue, in absolute value.
     pub fn explained(&self) -> Array1<f64> {
-        let total: f64 = self.eigenvalues.iter().map(|l| l.abs()).sum();
-        self.eigenvalues.mapv(|l| if total > 0.0 { l.abs() / total } else { 0.0 })
+        // By the largest first: the sum of two numbers near 1e308 is infinite.
+        let largest = self.eigenvalues.iter().fold(f64::MIN_POSITIVE, |m, l| m.max(l.abs()));
+        let total: f64 = self.eigenvalues.iter().map(|l| l.abs() / largest).sum();
+        self.eigenvalues.mapv(|l| if total > 0.0 { l.abs() / largest / total } else { 0.0 })
     }
 }
 
@@ -178,10 +190,11 @@ pub(crate) fn finish(
     spent: Spent,
 ) -> Result<Reduction, Error> {
     spectrum.check_count(name, k)?;
+    Invalid::check_finite("eigenvalues", &spectrum.values.to_vec())?;
     if spectrum.values.iter().all(|&l| l == 0.0) {
         return Err(Error::NoDirection { method: name });
     }
-    let loadings = leading(&spectrum.vectors, k).to_owned();
+    let loadings = spectrum.leading(k)?.to_owned();
     let directions = orthonormal(loadings.view())?;
     let mut warnings = spectrum.warnings;
     if let (Some(kept), Some(next)) = (spectrum.values.get(k - 1), spectrum.values.get(k)) {

@@ -12,6 +12,27 @@ pub(crate) fn scaled_r2(values: &[f64], predicted: &[f64]) -> Result<f64, Error>
     Ok(r2(&scaled(values), &scaled(predicted))?)
 }
 
+/// `|a_i - p|^2 - |a_0 - p|^2` of every row `a_i`, for the row `a_0` that is nearest to `p`. Far from all rows the squares
+/// agree in all their digits; the difference is computed as `(a_i - a_0)(a_i + a_0 - 2 p)`, which does not cancel.
+pub(crate) fn beyond_nearest(rows: ArrayView2<f64>, point: ArrayView1<f64>) -> Vec<f64> {
+    let distance = |row: ArrayView1<f64>| -> f64 {
+        row.iter().zip(point).map(|(a, b)| (a - b) * (a - b)).sum()
+    };
+    let mut nearest = (f64::INFINITY, 0);
+    for (i, row) in rows.rows().into_iter().enumerate() {
+        let found = distance(row);
+        if found < nearest.0 {
+            nearest = (found, i);
+        }
+    }
+    let Some(base) = rows.rows().into_iter().nth(nearest.1) else { return vec![] };
+    let beyond = |row: ArrayView1<f64>| -> f64 {
+        let terms = row.iter().zip(base).zip(point);
+        terms.map(|((a, b), p)| (a - b) * ((a - p) + (b - p))).sum()
+    };
+    rows.rows().into_iter().map(beyond).collect()
+}
+
 /// The mean response of the `count` rows that are nearest to `point`; ties go to the earlier row.
 pub(crate) fn nearest_mean(
     rows: ArrayView2<f64>,
@@ -19,12 +40,8 @@ pub(crate) fn nearest_mean(
     point: ArrayView1<f64>,
     count: usize,
 ) -> f64 {
-    let mut near: Vec<(f64, usize)> = rows
-        .rows()
-        .into_iter()
-        .enumerate()
-        .map(|(i, row)| (row.iter().zip(point).map(|(a, b)| (a - b) * (a - b)).sum::<f64>(), i))
-        .collect();
+    let mut near: Vec<(f64, usize)> =
+        beyond_nearest(rows, point).into_iter().enumerate().map(|(i, d)| (d, i)).collect();
     let count = count.min(near.len());
     if count == 0 {
         return 0.0;

@@ -8,9 +8,9 @@ use fenchel_optim::model::Saved;
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{Blocks, Picked, checked, map_parts};
+use crate::blocks::{Blocks, Picked, checked, finite, map_parts};
 use crate::model::fit_blocks;
-use crate::neighbours::{nearest_mean, scaled_r2};
+use crate::neighbours::{beyond_nearest, nearest_mean, scaled_r2};
 use crate::{Error, Reducer, Reduction, Response};
 
 /// How responses are predicted from indices.
@@ -34,6 +34,10 @@ impl Smoother {
 
     fn check_width(self, width: f64) -> Result<(), Invalid> {
         Invalid::check_positive("width", width)?;
+        if self == Smoother::LocalLinear && !(1e-100..=1e100).contains(&width) {
+            let expected = "a bandwidth between 1e-100 and 1e100";
+            return Err(Invalid::Parameter { name: "width", value: width, expected });
+        }
         if self == Smoother::Neighbours && !(width >= 1.0 && width.fract() == 0.0) {
             let expected = "a whole number of neighbours";
             return Err(Invalid::Parameter { name: "width", value: width, expected });
@@ -189,7 +193,7 @@ impl<R: Reducer> IndexRegressor<R> {
         let mut predicted = vec![vec![0.0; n]; widths.len()];
         for (fold, (train, held)) in k_fold(n, self.folds, self.seed)?.into_iter().enumerate() {
             let inner = Picked { data, index: &train };
-            let fitted = self.fitted(&inner, &response.pick(&train), widths[0]);
+            let fitted = self.fitted(&inner, &response.pick(&train)?, widths[0]);
             let mut model = fitted.map_err(Error::without(fold, self.folds))?;
             let outer = Picked { data, index: &held };
             for (predicted, &width) in predicted.iter_mut().zip(widths) {
@@ -217,13 +221,15 @@ impl IndexModel {
     /// The predicted response of every row. O(n) per prediction.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for a wrong number of features; [`Invalid::NonFinite`].
+    /// [`Invalid::Length`] for a wrong number of features; [`Invalid::NonFinite`], or [`Invalid::Layout`] with the row, for
+    /// a row so large that its index or the prediction is not a number.
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         self.predict_blocks(&x.as_design()?)
     }
 
     fn predict_blocks(&self, data: &dyn Blocks) -> Result<Array1<f64>, Error> {
         let points = self.reduction.transform_blocks(data)? / &self.spread;
+        let points = finite(points, "indices of the rows")?;
         let n = points.nrows();
         let parts = (n / 64).clamp(1, 64);
         let predicted = map_parts(parts, |p| {
@@ -235,44 +241,56 @@ impl IndexModel {
                 }
                 Smoother::LocalLinear => self.local_linear(points.row(i)),
             })
+            .zip(p * n / parts..)
+            .map(|(found, row)| match found {
+                Ok(value) if value.is_finite() => Ok(value),
+                _ => {
+                    let reason = format!("row {row} is too far from the samples to predict it");
+                    Err(Invalid::Layout { what: "design matrix", reason }.into())
+                }
+            })
             .collect::<Result<Vec<f64>, Error>>()
         })?;
         Ok(predicted.concat().into())
     }
 
+    /// The level of the plane at the point. Its least squares are taken around the weighted mean of the samples, so that
+    /// a point far from them cancels no digits.
     fn local_linear(&self, point: ArrayView1<f64>) -> Result<f64, Error> {
         let k = point.len();
         let scale = -0.5 / (self.width * self.width);
-        let distances: Vec<f64> = self
-            .indices
-            .axis_iter(Axis(0))
-            .map(|row| row.iter().zip(point).map(|(a, b)| (a - b) * (a - b)).sum())
-            .collect();
+        let beyond = beyond_nearest(self.indices.view(), point);
         // Relative to the nearest, so that far points lean on what there is.
-        let least = distances.iter().fold(f64::INFINITY, |m, &v| m.min(v));
-        let mut left = Array2::<f64>::zeros((k + 1, k + 1));
-        let mut right = Array1::<f64>::zeros(k + 1);
-        let mut u = vec![1.0; k + 1];
-        for ((row, distance), y) in
-            self.indices.axis_iter(Axis(0)).zip(distances).zip(&self.responses)
-        {
-            let w = (scale * (distance - least)).exp();
-            if w < 1e-9 {
-                continue;
-            }
-            u[1..].iter_mut().zip(row).zip(point).for_each(|((u, a), b)| *u = a - b);
-            for a in 0..=k {
-                right[a] += w * u[a] * y;
-                for b in 0..=k {
+        let least = beyond.iter().fold(f64::INFINITY, |m, &v| m.min(v));
+        let weights: Vec<f64> = beyond.iter().map(|d| (scale * (d - least)).exp()).collect();
+        let near = || {
+            let rows = self.indices.axis_iter(Axis(0)).zip(&weights).zip(&self.responses);
+            rows.filter(|((_, w), _)| **w >= 1e-9)
+        };
+        let mut total = 0.0;
+        let (mut mean, mut level) = (Array1::<f64>::zeros(k), 0.0);
+        for ((row, &w), y) in near() {
+            // Running means: sums of responses near 1e308 are infinite.
+            total += w;
+            mean.zip_mut_with(&row, |m, a| *m += w / total * (a - *m));
+            level += w / total * (y - level);
+        }
+        let mut left = Array2::<f64>::zeros((k, k));
+        let mut right = Array1::<f64>::zeros(k);
+        for ((row, &w), y) in near() {
+            let u = &row - &mean;
+            for a in 0..k {
+                right[a] += w * u[a] * (y - level);
+                for b in 0..k {
                     left[[a, b]] += w * u[a] * u[b];
                 }
             }
         }
         // A ridge on the slopes alone: beyond the data the prediction is a mean.
-        let ridge = 1e-3 * left[[0, 0]];
-        for a in 1..=k {
-            left[[a, a]] += ridge;
-        }
-        Ok(cholesky(left.view())?.solve(right.view())?[0])
+        let ridge = 1e-3 * total;
+        left.diag_mut().mapv_inplace(|v| v + ridge);
+        let slopes = cholesky(left.view())?.solve(right.view())?;
+        let along: f64 = slopes.iter().zip(&point).zip(&mean).map(|((s, p), m)| s * (p - m)).sum();
+        Ok(level + along)
     }
 }

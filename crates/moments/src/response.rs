@@ -7,7 +7,21 @@ use fenchel_linalg::Invalid;
 use fenchel_linalg::labels::{Classes, Label};
 use ndarray::ArrayView1;
 
-use crate::{Error, Slices, Slicing};
+use crate::{Error, Slices, Slicing, Warning};
+
+/// A warning if one row makes up more than half of the variance of the response: means over responses are then about this
+/// row. (Of 300 cubes of normal numbers the largest makes up a quarter.)
+pub(crate) fn dominated(y: &[f64]) -> Option<Warning> {
+    // Relative to the largest, so that no square overflows or vanishes.
+    let largest = y.iter().fold(f64::MIN_POSITIVE, |m, v| m.max(v.abs()));
+    let n = y.len() as f64;
+    let mean = y.iter().map(|v| v / largest / n).sum::<f64>();
+    let squares: Vec<f64> = y.iter().map(|v| (v / largest - mean).powi(2)).collect();
+    let row = (0..y.len()).max_by(|&i, &j| squares[i].total_cmp(&squares[j]))?;
+    let share = squares[row] / squares.iter().sum::<f64>();
+    // Among four samples any is large.
+    (y.len() > 4 && share > 0.5).then_some(Warning::Dominated { row, share })
+}
 
 /// The response of every sample.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,10 +72,17 @@ impl<'a> Response<'a> {
     }
 
     /// The responses of some of the samples.
-    #[must_use]
-    pub fn pick(&self, index: &[usize]) -> Response<'static> {
-        let values = index.iter().map(|&i| self.values[i]).collect();
-        Response { values, classes: self.classes }
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for an index that is not below the number of samples.
+    pub fn pick(&self, index: &[usize]) -> Result<Response<'static>, Error> {
+        let one = |&i: &usize| {
+            let (name, expected) = ("index of a sample", "less than the number of samples");
+            let missing = Invalid::Parameter { name, value: i as f64, expected };
+            self.values.get(i).copied().ok_or(missing)
+        };
+        let values = index.iter().map(one).collect::<Result<_, _>>()?;
+        Ok(Response { values, classes: self.classes })
     }
 
     /// The slices: one per class, or by the slicing rule for numbers.

@@ -17,14 +17,15 @@
 //! directions back to the features, a step that the thesis leaves out.
 
 use fenchel_linalg::{AsDesign, Invalid};
-use fenchel_optim::Refusal;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::{Array1, Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use crate::accumulate::{Outer, SliceSums};
-use crate::blocks::{Blocks, checked};
+use crate::blocks::{Blocks, check_memory, checked};
 use crate::model::{discrete_columns, fit_blocks};
-use crate::whitening::Whitening;
+use crate::response::dominated;
+use crate::whitening::{SQUARES, Whitening};
 use crate::{
     Components, EigenOrder, Error, Reducer, Reduction, Response, Score, ScoreDiagnostics, Slicing,
     Spectrum, Warning,
@@ -165,6 +166,7 @@ impl Sade {
         }
         let d = score.map_or(data.width(), Score::dim);
         Invalid::check_length("columns of the design matrix", d, data.width())?;
+        check_memory("SADE", data, (0, SQUARES), MAX_MEMORY)?;
         let y = if self.weight_by_response {
             Some(response.as_numbers("SADE weighted by y")?)
         } else {
@@ -235,7 +237,9 @@ impl Sade {
         let spectrum = if self.standardise {
             let second = &sums.plain / n;
             let (what, samples) = ("second moment of the scores", counts.iter().sum());
-            let whitening = Whitening::from_moments(Array1::zeros(d), second, what, samples)?;
+            let size = second.diag().mapv(f64::sqrt);
+            let zero = Array1::zeros(d);
+            let whitening = Whitening::from_moments(zero, second, what, samples, || Ok(size))?;
             let inner = whitening.map.dot(&matrix).dot(&whitening.back());
             // The whitened scores see G^{-1/2} w; this takes it back to w.
             let map = whitening.covariance.dot(&whitening.back());
@@ -305,6 +309,9 @@ impl Reducer for SadeWith<'_> {
         let (sums, counts) = self.settings.sums(data, response, Some(self.score))?;
         let mut spectrum = self.settings.spectrum_of_sums(sums, &counts)?;
         spectrum.warnings.extend(discrete_columns(data));
+        if self.settings.weight_by_response {
+            spectrum.warnings.extend(dominated(response.values()));
+        }
         Ok(spectrum)
     }
 

@@ -248,8 +248,8 @@ fn ends(
             }
             .into());
         }
-        if h > n / 2 && n > 3 {
-            return Err(Error::TooManySlices { slices: h, samples: n, most: n / 2 });
+        if h > n / 2 && (n > 3 || h > n) {
+            return Err(Error::TooManySlices { slices: h, samples: n, most: (n / 2).max(2) });
         }
         Ok(())
     };
@@ -272,7 +272,9 @@ fn ends(
         (1..n).filter(|&i| sorted[i] != sorted[i - 1]).chain([n]).collect()
     };
     match slicing {
-        Slicing::Auto => Ok(equal_count((2 * components + 2).max(10).min(n / 5).max(2))),
+        Slicing::Auto => Ok(equal_count(
+            components.saturating_mul(2).saturating_add(2).max(10).min(n / 5).max(2),
+        )),
         Slicing::EqualCount(h) => {
             check(h)?;
             Ok(equal_count(h))

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blocks::{Blocks, checked, gather};
 use crate::spectrum::normalised;
+use crate::whitening::{CONSTANT, mean_of};
 use crate::{Error, Reduction, Response, Slices, Slicing, orthonormal};
 
 /// The weight of the l1 norm.
@@ -169,15 +170,22 @@ impl LassoSir {
             return Err(Error::TooManyComponents { method: "lasso-SIR", asked: k, most, hint });
         }
         let mut z = gather(&data);
-        let mean = z.sum_axis(Axis(0)) / n as f64;
+        let mean = mean_of(&data)?;
+        Invalid::check_finite("means of the features", &mean.to_vec())?;
         z -= &mean;
-        let scale: Array1<f64> =
-            z.columns().into_iter().map(|c| (c.dot(&c) / n as f64).sqrt()).collect();
-        if let Some(column) = scale.iter().position(|s| !(*s > 0.0)) {
-            let what = "covariance of the features";
-            return Err(Error::Constant { what, columns: vec![column] });
+        // By the largest of every column first, so that no square overflows or vanishes.
+        let mut scale: Array1<f64> =
+            z.columns().into_iter().map(|c| c.fold(0.0, |m: f64, v| m.max(v.abs()))).collect();
+        let constant = |c: &usize| !(scale[*c] > CONSTANT * mean[*c].abs());
+        let columns: Vec<usize> = (0..d).filter(constant).collect();
+        if !columns.is_empty() {
+            return Err(Error::Constant { what: "covariance of the features", columns });
         }
         z /= &scale;
+        let spread = |c: ArrayView1<f64>| (c.dot(&c) / n as f64).sqrt();
+        let spread: Array1<f64> = z.columns().into_iter().map(spread).collect();
+        z /= &spread;
+        scale *= &spread;
         let fraction = match self.sparsity {
             Sparsity::Fraction(fraction) => fraction,
             Sparsity::CrossValidated { folds } => self.choose(z.view(), &slices, folds)?,

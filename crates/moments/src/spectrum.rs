@@ -7,6 +7,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::blocks::leading;
 
 /// Which eigenvalues come first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +76,14 @@ pub enum Warning {
         /// The largest absolute entry of the mean, in standard deviations of the score.
         offset: f64,
     },
+    /// One row makes up more than half of the variance of the response, so that the mean that the method takes over the
+    /// responses is about this row. Leave it out if it is an error, or transform the response.
+    Dominated {
+        /// The row.
+        row: usize,
+        /// Its part of the variance of the response.
+        share: f64,
+    },
     /// The last direction kept and the first left out have nearly the same eigenvalue.
     NoGap {
         /// Directions kept.
@@ -105,6 +114,11 @@ impl std::fmt::Display for Warning {
             Warning::ScoreOffset { offset } => write!(
                 f,
                 "the mean of the score, 0 for the density of the features, is {offset:.2} of its standard deviations: another density"
+            ),
+            Warning::Dominated { row, share } => write!(
+                f,
+                "row {row} makes up {:.0} % of the variance of the response: the directions are about this row",
+                100.0 * share
             ),
             Warning::NoGap { kept, ratio } => write!(
                 f,
@@ -154,6 +168,25 @@ impl Spectrum {
         })
     }
 
+    /// Multiplies the eigenvalues by the unit of a response in which they are linear.
+    pub(crate) fn in_unit(&mut self, unit: f64) {
+        self.values *= unit;
+        self.residual *= unit;
+    }
+
+    /// The first `k` directions.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] if there are fewer.
+    pub(crate) fn leading(&self, k: usize) -> Result<ArrayView2<'_, f64>, Invalid> {
+        if k > self.vectors.ncols() {
+            let expected = "at most the number of directions of the method";
+            let name = "number of directions";
+            return Err(Invalid::Parameter { name, value: k as f64, expected });
+        }
+        Ok(leading(&self.vectors, k))
+    }
+
     /// Refuses a number of directions that exceeds the directions of the spectrum, or is zero.
     pub(crate) fn check_count(&self, method: &'static str, k: usize) -> Result<(), Error> {
         let d = self.vectors.nrows();
@@ -176,7 +209,6 @@ impl Spectrum {
 /// Columns of length 1 whose largest entry is positive.
 pub(crate) fn normalised(mut vectors: Array2<f64>) -> Array2<f64> {
     for mut column in vectors.columns_mut() {
-        let norm = column.dot(&column).sqrt();
         let mut largest = 0.0_f64;
         for &v in &column {
             // Rounding must not decide between entries of the same size.
@@ -184,8 +216,12 @@ pub(crate) fn normalised(mut vectors: Array2<f64>) -> Array2<f64> {
                 largest = v;
             }
         }
-        let scale = if norm > 0.0 { norm * largest.signum() } else { 1.0 };
-        column.mapv_inplace(|v| v / scale);
+        if largest != 0.0 {
+            // By the largest first: squares of entries near 1e160 or 1e-160 leave the range of numbers.
+            column.mapv_inplace(|v| v / largest);
+            let norm = column.dot(&column).sqrt();
+            column.mapv_inplace(|v| v / norm);
+        }
     }
     vectors
 }

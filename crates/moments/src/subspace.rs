@@ -27,11 +27,18 @@ pub fn orthonormal(a: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
     if k > d {
         return Err(Invalid::RankDeficient { what: "basis", rank: d, columns: k }.into());
     }
-    let rank = qr(a)?.rank();
+    // Columns of largest entry 1: their squares neither overflow nor vanish, and their units do not decide the rank.
+    let mut q = a.to_owned();
+    for mut column in q.columns_mut() {
+        let largest = column.fold(0.0, |m: f64, v| m.max(v.abs()));
+        if largest > 0.0 && largest.is_finite() {
+            column.mapv_inplace(|v| v / largest);
+        }
+    }
+    let rank = qr(q.view())?.rank();
     if rank < k {
         return Err(Invalid::RankDeficient { what: "basis", rank, columns: k }.into());
     }
-    let mut q = a.to_owned();
     for j in 0..k {
         // Twice is enough (Kahan): the second round removes what rounding left of the first.
         for _ in 0..2 {
@@ -50,6 +57,9 @@ pub fn orthonormal(a: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
 fn pair(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Result<(Array2<f64>, Array2<f64>), Error> {
     Invalid::check_length("rows of the second basis", a.nrows(), b.nrows())?;
     Invalid::check_length("columns of the second basis", a.ncols(), b.ncols())?;
+    if a.ncols() == 0 {
+        return Err(Invalid::Empty { what: "basis" }.into());
+    }
     Ok((orthonormal(a)?, orthonormal(b)?))
 }
 
@@ -65,7 +75,7 @@ fn pair(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Result<(Array2<f64>, Array2<f
 /// ```
 ///
 /// # Errors
-/// [`Invalid::Length`] unless the shapes agree; the errors of [`orthonormal`].
+/// [`Invalid::Length`] unless the shapes agree; [`Invalid::Empty`] without columns; the errors of [`orthonormal`].
 pub fn trace_error(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Result<f64, Error> {
     let (a, b) = pair(a, b)?;
     let rest = &b - &a.dot(&a.t().dot(&b));

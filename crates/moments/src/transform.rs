@@ -20,13 +20,26 @@ pub enum ResponseTransform {
 }
 
 impl ResponseTransform {
-    /// The transformed response.
-    pub(crate) fn apply(self, y: &[f64]) -> Vec<f64> {
+    /// The transformed response divided by a power of two, and this power: no sum or square of the numbers overflows or
+    /// vanishes, and no digit changes.
+    pub(crate) fn apply(self, y: &[f64]) -> (Vec<f64>, f64) {
+        let unit = match self {
+            ResponseTransform::None | ResponseTransform::Center => {
+                let largest = y.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+                2.0_f64.powi(largest.log2().floor().clamp(-1000.0, 1000.0) as i32)
+            }
+            _ => 1.0,
+        };
+        (self.in_unit(y, unit), unit)
+    }
+
+    fn in_unit(self, y: &[f64], unit: f64) -> Vec<f64> {
+        let scaled = || y.iter().map(|v| v / unit).collect::<Vec<f64>>();
         match self {
-            ResponseTransform::None => y.to_vec(),
+            ResponseTransform::None => scaled(),
             ResponseTransform::Center => {
                 // Twice: the second mean is that of the rounding of the first.
-                let mut centred = y.to_vec();
+                let mut centred = scaled();
                 for _ in 0..2 {
                     let mean = centred.iter().sum::<f64>() / centred.len().max(1) as f64;
                     centred.iter_mut().for_each(|v| *v -= mean);
@@ -112,7 +125,7 @@ mod tests {
     #[test]
     fn ties_share_their_rank() {
         assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0]), [3.5, 1.0, 3.5, 2.0]);
-        let scores = ResponseTransform::Ranks.apply(&[3.0, 1.0, 2.0]);
+        let (scores, _) = ResponseTransform::Ranks.apply(&[3.0, 1.0, 2.0]);
         assert_eq!(scores, [1.0 / 3.0, -1.0 / 3.0, 0.0]);
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blocks::{Blocks, add_grams, each_row, fold};
 use crate::model::fit_methods;
+use crate::response::dominated;
 use crate::transform::ResponseTransform;
 use crate::whitening::Whitening;
 use crate::{Components, EigenOrder, Error, Reducer, Response, Spectrum};
@@ -66,7 +67,7 @@ impl Reducer for Phd {
     }
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
-        let y = self.response.apply(response.as_numbers("pHd")?);
+        let (y, unit) = self.response.apply(response.as_numbers("pHd")?);
         let (n, d) = (data.count() as f64, data.width());
         // Weights that are known go along with the covariance; residuals need it first.
         let (whitening, parts, near) = if self.residual {
@@ -94,9 +95,11 @@ impl Reducer for Phd {
         let (moment, variance) = Weighted::around(parts, &(&whitening.mean - &near), n);
         let matrix = whitening.map.dot(&moment).dot(&whitening.back());
         let mut spectrum = Spectrum::of(&matrix, self.order, Some(whitening.back()))?;
+        spectrum.in_unit(unit);
         spectrum.samples = data.count();
+        spectrum.warnings.extend(dominated(&y));
         // The test divides by the variance of the residuals; it is kept where the eigenvalues are.
-        spectrum.noise = self.residual.then_some(variance);
+        spectrum.noise = self.residual.then_some(variance * unit * unit);
         spectrum.mean = Some(whitening.mean);
         Ok(spectrum)
     }
@@ -104,7 +107,8 @@ impl Reducer for Phd {
     /// For normal features and residuals, `n sum_{j > k} l_j^2 / (2 Var r)` is chi-squared with
     /// `(d - k)(d - k + 1) / 2` degrees of freedom. Here `l_j` are the eigenvalues and `r` the residuals.
     fn tail_test(&self, spectrum: &Spectrum, k: usize) -> Option<(f64, f64)> {
-        let variance = spectrum.noise?;
+        // Without residuals there is nothing to compare with.
+        let variance = spectrum.noise.filter(|v| v.is_normal() && *v > 0.0)?;
         let d = spectrum.values.len();
         if k >= d || self.order != EigenOrder::Absolute {
             return None;

@@ -123,7 +123,8 @@ pub(crate) fn whitened(moments: &SliceMoments) -> Result<WhitenedSlices, Error> 
     moments.check_features()?;
     let (mean, covariance) = moments.total()?;
     let (what, samples) = ("covariance of the features", moments.counts().iter().sum());
-    let whitening = Whitening::from_moments(mean, covariance, what, samples)?;
+    let whitening =
+        Whitening::from_moments(mean, covariance, what, samples, || Ok(moments.reach()))?;
     let total: f64 = moments.masses().iter().sum();
     let d = whitening.mean.len();
     let filled: Vec<usize> =

@@ -1,11 +1,12 @@
 //! Sliced inverse regression.
 
+use fenchel_optim::MAX_MEMORY;
 use serde::{Deserialize, Serialize};
 
 use crate::accumulate::{Outer, SliceSums, plainly};
-use crate::blocks::{Blocks, rough_mean};
+use crate::blocks::{Blocks, check_memory, rough_mean};
 use crate::model::fit_methods;
-use crate::whitening::Whitening;
+use crate::whitening::{SQUARES, Whitening, reach};
 use crate::{Components, EigenOrder, Error, Reducer, Response, Slicing, Spectrum};
 
 /// Sliced inverse regression (Li, JASA 86, 1991): the eigenvectors of the covariance of slice means,
@@ -56,13 +57,15 @@ impl Reducer for Sir {
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
         let slices = response.slices(self.slicing, self.components.hint())?;
+        check_memory("SIR", data, (0, SQUARES), MAX_MEMORY)?;
         let shift = rough_mean(data);
         let mut sums = SliceSums::new(data, &slices, shift.view(), Outer::Plain, &plainly)?;
         let offset = sums.mean();
         sums.recentre(offset.view());
         let covariance = std::mem::take(&mut sums.plain) / data.count() as f64;
         let what = "covariance of the features";
-        let whitening = Whitening::from_moments(shift + offset, covariance, what, data.count())?;
+        let (mean, far) = (&shift + &offset, || reach(data, &shift));
+        let whitening = Whitening::from_moments(mean, covariance, what, data.count(), far)?;
         let means = sums.means_matrix();
         let matrix = whitening.map.dot(&means).dot(&whitening.back());
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(whitening.back()))?;

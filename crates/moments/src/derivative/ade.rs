@@ -1,14 +1,16 @@
 //! Average derivative estimation.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Refusal;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::{Array1, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::fit_with_score;
-use crate::blocks::{Blocks, fold};
+use crate::blocks::{Blocks, check_memory, fold};
 use crate::model::discrete_columns;
+use crate::response::dominated;
 use crate::spectrum::normalised;
+use crate::whitening::SQUARES;
 use crate::{
     Components, Error, Reducer, Response, ResponseTransform, Score, ScoreDiagnostics, Spectrum,
     Warning,
@@ -43,9 +45,10 @@ impl Reducer for AdeWith<'_> {
     }
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
-        let y = self.settings.response.apply(response.as_numbers("ADE")?);
+        let (y, unit) = self.settings.response.apply(response.as_numbers("ADE")?);
         let (n, d) = (data.count(), data.width());
         Invalid::check_length("dimension of the score", d, self.score.dim())?;
+        check_memory("ADE", data, (0, SQUARES), MAX_MEMORY)?;
         let parts = fold(
             data,
             || (Array1::<f64>::zeros(d), 0.0),
@@ -68,6 +71,7 @@ impl Reducer for AdeWith<'_> {
         let variance = (squares / n as f64 - length).max(0.0) / n as f64;
         let ratio = (length / variance.max(f64::MIN_POSITIVE)).sqrt();
         let mut warnings = discrete_columns(data);
+        warnings.extend(dominated(&y));
         if !(ratio > 2.0) {
             warnings.push(Warning::WeakDerivative { ratio });
         }
@@ -76,7 +80,7 @@ impl Reducer for AdeWith<'_> {
             return Err(Refusal::unsupported("ADE", what).into());
         }
         Ok(Spectrum {
-            values: Array1::from_elem(1, length),
+            values: Array1::from_elem(1, length * unit * unit),
             vectors: normalised(mean.insert_axis(Axis(1))),
             residual: 0.0,
             status: fenchel_optim::Status::Converged,

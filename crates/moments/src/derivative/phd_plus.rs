@@ -1,13 +1,16 @@
 //! Principal Hessian directions with a score of second order.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use super::fit_with_score;
-use crate::blocks::{Blocks, fold};
+use crate::blocks::{Blocks, check_memory, fold};
 use crate::classic::linear_residuals;
 use crate::model::discrete_columns;
+use crate::response::dominated;
+use crate::whitening::SQUARES;
 use crate::{
     Components, EigenOrder, Error, Reducer, Response, ResponseTransform, ScoreDiagnostics,
     SecondOrderScore, Spectrum, Warning,
@@ -41,10 +44,10 @@ fit_with_score!(PhdPlus, PhdPlusWith, SecondOrderScore);
 
 impl PhdPlusWith<'_> {
     /// `(1/n) sum_i y_i S2(x_i)`.
-    fn matrix(&self, data: &dyn Blocks, response: &Response) -> Result<Array2<f64>, Error> {
-        let mut y = self.settings.response.apply(response.as_numbers("PHD+")?);
+    fn matrix(&self, data: &dyn Blocks, mut y: Vec<f64>) -> Result<Array2<f64>, Error> {
         let d = data.width();
         Invalid::check_length("dimension of the score", d, self.score.dim())?;
+        check_memory("PHD+", data, (0, SQUARES), MAX_MEMORY)?;
         if self.settings.residual {
             y = linear_residuals(data, y)?;
         }
@@ -72,9 +75,13 @@ impl Reducer for PhdPlusWith<'_> {
     }
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
-        let matrix = self.matrix(data, response)?;
-        let spectrum = Spectrum::of(&matrix, self.settings.order, None)?;
-        Ok(Spectrum { samples: data.count(), warnings: discrete_columns(data), ..spectrum })
+        let (y, unit) = self.settings.response.apply(response.as_numbers("PHD+")?);
+        let warning = dominated(&y);
+        let matrix = self.matrix(data, y)?;
+        let mut spectrum = Spectrum::of(&matrix, self.settings.order, None)?;
+        spectrum.in_unit(unit);
+        let warnings = discrete_columns(data).into_iter().chain(warning).collect();
+        Ok(Spectrum { samples: data.count(), warnings, ..spectrum })
     }
 
     fn warnings(&self, data: &dyn Blocks) -> Result<Vec<Warning>, Error> {

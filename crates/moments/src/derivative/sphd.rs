@@ -1,12 +1,15 @@
 //! Sliced principal Hessian directions.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, Axis, Slice};
 use serde::{Deserialize, Serialize};
 
 use super::fit_with_score;
-use crate::blocks::{BLOCK, Blocks, Picked, map_parts};
+use crate::blocks::{BLOCK, Blocks, Picked, check_memory, map_parts};
 use crate::model::discrete_columns;
+use crate::response::dominated;
+use crate::whitening::SQUARES;
 use crate::{
     Components, EigenOrder, Error, Reducer, Response, ScoreDiagnostics, SecondOrderScore, Slicing,
     Spectrum, Warning,
@@ -121,6 +124,7 @@ impl Reducer for SphdWith<'_> {
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
         Invalid::check_length("dimension of the score", data.width(), self.score.dim())?;
+        check_memory("SPHD", data, (0, SQUARES), MAX_MEMORY)?;
         let slices = response.slices(self.settings.slicing, self.settings.components.hint())?;
         if self.settings.estimator == SphdEstimator::Unbiased {
             slices.check_pairs()?;
@@ -141,7 +145,7 @@ impl Reducer for SphdWith<'_> {
         Ok(Spectrum {
             samples: n,
             slices: slices.counts().to_vec(),
-            warnings: discrete_columns(data),
+            warnings: discrete_columns(data).into_iter().chain(y.and_then(dominated)).collect(),
             ..spectrum
         })
     }

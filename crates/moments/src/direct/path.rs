@@ -40,9 +40,9 @@ impl DirectSade {
         let at = |j: i32| top * 10f64.powf(f64::from(j) / 5.0);
         match self.lambda {
             Lambda::CrossValidated { steps, folds } => {
-                if steps == 0 {
-                    let expected = "at least 1";
-                    return Err(Invalid::Parameter { name: "steps", value: 0.0, expected }.into());
+                if !(1..=1000).contains(&steps) {
+                    let (value, expected) = (steps as f64, "at least 1, at most 1000");
+                    return Err(Invalid::Parameter { name: "steps", value, expected }.into());
                 }
                 let inner = setting.in_basis();
                 let mut path = vec![];

@@ -66,7 +66,13 @@ impl DirectSade {
         let lift = solve_triangular(prepared.factor.lower().t(), Triangle::Upper, half.view())?;
         let t0 = &a0 + &t.dot(&prepared.theta);
         Ok(Setting {
-            reduced: Reduced { d, h, t0, m: (&m + &m.t()) * 0.5, norm: KSupport(self.support) },
+            reduced: Reduced {
+                d,
+                h,
+                t0,
+                m: (&m + &m.t()) * 0.5,
+                norm: KSupport(self.support.min(d.min(h))),
+            },
             lift,
             theta0: prepared.theta,
             x: prepared.x,

@@ -6,8 +6,8 @@ use ndarray::{Array2, ArrayView1};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{Blocks, Picked, checked, leading, map_parts};
-use crate::components::check_level;
+use crate::blocks::{Blocks, Picked, checked, map_parts};
+use crate::components::{check_level, check_repeats};
 use crate::inference::normal_intervals;
 use crate::model::fit_blocks;
 use crate::{Error, Reducer, Reduction, Response, orthonormal, trace_error};
@@ -99,7 +99,7 @@ pub(crate) fn kept<T>(found: Vec<Result<T, Error>>, few: usize) -> Result<(Vec<T
 /// data. Degenerate resamples are left out and counted.
 ///
 /// # Errors
-/// The errors of the method on the data; [`Invalid::Parameter`] for fewer than two repeats; [`Error::TooFewResamples`] if less than
+/// The errors of the method on the data; [`Invalid::Parameter`] unless there are 2 to 10 million repeats; [`Error::TooFewResamples`] if less than
 /// half of the resamples, or less than two, can be fitted.
 pub fn bootstrap<'a, X: AsDesign + ?Sized>(
     method: &dyn Reducer,
@@ -109,10 +109,7 @@ pub fn bootstrap<'a, X: AsDesign + ?Sized>(
 ) -> Result<BootstrapDirections, Error> {
     let data = checked(x)?;
     let response = Response::numbers(y.into(), data.count())?;
-    if settings.repeats < 2 {
-        let value = settings.repeats as f64;
-        return Err(Invalid::Parameter { name: "repeats", value, expected: "at least 2" }.into());
-    }
+    check_repeats(settings.repeats, 2)?;
     let model = fit_blocks(method, &data, &response)?;
     let (n, d, k) = (data.count(), data.width(), model.components());
     let resamples = map_parts(settings.repeats, |b| {
@@ -120,9 +117,9 @@ pub fn bootstrap<'a, X: AsDesign + ?Sized>(
         let index: Vec<usize> = (0..n).map(|_| rng.random_range(0..n)).collect();
         let found = || -> Result<_, Error> {
             let found =
-                method.spectrum(&Picked { data: &data, index: &index }, &response.pick(&index))?;
+                method.spectrum(&Picked { data: &data, index: &index }, &response.pick(&index)?)?;
             found.check_count(method.name(), k)?;
-            let mut loadings = leading(&found.vectors, k).to_owned();
+            let mut loadings = found.leading(k)?.to_owned();
             let distance =
                 trace_error(orthonormal(loadings.view())?.view(), model.directions.view())?;
             for j in 0..k {

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::bumps::{kernel, squares};
 use super::select::Selected;
 use super::separable::Coordinate;
-use crate::blocks::Blocks;
+use super::settings::check_bandwidth;
+use crate::blocks::{Blocks, finite};
 use crate::score::check_columns;
 use crate::whitening::Whitening;
 use crate::{Error, Score, ScoreDiagnostics, SecondOrderScore, Warning};
@@ -45,13 +46,18 @@ impl Saved for LearnedScore {
     fn check(&self) -> Result<(), String> {
         let fits = match &self.form {
             Form::Affine => self.whitening.is_some(),
-            Form::Bumps { centres, theta, bandwidth, .. } => {
-                centres.dim() == (theta.len(), self.dim) && *bandwidth > 0.0
+            Form::Bumps { centres, theta, bandwidth, ridge } => {
+                check_bandwidth(*bandwidth).map_err(|error| error.to_string())?;
+                if !centres.iter().chain(theta).chain([ridge]).all(|v| v.is_finite()) {
+                    return Err("not all numbers of the bumps are finite".into());
+                }
+                centres.dim() == (theta.len(), self.dim)
             }
             Form::Separable(coordinates) => coordinates.len() == self.dim,
         };
-        let fits =
-            fits && self.whitening.as_ref().is_none_or(|w| w.map.dim() == (self.dim, self.dim));
+        let fits = fits
+            && self.dim > 0
+            && self.whitening.as_ref().is_none_or(|w| w.mean.len() == self.dim);
         if fits { Ok(()) } else { Err("the parts have different dimensions".into()) }
     }
 }
@@ -166,10 +172,11 @@ impl Score for LearnedScore {
     fn score1(&self, x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
         check_columns(x, self.dim)?;
         let s = self.score_inner(self.inner(x).view());
-        Ok(match &self.whitening {
+        let s = match &self.whitening {
             Some(whitening) => s.dot(&whitening.map),
             None => s,
-        })
+        };
+        Ok(finite(s, "learned score")?)
     }
 }
 
@@ -212,9 +219,10 @@ impl SecondOrderScore for LearnedScore {
             }
         }
         sum.diag_mut().mapv_inplace(|v| v - identity);
-        Ok(match &self.whitening {
+        let sum = match &self.whitening {
             Some(whitening) => whitening.back().dot(&sum).dot(&whitening.map),
             None => sum,
-        })
+        };
+        Ok(finite(sum, "second score that was learned")?)
     }
 }

@@ -6,7 +6,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::bumps::System;
-use super::settings::ridged;
+use super::settings::{check_bandwidth, ridged};
 use crate::Error;
 
 /// A grid of bandwidths and ridges, and a number of folds. The risk can be computed without the density, and on
@@ -57,7 +57,7 @@ impl Selection {
             return Err(Invalid::Empty { what: "grid of bandwidths and ridges" }.into());
         }
         for &h in &self.bandwidths {
-            Invalid::check_positive("bandwidth", h)?;
+            check_bandwidth(h)?;
         }
         for &a in &self.ridges {
             Invalid::check_positive("ridge", a)?;

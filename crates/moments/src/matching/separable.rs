@@ -6,20 +6,37 @@ use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
 use super::learned::{Form, LearnedScore};
-use super::settings::{Bandwidth, Ridge, ScoreMatching, ridged};
+use super::settings::{Bandwidth, Ridge, ScoreMatching, check_bandwidth, ridged};
 use crate::Error;
 use crate::blocks::{Blocks, gather, map_parts};
+use crate::file::checked_file;
 use crate::whitening::Whitening;
 
 /// The score of one feature: slopes of bumps at centres, a line, a constant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub(crate) struct Coordinate {
     centres: Vec<f64>,
     bandwidth: f64,
     theta: Vec<f64>,
 }
 
+checked_file!(Coordinate {
+    centres: Vec<f64>,
+    bandwidth: f64,
+    theta: Vec<f64>
+});
+
 impl Coordinate {
+    /// What a file must hold.
+    fn check(&self) -> Result<(), Invalid> {
+        check_bandwidth(self.bandwidth)?;
+        Invalid::check_finite("centres of a feature", &self.centres)?;
+        Invalid::check_finite("coefficients of a feature", &self.theta)?;
+        let expected = self.centres.len() + 2;
+        Invalid::check_length("coefficients of a feature", expected, self.theta.len())
+    }
+
     /// Values and slopes of the basis.
     fn basis(centres: &[f64], bandwidth: f64, x: f64, values: &mut [f64], slopes: &mut [f64]) {
         let h2 = bandwidth * bandwidth;
@@ -67,6 +84,12 @@ pub(crate) fn fit_separable(
         return Err(Refusal::unsupported("score matching", what).into());
     }
     let d = data.width();
+    // Two copies of the data, and up to a core's share of systems of `functions` unknowns with their factors.
+    let (n, m) = (data.count() as u64, functions as u64);
+    let needed = m.saturating_mul(m.saturating_add(64)).saturating_mul(64);
+    let copies = n.saturating_mul(d as u64).saturating_mul(2);
+    let needed = needed.saturating_add(copies).saturating_mul(8);
+    Refusal::check_memory("score matching", needed, settings.max_memory, "use fewer functions")?;
     // Scaling keeps the features independent; whitening would not.
     let whitening = if settings.whiten {
         let Whitening { mean, covariance, conditioning, .. } = Whitening::of(data)?;
@@ -87,7 +110,12 @@ pub(crate) fn fit_separable(
     let fitted = map_parts(d, |c| {
         let values = x.column(c).to_vec();
         let spread = if settings.whiten { 1.0 } else { deviation(&values) };
-        one(settings, functions, &values, bandwidth * spread)
+        if !(spread > 0.0) {
+            return Err(Error::Constant { what: "features", columns: vec![c] });
+        }
+        let bandwidth = bandwidth * spread;
+        check_bandwidth(bandwidth)?;
+        one(settings, functions, &values, bandwidth)
     })?;
     let objective = fitted.iter().map(|(_, risk)| risk).sum();
     let coordinates = fitted.into_iter().map(|(coordinate, _)| coordinate).collect();

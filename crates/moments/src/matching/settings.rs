@@ -15,7 +15,7 @@ use super::separable::fit_separable;
 use crate::Error;
 use crate::blocks::{Blocks, Counted, checked, gather};
 use crate::error::named;
-use crate::whitening::Whitening;
+use crate::whitening::{SQUARES, Whitening};
 
 /// The basis functions of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -117,6 +117,14 @@ pub struct ScoreMatching {
     pub max_memory: Option<u64>,
 }
 
+/// Formulas have the fourth power of a bandwidth, which must be a normal number.
+pub(super) fn check_bandwidth(h: f64) -> Result<(), Invalid> {
+    if (1e-70..=1e70).contains(&h) {
+        return Ok(());
+    }
+    Err(Invalid::Parameter { name: "bandwidth", value: h, expected: "between 1e-70 and 1e70" })
+}
+
 impl Default for ScoreMatching {
     fn default() -> Self {
         ScoreMatching {
@@ -180,7 +188,7 @@ impl ScoreMatching {
 
     fn check(&self, data: &dyn Blocks) -> Result<(), Error> {
         let (Bandwidth::Relative(h) | Bandwidth::Absolute(h)) = self.bandwidth;
-        Invalid::check_positive("bandwidth", h)?;
+        check_bandwidth(h)?;
         let (Ridge::Relative(a) | Ridge::Absolute(a)) = self.ridge;
         Invalid::check_nonnegative("ridge", a)?;
         if let Some(selection) = &self.select {
@@ -251,7 +259,10 @@ impl ScoreMatching {
         let copies: u64 = if self.select.is_some() { 10 } else { 5 };
         let hint = "use fewer landmarks";
         let squares = m.saturating_mul(copies.saturating_mul(m).saturating_add(1024));
-        let needed = squares.saturating_add(2 * (n * d) as u64).saturating_mul(8);
+        let width = d as u64;
+        let data_and_covariance =
+            width.saturating_mul((2 * n as u64).saturating_add(SQUARES * width));
+        let needed = squares.saturating_add(data_and_covariance).saturating_mul(8);
         Refusal::check_memory("score matching", needed, self.max_memory, hint)?;
         let mut x = gather(data);
         let whitening = if self.whiten { Some(Whitening::of(data)?) } else { None };

@@ -1,12 +1,13 @@
 //! Diagnostics: whether a score fits the data.
 
 use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::Score;
-use crate::blocks::{Blocks, Picked, checked, fold};
-use crate::whitening::mean_of;
+use crate::blocks::{Blocks, Picked, check_memory, checked, fold};
+use crate::whitening::{SQUARES, mean_of};
 use crate::{Error, Warning};
 
 /// Sample versions of what every score satisfies: `E S1 = 0` and `E[(x - mu) S1'] = I`.
@@ -42,6 +43,7 @@ impl ScoreDiagnostics {
     pub(crate) fn of(data: &dyn Blocks, score: &dyn Score) -> Result<Self, Error> {
         let (n, d) = (data.count() as f64, data.width());
         Invalid::check_length("dimension of the score", d, score.dim())?;
+        check_memory("a diagnosis of a score", data, (0, SQUARES), MAX_MEMORY)?;
         let centre = mean_of(data)?;
         let zero = || {
             (

@@ -2,8 +2,9 @@
 
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
 
-use super::{Score, check_columns, finite};
+use super::{Score, check_columns};
 use crate::Error;
+use crate::blocks::finite;
 
 /// The score that a closure computes: `f(x, out)` writes `-grad log p(x)` into `out`.
 ///

@@ -5,20 +5,34 @@ use fenchel_linalg::factor::{cholesky, inverse};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::{Score, SecondOrderScore, check_columns};
+use super::{Score, SecondOrderScore, check_columns, check_precision};
 use crate::Error;
+use crate::blocks::finite;
 use crate::error::named;
+use crate::file::checked_file;
 
 /// Normal features: `S1 = P (x - mu)`, `S2 = S1 S1' - P` for the precision matrix `P`.
 ///
 /// With the sample mean and covariance, SADE equals SIR, and SPHD close to SAVE.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Gaussian {
     mean: Array1<f64>,
     precision: Array2<f64>,
 }
 
+checked_file!(Gaussian {
+    mean: Array1<f64>,
+    precision: Array2<f64>
+});
+
 impl Gaussian {
+    /// What a file must hold.
+    fn check(&self) -> Result<(), Invalid> {
+        Invalid::check_finite("mean", &self.mean.to_vec())?;
+        check_precision(&self.precision, self.mean.len())
+    }
+
     /// From mean and covariance.
     ///
     /// # Errors
@@ -47,7 +61,7 @@ impl Score for Gaussian {
 
     fn score1(&self, x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
         check_columns(x, self.dim())?;
-        Ok((&x - &self.mean).dot(&self.precision))
+        Ok(finite((&x - &self.mean).dot(&self.precision), "score of the normal density")?)
     }
 }
 
@@ -60,6 +74,7 @@ impl SecondOrderScore for Gaussian {
         let s = self.score1(x)?;
         Invalid::check_length("weights", x.nrows(), weights.len())?;
         let weighted = &s * &weights.insert_axis(Axis(1));
-        Ok(weighted.t().dot(&s) - &self.precision * weights.sum())
+        let sum = weighted.t().dot(&s) - &self.precision * weights.sum();
+        Ok(finite(sum, "second score of the normal density")?)
     }
 }

@@ -8,6 +8,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::{Score, SecondOrderScore, check_columns};
 use crate::Error;
+use crate::blocks::finite;
 use crate::error::named;
 
 /// One part of a [`GaussianMixture`].
@@ -215,7 +216,7 @@ impl Score for GaussianMixture {
                 row.scaled_add(shares[[i, r]], &u.row(i));
             }
         }
-        Ok(sum)
+        Ok(finite(sum, "score of the mixture")?)
     }
 }
 
@@ -241,7 +242,7 @@ impl SecondOrderScore for GaussianMixture {
                 Precision::Full(precision) => sum.scaled_add(-weights.sum(), precision),
             }
         }
-        Ok(sum)
+        Ok(finite(sum, "second score of the mixture")?)
     }
 
     /// If all parts are isotropic, `S2 = U diag(g) U' - c I` with a matrix `U` of `R` columns. Its square then costs

@@ -34,9 +34,11 @@ pub use product::{Part, ProductMixture};
 pub use student::StudentT;
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::factor::cholesky;
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
 use crate::Error;
+use crate::error::named;
 
 /// The score of first order.
 pub trait Score: Sync {
@@ -82,12 +84,11 @@ pub trait SecondOrderScore: Score {
     }
 }
 
-/// Scores without NaN or infinity: squares of far rows overflow, closures may do anything.
-pub(crate) fn finite(scores: Array2<f64>, what: &'static str) -> Result<Array2<f64>, Invalid> {
-    match scores.indexed_iter().find(|(_, v)| !v.is_finite()) {
-        None => Ok(scores),
-        Some(((row, column), &value)) => Err(Invalid::NonFinite { what, row, column, value }),
-    }
+/// Checks the precision matrix of a density that a file has.
+pub(crate) fn check_precision(precision: &Array2<f64>, dim: usize) -> Result<(), Invalid> {
+    let d = Invalid::check_square("precision", precision.dim())?;
+    Invalid::check_length("precision", dim, d)?;
+    cholesky(precision.view()).map_err(named("precision")).map(|_| ())
 }
 
 /// Checks the number of columns.

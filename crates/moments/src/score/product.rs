@@ -6,8 +6,9 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use super::{Score, SecondOrderScore, check_columns, finite};
+use super::{Score, SecondOrderScore, check_columns};
 use crate::Error;
+use crate::blocks::finite;
 
 /// One part of the density of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -22,8 +23,23 @@ pub struct Part {
 
 /// Independent features with scores `s_j(x_j)`: `S2` has `s_i s_j` off the diagonal and `s_j^2 - s_j'` on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct ProductMixture {
     features: Vec<Vec<Part>>,
+}
+
+/// The contents of a file.
+#[derive(Deserialize)]
+struct Unchecked {
+    features: Vec<Vec<Part>>,
+}
+
+impl TryFrom<Unchecked> for ProductMixture {
+    type Error = Error;
+
+    fn try_from(file: Unchecked) -> Result<Self, Error> {
+        ProductMixture::new(file.features)
+    }
 }
 
 impl ProductMixture {
@@ -141,6 +157,6 @@ impl SecondOrderScore for ProductMixture {
         let weighted = &s * &weights.insert_axis(Axis(1));
         let mut sum = weighted.t().dot(&s);
         sum.diag_mut().zip_mut_with(&slopes, |v, slope| *v -= slope);
-        Ok(sum)
+        Ok(finite(sum, WHAT)?)
     }
 }

@@ -5,9 +5,11 @@ use fenchel_linalg::factor::{cholesky, inverse};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::{Score, SecondOrderScore, check_columns};
+use super::{Score, SecondOrderScore, check_columns, check_precision};
 use crate::Error;
+use crate::blocks::finite;
 use crate::error::named;
+use crate::file::checked_file;
 
 /// Student's t with `nu` degrees of freedom, location `mu` and scale matrix `Sigma = P^{-1}`; `q = (x-mu)'P(x-mu)`:
 ///
@@ -17,13 +19,27 @@ use crate::error::named;
 ///
 /// The score is bounded: outliers among the features do not dominate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct StudentT {
     location: Array1<f64>,
     precision: Array2<f64>,
     degrees: f64,
 }
 
+checked_file!(StudentT {
+    location: Array1<f64>,
+    precision: Array2<f64>,
+    degrees: f64
+});
+
 impl StudentT {
+    /// What a file must hold.
+    fn check(&self) -> Result<(), Invalid> {
+        Invalid::check_finite("location", &self.location.to_vec())?;
+        Invalid::check_positive("degrees", self.degrees)?;
+        check_precision(&self.precision, self.location.len())
+    }
+
     /// From location, scale matrix and degrees of freedom.
     ///
     /// # Errors
@@ -48,7 +64,7 @@ impl StudentT {
             weights[i] = top / (self.degrees + row.dot(&difference.row(i)));
             row *= weights[i];
         }
-        Ok((s, weights))
+        Ok((finite(s, "score of the t density")?, weights))
     }
 }
 
@@ -72,6 +88,7 @@ impl SecondOrderScore for StudentT {
         Invalid::check_length("weights", x.nrows(), weights.len())?;
         let weighted = &s * &weights.insert_axis(Axis(1));
         let factor = 1.0 + 2.0 / (self.degrees + self.dim() as f64);
-        Ok(weighted.t().dot(&s) * factor - &self.precision * w.dot(&weights))
+        let sum = weighted.t().dot(&s) * factor - &self.precision * w.dot(&weights);
+        Ok(finite(sum, "second score of the t density")?)
     }
 }

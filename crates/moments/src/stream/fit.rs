@@ -52,7 +52,8 @@ impl Sir {
         let filled = moments.counts.iter().filter(|&&c| c > 0).count();
         check_filled(filled)?;
         let (what, samples) = ("covariance of the features", moments.counts.iter().sum());
-        let whitening = Whitening::from_moments(mean, covariance, what, samples)?;
+        let whitening =
+            Whitening::from_moments(mean, covariance, what, samples, || Ok(moments.reach()))?;
         let mut sums = moments.slice_sums();
         let offset = sums.mean();
         sums.recentre(offset.view());

@@ -35,7 +35,7 @@ use ndarray::{Array1, Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use crate::accumulate::{SliceSums, pair_weight};
-use crate::blocks::{Blocks, checked, fold, most_parts};
+use crate::blocks::{Blocks, fold, most_parts};
 use crate::slicing::slice_of;
 use crate::{Error, Response, Score, Slices};
 
@@ -58,8 +58,8 @@ impl Content {
 }
 
 /// Counts, sums and sums of outer products of every slice, either of features or of scores. They can be saved, loaded,
-/// and then continued.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// and then continued. The seconds spent on adding are neither saved nor compared, so that equal data give equal files.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SliceMoments {
     edges: Vec<f64>,
     counts: Vec<usize>,
@@ -68,12 +68,23 @@ pub struct SliceMoments {
     weighted: bool,
     /// Features or scores; none before the first row.
     content: Option<Content>,
-    /// Seconds spent on adding.
+    /// Seconds spent on adding, since loading.
+    #[serde(skip)]
     seconds: f64,
     /// A point near the data; sums are those of differences from it.
     shift: Option<Array1<f64>>,
     sums: Array2<f64>,
     outer: Vec<Array2<f64>>,
+}
+
+impl PartialEq for SliceMoments {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |m: &SliceMoments| (m.weighted, m.content, m.sums.dim());
+        parts(self) == parts(other)
+            && (&self.edges, &self.counts, &self.masses)
+                == (&other.edges, &other.counts, &other.masses)
+            && (&self.shift, &self.sums, &self.outer) == (&other.shift, &other.sums, &other.outer)
+    }
 }
 
 fn check_edges(edges: &[f64]) -> Result<(), Invalid> {
@@ -204,8 +215,9 @@ impl SliceMoments {
         score: &dyn Score,
     ) -> Result<(), Error> {
         let wall = Wall::start();
-        let data = checked(x)?;
+        let data = x.as_design()?;
         self.check_content(Content::Scores)?;
+        Invalid::check_length("columns of the design matrix", self.sums.ncols(), data.width())?;
         let parts = fold(&data, Vec::new, |part: &mut Vec<f64>, _, rows| {
             part.extend(score.score1(rows)?.iter());
             Ok(())
@@ -299,6 +311,15 @@ impl SliceMoments {
         let mut outer = Array2::zeros((offset.len(), offset.len()));
         self.outer.iter().for_each(|o| outer += o);
         Ok((shift + &offset, centred(outer, &offset, mass)))
+    }
+
+    /// How far the slice means of every column go from a point near the mean: an estimate of how far the column goes.
+    pub(crate) fn reach(&self) -> Array1<f64> {
+        let mut reach = Array1::zeros(self.sums.ncols());
+        for (sums, mass) in self.sums.rows().into_iter().zip(&self.masses).filter(|p| *p.1 > 0.0) {
+            reach.zip_mut_with(&sums, |reach: &mut f64, s| *reach = reach.max((s / mass).abs()));
+        }
+        reach
     }
 
     /// Mean and covariance (divisor `c_h`) of a slice with samples.

@@ -24,8 +24,14 @@ impl Saved for SliceMoments {
         }
         let numbers = self.sums.iter().chain(self.outer.iter().flatten());
         let numbers = numbers.chain(self.shift.iter().flatten()).chain(&self.masses);
-        if !numbers.chain([&self.seconds]).all(|v| v.is_finite()) {
+        if !numbers.into_iter().all(|v| v.is_finite()) {
             return Err("not all numbers are finite".into());
+        }
+        // Larger numbers have no exact mass, and their sum might overflow.
+        const MOST: usize = 1 << 53;
+        let total = self.counts.iter().fold(0, |sum: usize, &count| sum.saturating_add(count));
+        if total > MOST {
+            return Err(format!("{total} samples; expected at most 2^53"));
         }
         for (h, (&count, &mass)) in self.counts.iter().zip(&self.masses).enumerate() {
             let fits = if self.weighted { mass >= 0.0 } else { mass == count as f64 };

@@ -218,7 +218,7 @@ fn chi_squared_tests_hold_their_level() {
         let y: Array1<f64> = &z.column(0) + &(&z.column(5) * 0.5);
         let even: Array1<f64> = z.column(5).to_owned();
         let response = |y: &Array1<f64>| {
-            Response::numbers(y.view(), 400).unwrap().pick(&(0..400).collect::<Vec<_>>())
+            Response::numbers(y.view(), 400).unwrap().pick(&(0..400).collect::<Vec<_>>()).unwrap()
         };
         let design = fenchel_linalg::Dense::new(x.view()).unwrap();
         let sir = Sir { slicing: Slicing::EqualCount(8), ..Sir::default() };
