@@ -84,12 +84,15 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         self.margins(&point, &mut margins);
         let penalty = on.quadratic(&point.weights) + on.regulariser().value(&point.weights);
         let objective = self.sum_values(&margins) / self.n() as f64 + penalty;
-        self.differentiate(&mut margins, 1.0 / self.n() as f64);
-        let slopes: f64 = margins.iter().map(|u| u.abs()).sum();
         let far = centred.far().iter().map(|far| (far.mean * point.weights[far.column]).abs());
         // Each margin is a sum of these terms, known up to a unit in the last place each.
         let size = point.intercept.abs() + far.sum::<f64>();
-        let rounding = 4.0 * f64::EPSILON * size * slopes;
+        let error = 4.0 * f64::EPSILON * size;
+        // A convex loss is steepest at an end; a kink may lie between the ends.
+        let slope = |i: usize, t: f64| self.derivative(i, t).abs();
+        let slopes = margins.iter().enumerate();
+        let slopes = slopes.map(|(i, t)| slope(i, t - error).max(slope(i, t + error)));
+        let rounding = error * slopes.sum::<f64>() / self.n() as f64;
         (point, restated(report, objective, rounding, stop))
     }
 }

@@ -304,11 +304,17 @@ impl Gap {
         slope: &[f64],
     ) -> Certificate {
         let unit = self.unit.get_or_insert_with(|| {
-            let mut u = vec![origin(problem).intercept; problem.n()];
-            problem.differentiate(&mut u, 1.0);
+            let slopes = |t: f64| {
+                let mut u = vec![t; problem.n()];
+                problem.differentiate(&mut u, 1.0);
+                u
+            };
+            let (u, plain) = (slopes(origin(problem).intercept), slopes(0.0));
             let weights: Vec<f64> = (0..problem.n()).map(|i| problem.term_weight(i)).collect();
             let l2 = problem.l2() / problem.loss().curvature();
-            Scale::new(problem.design(), &weights, l2, &u, problem.intercept())
+            // Of targets that are all alike the intercept leaves the rounding errors.
+            let rounding = 1e-10 * norm(plain.into_iter()) / problem.n() as f64;
+            Scale::new(problem.design(), &weights, l2, &u, problem.intercept()).at_least(rounding)
         });
         let length = norm(gradient.iter().chain(slope).copied());
         Certificate::residual(objective, length, 0.0).on_scale(unit.of_one(gradient, slope))
@@ -348,7 +354,7 @@ impl Gap {
 }
 
 /// Whether every dual point is feasible after scaling: without an l2 term that is up to the regulariser.
-fn has_gap<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> bool {
+pub(crate) fn has_gap<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> bool {
     problem.l2() > 0.0 || problem.regulariser().coercive()
 }
 

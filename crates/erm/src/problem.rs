@@ -1,11 +1,11 @@
 //! The problem: data, loss, regulariser, checked once.
 
 use fenchel_linalg::{Design, Invalid, Subset, multiply};
-use fenchel_optim::{Loss, Regulariser};
+use fenchel_optim::{Loss, Regulariser, Stop};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::gap::origin;
+use crate::gap::{has_gap, origin};
 use crate::shared::{check_shape, check_weights, rows_and_penalties};
 
 /// Regularised empirical risk of a linear model,
@@ -344,6 +344,26 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
             }
         }
         Ok(point)
+    }
+
+    /// The stopping rule of a run on this problem, which no unit of the targets influences: of a gap, at most that multiple of the mean
+    /// loss at the origin counts as [`Stop::absolute`]. A gap of 1e-12 is nothing beside a loss of 1, and all of a loss of 1e-18, as
+    /// that of targets near 1e-9. O(n).
+    ///
+    /// # Errors
+    /// Those of [`Stop::check`].
+    pub fn stop(&self, stop: &Stop) -> Result<Stop, Invalid> {
+        stop.check()?;
+        // Counts have no unit, and the losses of some cancel those of others.
+        let counts = self.loss.twice_differentiable() && !self.loss.curvature().is_finite();
+        if counts || !L::HAS_DUAL || !has_gap(self) {
+            return Ok(*stop);
+        }
+        let loss = |t: f64| self.sum_values(&vec![t; self.n()]).abs() / self.n() as f64;
+        // The loss of targets that are all alike is a rounding error, the square of one at least.
+        let unit = loss(origin(self).intercept).max(1e-16 * loss(0.0));
+        let share = if unit > 0.0 { unit.min(1.0) } else { 1.0 };
+        Ok(Stop { absolute: share * stop.absolute, ..*stop })
     }
 
     pub(crate) fn check_point(&self, point: &Point) -> Result<(), Invalid> {

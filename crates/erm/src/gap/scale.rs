@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `g0` is the gradient at the origin with the best intercepts, and `u0` are the derivatives of the terms there. The second number
-//! is what random signs would leave of a sum over `n` rows: the scale is no rounding error where the origin is optimal. Neither the
+//! is what random signs would leave of a sum over `n` rows: the scale is no rounding error where the gradient at the origin is 0. Neither the
 //! unit of a feature nor that of the targets changes `rho`, and no feature is hidden behind a larger one. The start has no influence.
 //! With an intercept, `D_c` is the variance of a column that lies far from 0, so that no feature is hidden behind its own mean.
 
@@ -62,6 +62,11 @@ impl Scale {
         let mut scale = Scale { units, origin: 1.0 };
         scale.origin = scale.size(&gradient).max(noise);
         scale
+    }
+
+    /// The same, with no less than this number below the fraction line.
+    pub(crate) fn at_least(self, origin: f64) -> Self {
+        Scale { origin: self.origin.max(origin), ..self }
     }
 
     /// `||D^(-1/2) g||` of a gradient in the weights, `d x r`.

@@ -73,7 +73,8 @@ where
     R: Regulariser,
     O: Observer<Fista<SmoothPart<'p, 'a, D, L, R>, OnWeights<'p, R>>>,
 {
-    settings.stop.check()?;
+    let stop = problem.stop(&settings.stop)?;
+    let settings = &FistaSettings { stop, ..settings.clone() };
     problem.check_smooth("fista")?;
     let (at, step) = start.map(|start| (start.point, start.step)).unzip();
     let (part, x) = SmoothPart::new(problem, at)?;

@@ -26,7 +26,8 @@ pub fn lbfgs<'p, 'a, D: Design, L: Loss, O: Observer<Lbfgs<SmoothPart<'p, 'a, D,
     start: Option<LbfgsState<Point>>,
     observer: &mut O,
 ) -> Result<Solution<LbfgsState<Point>>, Error> {
-    settings.stop.check()?;
+    let stop = problem.stop(&settings.stop)?;
+    let settings = &LbfgsSettings { stop, ..settings.clone() };
     problem.check_smooth("lbfgs")?;
     let (at, memory) = start.map(|start| (start.point, start.memory)).unzip();
     let (function, x) = SmoothPart::new(problem, at)?;

@@ -24,7 +24,7 @@ use ndarray::Array2;
 type Answer = (&'static str, Point, Report);
 
 /// The point of any state.
-trait Pointed {
+pub(crate) trait Pointed {
     fn pointed(self) -> Point;
 }
 

@@ -1,15 +1,16 @@
 //! The unit of a feature: methods by name in tiny units, and numbers whose squares are none.
 
 use fenchel_erm::loss::{Logistic, SmoothedHinge, Squared};
-use fenchel_erm::methods::{CoordinateSettings, NewtonSettings, coordinate_descent, lbfgs, newton};
+use fenchel_erm::methods::*;
 use fenchel_erm::multiclass::MulticlassProblem;
 use fenchel_erm::prelude::{AsDesign, Status, Stop};
 use fenchel_erm::prox::{L1, Zero};
-use fenchel_erm::{AutoSettings, Error, Problem, auto};
+use fenchel_erm::{AutoSettings, Error, Point, Problem, auto};
 use fenchel_linalg::CsrMatrix;
-use fenchel_optim::Refusal;
+use fenchel_optim::{Refusal, Report};
 use ndarray::{Array2, array};
 
+use super::answers::Pointed;
 use super::common::data;
 
 /// `l1 c` on columns in the unit `c` is the same problem as `l1` on the columns themselves.
@@ -97,8 +98,7 @@ fn squares_out_of_range_are_told() {
     // One of the columns alone: its weight is not found, and nobody says that it is.
     let x = array![[1e-200, 0.5], [2e-200, -0.5], [3e-200, 0.5], [4.5e-200, 1.5]];
     let problem = Problem::new(x.as_design().unwrap(), &y, Squared, Zero, 0.0).unwrap();
-    let stop = Stop { absolute: 0.0, ..Stop::default() };
-    let settings = AutoSettings { stop, ..AutoSettings::default() };
+    let settings = AutoSettings::default();
     let report = auto(&problem.with_intercept(), &settings, None, &mut ()).unwrap().report;
     assert_ne!(report.status, Status::Converged, "{report}");
     for unit in [1e-140, 1e-100, 1e100, 1e140] {
@@ -110,6 +110,82 @@ fn squares_out_of_range_are_told() {
         let t = auto(&near.with_intercept(), &settings, None, &mut ()).unwrap();
         for (a, b) in s.state.point.weights.iter().zip(&t.state.point.weights) {
             assert!((a * unit - b).abs() < 1e-3, "{unit:e}: {a} for {b}");
+        }
+    }
+}
+
+/// The answers of methods by name with default settings, as closures of a problem would have it.
+macro_rules! answers {
+    ($problem:ident: $($method:ident $settings:ty),*) => {{
+        let mut answers: Vec<(&str, Point, Report)> = Vec::new();
+        $(if let Ok(s) = $method($problem, &<$settings>::default(), None, &mut ()) {
+            answers.push((stringify!($method), s.state.pointed(), s.report));
+        })*
+        answers
+    }};
+}
+
+/// The slope through the origin is 2 in every unit. A gradient in the unit of the features was below 1e-12 at the start.
+#[test]
+fn without_a_penalty_a_tiny_feature_is_not_taken_for_a_small_gradient() {
+    let y = [2.0, 4.0, 6.0, 8.0];
+    for unit in [1e-140, 1e-100, 1e-30, 1e-9, 1e9, 1e100] {
+        let x = array![[1.0], [2.0], [3.0], [4.0]] * unit;
+        let problem = &Problem::new(x.as_design().unwrap(), &y, Squared, Zero, 0.0).unwrap();
+        let found = answers!(problem: auto AutoSettings, newton NewtonSettings, newton_cg NewtonCgSettings,
+            lbfgs LbfgsSettings, subsampled_newton SubsampledNewtonSettings, fista FistaSettings,
+            coordinate_descent CoordinateSettings, saga SagaSettings, sag SagSettings, svrg SvrgSettings,
+            sgd SgdSettings, miso MisoSettings);
+        assert!(found.len() >= 10);
+        for (name, point, report) in found {
+            let off = (point.weights[0] * unit / 2.0 - 1.0).abs();
+            let converged = report.status == Status::Converged;
+            assert!(!converged || off < 1e-3, "{name}, {unit:e}: {report}, {:?}", point.weights);
+            assert!(
+                converged || !["auto", "newton", "coordinate_descent"].contains(&name),
+                "{name}, {unit:e}: {report}"
+            );
+        }
+    }
+}
+
+/// Targets of 1e-9 have an objective of 1e-18, which is no small gap.
+#[test]
+fn tiny_targets_are_not_taken_for_a_small_gap() {
+    let data = data(40, 3, 1.0, 7);
+    for unit in [1e-100, 1e-30, 1e-9, 1e-6, 1.0, 1e9] {
+        let y: Vec<f64> = data.reals.iter().map(|y| unit * (3.0 + y)).collect();
+        let design = data.dense.as_design().unwrap();
+        let problem = &Problem::new(design, &y, Squared, Zero, 0.1).unwrap().with_intercept();
+        let found = answers!(problem: auto AutoSettings, newton NewtonSettings, newton_cg NewtonCgSettings,
+            lbfgs LbfgsSettings, subsampled_newton SubsampledNewtonSettings, fista FistaSettings,
+            coordinate_descent CoordinateSettings, saga SagaSettings, svrg SvrgSettings, sdca SdcaSettings,
+            catalyst CatalystSettings, qning QningSettings, miso_mu MisoMuSettings, prox_finito ProxFinitoSettings);
+        assert!(found.len() >= 12);
+        let best =
+            found.iter().filter_map(|f| f.2.certificate.objective()).fold(f64::INFINITY, f64::min);
+        for (name, _, report) in found {
+            // The tolerance is 1e-4 of the objective.
+            let above = report.certificate.objective().unwrap() / best - 1.0;
+            let converged = report.status == Status::Converged;
+            // Squares of 1e-100 have few digits left to fall by: a line search may say so.
+            assert!(converged || unit == 1e-100, "{name}, {unit:e}: {report}");
+            assert!(!converged || above <= 1e-4, "{name}, {unit:e}: {report}, {best:e}");
+        }
+    }
+}
+
+/// Where all targets are alike the intercept leaves rounding errors, and nothing to find.
+#[test]
+fn targets_that_are_all_alike_have_converged() {
+    let x = data(20, 3, 1.0, 8).dense;
+    for target in [0.0, 0.1, 1e-9, -7.7e11] {
+        let y = [target; 20];
+        for l2 in [0.0, 0.1] {
+            let problem = Problem::new(x.as_design().unwrap(), &y, Squared, Zero, l2);
+            let problem = problem.unwrap().with_intercept();
+            let s = auto(&problem, &AutoSettings::default(), None, &mut ()).unwrap();
+            assert_eq!(s.report.status, Status::Converged, "{target} {l2}: {}", s.report);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use fenchel_erm::parts::{Gap, on_centred, sphere_radius};
 use fenchel_erm::settings;
-use fenchel_linalg::{Csr, CsrMatrix, Dense, Design, Invalid};
+use fenchel_linalg::{Csr, Dense, Design, Invalid};
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::Refusal;
 use fenchel_optim::fista::{FistaSettings, FistaState};
@@ -10,10 +10,10 @@ use fenchel_optim::prox::{Groups, SparseGroupLasso, Zero, soft_threshold};
 use fenchel_optim::{
     Budget, Certificate, Loss, Observer, Regulariser, Report, Solution, Status, Stop,
 };
-use ndarray::Array2;
 
-use super::centring::{AsGiven, Centring, OnCopy};
+use super::centring::Centring;
 use super::method::{Grid, penalties};
+use super::part::Part;
 use super::result::{Path, PathPoint};
 use crate::methods::fista;
 use crate::{Error, Point, Problem};
@@ -100,17 +100,17 @@ pub fn group_path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint
     observer: &mut O,
 ) -> Result<Path, Error> {
     let Some(centred) = problem.centred(settings.max_memory) else {
-        return on_grid((problem, &AsGiven), groups, settings, start, observer);
+        return on_grid((problem, &Centring::<D, L>(None)), groups, settings, start, observer);
     };
-    let centring = OnCopy { problem, centred: &centred };
+    let centring = Centring(Some((problem, &centred)));
     on_centred!(centred, design => {
         let problem = &problem.seen_through(design, Zero)?;
         on_grid((problem, &centring), groups, settings, start, observer)
     })
 }
 
-fn on_grid<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
-    (problem, centring): (&Problem<'_, D, L, Zero>, &impl Centring<D, L>),
+fn on_grid<D: Design + Clone, E: Design, L: Loss + Clone, O: Observer<PathPoint>>(
+    (problem, centring): (&Problem<'_, D, L, Zero>, &Centring<'_, '_, E, L>),
     groups: &Groups,
     settings: &GroupPathSettings,
     start: Option<Path>,
@@ -198,19 +198,13 @@ struct Walk<'s> {
     point: Point,
 }
 
-/// A copy of the features that are not removed.
-enum Part {
-    Dense(Array2<f64>),
-    Sparse(CsrMatrix<f64>),
-}
-
 impl Walk<'_> {
     /// Solves for another penalty. Also returns the share of the features that were removed at the end.
     fn solve<D: Design + Clone, L: Loss + Clone>(
         &mut self,
         problem: &Problem<'_, D, L, SparseGroupLasso>,
     ) -> Result<(Report, f64), Error> {
-        let (stop, d) = (self.settings.stop, problem.d());
+        let (stop, d) = (problem.stop(&self.settings.stop)?, problem.d());
         let budget = Budget::new(stop);
         let mut report = Report {
             status: Status::Converged,
@@ -219,8 +213,9 @@ impl Walk<'_> {
             oracle_calls: 0,
             seconds: 0.0,
         };
-        let (mut inner, mut chunk) = (stop, FIRST_CHUNK);
-        (inner.relative, inner.absolute) = (0.5 * stop.relative, 0.5 * stop.absolute);
+        // FISTA adapts the absolute tolerance to the problem too.
+        let (mut inner, mut chunk) = (self.settings.stop, FIRST_CHUNK);
+        (inner.relative, inner.absolute) = (0.5 * inner.relative, 0.5 * inner.absolute);
         let mut alive: Vec<usize> = (0..d).collect();
         let mut part = None;
         let mut state: Option<FistaState<Point>> = None;
@@ -286,7 +281,9 @@ impl Walk<'_> {
         if alive.len() == problem.d() {
             return Ok((fista(problem, settings, Some(start), &mut ())?, 1.0));
         }
-        match part.get_or_insert_with(|| self.copy(problem.design(), alive)) {
+        match part
+            .get_or_insert_with(|| Part::of(problem.design(), alive, self.settings.max_memory))
+        {
             Some(Part::Dense(x)) => {
                 descend_on(problem, Dense::new(x.view())?, alive, settings, start)
             }
@@ -341,39 +338,6 @@ impl Walk<'_> {
             }
         }
         (0..problem.d()).filter(|&c| !lost[c]).collect()
-    }
-
-    /// Copies these columns, in the storage format of the design. Returns `None` if the copy needs too much memory.
-    fn copy<D: Design>(&self, design: &D, columns: &[usize]) -> Option<Part> {
-        let (n, limit) = (design.rows(), self.settings.max_memory.unwrap_or(u64::MAX));
-        let mut place = vec![usize::MAX; design.columns()];
-        columns.iter().enumerate().for_each(|(k, &c)| place[c] = k);
-        if D::DENSE {
-            let bytes = 8 * (n as u64) * columns.len() as u64;
-            let mut x = Array2::zeros(if bytes <= limit { (n, columns.len()) } else { (0, 0) });
-            for (i, mut row) in x.rows_mut().into_iter().enumerate() {
-                design.row_entries(i, |c, a| {
-                    if let Some(x) = row.get_mut(place[c]) {
-                        *x = a;
-                    }
-                });
-            }
-            return (bytes <= limit).then_some(Part::Dense(x));
-        }
-        let (mut offsets, mut index, mut values) = (vec![0], Vec::new(), Vec::new());
-        for i in 0..n {
-            design.row_entries(i, |c, a| {
-                if place[c] != usize::MAX {
-                    index.push(place[c] as u32);
-                    values.push(a);
-                }
-            });
-            offsets.push(values.len());
-            if 12 * values.len() as u64 > limit {
-                return None;
-            }
-        }
-        CsrMatrix::try_new((n, columns.len()), offsets, index, values).ok().map(Part::Sparse)
     }
 }
 

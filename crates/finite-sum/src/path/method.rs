@@ -10,7 +10,7 @@ use fenchel_optim::{Loss, MAX_MEMORY, Observer, Stop};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
-use super::centring::{AsGiven, Centring, OnCopy};
+use super::centring::Centring;
 use super::result::{Path, PathPoint};
 use crate::loss::{Logistic, Squared};
 use crate::{Error, Problem};
@@ -160,20 +160,20 @@ pub fn path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
 ) -> Result<Path, Error> {
     check_ratio(settings.l1_ratio)?;
     let Some(centred) = problem.centred(settings.max_memory) else {
-        return on_grid(problem, settings, start, observer, &AsGiven);
+        return on_grid(problem, settings, start, observer, &Centring::<D, L>(None));
     };
-    let centring = OnCopy { problem, centred: &centred };
+    let centring = Centring(Some((problem, &centred)));
     on_centred!(centred, design => {
         on_grid(&problem.seen_through(design, Zero)?, settings, start, observer, &centring)
     })
 }
 
-fn on_grid<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
+fn on_grid<D: Design + Clone, E: Design, L: Loss + Clone, O: Observer<PathPoint>>(
     problem: &Problem<'_, D, L, Zero>,
     settings: &PathSettings,
     start: Option<Path>,
     observer: &mut O,
-    centring: &impl Centring<D, L>,
+    centring: &Centring<'_, '_, E, L>,
 ) -> Result<Path, Error> {
     let warm = Warm::origin(problem, settings.max_memory)?;
     let grid = penalties(&settings.grid, warm.largest_correlation() / settings.l1_ratio)?;
@@ -187,11 +187,11 @@ pub(crate) fn sweep<D: Design + Clone, L: Loss + Clone>(
     grid: &[f64],
 ) -> Result<Vec<PathPoint>, Error> {
     let warm = Warm::origin(problem, settings.max_memory)?;
-    Ok(walk((problem, &AsGiven), settings, warm, grid, None, &mut ())?.points)
+    Ok(walk((problem, &Centring::<D, L>(None)), settings, warm, grid, None, &mut ())?.points)
 }
 
-fn walk<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
-    (problem, centring): (&Problem<'_, D, L, Zero>, &impl Centring<D, L>),
+fn walk<D: Design + Clone, E: Design, L: Loss + Clone, O: Observer<PathPoint>>(
+    (problem, centring): (&Problem<'_, D, L, Zero>, &Centring<'_, '_, E, L>),
     settings: &PathSettings,
     mut warm: Warm,
     grid: &[f64],

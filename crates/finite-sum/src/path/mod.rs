@@ -26,6 +26,7 @@
 mod centring;
 mod groups;
 mod method;
+mod part;
 mod result;
 
 pub use crate::methods::newton::Screening;

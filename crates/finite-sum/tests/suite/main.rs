@@ -3,6 +3,7 @@
 #[path = "../../../erm/tests/suite/common/mod.rs"]
 mod common;
 
+mod answers;
 mod auto;
 mod auto_start;
 mod bad_input;

@@ -17,7 +17,7 @@ use fenchel_linalg::CsrMatrix;
 use fenchel_optim::{Report, Status, Stop};
 use ndarray::{Array1, Array2, array};
 
-fn csr(x: &Array2<f64>) -> CsrMatrix<f64> {
+pub(crate) fn csr(x: &Array2<f64>) -> CsrMatrix<f64> {
     let (n, d) = x.dim();
     let (mut offsets, mut columns, mut values) = (vec![0], vec![], vec![]);
     for row in x.rows() {

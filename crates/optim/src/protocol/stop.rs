@@ -9,7 +9,7 @@ use super::Certificate;
 ///
 /// | field | default | unit |
 /// |---|---|---|
-/// | `absolute` | 1e-12 | unit of the certificate (nats for log losses) |
+/// | `absolute` | 1e-12 | unit of the certificate (nats for log losses), or the scale of a residual if that is below 1 |
 /// | `relative` | 1e-4 | fraction of `\|objective\|`, or of the scale of a residual |
 /// | `max_passes` | 1000 | passes over the data |
 /// | `max_seconds` | none | wall-clock seconds, checks included |
@@ -23,7 +23,7 @@ use super::Certificate;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stop {
-    /// Largest acceptable certificate.
+    /// Largest acceptable certificate; of a residual with a [`scale`](Certificate::Residual::scale) below 1, as a multiple of that.
     pub absolute: f64,
     /// Largest acceptable certificate as a fraction of its [`scale`](Certificate::scale).
     pub relative: f64,
@@ -105,6 +105,13 @@ impl Stop {
 
     /// The largest value with which this certificate would end the run.
     pub fn tolerance_for(&self, certificate: &Certificate) -> f64 {
+        // A residual with a scale of its own is in a unit of its own.
+        if let Certificate::Residual { scale: Some(of_one), .. } = *certificate
+            && of_one > 0.0
+            && of_one < 1.0
+        {
+            return self.absolute.max(self.relative) * of_one;
+        }
         // A fraction of an infinite objective would accept anything: the scale is finite.
         self.tolerance(certificate.scale())
     }
@@ -231,6 +238,11 @@ mod tests {
         );
         assert!(stop.met_by(&residual(1.0, 1e-9).on_scale(1e3)));
         assert!(stop.met_by(&residual(1e-13, 1.0).on_scale(0.0)), "absolute");
+        // In the unit of features near 1e-140 a gradient of 1e-140 is as large as one can be.
+        let tiny = |norm: f64| residual(norm, 1.0).on_scale(1e-140);
+        assert!(!stop.met_by(&tiny(0.9e-140)) && stop.met_by(&tiny(0.9e-142)));
+        let absolute = Stop { relative: 0.0, ..stop };
+        assert!(!absolute.met_by(&tiny(1e-150)) && absolute.met_by(&tiny(1e-153)));
         for bad in [f64::INFINITY, f64::NAN] {
             assert!(!stop.met_by(&residual(1.0, 1e9).on_scale(bad)), "{bad}");
         }

@@ -172,7 +172,8 @@ where
     O: Observer<CoordinateDescent<'p, 'a, D, L, R>>,
 {
     let method = "coordinate_descent";
-    settings.stop.check()?;
+    let stop = problem.stop(&settings.stop)?;
+    let settings = &CoordinateSettings { stop, ..settings.clone() };
     problem.check_smooth(method)?;
     let taken = matches!(
         settings.order,
@@ -185,7 +186,7 @@ where
     Columns::check(problem.design())?;
     let point = problem.start_point(start)?;
     let mut method = CoordinateDescent::new(problem, settings, point);
-    let report = run(&mut method, &settings.stop, observer)?;
+    let report = run(&mut method, &stop, observer)?;
     Ok(Solution { report: problem.judged(report, &method.point), state: method.point })
 }
 

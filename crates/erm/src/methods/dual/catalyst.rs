@@ -68,9 +68,9 @@ where
     R: Separable,
     O: Observer<Catalyst<'p, 'a, D, L, R>>,
 {
-    settings.stop.check()?;
     let mu = problem.strong_convexity();
     let CatalystSettings { kappa, step, order, seed, stop } = settings;
+    let stop = &problem.stop(stop)?;
     order.check_given("catalyst")?;
     let kappa = centre_weight("catalyst", problem, *kappa)?;
     let cold = start.is_none();

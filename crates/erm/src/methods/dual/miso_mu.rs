@@ -54,7 +54,7 @@ pub fn miso_mu<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Sdca<'p, 'a
     observer: &mut O,
 ) -> Result<Solution<DualState>, Error> {
     let MisoMuSettings { damping, order, seed, stop } = settings;
-    stop.check()?;
+    let stop = &problem.stop(stop)?;
     let step = match *damping {
         None => Move::PerTerm,
         Some(c) if c > 0.0 && c <= 1.0 => Move::Fraction(c),

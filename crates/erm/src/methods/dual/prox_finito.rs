@@ -51,7 +51,7 @@ pub fn prox_finito<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Sdca<'p
     observer: &mut O,
 ) -> Result<Solution<DualState>, Error> {
     let ProxFinitoSettings { order, seed, stop } = settings;
-    stop.check()?;
+    let stop = &problem.stop(stop)?;
     let cold = start.is_none();
     let ascent = Ascent::new("prox_finito", problem, 0.0, Move::Exact, order, *seed, start)?;
     ascend(ascent, cold, stop, observer)

@@ -88,7 +88,7 @@ pub fn sdca<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Sdca<'p, 'a, D
     observer: &mut O,
 ) -> Result<Solution<DualState>, Error> {
     let SdcaSettings { step, batch, order, seed, stop } = settings;
-    stop.check()?;
+    let stop = &problem.stop(stop)?;
     let cold = start.is_none();
     let ascent = Ascent::new(
         "sdca",

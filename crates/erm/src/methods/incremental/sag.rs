@@ -57,7 +57,7 @@ pub fn sag<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Sag<'p, 'a, D, 
     observer: &mut O,
 ) -> Result<Solution<TableState>, Error> {
     let method = "sag";
-    settings.stop.check()?;
+    let stop = problem.stop(&settings.stop)?;
     problem.check_smooth(method)?;
     if !R::IDENTITY && !settings.unproven_prox {
         let what = format!(
@@ -74,7 +74,7 @@ pub fn sag<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Sag<'p, 'a, D, 
         weight: 1.0 / problem.n() as f64,
         table: settings.table,
         average: settings.average,
-        stop: &settings.stop,
+        stop: &stop,
     };
     solve(problem, plan, start, observer)
 }

@@ -77,7 +77,7 @@ pub fn saga<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Saga<'p, 'a, D
 ) -> Result<Solution<TableState>, Error> {
     let method = "saga";
     let SagaSettings { step, order, seed, .. } = settings;
-    settings.stop.check()?;
+    let stop = problem.stop(&settings.stop)?;
     problem.check_smooth(method)?;
     if *order == Order::Lipschitz {
         let what = "the Lipschitz order, under which its table goes stale; use Order::Mixed";
@@ -99,7 +99,7 @@ pub fn saga<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Saga<'p, 'a, D
         weight: 1.0,
         table: settings.table,
         average: settings.average,
-        stop: &settings.stop,
+        stop: &stop,
     };
     solve(problem, plan, start, observer)
 }

@@ -91,7 +91,7 @@ pub fn sgd<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Sgd<'p, 'a, D, 
 ) -> Result<Solution<IncrementalState>, Error> {
     let name = "sgd";
     let SgdSettings { step, average, order, seed, stop } = settings;
-    stop.check()?;
+    let stop = &problem.stop(stop)?;
     problem.check_smooth(name)?;
     let schedule = Schedule::new(*step, problem.smoothness(), problem.strong_convexity())?;
     let first = schedule.step(1);

@@ -100,7 +100,7 @@ pub fn svrg<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Svrg<'p, 'a, D
 ) -> Result<Solution<IncrementalState>, Error> {
     let name = "svrg";
     let SvrgSettings { step, inner, snapshot, order, seed, stop } = settings;
-    stop.check()?;
+    let stop = &problem.stop(stop)?;
     problem.check_smooth(name)?;
     let multiple = if *snapshot == Snapshot::Loopless { 6.0 } else { 4.0 };
     let theory = 1.0 / (multiple * smoothness(problem, order));

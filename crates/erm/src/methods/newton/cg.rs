@@ -46,7 +46,8 @@ where
     L: Loss,
     O: Observer<NewtonCg<SmoothPart<'p, 'a, D, L, Zero>>>,
 {
-    settings.stop.check()?;
+    let stop = problem.stop(&settings.stop)?;
+    let settings = &NewtonCgSettings { stop, ..settings.clone() };
     problem.check_twice_differentiable("newton_cg")?;
     let (function, start) = SmoothPart::new(problem, start)?;
     let Solution { state, report } =

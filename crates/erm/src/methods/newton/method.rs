@@ -102,7 +102,7 @@ pub fn newton<'p, 'a, D: Design, L: Loss, R: AsElasticNet, O: Observer<Newton<'p
     observer: &mut O,
 ) -> Result<Solution<Point>, Error> {
     let method = "newton";
-    settings.stop.check()?;
+    let stop = problem.stop(&settings.stop)?;
     problem.check_twice_differentiable(method)?;
     let l1 = problem.regulariser().weights().l1;
     let d = problem.d() as u64 + 1;
@@ -135,7 +135,7 @@ pub fn newton<'p, 'a, D: Design, L: Loss, R: AsElasticNet, O: Observer<Newton<'p
     let mut gap = Gap::new(problem);
     problem.margins(&point, &mut gap.margins);
     let mut method = Newton::new(problem, point, gap, settings);
-    let mut report = run(&mut method, &settings.stop, observer)?;
+    let mut report = run(&mut method, &stop, observer)?;
     let Iterate { point, gap, drift, .. } = &mut method.iterate;
     if *drift > 0 {
         // The margins followed the steps; the objective that is returned is the returned point's own. A lower bound is

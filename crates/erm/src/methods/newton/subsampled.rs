@@ -103,7 +103,7 @@ where
 {
     let name = "subsampled_newton";
     let SubsampledNewtonSettings { rows_per_variable, max_memory, seed, stop } = *settings;
-    stop.check()?;
+    let stop = problem.stop(&stop)?;
     fenchel_linalg::Invalid::check_positive("rows_per_variable", rows_per_variable)?;
     problem.check_twice_differentiable(name)?;
     let needed = (problem.d() as u64 + 1).saturating_pow(2).saturating_mul(16);

@@ -64,7 +64,8 @@ impl Warm {
         sphere: Option<&Arc<Sphere>>,
         before: Option<f64>,
     ) -> Result<(Self, Report, f64), Error> {
-        let mut stop = settings.stop;
+        let whole = problem.stop(&settings.stop)?;
+        let mut stop = whole;
         let l1 = problem.regulariser().strength;
         let guess = before.map_or(0.0, |before| 2.0 * l1 - before);
         let mut alive: Vec<usize> = (0..problem.d())
@@ -74,7 +75,7 @@ impl Warm {
         let mut rounds = 0;
         loop {
             let candidates = Candidates::new(alive, rounds == 0, sphere.cloned(), &self.columns);
-            stop.max_passes = (settings.stop.max_passes - passes).max(0.0);
+            stop.max_passes = (whole.max_passes - passes).max(0.0);
             let columns = Arc::clone(&self.columns);
             let Warm { point, gap, .. } = self;
             let held = Arc::clone(&columns);
@@ -90,7 +91,7 @@ impl Warm {
             self.read_margins();
             self.gap.settle_intercept(problem, &mut self.point);
             report.certificate = self.certify_here(problem);
-            let met = settings.stop.met_by(&report.certificate);
+            let met = whole.met_by(&report.certificate);
             if met || report.status != Status::Converged || rounds == ROUNDS {
                 report.status = match report.status {
                     _ if met => Status::Converged,

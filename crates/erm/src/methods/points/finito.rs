@@ -86,7 +86,7 @@ pub fn finito<'p, 'a, D: Design, L: Loss, O: Observer<PointTable<'p, 'a, D, L>>>
     observer: &mut O,
 ) -> Result<Solution<PointTableState>, Error> {
     let method = "finito";
-    settings.stop.check()?;
+    let stop = problem.stop(&settings.stop)?;
     problem.check_smooth(method)?;
     let mu = problem.l2();
     if mu == 0.0 {
@@ -108,7 +108,7 @@ pub fn finito<'p, 'a, D: Design, L: Loss, O: Observer<PointTable<'p, 'a, D, L>>>
         gradients: settings.storage == FinitoStorage::Gradients,
     };
     let mut table = PointTable::new(problem, &plan, start)?;
-    let report = run(&mut table, &settings.stop, observer)?;
+    let report = run(&mut table, &stop, observer)?;
     let report = problem.judged(report, table.point());
     Ok(Solution { state: table.into_state(), report })
 }

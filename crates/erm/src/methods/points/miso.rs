@@ -53,7 +53,7 @@ pub fn miso<'p, 'a, D: Design, L: Loss, O: Observer<PointTable<'p, 'a, D, L>>>(
     observer: &mut O,
 ) -> Result<Solution<PointTableState>, Error> {
     let method = "miso";
-    settings.stop.check()?;
+    let stop = problem.stop(&settings.stop)?;
     problem.check_smooth(method)?;
     // All rows 0 and no l2: every bound is flat, and any curvature will do.
     let own = Some(problem.smoothness()).filter(|l| *l > 0.0).unwrap_or(1.0);
@@ -69,7 +69,7 @@ pub fn miso<'p, 'a, D: Design, L: Loss, O: Observer<PointTable<'p, 'a, D, L>>>(
         gradients: false,
     };
     let mut table = PointTable::new(problem, &plan, start)?;
-    let report = run(&mut table, &settings.stop, observer)?;
+    let report = run(&mut table, &stop, observer)?;
     let report = problem.judged(report, table.point());
     Ok(Solution { state: table.into_state(), report })
 }
