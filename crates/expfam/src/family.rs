@@ -272,7 +272,15 @@ pub(crate) fn mean_in(
 /// The error for data without spread. It applies if a concentration is so large that a mean in double precision cannot
 /// distinguish it from infinity.
 pub(crate) fn resolved(family: &(impl Family + ?Sized), concentration: f64) -> Result<(), Error> {
-    if concentration < 1e14 {
+    resolved_below(family, concentration, 1e14)
+}
+
+pub(crate) fn resolved_below(
+    family: &(impl Family + ?Sized),
+    concentration: f64,
+    limit: f64,
+) -> Result<(), Error> {
+    if concentration < limit {
         return Ok(());
     }
     Err(Error::BoundaryMean {

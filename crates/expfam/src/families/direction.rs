@@ -19,6 +19,60 @@ pub(crate) fn length(eta: &[f64]) -> f64 {
     largest * eta.iter().map(|e| (e / largest).powi(2)).sum::<f64>().sqrt()
 }
 
+/// The length `R` of a mean direction beside `1 - R`, both with their digits.
+#[derive(Clone, Copy)]
+pub(crate) struct Length {
+    pub(crate) r: f64,
+    pub(crate) missing: f64,
+}
+
+/// Where a length or what is missing to 1 counts as 0.
+const NONE: f64 = 1e-200;
+
+impl Length {
+    pub(crate) const ONE: Length = Length { r: 1.0, missing: 0.0 };
+
+    pub(crate) fn of_mean(mu: &[f64]) -> Length {
+        let r = length(mu);
+        Length { r, missing: 1.0 - r }
+    }
+
+    pub(crate) fn of_concentration(d: usize, k: f64) -> Length {
+        Length { r: ratio(d, k) * k, missing: one_minus_bessel_ratio(d, k) }
+    }
+
+    /// Of the mean of two vectors: `1 - R` is the mean of what is missing along the direction of the mean, since it is
+    /// `1 - R_i cos(angle)`, half of the squared chord for small angles. A part is its share, its length and its squared chord to
+    /// the direction of the mean.
+    pub(crate) fn blended(r: f64, parts: [(f64, Length, f64); 2]) -> Length {
+        let missing =
+            parts.iter().map(|(share, one, square)| share * (one.missing + 0.5 * one.r * square));
+        Length { r, missing: missing.sum::<f64>().max(0.0) }
+    }
+
+    /// In one number, which keeps the digits at both ends: `1 - R` up to 1/2, and `1 / R` from 2 on.
+    pub(crate) fn code(self) -> f64 {
+        if self.r > 0.5 { self.missing.clamp(NONE, 0.5) } else { 1.0 / self.r.max(NONE) }
+    }
+
+    pub(crate) fn decode(code: f64) -> Length {
+        if code < 1.0 {
+            let missing = if code <= NONE { 0.0 } else { code };
+            return Length { r: 1.0 - missing, missing };
+        }
+        let r = if code >= 1.0 / NONE { 0.0 } else { 1.0 / code };
+        Length { r, missing: 1.0 - r }
+    }
+
+    /// The concentration of the member with this length of its mean; NaN where nothing is missing.
+    pub(crate) fn concentration(self, d: usize) -> f64 {
+        inverse_bessel_ratio(d, self.r, self.missing)
+    }
+}
+
+/// From this concentration on, the direction in `eta` has fewer digits than the spread of the observations needs.
+pub(crate) const RESOLVED: f64 = 1e20;
+
 /// `R(k) / k`, `1/d` at 0.
 fn ratio(d: usize, k: f64) -> f64 {
     if k < 1e-8 { 1.0 / d as f64 } else { bessel_ratio(d, k) / k }

@@ -189,9 +189,17 @@ pub(crate) fn relative_eigenvalues(
     if change.iter().all(|&e| e > -0.5) {
         return Some(change.into_iter().map(|e| (e, e.ln_1p())).collect());
     }
+    let log_det = |matrix: ArrayView2<f64>| Cholesky::new(matrix).ok().map(|f| f.log_det());
+    let rest = log_det(q.view())? - lower.log_det();
     let values = sorted(q);
-    let log = |(e, value): (f64, f64)| if e > -0.5 { (e, e.ln_1p()) } else { (e, value.ln()) };
-    Some(change.into_iter().zip(values).map(log).collect())
+    // Beside the largest eigenvalue the smallest have no digits: together they are what the determinants leave.
+    let border = 1e-10 * values.last()?;
+    let small = values.iter().filter(|&&v| !(v > border)).count();
+    let log = |(&e, &value): (&f64, &f64)| if e > -0.5 { e.ln_1p() } else { value.ln() };
+    let mut logs: Vec<f64> = change.iter().zip(&values).map(log).collect();
+    let share = (rest - logs[small..].iter().sum::<f64>()) / small as f64;
+    logs[..small].fill(share);
+    Some(change.into_iter().zip(logs).collect())
 }
 
 /// `L^-1 M L^-T`.

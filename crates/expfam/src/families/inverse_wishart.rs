@@ -127,6 +127,12 @@ impl Family for InverseWishart {
         }
     }
 
+    /// That of the inverse and the Jacobian's share: `-(d + 1) E log det X`.
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        let inverse = self.member(eta);
+        inverse.conjugate() + (self.d as f64 + 1.0) * inverse.mean_log_det()
+    }
+
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let last = half::length(self.d);
         let change: Vec<f64> = q[..last].iter().zip(p).map(|(q, p)| q - p).collect();
@@ -154,6 +160,13 @@ impl Density for InverseWishart {
 
     fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
         Ok(0.0)
+    }
+
+    fn log_density(&self, eta: &[f64], x: &Array2<f64>) -> f64 {
+        let Ok(factor) = Cholesky::new(x.view()) else { return f64::NAN };
+        let log_det = factor.log_det();
+        let inverse = self.member(eta).log_density(&half::inverse(&factor), -log_det);
+        inverse - (self.d as f64 + 1.0) * log_det
     }
 }
 

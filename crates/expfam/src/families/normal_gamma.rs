@@ -9,7 +9,7 @@ use super::normal::HALF_LOG_TAU;
 use crate::divergence::{difference_of_quotients, phi};
 use crate::family::{check_shape, digits_kept, mean_in, natural_in, point_in};
 use crate::samplers::{log_gamma_variable, standard_normal};
-use crate::special::{digamma, gamma_shape, ln_gamma, log_minus_digamma, trigamma};
+use crate::special::{digamma, gamma_entropy, gamma_shape, ln_gamma, log_minus_digamma, trigamma};
 use crate::{Density, Distribution, Error, Family, Prior, Sample};
 
 /// Points `(m, t)` of a mean `m` and a precision `t`: `t ~ Gamma(a, b)` by shape and rate, and
@@ -168,6 +168,13 @@ impl Family for NormalGamma {
         out[11] += 2.0 * m * own;
         out[14] += 2.0 * m * own;
         out[15] += 4.0 * m * m * own + 2.0 / k / k;
+    }
+
+    /// That of the gamma law, and of the location given the precision.
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        let p = parts(eta);
+        let of_precision = 0.5 * (digamma(p.shape) + p.rate.ln()) - gamma_entropy(p.shape);
+        of_precision + 0.5 * (p.weight.ln() - 1.0)
     }
 
     /// The divergence of the gamma laws, plus `(phi(k'/k) + k' E t (m0 - m0')^2) / 2` of the location given `t`.

@@ -230,6 +230,13 @@ impl Family for NormalWishart {
         out[last * width + last] += 4.0 * square / k + 2.0 * d as f64 / k / k;
     }
 
+    /// That of the Wishart law, and of the location given `P`.
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        let (_, k, own) = self.parts(eta);
+        let law = self.member(eta, &own);
+        law.conjugate() + 0.5 * (law.mean_log_det() + self.d as f64 * (k.ln() - 1.0))
+    }
+
     /// The divergence of the Wishart laws, plus `(d phi(k'/k) + k' (m0 - m0')' n V (m0 - m0')) / 2` of the location given `P`.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let (at, last) = self.places();

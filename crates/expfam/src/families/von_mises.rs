@@ -4,16 +4,16 @@ use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-use super::direction;
+use super::direction::{self, Length};
 use super::normal::HALF_LOG_TAU;
-use crate::family::{check_shape, mean_in, point_in};
+use crate::family::{check_shape, mean_in, point_in, resolved_below};
 use crate::samplers::{open_uniform, standard_normal};
 use crate::special::ln_bessel_normaliser;
 use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = exp(k cos(x - m)) / (2 pi I_0(k))` for an angle `x`, by direction `m` and concentration `k`: statistic
 /// `T(x) = (cos x, sin x)`, natural parameter `eta = k (cos m, sin m)`, log-partition function `A = log I_0(k)`, mean
-/// `mu = R(k) (cos m, sin m)` with `R = I_1 / I_0`.
+/// `mu = R(k) (cos m, sin m)` with `R = I_1 / I_0`. Centred coordinates are the direction, and `1 - R` or `1 / R` in one number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VonMises;
 
@@ -60,7 +60,7 @@ impl Family for VonMises {
     }
 
     fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
-        crate::family::resolved(self, direction::length(eta))
+        resolved_below(self, direction::length(eta), direction::RESOLVED)
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
@@ -99,6 +99,40 @@ impl Family for VonMises {
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         direction::kl(p, q)
     }
+
+    fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
+        c[0] = mu[1].atan2(mu[0]);
+        c[1] = Length::of_mean(mu).code();
+    }
+
+    fn mean_from_centred(&self, c: &[f64], mu: &mut [f64]) {
+        let ((sin, cos), r) = (c[0].sin_cos(), Length::decode(c[1]).r);
+        mu.copy_from_slice(&[r * cos, r * sin]);
+    }
+
+    fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
+        c[0] = eta[1].atan2(eta[0]);
+        c[1] = Length::of_concentration(2, direction::length(eta)).code();
+    }
+
+    fn natural_from_centred(&self, c: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        let ((sin, cos), length) = (c[0].sin_cos(), Length::decode(c[1]));
+        mean_in(self, length.missing > 0.0, 0, length.r, "a vector shorter than 1")?;
+        let k = length.concentration(2);
+        eta.copy_from_slice(&[k * cos, k * sin]);
+        Ok(())
+    }
+
+    fn blend(&self, into: &mut [f64], share: f64, other: &[f64]) {
+        let (here, there) = (Length::decode(into[1]), Length::decode(other[1]));
+        let (weight, (sin, cos)) = (share * there.r, (other[0] - into[0]).sin_cos());
+        let (along, across) = ((1.0 - share) * here.r + weight * cos, weight * sin);
+        let mean = into[0] + across.atan2(along);
+        let square = |angle: f64| 4.0 * (0.5 * (angle - mean)).sin().powi(2);
+        let parts = [(1.0 - share, here, square(into[0])), (share, there, square(other[0]))];
+        let length = Length::blended(along.hypot(across), parts);
+        into.copy_from_slice(&[mean, length.code()]);
+    }
 }
 
 impl Density for VonMises {
@@ -110,6 +144,10 @@ impl Density for VonMises {
 
     fn statistics(&self, x: &f64, out: &mut [f64]) {
         (out[1], out[0]) = x.sin_cos();
+    }
+
+    fn centred(&self, x: &f64, c: &mut [f64]) {
+        c.copy_from_slice(&[*x, Length::ONE.code()]);
     }
 
     fn log_base(&self, _: &f64) -> f64 {
@@ -146,22 +184,35 @@ impl Density for VonMises {
     }
 
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
-        let far = x.iter().any(|x| x.abs() > super::batch::NEAR);
-        if far {
-            c[0] = super::batch::sum(x, f64::cos) / x.len() as f64;
-            c[1] = super::batch::sum(x, f64::sin) / x.len() as f64;
-            return;
+        let n = x.len() as f64;
+        let (mut cos, mut sin);
+        if x.iter().any(|x| x.abs() > super::batch::NEAR) {
+            cos = super::batch::sum(x, f64::cos) / n;
+            sin = super::batch::sum(x, f64::sin) / n;
+        } else {
+            cos = super::batch::mean_of(
+                x,
+                #[inline(always)]
+                |x| super::batch::cos_sin(x).0,
+            );
+            sin = super::batch::mean_of(
+                x,
+                #[inline(always)]
+                |x| super::batch::cos_sin(x).1,
+            );
         }
-        c[0] = super::batch::mean_of(
-            x,
-            #[inline(always)]
-            |x| super::batch::cos_sin(x).0,
-        );
-        c[1] = super::batch::mean_of(
-            x,
-            #[inline(always)]
-            |x| super::batch::cos_sin(x).1,
-        );
+        let mut length = Length::of_mean(&[cos, sin]);
+        let mut mean = sin.atan2(cos);
+        if length.missing < 1e-3 {
+            // Few digits of 1 - R are left: again, from the angles to the mean, which is moved by a whole number of turns.
+            mean += std::f64::consts::TAU * ((x[0] - mean) / std::f64::consts::TAU).round();
+            let chord = super::batch::sum(x, |x| 2.0 * (0.5 * (x - mean)).sin().powi(2)) / n;
+            (cos, sin) = (1.0 - chord, super::batch::sum(x, |x| (x - mean).sin()) / n);
+            length.r = cos.hypot(sin);
+            length.missing = (2.0 * chord - chord * chord - sin * sin) / (1.0 + length.r);
+            mean += sin.atan2(cos);
+        }
+        c.copy_from_slice(&[mean, length.code()]);
     }
 }
 

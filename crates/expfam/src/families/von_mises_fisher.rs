@@ -4,9 +4,9 @@ use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-use super::direction;
+use super::direction::{self, Length};
 use super::file::checked_file;
-use crate::family::{check_shape, dot, mean_in, point_in};
+use crate::family::{check_shape, dot, mean_in, point_in, resolved_below};
 use crate::samplers::{gamma_variable, open_uniform, standard_normal};
 use crate::special::ln_bessel_normaliser;
 use crate::{Density, Distribution, Error, Family, Sample};
@@ -73,7 +73,7 @@ impl Family for VonMisesFisher {
     }
 
     fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
-        crate::family::resolved(self, direction::length(eta))
+        resolved_below(self, direction::length(eta), direction::RESOLVED)
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
@@ -112,6 +112,64 @@ impl Family for VonMisesFisher {
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         direction::kl(p, q)
     }
+
+    fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
+        c.copy_from_slice(mu);
+        write(c, Length::of_mean(mu));
+    }
+
+    fn mean_from_centred(&self, c: &[f64], mu: &mut [f64]) {
+        let (code, length) = read(c);
+        mu.iter_mut().zip(c).for_each(|(mu, c)| *mu = length.r * (c / code));
+    }
+
+    fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
+        c.copy_from_slice(eta);
+        write(c, Length::of_concentration(self.d, direction::length(eta)));
+    }
+
+    fn natural_from_centred(&self, c: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        let (code, length) = read(c);
+        mean_in(self, length.missing > 0.0, 0, length.r, "a vector shorter than 1")?;
+        let k = length.concentration(self.d);
+        eta.iter_mut().zip(c).for_each(|(eta, c)| *eta = k * (c / code));
+        Ok(())
+    }
+
+    fn blend(&self, into: &mut [f64], share: f64, other: &[f64]) {
+        let ((code, here), (code_there, there)) = (read(into), read(other));
+        let unit = |c: &[f64], code: f64| -> Vec<f64> { c.iter().map(|c| c / code).collect() };
+        let (from, to) = (unit(into, code), unit(other, code_there));
+        let (a, b) = ((1.0 - share) * here.r, share * there.r);
+        into.iter_mut().zip(from.iter().zip(&to)).for_each(|(c, (f, t))| *c = a * f + b * t);
+        let r = direction::length(into);
+        let chord = |unit: &[f64]| -> f64 {
+            into.iter().zip(unit).map(|(c, u)| (c / r - u) * (c / r - u)).sum()
+        };
+        let parts = if r > 0.5 {
+            [(1.0 - share, here, chord(&from)), (share, there, chord(&to))]
+        } else {
+            // Not needed there, and no number at 0.
+            [(0.0, here, 0.0); 2]
+        };
+        write(into, Length::blended(r, parts));
+    }
+}
+
+/// The length of centred coordinates: the mean direction times the code of the mean's length.
+fn read(c: &[f64]) -> (f64, Length) {
+    let code = direction::length(c);
+    (code, Length::decode(code))
+}
+
+/// Gives a vector along the mean direction the length that says `R`; the first axis stands for a vector 0.
+fn write(c: &mut [f64], length: Length) {
+    let (own, code) = (direction::length(c), length.code());
+    if own == 0.0 {
+        c[0] = code;
+    } else {
+        c.iter_mut().for_each(|c| *c = code * (*c / own));
+    }
 }
 
 impl Density for VonMisesFisher {
@@ -125,6 +183,11 @@ impl Density for VonMisesFisher {
 
     fn statistics(&self, x: &[f64], out: &mut [f64]) {
         out.copy_from_slice(x);
+    }
+
+    fn centred(&self, x: &[f64], c: &mut [f64]) {
+        c.copy_from_slice(x);
+        write(c, Length::ONE);
     }
 
     fn log_base(&self, _: &[f64]) -> f64 {

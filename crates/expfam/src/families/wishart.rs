@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::half::{self, pack, unpack};
-use crate::family::{check_shape, dot, mean_in, natural_in};
+use super::normal::HALF_LOG_TAU;
+use crate::family::{check_shape, mean_in, natural_in};
 use crate::special::{
-    digamma_multivariate_above, ln_gamma_multivariate_above, log_minus_digamma, shape_divergence,
-    trigamma_multivariate_above, x_log_x_divergence_drop,
+    digamma, digamma_multivariate_above, gamma_entropy, ln_gamma_multivariate_above,
+    log_minus_digamma, shape_divergence, stirling_error, trigamma_multivariate_above,
+    x_log_x_divergence_drop,
 };
 use crate::{Density, Distribution, Error, Family, Sample, samplers};
 
@@ -105,6 +107,52 @@ impl Member<'_> {
             - factor.log_det()
     }
 
+    /// `E log det W`.
+    pub(crate) fn mean_log_det(&self) -> f64 {
+        let Some(factor) = self.factor() else { return f64::NAN };
+        let scale = self.d as f64 * std::f64::consts::LN_2 - factor.log_det();
+        digamma_multivariate_above(self.d, self.above) + scale
+    }
+
+    /// `A*` at the mean: the negative entropy. In `-n d / 2 + (x_0 - 1) sum psi(x_i) - sum log Gamma(x_i)` with
+    /// `x_i = (n - d + 1 + i) / 2` the large terms are taken out by the entropies of gamma laws.
+    pub(crate) fn conjugate(&self) -> f64 {
+        let Some(factor) = self.factor() else { return f64::NAN };
+        let d = self.d as f64;
+        let parts: f64 = (0..self.d)
+            .map(|i| {
+                let (behind, rest) = (0.5 * i as f64, 0.5 * (self.d - 1 - i) as f64);
+                let x = self.above + behind;
+                let psi = if i == 0 { 0.0 } else { behind * digamma(x) };
+                -gamma_entropy(x) - rest - psi
+            })
+            .sum();
+        let scale = d * std::f64::consts::LN_2 - factor.log_det();
+        parts - 0.25 * d * (d - 1.0) * std::f64::consts::PI.ln() - 0.5 * (d + 1.0) * scale
+    }
+
+    /// `log p(W)` in the saddle-point form: `-(n / 2) sum_i (l_i - 1 - log l_i)` with the eigenvalues `l_i` of `W` relative to its
+    /// mean `n V`, and by Stirling's formula what does not grow with `n`.
+    pub(crate) fn log_density(&self, w: &Array2<f64>, log_det: f64) -> f64 {
+        let Some(factor) = self.factor() else { return f64::NAN };
+        let (h, d) = (self.half_degrees(), self.d as f64);
+        let mean = half::inverse(&factor) * (2.0 * h);
+        let change = w - &mean;
+        let deviance = 2.0 * half::half_phi(&mean, w.clone(), change);
+        let parts: f64 = (0..self.d)
+            .map(|i| {
+                let (x, rest) = (self.above + 0.5 * i as f64, 0.5 * (self.d - 1 - i) as f64);
+                // log(x / h)
+                let ratio = if x < 0.5 * h { (x / h).ln() } else { (-rest / h).ln_1p() };
+                (rest + 0.5) * h.ln() - (x - 0.5) * ratio - rest - HALF_LOG_TAU - stirling_error(x)
+            })
+            .sum();
+        parts
+            - h * deviance
+            - 0.25 * d * (d - 1.0) * std::f64::consts::PI.ln()
+            - 0.5 * (d + 1.0) * log_det
+    }
+
     /// The information of `(W, log det W)`.
     pub(crate) fn fisher(&self, out: &mut [f64]) {
         let last = self.matrix.len();
@@ -141,7 +189,8 @@ impl Member<'_> {
         let scale: f64 = relative
             .iter()
             .map(|&(e, log)| {
-                let u = (n * e - step) / after;
+                // With many more degrees than the target has, n e - step would cancel.
+                let u = if e < -0.5 { n * log.exp() / after - 1.0 } else { (n * e - step) / after };
                 if u.abs() < 0.5 { -log1pmx(u) } else { u - log + (after.ln() - n.ln()) }
             })
             .sum();
@@ -238,6 +287,10 @@ impl Family for Wishart {
         self.member(eta).fisher(out);
     }
 
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        self.member(eta).conjugate()
+    }
+
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let last = half::length(self.d);
         let change: Vec<f64> = q[..last].iter().zip(p).map(|(q, p)| q - p).collect();
@@ -280,9 +333,8 @@ impl Density for Wishart {
     }
 
     fn log_density(&self, eta: &[f64], x: &Array2<f64>) -> f64 {
-        let mut t = vec![0.0; self.dimension()];
-        self.statistics(x, &mut t);
-        dot(eta, &t) - self.log_partition(eta)
+        let Ok(factor) = Cholesky::new(x.view()) else { return f64::NAN };
+        self.member(eta).log_density(x, factor.log_det())
     }
 }
 

@@ -236,7 +236,7 @@ pub(crate) fn x_log_x_divergence_drop(a: f64, to: f64, d: f64, more: f64) -> f64
             (1.0 - s) * (d / x) * d * (more / (x + more))
         });
     }
-    to * (more / (to + more) * (d / a)).ln_1p() - more * (d / (a + more)).ln_1p()
+    to * ((more / a).ln_1p() - (more / to).ln_1p()) - more * ((to + more) / (a + more)).ln()
 }
 
 /// `log Gamma(1 + x)` for `|x| <= 1/4`, accurate relative to `x`:

@@ -134,3 +134,81 @@ fn a_sum_of_weights_that_overflows_is_an_error() {
     let error = mle_weighted(Exponential, &[1.0, 2.0, 3.0], &[1e308; 3]).unwrap_err();
     assert!(error.to_string().contains("sum of the weights"), "{error}");
 }
+
+#[test]
+fn wishart_laws_of_many_degrees_keep_their_digits() {
+    let scale: Array2<f64> = array![[2.0, 0.7], [0.7, 1.0]];
+    // Degrees; entropy; log-density at the mean and at twice the mean.
+    for (n, entropy, at_mean, at_twice) in [
+        (1.5, 2.2762886271021051, -5.8297513282964869, -8.3694720991364049),
+        (10.0, 8.7693012802655205, -7.6356959749964707, -12.783665711076854),
+        (1e9, 36.653026009500496, -35.153026012917163, -306852856.67252225),
+        (1e13, 50.46853656979787, -48.968536569798212, -3068528194451.5949),
+    ] {
+        let p = Wishart::new(2).unwrap().with_scale_degrees(scale.view(), n).unwrap();
+        // The parameter n - 3 and the matrix are rounded.
+        close(p.entropy().unwrap(), entropy, 1e-12);
+        close(p.log_density(&(&scale * n)).unwrap(), at_mean, 1e-12);
+        close(p.log_density(&(&scale * (2.0 * n))).unwrap(), at_twice, 1e-12);
+    }
+    // At the scale over the degrees.
+    for (n, entropy, log_density) in [
+        (1.5, 14.057348783230646, -3.3969606796475006),
+        (10.0, -4.0745475874681395, 6.1798145829678034),
+        (1e9, -87.686569003177971, 89.186569008761304),
+    ] {
+        let p = InverseWishart::new(2).unwrap().with_scale_degrees(scale.view(), n).unwrap();
+        close(p.entropy().unwrap(), entropy, 1e-12);
+        close(p.log_density(&(&scale / n)).unwrap(), log_density, 1e-12);
+    }
+}
+
+#[test]
+fn close_angles_and_directions_have_their_concentration() {
+    // 1 - R is 2 (1 - cos s) / 3, and 1 / (2 k) + 1 / (8 k^2) + ... of the law; in three dimensions exactly 1 / k.
+    for s in [1e-3, 1e-5, 1e-6, 1e-7, 1e-9_f64] {
+        let missing = 4.0 / 3.0 * (0.5 * s).sin().powi(2);
+        let expected = 0.5 / missing + 0.25;
+        let angles = [-s, 0.0, s];
+        close(mle(VonMises, &angles).unwrap().concentration(), expected, 1e-11);
+        // One by one, in two parts, and with one that is taken out again.
+        let mut summary = Summary::of(VonMises, &angles[..1]).unwrap();
+        summary.merge(&Summary::of(VonMises, &angles[1..]).unwrap()).unwrap();
+        close(summary.mle().unwrap().concentration(), expected, 1e-11);
+        summary.observe(&(0.5 * s)).unwrap();
+        summary.forget(&(0.5 * s)).unwrap();
+        close(summary.mle().unwrap().concentration(), expected, 1e-11);
+        let points = angles.map(|a| [a.cos(), a.sin(), 0.0]);
+        let family = VonMisesFisher::new(3).unwrap();
+        let fitted = Summary::of_each(family, points.iter().map(|x| &x[..])).unwrap().mle();
+        close(fitted.unwrap().concentration(), 1.0 / missing, 1e-11);
+    }
+    // Around 100 whole turns the angles themselves are spaced by 1e-13.
+    let turns = 200.0 * std::f64::consts::PI;
+    let p = mle(VonMises, &[turns - 1e-5, turns, turns + 1e-5]).unwrap();
+    close(p.concentration(), 1.5e10, 1e-7);
+    // Small resultants keep their digits through a prior.
+    let p = VonMises.with_direction_concentration(2.0, 1e-10).unwrap();
+    let prior = Prior::around(1e6, &p).unwrap();
+    close(prior.mean()[0], 0.5e-10 * 2f64.cos(), 1e-13);
+    assert!(mle(VonMises, &[0.3, 0.3]).is_err());
+}
+
+#[test]
+fn divergences_across_many_scales_in_one_matrix_are_right() {
+    // By 50-digit arithmetic. The eigenvalues of one precision relative to the other are 4e6 and 6e-10.
+    let family = NormalVector::new(2).unwrap();
+    let p = [0.0, 0.0, -3.293032978868768e-07, 0.017062759461226658, -859.5430125925939];
+    let q = [0.0, 0.0, -0.6851384468971807, -2.485654580181392e-08, -4.923180285140826e-07];
+    close(family.kl(&p, &q), 2141766.8956492399, 1e-12);
+    // Degrees of 1e9 against fewer than 2.
+    let family = Wishart::new(2).unwrap();
+    let p = [-24.746407709409027, 0.0029981103710508203, -485.84654373412707, 517429915.75761753];
+    let q = [
+        -4.836183078476103e-06,
+        -1.1164037569779737e-06,
+        -6.160579199245227e-05,
+        -0.9984038756785494,
+    ];
+    close(family.kl(&p, &q), 196.08608226343962, 1e-13);
+}
