@@ -179,8 +179,9 @@ fn subtract(outer: &mut Array2<f64>, total: ArrayView1<f64>, shift: ArrayView1<f
     let d = shift.len();
     for i in 0..d {
         for j in 0..d {
-            outer[[i, j]] +=
-                weight * shift[i] * shift[j] - total[i] * shift[j] - shift[i] * total[j];
+            // The order of the products keeps the matrix symmetric to the last bit.
+            let crossed = total[i] * shift[j] + shift[i] * total[j];
+            outer[[i, j]] += weight * (shift[i] * shift[j]) - crossed;
         }
     }
 }

@@ -26,8 +26,9 @@ use fenchel_optim::random::stream;
 
 use crate::blocks::{Blocks, Picked, check_memory, gather, map_parts};
 use crate::inference::kept;
+use crate::spectrum::normalised;
 use crate::subspace::orthonormal;
-use crate::whitening::Whitening;
+use crate::whitening::{Whitening, mean_of, reach};
 use crate::{Error, Reducer, Response, Spectrum};
 
 /// How the number of directions is chosen; see the [module](self).
@@ -301,7 +302,11 @@ pub fn ladle(
     let most = if d > 10 { (d as f64 / (d as f64).ln()) as usize } else { d - 1 };
     let most = most.min(spectrum.most);
     Invalid::check_length("rows of the directions", d, spectrum.vectors.nrows())?;
-    let bases = |spectrum: &Spectrum| orthonormal(spectrum.leading(most)?);
+    // In units of how far each feature goes: directions of features in units of their own are all but parallel.
+    let far = reach(data, &mean_of(data)?)?.mapv(|v| if v > 0.0 { v } else { 1.0 });
+    let far = far.insert_axis(ndarray::Axis(1));
+    let bases =
+        |spectrum: &Spectrum| orthonormal(normalised(&spectrum.leading(most)? * &far).view());
     let base = bases(spectrum)?;
     let rows = map_parts(repeats, |b| {
         let mut rng = stream(seed, b as u64);

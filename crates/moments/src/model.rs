@@ -195,7 +195,15 @@ pub(crate) fn finish(
         return Err(Error::NoDirection { method: name });
     }
     let loadings = spectrum.leading(k)?.to_owned();
-    let directions = orthonormal(loadings.view())?;
+    let directions = orthonormal(loadings.view()).map_err(|error| match error {
+        Error::Invalid(Invalid::RankDeficient { rank, columns, .. }) => {
+            let reason = format!(
+                "of {columns} only {rank} are told apart; scale the features to the same size, or ask for fewer"
+            );
+            Error::Invalid(Invalid::Layout { what: "directions", reason })
+        }
+        other => other,
+    })?;
     let mut warnings = spectrum.warnings;
     if let (Some(kept), Some(next)) = (spectrum.values.get(k - 1), spectrum.values.get(k)) {
         let ratio = next.abs() / kept.abs();

@@ -18,7 +18,7 @@
 
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::{MAX_MEMORY, Refusal};
-use ndarray::{Array1, Array2, ArrayView1};
+use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::accumulate::{Outer, SliceSums};
@@ -150,7 +150,8 @@ impl Sade {
     ) -> Result<Array2<f64>, Error> {
         let data = checked(scores)?;
         let response = Response::numbers(y.into(), data.count())?;
-        let (sums, _) = self.sums(&data, &response, None)?;
+        let (mut sums, _) = self.sums(&data, &response, None)?;
+        self.centre(&mut sums);
         Ok(self.matrix_of(&sums))
     }
 
@@ -204,9 +205,21 @@ impl Sade {
             (true, SliceEstimator::Unbiased) => Outer::Both,
             (true, SliceEstimator::Means) => Outer::Plain,
         };
-        let zero = Array1::zeros(d);
-        let sums = SliceSums::new(data, &slices, zero.view(), outer, &transform)?;
+        // Sums around a point near the mean lose no digits when they are centred.
+        let shift = match self.centre_scores {
+            true => some_scores(data, score)?.mean_axis(Axis(0)),
+            false => None,
+        };
+        let shift = shift.unwrap_or_else(|| Array1::zeros(d));
+        let sums = SliceSums::new(data, &slices, shift.view(), outer, &transform)?;
         Ok((sums, slices.counts().to_vec()))
+    }
+
+    fn centre(&self, sums: &mut SliceSums) {
+        if self.centre_scores {
+            let mean = sums.mean();
+            sums.recentre(mean.view());
+        }
     }
 
     fn matrix_of(&self, sums: &SliceSums) -> Array2<f64> {
@@ -228,10 +241,7 @@ impl Sade {
             let what = "a slice with a single sample (a sum of weights of at most 1): leave it out";
             return Err(Refusal::unsupported("SADE", what).into());
         }
-        if self.centre_scores {
-            let mean = sums.mean();
-            sums.recentre(mean.view());
-        }
+        self.centre(&mut sums);
         let matrix = self.matrix_of(&sums);
         let d = matrix.nrows();
         let spectrum = if self.standardise {
@@ -256,21 +266,26 @@ impl Sade {
     }
 }
 
-/// The median length of the scores of about a thousand rows.
-fn median_length(data: &dyn Blocks, score: Option<&dyn Score>) -> Result<f64, Error> {
+/// The scores of about a thousand rows.
+fn some_scores(data: &dyn Blocks, score: Option<&dyn Score>) -> Result<Array2<f64>, Error> {
     let n = data.count();
     let looks = n.min(1000);
     let mut rows = Array2::zeros((looks, data.width()));
     for (k, row) in rows.rows_mut().into_iter().enumerate() {
-        data.read(k * n / looks, row.insert_axis(ndarray::Axis(0)));
+        data.read(k * n / looks, row.insert_axis(Axis(0)));
     }
-    let scored = match score {
+    Ok(match score {
         Some(score) => score.score1(rows.view())?,
         None => rows,
-    };
+    })
+}
+
+/// Their median length.
+fn median_length(data: &dyn Blocks, score: Option<&dyn Score>) -> Result<f64, Error> {
+    let scored = some_scores(data, score)?;
     let mut lengths: Vec<f64> = scored.rows().into_iter().map(|r| r.dot(&r).sqrt()).collect();
     lengths.sort_unstable_by(f64::total_cmp);
-    Ok(lengths[looks / 2])
+    Ok(lengths[lengths.len() / 2])
 }
 
 /// A [`Reducer`] of scores.

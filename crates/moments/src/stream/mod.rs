@@ -270,10 +270,10 @@ impl SliceMoments {
             let sum = other.sums.row(h);
             for i in 0..d {
                 for j in 0..d {
-                    self.outer[h][[i, j]] += other.outer[h][[i, j]]
-                        + sum[i] * by[j]
-                        + by[i] * sum[j]
-                        + count * by[i] * by[j];
+                    // The order of the products keeps the matrix symmetric to the last bit.
+                    let crossed = sum[i] * by[j] + by[i] * sum[j];
+                    self.outer[h][[i, j]] +=
+                        other.outer[h][[i, j]] + (crossed + count * (by[i] * by[j]));
                 }
             }
             self.sums.row_mut(h).scaled_add(1.0, &sum);

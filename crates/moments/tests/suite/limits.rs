@@ -5,9 +5,9 @@ use fenchel_moments::{
     Ade, Bandwidth, Basis, BootstrapSettings, Component, Components, DirectSade,
     DirectionalRegression, Ellipticity, Error, Gaussian, GaussianMixture, IndexRegressor, Lambda,
     LassoSir, LearnedSade, Mave, Opg, Phd, PhdPlus, Reducer, Reduction, Response,
-    ResponseTransform, Sade, Save, ScoreMatching, Sir, SliceMoments, Slices, Slicing, Smoother,
-    Sphd, Warning, bootstrap, gaussian_single_index, ladle, permutation_test, principal_angles,
-    sir_intervals, trace_error,
+    ResponseTransform, Sade, Save, ScoreMatching, Sir, SliceEstimator, SliceMoments, Slices,
+    Slicing, Smoother, Sphd, Warning, bootstrap, gaussian_single_index, ladle, permutation_test,
+    principal_angles, sir_intervals, trace_error,
 };
 use ndarray::{Array1, Array2, Axis, array};
 
@@ -198,6 +198,29 @@ fn extreme_units_are_answered_or_named() {
     let basis = normal(5, 2, 3);
     let tiny = &basis * &array![1e-200, 1e200];
     assert!(trace_error(basis.view(), tiny.view()).unwrap() < 1e-24);
+}
+
+/// Centred scores do not depend on the origin of the scores: `x + 1e6` is rounded to 1e-10, squares of 1e6 would lose 1e-4.
+#[test]
+fn centred_scores_have_no_origin() {
+    let (x, y) = regression(300, 3, 1);
+    let score = Gaussian::standard(3).unwrap();
+    for standardise in [false, true] {
+        for estimator in [SliceEstimator::Means, SliceEstimator::Unbiased] {
+            let sade = Sade { centre_scores: true, standardise, estimator, ..Sade::default() };
+            let (near, far) =
+                (sade.fit(&x, &y, &score).unwrap(), sade.fit(&(&x + 1e6), &y, &score));
+            let far = far.unwrap();
+            close(far.loadings.view(), near.loadings.view(), 1e-7);
+            close(
+                far.eigenvalues.view().insert_axis(Axis(0)),
+                near.eigenvalues.view().insert_axis(Axis(0)),
+                1e-7,
+            );
+            let matrix = |x: &Array2<f64>| sade.moment_matrix(x, &y).unwrap();
+            close(matrix(&(&x + 1e6)).view(), matrix(&x).view(), 1e-7);
+        }
+    }
 }
 
 /// `0.1` has no mean that is exactly itself: rounding is no feature.
