@@ -3,17 +3,18 @@
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use fenchel_datasets::Sentence;
+use fenchel_datasets::{ConllOptions, Sentence};
 
 use crate::Failure;
 use crate::batches::{Scheme, for_all, in_batches};
 use crate::evaluation::Evaluation;
 use crate::input::{self, Columns, Format, Templates, shown};
+use crate::tag::REFERENCE;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Label FILE with this model; without a model, FILE has predicted labels in its last column and true ones in the column
-    /// before, or as the format or --label-column says
+    /// before, or in --label-column; in CoNLL-U the output of `tag --reference`
     #[arg(short, long, value_name = "MODEL")]
     model: Option<PathBuf>,
     /// The labelled text; - or nothing for standard input
@@ -67,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// True labels against those of the last column.
+/// True labels against those of the last column. In CoNLL-U the predicted label has its own column, and the true one is a note.
 fn two_columns(arguments: &Arguments, counts: &mut Evaluation) -> Result<(), Failure> {
     let Arguments { file, columns, format, .. } = arguments;
     let mut reader = input::open_columns(file, columns, *format)?;
@@ -75,19 +76,40 @@ fn two_columns(arguments: &Arguments, counts: &mut Evaluation) -> Result<(), Fai
     let mut any = false;
     while reader.read(&mut sentence).map_err(|error| Failure::data(&shown(file), error))? {
         let width = sentence.width();
-        let truth = columns.label_column(*format).unwrap_or(width.saturating_sub(2));
-        if truth + 1 >= width {
-            let (file, line) = (shown(file), reader.first_line());
-            let reason = format!(
-                "{width} columns; expected true labels in column {} and predicted ones behind",
-                truth + 1
-            );
-            return Err(Failure::Text { file, line, column: width as u64 + 1, reason });
-        }
-        counts.add(
-            &sentence.column(truth).collect::<Vec<_>>(),
-            &sentence.column(width - 1).collect::<Vec<_>>(),
-        )?;
+        let fault = |line: u64, column: usize, reason: String| Failure::Text {
+            file: shown(file),
+            line,
+            column: column as u64 + 1,
+            reason,
+        };
+        let (truth, found): (Vec<&str>, Vec<&str>) = if *format == Some(Format::Conllu) {
+            let label = columns.label_column(*format).unwrap_or(ConllOptions::UPOS);
+            if label >= width {
+                let reason = format!("columns: {width}; expected a label in column {}", label + 1);
+                return Err(fault(reader.first_line(), width, reason));
+            }
+            let note = |cell: &str| cell.split('|').any(|note| note.starts_with(REFERENCE));
+            if let Some(t) = sentence.column(ConllOptions::MISC).position(|cell| !note(cell)) {
+                let reason = format!("no {REFERENCE}LABEL, which `tag --reference` writes");
+                return Err(fault(reader.lines()[t], ConllOptions::MISC, reason));
+            }
+            let notes = sentence.column(ConllOptions::MISC).flat_map(|cell| cell.split('|'));
+            (
+                notes.filter_map(|note| note.strip_prefix(REFERENCE)).collect(),
+                sentence.column(label).collect(),
+            )
+        } else {
+            let truth = columns.label_column(*format).unwrap_or(width.saturating_sub(2));
+            if truth + 1 >= width {
+                let reason = format!(
+                    "{width} columns; expected true labels in column {} and predicted ones behind",
+                    truth + 1
+                );
+                return Err(fault(reader.first_line(), width, reason));
+            }
+            (sentence.column(truth).collect(), sentence.column(width - 1).collect())
+        };
+        counts.add(&truth, &found)?;
         any = true;
     }
     if any { Ok(()) } else { Err(Failure::file(shown(file), "no sequences")) }

@@ -120,12 +120,12 @@ impl Recipe {
         Ok(Recipe { template, columns: columns.clone(), format, labelled })
     }
 
-    /// The separator of the columns of the text.
-    pub(crate) fn gap(&self) -> char {
-        if self.format == Some(Format::Conllu) { '\t' } else { ' ' }
+    /// Whether the text is CoNLL-U.
+    pub(crate) fn universal(&self) -> bool {
+        self.format == Some(Format::Conllu)
     }
 
-    fn label_column(&self, width: usize) -> usize {
+    pub(crate) fn label_column(&self, width: usize) -> usize {
         self.columns.label_column(self.format).unwrap_or(width.saturating_sub(1))
     }
 
@@ -137,7 +137,8 @@ impl Recipe {
             let reason = format!("columns: {width}; the templates read {needed}");
             return Err((width, reason));
         }
-        if self.labelled && label >= width {
+        // In CoNLL-U the label that is found replaces the one of the text.
+        if (self.labelled || self.universal()) && label >= width {
             let reason = format!("columns: {width}; expected a label in column {}", label + 1);
             return Err((width, reason));
         }

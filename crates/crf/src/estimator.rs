@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{MAX_MEMORY, Progress, Stop};
+use fenchel_optim::{MAX_MEMORY, Progress, Report, Status, Stop};
 use serde::{Deserialize, Serialize};
 
 use crate::training::train;
@@ -144,11 +144,7 @@ impl Crf {
         let l2 = self.l2.unwrap_or(1.0 / data.sequences().max(1) as f64);
         let problem = Problem::new(data, l2, self.features)?;
         let (weights, report) = train(self, corpus, &problem, start, &mut watch)?;
-        if weights.check().is_err() {
-            // The penalty divides the gradient: it alone can make all numbers overflow.
-            let expected = "a larger penalty: the training diverged, its weights are not finite";
-            return Err(Invalid::Parameter { name: "l2", value: l2, expected }.into());
-        }
+        check_finite(l2, weights.emission.iter().chain(&weights.transition), &report)?;
         CrfModel::new(corpus.attributes.clone(), corpus.labels.clone(), weights, Some(report))
     }
 
@@ -173,6 +169,22 @@ impl Crf {
         let needed = if single { memory::<f32>(data) } else { memory::<f64>(data) };
         self.max_memory.is_none_or(|limit| needed <= limit)
     }
+}
+
+/// Refuses a training whose weights overflowed, or their objective without a status that says so. The penalty divides the
+/// gradient: it alone can do that.
+pub(crate) fn check_finite<'w>(
+    l2: f64,
+    mut weights: impl Iterator<Item = &'w f64>,
+    report: &Report,
+) -> Result<(), Invalid> {
+    let known = report.status == Status::Diverged || report.certificate.objective().is_some();
+    if known && weights.all(|w| w.is_finite()) {
+        return Ok(());
+    }
+    let expected =
+        "a larger penalty: the training diverged, its weights or their objective are not finite";
+    Err(Invalid::Parameter { name: "l2", value: l2, expected })
 }
 
 /// Where a training starts.

@@ -12,6 +12,7 @@ use crate::{Error, open};
 pub struct Sentence {
     cells: Vec<String>,
     width: usize,
+    others: Vec<(usize, String)>,
 }
 
 impl Sentence {
@@ -36,6 +37,12 @@ impl Sentence {
     /// If there is no such token.
     pub fn token(&self, t: usize) -> &[String] {
         &self.cells[t * self.width..(t + 1) * self.width]
+    }
+
+    /// The lines of CoNLL-U that are no tokens (comments, multiword tokens, empty nodes), each with the number of tokens before it.
+    /// With the tokens they are the sentence as it was written. Empty for other texts.
+    pub fn others(&self) -> &[(usize, String)] {
+        &self.others
     }
 
     /// One column, for all tokens in order.
@@ -74,15 +81,15 @@ pub enum Encoding {
 /// |---|---|---|
 /// | `separator` | `Blanks` | separator of two columns |
 /// | `encoding` | `Utf8` | encoding of the bytes |
-/// | `universal` | false | CoNLL-U: comments, multiword tokens and empty nodes are skipped |
+/// | `universal` | false | CoNLL-U: comments, multiword tokens and empty nodes are no tokens |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConllOptions {
     /// The separator of two columns.
     pub separator: Separator,
     /// What the bytes mean.
     pub encoding: Encoding,
-    /// Skips lines that begin with `#`, which are comments, and lines whose first column is a range (`1-2`) or a decimal number
-    /// (`1.1`), which are multiword tokens and empty nodes. The words of a sentence must be numbered from 1, and a line must
+    /// Takes lines that begin with `#`, which are comments, and lines whose first column is a range (`1-2`) or a decimal number
+    /// (`1.1`), which are multiword tokens and empty nodes, for [`others`](Sentence::others). The words of a sentence must be numbered from 1, and a line must
     /// have ten columns or more.
     pub universal: bool,
 }
@@ -100,6 +107,8 @@ impl ConllOptions {
     pub const LEMMA: usize = 2;
     /// Column of the universal part of speech in CoNLL-U.
     pub const UPOS: usize = 3;
+    /// Column of the notes in CoNLL-U: `_`, or `name=value` between `|`.
+    pub const MISC: usize = 9;
 }
 
 /// Reads sentences: one token per line, and an empty line after each sentence. O(bytes).
@@ -185,6 +194,7 @@ impl<R: BufRead> ConllReader<R> {
     /// Those of [`conll`] that concern a line.
     pub fn read(&mut self, sentence: &mut Sentence) -> Result<bool, Error> {
         sentence.cells.clear();
+        sentence.others.clear();
         self.lines.clear();
         self.range = (0, 0);
         loop {
@@ -209,6 +219,9 @@ impl<R: BufRead> ConllReader<R> {
                 }
             } else if !self.options.universal || self.is_token(sentence.len())? {
                 self.push(sentence)?;
+            } else {
+                let text = decoded(&self.bytes, (self.line, 1), self.options.encoding)?;
+                sentence.others.push((sentence.len(), text));
             }
         }
     }
@@ -304,18 +317,27 @@ fn push_cells<'a>(
     to: &mut Sentence,
 ) -> Result<(), Error> {
     for (column, cell) in cells.enumerate() {
-        let text = match encoding {
-            Encoding::Latin1 => cell.iter().map(|&byte| char::from(byte)).collect(),
-            Encoding::Utf8 => std::str::from_utf8(cell)
-                .map_err(|_| {
-                    let reason = format!("{} is not UTF-8; is the file Latin-1?", shown(cell));
-                    Error::format(line, column + 1, reason)
-                })?
-                .to_owned(),
-        };
-        to.cells.push(text);
+        to.cells.push(decoded(cell, (line, column + 1), encoding)?);
     }
     Ok(())
+}
+
+/// Bytes at a line and column as text.
+fn decoded(
+    bytes: &[u8],
+    (line, column): (u64, usize),
+    encoding: Encoding,
+) -> Result<String, Error> {
+    match encoding {
+        Encoding::Latin1 => Ok(bytes.iter().map(|&byte| char::from(byte)).collect()),
+        Encoding::Utf8 => match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(_) => {
+                let reason = format!("{} is not UTF-8; is the file Latin-1?", shown(bytes));
+                Err(Error::format(line, column, reason))
+            }
+        },
+    }
 }
 
 #[cfg(test)]
@@ -389,6 +411,12 @@ mod tests {
         assert!(reader.read(&mut Sentence::default()).unwrap());
         assert_eq!((reader.lines(), reader.first_line()), (&[3, 4, 6][..], 3));
         let sentences = read(text.as_bytes(), &ConllOptions::universal()).unwrap();
+        let others: Vec<(usize, &str)> = sentences[0]
+            .others()
+            .iter()
+            .map(|(t, line)| (*t, line.split('\t').next().unwrap()))
+            .collect();
+        assert_eq!(others, [(0, "# text = vámonos al mar"), (0, "1-2"), (2, "2.1")]);
         assert_eq!(
             sentences[0].column(ConllOptions::FORM).collect::<Vec<_>>(),
             ["vamos", "nos", "mar"]

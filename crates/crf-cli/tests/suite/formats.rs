@@ -116,10 +116,34 @@ fn universal_dependencies_from_learning_to_eval() {
     folder.write("train.conllu", text.repeat(3));
     folder.write("template", "U0:%x[0,1]\nU1:%x[-1,1]\n");
     folder.ok("learn -q -m m.json --format conllu --template template --c2 0.01 train.conllu");
-    let tagged = folder.ok("tag -m m.json --format conllu train.conllu");
-    let first: Vec<&str> = tagged.lines().next().unwrap().split('\t').collect();
-    assert_eq!((first.len(), first[1], first[3], first[10]), (11, "vamos", "VERB", "VERB"));
-    folder.write("tagged.conllu", tagged);
+    // All labels are found: the text comes back byte by byte, and so it does from a text without labels.
+    assert_eq!(folder.ok("tag -m m.json --format conllu train.conllu"), text.repeat(3));
+    let bare = ["VERB", "PRON", "ADP", "DET", "NOUN"];
+    let bare =
+        bare.iter().fold(text.repeat(3), |t, label| t.replace(&format!("\t{label}\t"), "\t_\t"));
+    folder.write("bare.conllu", bare);
+    assert_eq!(folder.ok("tag -m m.json --format conllu bare.conllu"), text.repeat(3));
+    // What is asked for beside the labels are notes of the last column, and a comment.
+    let noted = folder.ok("tag -m m.json --format conllu -r -p -i -l train.conllu");
+    assert!(
+        noted.starts_with("# 0.") && noted.contains("\n# text = vamonos al mar\n1-2\t"),
+        "{noted}"
+    );
+    let line = noted.lines().find(|line| line.starts_with("2\t")).unwrap();
+    let cells: Vec<&str> = line.split('\t').collect();
+    assert_eq!((cells.len(), cells[1], cells[3]), (10, "nos", "PRON"), "{line}");
+    let notes: Vec<&str> = cells[9].split('|').collect();
+    assert_eq!((notes.len(), notes[0], notes[1]), (4, "SpaceAfter=No", "Reference=PRON"), "{line}");
+    assert!(notes[2].starts_with("Probability=0.") && notes[3].contains(",PRON:0."), "{line}");
+    // Notes of an earlier run are replaced.
+    folder.write("noted.conllu", &noted);
+    let again = folder.ok("tag -m m.json --format conllu -r -i -l noted.conllu");
+    assert_eq!(again, noted);
+    let error = folder.error("eval --format conllu train.conllu");
+    assert!(error.starts_with("train.conllu:3:10: no Reference=LABEL"), "{error}");
+    let error = folder.error("tag -m m.json --format conllu --label-column 10 train.conllu");
+    assert!(error.contains("columns: 10; expected a label in column 11"), "{error}");
+    folder.write("tagged.conllu", folder.ok("tag -r -m m.json --format conllu train.conllu"));
     for line in
         ["eval -m m.json --format conllu train.conllu", "eval --format conllu tagged.conllu"]
     {
@@ -127,10 +151,10 @@ fn universal_dependencies_from_learning_to_eval() {
         assert!(table.starts_with("3 sequences, 15 tokens"), "{table}");
         assert!(table.contains("accuracy: 100.00% of the tokens"), "{table}");
     }
-    // The missing label is in line 5 of the file, the fourth column.
+    // The missing label is in line 7 of the file, the fourth column.
     folder.write("missing.conllu", text.replace("\tADP\t", "\t\t"));
     let error = folder.error("learn -q --format conllu --template template missing.conllu");
-    assert_eq!(error, "missing.conllu:5:4: expected a label, found nothing");
+    assert_eq!(error, "missing.conllu:7:4: expected a label, found nothing");
     let error = folder.error("learn -q --format conllu --template-preset chunking train.conllu");
     assert!(error.contains("number and word in CoNLL-U"), "{error}");
 }
@@ -197,4 +221,22 @@ fn equal_trainings_have_equal_files() {
     }
     let read = |name: &str| std::fs::read(folder.path(name)).unwrap();
     assert!(read("a.json") == read("b.json"));
+}
+
+/// Widths of a format end at 65,535; a label may be longer.
+#[test]
+fn labels_of_any_length_are_printed() {
+    let folder = Folder::new();
+    let label = format!("B-{}", "x".repeat(70_000));
+    folder.write("two.txt", format!("a {label} {label}\nb {label} O\n"));
+    let table = folder.ok("eval --labels two.txt");
+    assert!(
+        table.contains(&format!("\n{label} ")) && table.contains(&label[2..]),
+        "{}",
+        table.len()
+    );
+    folder.write("train.txt", format!("{label}\tp\nO\tq\n\n"));
+    folder.ok("learn -q -m m.json train.txt");
+    assert!(folder.ok("dump m.json").contains(&label));
+    assert!(folder.ok("tag -q -t -m m.json train.txt").contains(&label[2..]));
 }

@@ -11,6 +11,7 @@ use super::lbfgs::{GraphLikelihood, graph_lbfgs};
 use super::model::GraphModel;
 use super::problem::GraphProblem;
 use super::sdca::{GraphSdca, GraphSdcaSettings, graph_sdca};
+use crate::estimator::check_finite;
 use crate::training::{DUAL_PASSES, left_of, pairs, whole};
 use crate::{Error, Method};
 
@@ -75,7 +76,7 @@ impl GraphCrf {
     /// Trains a model.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no graphs or parameters out of range; [`Error::InGraph`] for a graph whose junction tree does not
+    /// [`Error::Invalid`] for no graphs, parameters out of range, or an `l2` so small that the training overflows; [`Error::InGraph`] for a graph whose junction tree does not
     /// fit into `max_memory`; [`Error::Refused`] for method SDCA if all marginals together do not fit.
     pub fn fit(&self, data: &GraphDataset) -> Result<GraphModel, Error> {
         self.fit_watched(data, |_| ControlFlow::Continue(()))
@@ -93,6 +94,7 @@ impl GraphCrf {
         let l2 = self.l2.unwrap_or(1.0 / data.len().max(1) as f64);
         let problem = GraphProblem::new(data, l2, self.max_memory)?;
         let (weights, report) = self.train(&problem, &mut watch)?;
+        check_finite(l2, weights.iter(), &report)?;
         GraphModel::new(data.templates().to_vec(), weights, Some(report))
     }
 

@@ -14,6 +14,7 @@ use crate::Error;
 
 /// A trained conditional random field on graphs. It predicts labels and their probabilities, and can be saved and loaded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct GraphModel {
     templates: Vec<CliqueTemplate>,
     /// The matrices of the templates one after the other. Each has one row per attribute, and in a row the last variable varies
@@ -21,6 +22,20 @@ pub struct GraphModel {
     weights: Vec<f64>,
     /// How the training ended and what it proved. `None` if the model was not trained in this process.
     pub report: Option<Report>,
+}
+
+#[derive(Deserialize)]
+struct Parts {
+    templates: Vec<CliqueTemplate>,
+    weights: Vec<f64>,
+    report: Option<Report>,
+}
+
+impl TryFrom<Parts> for GraphModel {
+    type Error = Error;
+    fn try_from(p: Parts) -> Result<GraphModel, Error> {
+        GraphModel::new(p.templates, p.weights, p.report)
+    }
 }
 
 impl GraphModel {

@@ -1,5 +1,6 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-crf --test suite FILE::`.
 
+mod answers;
 mod batch;
 mod catalyst;
 mod common;
@@ -7,6 +8,7 @@ mod competitors;
 mod dataset;
 mod elastic_net;
 mod estimator;
+mod files;
 mod graph_sdca;
 mod graphs;
 mod objective;

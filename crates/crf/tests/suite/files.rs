@@ -1,0 +1,208 @@
+//! Files of models and checkpoints in which one value was changed, with the checksum of the changed text: they are refused,
+//! or what was read works without a panic and without a NaN.
+
+use fenchel_crf::text::Template;
+use fenchel_crf::{
+    Checkpoint, CorpusBuilder, Crf, CrfModel, GraphCrf, GraphInstance, GraphModel, Instance, Saved,
+    Snapshot, Tagger,
+};
+use fenchel_optim::Progress;
+use fenchel_optim::model::envelope;
+use serde_json::{Value, json, to_value};
+
+use crate::common::graphs::random_graphs;
+
+/// Every pointer to a value, from the root on.
+fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
+    all.push(at.to_owned());
+    match value {
+        Value::Array(list) => {
+            // The first and the last entry stand for the others.
+            for i in (0..list.len()).filter(|i| *i < 2 || *i + 1 == list.len()) {
+                pointers(&list[i], &format!("{at}/{i}"), all);
+            }
+        }
+        Value::Object(map) => {
+            map.iter().for_each(|(key, value)| pointers(value, &format!("{at}/{key}"), all));
+        }
+        _ => {}
+    }
+}
+
+/// Reads every changed file and uses what is read; how many were refused and how many work.
+fn try_all<M: Saved>(model: &M, used: impl Fn(&M)) -> (usize, usize) {
+    let whole = to_value(model).unwrap();
+    let mut all = vec![];
+    pointers(&whole, "", &mut all);
+    let (mut refused, mut works) = (0, 0);
+    for pointer in &all {
+        let old = whole.pointer(pointer).unwrap();
+        let mut values = vec![
+            json!(0),
+            json!(1),
+            json!(-1),
+            json!(7),
+            json!(1e308),
+            json!(-1e308),
+            json!(1e200),
+            json!(1e-320),
+            json!(4_294_967_295_u64),
+            json!(u64::MAX),
+            json!(null),
+            json!([]),
+            json!({}),
+            json!(""),
+            json!(true),
+            json!([old]),
+        ];
+        if let Value::Array(list) = old {
+            let mut longer = list.clone();
+            longer.extend(list.last().cloned());
+            values.push(json!(longer));
+            values.push(json!(list[..list.len().saturating_sub(1)]));
+            values.push(json!(list.iter().rev().collect::<Vec<_>>()));
+        }
+        for value in values {
+            let mut changed = whole.clone();
+            *changed.pointer_mut(pointer).unwrap() = value;
+            let text = envelope(M::KIND, M::VERSION, &changed.to_string());
+            match M::load(text.as_bytes()) {
+                Err(_) => refused += 1,
+                Ok(read) => {
+                    works += 1;
+                    used(&read);
+                }
+            }
+        }
+    }
+    (refused, works)
+}
+
+fn sentence(words: &[&str], labels: &[&str]) -> Instance {
+    let mut instance = Instance::new();
+    for (word, label) in words.iter().zip(labels) {
+        instance.begin_token(label);
+        instance.push(word, 1.5);
+        instance.push("every", 1.0);
+    }
+    instance
+}
+
+fn used(model: &CrfModel) {
+    let mut tagger: Tagger<'_> = model.tagger();
+    let instance = sentence(&["a", "b", "c"], &["X", "Y", "X"]);
+    let _ = tagger.tag(&instance);
+    if let Ok(marginals) = tagger.marginals(&instance) {
+        for row in marginals.rows() {
+            assert!((row.sum() - 1.0).abs() < 1e-6, "{row}");
+        }
+    }
+    if let Ok(best) = tagger.k_best(&instance, 3) {
+        assert!(best.iter().all(|(_, p)| (0.0..=1.0 + 1e-6).contains(p)), "{best:?}");
+    }
+    if let Ok(p) = tagger.probability(&instance, &["X", "Y", "X"]) {
+        assert!((0.0..=1.0 + 1e-6).contains(&p), "{p}");
+    }
+    let _ = (model.largest_state_weights(3), model.largest_transition_weights(3));
+    let _ = (model.nonzero_weights(), model.score(&[instance]), model.clone().prune(0.1));
+    let _ = model.weights_for(model.attributes(), model.labels());
+}
+
+fn trained() -> (fenchel_crf::Corpus, CrfModel) {
+    let mut builder = CorpusBuilder::new();
+    for (words, labels) in [(["a", "b", "c"], ["X", "Y", "X"]), (["b", "b", "a"], ["Y", "Y", "X"])]
+    {
+        builder.push(&sentence(&words, &labels)).unwrap();
+    }
+    let corpus = builder.finish(1).unwrap();
+    let mut model = Crf::default().fit(&corpus).unwrap();
+    model.template = Some(Template::parse("U0:%x[0,0]\nB\n".as_bytes()).unwrap());
+    (corpus, model)
+}
+
+#[test]
+fn changed_models_are_refused_or_work() {
+    let (_, model) = trained();
+    let (refused, works) = try_all(&model, used);
+    assert!(refused > 200 && works > 30, "{refused} {works}");
+}
+
+/// A weight beyond all probabilities: an error, not a NaN.
+#[test]
+fn weights_of_1e308_have_no_probabilities() {
+    let (_, model) = trained();
+    for pointer in ["/transition/weights/0", "/state/weights/0"] {
+        let mut changed = to_value(&model).unwrap();
+        *changed.pointer_mut(pointer).unwrap() = json!(1e308);
+        let text = envelope(CrfModel::KIND, CrfModel::VERSION, &changed.to_string());
+        let read = CrfModel::load(text.as_bytes()).unwrap();
+        used(&read);
+        let instance = sentence(&["a", "b", "c"], &["X", "Y", "X"]);
+        assert!(read.tag(&instance).is_ok());
+        if pointer.starts_with("/transition") {
+            let error = read.tagger().marginals(&instance).unwrap_err().to_string();
+            assert!(error.contains("expected at most 1e9"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn changed_models_of_graphs_are_refused_or_work() {
+    let graphs = random_graphs(3, 2, true, 0.1, 11);
+    let data = graphs.data();
+    let model = GraphCrf::default().fit(&data).unwrap();
+    let graph: GraphInstance = graphs.instance(0);
+    let truth = &graphs.graphs[0].truth;
+    let (refused, works) = try_all(&model, |model: &GraphModel| {
+        let _ = (model.predict(&graph), model.score(&data), model.weights_of(0));
+        if let Ok(marginals) = model.marginals(&graph) {
+            for row in marginals {
+                assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{row:?}");
+            }
+        }
+        if let Ok(p) = model.log_probability(&graph, truth) {
+            assert!(p <= 1e-6, "{p}");
+        }
+    });
+    assert!(refused > 200 && works > 10, "{refused} {works}");
+}
+
+/// Every byte of a checkpoint in turn, with a checksum that fits.
+#[test]
+fn changed_checkpoints_are_refused_or_work() {
+    let (corpus, _) = trained();
+    let mut bytes = Vec::new();
+    Crf::default()
+        .fit_watched(&corpus, None, |_: &Progress, at: &Snapshot<'_>| {
+            bytes.clear();
+            at.save_checkpoint(&mut bytes).unwrap();
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert!(Checkpoint::load(&bytes[..]).is_ok());
+    let body = bytes.len() - 4;
+    let (mut refused, mut works) = (0, 0);
+    for i in 0..body {
+        for value in [0, 1, 0x7F, 0xFF, bytes[i] ^ 1, bytes[i] ^ 0x80] {
+            let mut changed = bytes[..body].to_vec();
+            changed[i] = value;
+            let sum = crc32fast::hash(&changed).to_le_bytes();
+            changed.extend(sum);
+            match Checkpoint::load(&changed[..]) {
+                Err(_) => refused += 1,
+                Ok(read) => {
+                    works += 1;
+                    if works % 16 == 0 {
+                        used(&read.model);
+                        let crf =
+                            Crf { stop: fenchel_crf::Stop::after_passes(2.0), ..Crf::default() };
+                        if let Ok(model) = crf.fit_from(&corpus, read.into()) {
+                            used(&model);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > 1000, "{refused} {works}");
+}
