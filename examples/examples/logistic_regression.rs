@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use fenchel_datasets::generate::{Spgen, spgen};
 use fenchel_datasets::transform::normalise_rows;
 use fenchel_datasets::{LibsvmOptions, libsvm_file, write_libsvm};
-use fenchel_finite_sum::{LogisticModel, LogisticRegression};
+use fenchel_finite_sum::{Fit, LogisticModel, LogisticRegression};
 use fenchel_metrics::{accuracy, roc_auc};
 use fenchel_optim::Stop;
 use fenchel_optim::model::Saved;
@@ -46,16 +46,20 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     println!("\npasses      objective     certified gap  seconds");
     let fit = LogisticRegression { stop: Stop::at_relative(1e-6), ..LogisticRegression::default() };
-    let model = fit.fit_watched(&data.x, data.y.view(), |p| {
-        let objective = p.certificate.objective().unwrap_or(f64::NAN);
-        println!(
-            "{:6}  {objective:13.9}  {:13.2e}  {:9.3}",
-            p.passes,
-            p.certificate.value(),
-            p.seconds
-        );
-        ControlFlow::Continue(())
-    })?;
+    let model = fit.fit_with(
+        &data.x,
+        data.y.view(),
+        Fit::new().watch(&mut |p| {
+            let objective = p.certificate.objective().unwrap_or(f64::NAN);
+            println!(
+                "{:6}  {objective:13.9}  {:13.2e}  {:9.3}",
+                p.passes,
+                p.certificate.value(),
+                p.seconds
+            );
+            ControlFlow::Continue(())
+        }),
+    )?;
     println!("{}", model.report);
     if let Some(choice) = &model.choice {
         println!("{choice}");

@@ -12,7 +12,7 @@ use fenchel_finite_sum::methods::{
     SdcaSettings, SdcaStep, SubsampledNewtonSettings, SvrgSettings, catalyst, coordinate_descent,
     lbfgs, newton_cg, sag, saga, sdca, subsampled_newton, svrg,
 };
-use fenchel_finite_sum::{ElasticNet, LogisticRegression, PoissonRegressor, Problem};
+use fenchel_finite_sum::{ElasticNet, Fit, LogisticRegression, PoissonRegressor, Problem};
 use fenchel_linalg::{AsDesign, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::{L1, Zero};
@@ -88,7 +88,9 @@ impl<const W: bool> Watch<W> {
 }
 
 impl<M: ?Sized, const W: bool> Observer<M> for Watch<W> {
-    const WATCHES: bool = W;
+    fn watches(&self) -> bool {
+        W
+    }
 
     fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
         self.look(progress)
@@ -129,7 +131,7 @@ fn on<X: AsDesign, const W: bool>(
                 ..LogisticRegression::default()
             };
             let model = if W {
-                fit.fit_watched(x, y.view(), |progress| watch.look(progress))?
+                fit.fit_with(x, y.view(), Fit::new().watch(&mut |progress| watch.look(progress)))?
             } else {
                 fit.fit(x, y.view())?
             };
@@ -138,7 +140,7 @@ fn on<X: AsDesign, const W: bool>(
         (Method::Auto, Task::Squared) => {
             let fit = ElasticNet { l2, l1, intercept: false, stop, seed: 0 };
             let model = if W {
-                fit.fit_watched(x, y.view(), |progress| watch.look(progress))?
+                fit.fit_with(x, y.view(), Fit::new().watch(&mut |progress| watch.look(progress)))?
             } else {
                 fit.fit(x, y.view())?
             };
@@ -147,7 +149,7 @@ fn on<X: AsDesign, const W: bool>(
         (Method::Auto, Task::Counts) => {
             let fit = PoissonRegressor { l2, l1, intercept: false, stop, seed: 0 };
             let model = if W {
-                fit.fit_watched(x, y.view(), |progress| watch.look(progress))?
+                fit.fit_with(x, y.view(), Fit::new().watch(&mut |progress| watch.look(progress)))?
             } else {
                 fit.fit(x, y.view())?
             };

@@ -16,7 +16,7 @@
 //! Sources: Hernan and Robins, *Causal Inference: What If*, 2020, chapters 12 and 13. The adjustment formula itself is in R. Le Priol,
 //! PhD thesis 2021, equation (2.38).
 
-use fenchel_finite_sum::{ElasticNet, LogisticRegression};
+use fenchel_finite_sum::{ElasticNet, Fit, LogisticRegression};
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::sigmoid;
 use fenchel_optim::model::Saved;
@@ -322,7 +322,7 @@ impl EffectEstimator {
                 stop: self.stop,
                 ..LogisticRegression::default()
             };
-            let model = regression.fit_weighted(x, &arm, weights)?;
+            let model = regression.fit_with(x, &arm, Fit::new().weights(weights))?;
             let fitted = x.dot(&model.weights).mapv(|t| sigmoid(t + model.intercept));
             (fitted, model.report)
         };
@@ -356,7 +356,7 @@ impl EffectEstimator {
             }
             let regression =
                 ElasticNet { l1: 0.0, l2: 0.0, stop: self.stop, ..ElasticNet::default() };
-            let model = regression.fit_weighted(&design, y, weights)?;
+            let model = regression.fit_with(&design, y, Fit::new().weights(weights))?;
             outcome_report = Some(model.report);
             let at = |a: f64| outcome(a).dot(&model.weights) + model.intercept;
             Ok((at(1.0), at(0.0)))

@@ -231,7 +231,9 @@ struct Watcher<'w, 'p> {
 }
 
 impl<M: Snap> Observer<M> for Watcher<'_, '_> {
-    const POLLS: bool = true;
+    fn polls(&self) -> bool {
+        true
+    }
 
     fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
         let certificate = whole(self.done, progress.certificate);
@@ -258,7 +260,7 @@ impl<M: Snap> Observer<M> for Watcher<'_, '_> {
         }
     }
 
-    fn poll(&mut self, method: &M) -> ControlFlow<()> {
+    fn poll(&mut self, _: &Progress, method: &M) -> ControlFlow<()> {
         let given = self.given.filter(|_| self.ahead);
         let weights =
             || given.map_or_else(|| method.weights_now(self.problem), |at| at.weights.clone());

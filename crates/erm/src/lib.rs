@@ -43,7 +43,6 @@ pub mod parts;
 pub mod prelude;
 mod problem;
 mod recession;
-mod settings;
 mod shared;
 mod terms;
 

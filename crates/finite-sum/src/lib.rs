@@ -55,6 +55,7 @@ pub use fenchel_erm::{
     AutoSettings, AutoState, Automatic, Choice, Error, Method, Point, Problem, Reason, auto, loss,
     methods, multiclass, prelude, prox,
 };
+pub use fenchel_optim::Fit;
 
 #[doc = include_str!("../SOURCES.md")]
 pub mod sources {}

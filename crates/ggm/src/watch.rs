@@ -19,7 +19,9 @@ pub(crate) fn unwatched() -> Watch<fn(&Progress) -> ControlFlow<()>, false> {
 }
 
 impl<M: ?Sized, F: FnMut(&Progress) -> ControlFlow<()>, const W: bool> Observer<M> for Watch<F, W> {
-    const WATCHES: bool = W;
+    fn watches(&self) -> bool {
+        W
+    }
 
     fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
         (self.0)(progress)

@@ -33,7 +33,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | (root) | [`run`], [`Iterative`], [`CertificateCost`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`Budget`], [`Average`], [`StepSize`], [`Refusal`], [`MAX_MEMORY`] |
+//! | (root) | [`run`], [`Iterative`], [`CertificateCost`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`Budget`], [`Fit`], [`settings!`], [`Average`], [`StepSize`], [`Refusal`], [`MAX_MEMORY`] |
 //! | [`loss`] | losses as functions of the margin, with conjugates and exact dual steps |
 //! | [`prox`] | regularisers and proximal operators |
 //! | [`random`] | seeds, streams, visiting orders, alias tables, sum trees |
@@ -57,12 +57,14 @@ pub mod prox;
 pub mod random;
 mod refusal;
 pub mod scalar;
+mod settings;
 mod step;
 
 pub use loss::Loss;
 pub use protocol::{
-    Average, Budget, Cadence, Certificate, CertificateCost, Clock, Iterative, Observer, Progress,
-    Report, RunningMean, Solution, Status, Stop, Trace, Wall, limit, run, run_by,
+    Average, Budget, Cadence, Certificate, CertificateCost, Clock, Fit, Iterative, Observer,
+    Progress, Report, RunningMean, SharedWatch, Solution, Status, Stop, Trace, Wall, Watch, limit,
+    run, run_by,
 };
 pub use prox::{Regulariser, Separable};
 pub use refusal::{MAX_MEMORY, Refusal};

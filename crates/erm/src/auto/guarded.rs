@@ -66,19 +66,34 @@ impl<'o, O> Guarded<'o, O> {
         let forecast = Forecast::default();
         Guarded { observer, method, before: None, guard: None, forecast, gave_up: false }
     }
-}
 
-impl<M: ?Sized, O: Observer<Method>> Observer<M> for Guarded<'_, O> {
-    const WATCHES: bool = O::WATCHES;
-
-    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
+    /// The progress of the whole call.
+    fn in_all(&self, progress: &Progress) -> Progress {
         let mut seen = *progress;
         if let Some(before) = &self.before {
             seen.passes += before.passes;
             seen.oracle_calls += before.oracle_calls;
             seen.seconds += before.seconds;
         }
-        self.observer.observe(&seen, &self.method)?;
+        seen
+    }
+}
+
+impl<M: ?Sized, O: Observer<Method>> Observer<M> for Guarded<'_, O> {
+    fn watches(&self) -> bool {
+        self.observer.watches()
+    }
+
+    fn polls(&self) -> bool {
+        self.observer.polls()
+    }
+
+    fn poll(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
+        self.observer.poll(&self.in_all(progress), &self.method)
+    }
+
+    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
+        self.observer.observe(&self.in_all(progress), &self.method)?;
         let Progress { passes, certificate, .. } = *progress;
         // A check at the limit says when the run ends, not how it goes.
         let Some((limit, stop)) = self.guard.filter(|(_, stop)| passes < stop.max_passes) else {

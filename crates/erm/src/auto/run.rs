@@ -24,8 +24,8 @@ use crate::methods::newton::{
     AsElasticNet, NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
 };
 use crate::methods::{CoordinateSettings, coordinate_descent, fista, lbfgs};
-use crate::settings::settings;
 use crate::{Error, Point, Problem};
+use fenchel_optim::settings;
 
 /// Rows that dual methods visit one after the other, because their memory is read forward. Single rows take
 /// 1.36 times as long in the median of 15 problems.

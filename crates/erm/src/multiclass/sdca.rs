@@ -10,7 +10,7 @@ use super::state::MulticlassState;
 use super::step::SoftmaxStep;
 use crate::Error;
 use crate::methods::dual::default_centre;
-use crate::settings::settings;
+use fenchel_optim::settings;
 
 settings! {
     /// Settings of [`sdca`] and [`catalyst`].

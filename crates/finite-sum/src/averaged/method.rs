@@ -1,8 +1,8 @@
 //! Constant-step SGD, its averages, and predictions from them.
 
-use fenchel_erm::settings;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::scalar::increasing_root;
+use fenchel_optim::settings;
 use fenchel_optim::{MAX_MEMORY, Refusal, Status};
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};

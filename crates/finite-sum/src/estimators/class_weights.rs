@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 
 /// The weight of each class in a fit, as scikit-learn's `class_weight`. A row gets the weight of its class. In
-/// `fit_weighted` this weight is multiplied by the row's own weight.
+/// `fit_with` this weight is multiplied by the row's own weight.
 ///
 /// ```
 /// use fenchel_finite_sum::ClassWeights;

@@ -1,17 +1,13 @@
 //! Least squares with a penalty on groups of features.
 
-use std::ops::ControlFlow;
-
-use fenchel_erm::settings;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::prox::{Groups, SparseGroupLasso, Zero};
-use fenchel_optim::{Observer, Progress, Stop};
+use fenchel_optim::settings;
+use fenchel_optim::{Fit, Stop};
 use ndarray::ArrayView1;
 
-use super::fits::fits_and_starts;
 use super::linear::LinearModel;
-use super::solve::{Hyper, Watch};
-use crate::auto::Method;
+use super::solve::Hyper;
 use crate::loss::Squared;
 use crate::{Error, Problem};
 
@@ -52,21 +48,32 @@ settings! {
     }
 }
 
-fits_and_starts!(
-    GroupLasso -> LinearModel, f64, "targets",
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, no groups or groups of features that are not there or in two of them, or a negative penalty.",
-    "", "features"
-);
-
 impl GroupLasso {
-    fn solve<X: AsDesign + ?Sized, O: Observer<Method>>(
+    /// Fits a model to an `n x d` design and `n` targets.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, no groups or groups of features that are not there or in two of them, or a negative penalty.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: ArrayView1<f64>,
-        weights: Option<ArrayView1<f64>>,
-        start: Option<LinearModel>,
-        watch: &mut O,
+        y: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<LinearModel, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, a former model to start from, and a closure that watches. Only the
+    /// proportions of the weights matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row, and for a
+    /// start of other features.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        fit: Fit<'_, LinearModel>,
+    ) -> Result<LinearModel, Error> {
+        let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
         let GroupLasso { ref groups, group, l1, intercept, stop, seed } = *self;
         if groups.is_empty() {
             return Err(Invalid::Empty { what: "groups" }.into());
@@ -78,6 +85,8 @@ impl GroupLasso {
         let problem = problem.penalised(SparseGroupLasso { groups, l1, group }, 0.0)?;
         let hyper = Hyper { loss: Squared, l1, l2: 0.0, intercept, stop, seed };
         let start = start.map(|start| start.point());
-        Ok(LinearModel::new(hyper.run(problem, weights, start, watch)?))
+        Ok(LinearModel::new(hyper.run(problem, weights, start, &mut watch)?))
     }
 }
+
+impl GroupLasso {}

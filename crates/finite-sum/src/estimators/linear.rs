@@ -1,19 +1,16 @@
 //! Least squares with l1 and l2 penalties.
 
-use std::ops::ControlFlow;
-
-use fenchel_erm::settings;
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Observer, Progress, Report, Stop};
+use fenchel_optim::settings;
+use fenchel_optim::{Fit, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use super::fits::fits_and_starts;
 use super::predictor::{margin_model, scores};
-use super::solve::{Fitted, Hyper, Watch};
+use super::solve::{Fitted, Hyper};
 use super::standardise::Standardiser;
-use crate::auto::{Choice, Method};
+use crate::auto::Choice;
 use crate::loss::Squared;
 use crate::{Error, Point};
 
@@ -47,11 +44,35 @@ settings! {
     }
 }
 
-fits_and_starts!(
-    Ridge -> LinearModel, f64, "targets",
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.",
-    "", "features", via posed
-);
+impl Ridge {
+    /// Fits a model to an `n x d` design and `n` targets.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<LinearModel, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, a former model to start from, and a closure that watches. Only the
+    /// proportions of the weights matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row, and for a
+    /// start of other features.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        fit: Fit<'_, LinearModel>,
+    ) -> Result<LinearModel, Error> {
+        let y = y.into();
+        self.posed(y.len()).fit_with(x, y, fit)
+    }
+}
 
 impl Ridge {
     fn posed(&self, n: usize) -> ElasticNet {
@@ -89,11 +110,35 @@ settings! {
     }
 }
 
-fits_and_starts!(
-    Lasso -> LinearModel, f64, "targets",
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.",
-    "", "features", via posed
-);
+impl Lasso {
+    /// Fits a model to an `n x d` design and `n` targets.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<LinearModel, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, a former model to start from, and a closure that watches. Only the
+    /// proportions of the weights matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row, and for a
+    /// start of other features.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        fit: Fit<'_, LinearModel>,
+    ) -> Result<LinearModel, Error> {
+        let y = y.into();
+        self.posed(y.len()).fit_with(x, y, fit)
+    }
+}
 
 impl Lasso {
     fn posed(&self, _: usize) -> ElasticNet {
@@ -122,25 +167,36 @@ settings! {
     }
 }
 
-fits_and_starts!(
-    ElasticNet -> LinearModel, f64, "targets",
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.",
-    "", "features"
-);
-
 impl ElasticNet {
-    pub(super) fn solve<X: AsDesign + ?Sized, O: Observer<Method>>(
+    /// Fits a model to an `n x d` design and `n` targets.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: ArrayView1<f64>,
-        weights: Option<ArrayView1<f64>>,
-        start: Option<LinearModel>,
-        watch: &mut O,
+        y: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<LinearModel, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, a former model to start from, and a closure that watches. Only the
+    /// proportions of the weights matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row, and for a
+    /// start of other features.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        fit: Fit<'_, LinearModel>,
+    ) -> Result<LinearModel, Error> {
+        let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
         let ElasticNet { l1, l2, intercept, stop, seed } = *self;
         let hyper = Hyper { loss: Squared, l1, l2, intercept, stop, seed };
         let start = start.map(|start| start.point());
-        Ok(LinearModel::new(hyper.regress(x, y, weights, start, watch)?))
+        Ok(LinearModel::new(hyper.regress(x, y, weights, start, &mut watch)?))
     }
 }
 

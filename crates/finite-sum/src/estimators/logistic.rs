@@ -1,23 +1,20 @@
 //! Binary logistic regression.
 
-use std::ops::ControlFlow;
-
-use fenchel_erm::settings;
 use fenchel_linalg::AsDesign;
 use fenchel_linalg::labels::Label;
 use fenchel_linalg::special::sigmoid;
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Observer, Progress, Report, Stop};
+use fenchel_optim::settings;
+use fenchel_optim::{Fit, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
-use super::fits::fits_and_starts;
 use super::predictor::{margin_model, two_classes};
-use super::solve::{Fitted, Hyper, Watch};
+use super::solve::{Fitted, Hyper};
 use super::standardise::Standardiser;
-use crate::auto::{Choice, Method};
+use crate::auto::Choice;
 use crate::loss::Logistic;
 use crate::{Error, Point};
 
@@ -59,29 +56,40 @@ settings! {
     }
 }
 
-fits_and_starts!(
-    LogisticRegression -> LogisticModel<L>, L, "labels of two distinct values: any [`Label`]",
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one or more than two values, or penalties that are negative.",
-    ", all 0 in one of the classes", "features or classes"; L
-);
-
 impl LogisticRegression {
-    pub(super) fn solve<X: AsDesign + ?Sized, L: Label, O: Observer<Method>>(
+    /// Fits a model to an `n x d` design and `n` labels of two distinct values: any [`Label`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one or more than two values, or penalties that are negative.
+    pub fn fit<'a, X: AsDesign + ?Sized, L: Label + 'a>(
         &self,
         x: &X,
-        y: ArrayView1<L>,
-        weights: Option<ArrayView1<f64>>,
-        start: Option<LogisticModel<L>>,
-        watch: &mut O,
+        y: impl Into<ArrayView1<'a, L>>,
     ) -> Result<LogisticModel<L>, Error> {
-        let start = start.map(|start| (start.point(), start.classes));
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, a former model to start from, and a closure that watches. Only the
+    /// proportions of the weights matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, all 0 in one of the classes, or not one a row, and for a
+    /// start of other features or classes.
+    pub fn fit_with<'a, X: AsDesign + ?Sized, L: Label + 'a>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, L>>,
+        fit: Fit<'_, LogisticModel<L>>,
+    ) -> Result<LogisticModel<L>, Error> {
+        let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
+        let start = start.map(|start| (start.point(), start.classes.clone()));
         let LogisticRegression { l1, intercept, stop, seed, .. } = *self;
         let by_default = if l1 > 0.0 { 0.0 } else { 1.0 / y.len().max(1) as f64 };
         let l2 = self.l2.unwrap_or(by_default);
         let own = self.class_weights.times(y, weights)?;
         let weights = own.as_deref().map(ArrayView1::from).or(weights);
         let hyper = Hyper { loss: Logistic, l1, l2, intercept, stop, seed };
-        let (fitted, classes) = hyper.classify(x, y, weights, start, watch)?;
+        let (fitted, classes) = hyper.classify(x, y, weights, start, &mut watch)?;
         Ok(LogisticModel::new(fitted, classes))
     }
 }

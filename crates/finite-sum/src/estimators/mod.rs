@@ -38,7 +38,6 @@
 
 mod class_weights;
 mod cross_validation;
-mod fits;
 mod group_lasso;
 mod linear;
 mod logistic;

@@ -3,8 +3,9 @@
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::{softmax_in_place, softplus};
 use fenchel_linalg::{AsDesign, Invalid};
-use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
+use fenchel_optim::settings;
+use fenchel_optim::{Budget, Fit, Report, SharedWatch};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -16,31 +17,27 @@ use super::solve::same_classes;
 use super::standardise::Standardiser;
 use crate::Error;
 
-/// Fits one binary [`LogisticRegression`] per class, against all other classes. The fits are independent and run on
-/// all cores.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `binary` | see [`LogisticRegression`] | the hyper-parameters of every fit |
-///
-/// This is cheaper to fit than [`SoftmaxRegression`](super::SoftmaxRegression). But its probabilities are those of
-/// independent models, which are only afterwards normalised to a sum of 1. A seed determines every bit of the result,
-/// on any number of threads.
-///
-/// ```
-/// use fenchel_finite_sum::OneVsRest;
-/// use ndarray::array;
-///
-/// let x = array![[0.0, 1.0], [0.2, 1.1], [3.0, 0.0], [3.1, 0.2], [0.1, -2.0], [0.0, -2.2]];
-/// let model = OneVsRest::default().fit(&x, &[1, 1, 2, 2, 3, 3])?;
-/// assert_eq!(model.predict(&x)?, array![1, 1, 2, 2, 3, 3]);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct OneVsRest {
-    /// The hyper-parameters of every fit.
-    pub binary: LogisticRegression,
+settings! {
+    /// Fits one binary [`LogisticRegression`] per class, against all other classes. The fits are independent and run on
+    /// all cores.
+    ///
+    /// This is cheaper to fit than [`SoftmaxRegression`](super::SoftmaxRegression). But its probabilities are those of
+    /// independent models, which are only afterwards normalised to a sum of 1. A seed determines every bit of the result,
+    /// on any number of threads.
+    ///
+    /// ```
+    /// use fenchel_finite_sum::OneVsRest;
+    /// use ndarray::array;
+    ///
+    /// let x = array![[0.0, 1.0], [0.2, 1.1], [3.0, 0.0], [3.1, 0.2], [0.1, -2.0], [0.0, -2.2]];
+    /// let model = OneVsRest::default().fit(&x, &[1, 1, 2, 2, 3, 3])?;
+    /// assert_eq!(model.predict(&x)?, array![1, 1, 2, 2, 3, 3]);
+    /// # Ok::<(), fenchel_finite_sum::Error>(())
+    /// ```
+    pub struct OneVsRest {
+        /// The hyper-parameters of every fit; its time limit is that of all fits together.
+        binary: LogisticRegression = LogisticRegression::default(),
+    }
 }
 
 impl OneVsRest {
@@ -48,63 +45,42 @@ impl OneVsRest {
     ///
     /// # Errors
     /// The errors of [`LogisticRegression::fit`].
-    pub fn fit<'y, X: AsDesign + Sync + ?Sized, L: Label + 'y>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, L>>,
-    ) -> Result<OneVsRestModel<L>, Error> {
-        self.fit_classes(y.into(), None, |is_class, _| self.binary.fit(x, is_class))
-    }
-
-    /// Does the same as [`fit`](OneVsRest::fit) with one weight per row, as in [`LogisticRegression::fit_weighted`].
-    ///
-    /// # Errors
-    /// The errors of [`LogisticRegression::fit_weighted`].
-    pub fn fit_weighted<'a, X: AsDesign + Sync + ?Sized, L: Label + 'a>(
+    pub fn fit<'a, X: AsDesign + Sync + ?Sized, L: Label + 'a>(
         &self,
         x: &X,
         y: impl Into<ArrayView1<'a, L>>,
-        weights: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<OneVsRestModel<L>, Error> {
-        let weights = weights.into();
-        self.fit_classes(y.into(), None, |is_class, _| {
-            self.binary.fit_weighted(x, is_class, weights)
-        })
+        self.fit_with(x, y, Fit::new())
     }
 
-    /// Does the same as [`fit`](OneVsRest::fit) with a warm start from a former model, which was fitted to the same data or similar ones.
+    /// As [`fit`](Self::fit), with weights of the rows, a former model to start from, and a closure that watches all fits.
     ///
     /// # Errors
-    /// The errors of [`fit`](OneVsRest::fit), and [`Error::Invalid`] for a model of other features or classes.
-    pub fn fit_from<'y, X: AsDesign + Sync + ?Sized, L: Label + 'y>(
+    /// Those of [`LogisticRegression::fit_with`].
+    pub fn fit_with<'a, X: AsDesign + Sync + ?Sized, L: Label + 'a>(
         &self,
         x: &X,
-        y: impl Into<ArrayView1<'y, L>>,
-        start: OneVsRestModel<L>,
+        y: impl Into<ArrayView1<'a, L>>,
+        fit: Fit<'_, OneVsRestModel<L>>,
     ) -> Result<OneVsRestModel<L>, Error> {
-        self.fit_classes(y.into(), Some(start.classes.labels()), |is_class, class| {
-            self.binary.fit_from(x, is_class, start.models[class].clone())
-        })
-    }
-
-    fn fit_classes<L: Label>(
-        &self,
-        y: ArrayView1<L>,
-        known: Option<&[L]>,
-        fit: impl Fn(&[bool], usize) -> Result<LogisticModel<bool>, Error> + Sync,
-    ) -> Result<OneVsRestModel<L>, Error> {
-        let (classes, codes) = Classes::from_labels(&y.to_vec())?;
+        let Fit { weights, start, watch } = fit;
+        let (classes, codes) = Classes::from_labels(&y.into().to_vec())?;
         if let [label] = classes.labels() {
             let expected = "one of at least two distinct labels, but all rows have this one";
             let label = format!("{label:?}");
             return Err(Invalid::Class { row: 0, label, expected }.into());
         }
-        if let Some(known) = known {
-            same_classes(known, classes.labels())?;
+        if let Some(start) = start {
+            same_classes(start.classes.labels(), classes.labels())?;
         }
+        // The labels themselves may not be shared.
+        let start = start.map(|start| &start.models);
+        let (watch, budget) = (SharedWatch::from(watch), Budget::new(self.binary.stop));
         let fit = |class: usize| {
             let is_class: Vec<bool> = codes.iter().map(|&code| code == class).collect();
-            fit(&is_class, class)
+            let start = start.map(|models| &models[class]);
+            let binary = LogisticRegression { stop: budget.left(), ..self.binary.clone() };
+            binary.fit_with(x, &is_class, Fit { weights, start, watch: watch.each() })
         };
         #[cfg(feature = "parallel")]
         let models: Vec<_> = {

@@ -1,20 +1,17 @@
 //! Regression of counts.
 
-use std::ops::ControlFlow;
-
-use fenchel_erm::settings;
 use fenchel_linalg::special::xlogx;
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Loss, Observer, Progress, Report, Status, Stop};
+use fenchel_optim::settings;
+use fenchel_optim::{Fit, Loss, Report, Status, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use super::fits::fits_and_starts;
 use super::predictor::{margin_model, scores};
-use super::solve::{Fitted, Hyper, Watch};
+use super::solve::{Fitted, Hyper};
 use super::standardise::Standardiser;
-use crate::auto::{Choice, Method};
+use crate::auto::Choice;
 use crate::loss::Poisson;
 use crate::{Error, Point};
 
@@ -26,7 +23,7 @@ settings! {
     /// ```
     ///
     /// The targets are counts or rates, `>= 0`. If counts have exposures `e_i` (years, kilometres), fit the rates
-    /// `y_i / e_i` by `fit_weighted` with the weights `e_i`. If all counts are 0, the intercept decreases without
+    /// `y_i / e_i` with the weights `e_i`. If all counts are 0, the intercept decreases without
     /// bound, and the report says [`NoMinimiser`](Status::NoMinimiser).
     ///
     /// ```
@@ -53,21 +50,32 @@ settings! {
     }
 }
 
-fits_and_starts!(
-    PoissonRegressor -> PoissonModel, f64, "targets",
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, a negative target, or a negative penalty.",
-    "", "features"
-);
-
 impl PoissonRegressor {
-    fn solve<X: AsDesign + ?Sized, O: Observer<Method>>(
+    /// Fits a model to an `n x d` design and `n` targets.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, a negative target, or a negative penalty.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: ArrayView1<f64>,
-        weights: Option<ArrayView1<f64>>,
-        start: Option<PoissonModel>,
-        watch: &mut O,
+        y: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<PoissonModel, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, a former model to start from, and a closure that watches. Only the
+    /// proportions of the weights matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row, and for a
+    /// start of other features.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        fit: Fit<'_, PoissonModel>,
+    ) -> Result<PoissonModel, Error> {
+        let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
         let PoissonRegressor { l1, l2, intercept, mut stop, seed } = *self;
         let counts = |i: usize| weights.is_none_or(|w| w.get(i).is_none_or(|w| *w > 0.0));
         let unbounded = intercept && !y.iter().enumerate().any(|(i, y)| *y != 0.0 && counts(i));
@@ -77,7 +85,7 @@ impl PoissonRegressor {
         }
         let hyper = Hyper { loss: Poisson, l1, l2, intercept, stop, seed };
         let start = start.map(|start| start.point());
-        let mut model = PoissonModel::new(hyper.regress(x, y, weights, start, watch)?);
+        let mut model = PoissonModel::new(hyper.regress(x, y, weights, start, &mut watch)?);
         if unbounded {
             model.report.status = Status::NoMinimiser;
         }

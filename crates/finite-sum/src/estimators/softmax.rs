@@ -1,25 +1,22 @@
 //! Multinomial logistic regression.
 
-use std::ops::ControlFlow;
-
-use fenchel_erm::settings;
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::softmax_in_place;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::model::Saved;
 use fenchel_optim::prox::{L1, SparseGroupLasso, Zero};
-use fenchel_optim::{Observer, Progress, Report, Solution, Stop};
+use fenchel_optim::settings;
+use fenchel_optim::{Fit, Report, Solution, Stop, Watch};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
-use super::fits::fits_and_starts;
 use super::predictor::score_labels;
-use super::solve::{Watch, same_classes};
+use super::solve::same_classes;
 use super::standardise::Standardiser;
 use crate::Error;
-use crate::auto::{AutoSettings, AutoState, Automatic, Choice, Method};
+use crate::auto::{AutoSettings, AutoState, Automatic, Choice};
 use crate::multiclass::{MulticlassAuto, MulticlassPoint, MulticlassProblem, auto, feature_groups};
 
 settings! {
@@ -66,21 +63,32 @@ settings! {
     }
 }
 
-fits_and_starts!(
-    SoftmaxRegression -> SoftmaxModel<L>, L, "labels of at least two distinct values: any [`Label`]",
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one value only, or penalties that are negative.",
-    ", all 0 in a class that is to have an intercept", "features or classes"; L
-);
-
 impl SoftmaxRegression {
-    pub(super) fn solve<X: AsDesign + ?Sized, L: Label, O: Observer<Method>>(
+    /// Fits a model to an `n x d` design and `n` labels of at least two distinct values: any [`Label`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one value only, or penalties that are negative.
+    pub fn fit<'a, X: AsDesign + ?Sized, L: Label + 'a>(
         &self,
         x: &X,
-        y: ArrayView1<L>,
-        weights: Option<ArrayView1<f64>>,
-        start: Option<SoftmaxModel<L>>,
-        watch: &mut O,
+        y: impl Into<ArrayView1<'a, L>>,
     ) -> Result<SoftmaxModel<L>, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, a former model to start from, and a closure that watches. Only the
+    /// proportions of the weights matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, all 0 in a class that is to have an intercept, or not one a row, and for a
+    /// start of other features or classes.
+    pub fn fit_with<'a, X: AsDesign + ?Sized, L: Label + 'a>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, L>>,
+        fit: Fit<'_, SoftmaxModel<L>>,
+    ) -> Result<SoftmaxModel<L>, Error> {
+        let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
         Invalid::check_nonnegative("l1", self.l1)?;
@@ -99,11 +107,11 @@ impl SoftmaxRegression {
         let Solution { state, report } = if self.group > 0.0 {
             let groups = feature_groups(design.columns(), r)?;
             let h = SparseGroupLasso { groups, l1: self.l1, group: self.group };
-            self.run(problem, h, start, watch)?
+            self.run(problem, h, start, &mut watch)?
         } else if self.l1 > 0.0 {
-            self.run(problem, L1 { strength: self.l1 }, start, watch)?
+            self.run(problem, L1 { strength: self.l1 }, start, &mut watch)?
         } else {
-            self.run(problem, Zero, start, watch)?
+            self.run(problem, Zero, start, &mut watch)?
         };
         let AutoState { point, choice, .. } = state;
         let shape = (design.columns(), r);
@@ -111,7 +119,9 @@ impl SoftmaxRegression {
         let (intercepts, choice) = (point.intercepts.into(), Some(choice));
         Ok(SoftmaxModel { weights, intercepts, classes, report, choice })
     }
+}
 
+impl SoftmaxRegression {
     fn posed<'a, D: Design>(
         &self,
         design: D,
@@ -129,12 +139,12 @@ impl SoftmaxRegression {
         if self.intercept { problem.with_intercepts() } else { Ok(problem) }
     }
 
-    fn run<D: Design + Copy, R: Automatic, O: Observer<Method>>(
+    fn run<D: Design + Copy, R: Automatic>(
         &self,
         problem: MulticlassProblem<'_, D, Zero>,
         regulariser: R,
         start: Option<MulticlassPoint>,
-        watch: &mut O,
+        watch: &mut Watch<'_>,
     ) -> Result<Solution<MulticlassAuto>, Error> {
         let l2 = problem.l2();
         let problem = problem.penalised(regulariser, l2)?;

@@ -1,24 +1,13 @@
 //! Solving the problem that the hyper-parameters and the data define.
 
-use std::ops::ControlFlow;
-
 use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::prox::{L1, Zero};
-use fenchel_optim::{Loss, Observer, Progress, Report, Solution, Stop};
+use fenchel_optim::{Loss, Report, Solution, Stop, Watch};
 use ndarray::{Array1, ArrayView1};
 
-use crate::auto::{AutoSettings, Automatic, Choice, Method, auto};
+use crate::auto::{AutoSettings, Automatic, Choice, auto};
 use crate::{Error, Point, Problem};
-
-/// An observer of any method. It receives only the progress, because the method inside an estimator is not public.
-pub(super) struct Watch<F>(pub(super) F);
-
-impl<M: ?Sized, F: FnMut(&Progress) -> ControlFlow<()>> Observer<M> for Watch<F> {
-    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
-        (self.0)(progress)
-    }
-}
 
 /// The hyper-parameters of a linear model, scaled for the mean loss.
 pub(super) struct Hyper<L> {
@@ -40,13 +29,13 @@ pub(super) struct Fitted {
 
 impl<L: Loss + Copy> Hyper<L> {
     /// Fits labels that have two values, and returns these values. The labels of a start must be the same.
-    pub(super) fn classify<X: AsDesign + ?Sized, Y: Label, O: Observer<Method>>(
+    pub(super) fn classify<X: AsDesign + ?Sized, Y: Label>(
         self,
         x: &X,
         y: ArrayView1<Y>,
         weights: Option<ArrayView1<f64>>,
         start: Option<(Point, [Y; 2])>,
-        watch: &mut O,
+        watch: &mut Watch<'_>,
     ) -> Result<(Fitted, [Y; 2]), Error> {
         let design = x.as_design_with_norms()?;
         Invalid::check_length("labels", design.0.rows(), y.len())?;
@@ -59,25 +48,25 @@ impl<L: Loss + Copy> Hyper<L> {
     }
 
     /// Fits numbers.
-    pub(super) fn regress<X: AsDesign + ?Sized, O: Observer<Method>>(
+    pub(super) fn regress<X: AsDesign + ?Sized>(
         self,
         x: &X,
         y: ArrayView1<f64>,
         weights: Option<ArrayView1<f64>>,
         start: Option<Point>,
-        watch: &mut O,
+        watch: &mut Watch<'_>,
     ) -> Result<Fitted, Error> {
         self.fit(x.as_design_with_norms()?, &y.to_vec(), weights, start, watch)
     }
 
     /// Fits numbers or signs, given a design and the squared norms of its rows.
-    pub(super) fn fit<D: Design + Copy, O: Observer<Method>>(
+    pub(super) fn fit<D: Design + Copy>(
         self,
         design: (D, Vec<f64>),
         targets: &[f64],
         weights: Option<ArrayView1<f64>>,
         start: Option<Point>,
-        watch: &mut O,
+        watch: &mut Watch<'_>,
     ) -> Result<Fitted, Error> {
         let Hyper { loss, l1, l2, .. } = self;
         Invalid::check_nonnegative("l1", l1)?;
@@ -89,12 +78,12 @@ impl<L: Loss + Copy> Hyper<L> {
     }
 
     /// Solves a problem that has been checked.
-    pub(super) fn run<D: Design + Copy, R: Automatic, O: Observer<Method>>(
+    pub(super) fn run<D: Design + Copy, R: Automatic>(
         &self,
         problem: Problem<'_, D, L, R>,
         weights: Option<ArrayView1<f64>>,
         start: Option<Point>,
-        watch: &mut O,
+        watch: &mut Watch<'_>,
     ) -> Result<Fitted, Error> {
         let problem = if self.intercept { problem.with_intercept() } else { problem };
         let problem = match weights {

@@ -40,7 +40,7 @@ pub struct Standardised<M> {
 
 impl<M> Standardised<M> {
     /// Computes the scale of the features, then fits a model to the standardised copy, which is dense. `fit` may call
-    /// any method of an estimator, for instance `|x| estimator.fit_weighted(x, &y, &weights)`.
+    /// any method of an estimator, for instance `|x| estimator.fit_with(x, &y, Fit::new().weights(&weights))`.
     ///
     /// # Errors
     /// Those of [`Standardiser::fit`] and of the estimator.

@@ -1,22 +1,19 @@
 //! Linear support vector machines.
 
-use std::ops::ControlFlow;
-
-use fenchel_erm::settings;
 use fenchel_linalg::AsDesign;
 use fenchel_linalg::labels::Label;
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Observer, Progress, Report, Stop};
+use fenchel_optim::settings;
+use fenchel_optim::{Fit, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
-use super::fits::fits_and_starts;
 use super::predictor::{margin_model, two_classes};
-use super::solve::{Fitted, Hyper, Watch};
+use super::solve::{Fitted, Hyper};
 use super::standardise::Standardiser;
-use crate::auto::{Choice, Method};
+use crate::auto::Choice;
 use crate::loss::{Hinge, SquaredHinge};
 use crate::{Error, Point};
 
@@ -70,22 +67,33 @@ settings! {
     }
 }
 
-fits_and_starts!(
-    LinearSvc -> SvcModel<L>, L, "labels of two distinct values: any [`Label`]",
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or labels of one or more than two values; [`Error::Refused`] for the hinge with `l2 = 0`.",
-    ", all 0 in one of the classes", "features or classes"; L
-);
-
 impl LinearSvc {
-    pub(super) fn solve<X: AsDesign + ?Sized, L: Label, O: Observer<Method>>(
+    /// Fits a model to an `n x d` design and `n` labels of two distinct values: any [`Label`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or labels of one or more than two values; [`Error::Refused`] for the hinge with `l2 = 0`.
+    pub fn fit<'a, X: AsDesign + ?Sized, L: Label + 'a>(
         &self,
         x: &X,
-        y: ArrayView1<L>,
-        weights: Option<ArrayView1<f64>>,
-        start: Option<SvcModel<L>>,
-        watch: &mut O,
+        y: impl Into<ArrayView1<'a, L>>,
     ) -> Result<SvcModel<L>, Error> {
-        let start = start.map(|start| (start.point(), start.classes));
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, a former model to start from, and a closure that watches. Only the
+    /// proportions of the weights matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, all 0 in one of the classes, or not one a row, and for a
+    /// start of other features or classes.
+    pub fn fit_with<'a, X: AsDesign + ?Sized, L: Label + 'a>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, L>>,
+        fit: Fit<'_, SvcModel<L>>,
+    ) -> Result<SvcModel<L>, Error> {
+        let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
+        let start = start.map(|start| (start.point(), start.classes.clone()));
         let LinearSvc { intercept, stop, seed, .. } = *self;
         let l2 = self.l2.unwrap_or(1.0 / y.len().max(1) as f64);
         let own = self.class_weights.times(y, weights)?;
@@ -93,11 +101,11 @@ impl LinearSvc {
         let (fitted, classes) = match self.loss {
             SvcLoss::SquaredHinge => {
                 let hyper = Hyper { loss: SquaredHinge, l1: 0.0, l2, intercept, stop, seed };
-                hyper.classify(x, y, weights, start, watch)?
+                hyper.classify(x, y, weights, start, &mut watch)?
             }
             SvcLoss::Hinge => {
                 let hyper = Hyper { loss: Hinge, l1: 0.0, l2, intercept, stop, seed };
-                hyper.classify(x, y, weights, start, watch)?
+                hyper.classify(x, y, weights, start, &mut watch)?
             }
         };
         Ok(SvcModel::new(fitted, classes))

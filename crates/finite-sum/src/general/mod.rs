@@ -34,12 +34,12 @@ pub use incremental::{Incremental, saga, svrg};
 pub use sdca::{GeneralSdca, sdca};
 pub use state::SumState;
 
-use fenchel_erm::settings;
 use fenchel_linalg::Invalid;
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::Refusal;
 use fenchel_optim::fista::gradient_mapping;
 use fenchel_optim::random::Order;
+use fenchel_optim::settings;
 use fenchel_optim::{Certificate, Regulariser, StepSize, Stop};
 
 use crate::Error;

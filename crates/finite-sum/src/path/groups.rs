@@ -1,12 +1,12 @@
 //! Regularisation paths of the group lasso.
 
 use fenchel_erm::parts::{Gap, on_centred, sphere_radius};
-use fenchel_erm::settings;
 use fenchel_linalg::{Csr, Dense, Design, Invalid};
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::Refusal;
 use fenchel_optim::fista::{FistaSettings, FistaState};
 use fenchel_optim::prox::{Groups, SparseGroupLasso, Zero, soft_threshold};
+use fenchel_optim::settings;
 use fenchel_optim::{
     Budget, Certificate, Loss, Observer, Regulariser, Report, Solution, Status, Stop,
 };

@@ -2,11 +2,11 @@
 
 use fenchel_erm::methods::newton::{NewtonSettings, Screening};
 use fenchel_erm::parts::{Warm, check_grid, on_centred};
-use fenchel_erm::settings;
 use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::prox::{L1, Zero};
-use fenchel_optim::{Loss, MAX_MEMORY, Observer, Stop};
+use fenchel_optim::settings;
+use fenchel_optim::{Budget, Loss, MAX_MEMORY, Observer, Status, Stop, Watch};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,8 @@ settings! {
         max_memory: Option<u64> = MAX_MEMORY,
         /// Seed of the visiting order of coordinate descent.
         seed: u64 = 0,
-        /// The stopping rule of each point of the path.
+        /// The stopping rule. Passes are counted for each point; `max_seconds` is the time of the whole path, which ends with
+        /// the last point that was finished in time.
         stop: Stop = Stop::default(),
     }
 }
@@ -185,9 +186,10 @@ pub(crate) fn sweep<D: Design + Clone, L: Loss + Clone>(
     problem: &Problem<'_, D, L, Zero>,
     settings: &PathSettings,
     grid: &[f64],
+    watch: &mut Watch<'_>,
 ) -> Result<Vec<PathPoint>, Error> {
     let warm = Warm::origin(problem, settings.max_memory)?;
-    Ok(walk((problem, &Centring::<D, L>(None)), settings, warm, grid, None, &mut ())?.points)
+    Ok(walk((problem, &Centring::<D, L>(None)), settings, warm, grid, None, watch)?.points)
 }
 
 fn walk<D: Design + Clone, E: Design, L: Loss + Clone, O: Observer<PathPoint>>(
@@ -201,7 +203,7 @@ fn walk<D: Design + Clone, E: Design, L: Loss + Clone, O: Observer<PathPoint>>(
     let PathSettings { l1_ratio, screening, max_memory, seed, stop, .. } = *settings;
     check_ratio(l1_ratio)?;
     stop.check()?;
-    let newton = NewtonSettings { max_memory, seed, stop };
+    let budget = Budget::new(stop);
     let sphere = (screening != Screening::Off).then(|| warm.sphere(problem));
     let (own, features) = (problem.l2(), problem.d());
     let at = |penalty: f64| (L1 { strength: l1_ratio * penalty }, own + (1.0 - l1_ratio) * penalty);
@@ -219,8 +221,13 @@ fn walk<D: Design + Clone, E: Design, L: Loss + Clone, O: Observer<PathPoint>>(
         let (l1, l2) = at(penalty);
         problem = problem.penalised(l1, l2)?;
         let guess = (screening == Screening::Strong).then_some(before);
+        let left = Stop { max_seconds: budget.left().max_seconds, ..stop };
+        let newton = NewtonSettings { max_memory, seed, stop: left };
         let (next, report, screened) = warm.solve(&problem, &newton, sphere.as_ref(), guess)?;
         warm = next;
+        if report.status == Status::TimeLimit && !path.points.is_empty() {
+            break;
+        }
         before = l1_ratio * penalty;
         let (point, report) = centring.outward(&problem, &stop, warm.point.clone(), report);
         let point = PathPoint::new(penalty, &point, report, screened);

@@ -2,8 +2,9 @@
 
 use fenchel_finite_sum::prelude::Stop;
 use fenchel_finite_sum::{
-    ClassWeights, LinearSvc, LogisticRegression, LogisticRegressionCv, OneVsRest, PoissonRegressor,
-    SoftmaxRegression, SoftmaxRegressionCv, SvcLoss, penalty_of_c, weighted_penalty_of_c,
+    ClassWeights, Fit, LinearSvc, LogisticRegression, LogisticRegressionCv, OneVsRest,
+    PoissonRegressor, SoftmaxRegression, SoftmaxRegressionCv, SvcLoss, penalty_of_c,
+    weighted_penalty_of_c,
 };
 use ndarray::Array2;
 
@@ -90,7 +91,7 @@ fn two_classes_have_the_model_of_scikit_learn() {
     let (x, y, w) = (x(), two(), weights());
     let numbers = |fit: LogisticRegression, w: Option<&Vec<f64>>| {
         let model = match w {
-            Some(w) => fit.fit_weighted(&x, &y, w),
+            Some(w) => fit.fit_with(&x, &y, Fit::new().weights(w)),
             None => fit.fit(&x, &y),
         };
         let model = model.unwrap();
@@ -130,7 +131,7 @@ fn two_classes_have_the_model_of_scikit_learn() {
         stop: tight(),
         ..LinearSvc::default()
     };
-    let model = svc.fit_weighted(&x, &y, &w).unwrap();
+    let model = svc.fit_with(&x, &y, Fit::new().weights(&w)).unwrap();
     check("squared hinge, both", &[model.weights.to_vec(), vec![model.intercept]].concat());
 }
 
@@ -142,7 +143,7 @@ fn several_classes_have_the_model_of_scikit_learn() {
     let total: Vec<f64> = of_class.iter().zip(&w).map(|(a, b)| a * b).collect();
     let l2 = Some(weighted_penalty_of_c(0.5, &total));
     let fit = SoftmaxRegression { l2, class_weights, stop: tight(), ..Default::default() };
-    let model = fit.fit_weighted(&x, &y, &w).unwrap();
+    let model = fit.fit_with(&x, &y, Fit::new().weights(&w)).unwrap();
     // A number that is added to all intercepts changes nothing; there their sum is 0.
     let intercepts = &model.intercepts - model.intercepts.mean().unwrap();
     let weights: Vec<f64> = model.weights.t().iter().copied().collect();
@@ -153,7 +154,7 @@ fn several_classes_have_the_model_of_scikit_learn() {
 fn counts_have_the_model_of_scikit_learn() {
     let y: Vec<f64> = (0..24).map(|i| ((5 * i * i) % 9) as f64).collect();
     let fit = PoissonRegressor { l2: 0.3, stop: tight(), ..PoissonRegressor::default() };
-    let model = fit.fit_weighted(&x(), &y, &weights()).unwrap();
+    let model = fit.fit_with(&x(), &y, Fit::new().weights(&weights())).unwrap();
     check("counts", &[model.weights.to_vec(), vec![model.intercept]].concat());
 }
 
@@ -169,16 +170,21 @@ fn a_weight_of_a_class_is_one_of_its_rows() {
     let binary = LogisticRegression::default();
     let own = LogisticRegression { class_weights: class_weights.clone(), ..binary.clone() };
     let by_class = own.fit(&x, &names).unwrap();
-    assert_eq!(by_class.weights, binary.fit_weighted(&x, &names, &rows).unwrap().weights);
+    assert_eq!(
+        by_class.weights,
+        binary.fit_with(&x, &names, Fit::new().weights(&rows)).unwrap().weights
+    );
 
     let cv = LogisticRegressionCv { folds: 3, ..LogisticRegressionCv::default() };
     let own = LogisticRegressionCv { class_weights: class_weights.clone(), ..cv.clone() };
-    let (a, b) = (own.fit(&x, &names).unwrap(), cv.fit_weighted(&x, &names, &rows).unwrap());
+    let (a, b) =
+        (own.fit(&x, &names).unwrap(), cv.fit_with(&x, &names, Fit::new().weights(&rows)).unwrap());
     assert_eq!((a.scores, a.model.weights), (b.scores, b.model.weights));
 
     let cv = SoftmaxRegressionCv { folds: 3, ..SoftmaxRegressionCv::default() };
     let own = SoftmaxRegressionCv { class_weights, ..cv.clone() };
-    let (a, b) = (own.fit(&x, &names).unwrap(), cv.fit_weighted(&x, &names, &rows).unwrap());
+    let (a, b) =
+        (own.fit(&x, &names).unwrap(), cv.fit_with(&x, &names, Fit::new().weights(&rows)).unwrap());
     assert_eq!((a.scores, a.model.weights), (b.scores, b.model.weights));
 
     // Each class against the rest, balanced: of three classes, 8 rows a class would be 1/2 and 2.
@@ -194,8 +200,9 @@ fn balanced_classes_count_alike() {
     let (x, y, w) = (x(), two(), weights());
     let total = |sign: f64| -> f64 { y.iter().zip(&w).filter(|p| *p.0 == sign).map(|p| p.1).sum() };
     let by_hand: Vec<f64> = y.iter().zip(&w).map(|(&y, w)| w / total(y)).collect();
-    let a = logistic(0.1, ClassWeights::Balanced).fit_weighted(&x, &y, &w).unwrap();
-    let b = logistic(0.1, ClassWeights::Equal).fit_weighted(&x, &y, &by_hand).unwrap();
+    let a = logistic(0.1, ClassWeights::Balanced).fit_with(&x, &y, Fit::new().weights(&w)).unwrap();
+    let b =
+        logistic(0.1, ClassWeights::Equal).fit_with(&x, &y, Fit::new().weights(&by_hand)).unwrap();
     for (a, b) in a.weights.iter().zip(&b.weights) {
         assert!((a - b).abs() < 1e-6);
     }
@@ -218,7 +225,12 @@ fn weights_of_classes_that_make_no_sense_are_named() {
     let x = Array2::from_shape_fn((3, 1), |(i, _)| i as f64);
     let all_gone = fit.fit(&x, &y).unwrap_err().to_string();
     assert!(all_gone.contains("weight above 0"), "{all_gone}");
-    assert!(fit.fit_weighted(&x, &y, &[1.0, 2.0]).unwrap_err().to_string().contains("weights"));
+    assert!(
+        fit.fit_with(&x, &y, Fit::new().weights(&[1.0, 2.0]))
+            .unwrap_err()
+            .to_string()
+            .contains("weights")
+    );
 
     let settings = LogisticRegression {
         class_weights: ClassWeights::of([("yes", 3.0)]),

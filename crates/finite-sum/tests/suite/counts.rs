@@ -2,7 +2,7 @@
 
 use crate::common::{data, distance};
 use fenchel_finite_sum::prelude::{Status, Stop};
-use fenchel_finite_sum::{Method, PoissonModel, PoissonRegressor};
+use fenchel_finite_sum::{Fit, Method, PoissonModel, PoissonRegressor};
 use fenchel_linalg::CsrMatrix;
 use ndarray::{Array1, Array2};
 
@@ -112,10 +112,15 @@ fn many_sparse_columns_end_at_the_optimum() {
         let model = fit.fit(&sparse, &y).unwrap();
         check(&model, (&x, best), value, l2);
         // From where it ended there is nothing to do.
-        assert_eq!(fit.fit_from(&sparse, &y, model).unwrap().report.passes, 0.0);
+        assert_eq!(fit.fit_with(&sparse, &y, Fit::new().start(&model)).unwrap().report.passes, 0.0);
         let (x, best) = reference(&dense, &rates, &exposures, l2);
         let value = |x: &[f64]| objective(&dense, &rates, &exposures, l2, x);
-        check(&fit.fit_weighted(&sparse, &rates, &exposures).unwrap(), (&x, best), value, l2);
+        check(
+            &fit.fit_with(&sparse, &rates, Fit::new().weights(&exposures)).unwrap(),
+            (&x, best),
+            value,
+            l2,
+        );
     }
 }
 
@@ -146,6 +151,11 @@ fn hard_starts_end_at_the_same_optimum() {
                 .map(|c| push * (c as f64).sin() / if c.is_multiple_of(2) { 1e3 } else { 1.0 }),
         );
         let start = PoissonModel { weights, intercept: 5.0 * push, ..model.clone() };
-        check(&fit().fit_from(&sparse, &y, start).unwrap(), (&x, best), value, 0.01);
+        check(
+            &fit().fit_with(&sparse, &y, Fit::new().start(&start)).unwrap(),
+            (&x, best),
+            value,
+            0.01,
+        );
     }
 }

@@ -6,9 +6,9 @@ use fenchel_datasets::embedded;
 use fenchel_finite_sum::path::Grid;
 use fenchel_finite_sum::prelude::Stop;
 use fenchel_finite_sum::{
-    Choose, CrossValidated, ElasticNet, ElasticNetCv, LassoCv, LinearModel, LinearSvc, LinearSvcCv,
-    LogisticRegression, LogisticRegressionCv, RidgeCv, Score, Scoring, SoftmaxRegression,
-    SoftmaxRegressionCv, Standardiser, SvcLoss,
+    Choose, CrossValidated, ElasticNet, ElasticNetCv, Fit, LassoCv, LinearModel, LinearSvc,
+    LinearSvcCv, LogisticRegression, LogisticRegressionCv, RidgeCv, Score, Scoring,
+    SoftmaxRegression, SoftmaxRegressionCv, Standardiser, SvcLoss,
 };
 use fenchel_linalg::Cholesky;
 use fenchel_metrics::{
@@ -131,7 +131,7 @@ fn weighted_rows_are_copies_that_stay_in_their_fold() {
     let l1_ratios = vec![1.0, 0.3, 0.0];
     let cv =
         ElasticNetCv { l1_ratios, folds, seed, stop, grid: grid.clone(), ..Default::default() };
-    let fitted = cv.fit_weighted(x, &data.reals, weights).unwrap();
+    let fitted = cv.fit_with(x, &data.reals, Fit::new().weights(weights)).unwrap();
     let net =
         |score: &Score| ElasticNet { l1: score.l1(), l2: score.l2(), stop, ..Default::default() };
     let splits = k_fold(copies.present.len(), folds, seed).unwrap();
@@ -144,7 +144,7 @@ fn weighted_rows_are_copies_that_stay_in_their_fold() {
     assert!((&model.weights - &fitted.model.weights).iter().all(|e| e.abs() < 1e-4));
 
     let cv = LogisticRegressionCv { folds, seed, stop, grid: grid.clone(), ..Default::default() };
-    let fitted = cv.fit_weighted(x, &data.signs, weights).unwrap();
+    let fitted = cv.fit_with(x, &data.signs, Fit::new().weights(weights)).unwrap();
     let splits = stratified_k_fold(&copies.of(&data.signs), folds, seed).unwrap();
     copies.check(&fitted.scores, &splits, 1e-4, |score, train, test| {
         let ((x, y), (new, truth)) = (rows(x, &data.signs, train), rows(x, &data.signs, test));
@@ -155,7 +155,7 @@ fn weighted_rows_are_copies_that_stay_in_their_fold() {
 
     for loss in [SvcLoss::Hinge, SvcLoss::SquaredHinge] {
         let cv = LinearSvcCv { loss, folds, seed, stop, grid: grid.clone(), ..Default::default() };
-        let fitted = cv.fit_weighted(x, &data.signs, weights).unwrap();
+        let fitted = cv.fit_with(x, &data.signs, Fit::new().weights(weights)).unwrap();
         copies.check(&fitted.scores, &splits, 1e-12, |score, train, test| {
             let ((x, y), (new, truth)) = (rows(x, &data.signs, train), rows(x, &data.signs, test));
             let model = LinearSvc { loss, l2: Some(score.penalty), stop, ..Default::default() };
@@ -179,7 +179,7 @@ fn weighted_rows_are_copies_that_stay_in_their_fold() {
             grid,
             ..Default::default()
         };
-        let fitted = cv.fit_weighted(x, &y, weights).unwrap();
+        let fitted = cv.fit_with(x, &y, Fit::new().weights(weights)).unwrap();
         let tolerance = if scoring == Scoring::LogLoss { 1e-4 } else { 1e-12 };
         copies.check(&fitted.scores, &splits, tolerance, |score, train, test| {
             let (l1, l2) = (score.l1(), Some(score.l2()));
@@ -207,10 +207,11 @@ fn the_grid_of_a_softmax_path_starts_at_the_smallest_penalty_that_leaves_nothing
             SoftmaxRegressionCv { l1_ratios: vec![1.0], intercept, stop, ..Default::default() };
         let grid = Some(Grid::Log { count: 2, smallest: 0.5 });
         let cv = SoftmaxRegressionCv { grid, ..cv };
-        let first = cv.fit_weighted(&data.dense, &y, &weights).unwrap().scores[0].penalty;
+        let first =
+            cv.fit_with(&data.dense, &y, Fit::new().weights(&weights)).unwrap().scores[0].penalty;
         let empty = |l1: f64| {
             let fit = SoftmaxRegression { l1, intercept, stop, ..Default::default() };
-            let model = fit.fit_weighted(&data.dense, &y, &weights).unwrap();
+            let model = fit.fit_with(&data.dense, &y, Fit::new().weights(&weights)).unwrap();
             model.weights.iter().all(|w| *w == 0.0)
         };
         assert!(empty(1.001 * first) && !empty(0.999 * first), "intercept {intercept}");
@@ -304,7 +305,7 @@ fn settings_out_of_range_are_named() {
     let grid = Some(Grid::Given(vec![f64::INFINITY]));
     assert!(text(ElasticNetCv { grid, ..base() }).contains("penalty of the grid = inf"));
     let weighted = |weights: &[f64]| {
-        let fitted = base().fit_weighted(&data.dense, &data.reals, weights);
+        let fitted = base().fit_with(&data.dense, &data.reals, Fit::new().weights(weights));
         fitted.map(|_| ()).unwrap_err().to_string()
     };
     assert!(weighted(&[1.0; 9]).contains("sample weights: expected length 10, found 9"));

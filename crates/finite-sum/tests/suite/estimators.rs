@@ -3,8 +3,9 @@
 use fenchel_datasets::embedded;
 use fenchel_finite_sum::prelude::Rows;
 use fenchel_finite_sum::{
-    ClassWeights, ElasticNet, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression,
-    OneVsRest, Ridge, SoftmaxRegression, Standardiser, SvcLoss, SvcModel, penalty_of_c,
+    ClassWeights, ElasticNet, Fit, Lasso, LinearModel, LinearSvc, LogisticModel,
+    LogisticRegression, OneVsRest, Ridge, SoftmaxRegression, Standardiser, SvcLoss, SvcModel,
+    penalty_of_c,
 };
 use fenchel_linalg::CsrMatrix;
 use fenchel_metrics::accuracy;
@@ -286,19 +287,20 @@ fn weights_are_copies() {
     };
     for l1 in [0.0, 0.02] {
         let fit = LogisticRegression { l2: Some(0.01), l1, stop, ..Default::default() };
-        let weighted = fit.fit_weighted(&x, &data.y, &weights).unwrap();
+        let weighted = fit.fit_with(&x, &data.y, Fit::new().weights(&weights)).unwrap();
         close(&weighted.weights, &fit.fit(&many, &signs).unwrap().weights);
         let net = ElasticNet { l1, l2: 0.1, stop, ..ElasticNet::default() };
-        let weighted = net.fit_weighted(&x, &data.y, &weights).unwrap();
+        let weighted = net.fit_with(&x, &data.y, Fit::new().weights(&weights)).unwrap();
         close(&weighted.weights, &net.fit(&many, &signs).unwrap().weights);
     }
     for loss in [SvcLoss::Hinge, SvcLoss::SquaredHinge] {
         let stop = Stop { absolute: 0.0, relative: 1e-7, max_passes: 1e4, ..Stop::default() };
         let svc = LinearSvc { loss, l2: Some(0.05), stop, ..LinearSvc::default() };
-        let weighted = svc.fit_weighted(&x, &data.y, &weights).unwrap();
+        let weighted = svc.fit_with(&x, &data.y, Fit::new().weights(&weights)).unwrap();
         close(&weighted.weights, &svc.fit(&many, &signs).unwrap().weights);
     }
-    let refused = Ridge::default().fit_weighted(&x, &data.y, &weights[1..]).unwrap_err();
+    let refused =
+        Ridge::default().fit_with(&x, &data.y, Fit::new().weights(&weights[1..])).unwrap_err();
     assert!(refused.to_string().contains("sample weights: expected length 569, found 568"));
 }
 

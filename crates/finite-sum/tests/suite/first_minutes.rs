@@ -4,9 +4,9 @@ use fenchel_datasets::embedded;
 use fenchel_finite_sum::path::Grid;
 use fenchel_finite_sum::prelude::{Rows, Saved, Status, Stop};
 use fenchel_finite_sum::{
-    CrossValidated, GroupLasso, Lasso, LinearModel, LinearSvcCv, LogisticModel, LogisticRegression,
-    LogisticRegressionCv, PoissonModel, PoissonRegressor, Ridge, Scoring, SoftmaxRegression,
-    SoftmaxRegressionCv, Standardised, Standardiser,
+    CrossValidated, Fit, GroupLasso, Lasso, LinearModel, LinearSvcCv, LogisticModel,
+    LogisticRegression, LogisticRegressionCv, PoissonModel, PoissonRegressor, Ridge, Scoring,
+    SoftmaxRegression, SoftmaxRegressionCv, Standardised, Standardiser,
 };
 use fenchel_metrics::stratified_k_fold;
 use ndarray::{Array1, Array2, array};
@@ -29,7 +29,7 @@ fn poisson_regression_is_at_its_optimum() {
     let (x, y) = (x(), counts());
     let weights: Vec<f64> = (0..30).map(|i| 1.0 + f64::from(i % 4)).collect();
     let fit = PoissonRegressor { l2: 0.02, l1: 0.05, stop: tight(), ..Default::default() };
-    let model = fit.fit_weighted(&x, &y, &weights).unwrap();
+    let model = fit.fit_with(&x, &y, Fit::new().weights(&weights)).unwrap();
     let total: f64 = weights.iter().sum();
     let excess: Array1<f64> = (0..30)
         .map(|i| {
@@ -46,7 +46,7 @@ fn poisson_regression_is_at_its_optimum() {
     }
     assert!(!model.support().is_empty() && model.support().len() < 4, "{:?}", model.support());
 
-    let again = fit.fit_from(&x, &y, model.clone()).unwrap();
+    let again = fit.fit_with(&x, &y, Fit::new().start(&model)).unwrap();
     assert_eq!(again.report.status, Status::Converged);
     let mut file = vec![];
     model.save(&mut file).unwrap();
@@ -94,7 +94,7 @@ fn counts_of_zero_have_no_minimiser() {
     assert_eq!(fit.fit(&x, &one).unwrap().report.status, Status::Converged);
     let mut weights = [1.0; 30];
     weights[3] = 0.0;
-    let model = fit.fit_weighted(&x, &one, &weights).unwrap();
+    let model = fit.fit_with(&x, &one, Fit::new().weights(&weights)).unwrap();
     assert_eq!(model.report.status, Status::NoMinimiser);
     let through_origin = PoissonRegressor { intercept: false, ..fit };
     assert_eq!(through_origin.fit(&x, &none).unwrap().report.status, Status::Converged);
@@ -161,7 +161,7 @@ fn folds_are_scored_by_the_pairs_in_order() {
         stop: Stop::at_relative(1e-10),
         ..LogisticRegressionCv::default()
     };
-    let table = cv.fit_weighted(&x, &y, &weights).unwrap();
+    let table = cv.fit_with(&x, &y, Fit::new().weights(&weights)).unwrap();
     let splits = stratified_k_fold(&y, 3, 0).unwrap();
     for score in &table.scores {
         for ((train, test), found) in splits.iter().zip(&score.folds) {
@@ -174,7 +174,9 @@ fn folds_are_scored_by_the_pairs_in_order() {
                 ..Default::default()
             };
             let (y_train, w_train) = (pick(&y, train), pick(&weights, train));
-            let model = fit.fit_weighted(&Rows::new(&x, train), &y_train, &w_train).unwrap();
+            let model = fit
+                .fit_with(&Rows::new(&x, train), &y_train, Fit::new().weights(&w_train))
+                .unwrap();
             let z = model.decision_function(&Rows::new(&x, test)).unwrap();
             let (mut wrong, mut all) = (0.0, 0.0);
             for (a, &i) in test.iter().enumerate().filter(|(_, i)| y[**i] > 0.0) {
@@ -195,7 +197,7 @@ fn folds_are_scored_by_the_pairs_in_order() {
         stop: Stop::at_relative(1e-10),
         ..SoftmaxRegressionCv::default()
     };
-    let two = softmax.fit_weighted(&x, &y, &weights).unwrap();
+    let two = softmax.fit_with(&x, &y, Fit::new().weights(&weights)).unwrap();
     for (a, b) in two.scores.iter().zip(&table.scores) {
         assert!(a.folds.iter().zip(&b.folds).all(|(a, b)| (a - b).abs() < 1e-9), "{a:?} {b:?}");
     }
@@ -224,7 +226,7 @@ fn a_fold_without_pairs_is_refused_by_name() {
         grid: Some(Grid::Given(vec![0.1])),
         ..SoftmaxRegressionCv::default()
     };
-    let text = cv.fit_weighted(&x, &y, &weights).unwrap_err().to_string();
+    let text = cv.fit_with(&x, &y, Fit::new().weights(&weights)).unwrap_err().to_string();
     assert!(text.contains("one class only"), "{text}");
 }
 

@@ -13,6 +13,7 @@ mod cross_validation;
 mod edges;
 mod estimators;
 mod first_minutes;
+mod fit_with;
 mod general;
 mod general_sdca;
 mod group_path;

@@ -14,7 +14,8 @@ use fenchel_finite_sum::prelude::Refusal;
 use fenchel_finite_sum::prelude::{Certificate, Order, Report, Saved, Status, Stop};
 use fenchel_finite_sum::prox::{ElasticNet, GroupLasso, L1, Zero};
 use fenchel_finite_sum::{
-    Error, LogisticRegression, OneVsRest, OneVsRestModel, Problem, SoftmaxModel, SoftmaxRegression,
+    Error, Fit, LogisticRegression, OneVsRest, OneVsRestModel, Problem, SoftmaxModel,
+    SoftmaxRegression,
 };
 use fenchel_linalg::special::softmax;
 use fenchel_linalg::{Csr, Dense, Design};
@@ -348,11 +349,14 @@ fn estimators_fit_predict_and_come_back_from_a_file() {
         assert_eq!(SoftmaxModel::<String>::load(&file[..]).unwrap(), model);
         assert!(OneVsRestModel::<String>::load(&file[..]).is_err());
         let mut watched = 0;
-        let seen = |_: &fenchel_optim::Progress| {
+        let mut seen = |_: &fenchel_optim::Progress| {
             watched += 1;
             std::ops::ControlFlow::Continue(())
         };
-        assert_eq!(fit.fit_watched(&data.sparse, &y, seen).unwrap().weights, model.weights);
+        assert_eq!(
+            fit.fit_with(&data.sparse, &y, Fit::new().watch(&mut seen)).unwrap().weights,
+            model.weights
+        );
         assert!(watched > 0);
     }
     let model = OneVsRest::default().fit(&data.sparse, &y).unwrap();

@@ -9,7 +9,7 @@ use fenchel_finite_sum::multiclass::{
 };
 use fenchel_finite_sum::prelude::{Certificate, Report, Status, Stop};
 use fenchel_finite_sum::prox::{ElasticNet, GroupLasso, L1, Zero};
-use fenchel_finite_sum::{LogisticRegression, OneVsRest, SoftmaxRegression};
+use fenchel_finite_sum::{Fit, LogisticRegression, OneVsRest, SoftmaxRegression};
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::random::stream;
@@ -196,7 +196,7 @@ fn estimators_take_weights_as_copies() {
         let l2 = Some(0.02);
         let fit = SoftmaxRegression { l1, group, l2, stop, ..Default::default() };
         let expected = fit.fit(&x, &copied).unwrap();
-        let found = fit.fit_weighted(&data.sparse, &y, &weights).unwrap();
+        let found = fit.fit_with(&data.sparse, &y, Fit::new().weights(&weights)).unwrap();
         assert_eq!(found.report.status, Status::Converged, "{}", found.report);
         close(&expected.weights, &found.weights);
         let pair = [&expected, &found].map(|m| m.report.certificate.objective().unwrap());
@@ -205,7 +205,7 @@ fn estimators_take_weights_as_copies() {
     let binary = LogisticRegression { l2: Some(0.02), stop, ..Default::default() };
     let rest = OneVsRest { binary };
     let expected = rest.fit(&x, &copied).unwrap().decision_function(&data.dense).unwrap();
-    let found = rest.fit_weighted(&data.sparse, &y, &weights).unwrap();
+    let found = rest.fit_with(&data.sparse, &y, Fit::new().weights(&weights)).unwrap();
     close(&expected, &found.decision_function(&data.dense).unwrap());
 }
 
@@ -232,7 +232,8 @@ fn bad_weights_are_named() {
     refused(&problem, &weights, "class without rows = 1");
     let fit = SoftmaxRegression::default();
     let refused = |weights: &[f64], expected| {
-        let message = fit.fit_weighted(&data.dense, &y, weights).unwrap_err().to_string();
+        let message =
+            fit.fit_with(&data.dense, &y, Fit::new().weights(weights)).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
     };
     refused(&weights, "class without rows = 1");

@@ -9,7 +9,7 @@ use fenchel_finite_sum::path::{
 use fenchel_finite_sum::prelude::AsDesign;
 use fenchel_finite_sum::prox::{Groups, Zero};
 use fenchel_finite_sum::{
-    AutoSettings, ElasticNet, Error, GroupLasso, Lasso, LassoCv, LinearModel, LinearSvc,
+    AutoSettings, ElasticNet, Error, Fit, GroupLasso, Lasso, LassoCv, LinearModel, LinearSvc,
     LogisticRegression, PoissonRegressor, Problem, Ridge, RidgeCv, SoftmaxRegression, SvcLoss,
     auto,
 };
@@ -41,7 +41,7 @@ fn a_slope_does_not_depend_on_where_its_column_lies() {
         for (name, model) in [
             ("ridge", ridge.fit(&x, &y).unwrap()),
             ("sparse ridge", ridge.fit(&csr(&x), &y).unwrap()),
-            ("weighted ridge", ridge.fit_weighted(&x, &y, &[2.0; 4]).unwrap()),
+            ("weighted ridge", ridge.fit_with(&x, &y, Fit::new().weights(&[2.0; 4])).unwrap()),
             ("lasso", lasso.fit(&x, &y).unwrap()),
             ("sparse lasso", lasso.fit(&csr(&x), &y).unwrap()),
         ] {
@@ -188,10 +188,10 @@ fn every_estimator_finds_the_same_model_on_shifted_columns() {
             (
                 "weighted ridge",
                 [
-                    weighted.fit_weighted(&near, &y, &rows),
-                    weighted.fit_weighted(&far, &y, &rows),
-                    weighted.fit_weighted(&single, &y, &rows),
-                    weighted.fit_weighted(&sparse, &y, &rows),
+                    weighted.fit_with(&near, &y, Fit::new().weights(&rows)),
+                    weighted.fit_with(&far, &y, Fit::new().weights(&rows)),
+                    weighted.fit_with(&single, &y, Fit::new().weights(&rows)),
+                    weighted.fit_with(&sparse, &y, Fit::new().weights(&rows)),
                 ],
             ),
         ] {

@@ -11,8 +11,8 @@ use fenchel_finite_sum::multiclass::{MulticlassProblem, MulticlassSettings};
 use fenchel_finite_sum::prelude::{Status, Stop};
 use fenchel_finite_sum::prox::{L1, Zero};
 use fenchel_finite_sum::{
-    ElasticNet, Lasso, LinearSvc, LogisticRegression, OneVsRest, Problem, Ridge, SoftmaxRegression,
-    SvcLoss, auto, multiclass,
+    ElasticNet, Fit, Lasso, LinearSvc, LogisticRegression, OneVsRest, Problem, Ridge,
+    SoftmaxRegression, SvcLoss, auto, multiclass,
 };
 use fenchel_linalg::{AsDesign, Csr, Dense, Invalid};
 use fenchel_optim::random::stream;
@@ -38,16 +38,20 @@ fn weights_that_leave_one_class_are_refused() {
     let (y, weights) = (["no", "yes", "no", "yes"], [1.0, 0.0, 1.0, 0.0]);
     let svc = |loss| LinearSvc { loss, ..LinearSvc::default() };
     let errors = [
-        LogisticRegression::default().fit_weighted(&x, &y, &weights).unwrap_err(),
-        svc(SvcLoss::Hinge).fit_weighted(&x, &y, &weights).unwrap_err(),
-        svc(SvcLoss::SquaredHinge).fit_weighted(&x, &y, &weights).unwrap_err(),
-        OneVsRest::default().fit_weighted(&x, &y, &weights).unwrap_err(),
+        LogisticRegression::default().fit_with(&x, &y, Fit::new().weights(&weights)).unwrap_err(),
+        svc(SvcLoss::Hinge).fit_with(&x, &y, Fit::new().weights(&weights)).unwrap_err(),
+        svc(SvcLoss::SquaredHinge).fit_with(&x, &y, Fit::new().weights(&weights)).unwrap_err(),
+        OneVsRest::default().fit_with(&x, &y, Fit::new().weights(&weights)).unwrap_err(),
     ];
     for error in errors {
         let text = error.to_string();
         assert!(text.contains("rows of weight above 0 have this one"), "{text}");
     }
-    assert!(LogisticRegression::default().fit_weighted(&x, &y, &[1.0, 0.0, 1.0, 1e-3]).is_ok());
+    assert!(
+        LogisticRegression::default()
+            .fit_with(&x, &y, Fit::new().weights(&[1.0, 0.0, 1.0, 1e-3]))
+            .is_ok()
+    );
 }
 
 #[test]
@@ -92,7 +96,7 @@ fn separable_data_without_a_penalty_have_no_minimiser() {
     let y = [-1.0, 1.0, -1.0, 1.0];
     let report = free.fit(&x, &y).unwrap().report;
     assert_eq!(report.status, Status::Converged, "{report}");
-    let report = free.fit_weighted(&x, &y, &[1.0, 0.0, 1.0, 1.0]).unwrap().report;
+    let report = free.fit_with(&x, &y, Fit::new().weights(&[1.0, 0.0, 1.0, 1.0])).unwrap().report;
     assert_eq!(report.status, Status::NoMinimiser, "{report}");
     // The squared loss attains its infimum.
     let problem = Problem::new(x.as_design().unwrap(), &y, Squared, Zero, 0.0).unwrap();
@@ -204,15 +208,15 @@ fn every_estimator_fits_from_a_model() {
         ($fit:expr, $y:expr, $other:expr, $report:expr) => {
             let fit = $fit;
             let cold = fit.fit(x, $y).unwrap();
-            let warm = fit.fit_from(x, $y, cold.clone()).unwrap();
+            let warm = fit.fit_with(x, $y, Fit::new().start(&cold)).unwrap();
             let (before, after) = ($report(&cold), $report(&warm));
             assert_eq!(after.passes, 0.0, "{after}");
             let (before, after) = (before.certificate.objective(), after.certificate.objective());
             assert!(after.unwrap() <= before.unwrap() * (1.0 + 1e-12));
-            let text = fit.fit_from(&wide, $y, cold.clone()).unwrap_err().to_string();
+            let text = fit.fit_with(&wide, $y, Fit::new().start(&cold)).unwrap_err().to_string();
             assert!(text.contains("weights"), "{text}");
             if let Some(other) = $other {
-                let text = fit.fit_from(x, other, cold).unwrap_err().to_string();
+                let text = fit.fit_with(x, other, Fit::new().start(&cold)).unwrap_err().to_string();
                 assert!(text.contains("start: its classes are"), "{text}");
             }
         };

@@ -1,6 +1,6 @@
 //! Node-wise regression: one l1 logistic regression per variable (Ravikumar, Wainwright and Lafferty 2010).
 
-use fenchel_finite_sum::LogisticRegression;
+use fenchel_finite_sum::{Fit, LogisticRegression};
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
 use fenchel_optim::{Report, Stop};
@@ -96,7 +96,7 @@ impl NodewiseLogistic {
             LogisticRegression { l2: Some(0.0), l1, stop, seed, ..LogisticRegression::default() };
         let model = if data.is_weighted() {
             let weights = Array1::from_shape_fn(n, |r| data.weight(r) * n as f64);
-            method.fit_weighted(&x, &y, &weights)?
+            method.fit_with(&x, &y, Fit::new().weights(&weights))?
         } else {
             method.fit(&x, &y)?
         };

@@ -3,6 +3,7 @@
 mod average;
 mod certificate;
 mod clock;
+mod fit;
 mod guard;
 mod observer;
 mod run;
@@ -11,6 +12,7 @@ mod stop;
 pub use average::{Average, RunningMean};
 pub use certificate::Certificate;
 pub use clock::{Budget, Clock, Wall};
+pub use fit::{Fit, SharedWatch, Watch};
 pub use observer::{Observer, Progress, Trace};
 pub use run::{CertificateCost, Iterative, run, run_by};
 pub use stop::{Cadence, Stop, limit};

@@ -25,24 +25,31 @@ pub struct Progress {
 /// `()` does nothing and costs nothing. Any `FnMut(&Progress, &M) -> ControlFlow<()>` is an observer. A [`Trace`] stores every
 /// check, and a pair `(a, b)` calls both of its observers.
 pub trait Observer<M: ?Sized> {
-    /// Whether this observer uses its calls. If not, checks may be skipped.
-    const WATCHES: bool = true;
+    /// Whether this observer uses its calls. If not, checks may be skipped. Asked once, before the run.
+    fn watches(&self) -> bool {
+        true
+    }
 
-    /// Whether [`poll`](Observer::poll) wants to be called. The method then advances by one pass at a time.
-    const POLLS: bool = false;
+    /// Whether [`poll`](Observer::poll) wants to be called. The method then advances by one pass at a time. Asked once, before
+    /// the run.
+    fn polls(&self) -> bool {
+        false
+    }
 
     /// Called at every check, the first time before the first step. `Break` ends the run as `Stopped`.
     fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()>;
 
-    /// Called after each pass between checks, for events that cannot wait until the next certificate. `Break` ends the run as
-    /// `Stopped`, after a final certificate.
-    fn poll(&mut self, _method: &M) -> ControlFlow<()> {
+    /// Called after each pass between checks, for events that cannot wait until the next certificate. The certificate of
+    /// `progress` is that of the last check. `Break` ends the run as `Stopped`, after a final certificate.
+    fn poll(&mut self, _progress: &Progress, _method: &M) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 }
 
 impl<M: ?Sized> Observer<M> for () {
-    const WATCHES: bool = false;
+    fn watches(&self) -> bool {
+        false
+    }
 
     fn observe(&mut self, _: &Progress, _: &M) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -56,8 +63,13 @@ impl<M: ?Sized, F: FnMut(&Progress, &M) -> ControlFlow<()>> Observer<M> for F {
 }
 
 impl<M: ?Sized, A: Observer<M>, B: Observer<M>> Observer<M> for (A, B) {
-    const WATCHES: bool = A::WATCHES || B::WATCHES;
-    const POLLS: bool = A::POLLS || B::POLLS;
+    fn watches(&self) -> bool {
+        self.0.watches() || self.1.watches()
+    }
+
+    fn polls(&self) -> bool {
+        self.0.polls() || self.1.polls()
+    }
 
     /// Both observers receive every check, also the one at which the first asks to stop.
     fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
@@ -66,9 +78,9 @@ impl<M: ?Sized, A: Observer<M>, B: Observer<M>> Observer<M> for (A, B) {
         if first.is_break() { first } else { second }
     }
 
-    fn poll(&mut self, method: &M) -> ControlFlow<()> {
-        let first = self.0.poll(method);
-        let second = self.1.poll(method);
+    fn poll(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
+        let first = self.0.poll(progress, method);
+        let second = self.1.poll(progress, method);
         if first.is_break() { first } else { second }
     }
 }

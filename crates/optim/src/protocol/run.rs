@@ -99,7 +99,7 @@ pub fn run_by<M: Iterative, O: Observer<M>>(
     clock: &impl Clock,
 ) -> Result<Report, Invalid> {
     stop.check()?;
-    let attention = Attention { watches: O::WATCHES, polls: O::POLLS };
+    let attention = Attention { watches: observer.watches(), polls: observer.polls() };
     Ok(drive(&mut Watched { method, observer }, attention, stop, clock))
 }
 
@@ -114,7 +114,7 @@ trait Driven {
     fn returns_best(&self) -> bool;
     fn verdict(&self) -> Option<Status>;
     fn observe(&mut self, progress: &Progress) -> ControlFlow<()>;
-    fn poll(&mut self) -> ControlFlow<()>;
+    fn poll(&mut self, progress: &Progress) -> ControlFlow<()>;
 }
 
 /// Which calls the observer wants.
@@ -157,8 +157,8 @@ impl<M: Iterative, O: Observer<M>> Driven for Watched<'_, M, O> {
     fn observe(&mut self, progress: &Progress) -> ControlFlow<()> {
         self.observer.observe(progress, self.method)
     }
-    fn poll(&mut self) -> ControlFlow<()> {
-        self.observer.poll(self.method)
+    fn poll(&mut self, progress: &Progress) -> ControlFlow<()> {
+        self.observer.poll(progress, self.method)
     }
 }
 
@@ -253,7 +253,11 @@ fn drive(
             let before = clock.seconds();
             passes += method.advance((target - passes).min(slice));
             seconds += clock.seconds() - before;
-            asked_to_stop = polls && method.poll().is_break();
+            if polls {
+                let oracle_calls = method.oracle_calls();
+                let progress = Progress { passes, oracle_calls, seconds, certificate };
+                asked_to_stop = method.poll(&progress).is_break();
+            }
             if asked_to_stop || over() || often || method.verdict().is_some() {
                 break;
             }

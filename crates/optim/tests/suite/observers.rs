@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use crate::common::Toy;
 use crate::protocol::{certified_at, halving, objective, stop, unknown};
-use fenchel_optim::{Cadence, Certificate, Observer, Progress, Report, Status, Stop, Trace, run};
+use fenchel_optim::{
+    Cadence, Certificate, Fit, Observer, Progress, Report, SharedWatch, Status, Stop, Trace, run,
+};
 
 #[test]
 fn a_pair_shows_every_row_to_both() {
@@ -37,12 +39,14 @@ fn a_poll_ends_a_run_between_two_checks() {
         checks: u64,
     }
     impl<M> Observer<M> for Impatient {
-        const POLLS: bool = true;
+        fn polls(&self) -> bool {
+            true
+        }
         fn observe(&mut self, _: &Progress, _: &M) -> ControlFlow<()> {
             self.checks += 1;
             ControlFlow::Continue(())
         }
-        fn poll(&mut self, _: &M) -> ControlFlow<()> {
+        fn poll(&mut self, _: &Progress, _: &M) -> ControlFlow<()> {
             self.polls += 1;
             if self.polls == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
@@ -54,6 +58,39 @@ fn a_poll_ends_a_run_between_two_checks() {
     assert_eq!((report.status, report.passes, impatient.checks), (Status::Stopped, 3.0, 2));
     let mut pair = (Trace::new(), Impatient { polls: 0, checks: 0 });
     assert_eq!(run(&mut Toy::new(halving), &far, &mut pair).unwrap().passes, 3.0);
+}
+
+#[test]
+fn the_closure_of_a_fit_is_called_at_every_pass() {
+    let far = Stop { check: Cadence::Every(1000.0), ..stop(0.0, 7.0) };
+    let mut passes = vec![];
+    let mut note = |progress: &Progress| {
+        passes.push(progress.passes);
+        ControlFlow::Continue(())
+    };
+    let mut fit = Fit::<()>::new().watch(&mut note);
+    run(&mut Toy::new(halving), &far, &mut fit.watch).unwrap();
+    passes.dedup();
+    assert_eq!(passes, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+    // Without a closure the run is that of nobody.
+    let mut fit = Fit::<()>::new();
+    let watched = run(&mut Toy::new(halving), &far, &mut fit.watch).unwrap();
+    assert_eq!(watched, run(&mut Toy::new(halving), &far, &mut ()).unwrap());
+}
+
+#[test]
+fn a_break_ends_every_fit_that_shares_the_watch() {
+    let mut calls = 0;
+    let mut third = |_: &Progress| {
+        calls += 1;
+        if calls < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let shared = SharedWatch::from(Fit::<()>::new().watch(&mut third).watch);
+    let status =
+        || run(&mut Toy::new(halving), &stop(0.0, 9.0), &mut shared.each()).unwrap().status;
+    assert!(!shared.stopped());
+    assert_eq!((status(), shared.stopped(), status()), (Status::Stopped, true, Status::Stopped));
+    assert_eq!(calls, 3);
 }
 
 #[test]

@@ -74,16 +74,22 @@ struct Paid<'o, O> {
 }
 
 impl<M, O: Observer<M>> Observer<M> for Paid<'_, O> {
-    const WATCHES: bool = O::WATCHES;
-    const POLLS: bool = O::POLLS;
+    fn watches(&self) -> bool {
+        self.observer.watches()
+    }
+
+    fn polls(&self) -> bool {
+        self.observer.polls()
+    }
 
     fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
         let certificate = paid(self.middle, progress.certificate);
         self.observer.observe(&Progress { certificate, ..*progress }, method)
     }
 
-    fn poll(&mut self, method: &M) -> ControlFlow<()> {
-        self.observer.poll(method)
+    fn poll(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
+        let certificate = paid(self.middle, progress.certificate);
+        self.observer.poll(&Progress { certificate, ..*progress }, method)
     }
 }
 

@@ -34,8 +34,8 @@ use fenchel_optim::{
 use self::functions::Terms;
 use crate::gap::Gap;
 use crate::methods::newton::AsElasticNet;
-use crate::settings::settings;
 use crate::{Error, Point, Problem};
+use fenchel_optim::settings;
 
 /// The least share of all entries that a working set holds: a dozen sweeps over a tenth cost what the next certificate costs.
 const SHARE: f64 = 0.1;

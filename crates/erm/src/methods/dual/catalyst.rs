@@ -9,8 +9,8 @@ use fenchel_optim::{
 use super::ascent::{Ascent, SdcaStep};
 use super::momentum::Momentum;
 use super::state::DualState;
-use crate::settings::settings;
 use crate::{Error, Point, Problem};
+use fenchel_optim::settings;
 
 settings! {
     /// Settings of [`catalyst`](fn@catalyst).

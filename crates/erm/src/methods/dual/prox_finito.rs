@@ -7,8 +7,8 @@ use fenchel_optim::{Loss, Observer, Separable, Solution, Stop};
 use super::ascent::{Ascent, Move};
 use super::sdca::{Sdca, ascend};
 use super::state::DualState;
-use crate::settings::settings;
 use crate::{Error, Problem};
+use fenchel_optim::settings;
 
 settings! {
     /// Settings of [`prox_finito`](fn@prox_finito).

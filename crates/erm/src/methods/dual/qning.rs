@@ -8,8 +8,8 @@ use fenchel_optim::{Certificate, Iterative, Loss, Observer, Separable, Solution,
 use super::ascent::{Ascent, SdcaStep};
 use super::catalyst::centre_weight;
 use super::state::DualState;
-use crate::settings::settings;
 use crate::{Error, Point, Problem};
+use fenchel_optim::settings;
 
 /// Trial steps between the quasi-Newton point (1) and the proximal point (0), which is always accepted.
 const BLENDS: [f64; 4] = [1.0, 0.5, 0.25, 0.0];

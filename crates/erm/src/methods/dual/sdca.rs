@@ -8,8 +8,8 @@ use fenchel_optim::{
 
 use super::ascent::{Ascent, Pace, SdcaStep, copied};
 use super::state::DualState;
-use crate::settings::settings;
 use crate::{Error, Point, Problem};
+use fenchel_optim::settings;
 
 settings! {
     /// Settings of [`sdca`](fn@sdca).

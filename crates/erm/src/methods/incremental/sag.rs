@@ -8,8 +8,8 @@ use fenchel_optim::{Loss, Observer, Solution, StepSize, Stop};
 use super::kernel::Plan;
 use super::table_method::{TableMethod, TablePlan, TableStart, TableState, solve};
 use crate::methods::lag::Composite;
-use crate::settings::settings;
 use crate::{Error, Problem};
+use fenchel_optim::settings;
 
 settings! {
     /// Settings of [`sag`](fn@sag).

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::kernel::Plan;
 use super::table_method::{TableMethod, TablePlan, TableStart, TableState, solve};
 use crate::methods::lag::Composite;
-use crate::settings::settings;
 use crate::{Error, Problem};
+use fenchel_optim::settings;
 
 /// The step sizes for which SAGA is known to converge. `L` is the largest smoothness of a term, and `mu` the strong
 /// convexity. With [`Order::Mixed`], the mean smoothness `Lbar` takes the place of `L`.

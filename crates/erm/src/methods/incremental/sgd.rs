@@ -9,8 +9,8 @@ use super::mean::{PointMean, certify};
 use super::state::IncrementalState;
 use crate::gap::{Gap, origin};
 use crate::methods::lag::Composite;
-use crate::settings::settings;
 use crate::{Error, Point, Problem};
+use fenchel_optim::settings;
 
 settings! {
     /// Settings of [`sgd`](fn@sgd).

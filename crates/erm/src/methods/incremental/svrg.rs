@@ -13,8 +13,8 @@ use super::state::IncrementalState;
 use crate::gap::{Gap, origin};
 use crate::methods::lag::Composite;
 use crate::methods::order::smoothness;
-use crate::settings::settings;
 use crate::{Error, Point, Problem};
+use fenchel_optim::settings;
 
 /// The point at which the next full gradient is computed, `m` steps after the last. The run continues from this
 /// point.

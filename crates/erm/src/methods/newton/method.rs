@@ -23,8 +23,8 @@ use iterate::Iterate;
 use working_set::WorkingSet;
 
 use crate::gap::Gap;
-use crate::settings::settings;
 use crate::{Error, Point, Problem};
+use fenchel_optim::settings;
 
 /// A regulariser of the form `l1 ||x||_1 + (l2/2) ||x||^2`, either weight possibly 0.
 pub trait AsElasticNet: Separable {

@@ -13,8 +13,8 @@ use fenchel_optim::{
 use crate::gap::Gap;
 use crate::methods::hessian::{Sample, Variables, Weighted};
 use crate::methods::smooth::{SmoothPart, point};
-use crate::settings::settings;
 use crate::{Error, Point, Problem};
+use fenchel_optim::settings;
 
 /// The default number of rows to draw for each variable. By judgement: the Hessian of 40 `d` rows is that of all within some tens
 /// of percent.

@@ -9,8 +9,8 @@ use fenchel_optim::{Loss, Observer, Solution, Stop, run};
 use serde::{Deserialize, Serialize};
 
 use super::table::{Plan, PointTable, PointTableState};
-use crate::settings::settings;
 use crate::{Error, Problem};
+use fenchel_optim::settings;
 
 /// The initialisation of Finito's table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

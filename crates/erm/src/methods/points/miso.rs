@@ -7,8 +7,8 @@ use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Solution, Stop, run};
 
 use super::table::{Plan, PointTable, PointTableState};
-use crate::settings::settings;
 use crate::{Error, Problem};
+use fenchel_optim::settings;
 
 settings! {
     /// Settings of [`miso`](fn@miso).

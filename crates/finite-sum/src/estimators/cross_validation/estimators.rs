@@ -1,22 +1,20 @@
 //! The estimators.
 
-use fenchel_erm::settings;
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_metrics::{k_fold, stratified_k_fold};
-use fenchel_optim::Stop;
+use fenchel_optim::settings;
+use fenchel_optim::{Fit, Stop};
 use ndarray::ArrayView1;
 
-use super::folds::Folds;
+use super::folds::{Folds, Whole};
 use super::margin::{self, Judge};
 use super::scores::{Choose, CrossValidated, Scoring};
 use super::softmax;
 use crate::Error;
 use crate::auto::AutoSettings;
-use crate::estimators::fits::fits;
 use crate::estimators::{
-    ClassWeights, ElasticNet, LinearModel, LogisticModel, SoftmaxModel, SoftmaxRegression, SvcLoss,
-    SvcModel,
+    ClassWeights, ElasticNet, LinearModel, SoftmaxModel, SoftmaxRegression, SvcLoss,
 };
 use crate::loss::Squared;
 use crate::path::{Grid, PathSettings};
@@ -37,7 +35,7 @@ macro_rules! cross_validated {
                 grid: Option<Grid> = None,
                 /// Whether to fit an unpenalised intercept.
                 intercept: bool = true,
-                /// When a fit ends, see [`Stop`].
+                /// When a fit ends, see [`Stop`]. `max_seconds` is the time of all fits together.
                 stop: Stop = Stop::default(),
                 /// Seed of the folds and of the visiting orders of the solvers.
                 seed: u64 = 0,
@@ -131,85 +129,149 @@ cross_validated! {
     }
 }
 
-/// The two ways to choose and fit, the same for every estimator.
-macro_rules! choose_and_fit {
-    ($estimator:ident -> $model:ty, $y:ty, $targets:literal, $errors:literal $(, via $posed:ident)? $(; $label:ident)?) => {
-        fits!(
-            $estimator -> CrossValidated<$model>, $y,
-            concat!("Chooses the penalty, then fits a model to the `n x d` design and all `n` ", $targets, "."), $errors,
-            ", in the fits, the scores and the grid. Folds count rows; one of weight 0 is left out, and a weight of 2 is as good as the row twice in its fold.",
-            "", [] $(, via $posed)? $(; $label)?
-        );
-    };
-}
-
-choose_and_fit!(
-    ElasticNetCv -> LinearModel, f64, "targets",
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or settings out of range."
-);
-choose_and_fit!(LassoCv -> LinearModel, f64, "targets", "As [`ElasticNetCv::fit`].", via posed);
-choose_and_fit!(RidgeCv -> LinearModel, f64, "targets", "As [`ElasticNetCv::fit`].", via posed);
-choose_and_fit!(
-    LogisticRegressionCv -> LogisticModel<L>, L, "labels of two distinct values",
-    "As [`ElasticNetCv::fit`], and [`Error::Invalid`] for labels of one or more than two values."; L
-);
-choose_and_fit!(
-    SoftmaxRegressionCv -> SoftmaxModel<L>, L, "labels of at least two distinct values",
-    "As [`ElasticNetCv::fit`], and [`Error::Invalid`] for labels of one value, or a class that a fold leaves without rows."; L
-);
-choose_and_fit!(
-    LinearSvcCv -> SvcModel<L>, L, "labels of two distinct values", "As [`LogisticRegressionCv::fit`]."; L
-);
-
 impl ElasticNetCv {
-    fn solve<X: AsDesign + ?Sized>(
+    /// Chooses the penalty, then fits a model to the `n x d` design and all `n` targets.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or settings out of range.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: ArrayView1<f64>,
-        weights: Option<ArrayView1<f64>>,
+        y: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<CrossValidated<LinearModel>, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
+    /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
+    /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
+    /// have the score NaN.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        fit: Fit<'_, CrossValidated<LinearModel>>,
+    ) -> Result<CrossValidated<LinearModel>, Error> {
+        let (y, Fit { weights, start, watch }) = (y.into(), fit);
         let ElasticNetCv { folds, choose, intercept, stop, seed, .. } = *self;
         let (design, targets) = (x.as_design()?, y.to_vec());
         Invalid::check_length("targets", design.rows(), targets.len())?;
         let folds =
             Folds::new(targets.len(), weights, folds, |rows| k_fold(rows.len(), folds, seed))?;
+        let whole = Whole::new(stop, watch);
         let plan = margin::Plan {
             design,
             targets: &targets,
             loss: Squared,
             grid: self.grid.as_ref(),
             folds: &folds,
-            settings: PathSettings { intercept, stop, seed, ..PathSettings::default() },
+            whole: &whole,
+            settings: PathSettings { intercept, seed, ..PathSettings::default() },
         };
         let scores = plan.scores(&self.l1_ratios, Judge::Rows(|t, y| (t - y).powi(2)))?;
         CrossValidated::new(scores, choose, |score| {
-            let net = ElasticNet { l1: score.l1(), l2: score.l2(), intercept, stop, seed };
-            net.solve(x, y, weights, None, &mut ())
+            let (l1, l2, stop) = (score.l1(), score.l2(), whole.stop());
+            let net = ElasticNet { l1, l2, intercept, stop, seed };
+            let (start, watch) = (start.map(|start| &start.model), whole.watch());
+            net.fit_with(x, y, Fit { weights, start, watch })
         })
     }
 }
 
 impl LassoCv {
-    fn posed(&self, _: usize) -> ElasticNetCv {
+    /// Chooses the penalty, then fits a model to the `n x d` design and all `n` targets.
+    ///
+    /// # Errors
+    /// As [`ElasticNetCv::fit`].
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<CrossValidated<LinearModel>, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
+    /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
+    /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
+    /// have the score NaN.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        fit: Fit<'_, CrossValidated<LinearModel>>,
+    ) -> Result<CrossValidated<LinearModel>, Error> {
         let LassoCv { folds, choose, grid, intercept, stop, seed } = self.clone();
-        ElasticNetCv { l1_ratios: vec![1.0], folds, choose, grid, intercept, stop, seed }
+        let l1_ratios = vec![1.0];
+        ElasticNetCv { l1_ratios, folds, choose, grid, intercept, stop, seed }.fit_with(x, y, fit)
     }
 }
 
 impl RidgeCv {
-    fn posed(&self, _: usize) -> ElasticNetCv {
+    /// Chooses the penalty, then fits a model to the `n x d` design and all `n` targets.
+    ///
+    /// # Errors
+    /// As [`ElasticNetCv::fit`].
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<CrossValidated<LinearModel>, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
+    /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
+    /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
+    /// have the score NaN.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        fit: Fit<'_, CrossValidated<LinearModel>>,
+    ) -> Result<CrossValidated<LinearModel>, Error> {
         let RidgeCv { folds, choose, grid, intercept, stop, seed } = self.clone();
-        ElasticNetCv { l1_ratios: vec![0.0], folds, choose, grid, intercept, stop, seed }
+        let l1_ratios = vec![0.0];
+        ElasticNetCv { l1_ratios, folds, choose, grid, intercept, stop, seed }.fit_with(x, y, fit)
     }
 }
 
 impl SoftmaxRegressionCv {
-    fn solve<X: AsDesign + ?Sized, L: Label>(
+    /// Chooses the penalty, then fits a model to the `n x d` design and all `n` labels of at least two distinct values.
+    ///
+    /// # Errors
+    /// As [`ElasticNetCv::fit`], and [`Error::Invalid`] for labels of one value, or a class that a fold leaves without rows.
+    pub fn fit<'a, X: AsDesign + ?Sized, L: Label + 'a>(
         &self,
         x: &X,
-        y: ArrayView1<L>,
-        weights: Option<ArrayView1<f64>>,
+        y: impl Into<ArrayView1<'a, L>>,
     ) -> Result<CrossValidated<SoftmaxModel<L>>, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
+    /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
+    /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
+    /// have the score NaN.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
+    pub fn fit_with<'a, X: AsDesign + ?Sized, L: Label + 'a>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, L>>,
+        fit: Fit<'_, CrossValidated<SoftmaxModel<L>>>,
+    ) -> Result<CrossValidated<SoftmaxModel<L>>, Error> {
+        let (y, Fit { weights, start, watch }) = (y.into(), fit);
         let SoftmaxRegressionCv { folds, choose, scoring, intercept, stop, seed, .. } = *self;
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
@@ -220,6 +282,7 @@ impl SoftmaxRegressionCv {
             let present: Vec<usize> = rows.iter().map(|&row| codes[row]).collect();
             stratified_k_fold(&present, folds, seed)
         })?;
+        let whole = Whole::new(stop, watch);
         let plan = softmax::Plan {
             design,
             codes: &codes,
@@ -228,14 +291,16 @@ impl SoftmaxRegressionCv {
             folds: &folds,
             intercept,
             scoring,
-            settings: AutoSettings { stop, seed, ..AutoSettings::default() },
+            whole: &whole,
+            settings: AutoSettings { seed, ..AutoSettings::default() },
         };
         let scores = plan.scores(&self.l1_ratios)?;
         CrossValidated::new(scores, choose, |score| {
-            let (l1, l2) = (score.l1(), Some(score.l2()));
-            let fit =
-                SoftmaxRegression { l1, l2, intercept, stop, seed, ..SoftmaxRegression::default() };
-            fit.solve(x, y, weights, None, &mut ())
+            let (l1, l2, stop) = (score.l1(), Some(score.l2()), whole.stop());
+            let base = SoftmaxRegression::default();
+            let softmax = SoftmaxRegression { l1, l2, intercept, stop, seed, ..base };
+            let (start, watch) = (start.map(|start| &start.model), whole.watch());
+            softmax.fit_with(x, y, Fit { weights, start, watch })
         })
     }
 }

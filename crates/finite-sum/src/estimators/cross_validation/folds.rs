@@ -3,6 +3,7 @@
 use fenchel_erm::parts::term_scales;
 use fenchel_linalg::Invalid;
 use fenchel_metrics::Split;
+use fenchel_optim::{Budget, SharedWatch, Stop, Watch};
 use ndarray::ArrayView1;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
@@ -18,6 +19,34 @@ pub(super) const RIDGE: Grid = Grid::Log { count: 25, smallest: 1e-6 };
 /// The default grid for ridge penalties under a loss that is not differentiable. Dual ascent is slow for small
 /// penalties, and their scores hardly differ.
 pub(super) const KINKED: Grid = Grid::Log { count: 15, smallest: 1e-4 };
+
+/// What holds for all fits together: the time limit and the closure that watches.
+pub(super) struct Whole<'w> {
+    stop: Stop,
+    budget: Budget,
+    watch: SharedWatch<'w>,
+}
+
+impl<'w> Whole<'w> {
+    pub(super) fn new(stop: Stop, watch: Watch<'w>) -> Self {
+        Whole { stop, budget: Budget::new(stop), watch: watch.into() }
+    }
+
+    /// The stopping rule of the next fit. Passes are counted for each fit, seconds for all.
+    pub(super) fn stop(&self) -> Stop {
+        Stop { max_seconds: self.budget.left().max_seconds, ..self.stop }
+    }
+
+    /// Whether there is no next fit on a fold: the time is over, or the closure has said `Break`.
+    pub(super) fn ended(&self) -> bool {
+        self.budget.left().max_seconds == Some(0.0) || self.watch.stopped()
+    }
+
+    /// The watch of the next fit.
+    pub(super) fn watch(&self) -> Watch<'_> {
+        self.watch.each()
+    }
+}
 
 /// The folds, and the weights of the rows if they have any.
 pub(super) struct Folds {
@@ -102,7 +131,8 @@ impl Folds {
     }
 
     /// The table of scores. For every share of the l1 norm it contains the penalties in falling order, each with the
-    /// scores of all folds. `fold` fits along a grid on the training rows of a split, and scores on the test rows.
+    /// scores of all folds. `fold` fits along a grid on the training rows of a split, and scores on the test rows. A penalty
+    /// that it did not reach has no score: NaN.
     ///
     /// # Errors
     /// [`Error::Invalid`] if there are no shares or a share is out of range. Errors of `grid` and `fold` are passed
@@ -129,7 +159,8 @@ impl Folds {
             #[cfg(not(feature = "parallel"))]
             let folds: Vec<_> = self.splits.iter().map(fold).collect::<Result<_, _>>()?;
             table.extend(grid.iter().enumerate().map(|(k, &penalty)| {
-                let folds = folds.iter().map(|scores: &Vec<f64>| scores[k]);
+                let folds =
+                    folds.iter().map(|scores: &Vec<f64>| *scores.get(k).unwrap_or(&f64::NAN));
                 Score::new(l1_ratio, penalty, folds.collect())
             }));
         }

@@ -7,7 +7,7 @@ use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
 use ndarray::ArrayView1;
 
-use super::folds::{Folds, KINKED, RIDGE, SPARSE};
+use super::folds::{Folds, KINKED, RIDGE, SPARSE, Whole};
 use super::scores::Score;
 use crate::estimators::solve::{Fitted, Hyper};
 use crate::path::{Grid, PathSettings, penalties, sweep};
@@ -23,17 +23,18 @@ pub(super) enum Judge {
 }
 
 /// The problem that is fitted on the folds.
-pub(super) struct Plan<'a, D, L> {
+pub(super) struct Plan<'a, 'w, D, L> {
     pub(super) design: D,
     pub(super) targets: &'a [f64],
     pub(super) loss: L,
     pub(super) grid: Option<&'a Grid>,
     pub(super) folds: &'a Folds,
-    /// Intercept, stop and seed count.
+    pub(super) whole: &'a Whole<'w>,
+    /// Intercept and seed count.
     pub(super) settings: PathSettings,
 }
 
-impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
+impl<'w, D: Design + Copy, L: Loss + Copy> Plan<'_, 'w, D, L> {
     /// The table. Columns far from 0 are centred for all folds and for the penalties of the grid.
     pub(super) fn scores(&self, l1_ratios: &[f64], by: Judge) -> Result<Vec<Score>, Error> {
         let problem = self.pose(self.design, self.targets, self.folds.weights())?;
@@ -44,9 +45,9 @@ impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
     }
 
     /// The same plan on another storage of the data.
-    fn on<E>(&self, design: E) -> Plan<'_, E, L> {
-        let Plan { targets, loss, grid, folds, .. } = *self;
-        Plan { design, targets, loss, grid, folds, settings: self.settings.clone() }
+    fn on<E>(&self, design: E) -> Plan<'_, 'w, E, L> {
+        let Plan { targets, loss, grid, folds, whole, .. } = *self;
+        Plan { design, targets, loss, grid, folds, whole, settings: self.settings.clone() }
     }
 
     fn table(&self, l1_ratios: &[f64], by: Judge) -> Result<Vec<Score>, Error> {
@@ -121,21 +122,25 @@ impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
         l1_ratio: f64,
         grid: &[f64],
     ) -> Result<Vec<Point>, Error> {
-        let PathSettings { intercept, stop, seed, .. } = self.settings;
+        let PathSettings { intercept, seed, .. } = self.settings;
         if l1_ratio > 0.0 {
             let d = design.columns();
-            let settings = PathSettings { l1_ratio, ..self.settings.clone() };
-            let points = sweep(&self.pose(design, targets, weights)?, &settings, grid)?;
+            let stop = self.whole.stop();
+            let settings = PathSettings { l1_ratio, stop, ..self.settings.clone() };
+            let problem = self.pose(design, targets, weights)?;
+            let points = sweep(&problem, &settings, grid, &mut self.whole.watch())?;
             return Ok(points.iter().map(|point| point.dense(d)).collect());
         }
         let norms_squared = design.row_norms_squared();
         let ridge = |&l2: &f64| {
+            let stop = self.whole.stop();
             let hyper = Hyper { loss: self.loss, l1: 0.0, l2, intercept, stop, seed };
             let weights = weights.map(ArrayView1::from);
+            let design = (design, norms_squared.clone());
             let Fitted { weights, intercept, .. } =
-                hyper.fit((design, norms_squared.clone()), targets, weights, None, &mut ())?;
+                hyper.fit(design, targets, weights, None, &mut self.whole.watch())?;
             Ok(Point { weights: weights.to_vec(), intercept })
         };
-        grid.iter().map(ridge).collect()
+        grid.iter().take_while(|_| !self.whole.ended()).map(ridge).collect()
     }
 }

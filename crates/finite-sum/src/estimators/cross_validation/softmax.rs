@@ -7,7 +7,7 @@ use fenchel_metrics::Split;
 use fenchel_optim::Refusal;
 use fenchel_optim::prox::{L1, Zero};
 
-use super::folds::{Folds, RIDGE, SPARSE};
+use super::folds::{Folds, RIDGE, SPARSE, Whole};
 use super::scores::{Score, Scoring};
 use crate::Error;
 use crate::auto::{AutoSettings, Automatic};
@@ -15,7 +15,7 @@ use crate::multiclass::{MulticlassPoint, MulticlassProblem, auto};
 use crate::path::{Grid, penalties};
 
 /// The problem that is fitted on the folds.
-pub(super) struct Plan<'a, D> {
+pub(super) struct Plan<'a, 'w, D> {
     pub(super) design: D,
     pub(super) codes: &'a [usize],
     pub(super) classes: usize,
@@ -23,10 +23,12 @@ pub(super) struct Plan<'a, D> {
     pub(super) folds: &'a Folds,
     pub(super) intercept: bool,
     pub(super) scoring: Scoring,
+    pub(super) whole: &'a Whole<'w>,
+    /// Without the stopping rule, which is that of the whole.
     pub(super) settings: AutoSettings,
 }
 
-impl<D: Design + Copy> Plan<'_, D> {
+impl<'w, D: Design + Copy> Plan<'_, 'w, D> {
     /// The table. Columns far from 0 are centred for all folds and for the penalties of the grid.
     pub(super) fn scores(&self, l1_ratios: &[f64]) -> Result<Vec<Score>, Error> {
         if self.scoring == Scoring::Auc && self.classes != 2 {
@@ -41,10 +43,10 @@ impl<D: Design + Copy> Plan<'_, D> {
     }
 
     /// The same plan on another storage of the data.
-    fn on<E>(&self, design: E) -> Plan<'_, E> {
-        let Plan { codes, classes, grid, folds, intercept, scoring, .. } = *self;
+    fn on<E>(&self, design: E) -> Plan<'_, 'w, E> {
+        let Plan { codes, classes, grid, folds, intercept, scoring, whole, .. } = *self;
         let settings = self.settings.clone();
-        Plan { design, codes, classes, grid, folds, intercept, scoring, settings }
+        Plan { design, codes, classes, grid, folds, intercept, scoring, whole, settings }
     }
 
     fn table(&self, l1_ratios: &[f64]) -> Result<Vec<Score>, Error> {
@@ -101,9 +103,11 @@ impl<D: Design + Copy> Plan<'_, D> {
         let mut z = vec![0.0; test.len() * self.classes];
         let mut start: Option<MulticlassPoint> = None;
         let mut result = Vec::with_capacity(grid.len());
-        for &penalty in grid {
+        for &penalty in grid.iter().take_while(|_| !self.whole.ended()) {
             let posed = problem.clone().penalised(regulariser(penalty), l2_ratio * penalty)?;
-            let point = auto(&posed, &self.settings, start.take(), &mut ())?.state.point;
+            let settings = AutoSettings { stop: self.whole.stop(), ..self.settings.clone() };
+            let watch = &mut self.whole.watch();
+            let point = auto(&posed, &settings, start.take(), watch)?.state.point;
             scores(&rows, &point.weights, &point.intercepts, &mut z);
             let rows = z.chunks_exact(self.classes).zip(test).map(|(z, &i)| (z, self.codes[i]));
             result.push(match self.scoring {

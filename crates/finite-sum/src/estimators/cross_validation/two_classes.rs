@@ -4,11 +4,11 @@ use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::special::softplus;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_metrics::stratified_k_fold;
-use fenchel_optim::{Loss, Refusal};
+use fenchel_optim::{Fit, Loss, Refusal};
 use ndarray::ArrayView1;
 
 use super::estimators::{LinearSvcCv, LogisticRegressionCv};
-use super::folds::Folds;
+use super::folds::{Folds, Whole};
 use super::margin::{self, Judge};
 use super::scores::{CrossValidated, Score, Scoring};
 use crate::Error;
@@ -17,21 +17,22 @@ use crate::loss::{Hinge, Logistic, SquaredHinge};
 use crate::path::{Grid, PathSettings};
 
 /// Labels of two values as signs, with stratified folds of them.
-struct Signs<'a, D> {
+struct Signs<'a, 'w, D> {
     design: D,
     signs: Vec<f64>,
     folds: Folds,
     grid: Option<&'a Grid>,
+    whole: &'a Whole<'w>,
     settings: PathSettings,
 }
 
-impl<'a, D: Design + Copy> Signs<'a, D> {
+impl<'a, 'w, D: Design + Copy> Signs<'a, 'w, D> {
     fn new<X: AsDesign<View<'a> = D> + ?Sized, L: Label>(
         x: &'a X,
         y: ArrayView1<L>,
         weights: Option<ArrayView1<f64>>,
         folds: usize,
-        grid: Option<&'a Grid>,
+        (grid, whole): (Option<&'a Grid>, &'a Whole<'w>),
         settings: PathSettings,
     ) -> Result<Self, Error> {
         let design = x.as_design()?;
@@ -41,7 +42,7 @@ impl<'a, D: Design + Copy> Signs<'a, D> {
             let present: Vec<f64> = rows.iter().map(|&row| signs[row]).collect();
             stratified_k_fold(&present, folds, settings.seed)
         })?;
-        Ok(Signs { design, signs, folds, grid, settings })
+        Ok(Signs { design, signs, folds, grid, whole, settings })
     }
 
     fn scores<L: Loss + Copy>(
@@ -56,6 +57,7 @@ impl<'a, D: Design + Copy> Signs<'a, D> {
             loss,
             grid: self.grid,
             folds: &self.folds,
+            whole: self.whole,
             settings: self.settings.clone(),
         };
         plan.scores(l1_ratios, by)
@@ -72,18 +74,39 @@ fn error(margin: f64, sign: f64) -> f64 {
 }
 
 impl LogisticRegressionCv {
-    pub(super) fn solve<X: AsDesign + ?Sized, L: Label>(
+    /// Chooses the penalty, then fits a model to the `n x d` design and all `n` labels of two distinct values.
+    ///
+    /// # Errors
+    /// As [`ElasticNetCv::fit`](super::ElasticNetCv::fit), and [`Error::Invalid`] for labels of one or more than two values.
+    pub fn fit<'a, X: AsDesign + ?Sized, L: Label + 'a>(
         &self,
         x: &X,
-        y: ArrayView1<L>,
-        weights: Option<ArrayView1<f64>>,
+        y: impl Into<ArrayView1<'a, L>>,
     ) -> Result<CrossValidated<LogisticModel<L>>, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
+    /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
+    /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
+    /// have the score NaN.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
+    pub fn fit_with<'a, X: AsDesign + ?Sized, L: Label + 'a>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, L>>,
+        fit: Fit<'_, CrossValidated<LogisticModel<L>>>,
+    ) -> Result<CrossValidated<LogisticModel<L>>, Error> {
+        let (y, Fit { weights, start, watch }) = (y.into(), fit);
         let LogisticRegressionCv { choose, intercept, stop, seed, .. } = *self;
         let own = self.class_weights.times(y, weights)?;
         let weights = own.as_deref().map(ArrayView1::from).or(weights);
-        let settings = PathSettings { intercept, stop, seed, ..PathSettings::default() };
+        let whole = Whole::new(stop, watch);
+        let settings = PathSettings { intercept, seed, ..PathSettings::default() };
         let grid = self.grid.as_ref();
-        let task = Signs::new(x, y, weights, self.folds, grid, settings)?;
+        let task = Signs::new(x, y, weights, self.folds, (grid, &whole), settings)?;
         let by = match self.scoring {
             Scoring::LogLoss => Judge::Rows(log_loss),
             Scoring::Errors => Judge::Rows(error),
@@ -91,27 +114,49 @@ impl LogisticRegressionCv {
         };
         let scores = task.scores(Logistic, &self.l1_ratios, by)?;
         CrossValidated::new(scores, choose, |score| {
-            let (l1, l2) = (score.l1(), Some(score.l2()));
+            let (l1, l2, stop) = (score.l1(), Some(score.l2()), whole.stop());
             let base = LogisticRegression::default();
-            let fit = LogisticRegression { l1, l2, intercept, stop, seed, ..base };
-            fit.solve(x, y, weights, None, &mut ())
+            let logistic = LogisticRegression { l1, l2, intercept, stop, seed, ..base };
+            let (start, watch) = (start.map(|start| &start.model), whole.watch());
+            logistic.fit_with(x, y, Fit { weights, start, watch })
         })
     }
 }
 
 impl LinearSvcCv {
-    pub(super) fn solve<X: AsDesign + ?Sized, L: Label>(
+    /// Chooses the penalty, then fits a model to the `n x d` design and all `n` labels of two distinct values.
+    ///
+    /// # Errors
+    /// As [`LogisticRegressionCv::fit`].
+    pub fn fit<'a, X: AsDesign + ?Sized, L: Label + 'a>(
         &self,
         x: &X,
-        y: ArrayView1<L>,
-        weights: Option<ArrayView1<f64>>,
+        y: impl Into<ArrayView1<'a, L>>,
     ) -> Result<CrossValidated<SvcModel<L>>, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
+    /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
+    /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
+    /// have the score NaN.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
+    pub fn fit_with<'a, X: AsDesign + ?Sized, L: Label + 'a>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, L>>,
+        fit: Fit<'_, CrossValidated<SvcModel<L>>>,
+    ) -> Result<CrossValidated<SvcModel<L>>, Error> {
+        let (y, Fit { weights, start, watch }) = (y.into(), fit);
         let LinearSvcCv { loss, choose, intercept, stop, seed, .. } = *self;
         let own = self.class_weights.times(y, weights)?;
         let weights = own.as_deref().map(ArrayView1::from).or(weights);
-        let settings = PathSettings { intercept, stop, seed, ..PathSettings::default() };
+        let whole = Whole::new(stop, watch);
+        let settings = PathSettings { intercept, seed, ..PathSettings::default() };
         let grid = self.grid.as_ref();
-        let task = Signs::new(x, y, weights, self.folds, grid, settings)?;
+        let task = Signs::new(x, y, weights, self.folds, (grid, &whole), settings)?;
         let by = match self.scoring {
             Scoring::LogLoss => {
                 let what = "log loss, for it gives no probabilities: use errors or the AUC";
@@ -125,9 +170,10 @@ impl LinearSvcCv {
             SvcLoss::SquaredHinge => task.scores(SquaredHinge, &[0.0], by)?,
         };
         CrossValidated::new(scores, choose, |score| {
-            let l2 = Some(score.l2());
-            let fit = LinearSvc { loss, l2, intercept, stop, seed, ..LinearSvc::default() };
-            fit.solve(x, y, weights, None, &mut ())
+            let (l2, stop) = (Some(score.l2()), whole.stop());
+            let svc = LinearSvc { loss, l2, intercept, stop, seed, ..LinearSvc::default() };
+            let (start, watch) = (start.map(|start| &start.model), whole.watch());
+            svc.fit_with(x, y, Fit { weights, start, watch })
         })
     }
 }

@@ -1,7 +1,20 @@
 //! Settings and hyper-parameters: plain structs whose fields are documented once, default and all.
 
 /// Declares a struct of public fields with `Default` and serde. Each field is followed by its default, which ends its
-/// documentation.
+/// documentation. The documentation of the struct ends with a table of all defaults.
+///
+/// ```
+/// fenchel_optim::settings! {
+///     /// Settings of a method.
+///     pub struct Settings {
+///         /// Weight of the penalty.
+///         l2: f64 = 1.0,
+///         /// Seed of the visiting order.
+///         seed: u64 = 0,
+///     }
+/// }
+/// assert_eq!(Settings { seed: 3, ..Settings::default() }.l2, 1.0);
+/// ```
 #[macro_export]
 macro_rules! settings {
     (
@@ -11,6 +24,10 @@ macro_rules! settings {
         }
     ) => {
         $(#[$about])*
+        ///
+        /// | field | default |
+        /// |---|---|
+        $(#[doc = concat!("| `", stringify!($field), "` | `", stringify!($default), "` |")])*
         #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
         #[serde(default)]
         pub struct $name {
@@ -28,5 +45,3 @@ macro_rules! settings {
         }
     };
 }
-
-pub(crate) use settings;

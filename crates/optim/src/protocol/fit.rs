@@ -1,0 +1,173 @@
+//! What a caller may give an estimator besides the data.
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+
+use ndarray::ArrayView1;
+
+use super::{Observer, Progress};
+
+/// What a fit may be given besides the data: weights of the rows, a model to start from, and a closure to watch it.
+///
+/// Every estimator has `fit(data)` and `fit_with(data, Fit)`; the first is the second with `Fit::new()`. All parts can be
+/// combined. `M` is the model of the estimator, so that no type needs to be written:
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use fenchel_optim::Fit;
+///
+/// # struct Mean; struct Model(f64);
+/// # impl Mean {
+/// #     fn fit_with(&self, y: &[f64], fit: Fit<'_, Model>) -> Model {
+/// #         let weight = |i: usize| fit.weights.map_or(1.0, |weights| weights[i]);
+/// #         let total: f64 = (0..y.len()).map(weight).sum();
+/// #         Model((0..y.len()).map(|i| weight(i) * y[i]).sum::<f64>() / total)
+/// #     }
+/// # }
+/// # let (estimator, y, former) = (Mean, [1.0, 4.0], Model(0.0));
+/// let weights = [2.0, 1.0];
+/// let mut print = |progress: &fenchel_optim::Progress| {
+///     println!("{:.0} passes: {}", progress.passes, progress.certificate);
+///     ControlFlow::Continue(())
+/// };
+/// let fit = Fit::new().weights(&weights).start(&former).watch(&mut print);
+/// let model = estimator.fit_with(&y, fit);
+/// # assert_eq!(model.0, 2.0);
+/// ```
+#[derive(Debug)]
+pub struct Fit<'a, M> {
+    /// The weight of each row, `>= 0`; a weight of 2 is as good as the row twice. `None`: all 1.
+    pub weights: Option<ArrayView1<'a, f64>>,
+    /// A former model, of this data or of data like it, from which an iterative method starts.
+    pub start: Option<&'a M>,
+    /// The closure that watches the fit.
+    pub watch: Watch<'a>,
+}
+
+impl<M> Default for Fit<'_, M> {
+    fn default() -> Self {
+        Fit { weights: None, start: None, watch: Watch::nobody() }
+    }
+}
+
+impl<'a, M> Fit<'a, M> {
+    /// Nothing besides the data.
+    pub fn new() -> Self {
+        Fit::default()
+    }
+
+    /// One weight a row.
+    pub fn weights(self, weights: impl Into<ArrayView1<'a, f64>>) -> Self {
+        Fit { weights: Some(weights.into()), ..self }
+    }
+
+    /// A model to start from.
+    pub fn start(self, start: &'a M) -> Self {
+        Fit { start: Some(start), ..self }
+    }
+
+    /// A closure that is called before the first pass and after every pass. `Break` ends the fit with the model so far, whose
+    /// report says [`Status::Stopped`](super::Status::Stopped). The certificate that it sees is the latest one; certificates
+    /// are computed when they may end the fit. (`Send`: some fits run on several cores.)
+    pub fn watch(self, watch: &'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send)) -> Self {
+        Fit { watch: Watch(Some(Eye::Own(watch))), ..self }
+    }
+}
+
+/// The closure that watches a fit, or nobody. It is an [`Observer`] of every method, which it does not see.
+pub struct Watch<'a>(Option<Eye<'a>>);
+
+enum Eye<'a> {
+    Own(&'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send)),
+    Shared(&'a (dyn Show + Sync)),
+}
+
+/// A [`SharedWatch`] of any lifetime.
+trait Show {
+    fn show(&self, progress: &Progress) -> ControlFlow<()>;
+}
+
+impl<'a> Watch<'a> {
+    /// Nobody watches.
+    pub fn nobody() -> Self {
+        Watch(None)
+    }
+
+    /// The same closure for one of several fits.
+    pub fn again(&mut self) -> Watch<'_> {
+        Watch(self.0.as_mut().map(|eye| match eye {
+            Eye::Own(watch) => Eye::Own(&mut **watch),
+            Eye::Shared(watch) => Eye::Shared(*watch),
+        }))
+    }
+
+    /// Shows the closure the progress of a loop that is not [`run`](super::run()).
+    pub fn show(&mut self, progress: &Progress) -> ControlFlow<()> {
+        match &mut self.0 {
+            None => ControlFlow::Continue(()),
+            Some(Eye::Own(watch)) => watch(progress),
+            Some(Eye::Shared(watch)) => watch.show(progress),
+        }
+    }
+}
+
+impl std::fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Watch(closure)" } else { "Watch(nobody)" })
+    }
+}
+
+impl<M: ?Sized> Observer<M> for Watch<'_> {
+    fn watches(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn polls(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
+        self.show(progress)
+    }
+
+    fn poll(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
+        self.show(progress)
+    }
+}
+
+/// The closure that watches a fit which consists of several fits, perhaps on several cores. After `Break` each of them ends.
+#[derive(Debug)]
+pub struct SharedWatch<'a> {
+    watches: bool,
+    /// The closure, and whether it goes on.
+    state: Mutex<(Watch<'a>, ControlFlow<()>)>,
+}
+
+impl<'a> From<Watch<'a>> for SharedWatch<'a> {
+    fn from(watch: Watch<'a>) -> Self {
+        let watches = watch.0.is_some();
+        SharedWatch { watches, state: Mutex::new((watch, ControlFlow::Continue(()))) }
+    }
+}
+
+impl SharedWatch<'_> {
+    /// The watch of one of the fits.
+    pub fn each(&self) -> Watch<'_> {
+        Watch(self.watches.then_some(Eye::Shared(self)))
+    }
+
+    /// Whether the closure has answered `Break`.
+    pub fn stopped(&self) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).1.is_break()
+    }
+}
+
+impl Show for SharedWatch<'_> {
+    fn show(&self, progress: &Progress) -> ControlFlow<()> {
+        let (watch, answer) = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if answer.is_continue() {
+            *answer = watch.show(progress);
+        }
+        *answer
+    }
+}
