@@ -227,7 +227,8 @@ impl Count {
 }
 
 /// One line for each line `family | eta | other eta | points | weight`: A, the mean, the entropy, the divergence, and of numbers the
-/// log-densities, the probabilities below, the maximum likelihood and the posterior; a dash for an error.
+/// log-densities, the probabilities below and above, their logarithms and the quantile of the one that
+/// is smaller, the maximum likelihood and the posterior; a dash for an error.
 fn members() -> Result<(), Failure> {
     for line in std::io::stdin().lines() {
         let line = line?;
@@ -310,7 +311,11 @@ impl Request<'_> {
     }
 
     fn quantiles<F: Quantiles + PartialEq>(&self, family: F) -> String {
-        self.of_numbers(family, |p, x| vec![p.cdf(x)])
+        self.of_numbers(family, |p, x| {
+            let (below, above) = (p.cdf(x), p.survival(x));
+            let back = if below <= 0.5 { p.quantile(below) } else { p.upper_quantile(above) };
+            vec![below, above, p.log_cdf(x), p.log_survival(x), back.unwrap_or(f64::INFINITY)]
+        })
     }
 
     fn of_numbers<F: Density<Point = f64> + Clone + PartialEq>(

@@ -327,7 +327,7 @@ def member(name, request, reply, a_of, out):
         return
     # Densities.
     total = [mpf(0)] * k
-    for x, found, below in zip(points, log_p, cdf or [None] * 3):
+    for x, found, below in zip(points, log_p, [cdf[i : i + 5] for i in range(0, 15, 5)]):
         t = case.t(mpf(x))
         total = [s + v for s, v in zip(total, t)]
         if found is None:
@@ -345,11 +345,24 @@ def member(name, request, reply, a_of, out):
         if name in CDFS:
             logs = log_tails(name, eta, x)
             density = mp.exp(exact + log(abs(mpf(x)))) if x else 0
-            for kind, found, log_value, theirs in (("cdf", below, logs[0], lambda: law.cdf(x)),):
+            below, above, log_below, log_above, back = below
+            for side, found, found_log, log_value in (("cdf", below, log_below, logs[0]), ("survival", above, log_above, logs[1])):
                 value = mp.exp(log_value)
-                allowed = ten * value + 16 * EPS * density * (1 + abs(log_value)) + mpf(10) ** -300
-                say(kind, found, value, allowed, (eta, x))
-                say(kind, scipy(theirs), value, allowed, (eta, x), "scipy")
+                moved = 16 * EPS * density * (1 + abs(log_value))
+                say(side, found, value, ten * value + moved + mpf(10) ** -300, (eta, x))
+                theirs = scipy(lambda: law.cdf(x) if side == "cdf" else law.sf(x))
+                say(side, theirs, value, ten * value + moved + mpf(10) ** -300, (eta, x), "scipy")
+                allowed = (ten + moved / value) * max(abs(log_value), 1)
+                say("log " + side, found_log, log_value, allowed, (eta, x))
+                theirs = scipy(lambda: law.logcdf(x) if side == "cdf" else law.logsf(x))
+                say("log " + side, theirs, log_value, allowed, (eta, x), "scipy")
+            if math.isfinite(back):
+                # As far from x as the probability was rounded.
+                spread = 16 * EPS * mp.exp(min(logs)) / density * abs(mpf(x)) if density else mp.inf
+                noisy = 16 * EPS * abs(x) * (1 + abs(min(logs)))
+                say("quantile", back, mpf(x), ten * abs(mpf(x)) + spread + noisy, (eta, x))
+                theirs = scipy(lambda: law.ppf(float(below)) if below <= 0.5 else law.isf(float(above)))
+                say("quantile", theirs, mpf(x), ten * abs(mpf(x)) + spread + noisy, (eta, x), "scipy")
     # What the data and the prior say: by the Newton step that is left, against the distance from the border.
     border = tables.BORDERS.get(name, [0] * k)
     prior = [weight * m for m in p.g]
@@ -376,7 +389,7 @@ def member(name, request, reply, a_of, out):
             mixed = [max(mixed[i], *[abs(v[i]) for v in one_by_one]) for i in range(k)]
         else:
             mixed = [abs(v) for v in moved]
-        if name in DISCRETE:
+        if name in DISCRETE or name == "continuous_bernoulli":
             # Their means are doubles between borders.
             mixed[0] += abs(solve_step(there.h, [EPS * want[0]], k)[0])
         for i in range(k):

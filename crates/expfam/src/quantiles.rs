@@ -13,7 +13,10 @@
 
 use fenchel_linalg::Invalid;
 
-use crate::special::{beta_tails, gamma_tails, logit, normal_tails, sigmoid};
+use crate::special::{
+    beta_ln_tails, beta_tails, gamma_ln_tails, gamma_tails, logit, normal_ln_tails, normal_tails,
+    sigmoid,
+};
 use crate::{
     Bernoulli, Beta, Density, Distribution, Error, Exponential, Gamma, InverseGamma, LogNormal,
     Normal, NormalKnownMean, NormalKnownVariance, Poisson, Prior,
@@ -21,8 +24,20 @@ use crate::{
 
 /// A family of numbers with a distribution function.
 pub trait Quantiles: Density<Point = f64> + Copy {
+    /// `P(X <= x)` and `P(X > x)` under `eta`; the smaller of the two is not 1 minus the other.
+    fn tails(self, eta: &[f64], x: f64) -> (f64, f64);
+
+    /// Their logarithms, which go on where a probability underflows.
+    fn log_tails(self, eta: &[f64], x: f64) -> (f64, f64);
+
+    /// The point `x` with `P(X <= x) = below`, for `below + above = 1`; the smaller of the two decides. At the border of the support
+    /// where the point is no other number.
+    fn quantile(self, eta: &[f64], below: f64, above: f64) -> f64;
+
     /// `P(X <= x)` under `eta`.
-    fn cdf(self, eta: &[f64], x: f64) -> f64;
+    fn cdf(self, eta: &[f64], x: f64) -> f64 {
+        self.tails(eta, x).0
+    }
 
     /// The member with `P(X <= x_i) = p_i` for two pairs `(x, p)`.
     ///
@@ -40,7 +55,7 @@ pub trait Quantiles: Density<Point = f64> + Copy {
     /// # Errors
     /// As [`with_quantiles`](Self::with_quantiles).
     fn between(self, low: f64, high: f64, mass: f64) -> Result<Distribution<Self>, Error> {
-        check_mass(mass)?;
+        check_probability("mass", mass)?;
         let tail = 0.5 * (1.0 - mass);
         self.with_quantiles((low, tail), (high, 1.0 - tail))
     }
@@ -49,7 +64,40 @@ pub trait Quantiles: Density<Point = f64> + Copy {
 impl<F: Quantiles> Distribution<F> {
     /// `P(X <= x)`.
     pub fn cdf(&self, x: f64) -> f64 {
-        self.family().cdf(self.natural(), x)
+        self.family().tails(self.natural(), x).0
+    }
+
+    /// `P(X > x)`, with its digits where it is small.
+    pub fn survival(&self, x: f64) -> f64 {
+        self.family().tails(self.natural(), x).1
+    }
+
+    /// `log P(X <= x)`, also where the probability underflows.
+    pub fn log_cdf(&self, x: f64) -> f64 {
+        self.family().log_tails(self.natural(), x).0
+    }
+
+    /// `log P(X > x)`, also where the probability underflows.
+    pub fn log_survival(&self, x: f64) -> f64 {
+        self.family().log_tails(self.natural(), x).1
+    }
+
+    /// The point with `P(X <= x) = p`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless `0 < p < 1`.
+    pub fn quantile(&self, p: f64) -> Result<f64, Error> {
+        check_probability("p", p)?;
+        Ok(self.family().quantile(self.natural(), p, 1.0 - p))
+    }
+
+    /// The point with `P(X > x) = q`: for small `q` it keeps the digits that `1 - q` has not.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless `0 < q < 1`.
+    pub fn upper_quantile(&self, q: f64) -> Result<f64, Error> {
+        check_probability("q", q)?;
+        Ok(self.family().quantile(self.natural(), 1.0 - q, q))
     }
 }
 
@@ -64,7 +112,7 @@ pub fn maximum_entropy_within<F: Quantiles>(
     high: f64,
     mass: f64,
 ) -> Result<Distribution<F>, Error> {
-    check_mass(mass)?;
+    check_probability("mass", mass)?;
     let member = |share: f64| {
         let below = share * (1.0 - mass);
         let found = family.with_quantiles((low, below), (high, below + mass));
@@ -90,10 +138,9 @@ pub fn maximum_entropy_within<F: Quantiles>(
     member(0.5 * (a + b)).map(|(_, p)| p)
 }
 
-fn check_mass(mass: f64) -> Result<(), Error> {
-    let expected = "a probability inside (0, 1)";
-    let bad = Invalid::Parameter { name: "mass", value: mass, expected };
-    if mass > 0.0 && mass < 1.0 { Ok(()) } else { Err(bad.into()) }
+fn check_probability(name: &'static str, value: f64) -> Result<(), Error> {
+    let bad = Invalid::Parameter { name, value, expected: "a probability inside (0, 1)" };
+    if value > 0.0 && value < 1.0 { Ok(()) } else { Err(bad.into()) }
 }
 
 fn check(first: (f64, f64), second: (f64, f64), (low, high): (f64, f64)) -> Result<(), Error> {
@@ -143,9 +190,9 @@ fn bisect(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
     Some(0.5 * (low + high))
 }
 
-/// The point with `P(Z <= z) = p`.
-fn normal_quantile(p: f64) -> f64 {
-    let (tail, sign) = if p < 0.5 { (p, -1.0) } else { (1.0 - p, 1.0) };
+/// The point with `P(Z <= z) = below`.
+fn normal_quantile((below, above): (f64, f64)) -> f64 {
+    let (tail, sign) = if below < above { (below, -1.0) } else { (above, 1.0) };
     let z = bisect(0.0, 40.0, |z| normal_tails(z).1.ln() - tail.ln()).unwrap_or(0.0);
     sign * z
 }
@@ -173,9 +220,19 @@ fn verified<F: Quantiles>(
 }
 
 impl Quantiles for Normal {
-    fn cdf(self, eta: &[f64], x: f64) -> f64 {
+    fn tails(self, eta: &[f64], x: f64) -> (f64, f64) {
         let (m, v) = crate::families::normal_moments(eta);
-        normal_tails((x - m) / v.sqrt()).0
+        normal_tails((x - m) / v.sqrt())
+    }
+
+    fn log_tails(self, eta: &[f64], x: f64) -> (f64, f64) {
+        let (m, v) = crate::families::normal_moments(eta);
+        normal_ln_tails((x - m) / v.sqrt())
+    }
+
+    fn quantile(self, eta: &[f64], below: f64, above: f64) -> f64 {
+        let (m, v) = crate::families::normal_moments(eta);
+        m + v.sqrt() * normal_quantile((below, above))
     }
 
     fn with_quantiles(
@@ -184,7 +241,8 @@ impl Quantiles for Normal {
         second: (f64, f64),
     ) -> Result<Distribution<Self>, Error> {
         check(first, second, (f64::NEG_INFINITY, f64::INFINITY))?;
-        let (a, b) = (normal_quantile(first.1), normal_quantile(second.1));
+        let tails = |p: f64| (p, 1.0 - p);
+        let (a, b) = (normal_quantile(tails(first.1)), normal_quantile(tails(second.1)));
         let deviation = (second.0 - first.0) / (b - a);
         let (mean, variance) = (first.0 - a * deviation, deviation * deviation);
         if !(variance > 0.0 && variance.is_finite() && mean.is_finite()) {
@@ -195,8 +253,16 @@ impl Quantiles for Normal {
 }
 
 impl Quantiles for LogNormal {
-    fn cdf(self, eta: &[f64], x: f64) -> f64 {
-        if x > 0.0 { Normal.cdf(eta, x.ln()) } else { 0.0 }
+    fn tails(self, eta: &[f64], x: f64) -> (f64, f64) {
+        if x > 0.0 { Normal.tails(eta, x.ln()) } else { (0.0, 1.0) }
+    }
+
+    fn log_tails(self, eta: &[f64], x: f64) -> (f64, f64) {
+        if x > 0.0 { Normal.log_tails(eta, x.ln()) } else { (f64::NEG_INFINITY, 0.0) }
+    }
+
+    fn quantile(self, eta: &[f64], below: f64, above: f64) -> f64 {
+        Normal.quantile(eta, below, above).exp()
     }
 
     fn with_quantiles(
@@ -210,12 +276,19 @@ impl Quantiles for LogNormal {
     }
 }
 
+fn swap((a, b): (f64, f64)) -> (f64, f64) {
+    (b, a)
+}
+
+/// The quantile of the gamma law of rate 1, unless it is too small for a number.
+fn gamma_point(shape: f64, tails: (f64, f64)) -> Option<f64> {
+    bisect(-745.0, 709.0, |log| excess(gamma_tails(shape, log.exp()), tails)).map(f64::exp)
+}
+
 /// The gamma law with two given quantiles whose ratio is `ratio`: its shape, and the first quantile in units of the scale. The shape
 /// follows from the ratio, because the two quantiles move closer together as the shape grows.
 fn gamma_member(ratio: f64, first: (f64, f64), second: (f64, f64)) -> Option<(f64, f64)> {
-    let point = |shape: f64| {
-        bisect(-700.0, 30.0, |log| excess(gamma_tails(shape, log.exp()), first)).map(f64::exp)
-    };
+    let point = |shape: f64| gamma_point(shape, first);
     let missing = |log_shape: f64| {
         let shape = log_shape.exp();
         // A shape so small that the point is no number spreads too far.
@@ -226,8 +299,16 @@ fn gamma_member(ratio: f64, first: (f64, f64), second: (f64, f64)) -> Option<(f6
 }
 
 impl Quantiles for Gamma {
-    fn cdf(self, eta: &[f64], x: f64) -> f64 {
-        gamma_tails(eta[0] + 1.0, -eta[1] * x).0
+    fn tails(self, eta: &[f64], x: f64) -> (f64, f64) {
+        gamma_tails(eta[0] + 1.0, -eta[1] * x)
+    }
+
+    fn log_tails(self, eta: &[f64], x: f64) -> (f64, f64) {
+        gamma_ln_tails(eta[0] + 1.0, -eta[1] * x)
+    }
+
+    fn quantile(self, eta: &[f64], below: f64, above: f64) -> f64 {
+        gamma_point(eta[0] + 1.0, (below, above)).unwrap_or(0.0) / -eta[1]
     }
 
     fn with_quantiles(
@@ -247,8 +328,21 @@ impl Quantiles for Gamma {
 }
 
 impl Quantiles for InverseGamma {
-    fn cdf(self, eta: &[f64], x: f64) -> f64 {
-        if x > 0.0 { gamma_tails(-eta[0] - 1.0, -eta[1] / x).1 } else { 0.0 }
+    fn tails(self, eta: &[f64], x: f64) -> (f64, f64) {
+        if x > 0.0 { swap(gamma_tails(-eta[0] - 1.0, -eta[1] / x)) } else { (0.0, 1.0) }
+    }
+
+    fn log_tails(self, eta: &[f64], x: f64) -> (f64, f64) {
+        let inside = x > 0.0;
+        if inside {
+            swap(gamma_ln_tails(-eta[0] - 1.0, -eta[1] / x))
+        } else {
+            (f64::NEG_INFINITY, 0.0)
+        }
+    }
+
+    fn quantile(self, eta: &[f64], below: f64, above: f64) -> f64 {
+        -eta[1] / gamma_point(-eta[0] - 1.0, (above, below)).unwrap_or(0.0)
     }
 
     fn with_quantiles(
@@ -274,8 +368,19 @@ fn usable(rate: f64) -> bool {
 }
 
 impl Quantiles for Beta {
-    fn cdf(self, eta: &[f64], x: f64) -> f64 {
-        beta_tails(eta[0] + 1.0, eta[1] + 1.0, x).0
+    fn tails(self, eta: &[f64], x: f64) -> (f64, f64) {
+        beta_tails(eta[0] + 1.0, eta[1] + 1.0, x)
+    }
+
+    fn log_tails(self, eta: &[f64], x: f64) -> (f64, f64) {
+        beta_ln_tails(eta[0] + 1.0, eta[1] + 1.0, x)
+    }
+
+    fn quantile(self, eta: &[f64], below: f64, above: f64) -> f64 {
+        let (a, b) = (eta[0] + 1.0, eta[1] + 1.0);
+        let over = |logit: f64| excess(beta_tails(a, b, sigmoid(logit)), (below, above));
+        let end = if over(0.0) > 0.0 { 0.0 } else { 1.0 };
+        bisect(-745.0, 745.0, over).map_or(end, sigmoid)
     }
 
     /// The mean from the first quantile, for a concentration that the second decides.

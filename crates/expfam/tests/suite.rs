@@ -15,5 +15,6 @@ mod suite {
     mod risk;
     mod samplers;
     mod special;
+    mod tails;
     mod univariate;
 }

@@ -34,4 +34,6 @@ pub use gamma::{
     trigamma_multivariate,
 };
 pub(crate) use panel::{legendre, legendre_nodes};
-pub(crate) use tails::{beta_tails, gamma_tails, normal_tails};
+pub(crate) use tails::{
+    beta_ln_tails, beta_tails, gamma_ln_tails, gamma_tails, normal_ln_tails, normal_tails,
+};

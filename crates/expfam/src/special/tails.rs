@@ -4,7 +4,10 @@
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
 use fenchel_linalg::quadrature::concave_tail;
-use fenchel_linalg::special::{chi_squared_cdf, chi_squared_tail, erfcx, log1pmx};
+use fenchel_linalg::special::{
+    chi_squared_cdf, chi_squared_ln_cdf, chi_squared_ln_tail, chi_squared_tail, erfcx, log1mexp,
+    log1pmx,
+};
 
 use super::{ln_beta, stirling_error};
 
@@ -17,22 +20,45 @@ pub(crate) fn normal_tails(z: f64) -> Tails {
     if z < 0.0 { (tail, 1.0 - tail) } else { (1.0 - tail, tail) }
 }
 
+/// Their logarithms, also where a tail is no number.
+pub(crate) fn normal_ln_tails(z: f64) -> Tails {
+    let tail = (0.5 * erfcx(z.abs() * FRAC_1_SQRT_2)).ln() - 0.5 * z * z;
+    with_rest(tail, z < 0.0)
+}
+
+/// Both logarithms from that of one side.
+fn with_rest(tail: f64, is_below: bool) -> Tails {
+    let rest = log1mexp(-tail);
+    if is_below { (tail, rest) } else { (rest, tail) }
+}
+
+/// The logarithms of the tails of a gamma variable of rate 1.
+pub(crate) fn gamma_ln_tails(shape: f64, x: f64) -> Tails {
+    (chi_squared_ln_cdf(2.0 * x, 2.0 * shape), chi_squared_ln_tail(2.0 * x, 2.0 * shape))
+}
+
 /// The tails of a gamma variable of rate 1.
 pub(crate) fn gamma_tails(shape: f64, x: f64) -> Tails {
     (chi_squared_cdf(2.0 * x, 2.0 * shape), chi_squared_tail(2.0 * x, 2.0 * shape))
 }
 
-/// The tails of a beta variable, by the continued fraction of DLMF 8.17.22, from the side where it converges quickly.
+/// The tails of a beta variable.
+pub(crate) fn beta_tails(a: f64, b: f64, x: f64) -> Tails {
+    let (below, above) = beta_ln_tails(a, b, x);
+    (below.exp(), above.exp())
+}
+
+/// The logarithms of the tails of a beta variable, by the continued fraction of DLMF 8.17.22, from the side where it converges quickly.
 /// Where both shapes are large, the density is integrated.
 ///
 /// If one shape is far larger than everything else, the continued fraction loses digits. In this case `-log(1 - X)` is
 /// a gamma variable, up to a relative error of the square of the ratio of the shapes (J. Wise, 1950).
-pub(crate) fn beta_tails(a: f64, b: f64, x: f64) -> Tails {
+pub(crate) fn beta_ln_tails(a: f64, b: f64, x: f64) -> Tails {
     if x <= 0.0 {
-        return (0.0, 1.0);
+        return (f64::NEG_INFINITY, 0.0);
     }
     if x >= 1.0 {
-        return (1.0, 0.0);
+        return (0.0, f64::NEG_INFINITY);
     }
     if a > 1e3 && b > 1e3 {
         if x <= 0.5 {
@@ -46,7 +72,7 @@ pub(crate) fn beta_tails(a: f64, b: f64, x: f64) -> Tails {
         let rate = large + 0.5 * (small - 1.0);
         let point = -rate * log;
         // With two small shapes the rate is negative, and so is the point.
-        (rate > 0.0 && small + 1.0 + point < 1e-8 * rate).then(|| gamma_tails(small, point))
+        (rate > 0.0 && small + 1.0 + point < 1e-8 * rate).then(|| gamma_ln_tails(small, point))
     };
     if let Some(tails) = gamma(a, b, logs.1) {
         return tails;
@@ -55,11 +81,9 @@ pub(crate) fn beta_tails(a: f64, b: f64, x: f64) -> Tails {
         return (below, above);
     }
     if x > (a + 1.0) / (a + b + 2.0) {
-        let above = beta_fraction(b, a, 1.0 - x, (logs.1, logs.0));
-        (1.0 - above, above)
+        with_rest(beta_fraction(b, a, 1.0 - x, (logs.1, logs.0)), false)
     } else {
-        let below = beta_fraction(a, b, x, logs);
-        (below, 1.0 - below)
+        with_rest(beta_fraction(a, b, x, logs), true)
     }
 }
 
@@ -81,7 +105,7 @@ fn logit_tails(a: f64, b: f64, x: f64) -> Tails {
         a * (a / sum / x).ln() + b * rest
     };
     let stirling = stirling_error(sum) - stirling_error(a) - stirling_error(b);
-    let front = (a * (b / sum) / TAU).sqrt() * (stirling - drop).exp();
+    let front = 0.5 * (a * (b / sum) / TAU).ln() + (stirling - drop);
     let sign = if slope > 0.0 { -1.0 } else { 1.0 };
     let unit = 1.0 / (slope.abs() + (sum * spread).sqrt());
     let area = concave_tail(unit, |t| {
@@ -89,13 +113,12 @@ fn logit_tails(a: f64, b: f64, x: f64) -> Tails {
         let v = (sign * t).exp_m1();
         slope * sign * t - sum * (log1pmx(x * v) - x * log1pmx(v))
     });
-    let tail = front * area;
-    if slope > 0.0 { (tail, 1.0 - tail) } else { (1.0 - tail, tail) }
+    with_rest(front + area.ln(), slope > 0.0)
 }
 
-/// `P(X <= x)` given `log x` and `log(1 - x)`, by Lentz's method on `1 / (1 + d_1 / (1 + d_2 / (1 + ...)))`.
+/// `log P(X <= x)` given `log x` and `log(1 - x)`, by Lentz's method on `1 / (1 + d_1 / (1 + d_2 / (1 + ...)))`.
 fn beta_fraction(a: f64, b: f64, x: f64, (log_x, log_rest): (f64, f64)) -> f64 {
-    let front = (a * log_x + b * log_rest - ln_beta(a, b)).exp() / a;
+    let front = a * log_x + b * log_rest - ln_beta(a, b);
     let (mut c, mut delta, mut value) = (1.0, 0.0, 1.0);
     for j in 1..10_000_u32 {
         let m = f64::from(j / 2);
@@ -109,7 +132,7 @@ fn beta_fraction(a: f64, b: f64, x: f64, (log_x, log_rest): (f64, f64)) -> f64 {
         value *= c * delta;
         // Rounding can hold the factor one unit away from 1.
         if (c * delta - 1.0).abs() <= f64::EPSILON {
-            return front / value;
+            return front - (a * value).ln();
         }
     }
     // The smaller shape is at most 1000, for which some hundred terms suffice.

@@ -12,6 +12,7 @@
 //! | `log Gamma` and its derivatives | recurrences by hand | [`ln_gamma`], [`digamma`], [`trigamma`], [`tetragamma`] |
 //! | `psi^-1(y)` | Newton by hand | [`inverse_digamma`] |
 //! | `P(X > x)`, `P(X <= x)` for a chi-squared `X` | `1 - cdf` | [`chi_squared_tail`], [`chi_squared_cdf`] |
+//! | the logarithms of these two | underflow | [`chi_squared_ln_tail`], [`chi_squared_ln_cdf`] |
 //! | `e^(x^2) erfc(x)` | `inf * 0` | [`erfcx`] |
 //! | the `w` with `w + log w = c` | overflow of `e^c` | [`wright_omega`] |
 //!
@@ -27,7 +28,7 @@ pub use entropy::{entropy, kl, softmax, softmax_in_place, xlogx};
 pub use gamma::{digamma, inverse_digamma, ln_gamma, tetragamma, trigamma};
 pub use log_domain::{log_add_exp, log_sum_exp, log1mexp, log1pmx, sigmoid, softplus};
 pub use omega::wright_omega;
-pub use tail::{chi_squared_cdf, chi_squared_tail, erfcx};
+pub use tail::{chi_squared_cdf, chi_squared_ln_cdf, chi_squared_ln_tail, chi_squared_tail, erfcx};
 
 /// `|found - expected| <= tolerance |expected|`, or the same infinity, or zero for zero.
 #[cfg(test)]

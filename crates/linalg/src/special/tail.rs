@@ -75,11 +75,49 @@ pub fn chi_squared_cdf(x: f64, degrees: f64) -> f64 {
     1.0 - chi_squared_tail(x, degrees)
 }
 
+/// The logarithm of [`chi_squared_cdf`], also where the probability is no number.
+pub fn chi_squared_ln_cdf(x: f64, degrees: f64) -> f64 {
+    let (below, above) = (chi_squared_cdf(x, degrees), chi_squared_tail(x, degrees));
+    if below < TINY && x > 0.0 {
+        let (a, x) = (0.5 * degrees, 0.5 * x);
+        let factor = if a < LARGE { lower_series(a, x) } else { side(a, x, -1.0) };
+        return ln_gamma_density(a, x) + factor.ln();
+    }
+    if below > 0.5 { (-above).ln_1p() } else { below.ln() }
+}
+
+/// The logarithm of [`chi_squared_tail`], also where the probability is no number.
+pub fn chi_squared_ln_tail(x: f64, degrees: f64) -> f64 {
+    let (below, above) = (chi_squared_cdf(x, degrees), chi_squared_tail(x, degrees));
+    if above < TINY && x > degrees + 2.0 && x < f64::INFINITY {
+        let (a, x) = (0.5 * degrees, 0.5 * x);
+        let factor = if a < LARGE { upper_fraction(a, x) } else { side(a, x, 1.0) };
+        return ln_gamma_density(a, x) + factor.ln();
+    }
+    if above > 0.5 { (-below).ln_1p() } else { above.ln() }
+}
+
+/// Below, logarithms are not taken from the probability.
+const TINY: f64 = 1e-290;
+
+/// `log(x^a e^-x / Gamma(a + 1))`
+fn ln_gamma_density(a: f64, x: f64) -> f64 {
+    if a < 10.0 {
+        return a * x.ln() - x - ln_gamma(a + 1.0);
+    }
+    stirling_exponent(a, x) - 0.5 * (std::f64::consts::TAU * a).ln()
+}
+
 /// `x^a e^-x / Gamma(a + 1)`.
 fn gamma_density(a: f64, x: f64) -> f64 {
     if a < 10.0 {
-        return (a * x.ln() - x - ln_gamma(a + 1.0)).exp();
+        return ln_gamma_density(a, x).exp();
     }
+    stirling_exponent(a, x).exp() / (std::f64::consts::TAU * a).sqrt()
+}
+
+/// `log(x^a e^-x / Gamma(a + 1)) + log(2 pi a) / 2` for large `a`.
+fn stirling_exponent(a: f64, x: f64) -> f64 {
     // For large a the three terms above are large and cancel. With x = a (1 + d), their sum is
     // a (log(1 + d) - d) less log sqrt(2 pi a) and Stirling's correction.
     let z = 1.0 / (a * a);
@@ -88,7 +126,7 @@ fn gamma_density(a: f64, x: f64) -> f64 {
     let d = (x - a) / a;
     // Far below a, 1 + d has fewer digits than the quotient itself.
     let log = if d < -0.5 { (x / a).ln() - d } else { log1pmx(d) };
-    (a * log - correction).exp() / (std::f64::consts::TAU * a).sqrt()
+    a * log - correction
 }
 
 /// Shapes from which the number of terms of series and fraction, about sqrt(a), is above that of the integral.
@@ -97,28 +135,28 @@ const LARGE: f64 = 1e4;
 /// `P(a, x)` for `x < a + 1`.
 fn lower(a: f64, x: f64) -> f64 {
     match a < LARGE {
-        true => lower_series(a, x),
-        false if x <= a => log_tail(a, x, -1.0),
-        false => 1.0 - log_tail(a, x, 1.0),
+        true => gamma_density(a, x) * lower_series(a, x),
+        false if x <= a => gamma_density(a, x) * side(a, x, -1.0),
+        false => 1.0 - gamma_density(a, x) * side(a, x, 1.0),
     }
 }
 
 /// `Q(a, x)` for `x >= a + 1`.
 fn upper(a: f64, x: f64) -> f64 {
-    if a < LARGE { upper_fraction(a, x) } else { log_tail(a, x, 1.0) }
+    gamma_density(a, x) * if a < LARGE { upper_fraction(a, x) } else { side(a, x, 1.0) }
 }
 
 /// The part of a gamma law on the side `sign` of `x`, away from its mean: the density of the logarithm is log-concave. It is
-/// proportional to `e^((a - x) t - x (e^t - 1 - t))` at `x e^t`.
-fn log_tail(a: f64, x: f64, sign: f64) -> f64 {
+/// proportional to `e^((a - x) t - x (e^t - 1 - t))` at `x e^t`. In units of [`gamma_density`].
+fn side(a: f64, x: f64, sign: f64) -> f64 {
     let slope = a - x;
     let unit = 1.0 / (slope.abs() + x.sqrt());
     // e^t - 1 - t = v - log(1 + v) with v = e^t - 1.
     let area = concave_tail(unit, |t| slope * sign * t + x * log1pmx((sign * t).exp_m1()));
-    a * gamma_density(a, x) * area
+    a * area
 }
 
-/// `P(a, x) = density * (1 + x / (a + 1) + x^2 / ((a + 1)(a + 2)) + ...)`.
+/// `P(a, x) / density = (1 + x / (a + 1) + x^2 / ((a + 1)(a + 2)) + ...)`.
 fn lower_series(a: f64, x: f64) -> f64 {
     let (mut sum, mut term, mut k) = (1.0, 1.0, a);
     // x < a + 1, so that the ratios x / (a + k) fall below 1 and the loop ends.
@@ -127,10 +165,10 @@ fn lower_series(a: f64, x: f64) -> f64 {
         term *= x / k;
         sum += term;
     }
-    gamma_density(a, x) * sum
+    sum
 }
 
-/// `Q(a, x)` by its continued fraction, with the forward evaluation of Lentz as modified by Thompson and Barnett.
+/// `Q(a, x)` in units of [`gamma_density`] by its continued fraction, with the forward evaluation of Lentz as modified by Thompson and Barnett.
 fn upper_fraction(a: f64, x: f64) -> f64 {
     // No denominator vanishes for x >= a + 1: all the partial denominators are positive.
     let mut b = x + 1.0 - a;
@@ -151,7 +189,7 @@ fn upper_fraction(a: f64, x: f64) -> f64 {
         k += 1.0;
     }
     // density(a) is over Gamma(a + 1) = a Gamma(a).
-    a * gamma_density(a, x) * value
+    a * value
 }
 
 /// `e^(x^2) erfc(x)`, the scaled complementary error function.
@@ -232,6 +270,26 @@ mod tests {
         for x in [1e-9, 0.1, 3.0, 5.0] {
             assert_close(chi_squared_cdf(x, 2.0), -(-0.5 * x).exp_m1(), 1e-14, x);
         }
+    }
+
+    /// By mpmath with 50 digits.
+    #[test]
+    fn logarithms_of_tails_go_on_where_tails_underflow() {
+        for (a, x, below, above) in [
+            (3.0, 2000.0, 0.0, -1985.4903422616423),
+            (50.0, 1e-09, -1184.641058800074, 0.0),
+            (0.2, 900.0, 0.0, -906.9668671434298),
+            (200.0, 2.5, -682.46132579469573, -4.0814275810638043e-297),
+            (20000.0, 3000.0, -20948.107875644011, 0.0),
+            (20000.0, 100000.0, 0.0, -47818.498747779837),
+            (3.0, 2.0, -1.1291016497509286, -0.39056208756589963),
+        ] {
+            assert_close(chi_squared_ln_cdf(2.0 * x, 2.0 * a), below, 1e-13, (a, x));
+            assert_close(chi_squared_ln_tail(2.0 * x, 2.0 * a), above, 1e-13, (a, x));
+        }
+        assert_eq!(chi_squared_ln_cdf(0.0, 3.0), f64::NEG_INFINITY);
+        assert_eq!(chi_squared_ln_tail(f64::INFINITY, 3.0), f64::NEG_INFINITY);
+        assert!(chi_squared_ln_tail(1.0, -3.0).is_nan() && chi_squared_ln_cdf(1.0, 0.0).is_nan());
     }
 
     /// By mpmath with 50 digits.

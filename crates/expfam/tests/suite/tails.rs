@@ -1,0 +1,70 @@
+//! Survival functions, logarithms of probabilities and quantiles. The values are from 60-digit arithmetic.
+
+#![allow(clippy::excessive_precision, reason = "references are quoted as they were computed")]
+
+use fenchel_expfam::*;
+
+#[track_caller]
+fn close(found: f64, expected: f64, tolerance: f64) {
+    assert!(
+        (found - expected).abs() <= tolerance * expected.abs(),
+        "{found:e}, expected {expected:e}"
+    );
+}
+
+#[test]
+fn logarithms_go_on_where_probabilities_underflow() {
+    let p = Normal.with_mean_variance(1.0, 4.0).unwrap();
+    close(p.log_cdf(-119.0), -1805.0135606805671, 1e-14);
+    close(p.log_survival(121.0), -1805.0135606805671, 1e-14);
+    close(p.log_cdf(7.0), -0.0013508099647481938, 1e-13);
+    assert_eq!((p.cdf(-119.0), p.log_survival(-119.0)), (0.0, 0.0));
+    let p = LogNormal.with_mean_variance_of_log(0.0, 1.0).unwrap();
+    close(p.log_survival(60f64.exp()), -1805.0135606805671, 1e-14);
+    assert_eq!((p.log_cdf(-1.0), p.log_survival(-1.0)), (f64::NEG_INFINITY, 0.0));
+    for (a, b, x, below) in [
+        (50.0, 3.0, 1e-9, -1028.9733696785355),
+        (2.0, 3.0, 0.5, -0.37469344944141069),
+        (2000.0, 3000.0, 0.01, -5880.3825950458462),
+    ] {
+        close(Beta.with_shapes(a, b).unwrap().log_cdf(x), below, 1e-12);
+    }
+    close(Beta.with_shapes(3.0, 80.0).unwrap().log_survival(0.99995), -784.17108174939277, 1e-12);
+    // Those of rate 1 at 2000 and shape 3; the inverse has them on the other side.
+    let p = Gamma.with_shape_rate(3.0, 2.0).unwrap();
+    close(p.log_survival(1000.0), -1985.4903422616423, 1e-14);
+    close(p.survival(1.0), (-0.39056208756589963_f64).exp(), 1e-13);
+    let p = InverseGamma.with_shape_scale(3.0, 2.0).unwrap();
+    close(p.log_cdf(0.001), -1985.4903422616423, 1e-14);
+}
+
+#[test]
+fn quantiles_are_right_in_both_tails() {
+    for (shape, p, expected) in [
+        (2.5, 0.3, 1.4999540663799531),
+        (2.5, 1e-12, 2.5623217484152679e-5),
+        (40.0, 0.999, 62.419612007882395),
+        (1e-3, 0.99, 2.4259428385578437e-5),
+    ] {
+        let law = Gamma.with_shape_rate(shape, 4.0).unwrap();
+        close(law.quantile(p).unwrap(), 0.25 * expected, 1e-12);
+        let law = InverseGamma.with_shape_scale(shape, 4.0).unwrap();
+        // The parameter -1.001 has three digits of the shape 1e-3 fewer.
+        close(law.upper_quantile(p).unwrap(), 4.0 / expected, 1e-11);
+    }
+    let law = Gamma.with_shape_rate(2.5, 1.0).unwrap();
+    close(law.upper_quantile(1e-30).unwrap(), 75.29484206783833, 1e-13);
+    for (a, b, p, expected) in [
+        (2.0, 3.0, 0.1, 0.14255931671003072),
+        (0.5, 0.5, 0.25, 0.14644660940672624),
+        (30.0, 2.0, 1e-10, 0.42124572379700426),
+    ] {
+        close(Beta.with_shapes(a, b).unwrap().quantile(p).unwrap(), expected, 1e-12);
+    }
+    let law = Normal.with_mean_variance(1.0, 4.0).unwrap();
+    close(law.upper_quantile(1e-20).unwrap(), 1.0 + 2.0 * 9.2623400897984076, 1e-13);
+    assert_eq!(law.quantile(0.5).unwrap(), 1.0);
+    // A law so near to 0 that half of it lies below the smallest number.
+    assert_eq!(Gamma.with_shape_rate(1e-6, 1.0).unwrap().quantile(0.5).unwrap(), 0.0);
+    assert!(law.quantile(1.0).is_err() && law.upper_quantile(f64::NAN).is_err());
+}
