@@ -8,6 +8,7 @@ use fenchel_optim::Certificate;
 use fenchel_optim::lbfgs::Smooth;
 
 use crate::layout::Rows;
+use crate::sdca::agreeing;
 use crate::{Error, Problem, Weights};
 
 /// Number of parts into which the sequences are divided. Each part has its own sums, which are added in order, so that results
@@ -96,10 +97,14 @@ impl<'p, 'a> Objective<'p, 'a> {
         (log_partitions - scores) / self.problem.n() as f64 + self.problem.penalty(w)
     }
 
-    /// `sum_i E_(m_i) F(x_i, .)`, for `w(m)`.
-    pub(crate) fn expected<T: Probability>(&mut self, marginals: &[ChainMarginals<T>]) -> &[f64] {
+    /// `sum_i E_(m_i) F(x_i, .)`, for `w(m)`. `agree`: of the marginals of [`agreeing`] instead.
+    pub(crate) fn expected<T: Probability>(
+        &mut self,
+        marginals: &[ChainMarginals<T>],
+        agree: bool,
+    ) -> &[f64] {
         let problem = self.problem;
-        self.in_parts(|part| part.expected(problem, marginals));
+        self.in_parts(|part| part.expected(problem, marginals, agree));
         &self.counts
     }
 }
@@ -148,7 +153,12 @@ impl Part {
         self.scatter_pairs(problem);
     }
 
-    fn expected<T: Probability>(&mut self, problem: &Problem<'_>, marginals: &[ChainMarginals<T>]) {
+    fn expected<T: Probability>(
+        &mut self,
+        problem: &Problem<'_>,
+        marginals: &[ChainMarginals<T>],
+        agree: bool,
+    ) {
         let labels = problem.data().labels();
         self.counts.clear();
         self.counts.resize(problem.layout.dimension(), 0.0);
@@ -157,10 +167,18 @@ impl Part {
         for i in self.range.clone() {
             let sequence = problem.data().sequence(i);
             problem.layout.locate(&sequence, &mut self.rows);
-            let nodes = marginals[i].padded_nodes();
+            let own = agree.then(|| agreeing::<f64>(&marginals[i]));
+            let nodes = match &own {
+                None => marginals[i].padded_nodes(),
+                Some(Some(own)) => own.padded_nodes(),
+                Some(None) => return self.counts.fill(f64::NAN),
+            };
             problem.layout.sums(nodes, &sequence, &self.rows, &mut self.sums);
             problem.layout.scatter(1.0, &self.rows, &self.sums, &mut self.counts);
-            marginals[i].add_pairs(&mut self.dense_pairs);
+            match own.flatten() {
+                None => marginals[i].add_pairs(&mut self.dense_pairs),
+                Some(own) => own.add_pairs(&mut self.dense_pairs),
+            }
         }
         self.scatter_pairs(problem);
     }

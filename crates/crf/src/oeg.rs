@@ -264,8 +264,8 @@ impl<'p, 'a> Oeg<'p, 'a> {
     }
 
     fn recompute(&mut self) {
-        self.w = weights_of(self.problem, &mut self.objective, &self.marginals);
-        self.entropies = entropies(&self.marginals);
+        self.w = weights_of(self.problem, &mut self.objective, &self.marginals, false);
+        self.entropies = entropies(&self.marginals, false);
         self.dual = mean(&self.entropies) - self.problem.penalty(&self.w);
     }
 
@@ -399,8 +399,8 @@ impl Iterative for Oeg<'_, '_> {
     /// The gap between `P` at the current weights and `D` at the marginals, whose weights are computed anew.
     fn certify(&mut self) -> Certificate {
         let objective = self.objective.value(&self.w);
-        let w = weights_of(self.problem, &mut self.objective, &self.marginals);
-        let dual = mean(&entropies(&self.marginals)) - self.problem.penalty(&w);
+        let w = weights_of(self.problem, &mut self.objective, &self.marginals, false);
+        let dual = mean(&entropies(&self.marginals, false)) - self.problem.penalty(&w);
         Certificate::gap(objective, dual)
     }
 

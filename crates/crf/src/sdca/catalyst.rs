@@ -257,7 +257,7 @@ fn centre_of<T: Probability>(
     marginals: &[ChainMarginals<T>],
 ) -> Vec<f64> {
     if kappa > 0.0 {
-        let of = weights_of(problem, &mut Objective::new(problem), marginals);
+        let of = weights_of(problem, &mut Objective::new(problem), marginals, false);
         let share = problem.l2() / kappa;
         w.iter_mut().zip(of).for_each(|(w, of)| *w += share * (*w - of));
     }

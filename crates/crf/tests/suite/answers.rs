@@ -114,7 +114,9 @@ fn reports_of_every_trainer_of_chains() {
                 let name = format!("sdca {order:?} {step:?}");
                 let s = SdcaSettings { order, step, l1, stop: STOP, ..Default::default() };
                 let found = sdca::<f64, _>(&problem, &s, None, &mut ());
-                add(name, found.map(|s| (s.state.weights, s.report)));
+                add(name.clone(), found.map(|s| (s.state.weights, s.report)));
+                let found = sdca::<f32, _>(&problem, &s, None, &mut ());
+                add(format!("{name} f32"), found.map(|s| (s.state.weights, s.report)));
             }
             let s = LbfgsSettings { stop: STOP, ..Default::default() };
             let found = owlqn(&problem, l1, &s, None, &mut ());

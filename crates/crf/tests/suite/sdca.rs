@@ -7,9 +7,9 @@ use fenchel_crf::{
     DualState, Error, Init, NewtonStart, Order, Problem, Sdca, SdcaSettings, SdcaStep, lbfgs,
     memory, sdca,
 };
-use fenchel_graphical::chain::{LogF64, Probability};
+use fenchel_graphical::chain::{ChainMarginals, LogF64, Probability};
 use fenchel_optim::lbfgs::LbfgsSettings;
-use fenchel_optim::{Cadence, Progress, Refusal, Status, Stop};
+use fenchel_optim::{Cadence, Certificate, Progress, Refusal, Status, Stop};
 
 const NEWTON: SdcaStep = SdcaStep::Newton { tolerance: 1e-3, start: NewtonStart::Half };
 
@@ -306,4 +306,38 @@ fn bad_settings_and_starts_are_refused() {
     let mut state = sdca::<f64, _>(&problem, &settings, None, &mut ()).unwrap().state;
     state.marginals.pop();
     assert!(sdca(&problem, &settings, Some(state), &mut ()).is_err());
+}
+
+/// Marginals that contradict each other are no distribution: a dual value at them may exceed the optimum. They are put right
+/// before they prove anything.
+#[test]
+fn a_start_that_contradicts_itself_proves_nothing_false() {
+    for (data, l2) in tiny() {
+        let problem = problem(&data, l2);
+        let settings = SdcaSettings { stop: until(1e-11), ..SdcaSettings::default() };
+        let best = sdca::<f64, _>(&problem, &settings, None, &mut ()).unwrap();
+        let optimum = optimum(&problem);
+        // The positions a little nearer to the uniform distribution than the pairs say, or farther from it.
+        for by in [9e-4, -9e-4] {
+            let moved = |m: &ChainMarginals<f64>| {
+                let flat = 1.0 / m.states() as f64;
+                let nodes: Vec<f64> = (0..m.length())
+                    .flat_map(|t| m.node(t))
+                    .map(|p| (p + by * (flat - p)).max(0.0))
+                    .collect();
+                let edges: Vec<f64> =
+                    (1..m.length()).flat_map(|t| m.edge(t - 1)).copied().collect();
+                ChainMarginals::from_parts(m.states(), &nodes, &edges).unwrap()
+            };
+            let marginals = best.state.marginals.iter().map(moved).collect();
+            let start = DualState { weights: best.state.weights.clone(), marginals };
+            let stop = Stop::after_passes(0.0);
+            let settings = SdcaSettings { stop, ..SdcaSettings::default() };
+            let report = sdca(&problem, &settings, Some(start), &mut ()).unwrap().report;
+            let Certificate::Gap { lower_bound, .. } = report.certificate else {
+                panic!("{report}")
+            };
+            assert!(lower_bound <= optimum + 1e-11, "{report}: {optimum}");
+        }
+    }
 }
