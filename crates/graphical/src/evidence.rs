@@ -23,9 +23,28 @@ pub enum Finding {
 /// assert_eq!(evidence.state(VarId(3)), Some(1));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct Evidence {
     /// Sorted by variable.
     findings: Vec<(VarId, Finding)>,
+}
+
+/// An [`Evidence`] as a file holds it, before it is checked.
+#[derive(Deserialize)]
+struct Parts {
+    findings: Vec<(VarId, Finding)>,
+}
+
+impl TryFrom<Parts> for Evidence {
+    type Error = Error;
+
+    fn try_from(Parts { mut findings }: Parts) -> Result<Self, Error> {
+        findings.sort_by_key(|(variable, _)| *variable);
+        match findings.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            Some(pair) => Err(Error::RepeatedVariable { variable: pair[0].0 }),
+            None => Ok(Evidence { findings }),
+        }
+    }
 }
 
 impl Evidence {

@@ -25,10 +25,32 @@ use crate::{Error, Evidence, FactorId, VarId};
 /// assert_eq!(model.log_score(&[1, 1])?, 2.0);
 /// # Ok::<(), fenchel_graphical::Error>(())
 /// ```
+///
+/// A model that is read from a file is checked as by [`new`](Self::new) and [`add_table`](Self::add_table).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct FactorGraph {
     cards: Vec<usize>,
     factors: Vec<Table>,
+}
+
+/// A [`FactorGraph`] as a file holds it, before it is checked.
+#[derive(Deserialize)]
+struct Parts {
+    cards: Vec<usize>,
+    factors: Vec<Table>,
+}
+
+impl TryFrom<Parts> for FactorGraph {
+    type Error = Error;
+
+    fn try_from(parts: Parts) -> Result<Self, Error> {
+        let mut model = FactorGraph::new(&parts.cards)?;
+        for table in parts.factors {
+            model.add_table(table)?;
+        }
+        Ok(model)
+    }
 }
 
 impl FactorGraph {
@@ -237,12 +259,32 @@ impl FactorGraph {
         scope.iter().map(card).collect()
     }
 
+    /// Refuses log-potentials whose sums may overflow, for methods that take differences of such sums.
+    pub(crate) fn check_sums(&self) -> Result<(), Error> {
+        let mut sum = 0.0;
+        for (factor, table) in self.factors.iter().enumerate() {
+            let sizes =
+                table.log_values().iter().map(|v| if v.is_finite() { v.abs() } else { 0.0 });
+            let (index, size) =
+                sizes.enumerate().fold((0, 0.0), |a, b| if b.1 > a.1 { b } else { a });
+            sum += size;
+            if sum > LARGEST {
+                let (value, expected) = (table.log_values()[index], "a sum of at most 1e300");
+                return Err(Error::Potential { factor, index, value, expected });
+            }
+        }
+        Ok(())
+    }
+
     fn push(&mut self, table: Table) -> Result<FactorId, Error> {
         let id = FactorId(self.factors.len() as u32);
         self.factors.push(table);
         Ok(id)
     }
 }
+
+/// The sum of the largest sizes of log-potentials that [`FactorGraph::check_sums`] accepts.
+const LARGEST: f64 = 1e300;
 
 pub(crate) fn unknown_factor(factor: FactorId) -> Error {
     let value = f64::from(factor.0);

@@ -103,7 +103,8 @@ pub struct MeanField<'m> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Potential`] for a potential of 0, under which independent variables are impossible;
+/// [`Error::Potential`] for a potential of 0, under which independent variables are impossible, and for log-potentials whose
+/// sum may exceed 1e300;
 /// [`Error::Invalid`] for settings out of range or a start that does not fit.
 pub fn mean_field<'m, O: Observer<MeanField<'m>>>(
     model: &'m FactorGraph,
@@ -130,6 +131,7 @@ impl<'m> MeanField<'m> {
                 return Err(Error::Potential { factor, index, value, expected });
             }
         }
+        model.check_sums()?;
         // A warm start is worth a certificate at once, a cold one is not.
         let change = if start.is_some() { 0.0 } else { f64::INFINITY };
         let marginals = match start {
@@ -141,6 +143,14 @@ impl<'m> MeanField<'m> {
                 )?;
                 for (marginal, &card) in start.marginals.iter().zip(model.cards()) {
                     Invalid::check_length("a marginal of the start", card, marginal.len())?;
+                    // Else the objective would be no bound.
+                    let sum: f64 = marginal.iter().sum();
+                    let least = marginal.iter().fold(0.0, |a: f64, q| a.min(*q));
+                    if !(least >= 0.0 && (sum - 1.0).abs() <= 1e-12 * card as f64) {
+                        let name = "a marginal of the start (sum)";
+                        let expected = "probabilities whose sum is 1";
+                        return Err(Invalid::Parameter { name, value: sum, expected }.into());
+                    }
                 }
                 start.marginals
             }

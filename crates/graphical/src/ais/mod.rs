@@ -109,7 +109,8 @@ pub fn ais_binary(model: &BinaryPairwise, settings: &AisSettings) -> Result<AisE
 /// result is then `log Z + log P(evidence)`.
 ///
 /// # Errors
-/// [`Invalid::Parameter`] for settings out of range; [`Error::Memory`] for more chains than fit; [`Error::ImpossibleEvidence`] where a variable has no possible state.
+/// [`Invalid::Parameter`] for settings out of range; [`Error::Memory`] for more chains than fit; [`Error::ImpossibleEvidence`] where a variable has no possible
+/// state; [`Error::Potential`] for log-potentials whose sum may exceed 1e300.
 pub fn ais(model: &FactorGraph, settings: &AisSettings) -> Result<AisEstimate, Error> {
     check(settings)?;
     estimate(|settings| paths::Factors::new(model, settings), settings)
@@ -129,10 +130,11 @@ fn check(settings: &AisSettings) -> Result<(), Error> {
     let refuse = |name, value, expected| Err(Invalid::Parameter { name, value, expected }.into());
     match settings.ladder {
         Ladder::Uniform(0) => return refuse("ladder", 0.0, "at least one step"),
+        Ladder::Uniform(steps) => Error::check_memory("steps", steps, 2 * size_of::<f64>())?,
         Ladder::Adaptive(share) if !(share > 0.0 && share < 1.0) => {
             return refuse("ladder", share, "a share in (0, 1)");
         }
-        Ladder::Uniform(_) | Ladder::Adaptive(_) => {}
+        Ladder::Adaptive(_) => {}
     }
     if settings.chains == 0 {
         return refuse("chains", 0.0, "at least one chain");

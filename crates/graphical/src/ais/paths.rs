@@ -64,6 +64,7 @@ pub(super) struct Factors {
 
 impl Factors {
     pub(super) fn new(model: &FactorGraph, settings: &AisSettings) -> Result<Self, Error> {
+        model.check_sums()?;
         let mut logs: Vec<Vec<f64>> = model.cards().iter().map(|&card| vec![0.0; card]).collect();
         for factor in model.factors() {
             for &v in factor.scope() {

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, CertificateCost, Iterative, Progress, Report, Stop, run};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Progress, Report, Status, Stop, run};
 use ndarray::ArrayView2;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -169,6 +169,7 @@ struct Em {
     log_likelihood: f64,
     objectives: Vec<f64>,
     calibrations: u64,
+    stalled: bool,
 }
 
 impl Em {
@@ -221,6 +222,7 @@ impl Em {
             log_likelihood: 0.0,
             objectives: Vec::new(),
             calibrations: 0,
+            stalled: false,
         };
         em.expect().map_err(|(record, error)| match record {
             Some(record) => Error::cell(rows[record], "(all that are observed)", error),
@@ -305,13 +307,18 @@ impl Iterative for Em {
     fn advance(&mut self, passes: f64) -> f64 {
         let passes = passes.round().max(1.0);
         for _ in 0..passes as u64 {
+            let before = self.net.cpts.clone();
             for (v, values) in self.maximise().into_iter().enumerate() {
                 let parents = self.net.cpts[v].parents.clone();
                 self.net.cpts[v] = Cpt::new(parents, values, self.net.cards[v]);
             }
+            // No step makes a record impossible; rounding to 0 could. Then the tables before it are the answer.
             if self.expect().is_err() {
-                // No step makes a record impossible; rounding to 0 could.
-                self.objectives.push(f64::NEG_INFINITY);
+                self.net.cpts = before;
+                if self.expect().is_ok() {
+                    self.objectives.pop();
+                }
+                self.stalled = true;
                 return passes;
             }
         }
@@ -334,5 +341,9 @@ impl Iterative for Em {
 
     fn oracle_calls(&self) -> u64 {
         self.calibrations
+    }
+
+    fn verdict(&self) -> Option<Status> {
+        self.stalled.then_some(Status::Stalled)
     }
 }

@@ -12,6 +12,7 @@ use crate::{Error, FactorGraph, VarId};
 /// The result of max-product: the beliefs, and a configuration made from them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MaxBeliefs {
+    #[serde(with = "crate::table::logs")]
     messages: Vec<f64>,
     max_marginals: Vec<Vec<f64>>,
     configuration: Vec<usize>,

@@ -103,6 +103,7 @@ impl Default for BeliefPropagationSettings {
 /// What belief propagation believes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beliefs {
+    #[serde(with = "crate::table::logs")]
     messages: Vec<f64>,
     variables: Vec<Vec<f64>>,
     factors: Vec<Table>,
@@ -194,7 +195,8 @@ impl Beliefs {
 ///
 /// # Errors
 /// [`Error::ImpossibleEvidence`] if messages contradict each other; [`Error::Refused`] if the product of factors over the same
-/// variables is too large; [`Error::Invalid`] for settings out of range, or a start from another model.
+/// variables is too large; [`Error::Potential`] for log-potentials whose sum may exceed 1e300; [`Error::Invalid`] for settings
+/// out of range, or a start from another model.
 pub fn belief_propagation<O: Observer<Propagation>>(
     model: &FactorGraph,
     settings: &BeliefPropagationSettings,

@@ -81,6 +81,7 @@ impl Network {
     }
 
     fn build(model: &FactorGraph, absorb: bool) -> Result<Self, Error> {
+        model.check_sums()?;
         let mut cells = Vec::with_capacity(model.len());
         let mut end = 0;
         for &card in model.cards() {

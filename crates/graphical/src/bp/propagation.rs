@@ -51,6 +51,10 @@ impl Propagation {
             Some(messages) => {
                 let expected = network.message_cells;
                 Invalid::check_length("messages of the start", expected, messages.len())?;
+                if let Some(&value) = messages.iter().find(|m| !(**m <= 1e-9)) {
+                    let (name, expected) = ("messages of the start", "logarithms of probabilities");
+                    return Err(Invalid::Parameter { name, value, expected }.into());
+                }
                 messages
             }
             None => {

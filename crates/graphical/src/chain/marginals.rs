@@ -17,7 +17,13 @@ use crate::Error;
 /// |---|---|
 /// | `m_t(k)`, `t = 0..T-1` | [`node`](Self::node) |
 /// | `m_t(j, k)`, `t = 0..T-2`, pair of `t` and `t + 1` | [`edge`](Self::edge) |
+///
+/// Marginals that are read from a file are checked as by [`from_parts`](Self::from_parts).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(
+    try_from = "Parts<T>",
+    bound(deserialize = "T: Probability + Deserialize<'de>", serialize = "T: Serialize")
+)]
 pub struct ChainMarginals<T = f64> {
     states: usize,
     length: usize,
@@ -25,6 +31,46 @@ pub struct ChainMarginals<T = f64> {
     pub(super) nodes: Vec<f64>,
     /// `length - 1` blocks of `states * states` without gaps, then zeros for one additional row.
     pub(super) edges: Vec<T>,
+}
+
+/// A [`ChainMarginals`] as a file holds it, before it is checked.
+#[derive(Deserialize)]
+struct Parts<T> {
+    states: usize,
+    length: usize,
+    nodes: Vec<f64>,
+    edges: Vec<T>,
+}
+
+impl<T: Probability> TryFrom<Parts<T>> for ChainMarginals<T> {
+    type Error = Error;
+
+    fn try_from(parts: Parts<T>) -> Result<Self, Error> {
+        let Parts { states, length, nodes, edges } = parts;
+        if (states, length, nodes.len(), edges.len()) == (0, 0, 0, 0) {
+            return Ok(ChainMarginals::new());
+        }
+        // Every state has a number in the file, so that no shape is larger than the file.
+        if states == 0 || states > nodes.len() {
+            return Err(inconsistent());
+        }
+        let wide = stride(states);
+        if length == 0 || length.checked_mul(wide) != Some(nodes.len()) {
+            return Err(inconsistent());
+        }
+        let rows: Vec<f64> =
+            nodes.chunks_exact(wide).flat_map(|row| &row[..states]).copied().collect();
+        let pairs = states.checked_mul(states).and_then(|s| s.checked_mul(length - 1));
+        match pairs.filter(|pairs| pairs.checked_add(wide - states) == Some(edges.len())) {
+            Some(pairs) => ChainMarginals::from_parts(states, &rows, &edges[..pairs]),
+            None => Err(inconsistent()),
+        }
+    }
+}
+
+fn inconsistent() -> Error {
+    let reason = "do not sum to 1 or contradict each other".to_owned();
+    Invalid::Layout { what: "marginals", reason }.into()
 }
 
 impl<T: Probability> ChainMarginals<T> {
@@ -76,7 +122,7 @@ impl<T: Probability> ChainMarginals<T> {
     /// the pairs, in the order of [`node`](Self::node) and [`edge`](Self::edge).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for other counts, and for entries that do not sum to 1 or contradict each other by more than 1e-3.
+    /// [`Error::Invalid`] for other counts, and for negative entries, and for entries that do not sum to 1 or contradict each other by more than 1e-3.
     pub fn from_parts(states: usize, nodes: &[f64], edges: &[T]) -> Result<Self, Error> {
         if states == 0 || nodes.is_empty() {
             return Err(Invalid::Empty { what: "chain" }.into());
@@ -91,9 +137,9 @@ impl<T: Probability> ChainMarginals<T> {
             marginals.node_mut(t).copy_from_slice(row);
         }
         marginals.edges[..pairs].copy_from_slice(edges);
-        if !marginals.is_consistent(1e-3) {
-            let reason = "do not sum to 1 or contradict each other".to_owned();
-            return Err(Invalid::Layout { what: "marginals", reason }.into());
+        let whole = nodes.iter().all(|&p| p >= 0.0) && edges.iter().all(|p| p.linear() >= 0.0);
+        if !(whole && marginals.is_consistent(1e-3)) {
+            return Err(inconsistent());
         }
         Ok(marginals)
     }

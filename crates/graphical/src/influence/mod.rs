@@ -26,6 +26,7 @@
 mod binary;
 mod factors;
 
+use fenchel_linalg::Invalid;
 use fenchel_linalg::spectral::spectral_radius;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
@@ -47,11 +48,42 @@ use crate::{Error, VarId};
 /// # Ok::<(), fenchel_graphical::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Lists")]
 pub struct Influence {
     /// The entries of row `i` are `starts[i]..starts[i + 1]`.
     starts: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<f64>,
+}
+
+/// An [`Influence`] as a file holds it, before it is checked.
+#[derive(Deserialize)]
+struct Lists {
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl TryFrom<Lists> for Influence {
+    type Error = Error;
+
+    fn try_from(Lists { starts, columns, values }: Lists) -> Result<Self, Error> {
+        let ends = (starts.first().copied(), starts.last().copied());
+        let shaped = ends == (Some(0), Some(columns.len()))
+            && columns.len() == values.len()
+            && starts.is_sorted();
+        let row = |range: &[usize]| {
+            let row = &columns[range[0]..range[1]];
+            row.is_sorted_by(|a, b| a < b)
+                && row.last().is_none_or(|&j| (j as usize) < starts.len() - 1)
+        };
+        if shaped && starts.windows(2).all(row) && values.iter().all(|v| *v > 0.0 && v.is_finite())
+        {
+            return Ok(Influence { starts, columns, values });
+        }
+        let reason = "expected ascending columns of variables in every row, and positive values";
+        Err(Invalid::Layout { what: "influence", reason: reason.into() }.into())
+    }
 }
 
 impl Influence {

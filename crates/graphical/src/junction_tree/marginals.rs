@@ -25,7 +25,9 @@ use super::algebra::{Algebra, LogSum};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CliqueMarginals {
     /// In the order of [`JunctionTree::cliques`], each in the order of its variables there.
+    #[serde(with = "crate::table::logs")]
     pub(super) log_cliques: Vec<f64>,
+    #[serde(with = "crate::table::logs")]
     pub(super) log_separators: Vec<f64>,
 }
 

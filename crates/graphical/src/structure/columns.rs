@@ -1,7 +1,7 @@
 //! Records stored by columns, and counts of families.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Refusal;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::ArrayView2;
 use rustc_hash::FxHashMap;
 
@@ -94,6 +94,11 @@ impl Columns {
             return Err(Refusal::MemoryLimit { what, needed, limit, hint }.into());
         };
         let states = self.cards[child as usize];
+        // A row for every configuration that may occur.
+        let rows = configurations.min(self.records).max(1) as u64;
+        let bytes = rows.saturating_mul(states as u64).saturating_mul(8);
+        let hint = "leave out states that do not occur";
+        Refusal::check_memory("counts of a family", bytes, MAX_MEMORY, hint)?;
         let mut at = vec![0_u64; self.records];
         for &p in parents {
             let card = self.cards[p as usize] as u64;

@@ -11,7 +11,9 @@
 //! Source: Silander and Myllymäki, UAI 2006.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, CertificateCost, Iterative, MAX_MEMORY, Refusal, Stop, run};
+use fenchel_optim::{
+    Certificate, CertificateCost, Iterative, MAX_MEMORY, Refusal, Status, Stop, run,
+};
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
@@ -193,11 +195,14 @@ impl Iterative for Search<'_> {
 
     /// The result is the optimum, so that the gap is 0.
     fn certify(&mut self) -> Certificate {
-        match (&self.found, &self.failed) {
-            (Some((score, _)), _) => Certificate::gap(-score, -score),
-            (None, Some(_)) => Certificate::gap(0.0, 0.0),
-            (None, None) => Certificate::Uncertified { objective: None },
+        match &self.found {
+            Some((score, _)) => Certificate::gap(-score, -score),
+            None => Certificate::Uncertified { objective: None },
         }
+    }
+
+    fn verdict(&self) -> Option<Status> {
+        self.failed.is_some().then_some(Status::Stalled)
     }
 
     fn certificate_cost(&self) -> CertificateCost {

@@ -31,11 +31,47 @@ const POTENTIAL: &str = "a finite number >= 0";
 /// assert!((t.log_value(&[2, 0])? - 0.3_f64.ln()).abs() < 1e-15);
 /// # Ok::<(), fenchel_graphical::Error>(())
 /// ```
+///
+/// A table that is read from a file is checked as by [`Table::new`]. In the file `-inf` is `null`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct Table {
     scope: SmallVec<[VarId; 4]>,
     cards: SmallVec<[usize; 4]>,
+    #[serde(with = "logs")]
     log_values: Vec<f64>,
+}
+
+/// A [`Table`] as a file holds it, before it is checked.
+#[derive(Deserialize)]
+struct Parts {
+    scope: Vec<VarId>,
+    cards: Vec<usize>,
+    #[serde(with = "logs")]
+    log_values: Vec<f64>,
+}
+
+impl TryFrom<Parts> for Table {
+    type Error = Error;
+
+    fn try_from(parts: Parts) -> Result<Self, Error> {
+        Table::new(&parts.scope, &parts.cards, &parts.log_values)
+    }
+}
+
+/// Logarithms in files: formats such as JSON have no infinity.
+pub(crate) mod logs {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(x: &[f64], to: S) -> Result<S::Ok, S::Error> {
+        let finite = |x: &f64| Some(*x).filter(|x| *x != f64::NEG_INFINITY);
+        x.iter().map(finite).collect::<Vec<Option<f64>>>().serialize(to)
+    }
+
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Vec<f64>, D::Error> {
+        let list = Vec::<Option<f64>>::deserialize(from)?;
+        Ok(list.into_iter().map(|x| x.unwrap_or(f64::NEG_INFINITY)).collect())
+    }
 }
 
 impl Table {

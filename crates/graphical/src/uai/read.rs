@@ -40,12 +40,14 @@ pub fn read(from: impl BufRead) -> Result<Model, Error> {
     }
     let (count, _) = tokens.integer("the number of factors", 0, u32::MAX as usize)?;
     let mut scopes = Vec::new();
-    for _ in 0..count {
+    // The last scope that had the variable.
+    let mut last = vec![0; variables];
+    for at in 1..=count {
         let (size, _) = tokens.integer("the size of a scope", 0, variables)?;
         let mut scope = Vec::new();
         for _ in 0..size {
             let (v, place) = tokens.variable(variables)?;
-            if scope.contains(&v) {
+            if std::mem::replace(&mut last[v.index()], at) == at {
                 return Err(place.fault(format!("{v} occurs twice in a scope")));
             }
             scope.push(v);

@@ -1,5 +1,6 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-graphical --test suite FILE::`.
 
+mod answers;
 mod approximate;
 mod bayes_net;
 mod bif;
@@ -8,6 +9,7 @@ mod chain;
 mod clique_marginals;
 mod common;
 mod em;
+mod files;
 mod graphs;
 mod impossible;
 mod influence;

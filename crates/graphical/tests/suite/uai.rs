@@ -156,3 +156,35 @@ fn bad_models_are_errors_with_their_places() {
     let empty = uai::read("BAYES 0 1 0 1 0.5".as_bytes()).unwrap();
     assert_eq!(empty.bayes_net().unwrap_err().to_string(), "the scope of a table is empty");
 }
+
+/// A scope as long as the list of variables, and every variable in two scopes: no scope is compared with itself twice over.
+#[test]
+fn long_scopes_are_read_in_one_pass() {
+    let n = 80_000;
+    let numbers: Vec<String> = (0..n).map(|v| v.to_string()).collect();
+    let (ones, scope) = (vec!["1"; n].join(" "), format!("{n} {}", numbers.join(" ")));
+    let model =
+        |last: &str| uai::read(format!("MARKOV {n} {ones} 2 {scope} {last} 1 0.5 1 2").as_bytes());
+    let read = model(&scope).unwrap();
+    assert_eq!(read.factors.iter().map(|factor| factor.0.len()).collect::<Vec<_>>(), [n, n]);
+    let error = model("3 5 79999 5").unwrap_err().to_string();
+    assert!(error.contains("variable 5 occurs twice"), "{error}");
+}
+
+/// Every reader of text skips a byte order mark, and no other.
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_text() {
+    use fenchel_graphical::{BayesNet, bif};
+    let marked = |text: &str| format!("\u{feff}{text}").into_bytes();
+    let markov = "MARKOV 1 2 1 1 0 2 0.5 1.5";
+    assert_eq!(uai::read(&marked(markov)[..]).unwrap(), uai::read(markov.as_bytes()).unwrap());
+    let evidence = Evidence::new().observe(VarId(0), 1);
+    assert_eq!(uai::read_evidence(&marked("1 0 1")[..], &[2]).unwrap(), evidence);
+    let text = "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { table 0.2, 0.8; }";
+    assert_eq!(bif::read(&marked(text)[..]).unwrap(), bif::read(text.as_bytes()).unwrap());
+    let table = "rain,grass\nyes,wet\nno,dry\n";
+    let (net, data) = BayesNet::from_csv(&marked(table)[..]).unwrap();
+    assert!(net.variable("rain").is_ok());
+    assert_eq!(net.read_csv(&marked(table)[..]).unwrap(), data);
+    assert!(uai::read(&marked(&format!("\u{feff}{markov}"))[..]).is_err());
+}
