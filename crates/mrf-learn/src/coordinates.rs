@@ -110,6 +110,23 @@ impl Coordinates {
         }
     }
 
+    /// Converts means of the statistics of these coordinates into means of the binary statistics, in place.
+    pub fn to_binary_means(self, means: &mut [f64], p: usize) {
+        if self == Coordinates::Binary {
+            return;
+        }
+        for i in 0..p {
+            let at = pair_index(i, i, p);
+            means[at] = 0.5 * (1.0 + means[at]);
+        }
+        let singles: Vec<f64> = (0..p).map(|i| means[pair_index(i, i, p)]).collect();
+        for (c, (i, j)) in pairs(p).enumerate() {
+            if i != j {
+                means[c] = 0.25 * (means[c] - 1.0) + 0.5 * (singles[i] + singles[j]);
+            }
+        }
+    }
+
     /// The variance of a statistic with this mean: it has two values, 0 and 1 or -1 and +1.
     #[inline]
     pub fn variance(self, mean: f64) -> f64 {

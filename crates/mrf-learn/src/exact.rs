@@ -15,8 +15,9 @@ use fenchel_linalg::Invalid;
 use fenchel_linalg::special::xlogx;
 use fenchel_optim::fista::{Fista, FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, Observer, Progress, Regulariser, Stop};
+use fenchel_optim::{Certificate, Observer, Progress, Regulariser, Report, Stop};
 use fenchel_optim::{MAX_MEMORY, Refusal};
+use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
@@ -111,10 +112,53 @@ impl ExactMle {
         self.solve(data, start, &mut |progress: &Progress, _: &Method<'_>| watch(progress))
     }
 
+    /// As [`fit`](Self::fit), from the sufficient statistics alone: `means` are the means of `psi` in the coordinates of
+    /// this estimator, packed, as [`BinaryData::means`] returns them.
+    ///
+    /// The certificate is a duality gap where the means under the model lie within the penalty of those that are given.
+    /// Elsewhere a gap would need the entropy of the data, and the certificate is the residual of a proximal step.
+    /// Means of single variables and of pairs must fit each other. Whether means of three or more variables do is not
+    /// checked: without a penalty, parameters then grow until the pass limit.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); [`Invalid::Layout`] for a number of means that is not `p (p + 1) / 2`, and for a pair of
+    /// variables that cannot have these means.
+    pub fn fit_means<'a>(
+        &self,
+        means: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<NetworkModel, Error> {
+        let target = means.into().to_vec();
+        let p = (1..=target.len()).take_while(|&p| packed_length(p) <= target.len()).count();
+        let layout = |reason| Invalid::Layout { what: "means", reason };
+        if p == 0 || packed_length(p) != target.len() {
+            let reason =
+                format!("{} numbers; expected p (p + 1) / 2 for p variables", target.len());
+            return Err(layout(reason).into());
+        }
+        Invalid::check_finite("means", &target)?;
+        let mut binary = target.clone();
+        self.coordinates.to_binary_means(&mut binary, p);
+        for (c, (i, j)) in pairs(p).enumerate() {
+            let (a, b) = (binary[pair_index(i, i, p)], binary[pair_index(j, j, p)]);
+            let (low, high) = if i == j { (0.0, 1.0) } else { ((a + b - 1.0).max(0.0), a.min(b)) };
+            if !(low - 1e-12..=high + 1e-12).contains(&binary[c]) {
+                let reason = format!(
+                    "P(x_{i} = 1, x_{j} = 1) is {}; expected a number between {low} and {high}",
+                    binary[c]
+                );
+                return Err(layout(reason).into());
+            }
+        }
+        let start = vec![0.0; target.len()];
+        let likelihood = Likelihood::new(p, target, f64::NEG_INFINITY, self)?;
+        let (theta, report) = self.minimise(likelihood, start, &mut ())?;
+        NetworkModel::of(&theta, p, self.coordinates, &self.penalty, report)
+    }
+
     fn solve<O>(
         &self,
         data: &BinaryData,
-        mut start: Vec<f64>,
+        start: Vec<f64>,
         observer: &mut O,
     ) -> Result<NetworkModel, Error>
     where
@@ -124,29 +168,42 @@ impl ExactMle {
         if !data.missing().is_empty() {
             return Err(Refusal::unsupported("ExactMle", "cells to impute; Spg does that").into());
         }
-        let strengths = self.penalty.strengths(p)?;
-        check_bounded(data, &strengths)?;
+        let target = data.means(self.coordinates);
+        let likelihood = Likelihood::new(p, target, data.entropy(), self)?;
+        let (theta, report) = self.minimise(likelihood, start, observer)?;
+        NetworkModel::new(&theta, data, self.coordinates, &self.penalty, report)
+    }
+
+    fn minimise<O>(
+        &self,
+        mut likelihood: Likelihood,
+        mut start: Vec<f64>,
+        observer: &mut O,
+    ) -> Result<(Vec<f64>, Report), Error>
+    where
+        O: for<'m> Observer<Method<'m>>,
+    {
+        let strengths = self.penalty.strengths(likelihood.p)?;
+        check_bounded(&likelihood.binary_target, likelihood.p, &strengths)?;
         for (theta, strength) in start.iter_mut().zip(&strengths.0) {
             if strength.is_infinite() {
                 *theta = 0.0;
             }
         }
-        let mut likelihood = Likelihood::new(data, self)?;
         likelihood.strengths = Some(strengths.clone());
         let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
         let solved = fista(&mut likelihood, &strengths, &settings, start, observer)?;
-        if let Some(error) = likelihood.failure {
-            return Err(error);
+        match likelihood.failure {
+            Some(error) => Err(error),
+            None => Ok((solved.state.point, solved.report)),
         }
-        NetworkModel::new(&solved.state.point, data, self.coordinates, &self.penalty, solved.report)
     }
 }
 
 /// Refuses problems without a minimiser. These have an unpenalised direction along which the likelihood increases
 /// without bound, because a state of one variable, or a pair of states of two variables, never occurs in the data.
-pub(crate) fn check_bounded(data: &BinaryData, strengths: &Strengths) -> Result<(), Error> {
-    let p = data.variables();
-    let means = data.means(Coordinates::Binary);
+/// `means` are those of the binary statistics.
+pub(crate) fn check_bounded(means: &[f64], p: usize, strengths: &Strengths) -> Result<(), Error> {
     let free = |i: usize, j: usize| strengths.0[pair_index(i, j, p)] == 0.0;
     let mut coordinates = Vec::new();
     for (c, (i, j)) in pairs(p).enumerate() {
@@ -178,6 +235,7 @@ pub(crate) struct Likelihood {
     /// Means of the data.
     target: Vec<f64>,
     binary_target: Vec<f64>,
+    /// The entropy of the data; `-inf` where it is unknown.
     entropy: f64,
     oracle: AnyOracle,
     strengths: Option<Strengths>,
@@ -186,14 +244,15 @@ pub(crate) struct Likelihood {
 }
 
 impl Likelihood {
-    pub(crate) fn new(data: &BinaryData, settings: &ExactMle) -> Result<Self, Error> {
-        let p = data.variables();
+    fn new(p: usize, target: Vec<f64>, entropy: f64, settings: &ExactMle) -> Result<Self, Error> {
+        let mut binary_target = target.clone();
+        settings.coordinates.to_binary_means(&mut binary_target, p);
         Ok(Likelihood {
             p,
             coordinates: settings.coordinates,
-            target: data.means(settings.coordinates),
-            binary_target: data.means(Coordinates::Binary),
-            entropy: data.entropy(),
+            target,
+            binary_target,
+            entropy,
             oracle: AnyOracle::new(settings.oracle, p, settings.max_memory)?,
             strengths: None,
             failure: None,
@@ -232,7 +291,11 @@ impl Likelihood {
                     },
                 )
                 .fold(1.0, f64::min);
-            return share * entropy + (1.0 - share) * self.entropy;
+            return if share < 1.0 {
+                share * entropy + (1.0 - share) * self.entropy
+            } else {
+                entropy
+            };
         }
         self.mixture(entropy, means, strengths)
     }
@@ -296,7 +359,8 @@ impl Likelihood {
             }
             if let Some(independent) = try_mix(low, s) {
                 let rest = (1.0 - low - s).max(0.0);
-                best = best.max(low * entropy + s * independent + rest * self.entropy);
+                let of_data = if rest > 0.0 { rest * self.entropy } else { 0.0 };
+                best = best.max(low * entropy + s * independent + of_data);
             }
         }
         best

@@ -26,7 +26,8 @@ pub mod spg;
 pub mod synthetic;
 
 pub use conditional::{
-    EdgeWeight, InteractionScreening, NodewiseLogistic, PseudoLikelihood, Rule, ScreeningObjective,
+    EdgeWeight, InteractionScreening, NodewiseLogistic, PseudoLikelihood, Regression, Rule,
+    ScreeningObjective,
 };
 pub use coordinates::{Coordinates, packed_length, pair_index};
 pub use data::{BinaryData, BinaryEntry, MissingPolicy};

@@ -45,12 +45,23 @@ impl NetworkModel {
         penalty: &Penalty,
         report: Report,
     ) -> Result<Self, Error> {
-        let (model, _) = coordinates.model(theta, data.variables())?;
+        let mut model = Self::of(theta, data.variables(), coordinates, penalty, report)?;
         let (dropped, kept) = (data.dropped().len(), data.rows());
-        let warnings = match dropped {
-            0 => Vec::new(),
-            dropped => vec![Warning::RowsDropped { dropped, kept }],
-        };
+        if dropped > 0 {
+            model.warnings.push(Warning::RowsDropped { dropped, kept });
+        }
+        Ok(model)
+    }
+
+    /// A model that was not learned from rows.
+    pub(crate) fn of(
+        theta: &[f64],
+        p: usize,
+        coordinates: Coordinates,
+        penalty: &Penalty,
+        report: Report,
+    ) -> Result<Self, Error> {
+        let (model, _) = coordinates.model(theta, p)?;
         let penalty = penalty.clone();
         Ok(NetworkModel {
             model,
@@ -59,7 +70,7 @@ impl NetworkModel {
             report,
             average: None,
             trace: Vec::new(),
-            warnings,
+            warnings: Vec::new(),
         })
     }
 

@@ -3,6 +3,7 @@
 use fenchel_graphical::BinaryPairwise;
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::Array2;
 use rand::RngExt;
 
@@ -12,17 +13,22 @@ use crate::{BinaryData, Enumeration, Error, MissingPolicy};
 /// uniform in `[low, high]`, and its sign is a fair coin. Geng et al. (UAI 2018) use density 0.3 and sizes 1 to 2.
 ///
 /// # Errors
-/// [`Invalid::Parameter`] for a density that is no probability, or sizes that are negative or not finite.
+/// [`Invalid::Parameter`] for no variables, a density that is no probability, or sizes that are negative or not finite;
+/// [`Error::Refused`] for more than 4 GiB.
 pub fn random_network(
     p: usize,
     density: f64,
     (low, high): (f64, f64),
     seed: u64,
 ) -> Result<BinaryPairwise, Error> {
+    Invalid::check_positive("p", p as f64)?;
     if !(0.0..=1.0).contains(&density) {
         let expected = "a probability";
         return Err(Invalid::Parameter { name: "density", value: density, expected }.into());
     }
+    let pairs = 0.5 * p as f64 * p as f64;
+    let bytes = 40.0 * (p as f64 + density * pairs);
+    Refusal::check_memory("random_network", bytes as u64, MAX_MEMORY, "take fewer variables")?;
     Invalid::check_nonnegative("low", low)?;
     Invalid::check_nonnegative("high - low", high - low)?;
     let mut random = stream(seed, 0);
@@ -49,8 +55,12 @@ pub fn random_network(
 /// A square grid of spins with the same coupling everywhere, and no fields, in states 0 and 1.
 ///
 /// # Errors
-/// The errors of [`BinaryPairwise::from_spins`].
+/// [`Invalid::Parameter`] for a side of 0; [`Error::Refused`] for more than 4 GiB; the errors of
+/// [`BinaryPairwise::from_spins`].
 pub fn ising_grid(side: usize, coupling: f64) -> Result<BinaryPairwise, Error> {
+    Invalid::check_positive("side", side as f64)?;
+    let bytes = (side as u64).saturating_mul(side as u64).saturating_mul(120);
+    Refusal::check_memory("ising_grid", bytes, MAX_MEMORY, "take a smaller side")?;
     let mut edges = Vec::new();
     for row in 0..side {
         for column in 0..side {

@@ -19,18 +19,29 @@ pub use pseudo::{EdgeWeight, PseudoLikelihood};
 pub use screening::{InteractionScreening, ScreeningObjective};
 
 use fenchel_optim::{Certificate, Report, Status};
+use serde::{Deserialize, Serialize};
 
 use crate::coordinates::{packed_length, pair_index};
 
-/// Combines node-wise regressions into one set of parameters: `rows[i][j]` is the coefficient of variable `j` in the
-/// regression of variable `i`, and `rows[i][i]` its bias.
-pub(crate) fn symmetrise(rows: &[Vec<f64>], rule: Rule) -> Vec<f64> {
+/// The problem of one variable, as node-wise methods solve it before they combine the answers into one network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Regression {
+    /// The bias of the variable: of states 0 and 1 for [`NodewiseLogistic`], of spins for [`InteractionScreening`].
+    pub bias: f64,
+    /// The coefficient of every variable, in the same states; that of the variable itself is 0.
+    pub couplings: Vec<f64>,
+    /// The report on this problem; `None` where nothing was solved, as for a constant column.
+    pub report: Option<Report>,
+}
+
+/// Combines node-wise regressions into one set of parameters.
+pub(crate) fn symmetrise(rows: &[Regression], rule: Rule) -> Vec<f64> {
     let p = rows.len();
     let mut theta = vec![0.0; packed_length(p)];
     for i in 0..p {
-        theta[pair_index(i, i, p)] = rows[i][i];
+        theta[pair_index(i, i, p)] = rows[i].bias;
         for j in i + 1..p {
-            let (a, b) = (rows[i][j], rows[j][i]);
+            let (a, b) = (rows[i].couplings[j], rows[j].couplings[i]);
             theta[pair_index(i, j, p)] = match rule {
                 Rule::And if a == 0.0 || b == 0.0 => 0.0,
                 Rule::Or if a == 0.0 => b,
@@ -43,12 +54,13 @@ pub(crate) fn symmetrise(rows: &[Vec<f64>], rule: Rule) -> Vec<f64> {
 }
 
 /// One report for many independent problems. It has the sums over the problems, including the seconds (those of a
-/// single core), and the worst status.
-pub(crate) fn combine(reports: &[Report]) -> Report {
+/// single core), and the worst status. If one problem is uncertified, so is the sum.
+pub(crate) fn combine(regressions: &[Regression]) -> Report {
+    let reports: Vec<&Report> = regressions.iter().filter_map(|r| r.report.as_ref()).collect();
     let mut objective = 0.0;
     let mut value = 0.0;
     let mut gaps = true;
-    for report in reports {
+    for report in &reports {
         objective += report.certificate.objective().unwrap_or(f64::NAN);
         value += report.certificate.value();
         gaps &= matches!(report.certificate, Certificate::Gap { .. });

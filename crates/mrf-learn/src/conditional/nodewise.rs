@@ -3,11 +3,11 @@
 use fenchel_finite_sum::{Fit, LogisticRegression};
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
-use fenchel_optim::{Report, Stop};
+use fenchel_optim::Stop;
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
-use super::{combine, for_all, symmetrise};
+use super::{Regression, combine, for_all, symmetrise};
 use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty};
 
 /// How the two estimates of a coupling, one from each regression, are combined.
@@ -55,36 +55,41 @@ impl Default for NodewiseLogistic {
 impl NodewiseLogistic {
     /// Fits a model. A constant column has no neighbours; its bias is computed as if the data had one more row of each value.
     ///
+    /// The report has the sums over the [`regressions`](Self::regressions), before they are combined.
+    ///
+    /// # Errors
+    /// As [`regressions`](Self::regressions).
+    pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
+        let regressions = self.regressions(data)?;
+        let penalty = Penalty::edges(self.lambda);
+        let theta = symmetrise(&regressions, self.rule);
+        NetworkModel::new(&theta, data, Coordinates::Binary, &penalty, combine(&regressions))
+    }
+
+    /// The regression of every variable on the others, before the two estimates of a coupling are combined.
+    ///
     /// # Errors
     /// [`Error::Invalid`] for settings out of range; [`Error::FiniteSum`]; [`Error::Refused`] for data with cells to impute.
-    pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
+    pub fn regressions(&self, data: &BinaryData) -> Result<Vec<Regression>, Error> {
         Invalid::check_nonnegative("lambda", self.lambda)?;
         if !data.missing().is_empty() {
             return Err(
                 Refusal::unsupported("NodewiseLogistic", "cells to impute; Spg does that").into()
             );
         }
-        let p = data.variables();
-        let fits: Result<Vec<_>, Error> =
-            for_all(p, |i| self.regress(data, i)).into_iter().collect();
-        let (rows, reports): (Vec<Vec<f64>>, Vec<Option<Report>>) = fits?.into_iter().unzip();
-        let reports: Vec<Report> = reports.into_iter().flatten().collect();
-        let penalty = Penalty::edges(self.lambda);
-        let theta = symmetrise(&rows, self.rule);
-        NetworkModel::new(&theta, data, Coordinates::Binary, &penalty, combine(&reports))
+        for_all(data.variables(), |i| self.regress(data, i)).into_iter().collect()
     }
 
-    /// Couplings of `i` with the others and, at place `i`, its bias.
-    fn regress(&self, data: &BinaryData, i: usize) -> Result<(Vec<f64>, Option<Report>), Error> {
+    fn regress(&self, data: &BinaryData, i: usize) -> Result<Regression, Error> {
         let (n, p) = (data.rows(), data.variables());
-        let mut row = vec![0.0; p];
+        let mut couplings = vec![0.0; p];
         let counted = || (0..n).filter(|&r| data.weight(r) > 0.0);
         let ones = counted().filter(|&r| data.get(r, i)).count() as f64;
         let all = counted().count() as f64;
         if p == 1 || ones == 0.0 || ones == all {
             let mean = (ones + 1.0) / (all + 2.0);
-            row[i] = (mean / (1.0 - mean)).ln();
-            return Ok((row, None));
+            let bias = (mean / (1.0 - mean)).ln();
+            return Ok(Regression { bias, couplings, report: None });
         }
         let other = |at: usize| at + usize::from(at >= i);
         let x = Array2::from_shape_fn((n, p - 1), |(r, at)| {
@@ -101,9 +106,8 @@ impl NodewiseLogistic {
             method.fit(&x, &y)?
         };
         for (at, &weight) in model.weights.iter().enumerate() {
-            row[other(at)] = weight;
+            couplings[other(at)] = weight;
         }
-        row[i] = model.intercept;
-        Ok((row, Some(model.report)))
+        Ok(Regression { bias: model.intercept, couplings, report: Some(model.report) })
     }
 }

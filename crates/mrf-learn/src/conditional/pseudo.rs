@@ -166,7 +166,7 @@ impl PseudoLikelihood {
             );
         }
         let strengths = self.strengths(p)?;
-        crate::exact::check_bounded(data, &strengths)?;
+        crate::exact::check_bounded(&data.means(Coordinates::Binary), p, &strengths)?;
         for (theta, strength) in start.iter_mut().zip(&strengths.0) {
             if strength.is_infinite() {
                 *theta = 0.0;

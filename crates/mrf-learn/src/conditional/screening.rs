@@ -16,11 +16,13 @@ use fenchel_optim::Refusal;
 use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::prox::WeightedL1;
-use fenchel_optim::{Certificate, Report, Stop};
+use fenchel_optim::{Certificate, Stop};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::{Rule, combine, for_all, symmetrise};
+use super::{Regression, Rule, combine, for_all, symmetrise};
+use crate::coordinates::{pair_index, pairs};
+use crate::penalty::Strengths;
 use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty};
 
 /// The objective that is minimised for each variable.
@@ -73,12 +75,31 @@ impl InteractionScreening {
     /// Fits a model in spins. A constant column has no neighbours; its field is computed as if the data had one more
     /// row of each value.
     ///
+    /// The report has the sums over the [`regressions`](Self::regressions), before they are combined.
+    ///
     /// # Errors
-    /// [`Error::Invalid`] for settings out of range; [`Error::Refused`] for data with cells to impute; [`Error::UnboundedMle`] where logRISE has no
-    /// minimum, as for two equal columns and `lambda` below 1: raise `lambda`, or use RISE.
+    /// As [`regressions`](Self::regressions).
     pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
-        Invalid::check_nonnegative("lambda", self.lambda)?;
         Invalid::check_nonnegative("threshold", self.threshold)?;
+        let regressions = self.regressions(data)?;
+        let mut theta = symmetrise(&regressions, self.rule);
+        for (theta, (i, j)) in theta.iter_mut().zip(pairs(data.variables())) {
+            if i != j && theta.abs() < self.threshold {
+                *theta = 0.0;
+            }
+        }
+        let penalty = Penalty::edges(self.lambda);
+        NetworkModel::new(&theta, data, Coordinates::Spins, &penalty, combine(&regressions))
+    }
+
+    /// The problem of every variable, in spins, before the two estimates of a coupling are combined.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for settings out of range; [`Error::Refused`] for data with cells to impute; [`Error::UnboundedMle`] where there is no
+    /// minimum. Without a penalty this is so where two columns never take one of their four pairs of values, and where a sum of the
+    /// others decides a variable. For logRISE it is also so for two equal columns and `lambda` below 1: raise `lambda`, or use RISE.
+    pub fn regressions(&self, data: &BinaryData) -> Result<Vec<Regression>, Error> {
+        Invalid::check_nonnegative("lambda", self.lambda)?;
         if !data.missing().is_empty() {
             return Err(Refusal::unsupported(
                 "InteractionScreening",
@@ -86,21 +107,12 @@ impl InteractionScreening {
             )
             .into());
         }
-        let p = data.variables();
+        if self.lambda == 0.0 {
+            check_pairs(data)?;
+        }
         let signs = data.signs();
         let weights: Vec<f64> = (0..data.rows()).map(|row| data.weight(row)).collect();
-        let fits: Result<Vec<_>, Error> =
-            for_all(p, |i| self.screen(&signs, &weights, i)).into_iter().collect();
-        let (rows, reports): (Vec<Vec<f64>>, Vec<Option<Report>>) = fits?.into_iter().unzip();
-        let mut theta = symmetrise(&rows, self.rule);
-        for (theta, (i, j)) in theta.iter_mut().zip(crate::coordinates::pairs(p)) {
-            if i != j && theta.abs() < self.threshold {
-                *theta = 0.0;
-            }
-        }
-        let reports: Vec<Report> = reports.into_iter().flatten().collect();
-        let penalty = Penalty::edges(self.lambda);
-        NetworkModel::new(&theta, data, Coordinates::Spins, &penalty, combine(&reports))
+        for_all(data.variables(), |i| self.screen(&signs, &weights, i)).into_iter().collect()
     }
 
     /// The smallest `lambda` at which all couplings are zero: the largest derivative by a coupling in the fit with
@@ -137,19 +149,13 @@ impl InteractionScreening {
         Ok(largest)
     }
 
-    fn screen(
-        &self,
-        signs: &Array2<f64>,
-        weights: &[f64],
-        i: usize,
-    ) -> Result<(Vec<f64>, Option<Report>), Error> {
+    fn screen(&self, signs: &Array2<f64>, weights: &[f64], i: usize) -> Result<Regression, Error> {
         let (n, p) = signs.dim();
         let counted = || signs.column(i).into_iter().zip(weights).filter(|(_, w)| **w > 0.0);
         let (ones, all) = (counted().filter(|(s, _)| **s > 0.0).count(), counted().count());
         if ones == 0 || ones == all {
-            let mut row = vec![0.0; p];
-            row[i] = 0.5 * ((ones as f64 + 1.0) / ((all - ones) as f64 + 1.0)).ln();
-            return Ok((row, None));
+            let bias = 0.5 * ((ones as f64 + 1.0) / ((all - ones) as f64 + 1.0)).ln();
+            return Ok(Regression { bias, couplings: vec![0.0; p], report: None });
         }
         // Row x of the features: s_i (s_1, ..., 1 at place i, ..., s_p).
         let features = Array2::from_shape_fn((n, p), |(row, j)| {
@@ -169,8 +175,20 @@ impl InteractionScreening {
             let along = (0..p).filter(|&j| j != i && solved.state.point[j] != 0.0);
             return Err(Error::UnboundedMle { coordinates: along.map(pair).collect() });
         }
-        Ok((solved.state.point, Some(solved.report)))
+        let mut couplings = solved.state.point;
+        let bias = std::mem::take(&mut couplings[i]);
+        Ok(Regression { bias, couplings, report: Some(solved.report) })
     }
+}
+
+/// Refuses pairs of columns that never take one of their four pairs of values: without a penalty, a coupling and a
+/// field grow without end. A constant column takes no part.
+fn check_pairs(data: &BinaryData) -> Result<(), Error> {
+    let p = data.variables();
+    let means = data.means(Coordinates::Binary);
+    let varies = |i: usize| (1e-12..=1.0 - 1e-12).contains(&means[pair_index(i, i, p)]);
+    let free = |(i, j)| if varies(i) && varies(j) { 0.0 } else { 1.0 };
+    crate::exact::check_bounded(&means, p, &Strengths(pairs(p).map(free).collect()))
 }
 
 struct Screening<'a> {
@@ -186,8 +204,11 @@ struct Screening<'a> {
 
 impl Screening<'_> {
     /// Whether `log S(c x) + lambda c |x|` decreases without bound in `c`. This holds if in every row `features x`
-    /// exceeds the penalty of `x`.
+    /// exceeds the penalty of `x`. Without a penalty `S(c x)` then falls to 0, which no point attains.
     fn falls_for_ever(&self, x: &[f64]) -> bool {
+        if self.objective == ScreeningObjective::Rise && self.lambda > 0.0 {
+            return false;
+        }
         let rows = self.exponents(x).into_iter().zip(self.weights).filter(|(_, w)| **w > 0.0);
         let margin = rows.map(|(e, _)| -e).fold(f64::INFINITY, f64::min);
         let size: f64 = (0..x.len()).filter(|&j| j != self.own).map(|j| x[j].abs()).sum();
@@ -255,6 +276,10 @@ impl Smooth for &mut Screening<'_> {
     }
 
     fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        if self.unbounded {
+            // Ends the run; the caller looks at the mark.
+            return f64::INFINITY;
+        }
         let (value, terms) = self.terms(x);
         let slopes = self.features.t().dot(&ndarray::ArrayView1::from(&terms));
         gradient.iter_mut().zip(&slopes).for_each(|(g, slope)| *g = -slope);
@@ -266,14 +291,12 @@ impl Smooth for &mut Screening<'_> {
     }
 
     fn certify_composite(&mut self, x: &[f64], h: f64) -> Option<Certificate> {
+        if self.falls_for_ever(x) {
+            self.unbounded = true;
+            return Some(Certificate::Uncertified { objective: Some(self.terms(x).0 + h) });
+        }
         match self.objective {
             ScreeningObjective::Rise => Some(Certificate::gap(self.terms(x).0 + h, self.dual(x))),
-            ScreeningObjective::LogRise if self.falls_for_ever(x) => {
-                // Ends the run; the caller looks at the mark.
-                self.unbounded = true;
-                let value = self.terms(x).0 + h;
-                Some(Certificate::gap(value, value))
-            }
             ScreeningObjective::LogRise => None,
         }
     }

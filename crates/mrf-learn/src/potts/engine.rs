@@ -28,6 +28,8 @@ pub(super) struct Cells {
     /// 0.
     pub(super) rows: Vec<u32>,
     pub(super) weights: Vec<f32>,
+    /// The same weights in double precision, for certificates.
+    pub(super) exact: Vec<f64>,
     /// Columns of a sequence that are not missing.
     pub(super) present: Vec<u32>,
 }
@@ -49,8 +51,9 @@ impl Cells {
             }
             present.push(here);
         }
-        let weights = alignment.weights().iter().map(|&w| (w / unit) as f32).collect();
-        Cells { sequences, columns, states, rows, weights, present }
+        let exact: Vec<f64> = alignment.weights().iter().map(|w| w / unit).collect();
+        let weights = exact.iter().map(|&w| w as f32).collect();
+        Cells { sequences, columns, states, rows, weights, exact, present }
     }
 
     /// Rows of a table, the one of missing cells included.
@@ -68,22 +71,26 @@ impl Cells {
 }
 
 /// Gathers the table of column `i`: rows of other columns, and the field in the first row of its own.
-pub(super) fn gather(model: &PottsModel, i: usize, width: usize, table: &mut [f32]) {
+#[inline(always)]
+pub(super) fn gather<T: From<f32>>(model: &PottsModel, i: usize, width: usize, table: &mut [T]) {
     let (columns, q) = (model.columns(), model.states());
-    table.fill(0.0);
+    table.fill_with(|| T::from(0.0));
+    let copy = |to: &mut [T], from: &[f32]| {
+        to.iter_mut().zip(from).for_each(|(to, &from)| *to = T::from(from));
+    };
     for j in 0..columns {
         if j == i {
-            table[i * q * width..][..q].copy_from_slice(&model.fields()[i * q..(i + 1) * q]);
+            copy(&mut table[i * q * width..][..q], &model.fields()[i * q..(i + 1) * q]);
             continue;
         }
         let block = model.coupling(i.min(j), i.max(j));
         for b in 0..q {
             let row = &mut table[(j * q + b) * width..][..q];
             if j < i {
-                row.copy_from_slice(&block[b * q..(b + 1) * q]);
+                copy(row, &block[b * q..(b + 1) * q]);
             } else {
                 for (a, value) in row.iter_mut().enumerate() {
-                    *value = block[a * q + b];
+                    *value = T::from(block[a * q + b]);
                 }
             }
         }
@@ -170,10 +177,7 @@ pub(super) fn softmax<const W: usize>(z: &mut [f32; W], q: usize) -> f32 {
 pub(super) struct Share {
     /// `sum_n w_n (-log P(x_ni | rest))`.
     pub(super) loss: f64,
-    /// `sum_n w_n H(a_n)` of the dual points.
-    pub(super) entropy: f64,
-    /// `sum_n w_n (e_x - a_n)`, by rows of the table. Here `a_n` are the dual variables if they are given, and the
-    /// conditional probabilities otherwise.
+    /// `sum_n w_n (e_x - a_n)`, by rows of the table, where `a_n` are the conditional probabilities.
     pub(super) sums: Vec<f64>,
 }
 
@@ -185,8 +189,6 @@ pub(super) struct Pass<'a, const W: usize> {
     pub(super) cells: &'a Cells,
     pub(super) i: usize,
     pub(super) table: &'a [f32],
-    /// Probabilities to take the residuals of, `sequences x W`.
-    pub(super) duals: Option<&'a [f32]>,
     pub(super) gradient: bool,
 }
 
@@ -195,13 +197,13 @@ impl<const W: usize> lanes::Kernel for Pass<'_, W> {
 
     #[inline(always)]
     fn compute(self) -> Share {
-        let Pass { cells, i, table, duals, gradient } = self;
+        let Pass { cells, i, table, gradient } = self;
         let (q, columns) = (cells.states, cells.columns);
         let own = i * q;
         let size = if gradient { cells.table_rows() * W } else { 0 };
         let mut sums = vec![0.0_f64; size];
         let mut part = vec![0.0_f32; size];
-        let (mut loss, mut entropy) = (0.0_f64, 0.0_f64);
+        let mut loss = 0.0_f64;
         for n in 0..cells.sequences {
             let rows = &cells.rows[n * columns..(n + 1) * columns];
             if let Some(letter) = cells.letter(n, i) {
@@ -210,14 +212,6 @@ impl<const W: usize> lanes::Kernel for Pass<'_, W> {
                 let own_logit = z[letter];
                 let log_sum = softmax::<W>(&mut z, q);
                 loss += f64::from(weight) * f64::from(log_sum - own_logit);
-                if let Some(duals) = duals {
-                    z.copy_from_slice(&duals[n * W..(n + 1) * W]);
-                }
-                let mut h = 0.0_f32;
-                for l in 0..W {
-                    h -= if z[l] > 0.0 { z[l] * lanes::ln_f32(z[l]) } else { 0.0 };
-                }
-                entropy += f64::from(weight) * f64::from(h);
                 if gradient {
                     let mut add = [0.0; W];
                     for l in 0..W {
@@ -238,67 +232,62 @@ impl<const W: usize> lanes::Kernel for Pass<'_, W> {
                 }
             }
         }
-        Share { loss, entropy, sums }
+        Share { loss, sums }
     }
 }
 
 /// Runs a pass with as many lanes as the letters need.
-pub(super) fn pass(
-    cells: &Cells,
-    i: usize,
-    table: &[f32],
-    duals: Option<&[f32]>,
-    gradient: bool,
-) -> Share {
+pub(super) fn pass(cells: &Cells, i: usize, table: &[f32], gradient: bool) -> Share {
     match lanes_for(cells.states) {
-        8 => lanes::run(Pass::<8> { cells, i, table, duals, gradient }),
-        24 => lanes::run(Pass::<24> { cells, i, table, duals, gradient }),
-        _ => lanes::run(Pass::<32> { cells, i, table, duals, gradient }),
+        8 => lanes::run(Pass::<8> { cells, i, table, gradient }),
+        24 => lanes::run(Pass::<24> { cells, i, table, gradient }),
+        _ => lanes::run(Pass::<32> { cells, i, table, gradient }),
     }
 }
 
 /// Columns that are worked on at the same time; results do not depend on the number of threads.
 pub(super) const GROUP: usize = 8;
 
-/// The sums over all columns: loss, entropy and, if requested, `sum_n w_n (e_x - a)` for every field and coupling,
+/// The sums over all columns: the loss and, if requested, `sum_n w_n (e_x - a)` for every field and coupling,
 /// fields first.
 pub(super) struct Whole {
     pub(super) loss: f64,
-    pub(super) entropy: f64,
     pub(super) sums: Vec<f64>,
 }
 
-pub(super) fn evaluate(
-    cells: &Cells,
-    model: &PottsModel,
-    duals: Option<&[Vec<f32>]>,
-    gradient: bool,
-) -> Whole {
+/// The sums in single precision, as fast as an iteration needs them. Certificates take those of
+/// [`prove`](super::proof::prove).
+pub(super) fn evaluate(cells: &Cells, model: &PottsModel, gradient: bool) -> Whole {
     let (columns, q) = (cells.columns, cells.states);
     let width = lanes_for(q);
-    let (mut loss, mut entropy) = (0.0, 0.0);
+    let mut loss = 0.0;
     let mut sums = vec![0.0; if gradient { model.parameters() } else { 0 }];
     let all: Vec<usize> = (0..columns).collect();
     for group in all.chunks(GROUP) {
         let shares = for_all(group.len(), |at| {
             let i = group[at];
-            let mut table = vec![0.0; cells.table_rows() * width];
+            let mut table = vec![0.0_f32; cells.table_rows() * width];
             gather(model, i, width, &mut table);
-            pass(cells, i, &table, duals.map(|duals| &duals[i][..]), gradient)
+            pass(cells, i, &table, gradient)
         });
         for (&i, share) in group.iter().zip(&shares) {
             loss += share.loss;
-            entropy += share.entropy;
             if gradient {
                 add_share(model, i, width, &share.sums, &mut sums);
             }
         }
     }
-    Whole { loss, entropy, sums }
+    Whole { loss, sums }
 }
 
 /// Adds the sums of a column's table to those of all parameters.
-fn add_share(model: &PottsModel, i: usize, width: usize, share: &[f64], sums: &mut [f64]) {
+pub(super) fn add_share(
+    model: &PottsModel,
+    i: usize,
+    width: usize,
+    share: &[f64],
+    sums: &mut [f64],
+) {
     let (columns, q) = (model.columns(), model.states());
     for j in 0..columns {
         if j == i {

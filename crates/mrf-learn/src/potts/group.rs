@@ -10,6 +10,7 @@ use fenchel_optim::prox::{GroupLasso, Groups};
 use fenchel_optim::{Certificate, Observer};
 
 use super::engine::{Cells, evaluate};
+use super::proof::prove;
 use super::pseudo::Ridge;
 use super::{PottsModel, PottsPseudoLikelihood};
 use crate::Error;
@@ -81,7 +82,7 @@ impl Smooth for Ridged<'_> {
 
     fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
         self.set(x);
-        let whole = evaluate(self.cells, &self.model, None, true);
+        let whole = evaluate(self.cells, &self.model, true);
         let weight = self.weights();
         let scale = 1.0 / self.ridge.effective;
         for (c, g) in gradient.iter_mut().enumerate() {
@@ -92,21 +93,26 @@ impl Smooth for Ridged<'_> {
 
     fn value_only(&mut self, x: &[f64]) -> f64 {
         self.set(x);
-        let whole = evaluate(self.cells, &self.model, None, false);
+        let whole = evaluate(self.cells, &self.model, false);
         (whole.loss + self.ridge_value(x)) / self.ridge.effective
     }
 
-    fn certify_composite(&mut self, x: &[f64], h: f64) -> Option<Certificate> {
+    /// All values are those of the model in single precision, which is what is returned.
+    fn certify_composite(&mut self, x: &[f64], _: f64) -> Option<Certificate> {
         self.set(x);
-        let whole = evaluate(self.cells, &self.model, None, true);
+        let whole = prove(self.cells, &self.model, None);
         let Ridge { fields, couplings, group, effective } = self.ridge;
-        let q = self.cells.states;
-        let (of_fields, of_couplings) = whole.sums.split_at(self.cells.columns * q);
+        let table = self.cells.states * self.cells.states;
+        let (of_fields, of_couplings) = whole.sums.split_at(self.model.fields().len());
         let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
         let excess = |block: &[f64]| (square(block).sqrt() - group).max(0.0).powi(2);
-        let penalty: f64 = of_couplings.chunks(q * q).map(excess).sum();
+        let penalty: f64 = of_couplings.chunks(table).map(excess).sum();
         let dual = whole.entropy - 0.5 * square(of_fields) / fields - 0.5 * penalty / couplings;
-        let primal = (whole.loss + self.ridge_value(x)) / effective + h;
-        Some(Certificate::gap(primal, dual / effective))
+        let (h, j) = self.model.parts();
+        let norm = |x: &[f32]| x.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>();
+        let groups: f64 = j.chunks(table).map(|block| norm(block).sqrt()).sum();
+        let ridge = 0.5 * fields * norm(h) + 0.5 * couplings * norm(j);
+        let primal = whole.loss + ridge + group * groups;
+        Some(Certificate::gap(primal / effective, dual / effective))
     }
 }

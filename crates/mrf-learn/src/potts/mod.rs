@@ -24,6 +24,7 @@ mod alignment;
 mod engine;
 mod group;
 mod model;
+mod proof;
 mod pseudo;
 mod sdca;
 

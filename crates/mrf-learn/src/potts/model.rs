@@ -183,7 +183,7 @@ impl PottsModel {
             return Err(Invalid::Layout { what: "alignment", reason }.into());
         }
         let cells = super::engine::Cells::new(alignment, 1.0);
-        let whole = super::engine::evaluate(&cells, self, None, false);
+        let whole = super::proof::prove(&cells, self, None);
         Ok(-whole.loss / alignment.effective())
     }
 

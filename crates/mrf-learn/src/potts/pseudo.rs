@@ -17,8 +17,9 @@ use crate::Error;
 ///
 /// Without a group penalty, the method is stochastic dual coordinate ascent (SDCA). A dual variable is a distribution
 /// over the letters of one cell, and columns are visited in groups of eight, in parallel. With a group penalty, the
-/// method is FISTA. In both cases the duality gap is the certificate. Both methods store parameters in single
-/// precision, which limits the relative gap to about 1e-5.
+/// method is FISTA. In both cases the duality gap is the certificate, computed in double precision for the parameters
+/// that are returned. Both methods store parameters in single precision, which limits the relative gap: 1e-6 can be
+/// reached, and with a tolerance far below that a run ends as `Stalled` or at its limit of passes.
 ///
 /// | field | default | meaning |
 /// |---|---|---|

@@ -13,10 +13,11 @@
 
 use fenchel_linalg::lanes;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, CertificateCost, Iterative, Observer, run};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Observer, Status, run};
 use rand::seq::SliceRandom;
 
-use super::engine::{Cells, GROUP, evaluate, gather, lanes_for, logits, scatter, softmax};
+use super::engine::{Cells, GROUP, gather, lanes_for, logits, scatter, softmax};
+use super::proof::prove;
 use super::pseudo::Ridge;
 use super::{PottsModel, PottsPseudoLikelihood};
 use crate::Error;
@@ -49,7 +50,16 @@ pub(super) struct PottsSdca<'a> {
     passes: u64,
     /// The increase of the dual in the last pass, an estimate of the remaining gap.
     gain: f64,
+    /// The smallest gain so far, and the passes in a row that were not below it though it may be rounding.
+    smallest: f64,
+    idle: u32,
 }
+
+/// A gain of a pass that may be rounding of single precision, in nats per cell of weight 1.
+const ROUNDING: f64 = 1e-8;
+
+/// Passes in a row after which the run has stalled.
+const IDLE: u32 = 20;
 
 /// How much steeper the ridge of a table between two columns of a group is taken.
 const SHARED: f32 = 2.0;
@@ -69,7 +79,17 @@ impl<'a> PottsSdca<'a> {
                 duals
             })
             .collect();
-        PottsSdca { cells, model, ridge, seed, duals, passes: 0, gain: f64::INFINITY }
+        PottsSdca {
+            cells,
+            model,
+            ridge,
+            seed,
+            duals,
+            passes: 0,
+            gain: f64::INFINITY,
+            smallest: f64::INFINITY,
+            idle: 0,
+        }
     }
 
     fn pass(&mut self) {
@@ -83,6 +103,10 @@ impl<'a> PottsSdca<'a> {
             self.group(group, &order);
         }
         self.passes += 1;
+        let rounding = ROUNDING * self.ridge.effective * self.cells.columns as f64;
+        let idle = self.gain >= self.smallest && self.gain <= rounding;
+        self.idle = if idle { self.idle + 1 } else { 0 };
+        self.smallest = self.gain.min(self.smallest);
     }
 
     fn group(&mut self, group: &[usize], order: &[u32]) {
@@ -293,16 +317,17 @@ fn step<const W: usize>(z: &[f32; W], old: &[f32; W], c: f32, q: usize) -> [f32;
 impl Iterative for PottsSdca<'_> {
     fn advance(&mut self, passes: f64) -> f64 {
         let mut done = 0.0;
-        while done < passes {
+        while done < passes && self.idle < IDLE {
             self.pass();
             done += 1.0;
         }
         done
     }
 
-    /// The primal objective of the model and the dual value, both recomputed with sums in double precision.
+    /// The primal objective of the model, and the dual value of the duals: the model itself is `S / l2` up to single
+    /// precision only.
     fn certify(&mut self) -> Certificate {
-        let whole = evaluate(self.cells, &self.model, Some(&self.duals), true);
+        let whole = prove(self.cells, &self.model, Some(&self.duals));
         let (fields, couplings) = (self.ridge.fields, self.ridge.couplings);
         let split = self.cells.columns * self.cells.states;
         let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
@@ -313,7 +338,12 @@ impl Iterative for PottsSdca<'_> {
         let (h, j) = self.model.parts();
         let norm = |x: &[f32]| x.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>();
         let primal = whole.loss + 0.5 * fields * norm(h) + 0.5 * couplings * norm(j);
-        Certificate::gap(primal / self.ridge.effective, dual / self.ridge.effective)
+        let effective = self.ridge.effective;
+        Certificate::gap(primal / effective, dual / effective)
+    }
+
+    fn verdict(&self) -> Option<Status> {
+        (self.idle >= IDLE).then_some(Status::Stalled)
     }
 
     fn oracle_calls(&self) -> u64 {

@@ -233,3 +233,76 @@ fn rows_without_weight_do_not_count() {
     let screen = InteractionScreening { lambda: 0.5, ..Default::default() }.fit(&data).unwrap();
     assert!((screen.parameters()[0] - 0.5 * 0.25_f64.ln()).abs() < 1e-12);
 }
+
+/// Without a penalty there is no minimiser where a pair of values never occurs, or where the others decide a variable: RISE
+/// and logRISE refuse, as the pseudo-likelihood does. A constant column takes no part.
+#[test]
+fn screening_without_a_minimiser_is_refused() {
+    let three_cells = array![[0u8, 0, 1], [1, 0, 1], [1, 1, 1]];
+    let whole = array![[0u8, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]];
+    // The last is the majority of the others: every pair of columns has its four cells.
+    let states = ndarray::Array2::from_shape_fn((8, 4), |(s, i)| {
+        if i < 3 { (s >> i & 1) as u8 } else { u8::from((s as u8).count_ones() >= 2) }
+    });
+    for objective in [ScreeningObjective::Rise, ScreeningObjective::LogRise] {
+        let method =
+            InteractionScreening { lambda: 0.0, objective, ..InteractionScreening::default() };
+        let fit = |x: &ndarray::Array2<u8>| {
+            method.fit(&BinaryData::new(x.view(), MissingPolicy::Error).unwrap())
+        };
+        let Err(Error::UnboundedMle { coordinates }) = fit(&three_cells) else {
+            panic!("{objective:?}");
+        };
+        assert_eq!(coordinates, [(0, 1)], "{objective:?}");
+        let model = fit(&whole).unwrap();
+        assert_eq!(model.report.status, fenchel_optim::Status::Converged);
+        // Fair and independent columns: nothing couples them.
+        assert!(model.edges().iter().all(|edge| edge.2.abs() < 1e-3), "{:?}", model.edges());
+        let Err(Error::UnboundedMle { coordinates }) = fit(&states) else {
+            panic!("{objective:?}");
+        };
+        assert!(coordinates.iter().all(|pair| pair.1 == 3), "{coordinates:?}");
+        // With a penalty RISE has a minimiser in all cases.
+        let penalised = InteractionScreening { lambda: 0.1, ..method.clone() };
+        let data = BinaryData::new(three_cells.view(), MissingPolicy::Error).unwrap();
+        assert!(penalised.fit(&data).is_ok());
+    }
+}
+
+/// The two estimates of a coupling before they are combined: their mean is the coupling of the network.
+#[test]
+fn single_regressions_are_those_of_the_network() {
+    let data = data(5, 300, 4);
+    let check = |rows: Vec<fenchel_mrf_learn::Regression>, theta: Vec<f64>| {
+        let mut c = 0;
+        for i in 0..5 {
+            for j in i..5 {
+                let (a, b) = (rows[i].couplings[j], rows[j].couplings[i]);
+                let expected = if i == j { rows[i].bias } else { 0.5 * (a + b) };
+                let both = i == j || (a != 0.0 && b != 0.0);
+                assert!(!both || (theta[c] - expected).abs() < 1e-14, "{i} {j}");
+                c += 1;
+            }
+        }
+        assert!(rows.iter().all(|row| row.report.is_some()));
+    };
+    let method = NodewiseLogistic { lambda: 0.02, ..NodewiseLogistic::default() };
+    check(method.regressions(&data).unwrap(), method.fit(&data).unwrap().parameters());
+    let method = InteractionScreening { lambda: 0.02, ..InteractionScreening::default() };
+    check(method.regressions(&data).unwrap(), method.fit(&data).unwrap().parameters());
+}
+
+#[test]
+fn synthetic_networks_name_their_argument() {
+    let error = synthetic::random_network(0, 0.3, (1.0, 2.0), 1).unwrap_err().to_string();
+    assert!(error.starts_with("p = 0"), "{error}");
+    let error = synthetic::ising_grid(0, 0.5).unwrap_err().to_string();
+    assert!(error.starts_with("side = 0"), "{error}");
+    for side in [1 << 20, 1 << 40, usize::MAX] {
+        assert!(matches!(synthetic::ising_grid(side, 0.5), Err(Error::Refused(_))));
+        assert!(matches!(
+            synthetic::random_network(side, 0.5, (1.0, 2.0), 1),
+            Err(Error::Refused(_))
+        ));
+    }
+}

@@ -1,11 +1,13 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-mrf-learn --test suite FILE::`.
 
+mod answers;
 mod bounds;
 mod common;
 mod conditional;
 mod data;
 mod discrete;
 mod exact;
+mod files;
 mod oracle;
 mod potts;
 mod selection;

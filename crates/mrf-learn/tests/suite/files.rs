@@ -1,0 +1,192 @@
+//! Files of models in which one value was changed, with the checksum of the changed text: they are refused, or the model
+//! works without a panic.
+
+use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsModel, PottsPseudoLikelihood};
+use fenchel_mrf_learn::{
+    BinaryData, DiscreteData, DiscreteMle, DiscreteModel, Drawing, ExactMle, MissingPolicy,
+    NetworkModel, Penalty, Spg,
+};
+use fenchel_optim::model::{Saved, envelope};
+use fenchel_optim::random::stream;
+use ndarray::Array2;
+use rand::RngExt;
+use serde_json::{Value, json};
+
+fn load<M: Saved>(value: &Value) -> Result<M, String> {
+    let text = envelope(M::KIND, M::VERSION, &value.to_string());
+    M::load(text.as_bytes()).map_err(|error| error.to_string())
+}
+
+/// Every pointer to a value, from the root on.
+fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
+    all.push(at.to_owned());
+    match value {
+        Value::Array(list) => {
+            // The first and the last entry stand for the others.
+            for i in (0..list.len()).filter(|i| *i < 2 || *i + 1 == list.len()) {
+                pointers(&list[i], &format!("{at}/{i}"), all);
+            }
+        }
+        Value::Object(map) => {
+            map.iter().for_each(|(key, value)| pointers(value, &format!("{at}/{key}"), all));
+        }
+        _ => {}
+    }
+}
+
+/// Changes every value in every way. Returns how many files were refused, and how many models worked.
+fn mutate<M: Saved + PartialEq + std::fmt::Debug>(model: &M, used: impl Fn(&M)) -> (usize, usize) {
+    let whole = serde_json::to_value(model).unwrap();
+    assert_eq!(&load::<M>(&whole).unwrap(), model);
+    let mut all = vec![];
+    pointers(&whole, "", &mut all);
+    let (mut refused, mut works) = (0, 0);
+    for pointer in &all {
+        let old = whole.pointer(pointer).unwrap().clone();
+        let mut values = vec![
+            json!(0),
+            json!(1),
+            json!(-1),
+            json!(3),
+            json!(255),
+            json!(1e308),
+            json!(-1e308),
+            json!(1e-320),
+            json!(4_294_967_295_u64),
+            json!(1_u64 << 61),
+            json!(u64::MAX),
+            json!(null),
+            json!([]),
+            json!({}),
+            json!(""),
+            json!([old.clone()]),
+        ];
+        if let Value::Array(list) = &old {
+            let mut longer = list.clone();
+            longer.extend(list.last().cloned());
+            values.push(json!(longer));
+            values.push(json!(list[..list.len().saturating_sub(1)]));
+            values.push(json!(list.iter().rev().collect::<Vec<_>>()));
+        }
+        for value in values {
+            let mut changed = whole.clone();
+            *changed.pointer_mut(pointer).unwrap() = value;
+            match load::<M>(&changed) {
+                Err(_) => refused += 1,
+                Ok(model) => {
+                    works += 1;
+                    used(&model);
+                }
+            }
+        }
+    }
+    (refused, works)
+}
+
+fn bits() -> Array2<u8> {
+    let mut random = stream(1, 0);
+    Array2::from_shape_fn((20, 3), |_| random.random_range(0..2))
+}
+
+#[test]
+fn changed_networks_are_refused_or_work() {
+    let data = BinaryData::new(bits().view(), MissingPolicy::Error).unwrap();
+    let used = |model: &NetworkModel| {
+        let _ = model.edges();
+        let _ = model.scores();
+        let _ = model.graph();
+        let _ = model.influence().spectral_radius();
+        let _ = model.predict(&data);
+        let _ = model.score(&data);
+        let _ = model.log_likelihood(&data);
+        let _ = model.sample(4, 2, 0);
+        let _ = model.write_dot(&[], Vec::new());
+        let _ = model.write_graphml(&[], Vec::new());
+        let _ = model.write_edges(&[], Vec::new());
+        let _ = model.write_svg(&Drawing { iterations: 2, ..Drawing::default() }, Vec::new());
+        let _ = model.to_owned().save(Vec::new());
+        let short = ExactMle::default();
+        let _ = ExactMle { stop: fenchel_optim::Stop { max_passes: 2.0, ..short.stop }, ..short }
+            .fit_from(&data, model);
+    };
+    let exact = ExactMle { penalty: Penalty::edges(0.05), ..ExactMle::default() };
+    let (refused, works) = mutate(&exact.fit(&data).unwrap(), used);
+    assert!(refused > 250 && works > 30, "{refused} {works}");
+    let spg = Spg { chains: 8, average: fenchel_mrf_learn::Averaging::All, ..Spg::default() };
+    let (refused, works) = mutate(&spg.with_iterations(3).fit(&data).unwrap(), used);
+    assert!(refused > 500 && works > 100, "{refused} {works}");
+}
+
+#[test]
+fn changed_discrete_networks_are_refused_or_work() {
+    let data = DiscreteData::new(bits().view()).unwrap();
+    let used = |model: &DiscreteModel| {
+        let _ = model.edges();
+        let _ = model.scores();
+        let _ = model.table(0, 1);
+        let _ = model.factor_graph();
+        let _ = model.graph();
+        let _ = model.influence();
+        let _ = model.conditional(&[0, 1, 1], 1);
+        let _ = model.predict(&data);
+        let _ = model.score(&data);
+        let _ = model.log_likelihood(&data);
+        let _ = model.sample(4, 2, 0);
+        let _ = model.write_dot(&[], Vec::new());
+        let _ = model.write_graphml(&[], Vec::new());
+        let _ = model.to_owned().save(Vec::new());
+    };
+    let (refused, works) = mutate(&DiscreteMle::default().fit(&data).unwrap(), used);
+    assert!(refused > 200 && works > 30, "{refused} {works}");
+}
+
+/// The binary format: every byte of a small file in several ways, with the checksum made right.
+#[test]
+fn changed_potts_models_are_refused_or_work() {
+    let mut random = stream(2, 0);
+    let letters = Array2::from_shape_fn((6, 3), |_| b"AB-"[random.random_range(0..3)]);
+    let alphabet = Alphabet::new("AB", '-').unwrap();
+    let data = Alignment::new(letters.view(), alphabet, Gaps::State).unwrap();
+    let model = PottsPseudoLikelihood::default().fit(&data).unwrap();
+    let mut whole = Vec::new();
+    model.write(&mut whole).unwrap();
+    let end = whole.len() - 4;
+    let (mut refused, mut works) = (0, 0);
+    let mut check = |mut bytes: Vec<u8>| {
+        let sum = crc32(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        let Ok(model) = PottsModel::read(&bytes[..], Some(1 << 20)) else {
+            refused += 1;
+            return;
+        };
+        works += 1;
+        let _ = model.contact_scores();
+        let _ = model.zero_sum();
+        let _ = model.log_score(&[0, 1, 2]);
+        let _ = model.mutation_effects(&[0, 1, 2]);
+        let _ = model.score(&data);
+        let _ = model.sample(2, 2, 0);
+        let _ = model.write(Vec::new());
+    };
+    for at in 0..end {
+        for value in [0, 1, 2, 32, 127, 255, whole[at] ^ 1] {
+            let mut bytes = whole[..end].to_vec();
+            bytes[at] = value;
+            check(bytes);
+        }
+        check(whole[..at].to_vec());
+    }
+    assert!(refused > 300 && works > 300, "{refused} {works}");
+}
+
+/// CRC-32 bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };
+        }
+    }
+    !crc
+}
