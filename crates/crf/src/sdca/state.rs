@@ -11,6 +11,7 @@ use crate::{Dataset, Error, Problem, Weights};
 ///
 /// A warm start reads only the marginals, so that a state from another `l2` can be used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "T: Probability + Deserialize<'de>"))]
 pub struct DualState<T = f32> {
     /// The weights.
     pub weights: Weights,
