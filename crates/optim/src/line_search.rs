@@ -153,6 +153,11 @@ fn interpolate(low: Trial, high: Trial) -> f64 {
     if !high.value.is_finite() || !high.slope.is_finite() {
         return middle;
     }
+    // A first step in another unit than the minimum lies in, far beyond it: bisection would take too long.
+    let secant = low.slope / (low.slope - high.slope);
+    if low.step == 0.0 && secant > 0.0 && secant < 1e-3 {
+        return secant * high.step;
+    }
     let d1 = low.slope + high.slope - 3.0 * (high.value - low.value) / width;
     let square = d1 * d1 - low.slope * high.slope;
     if !(square >= 0.0) {
@@ -166,6 +171,25 @@ fn interpolate(low: Trial, high: Trial) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The minimum of a parabola at 1e-30 or 1e30, from a step of 1.
+    #[test]
+    fn a_step_in_another_unit_is_corrected_at_once() {
+        for at in [1e-100, 1e-30, 1e-9, 1.0, 1e9] {
+            let mut search = Wolfe::new(at * at, -2.0 * at, 1.0);
+            let mut trials = 0;
+            loop {
+                let (t, found) = (search.step(), Search::Continue);
+                trials += 1;
+                let next = search.record((t - at) * (t - at), 2.0 * (t - at));
+                assert_ne!(next, Search::Fail, "{at:e}");
+                if next != found {
+                    break;
+                }
+            }
+            assert!(trials <= 12 && (search.step() / at - 1.0).abs() < 0.9, "{at:e}: {trials}");
+        }
+    }
 
     #[test]
     fn armijo_shrinks_to_sufficient_decrease_or_fails() {

@@ -7,7 +7,9 @@
 //! `g0` is the gradient at the origin with the best intercepts, and `u0` are the derivatives of the terms there. The second number
 //! is what random signs would leave of a sum over `n` rows: the scale is no rounding error where the gradient at the origin is 0. Neither the
 //! unit of a feature nor that of the targets changes `rho`, and no feature is hidden behind a larger one. The start has no influence.
-//! With an intercept, `D_c` is the variance of a column that lies far from 0, so that no feature is hidden behind its own mean.
+//! With an intercept, the gradient in the weight of a column that lies far from 0 is that of the centred column, `g_c - mean_c g_b`
+//! with the gradient `g_b` in the intercept, and `D_c` is its variance: no feature is hidden behind its own mean, nor is an error of a
+//! weight behind one of the intercept that makes up for it.
 
 use fenchel_linalg::{Design, far_columns, multiply_squares_transposed};
 use fenchel_optim::Regulariser;
@@ -19,6 +21,8 @@ use crate::multiclass::multiply_transposed_rows;
 pub(crate) struct Scale {
     /// `D^(-1/2)`
     units: Vec<f64>,
+    /// Columns that lie far from 0, and their means.
+    far: Vec<(usize, f64)>,
     origin: f64,
 }
 
@@ -39,6 +43,7 @@ impl Scale {
         for far in far.iter().filter(|far| far.variance > 0.0) {
             units[far.column] = n * far.variance;
         }
+        let far = far.iter().map(|far| (far.column, far.mean)).collect();
         let l2 = if l2.is_finite() { l2 } else { 0.0 };
         // Squares that underflow: such a feature must not pass for one that is always 0.
         let mut tiny = Vec::new();
@@ -59,8 +64,12 @@ impl Scale {
         multiply_transposed_rows(design, r, u, &mut gradient);
         gradient.iter_mut().for_each(|g| *g /= n);
         let noise = norm(u.iter().copied()) / n;
-        let mut scale = Scale { units, origin: 1.0 };
-        scale.origin = scale.size(&gradient).max(noise);
+        let mut slopes = vec![0.0; if intercept { r } else { 0 }];
+        for row in u.chunks_exact(r) {
+            slopes.iter_mut().zip(row).for_each(|(slope, u)| *slope += u / n);
+        }
+        let mut scale = Scale { units, far, origin: 1.0 };
+        scale.origin = scale.size(&gradient, &slopes).max(noise);
         scale
     }
 
@@ -69,16 +78,23 @@ impl Scale {
         Scale { origin: self.origin.max(origin), ..self }
     }
 
-    /// `||D^(-1/2) g||` of a gradient in the weights, `d x r`.
-    fn size(&self, gradient: &[f64]) -> f64 {
+    /// `||D^(-1/2) g||` of a gradient in the weights, `d x r`, beside that in the intercepts.
+    fn size(&self, gradient: &[f64], intercepts: &[f64]) -> f64 {
         let r = gradient.len() / self.units.len();
-        norm(gradient.iter().enumerate().map(|(k, g)| g * self.units[k / r]))
+        let mut scaled = gradient.to_vec();
+        for &(c, mean) in &self.far {
+            let of_column = scaled[c * r..].iter_mut().zip(intercepts);
+            of_column.for_each(|(g, slope)| *g -= mean * slope);
+        }
+        scaled.iter_mut().enumerate().for_each(|(k, g)| *g *= self.units[k / r]);
+        norm(scaled.into_iter())
     }
 
     /// The norm that counts as 1: of a gradient in the weights and in the intercepts, its norm over its `rho`.
     pub(crate) fn of_one(&self, weights: &[f64], intercepts: &[f64]) -> f64 {
+        let size = self.size(weights, intercepts);
         let intercepts = norm(intercepts.iter().copied());
-        let size = self.size(weights).hypot(intercepts);
+        let size = size.hypot(intercepts);
         let plain = norm(weights.iter().copied()).hypot(intercepts);
         if size > 0.0 { plain / size * self.origin } else { self.origin }
     }

@@ -87,7 +87,8 @@ impl Tally {
                 // The loss itself is one of a sum: of the target and the score.
                 let own = 1e-12 * value.abs()
                     + 1e-15 * slope * scores.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
-                (value, own + slope * sums, own + slope * all + sums * sums + all * all)
+                // Where the slopes are 0, the error is of second order.
+                (value, own + slope * sums + sums * sums, own + slope * all + all * all)
             })
             .collect();
         for (answer, &(value, error, slack)) in answers.iter().zip(&found) {
