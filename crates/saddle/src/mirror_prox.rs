@@ -21,15 +21,22 @@ use crate::walk::{Stepped, along};
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `step` | `Theory` | `1/(2a)`; `Scaled` multiples of it; `Constant`; `Backtracking` searches for longer steps that keep the bound |
-/// | `stop` | [`Stop::default`] | a pass is one field |
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// | `step` | `Backtracking` | searches for steps longer than `1/(2a)` that keep the bound; `Theory` is `1/(2a)`; `Scaled` multiples of it; `Constant` |
+/// | `stop` | [`Stop::default`], but 1e6 passes | a pass is one field. The bound `2a/T` is 1e-4 of the spread of a game after `2e4 sqrt(ln m ln p)` passes |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MirrorProxSettings {
     /// The step `gamma`.
     pub step: StepSize,
     /// The stopping rule.
     pub stop: Stop,
+}
+
+impl Default for MirrorProxSettings {
+    fn default() -> Self {
+        let stop = Stop { max_passes: 1e6, ..Stop::default() };
+        MirrorProxSettings { step: StepSize::Backtracking, stop }
+    }
 }
 
 /// The running method, as an observer receives it.

@@ -1,5 +1,6 @@
 //! Matrix games: values by enumeration of supports, the bounds of the theorems, bad input.
 
+use fenchel_datasets::generate::odd;
 use fenchel_linalg::Cholesky;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, Progress, Status, StepSize, Stop};
@@ -93,7 +94,7 @@ fn mirror_prox_keeps_its_bound_on_games() {
         let mut worst = 0.0_f64;
         for steps in [1.0, 10.0, 100.0, 1000.0] {
             let stop = Stop { check: Cadence::Every(1e9), ..Stop::after_passes(2.0 * steps) };
-            let settings = MirrorProxSettings { stop, ..Default::default() };
+            let settings = MirrorProxSettings { step: StepSize::Theory, stop };
             let state = matrix_game(&game, &settings, None, &mut ()).unwrap().state;
             let ratio = (game.objective(&state.x) - game.lower_bound(&state.y)) * steps / (2.0 * a);
             assert!(ratio <= 1.0, "T = {steps}: {ratio}");
@@ -145,6 +146,24 @@ fn sampled_games_keep_their_bound_on_average() {
     let start = vec![1.0 / 12.0; 12];
     let first = game.objective(&start) - game.lower_bound(&[1.0 / 9.0; 9]);
     assert!(sum / 10.0 < 0.5 * first);
+}
+
+/// By the bound `2a/T` at the latest, whatever the unit of the payments and the constant in them.
+#[test]
+fn a_game_at_defaults_ends_with_an_answer() {
+    for seed in 0..60 {
+        let payments = odd(seed).x;
+        if payments.len() > 400 {
+            continue;
+        }
+        let game = MatrixGame::new(payments.view()).unwrap();
+        let report =
+            matrix_game(&game, &MirrorProxSettings::default(), None, &mut ()).unwrap().report;
+        // Payments whose constant has cost them their digits may stall.
+        let size = payments.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        let lost = game.spread() < 1e-9 * size;
+        assert!(report.status == Status::Converged || lost, "{seed}: {report}");
+    }
 }
 
 #[test]
