@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let wines = wine_alcohol();
     let (x, y) = (&wines.x, &wines.y);
     println!("{} wines, {} measurements", x.nrows(), x.ncols());
-    println!("the features look {:?}", Ellipticity::new(x)?.advice(0.01));
+    println!("the features look {:?}", Ellipticity::new(x)?.advice(0.01)?);
 
     let components = Components::Fixed(1);
     let slicing = Slicing::EqualCount(8);

@@ -148,7 +148,7 @@ impl SliceSums {
     /// `sum_h p_h m_h m_h'`, with the slice means `m_h`. Empty slices contribute zero.
     pub(crate) fn means_matrix(&self) -> Array2<f64> {
         let n = self.total();
-        let scaled = self.scaled(|c| if c > 0.0 { 1.0 / (c * n).sqrt() } else { 0.0 });
+        let scaled = self.scaled(|c| if c > 0.0 { 1.0 / (c.sqrt() * n.sqrt()) } else { 0.0 });
         scaled.t().dot(&scaled)
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::blocks::{Blocks, Picked, checked, gather};
+use crate::components::check_level;
 use crate::whitening::Whitening;
 
 /// Mardia's skewness and kurtosis of the whitened features, on at most 2,000 samples.
@@ -65,14 +66,18 @@ impl Ellipticity {
 
     /// The recommended methods, from tests at a level such as 0.01. Heavy tails inflate the skewness of symmetric
     /// features, so the advice may recommend a score function where SIR would do.
-    pub fn advice(&self, level: f64) -> Advice {
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`](fenchel_linalg::Invalid::Parameter) unless the level lies between 0 and 1.
+    pub fn advice(&self, level: f64) -> Result<Advice, Error> {
+        check_level(level)?;
         let kurtosis_p = chi_squared_tail(self.kurtosis_z * self.kurtosis_z, 1.0);
-        if self.skewness_p < level {
+        Ok(if self.skewness_p < level {
             Advice::Skewed
         } else if kurtosis_p < level {
             Advice::Symmetric
         } else {
             Advice::Normal
-        }
+        })
     }
 }

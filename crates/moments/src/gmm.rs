@@ -14,9 +14,9 @@ use fenchel_linalg::factor::{cholesky, least_squares};
 use fenchel_linalg::{AsDesign, Invalid};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
-use crate::Error;
 use crate::blocks::{Blocks, checked, fold};
 use crate::whitening::Whitening;
+use crate::{Error, Response, ResponseTransform};
 
 /// Moments as a function of parameters.
 pub trait Moments {
@@ -36,7 +36,11 @@ pub trait Moments {
 /// Iterations after which Newton's method gives up.
 const ITERATIONS: usize = 50;
 
-/// Solves `g(theta) = observed` to `|g - observed| < 1e-10 max(1, |observed|)` in every moment.
+/// What a difference may be at most, relative to the terms of its moment.
+const SOLVED: f64 = 1e-10;
+
+/// Solves `g(theta) = observed`, as far as rounding allows. In every moment the difference is at most 1e-10 of
+/// `|g| + |observed| + sum_j |dg/dtheta_j theta_j|`, whatever the units.
 ///
 /// ```
 /// use fenchel_moments::{Moments, method_of_moments};
@@ -68,39 +72,75 @@ pub fn method_of_moments(
     Invalid::check_length("observed moments", q, observed.len())?;
     Invalid::check_length("start", p, start.len())?;
     Invalid::check_length("moments (one a parameter)", p, q)?;
-    let scale = observed.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
+    Invalid::check_finite("observed moments", &observed.to_vec())?;
+    Invalid::check_finite("start", &start.to_vec())?;
+    check_shapes(problem, start)?;
+    // Differences, the size of the terms of each moment, and the largest difference in units of these.
     let distance = |theta: &Array1<f64>| {
-        let rest = problem.value(theta.view()) - observed;
-        let largest = rest
+        let value = problem.value(theta.view());
+        let terms = problem.jacobian(theta.view()).mapv(f64::abs).dot(&theta.mapv(f64::abs));
+        let rest = &value - &observed;
+        let units = value.mapv(f64::abs) + observed.mapv(f64::abs) + terms;
+        let units = units.mapv(|u| if u > 0.0 { u } else { 1.0 });
+        let far = (&rest / &units)
             .iter()
             .fold(0.0, |m: f64, v| if v.is_nan() { f64::INFINITY } else { m.max(v.abs()) });
-        (rest, largest)
+        (rest, units, far)
+    };
+    // In these units, and with columns of largest entry 1, a Jacobian has full rank whatever the units of the parameters.
+    let newton = |theta: &Array1<f64>, rest: &Array1<f64>, units: &Array1<f64>| {
+        let rows = units.view().insert_axis(Axis(1));
+        let scaled = problem.jacobian(theta.view()) / rows;
+        let largest = scaled.map_axis(Axis(0), |c| c.fold(0.0, |m: f64, v| m.max(v.abs())));
+        let largest = largest.mapv(|v| if v > 0.0 { v } else { 1.0 });
+        let step = least_squares((scaled / &largest).view(), (rest / units).view())?;
+        Ok::<_, Error>(step / largest)
+    };
+    let size = |rest: &Array1<f64>| {
+        rest.iter().fold(0.0, |m: f64, v| if v.is_nan() { f64::INFINITY } else { m.max(v.abs()) })
     };
     let mut theta = start.to_owned();
-    let (mut rest, mut largest) = distance(&theta);
-    for _ in 0..ITERATIONS {
-        if largest <= 1e-10 * scale {
-            return Ok(theta);
+    let (mut rest, mut units, mut far) = distance(&theta);
+    // On until rounding stops it: the moments determine small parameters by their last digits.
+    'newton: for _ in 0..ITERATIONS {
+        if far == 0.0 {
+            break;
         }
-        let step = least_squares(problem.jacobian(theta.view()).view(), rest.view())?;
+        let step = match newton(&theta, &rest, &units) {
+            Err(_) if far <= SOLVED => break,
+            found => found?,
+        };
         let mut length = 1.0;
         loop {
             let next = &theta - &(&step * length);
-            let (next_rest, next_largest) = distance(&next);
-            if next_largest < largest * (1.0 - 1e-4 * length) {
-                (theta, rest, largest) = (next, next_rest, next_largest);
+            let (next_rest, next_units, next_far) = distance(&next);
+            let falls = |new: f64, old: f64| new < old * (1.0 - 1e-4 * length);
+            // Far from the solution the differences themselves fall; near it, in units of their moments.
+            if next_far.is_finite()
+                && (falls(size(&next_rest), size(&rest)) || (far < 0.1 && falls(next_far, far)))
+            {
+                (theta, rest, units, far) = (next, next_rest, next_units, next_far);
                 break;
             }
             length *= 0.5;
             if length < 1e-10 {
-                return Err(Error::NoSolution { iterations: ITERATIONS, residual: largest });
+                break 'newton;
             }
         }
     }
-    if largest <= 1e-10 * scale {
+    if far <= SOLVED {
         return Ok(theta);
     }
-    Err(Error::NoSolution { iterations: ITERATIONS, residual: largest })
+    Err(Error::NoSolution { iterations: ITERATIONS, residual: size(&rest) })
+}
+
+/// Refuses functions whose values have other shapes than they say.
+fn check_shapes(problem: &dyn Moments, theta: ArrayView1<f64>) -> Result<(), Invalid> {
+    let (p, q) = (problem.parameters(), problem.moments());
+    Invalid::check_length("value of the moments", q, problem.value(theta).len())?;
+    let (rows, columns) = problem.jacobian(theta).dim();
+    Invalid::check_length("rows of the Jacobian", q, rows)?;
+    Invalid::check_length("columns of the Jacobian", p, columns)
 }
 
 /// An estimate from more moments than parameters.
@@ -128,6 +168,7 @@ pub fn generalised_method_of_moments(
     let (p, q) = (problem.parameters(), problem.moments());
     Invalid::check_length("columns of the samples of moments", q, samples.ncols())?;
     Invalid::check_length("start", p, start.len())?;
+    check_shapes(problem, start)?;
     let n = samples.nrows();
     if n < 2 || q < p {
         let expected = "at least 2 samples, at least as many moments as parameters";
@@ -225,23 +266,23 @@ pub fn gaussian_single_index<'a, X: AsDesign + ?Sized>(
     y: impl Into<ArrayView1<'a, f64>>,
 ) -> Result<Array1<f64>, Error> {
     let data = checked(x)?;
-    let y = y.into();
-    Invalid::check_length("response", data.count(), y.len())?;
-    Invalid::check_finite("response", &y.to_vec())?;
+    let response = Response::numbers(y.into(), data.count())?;
+    let (y, unit) = ResponseTransform::Center.apply(response.values());
     let whitening = Whitening::of(&data)?;
     let n = data.count();
-    let mean = y.sum() / n as f64;
     let d = data.width();
     let parts = fold(
         &data,
         || Array1::<f64>::zeros(d),
         |sum, first, rows| {
             for (i, row) in rows.rows().into_iter().enumerate() {
-                sum.scaled_add(y[first + i] - mean, &(&row - &whitening.mean));
+                sum.scaled_add(y[first + i], &(&row - &whitening.mean));
             }
             Ok(())
         },
     )?;
     let cross = parts.into_iter().fold(Array1::<f64>::zeros(d), |s, p| s + p) / n as f64;
-    Ok(whitening.back().dot(&whitening.map.dot(&cross)))
+    let slopes = whitening.back().dot(&whitening.map.dot(&cross)) * unit;
+    Invalid::check_finite("slopes", &slopes.to_vec())?;
+    Ok(slopes)
 }

@@ -17,6 +17,10 @@
 //! predicts from the indices. [`SliceMoments`] accumulates the sums of a data stream. [`scree_svg`] and [`summary_svg`]
 //! draw figures. [`method_of_moments`] and [`generalised_method_of_moments`] are the general method of moments.
 //!
+//! A method without a setting `max_memory` refuses data for which it needs more than 4 GiB. That is the case from 13,400
+//! features on, because of three matrices of `d x d` numbers. Features, weights and responses may have any unit up to where
+//! their squares leave the range of floating-point numbers; an error then names the column.
+//!
 //! Conventions: rows are samples, responses are `f64` or classes, directions are columns. No function reads a file or
 //! prints. The seed determines all results to the last bit, whatever the number of threads.
 #![forbid(unsafe_code)]

@@ -167,7 +167,12 @@ impl<R: Reducer> IndexRegressor<R> {
         let spread: Array1<f64> = indices
             .columns()
             .into_iter()
-            .map(|c| (c.dot(&c) / n).sqrt().max(f64::MIN_POSITIVE))
+            .map(|c| {
+                // By the largest first, so that no square overflows or vanishes.
+                let largest = c.fold(0.0, |m: f64, v| m.max(v.abs())).max(f64::MIN_POSITIVE);
+                let squares: f64 = c.iter().map(|v| (v / largest).powi(2)).sum();
+                (largest * (squares / n).sqrt()).max(f64::MIN_POSITIVE)
+            })
             .collect();
         indices /= &spread;
         Ok(IndexModel {

@@ -27,8 +27,8 @@ use crate::model::{discrete_columns, fit_blocks};
 use crate::response::dominated;
 use crate::whitening::{SQUARES, Whitening};
 use crate::{
-    Components, EigenOrder, Error, Reducer, Reduction, Response, Score, ScoreDiagnostics, Slicing,
-    Spectrum, Warning,
+    Components, EigenOrder, Error, Reducer, Reduction, Response, ResponseTransform, Score,
+    ScoreDiagnostics, Slicing, Spectrum, Warning,
 };
 
 /// How the covariance of slice means is estimated.
@@ -150,17 +150,18 @@ impl Sade {
     ) -> Result<Array2<f64>, Error> {
         let data = checked(scores)?;
         let response = Response::numbers(y.into(), data.count())?;
-        let (mut sums, _) = self.sums(&data, &response, None)?;
+        let (mut sums, _, unit) = self.sums(&data, &response, None)?;
         self.centre(&mut sums);
-        Ok(self.matrix_of(&sums))
+        Ok(self.matrix_of(&sums) * unit)
     }
 
+    /// Sums, counts, and the unit of the products of sums.
     fn sums(
         &self,
         data: &dyn Blocks,
         response: &Response,
         score: Option<&dyn Score>,
-    ) -> Result<(SliceSums, Vec<usize>), Error> {
+    ) -> Result<(SliceSums, Vec<usize>, f64), Error> {
         let slices = response.slices(self.slicing, self.components.hint())?;
         if self.estimator == SliceEstimator::Unbiased {
             slices.check_pairs()?;
@@ -168,10 +169,12 @@ impl Sade {
         let d = score.map_or(data.width(), Score::dim);
         Invalid::check_length("columns of the design matrix", d, data.width())?;
         check_memory("SADE", data, (0, SQUARES), MAX_MEMORY)?;
-        let y = if self.weight_by_response {
-            Some(response.as_numbers("SADE weighted by y")?)
+        let (y, unit) = if self.weight_by_response {
+            let y = response.as_numbers("SADE weighted by y")?;
+            let (y, unit) = ResponseTransform::None.apply(y);
+            (Some(y), unit)
         } else {
-            None
+            (None, 1.0)
         };
         let limit = match self.winsorise {
             None => None,
@@ -193,7 +196,7 @@ impl Sade {
                         row *= limit / length;
                     }
                 }
-                if let Some(y) = y {
+                if let Some(y) = &y {
                     row *= y[first + i];
                 }
             }
@@ -212,7 +215,7 @@ impl Sade {
         };
         let shift = shift.unwrap_or_else(|| Array1::zeros(d));
         let sums = SliceSums::new(data, &slices, shift.view(), outer, &transform)?;
-        Ok((sums, slices.counts().to_vec()))
+        Ok((sums, slices.counts().to_vec(), unit * unit))
     }
 
     fn centre(&self, sums: &mut SliceSums) {
@@ -299,8 +302,10 @@ impl Reducer for Sade {
     }
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
-        let (sums, counts) = self.sums(data, response, None)?;
-        self.spectrum_of_sums(sums, &counts)
+        let (sums, counts, unit) = self.sums(data, response, None)?;
+        let mut spectrum = self.spectrum_of_sums(sums, &counts)?;
+        spectrum.in_unit(if self.standardise { 1.0 } else { unit });
+        Ok(spectrum)
     }
 }
 
@@ -321,8 +326,10 @@ impl Reducer for SadeWith<'_> {
     }
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
-        let (sums, counts) = self.settings.sums(data, response, Some(self.score))?;
+        let (sums, counts, unit) = self.settings.sums(data, response, Some(self.score))?;
         let mut spectrum = self.settings.spectrum_of_sums(sums, &counts)?;
+        // Whitened rows have no unit.
+        spectrum.in_unit(if self.settings.standardise { 1.0 } else { unit });
         spectrum.warnings.extend(discrete_columns(data));
         if self.settings.weight_by_response {
             spectrum.warnings.extend(dominated(response.values()));

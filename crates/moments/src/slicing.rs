@@ -241,12 +241,8 @@ fn ends(
     let n = sorted.len();
     let check = |h: usize| -> Result<(), Error> {
         if h < 2 {
-            return Err(Invalid::Parameter {
-                name: "number of slices",
-                value: h as f64,
-                expected: "at least 2",
-            }
-            .into());
+            let (name, value, expected) = ("number of slices", h as f64, "at least 2");
+            return Err(Invalid::Parameter { name, value, expected }.into());
         }
         if h > n / 2 && (n > 3 || h > n) {
             return Err(Error::TooManySlices { slices: h, samples: n, most: (n / 2).max(2) });
@@ -398,10 +394,9 @@ mod tests {
     fn what_cannot_be_sliced_is_refused() {
         let refused = |y: &[f64], s| Slices::new(y, s, 1).unwrap_err().to_string();
         assert!(refused(&[2.0; 9], Slicing::Auto).contains("one unique response value (2)"));
-        assert!(refused(&[1.0, 2.0, 3.0, 4.0], Slicing::EqualCount(1)).contains("at least 2"));
-        assert!(
-            refused(&[1.0, 2.0, 3.0, 4.0], Slicing::EqualCount(3)).contains("at most 2 slices")
-        );
+        let four = [1.0, 2.0, 3.0, 4.0];
+        assert!(refused(&four, Slicing::EqualCount(1)).contains("at least 2"));
+        assert!(refused(&four, Slicing::EqualCount(3)).contains("at most 2 slices"));
         assert!(refused(&[1.0, f64::NAN], Slicing::Auto).contains("row 1"));
         assert!(Slices::of_classes(&[1.0, 1.0]).is_err());
     }

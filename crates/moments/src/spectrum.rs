@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::blocks::leading;
+use crate::error::named;
 
 /// Which eigenvalues come first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,7 +138,7 @@ impl Spectrum {
         map: Option<ArrayView2<f64>>,
     ) -> Result<Self, Error> {
         let matrix = (matrix + &matrix.t()) * 0.5;
-        let found = symmetric_eigen(matrix.view())?;
+        let found = symmetric_eigen(matrix.view()).map_err(named("moment matrix of the method"))?;
         let d = matrix.nrows();
         let key = |j: usize| match order {
             EigenOrder::Absolute => found.values[j].abs(),

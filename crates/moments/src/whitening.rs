@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::blocks::{Blocks, add_grams, check_memory, each_row, fold, rough_mean};
+use crate::error::named;
 use crate::file::checked_file;
 
 /// `z = W (x - mean)` with `W Sigma W' = I`.
@@ -172,7 +173,7 @@ fn inverse_root(
     let scale: Array1<f64> = (0..d).map(|c| 1.0 / covariance[[c, c]].sqrt()).collect();
     let correlation =
         Array2::from_shape_fn((d, d), |(i, j)| covariance[[i, j]] * scale[i] * scale[j]);
-    let eigen = symmetric_eigen(correlation.view())?;
+    let eigen = symmetric_eigen(correlation.view()).map_err(named(what))?;
     let conditioning = eigen.values[0] / eigen.values[d - 1];
     if !(conditioning > SINGULAR) {
         let null = eigen.vectors.column(0);

@@ -11,8 +11,8 @@ use crate::model::discrete_columns;
 use crate::response::dominated;
 use crate::whitening::SQUARES;
 use crate::{
-    Components, EigenOrder, Error, Reducer, Response, ScoreDiagnostics, SecondOrderScore, Slicing,
-    Spectrum, Warning,
+    Components, EigenOrder, Error, Reducer, Response, ResponseTransform, ScoreDiagnostics,
+    SecondOrderScore, Slicing, Spectrum, Warning,
 };
 
 /// How the mean square of the slice means is estimated.
@@ -129,11 +129,14 @@ impl Reducer for SphdWith<'_> {
         if self.settings.estimator == SphdEstimator::Unbiased {
             slices.check_pairs()?;
         }
-        let y = if self.settings.weight_by_response {
-            Some(response.as_numbers("SPHD weighted by y")?)
+        let (y, unit) = if self.settings.weight_by_response {
+            let y = response.as_numbers("SPHD weighted by y")?;
+            let (y, unit) = ResponseTransform::None.apply(y);
+            (Some(y), unit)
         } else {
-            None
+            (None, 1.0)
         };
+        let y = y.as_deref();
         let members = slices.members();
         let (h, n) = (members.len(), data.count());
         let parts = h.min(16);
@@ -141,7 +144,8 @@ impl Reducer for SphdWith<'_> {
             map_parts(parts, |p| self.part(data, &members[p * h / parts..(p + 1) * h / parts], y))?;
         let zero = Array2::zeros((data.width(), data.width()));
         let matrix = shares.into_iter().fold(zero, |s, p| s + p) / n as f64;
-        let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, None)?;
+        let mut spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, None)?;
+        spectrum.in_unit(unit * unit);
         Ok(Spectrum {
             samples: n,
             slices: slices.counts().to_vec(),

@@ -380,5 +380,12 @@ pub(crate) fn checked_weights(weights: ArrayView1<f64>) -> Result<Vec<f64>, Erro
         let reason = format!("row {row} has {}; expected numbers >= 0", weights[row]);
         return Err(Invalid::Layout { what: "weights", reason }.into());
     }
+    let (sum, largest) = weights.iter().fold((0.0, 0.0_f64), |(s, m), w| (s + w, m.max(*w)));
+    if !f64::is_finite(sum) || (largest > 0.0 && largest < 1e-290) {
+        let reason = format!(
+            "the largest is {largest:e}, the sum {sum:e}; multiply all so that the largest is near 1"
+        );
+        return Err(Invalid::Layout { what: "weights", reason }.into());
+    }
     Ok(weights)
 }

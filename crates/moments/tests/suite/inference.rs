@@ -134,12 +134,12 @@ fn planes_find_the_directions() {
 #[test]
 fn skewed_features_are_told_from_normal_ones() {
     let normal_features = normal(1500, 4, 1);
-    assert_eq!(Ellipticity::new(&normal_features).unwrap().advice(0.01), Advice::Normal);
+    assert_eq!(Ellipticity::new(&normal_features).unwrap().advice(0.01).unwrap(), Advice::Normal);
     let mixture = GaussianMixture::thesis(4).unwrap().sample(1500, &mut stream(1, 0));
-    assert_eq!(Ellipticity::new(&mixture).unwrap().advice(0.01), Advice::Skewed);
+    assert_eq!(Ellipticity::new(&mixture).unwrap().advice(0.01).unwrap(), Advice::Skewed);
     // Uniform on a cube: symmetric, lighter tails than normal.
     let cube = normal_features.mapv(|v| 1.0 / (1.0 + (-1.702 * v).exp()));
-    assert_eq!(Ellipticity::new(&cube).unwrap().advice(0.01), Advice::Symmetric);
+    assert_eq!(Ellipticity::new(&cube).unwrap().advice(0.01).unwrap(), Advice::Symmetric);
 }
 
 #[test]

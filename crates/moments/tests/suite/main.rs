@@ -15,4 +15,5 @@ mod scores;
 mod streaming;
 mod subspaces;
 mod theory;
+mod units;
 mod weighted;
