@@ -124,7 +124,8 @@ impl Reducer for SphdWith<'_> {
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
         Invalid::check_length("dimension of the score", data.width(), self.score.dim())?;
-        check_memory("SPHD", data, (0, SQUARES), MAX_MEMORY)?;
+        // A sum for each of up to 16 groups of slices.
+        check_memory("SPHD", data, (0, 16 + SQUARES), MAX_MEMORY)?;
         let slices = response.slices(self.settings.slicing, self.settings.components.hint())?;
         if self.settings.estimator == SphdEstimator::Unbiased {
             slices.check_pairs()?;

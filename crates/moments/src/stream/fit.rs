@@ -95,7 +95,8 @@ impl DirectionalRegression {
 
 impl Sade {
     /// Fits the directions to sums of scores over slices. `mean` is the mean of the features, which the model
-    /// subtracts.
+    /// subtracts. The sums are those around 0, the mean of an exact score; if the mean of the scores is `r` of their
+    /// standard deviations, `centre_scores` loses a factor `r^2` of precision, which [`fit`](Sade::fit) does not.
     ///
     /// # Errors
     /// [`Error::Refused`] for rules that need the data again, a slice with a single sample, or the weighting by
