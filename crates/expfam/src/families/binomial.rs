@@ -107,6 +107,15 @@ impl Family for Binomial {
     }
 }
 
+impl Binomial {
+    /// `E f(x)`
+    fn mean_over(&self, eta: &[f64], f: impl Fn(f64) -> f64) -> Result<f64, Error> {
+        let mode = ((self.trials + 1.0) * sigmoid(eta[0])).floor().min(self.trials);
+        let range = (0.0, mode, self.trials);
+        mean_over(self.name(), range, |x| self.log_density(eta, &x), f)
+    }
+}
+
 impl Density for Binomial {
     type Point = f64;
 
@@ -123,9 +132,12 @@ impl Density for Binomial {
     }
 
     fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
-        let mode = ((self.trials + 1.0) * sigmoid(eta[0])).floor().min(self.trials);
-        let range = (0.0, mode, self.trials);
-        mean_over(self.name(), range, |x| self.log_density(eta, &x), |x| self.log_base(&x))
+        self.mean_over(eta, |x| self.log_base(&x))
+    }
+
+    /// The mean of `-log p`: `A*` and the base measure would cancel.
+    fn entropy(&self, eta: &[f64]) -> Result<f64, Error> {
+        self.mean_over(eta, |x| -self.log_density(eta, &x))
     }
 
     fn log_density(&self, eta: &[f64], &x: &f64) -> f64 {

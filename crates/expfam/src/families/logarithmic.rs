@@ -145,6 +145,14 @@ impl Family for Logarithmic {
     }
 }
 
+impl Logarithmic {
+    /// `E f(x)`
+    fn mean_over(&self, eta: &[f64], f: impl Fn(f64) -> f64) -> Result<f64, Error> {
+        let range = (1.0, 1.0, f64::MAX);
+        mean_over(self.name(), range, |x| self.log_density(eta, &x), f)
+    }
+}
+
 impl Density for Logarithmic {
     type Point = f64;
 
@@ -161,8 +169,12 @@ impl Density for Logarithmic {
     }
 
     fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
-        let range = (1.0, 1.0, f64::MAX);
-        mean_over(self.name(), range, |x| self.log_density(eta, &x), |x| -x.ln())
+        self.mean_over(eta, |x| -x.ln())
+    }
+
+    /// The mean of `-log p`: `A*` and the base measure would cancel.
+    fn entropy(&self, eta: &[f64]) -> Result<f64, Error> {
+        self.mean_over(eta, |x| -self.log_density(eta, &x))
     }
 
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {

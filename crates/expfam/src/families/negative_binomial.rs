@@ -57,6 +57,15 @@ impl Distribution<NegativeBinomial> {
 
 failures_family!(NegativeBinomial, "negative binomial", |f| f.successes);
 
+impl NegativeBinomial {
+    /// `E f(x)`
+    fn mean_over(&self, eta: &[f64], f: impl Fn(f64) -> f64) -> Result<f64, Error> {
+        let mode = ((self.successes - 1.0) / (-eta[0]).exp_m1()).floor().max(0.0);
+        let range = (0.0, mode, f64::MAX);
+        mean_over(self.name(), range, |x| self.log_density(eta, &x), f)
+    }
+}
+
 impl Density for NegativeBinomial {
     type Point = f64;
 
@@ -74,9 +83,12 @@ impl Density for NegativeBinomial {
     }
 
     fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
-        let mode = ((self.successes - 1.0) / (-eta[0]).exp_m1()).floor().max(0.0);
-        let range = (0.0, mode, f64::MAX);
-        mean_over(self.name(), range, |x| self.log_density(eta, &x), |x| self.log_base(&x))
+        self.mean_over(eta, |x| self.log_base(&x))
+    }
+
+    /// The mean of `-log p`: `A*` and the base measure would cancel.
+    fn entropy(&self, eta: &[f64]) -> Result<f64, Error> {
+        self.mean_over(eta, |x| -self.log_density(eta, &x))
     }
 
     /// `r / (x + r)` times a binomial probability.

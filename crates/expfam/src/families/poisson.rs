@@ -103,6 +103,14 @@ impl Family for Poisson {
     }
 }
 
+impl Poisson {
+    /// `E f(x)`
+    fn mean_over(&self, eta: &[f64], f: impl Fn(f64) -> f64) -> Result<f64, Error> {
+        let range = (0.0, eta[0].exp().floor(), f64::MAX);
+        mean_over(self.name(), range, |x| self.log_density(eta, &x), f)
+    }
+}
+
 impl Density for Poisson {
     type Point = f64;
 
@@ -119,8 +127,12 @@ impl Density for Poisson {
     }
 
     fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
-        let range = (0.0, eta[0].exp().floor(), f64::MAX);
-        mean_over(self.name(), range, |x| self.log_density(eta, &x), |x| self.log_base(&x))
+        self.mean_over(eta, |x| self.log_base(&x))
+    }
+
+    /// The mean of `-log p`: `A*` and the base measure would cancel.
+    fn entropy(&self, eta: &[f64]) -> Result<f64, Error> {
+        self.mean_over(eta, |x| -self.log_density(eta, &x))
     }
 
     /// Large counts use C. Loader's form `-KL(x || rate) - log sqrt(2 pi x) - error`, which loses no digits by

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::batch;
 use crate::divergence::phi;
-use crate::special::logit;
+use crate::families::ln_gamma_density;
+use crate::special::{deviance, ln_binomial, logit, stirling_error};
 
 /// A family with one parameter `eta`, with the functions that a generalised linear model needs. The loss of a row is convex in `eta`.
 ///
@@ -168,7 +169,13 @@ impl ScalarFamily for Logistic {
     }
 
     fn log_likelihood_at(&self, y: f64, eta: f64, weight: f64, _: f64) -> f64 {
-        choices(y, weight) - weight * surprise(y, eta)
+        match successes(y, weight) {
+            Some(x) => {
+                let off = weight * y - x;
+                ln_binomial(x, weight - x, (-softplus(-eta), -softplus(eta))) + off * eta
+            }
+            None => -weight * surprise(y, eta),
+        }
     }
 
     fn recedes(&self, y: f64, z: f64) -> bool {
@@ -176,7 +183,10 @@ impl ScalarFamily for Logistic {
     }
 
     fn log_likelihood(&self, y: f64, mu: f64, weight: f64, _: f64) -> f64 {
-        choices(y, weight) + weight * (cross(y, mu) + cross(1.0 - y, 1.0 - mu))
+        match successes(y, weight) {
+            Some(x) => ln_binomial(x, weight - x, (mu.ln(), (-mu).ln_1p())),
+            None => weight * (cross(y, mu) + cross(1.0 - y, 1.0 - mu)),
+        }
     }
 }
 
@@ -189,16 +199,19 @@ fn surprise(y: f64, eta: f64) -> f64 {
     }
 }
 
-/// The log of the number of ways to have `w y` successes in `w` trials; 0 unless both numbers are whole.
-fn choices(y: f64, weight: f64) -> f64 {
-    if y == 0.0 || y == 1.0 {
-        // There is one way.
-        0.0
-    } else if weight.fract() == 0.0 && (weight * y - (weight * y).round()).abs() < 1e-6 {
-        crate::special::ln_choose(weight, (weight * y).round())
-    } else {
-        0.0
+/// The `w y` successes in `w` trials whose order counts as one way: unless all or none are, or a number is not whole.
+fn successes(y: f64, weight: f64) -> Option<f64> {
+    let x = (weight * y).round();
+    let whole = weight.fract() == 0.0 && (weight * y - x).abs() < 1e-6_f64.max(1e-15 * weight);
+    (whole && x > 0.0 && x < weight).then_some(x)
+}
+
+/// `y log mu - mu - log Gamma(y + 1)`, for large counts by C. Loader's saddle-point form.
+fn ln_poisson(y: f64, mu: f64, ln_mu: f64) -> f64 {
+    if y < 10.0 {
+        return if y == 0.0 { -mu } else { y * ln_mu - mu - ln_gamma(y + 1.0) };
     }
+    -deviance(y, mu, ln_mu) - 0.5 * (std::f64::consts::TAU * y).ln() - stirling_error(y)
 }
 
 /// `y log mu`, 0 at `y = 0`.
@@ -260,7 +273,7 @@ impl ScalarFamily for LogLinear {
     }
 
     fn log_likelihood_at(&self, y: f64, eta: f64, weight: f64, _: f64) -> f64 {
-        weight * (y * eta - eta.exp() - ln_gamma(y + 1.0))
+        weight * ln_poisson(y, eta.exp(), eta)
     }
 
     fn recedes(&self, y: f64, z: f64) -> bool {
@@ -268,7 +281,7 @@ impl ScalarFamily for LogLinear {
     }
 
     fn log_likelihood(&self, y: f64, mu: f64, weight: f64, _: f64) -> f64 {
-        weight * (cross(y, mu) - mu - ln_gamma(y + 1.0))
+        weight * ln_poisson(y, mu, mu.ln())
     }
 }
 
@@ -358,7 +371,7 @@ impl ScalarFamily for Reciprocal {
 
     fn log_likelihood(&self, y: f64, mu: f64, weight: f64, dispersion: f64) -> f64 {
         let a = weight / dispersion;
-        a * (a * y / mu).ln() - a * y / mu - y.ln() - ln_gamma(a)
+        ln_gamma_density(a, a * y / mu, a.ln() + y.ln() - mu.ln()) - y.ln()
     }
 }
 

@@ -5,9 +5,8 @@ use fenchel_linalg::special::{log1mexp, sigmoid, softplus};
 use serde::{Deserialize, Serialize};
 
 use super::ScalarFamily;
-use super::families::cross;
 use crate::divergence::phi;
-use crate::special::ln_beta;
+use crate::special::ln_binomial;
 
 /// Negative binomial targets of known size `r`, with variance `mu + mu^2 / r` and log link. `r = 1` is the geometric
 /// law.
@@ -73,9 +72,13 @@ fn deviance(r: f64, y: f64, mu: f64) -> f64 {
 }
 
 fn log_likelihood(r: f64, y: f64, mu: f64, weight: f64) -> f64 {
-    // log Gamma(y + r) - log Gamma(r) - log Gamma(y + 1), which cancels for large r.
-    let choices = if y == 0.0 { 0.0 } else { -y.ln() - ln_beta(y, r) };
-    weight * (choices - r * (mu / r).ln_1p() + cross(y, mu / (mu + r)))
+    let log_q = -(mu / r).ln_1p();
+    if y == 0.0 {
+        return weight * r * log_q;
+    }
+    // r / (y + r) times a binomial probability.
+    let log_p = if mu < r { (mu / (mu + r)).ln() } else { -(r / mu).ln_1p() };
+    weight * (ln_binomial(r, y, (log_q, log_p)) - (y / r).ln_1p())
 }
 
 impl ScalarFamily for NegativeBinomialLog {

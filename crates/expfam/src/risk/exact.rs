@@ -3,9 +3,9 @@
 use fenchel_linalg::quadrature::{Tolerance, integrate_between};
 
 use crate::divergence::phi;
-use crate::special::{
-    digamma_multivariate, ln_choose, ln_gamma, log_minus_digamma, scaled_exponential_integral,
-};
+use crate::families::mean_over;
+use crate::special::{ln_binomial, log_minus_digamma, scaled_exponential_integral};
+use crate::{Density, Poisson};
 
 /// Whether all numbers of the first list are positive and finite, and those of the second finite and not negative.
 fn valid(positive: &[f64], nonnegative: &[f64]) -> bool {
@@ -146,7 +146,16 @@ pub fn covariance_mle(d: usize, n: f64) -> f64 {
         return f64::INFINITY;
     }
     let p = 0.5 * m * (m + 1.0);
-    p / (n - m - 1.0) + 0.5 * (digamma_multivariate(d, 0.5 * n) - m * (0.5 * n).ln())
+    p / (n - m - 1.0) - 0.5 * digamma_lag(d, n, 0.0)
+}
+
+/// `sum_{i<d} log(n / 2) - psi((n - less - i) / 2) > 0`, without the difference of large logarithms.
+fn digamma_lag(d: usize, n: f64, less: f64) -> f64 {
+    let part = |i: usize| {
+        let behind = less + i as f64;
+        log_minus_digamma(0.5 * (n - behind)) - (-behind / n).ln_1p()
+    };
+    (0..d).map(part).sum()
 }
 
 /// `p / (2 n) + p (d + 1 + 1 / (2 d)) / (n (n - d - 1))`, above [`covariance_mle`].
@@ -171,8 +180,7 @@ pub fn normal_vector_mle(d: usize, n: f64) -> f64 {
     if n <= m + 2.0 {
         return f64::INFINITY;
     }
-    let psi = digamma_multivariate(d, 0.5 * (n - 1.0));
-    0.5 * (psi + m * (2.0 / n).ln() + m * (n + 1.0) / (n - m - 2.0) - m)
+    0.5 * (m * (m + 3.0) / (n - m - 2.0) - digamma_lag(d, n, 1.0))
 }
 
 /// The risk of MAP for mean and variance of a normal law, with its bias and variance in the Bregman decomposition. The
@@ -243,18 +251,18 @@ pub fn categorical_map(p: &[f64], n0: f64, prior: &[f64], n: u32) -> f64 {
         .zip(prior)
         .filter(|(p, _)| **p > 0.0)
         .map(|(&p, &q)| {
-            let mean: f64 = (0..=n)
-                .map(|x| {
-                    let x = f64::from(x);
-                    let log_p = if p >= 1.0 {
-                        if x == trials { 0.0 } else { f64::NEG_INFINITY }
-                    } else {
-                        ln_choose(trials, x) + x * p.ln() + (trials - x) * (-p).ln_1p()
-                    };
-                    log_p.exp() * (p * (n0 + trials) / (n0 * q + x)).ln()
-                })
-                .sum();
-            p * mean
+            let log = |x: f64| (p * (n0 + trials) / (n0 * q + x)).ln();
+            if p >= 1.0 || trials == 0.0 {
+                return p * log(trials);
+            }
+            let logs = (p.ln(), (-p).ln_1p());
+            let log_p = |x: f64| match (x, trials - x) {
+                (0.0, rest) => rest * logs.1,
+                (x, 0.0) => x * logs.0,
+                (x, rest) => ln_binomial(x, rest, logs),
+            };
+            let mode = ((trials + 1.0) * p).floor().min(trials);
+            p * mean_over("binomial", (0.0, mode, trials), log_p, log).unwrap_or(f64::NAN)
         })
         .sum()
 }
@@ -269,16 +277,15 @@ pub fn poisson_map(rate: f64, n0: f64, prior_mean: f64, n: f64) -> f64 {
         return f64::INFINITY;
     }
     let total = n * rate;
-    let width = 12.0 * total.sqrt() + 60.0;
-    let (first, last) = ((total - width).max(0.0).floor() as u64, (total + width) as u64);
-    (first..=last)
-        .map(|s| {
-            let s = s as f64;
-            let log_p = s * total.ln() - total - ln_gamma(s + 1.0);
-            let estimate = (n0 * prior_mean + s) / (n0 + n);
-            log_p.exp() * rate * phi(rate, estimate)
-        })
-        .sum()
+    let law = [total.ln()];
+    let estimate = |s: f64| (n0 * prior_mean + s) / (n0 + n);
+    if total == 0.0 {
+        return rate * phi(rate, estimate(0.0));
+    }
+    let log_p = |s: f64| Poisson.log_density(&law, &s);
+    let range = (0.0, total.floor(), f64::MAX);
+    let mean = mean_over("Poisson", range, log_p, |s| rate * phi(rate, estimate(s)));
+    mean.unwrap_or(f64::NAN)
 }
 
 /// The smallest number of observations for which a risk is at most `target` nats. The risk must be a decreasing

@@ -212,3 +212,43 @@ fn divergences_across_many_scales_in_one_matrix_are_right() {
     ];
     close(family.kl(&p, &q), 196.08608226343962, 1e-13);
 }
+
+#[test]
+fn entropies_of_counts_are_means_of_what_they_tell() {
+    let member = |eta: f64| Distribution::from_natural(Binomial::new(7).unwrap(), &[eta]).unwrap();
+    close(member(51.0).entropy().unwrap(), 2.4861025087783854e-20, 1e-12);
+    close(member(-51.0).entropy().unwrap(), 2.4861025087783854e-20, 1e-12);
+    // By the series log(2 pi e m) / 2 - 1 / (12 m); the sum of 1e7 terms is an integral.
+    close(Poisson.with_rate(1e12).unwrap().entropy().unwrap(), 15.234449091168864, 1e-12);
+    let half = Binomial::new(4_000_000_000).unwrap().with_p(0.5).unwrap();
+    close(half.entropy().unwrap(), 11.780571451677878, 1e-9);
+}
+
+#[test]
+fn risks_of_many_observations_keep_their_digits() {
+    use fenchel_expfam::risk;
+    close(risk::covariance_mle(5, 1e10), 7.5000000076666667e-10, 1e-13);
+    close(risk::covariance_mle(2, 7.0), 0.51020751937648717, 1e-13);
+    close(risk::normal_vector_mle(3, 1e10), 4.5000000038e-10, 1e-13);
+    close(risk::normal_vector_mle(3, 9.0), 1.6349132269233443, 1e-13);
+    // n / (2 (n + n0)^2) and relative corrections of 1 / (n rate).
+    let n = 1e6_f64;
+    close(risk::poisson_map(1e3, 1.0, 1e3, n), 0.5 * n / (n + 1.0).powi(2), 1e-8);
+}
+
+#[test]
+fn likelihoods_of_regressions_on_large_counts_keep_their_digits() {
+    use fenchel_expfam::glm::*;
+    // At the double next to log 1e12.
+    let eta = 1e12_f64.ln();
+    close(LogLinear.log_likelihood_at(1e12, eta, 1.0, 1.0), -14.73444909116903, 1e-9);
+    close(LogLinear.log_likelihood(1e12, 1e12, 2.0, 1.0), -29.46889818233806, 1e-13);
+    close(LogLinear.log_likelihood(3.0, 2.0, 1.0, 1.0), -1.7123179275482191, 1e-14);
+    close(Logistic.log_likelihood_at(0.5, 0.0, 4e9, 1.0), -11.280571451740378, 1e-13);
+    close(Logistic.log_likelihood_at(0.25, -1.0, 8.0, 1.0), -1.1738889899705787, 1e-14);
+    close(Reciprocal.log_likelihood(2.0, 2.0, 1.0, 1e-10), 9.900839751197277, 1e-13);
+    let family = NegativeBinomialLog { size: 1e9 };
+    close(family.log_likelihood(1e9, 1e9, 1.0, 1.0), -11.627145042082851, 1e-13);
+    let family = NegativeBinomialLog { size: 2.5 };
+    close(family.log_likelihood(4.0, 3.0, 1.0, 1.0), -2.1958612561556608, 1e-13);
+}
