@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::categorical::{CategoricalPair, JointCategorical};
-use crate::direction::evidence;
+use crate::direction::{evidence, ln_rising};
 
 /// Posterior means of the mechanisms of a causal pair, with the reference as prior.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -161,11 +161,15 @@ impl BayesianPair {
         for (counts, logs) in self.counts.rows().into_iter().zip(log.rows()) {
             let total = log_sum_exp(&logs.to_vec());
             let n: f64 = counts.sum();
-            sum += ln_gamma(self.strength) - ln_gamma(self.strength + n);
+            sum -= ln_rising(self.strength, n);
             for (&c, l) in counts.iter().zip(logs) {
                 if c > 0.0 {
-                    let prior = self.strength * (l - total).exp();
-                    sum += ln_gamma(prior + c) - ln_gamma(prior);
+                    // Where the weight of the prior underflows, Gamma of it is its inverse.
+                    let log_prior = self.strength.ln() + (l - total);
+                    sum += match log_prior < -600.0 {
+                        true => ln_gamma(c) + log_prior,
+                        false => ln_rising(log_prior.exp(), c),
+                    };
                 }
             }
         }

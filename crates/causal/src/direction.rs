@@ -90,12 +90,22 @@ pub fn from_counts(
 pub(crate) fn evidence(counts: &[f64], concentration: f64) -> f64 {
     let k = counts.len() as f64;
     let total: f64 = counts.iter().sum();
-    let cells: f64 = counts
-        .iter()
-        .filter(|n| **n > 0.0)
-        .map(|n| ln_gamma(concentration + n) - ln_gamma(concentration))
-        .sum();
-    cells + ln_gamma(k * concentration) - ln_gamma(k * concentration + total)
+    let cells: f64 =
+        counts.iter().filter(|n| **n > 0.0).map(|n| ln_rising(concentration, *n)).sum();
+    cells - ln_rising(k * concentration, total)
+}
+
+/// `log Gamma(a + n) - log Gamma(a)`. For large `a` the difference of Stirling's series, whose large terms cancel on paper.
+pub(crate) fn ln_rising(a: f64, n: f64) -> f64 {
+    if a < 20.0 {
+        return ln_gamma(a + n) - ln_gamma(a);
+    }
+    // The next term is below 1 / (1680 20^7) < 1e-12.
+    let rest = |z: f64| {
+        let square = 1.0 / (z * z);
+        (1.0 / 12.0 - square * (1.0 / 360.0 - square / 1260.0)) / z
+    };
+    (a - 0.5) * (n / a).ln_1p() + n * (a + n).ln() - n + (rest(a + n) - rest(a))
 }
 
 /// How often the best rule errs under the dense prior.

@@ -611,3 +611,30 @@ fn a_posterior_keeps_the_direction_of_its_reference() {
         serde_json::from_value(serde_json::to_value(&learner).unwrap()).unwrap();
     assert_eq!(read, learner);
 }
+
+/// Evidence with priors of any weight, from 50 digits of rising factorials.
+#[test]
+fn evidence_keeps_its_digits_for_heavy_and_light_priors() {
+    let flat = CategoricalPair::from_logits(array![0.0].view(), array![[0.0, 0.0]].view()).unwrap();
+    for (strength, right) in [
+        (1e9, -3.4657359047997265),
+        (1e15, -3.4657359027997285),
+        (3.0, -3.9357395320454621),
+        (1e-9, -24.594466848687635),
+    ] {
+        let mut learner = BayesianPair::new(&flat, strength).unwrap();
+        for y in [0, 1, 0, 0, 1] {
+            learner.learn((0, y)).unwrap();
+        }
+        let found = learner.log_evidence();
+        assert!((found - right).abs() < 1e-12, "{strength:e}: {found} for {right}");
+    }
+    // The prior of the cell underflows: log Gamma(1) + log p = -1000.
+    let sharp = CategoricalPair::from_logits(array![0.0].view(), array![[0.0, -1000.0]].view());
+    let mut learner = BayesianPair::new(&sharp.unwrap(), 1.0).unwrap();
+    learner.learn((0, 1)).unwrap();
+    assert!((learner.log_evidence() + 1000.0).abs() < 1e-9, "{}", learner.log_evidence());
+    let counts = array![[3.0, 1.0], [0.0, 2.0]];
+    let odds = from_counts(counts.view(), 1e9, 1.0).unwrap().log_odds;
+    assert!((odds - 4.99999998875e-10).abs() < 1e-13, "{odds:e}");
+}
