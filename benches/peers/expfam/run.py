@@ -156,7 +156,7 @@ def main():
     if arguments.part in (None, "accuracy"):
         results["accuracy"] = accuracy(arguments.runner)
     if arguments.part in (None, "sweep"):
-        members = arguments.members or (200 if arguments.quick else 2_000)
+        members = arguments.members or (40 if arguments.quick else 300)
         results["sweep"] = sweep.run(arguments.runner, members, (), arguments.out)
     if arguments.part in (None, "regression"):
         n = arguments.rows or (100_000 if arguments.quick else 1_000_000)
