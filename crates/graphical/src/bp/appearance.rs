@@ -73,7 +73,8 @@ impl Default for TreeReweightedSettings {
 /// above is an upper bound with a single optimum. If all factors have two variables, the forests are spanning trees of the
 /// graph. Larger factors are used as a whole: two of them that share two variables form a cycle. A factor whose variables are a
 /// subset of those of another factor is merged into that one. The bound is exact if all factors together form no cycle. It
-/// holds only for a run that has `Converged`, and then up to second order in the residual.
+/// holds only for a run that has `Converged`, and then up to second order in the residual, which here includes the largest
+/// difference between the belief of a variable and that of a factor about it.
 ///
 /// Source: Wainwright, Jaakkola and Willsky, IEEE Trans. Inf. Theory 51 (2005), section V for factors of more variables
 /// (hypertrees). R. Le Priol, PhD thesis 2021, section 3.7, names it as an oracle.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use fenchel_linalg::special::log_sum_exp;
+use fenchel_linalg::special::{log_sum_exp, softmax};
 
 use crate::stride::{Plan, larger};
 use crate::{Error, FactorGraph, Graph, Table, VarId};
@@ -357,6 +357,32 @@ impl Network {
             plan.spread(&mut table, &incoming, |a, b| a + b);
         }
         table
+    }
+
+    /// The largest difference between the belief of a variable and the marginal of a factor's belief.
+    pub(super) fn inconsistency(&self, messages: &[f64], beliefs: &[f64]) -> f64 {
+        let mut most = 0.0_f64;
+        let (mut marginal, mut law) = (Vec::new(), Vec::new());
+        for (k, factor) in self.factors.iter().enumerate() {
+            let mut table = self.factor_belief(k, messages, beliefs);
+            let total = log_sum_exp(&table);
+            if total == f64::NEG_INFINITY {
+                return 1.0;
+            }
+            table.iter_mut().for_each(|value| *value = (*value - total).exp());
+            for (s, plan) in factor.slots.clone().zip(&factor.plans) {
+                let own = &beliefs[self.cells[self.slots[s].variable].clone()];
+                marginal.clear();
+                marginal.resize(own.len(), 0.0);
+                plan.gather(&table, &mut marginal, 0.0, |a, b| a + b);
+                law.clear();
+                law.resize(own.len(), 0.0);
+                softmax(own, &mut law);
+                let off = marginal.iter().zip(&law).map(|(a, b)| (a - b).abs());
+                most = off.fold(most, f64::max);
+            }
+        }
+        most
     }
 
     /// The Bethe estimate of `log Z` in terms of messages, `sum_v (1 - sum_f w_f) log Z_v + sum_f w_f log Z_f`. With other

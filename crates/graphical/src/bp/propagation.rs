@@ -207,7 +207,8 @@ impl Iterative for Propagation {
         passes
     }
 
-    /// The residual: the largest change of a probability in a message if all messages were computed once more.
+    /// The residual: the largest change of a probability in a message if all messages were computed once more, and with
+    /// weights also the largest difference of beliefs about one variable.
     fn certify(&mut self) -> Certificate {
         self.network.gather_beliefs(&self.messages, &mut self.exact);
         let mut new = Vec::new();
@@ -218,6 +219,11 @@ impl Iterative for Propagation {
             let (messages, beliefs) = (&self.messages, &self.exact);
             self.network.message(s, messages, beliefs, self.maximise, &mut self.scratch, &mut new);
             norm = norm.max(difference(&self.messages[slot.cells.clone()], &new));
+        }
+        // With weights the value is a bound where beliefs agree. States that a message makes improbable, and another makes
+        // probable, do not show in the messages.
+        if self.network.factors.iter().any(|factor| factor.weight != 1.0) {
+            norm = norm.max(self.network.inconsistency(&self.messages, &self.exact));
         }
         Certificate::Residual { objective: None, norm, error: 0.0, scale: None }
     }
