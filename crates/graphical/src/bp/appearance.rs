@@ -76,6 +76,9 @@ impl Default for TreeReweightedSettings {
 /// holds only for a run that has `Converged`, and then up to second order in the residual, which here includes the largest
 /// difference between the belief of a variable and that of a factor about it.
 ///
+/// Residuals are differences of probabilities. Where the log-potentials of a factor differ by hundreds of nats, probabilities are 0 or
+/// 1, a run may meet its tolerance too early, and its value may be below log Z.
+///
 /// Source: Wainwright, Jaakkola and Willsky, IEEE Trans. Inf. Theory 51 (2005), section V for factors of more variables
 /// (hypertrees). R. Le Priol, PhD thesis 2021, section 3.7, names it as an oracle.
 ///
