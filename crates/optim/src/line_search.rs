@@ -187,7 +187,9 @@ mod tests {
                     break;
                 }
             }
-            assert!(trials <= 12 && (search.step() / at - 1.0).abs() < 0.9, "{at:e}: {trials}");
+            let left = (search.step() / at - 1.0).abs();
+            // The slope that may remain, up to rounding.
+            assert!(trials <= 12 && left <= CURVATURE + 1e-9, "{at:e}: {trials} {left}");
         }
     }
 
