@@ -21,7 +21,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use fenchel_linalg::{Dense, Invalid};
+use fenchel_linalg::{Cholesky, Dense, Invalid};
 use fenchel_optim::random::stream;
 
 use crate::blocks::{Blocks, Picked, check_memory, gather, map_parts};
@@ -261,7 +261,7 @@ fn split(
     }
     // With Q orthonormal in the metric of the covariance, the prediction is Sigma Q Q' (x - mean).
     let inverse = fenchel_linalg::factor::solve_triangular(
-        cholesky_of(directions.t().dot(&whitening.covariance).dot(&directions))?.view(),
+        Cholesky::new(directions.t().dot(&whitening.covariance).dot(&directions).view())?.lower(),
         fenchel_linalg::factor::Triangle::Lower,
         directions.t(),
     )?;
@@ -269,11 +269,6 @@ fn split(
     let predicted = centred.dot(&q).dot(&q.t().dot(&whitening.covariance));
     let rest = &centred - &predicted;
     Ok((predicted + &whitening.mean, rest))
-}
-
-fn cholesky_of(matrix: Array2<f64>) -> Result<Array2<f64>, Error> {
-    let symmetric = (&matrix + &matrix.t()) * 0.5;
-    Ok(fenchel_linalg::factor::cholesky(symmetric.view())?.lower().to_owned())
 }
 
 /// The ladle estimator of Luo and Li (2016). For `k` = 0, 1, ... it adds the bootstrap variability of the first `k`

@@ -10,8 +10,8 @@
 //! Source: D. Babichev, PhD thesis 2019, section 1.1.1. If the last row of the table is read as `E[x x'] w = E[x y]`,
 //! it gives the normal equations of linear regression.
 
-use fenchel_linalg::factor::{cholesky, least_squares};
-use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_linalg::factor::{Triangle, inverse, least_squares, solve_triangular};
+use fenchel_linalg::{AsDesign, Cholesky, Invalid};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use crate::blocks::{Blocks, checked, fold};
@@ -180,17 +180,13 @@ pub fn generalised_method_of_moments(
     let scale = covariance.diag().mapv(|v| 1.0 / v.sqrt().max(f64::MIN_POSITIVE.sqrt()));
     let first = gauss_newton(problem, &mean, &Array2::from_diag(&scale), start.to_owned())?;
     // Rows of L^{-1}: W = L^{-T} L^{-1}.
-    let factor = cholesky(covariance.view())?;
-    let root = fenchel_linalg::factor::solve_triangular(
-        factor.lower(),
-        fenchel_linalg::factor::Triangle::Lower,
-        Array2::eye(q).view(),
-    )?;
+    let factor = Cholesky::new(covariance.view())?;
+    let root = solve_triangular(factor.lower(), Triangle::Lower, Array2::eye(q).view())?;
     let theta = gauss_newton(problem, &mean, &root, first)?;
     let rest = root.dot(&(&mean - &problem.value(theta.view())));
     let slope = root.dot(&problem.jacobian(theta.view()));
     let information = slope.t().dot(&slope) * n as f64;
-    let covariance = fenchel_linalg::factor::inverse(&cholesky(information.view())?);
+    let covariance = inverse(&Cholesky::new(information.view())?);
     Ok(GmmFit { theta, covariance, statistic: n as f64 * rest.dot(&rest) })
 }
 

@@ -13,11 +13,10 @@
 //! If every sample is a base point, the cost is quadratic in `n`. So these methods suit moderate `n`; this crate has
 //! them for comparison. Source: Xia, Tong, Li and Zhu, JRSS B 64 (2002).
 
-use fenchel_linalg::factor::{cholesky, qr};
-use fenchel_linalg::{Invalid, lanes};
-use fenchel_optim::{MAX_MEMORY, Status};
+use fenchel_linalg::factor::qr;
+use fenchel_linalg::{Cholesky, Invalid, lanes};
+use fenchel_optim::{MAX_MEMORY, Status, settings};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
-use serde::{Deserialize, Serialize};
 
 use crate::blocks::{Blocks, check_memory, gather, map_parts};
 use crate::model::fit_methods;
@@ -27,54 +26,33 @@ use crate::{
     Components, EigenOrder, Error, Reducer, Response, Spectrum, Warning, orthonormal, trace_error,
 };
 
-/// Outer product of gradients.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `components` | `EigenGap(10)` | how many directions |
-/// | `base_points` | 500 | planes are fitted around so many samples, spread over the data |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Opg {
-    /// How many directions.
-    pub components: Components,
-    /// Largest number of base points.
-    pub base_points: usize,
-}
-
-impl Default for Opg {
-    fn default() -> Self {
-        Opg { components: Components::default(), base_points: 500 }
+settings! {
+    /// Outer product of gradients.
+    #[derive(Copy)]
+    pub struct Opg {
+        /// How many directions.
+        components: Components = Components::default(),
+        /// Planes are fitted around so many samples, spread over the data.
+        base_points: usize = 500,
     }
 }
 
 fit_methods!(Opg);
 
-/// Minimum average variance estimation, refined (rMAVE), from a start by [`Opg`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `directions` | 1 | how many directions: it has no eigenvalues to choose by |
-/// | `base_points` | 500 | planes are fitted around so many samples |
-/// | `rounds` | 50 | most alternations, at least 1 |
-///
-/// MAVE stops when a round at the smallest bandwidth moves the span by less than 1e-4. If that does not happen within
-/// `rounds`, the status of the report is a pass limit. The certificate is the movement of the span in the last round,
-/// in coordinates of the whitened features.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Mave {
-    /// How many directions.
-    pub directions: usize,
-    /// Largest number of base points.
-    pub base_points: usize,
-    /// The largest number of alternations.
-    pub rounds: usize,
-}
-
-impl Default for Mave {
-    fn default() -> Self {
-        Mave { directions: 1, base_points: 500, rounds: 50 }
+settings! {
+    /// Minimum average variance estimation, refined (rMAVE), from a start by [`Opg`].
+    ///
+    /// MAVE stops when a round at the smallest bandwidth moves the span by less than 1e-4. If that does not happen within
+    /// `rounds`, the status of the report is a pass limit. The certificate is the movement of the span in the last round,
+    /// in coordinates of the whitened features.
+    #[derive(Copy)]
+    pub struct Mave {
+        /// How many directions: it has no eigenvalues to choose by.
+        directions: usize = 1,
+        /// Planes are fitted around so many samples.
+        base_points: usize = 500,
+        /// The largest number of alternations.
+        rounds: usize = 50,
     }
 }
 
@@ -163,7 +141,7 @@ fn plane(u: &Array2<f64>, y: &[f64], weights: &[f64]) -> Result<(f64, Array1<f64
     }
     let ridge = 1e-6 * left.diag().sum() / (k + 1) as f64;
     left.diag_mut().mapv_inplace(|v| v + ridge);
-    let solution = cholesky(left.view())?.solve(right.view())?;
+    let solution = Cholesky::new(left.view())?.solve(right.view())?;
     Ok((solution[0], solution.iter().skip(1).copied().collect()))
 }
 
@@ -272,10 +250,9 @@ impl Mave {
             left += &l;
             right += &r;
         }
-        let mut left = (&left + &left.t()) * 0.5;
         let ridge = 1e-8 * left.diag().sum() / (d * k) as f64;
         left.diag_mut().mapv_inplace(|v| v + ridge);
-        let solution = cholesky(left.view())?.solve(right.view())?;
+        let solution = Cholesky::new(left.view())?.solve(right.view())?;
         let next = Array2::from_shape_fn((d, k), |(i, a)| solution[a * d + i]);
         Ok(qr(next.view())?.q)
     }

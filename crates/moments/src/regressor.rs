@@ -1,7 +1,6 @@
 //! Prediction from the indices.
 
-use fenchel_linalg::factor::cholesky;
-use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_linalg::{AsDesign, Cholesky, Invalid};
 use fenchel_metrics::k_fold;
 use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
@@ -48,14 +47,6 @@ impl Smoother {
 
 /// A reduction, and a smoother on its indices.
 ///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `reducer` | none | the method that finds the directions |
-/// | `smoother` | `LocalLinear` | how responses are predicted from indices of variance 1 |
-/// | `widths` | empty: the smoother's own | tried by cross-validation: bandwidths (0.15, 0.25, 0.4, 0.6, 1, 1.6), or numbers of neighbours (5, 10, 20, 40, 80) |
-/// | `folds` | 5 | parts of the samples for that |
-/// | `seed` | 0 | of the folds |
-///
 /// ```
 /// use fenchel_moments::{Components, IndexRegressor, Sir, synthetic};
 ///
@@ -72,13 +63,14 @@ impl Smoother {
 pub struct IndexRegressor<R> {
     /// The method that finds the directions.
     pub reducer: R,
-    /// How responses are predicted from indices.
+    /// How responses are predicted from indices of variance 1. Default: `LocalLinear`.
     pub smoother: Smoother,
-    /// Widths of the smoother; empty for its own.
+    /// The widths that cross-validation tries. Default: empty, for bandwidths 0.15, 0.25, 0.4, 0.6, 1, 1.6, or 5, 10, 20,
+    /// 40, 80 neighbours.
     pub widths: Vec<f64>,
-    /// Parts of the samples.
+    /// Parts of the samples for cross-validation. Default: 5.
     pub folds: usize,
-    /// Seed of the folds.
+    /// Seed of the folds. Default: 0.
     pub seed: u64,
 }
 
@@ -294,7 +286,7 @@ impl IndexModel {
         // A ridge on the slopes alone: beyond the data the prediction is a mean.
         let ridge = 1e-3 * total;
         left.diag_mut().mapv_inplace(|v| v + ridge);
-        let slopes = cholesky(left.view())?.solve(right.view())?;
+        let slopes = Cholesky::new(left.view())?.solve(right.view())?;
         let along: f64 = slopes.iter().zip(&point).zip(&mean).map(|((s, p), m)| s * (p - m)).sum();
         Ok(level + along)
     }

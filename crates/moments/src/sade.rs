@@ -17,7 +17,7 @@
 //! directions back to the features, a step that the thesis leaves out.
 
 use fenchel_linalg::{AsDesign, Invalid};
-use fenchel_optim::{MAX_MEMORY, Refusal};
+use fenchel_optim::{MAX_MEMORY, Refusal, settings};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -42,48 +42,39 @@ pub enum SliceEstimator {
     Means,
 }
 
-/// Sliced average derivative estimation for a given score; see the [module](self).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `components` | `EigenGap(10)` | how many directions |
-/// | `slicing` | `Auto` | how the responses are cut |
-/// | `estimator` | `Unbiased` | how the covariance of slice means is estimated |
-/// | `standardise` | false | whitens the scores first, and maps the directions back: equivariant under affine maps of `x` |
-/// | `centre_scores` | false | subtracts the mean of the scores, which is 0 for an exact score |
-/// | `weight_by_response` | false | rows `y_i s_i`: the matrix `V1'`, which dominates that of ADE |
-/// | `winsorise` | `None` | shortens scores longer than so many times the median length |
-///
-/// With a score that is learned from the data, use [`LearnedSade`](crate::LearnedSade). The cost is O(n d^2), in one
-/// pass over the data.
-///
-/// ```
-/// use fenchel_moments::{Components, GaussianMixture, Sade, synthetic, trace_error};
-///
-/// let density = GaussianMixture::thesis(10)?;
-/// let problem = synthetic::rational(&density, 4096, 0.25, 1)?;
-/// let sade = Sade { components: Components::Fixed(2), ..Sade::default() };
-/// let model = sade.fit(&problem.x, &problem.y, &density)?;
-/// assert!(trace_error(model.directions.view(), problem.directions.view())? < 0.02);
-/// # Ok::<(), fenchel_moments::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Sade {
-    /// How many directions.
-    pub components: Components,
-    /// How the responses are cut.
-    pub slicing: Slicing,
-    /// How the covariance of slice means is estimated.
-    pub estimator: SliceEstimator,
-    /// Whether the scores are whitened first.
-    pub standardise: bool,
-    /// Whether the mean of the scores is taken off.
-    pub centre_scores: bool,
-    /// Whether scores are multiplied by the response.
-    pub weight_by_response: bool,
-    /// Longest score, in median lengths.
-    pub winsorise: Option<f64>,
+settings! {
+    /// Sliced average derivative estimation for a given score; see the [module](self).
+    ///
+    /// With a score that is learned from the data, use [`LearnedSade`](crate::LearnedSade). The cost is O(n d^2), in one
+    /// pass over the data.
+    ///
+    /// ```
+    /// use fenchel_moments::{Components, GaussianMixture, Sade, synthetic, trace_error};
+    ///
+    /// let density = GaussianMixture::thesis(10)?;
+    /// let problem = synthetic::rational(&density, 4096, 0.25, 1)?;
+    /// let sade = Sade { components: Components::Fixed(2), ..Sade::default() };
+    /// let model = sade.fit(&problem.x, &problem.y, &density)?;
+    /// assert!(trace_error(model.directions.view(), problem.directions.view())? < 0.02);
+    /// # Ok::<(), fenchel_moments::Error>(())
+    /// ```
+    #[derive(Copy)]
+    pub struct Sade {
+        /// How many directions.
+        components: Components = Components::default(),
+        /// How the responses are cut.
+        slicing: Slicing = Slicing::Auto,
+        /// How the covariance of slice means is estimated.
+        estimator: SliceEstimator = SliceEstimator::Unbiased,
+        /// Whitens the scores first, and maps the directions back: equivariant under affine maps of `x`.
+        standardise: bool = false,
+        /// Subtracts the mean of the scores, which is 0 for an exact score.
+        centre_scores: bool = false,
+        /// Rows `y_i s_i`: the matrix `V1'`, which dominates that of ADE.
+        weight_by_response: bool = false,
+        /// Shortens scores longer than so many times the median length.
+        winsorise: Option<f64> = None,
+    }
 }
 
 impl Sade {

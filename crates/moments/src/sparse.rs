@@ -6,7 +6,7 @@ use fenchel_metrics::k_fold;
 use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::prox::L1;
-use fenchel_optim::{MAX_MEMORY, Refusal, Report, Stop};
+use fenchel_optim::{MAX_MEMORY, Refusal, Report, Stop, settings};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -27,67 +27,45 @@ pub enum Sparsity {
     },
 }
 
-/// Sparse sliced inverse regression (lasso-SIR: Lin, Zhao and Liu, JASA 114, 2019).
-///
-/// For each of the first `k` eigenvectors `eta` of the covariance of slice means, LassoSIR solves a lasso problem. Its
-/// artificial response is never formed, because only `eta` enters:
-///
-/// ```text
-/// min_beta  (1/2) beta' Sigma beta - eta' beta + l1 ||beta||_1
-/// ```
-///
-/// `Sigma` need not be invertible. Features are first scaled to variance 1; the loadings are returned in the units of
-/// the data.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `directions` | 1 | how many directions |
-/// | `slicing` | `Auto` | how the responses are cut |
-/// | `sparsity` | cross-validated, 5 folds | the weight of the l1 norm |
-/// | `stop` | residual 1e-6 | when FISTA ends |
-/// | `seed` | 0 | of the folds |
-/// | `max_memory` | 4 GiB | refuses a copy of the data that is larger |
-///
-/// ```
-/// use fenchel_moments::{LassoSir, synthetic, trace_error};
-/// use ndarray::Array2;
-///
-/// // 300 features, 150 samples, 3 features matter.
-/// let truth = Array2::from_shape_fn((300, 1), |(c, _)| f64::from(c < 3));
-/// let features = synthetic::StandardFeatures(300);
-/// let problem = synthetic::multi_index(&features, truth, |z| z[0].exp(), 150, 0.2, 1)?;
-/// let model = LassoSir::default().fit(&problem.x, &problem.y)?;
-/// assert!(trace_error(model.directions.view(), problem.directions.view())? < 0.2);
-/// assert!(model.loadings.iter().filter(|v| **v != 0.0).count() < 60);
-/// # Ok::<(), fenchel_moments::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LassoSir {
-    /// How many directions.
-    pub directions: usize,
-    /// How the responses are cut.
-    pub slicing: Slicing,
-    /// The weight of the l1 norm.
-    pub sparsity: Sparsity,
-    /// When FISTA ends.
-    pub stop: Stop,
-    /// Seed of the folds.
-    pub seed: u64,
-    /// Largest memory in bytes.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for LassoSir {
-    fn default() -> Self {
-        LassoSir {
-            directions: 1,
-            slicing: Slicing::Auto,
-            sparsity: Sparsity::CrossValidated { folds: 5 },
-            stop: Stop { absolute: 1e-6, relative: 0.0, max_passes: 5000.0, ..Stop::default() },
-            seed: 0,
-            max_memory: MAX_MEMORY,
-        }
+settings! {
+    /// Sparse sliced inverse regression (lasso-SIR: Lin, Zhao and Liu, JASA 114, 2019).
+    ///
+    /// For each of the first `k` eigenvectors `eta` of the covariance of slice means, LassoSIR solves a lasso problem. Its
+    /// artificial response is never formed, because only `eta` enters:
+    ///
+    /// ```text
+    /// min_beta  (1/2) beta' Sigma beta - eta' beta + l1 ||beta||_1
+    /// ```
+    ///
+    /// `Sigma` need not be invertible. Features are first scaled to variance 1; the loadings are returned in the units of
+    /// the data.
+    ///
+    /// ```
+    /// use fenchel_moments::{LassoSir, synthetic, trace_error};
+    /// use ndarray::Array2;
+    ///
+    /// // 300 features, 150 samples, 3 features matter.
+    /// let truth = Array2::from_shape_fn((300, 1), |(c, _)| f64::from(c < 3));
+    /// let features = synthetic::StandardFeatures(300);
+    /// let problem = synthetic::multi_index(&features, truth, |z| z[0].exp(), 150, 0.2, 1)?;
+    /// let model = LassoSir::default().fit(&problem.x, &problem.y)?;
+    /// assert!(trace_error(model.directions.view(), problem.directions.view())? < 0.2);
+    /// assert!(model.loadings.iter().filter(|v| **v != 0.0).count() < 60);
+    /// # Ok::<(), fenchel_moments::Error>(())
+    /// ```
+    pub struct LassoSir {
+        /// How many directions.
+        directions: usize = 1,
+        /// How the responses are cut.
+        slicing: Slicing = Slicing::Auto,
+        /// The weight of the l1 norm.
+        sparsity: Sparsity = Sparsity::CrossValidated { folds: 5 },
+        /// When FISTA ends, by its residual.
+        stop: Stop = Stop { absolute: 1e-6, relative: 0.0, max_passes: 5000.0, ..Stop::default() },
+        /// Seed of the folds.
+        seed: u64 = 0,
+        /// Largest memory for copies of the data, in bytes; `None` is no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
     }
 }
 

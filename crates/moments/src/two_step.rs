@@ -7,8 +7,8 @@
 
 use fenchel_linalg::Dense;
 use fenchel_metrics::k_fold;
+use fenchel_optim::settings;
 use ndarray::{Array2, Axis};
-use serde::{Deserialize, Serialize};
 
 use crate::blocks::{Blocks, Picked, fold};
 use crate::model::{discrete_columns, fit_methods};
@@ -17,40 +17,33 @@ use crate::{
     Spectrum,
 };
 
-/// SADE for features of unknown density.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `components` | `EigenGap(10)` | how many directions |
-/// | `slicing` | `Auto` | how the responses are cut |
-/// | `score` | [`ScoreMatching::default`] | how the score is learned |
-/// | `cross_fit` | `None` | learns on all folds but one and scores that one; removes the bias of small bandwidths |
-///
-/// With the default score the method lies between SIR (large ridge) and the two-step method of Babichev's thesis (small
-/// ridge). On nearly elliptical features SIR is hard to beat; [`Ellipticity`](crate::Ellipticity) tests whether the
-/// features are elliptical.
-///
-/// ```
-/// use fenchel_moments::{Components, GaussianMixture, LearnedSade, synthetic, trace_error};
-///
-/// let density = GaussianMixture::thesis(4)?;
-/// let problem = synthetic::rational(&density, 2000, 0.25, 1)?;
-/// let method = LearnedSade { components: Components::Fixed(2), ..LearnedSade::default() };
-/// let model = method.fit(&problem.x, &problem.y)?;
-/// assert!(trace_error(model.directions.view(), problem.directions.view())? < 0.05);
-/// # Ok::<(), fenchel_moments::Error>(())
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LearnedSade {
-    /// How many directions.
-    pub components: Components,
-    /// How the responses are cut.
-    pub slicing: Slicing,
-    /// How the score is learned.
-    pub score: ScoreMatching,
-    /// Number of folds for cross-fitting.
-    pub cross_fit: Option<usize>,
+settings! {
+    /// SADE for features of unknown density.
+    ///
+    /// With the default score the method lies between SIR (large ridge) and the two-step method of Babichev's thesis (small
+    /// ridge). On nearly elliptical features SIR is hard to beat; [`Ellipticity`](crate::Ellipticity) tests whether the
+    /// features are elliptical.
+    ///
+    /// ```
+    /// use fenchel_moments::{Components, GaussianMixture, LearnedSade, synthetic, trace_error};
+    ///
+    /// let density = GaussianMixture::thesis(4)?;
+    /// let problem = synthetic::rational(&density, 2000, 0.25, 1)?;
+    /// let method = LearnedSade { components: Components::Fixed(2), ..LearnedSade::default() };
+    /// let model = method.fit(&problem.x, &problem.y)?;
+    /// assert!(trace_error(model.directions.view(), problem.directions.view())? < 0.05);
+    /// # Ok::<(), fenchel_moments::Error>(())
+    /// ```
+    pub struct LearnedSade {
+        /// How many directions.
+        components: Components = Components::default(),
+        /// How the responses are cut.
+        slicing: Slicing = Slicing::Auto,
+        /// How the score is learned.
+        score: ScoreMatching = ScoreMatching::default(),
+        /// Learns on all folds but one and scores that one; removes the bias of small bandwidths.
+        cross_fit: Option<usize> = None,
+    }
 }
 
 fit_methods!(LearnedSade);

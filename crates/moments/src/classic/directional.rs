@@ -1,8 +1,7 @@
 //! Directional regression.
 
-use fenchel_optim::MAX_MEMORY;
+use fenchel_optim::{MAX_MEMORY, settings};
 use ndarray::{Array2, Axis};
-use serde::{Deserialize, Serialize};
 
 use super::save::{WhitenedSlices, whitened};
 use crate::blocks::Blocks;
@@ -10,37 +9,22 @@ use crate::model::fit_methods;
 use crate::stream::SliceMoments;
 use crate::{Components, EigenOrder, Error, Reducer, Response, Slicing, Spectrum};
 
-/// Directional regression (Li and Wang, JASA 102, 2007), which combines the first and second moments of slices:
-///
-/// ```text
-/// 2 sum_h p_h (E_h(zz') - I)^2 + 2 (sum_h p_h m_h m_h')^2 + 2 (sum_h p_h m_h'm_h) sum_h p_h m_h m_h'
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `components` | `EigenGap(10)` | how many directions |
-/// | `slicing` | `Auto` | how the responses are cut |
-/// | `max_memory` | 4 GiB | refuses what needs more: `17 H d (d + 64)` numbers |
-///
-/// A safe choice between SIR and SAVE for nearly normal features. Cost O(n d^2 + H d^3).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DirectionalRegression {
-    /// How many directions.
-    pub components: Components,
-    /// How the responses are cut.
-    pub slicing: Slicing,
-    /// The most memory for the sums, in bytes; `None` is no limit.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for DirectionalRegression {
-    fn default() -> Self {
-        DirectionalRegression {
-            components: Components::default(),
-            slicing: Slicing::Auto,
-            max_memory: MAX_MEMORY,
-        }
+settings! {
+    /// Directional regression (Li and Wang, JASA 102, 2007), which combines the first and second moments of slices:
+    ///
+    /// ```text
+    /// 2 sum_h p_h (E_h(zz') - I)^2 + 2 (sum_h p_h m_h m_h')^2 + 2 (sum_h p_h m_h'm_h) sum_h p_h m_h m_h'
+    /// ```
+    ///
+    /// A safe choice between SIR and SAVE for nearly normal features. Cost O(n d^2 + H d^3).
+    #[derive(Copy)]
+    pub struct DirectionalRegression {
+        /// How many directions.
+        components: Components = Components::default(),
+        /// How the responses are cut.
+        slicing: Slicing = Slicing::Auto,
+        /// The most memory for the sums, in bytes; `None` is no limit. They need `17 H d (d + 64)` numbers.
+        max_memory: Option<u64> = MAX_MEMORY,
     }
 }
 

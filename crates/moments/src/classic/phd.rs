@@ -1,10 +1,9 @@
 //! Principal Hessian directions.
 
-use fenchel_linalg::Gram;
-use fenchel_linalg::factor::cholesky;
 use fenchel_linalg::lanes::dot;
+use fenchel_linalg::{Cholesky, Gram};
+use fenchel_optim::settings;
 use ndarray::{Array1, Array2};
-use serde::{Deserialize, Serialize};
 
 use crate::blocks::{Blocks, add_grams, each_row, fold};
 use crate::model::fit_methods;
@@ -13,45 +12,28 @@ use crate::transform::ResponseTransform;
 use crate::whitening::Whitening;
 use crate::{Components, EigenOrder, Error, Reducer, Response, Spectrum};
 
-/// Principal Hessian directions (Li, JASA 87, 1992). For normal features, the mean Hessian of the regression function
-/// is estimated by the following matrix, with the centred response or its residual `r_i`:
-///
-/// ```text
-/// (1/n) sum_i r_i z_i z_i'     in whitened coordinates z
-/// ```
-///
-/// with `r` the centred response, or the residuals of a linear regression.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `components` | `EigenGap(10)` | how many directions |
-/// | `residual` | true | takes out the linear part of the response first: less variance, and [`Components::ChiSquare`] has a theory |
-/// | `order` | `Absolute` | which eigenvalues come first; negative curvature counts too |
-/// | `response` | `Center` | what is done to the response |
-///
-/// A linear dependence has no Hessian, so this method does not find it. The cost is O(n d^2), in one pass over the
-/// data, or two with residuals.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Phd {
-    /// How many directions.
-    pub components: Components,
-    /// Whether the linear part of the response is taken out first.
-    pub residual: bool,
-    /// Which eigenvalues come first.
-    pub order: EigenOrder,
-    /// What is done to the response.
-    pub response: ResponseTransform,
-}
-
-impl Default for Phd {
-    fn default() -> Self {
-        Phd {
-            components: Components::default(),
-            residual: true,
-            order: EigenOrder::Absolute,
-            response: ResponseTransform::Center,
-        }
+settings! {
+    /// Principal Hessian directions (Li, JASA 87, 1992). For normal features, the mean Hessian of the regression function
+    /// is estimated by the following matrix, with the centred response or its residual `r_i`:
+    ///
+    /// ```text
+    /// (1/n) sum_i r_i z_i z_i'     in whitened coordinates z
+    /// ```
+    ///
+    /// with `r` the centred response, or the residuals of a linear regression.
+    ///
+    /// A linear dependence has no Hessian, so this method does not find it. The cost is O(n d^2), in one pass over the
+    /// data, or two with residuals.
+    #[derive(Copy)]
+    pub struct Phd {
+        /// How many directions.
+        components: Components = Components::default(),
+        /// Takes out the linear part of the response first: less variance, and [`Components::ChiSquare`] has a theory.
+        residual: bool = true,
+        /// Which eigenvalues come first; negative curvature counts too.
+        order: EigenOrder = EigenOrder::Absolute,
+        /// What is done to the response.
+        response: ResponseTransform = ResponseTransform::Center,
     }
 }
 
@@ -186,7 +168,7 @@ fn line(data: &dyn Blocks, y: &[f64]) -> Result<Line, Error> {
     };
     let (whitening, parts, near) = Whitening::along(data, || vec![0.0; d], add)?;
     let cross = parts.into_iter().fold(Array1::zeros(d), |s, p| s + Array1::from(p)) / n;
-    let slope = cholesky(whitening.covariance.view())?.solve(cross.view())?;
+    let slope = Cholesky::new(whitening.covariance.view())?.solve(cross.view())?;
     Ok(Line { whitening, near, slope, mean })
 }
 

@@ -1,9 +1,8 @@
 //! Sliced average variance estimation.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{MAX_MEMORY, Refusal};
+use fenchel_optim::{MAX_MEMORY, Refusal, settings};
 use ndarray::{Array1, Array2};
-use serde::{Deserialize, Serialize};
 
 use crate::blocks::Blocks;
 use crate::model::fit_methods;
@@ -11,42 +10,25 @@ use crate::stream::SliceMoments;
 use crate::whitening::Whitening;
 use crate::{Components, EigenOrder, Error, Reducer, Response, Slicing, Spectrum};
 
-/// Sliced average variance estimation (Cook and Weisberg 1991, Cook 2000): the eigenvectors of
-///
-/// ```text
-/// sum_h p_h (I - Cov_h(z))^2,     z = Sigma^{-1/2} (x - mean)
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `components` | `EigenGap(10)` | how many directions |
-/// | `slicing` | `Auto` | how the responses are cut |
-/// | `unbiased_covariance` | false | divisor `c_h - 1` of the covariance of a slice instead of `c_h` |
-/// | `max_memory` | 4 GiB | refuses what needs more: `17 H d (d + 64)` numbers |
-///
-/// SAVE finds symmetric dependence, which SIR misses. It needs normal features, and more samples than SIR. The cost is
-/// O(n d^2 + H d^3) for `H` slices.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Save {
-    /// How many directions.
-    pub components: Components,
-    /// How the responses are cut.
-    pub slicing: Slicing,
-    /// Whether covariances of slices have the divisor `c_h - 1`.
-    pub unbiased_covariance: bool,
-    /// The most memory for the sums, in bytes; `None` is no limit.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for Save {
-    fn default() -> Self {
-        Save {
-            components: Components::default(),
-            slicing: Slicing::Auto,
-            unbiased_covariance: false,
-            max_memory: MAX_MEMORY,
-        }
+settings! {
+    /// Sliced average variance estimation (Cook and Weisberg 1991, Cook 2000): the eigenvectors of
+    ///
+    /// ```text
+    /// sum_h p_h (I - Cov_h(z))^2,     z = Sigma^{-1/2} (x - mean)
+    /// ```
+    ///
+    /// SAVE finds symmetric dependence, which SIR misses. It needs normal features, and more samples than SIR. The cost is
+    /// O(n d^2 + H d^3) for `H` slices.
+    #[derive(Copy)]
+    pub struct Save {
+        /// How many directions.
+        components: Components = Components::default(),
+        /// How the responses are cut.
+        slicing: Slicing = Slicing::Auto,
+        /// Divisor `c_h - 1` of the covariance of a slice instead of `c_h`.
+        unbiased_covariance: bool = false,
+        /// The most memory for the sums, in bytes; `None` is no limit. They need `17 H d (d + 64)` numbers.
+        max_memory: Option<u64> = MAX_MEMORY,
     }
 }
 

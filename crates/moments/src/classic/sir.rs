@@ -1,7 +1,6 @@
 //! Sliced inverse regression.
 
-use fenchel_optim::MAX_MEMORY;
-use serde::{Deserialize, Serialize};
+use fenchel_optim::{MAX_MEMORY, settings};
 
 use crate::accumulate::{Outer, SliceSums, plainly};
 use crate::blocks::{Blocks, check_memory, rough_mean};
@@ -9,39 +8,35 @@ use crate::model::fit_methods;
 use crate::whitening::{SQUARES, Whitening, reach};
 use crate::{Components, EigenOrder, Error, Reducer, Response, Slicing, Spectrum};
 
-/// Sliced inverse regression (Li, JASA 86, 1991): the eigenvectors of the covariance of slice means,
-///
-/// ```text
-/// M v = mu Sigma v,     M = sum_h p_h (m_h - m)(m_h - m)',     0 <= mu <= 1
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `components` | `EigenGap(10)` | how many directions; at most slices - 1 can be found |
-/// | `slicing` | `Auto` | how the responses are cut |
-///
-/// SIR is consistent for elliptical features. For other features its bias does not vanish with `n` (experiment
-/// `mo-e2`); use [`Sade`](crate::Sade) there. SIR equals standardised SADE with a Gaussian score and the estimator by
-/// slice means. The cost is O(n d^2), in one pass over the data.
-///
-/// ```
-/// use fenchel_moments::{Components, Sir};
-/// use ndarray::Array2;
-///
-/// let x = Array2::from_shape_fn((200, 3), |(i, c)| ((i * (2 * c + 3) * 37) % 101) as f64);
-/// let y: Vec<f64> = x.rows().into_iter().map(|r| (0.02 * (r[0] + r[1])).exp()).collect();
-/// let model = Sir { components: Components::Fixed(1), ..Sir::default() }.fit(&x, &y)?;
-/// assert!((model.directions[[0, 0]] - 0.5_f64.sqrt()).abs() < 0.05);
-/// assert_eq!(model.transform(&x)?.dim(), (200, 1));
-/// # Ok::<(), fenchel_moments::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Sir {
-    /// How many directions.
-    pub components: Components,
-    /// How the responses are cut.
-    pub slicing: Slicing,
+settings! {
+    /// Sliced inverse regression (Li, JASA 86, 1991): the eigenvectors of the covariance of slice means,
+    ///
+    /// ```text
+    /// M v = mu Sigma v,     M = sum_h p_h (m_h - m)(m_h - m)',     0 <= mu <= 1
+    /// ```
+    ///
+    /// SIR is consistent for elliptical features. For other features its bias does not vanish with `n` (experiment
+    /// `mo-e2`); use [`Sade`](crate::Sade) there. SIR equals standardised SADE with a Gaussian score and the estimator by
+    /// slice means. The cost is O(n d^2), in one pass over the data.
+    ///
+    /// ```
+    /// use fenchel_moments::{Components, Sir};
+    /// use ndarray::Array2;
+    ///
+    /// let x = Array2::from_shape_fn((200, 3), |(i, c)| ((i * (2 * c + 3) * 37) % 101) as f64);
+    /// let y: Vec<f64> = x.rows().into_iter().map(|r| (0.02 * (r[0] + r[1])).exp()).collect();
+    /// let model = Sir { components: Components::Fixed(1), ..Sir::default() }.fit(&x, &y)?;
+    /// assert!((model.directions[[0, 0]] - 0.5_f64.sqrt()).abs() < 0.05);
+    /// assert_eq!(model.transform(&x)?.dim(), (200, 1));
+    /// # Ok::<(), fenchel_moments::Error>(())
+    /// ```
+    #[derive(Copy)]
+    pub struct Sir {
+        /// How many directions; at most slices - 1 can be found.
+        components: Components = Components::default(),
+        /// How the responses are cut.
+        slicing: Slicing = Slicing::Auto,
+    }
 }
 
 fit_methods!(Sir);

@@ -1,9 +1,8 @@
 //! Average derivative estimation.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{MAX_MEMORY, Refusal};
+use fenchel_optim::{MAX_MEMORY, Refusal, settings};
 use ndarray::{Array1, ArrayView1, Axis};
-use serde::{Deserialize, Serialize};
 
 use super::fit_with_score;
 use crate::blocks::{Blocks, check_memory, fold};
@@ -16,21 +15,18 @@ use crate::{
     Warning,
 };
 
-/// Average derivative estimation: the direction `(1/n) sum_i y_i S1(x_i)`. It estimates the mean gradient of the
-/// regression function (D. Babichev, PhD thesis 2019, lemma 2.1).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `response` | `Center` | what is done to the response; one outlier can dominate the mean |
-///
-/// ADE finds one direction, even if the model has more. The only eigenvalue is the squared length of the mean. If the
-/// mean is shorter than two standard errors, the fit comes with [`Warning::WeakDerivative`]. The cost is the evaluation
-/// of the score, and O(n d).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Ade {
-    /// What is done to the response.
-    pub response: ResponseTransform,
+settings! {
+    /// Average derivative estimation: the direction `(1/n) sum_i y_i S1(x_i)`. It estimates the mean gradient of the
+    /// regression function (D. Babichev, PhD thesis 2019, lemma 2.1).
+    ///
+    /// ADE finds one direction, even if the model has more. The only eigenvalue is the squared length of the mean. If the
+    /// mean is shorter than two standard errors, the fit comes with [`Warning::WeakDerivative`]. The cost is the evaluation
+    /// of the score, and O(n d).
+    #[derive(Copy)]
+    pub struct Ade {
+        /// What is done to the response; one outlier can dominate the mean.
+        response: ResponseTransform = ResponseTransform::Center,
+    }
 }
 
 fit_with_score!(Ade, AdeWith, Score);

@@ -1,9 +1,8 @@
 //! Principal Hessian directions with a score of second order.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::MAX_MEMORY;
+use fenchel_optim::{MAX_MEMORY, settings};
 use ndarray::{Array2, ArrayView1};
-use serde::{Deserialize, Serialize};
 
 use super::fit_with_score;
 use crate::blocks::{Blocks, check_memory, fold};
@@ -16,28 +15,22 @@ use crate::{
     SecondOrderScore, Spectrum, Warning,
 };
 
-/// PHD+: the eigenvectors of `(1/n) sum_i y_i S2(x_i)`. This matrix estimates the mean Hessian of the regression
-/// function (D. Babichev, PhD thesis 2019, lemma 2.3).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `components` | `EigenGap(10)` | how many directions |
-/// | `order` | `Absolute` | which eigenvalues come first: the matrix is indefinite |
-/// | `response` | `Center` | what is done to the response |
-/// | `residual` | false | takes out the linear part of the response first, for less variance |
-///
-/// The cost is one product of `n x d` matrices per component of the density, and O(n d + d^2) memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PhdPlus {
-    /// How many directions.
-    pub components: Components,
-    /// Which eigenvalues come first.
-    pub order: EigenOrder,
-    /// What is done to the response.
-    pub response: ResponseTransform,
-    /// Whether the linear part of the response is taken out first.
-    pub residual: bool,
+settings! {
+    /// PHD+: the eigenvectors of `(1/n) sum_i y_i S2(x_i)`. This matrix estimates the mean Hessian of the regression
+    /// function (D. Babichev, PhD thesis 2019, lemma 2.3).
+    ///
+    /// The cost is one product of `n x d` matrices per component of the density, and O(n d + d^2) memory.
+    #[derive(Copy)]
+    pub struct PhdPlus {
+        /// How many directions.
+        components: Components = Components::default(),
+        /// Which eigenvalues come first: the matrix is indefinite.
+        order: EigenOrder = EigenOrder::Absolute,
+        /// What is done to the response.
+        response: ResponseTransform = ResponseTransform::Center,
+        /// Takes out the linear part of the response first, for less variance.
+        residual: bool = false,
+    }
 }
 
 fit_with_score!(PhdPlus, PhdPlusWith, SecondOrderScore);

@@ -1,7 +1,7 @@
 //! Sliced principal Hessian directions.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::MAX_MEMORY;
+use fenchel_optim::{MAX_MEMORY, settings};
 use ndarray::{Array1, Array2, Axis, Slice};
 use serde::{Deserialize, Serialize};
 
@@ -28,30 +28,24 @@ pub enum SphdEstimator {
     Unbiased,
 }
 
-/// Sliced principal Hessian directions: the eigenvectors of `E[E(S2 given y)^2]` (D. Babichev, PhD thesis 2019, lemma
-/// 2.4).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `components` | `EigenGap(10)` | how many directions |
-/// | `slicing` | `Auto` | how the responses are cut |
-/// | `estimator` | `Means` | how the square of the slice means is estimated |
-/// | `weight_by_response` | false | means of `y_i S2`: the matrix `V2'`, which dominates the square of PHD+ |
-///
-/// SPHD finds directions that SADE cannot find: those of even functions, and of the boundary between two classes. For
-/// Gaussian features it is close to SAVE but not equal, although Babichev's thesis says equal. The cost is O(n d^2 + H d^3)
-/// for `H` slices.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Sphd {
-    /// How many directions.
-    pub components: Components,
-    /// How the responses are cut.
-    pub slicing: Slicing,
-    /// How the square of the slice means is estimated.
-    pub estimator: SphdEstimator,
-    /// Whether scores are multiplied by the response.
-    pub weight_by_response: bool,
+settings! {
+    /// Sliced principal Hessian directions: the eigenvectors of `E[E(S2 given y)^2]` (D. Babichev, PhD thesis 2019, lemma
+    /// 2.4).
+    ///
+    /// SPHD finds directions that SADE cannot find: those of even functions, and of the boundary between two classes. For
+    /// Gaussian features it is close to SAVE but not equal, although Babichev's thesis says equal. The cost is O(n d^2 + H d^3)
+    /// for `H` slices.
+    #[derive(Copy)]
+    pub struct Sphd {
+        /// How many directions.
+        components: Components = Components::default(),
+        /// How the responses are cut.
+        slicing: Slicing = Slicing::Auto,
+        /// How the square of the slice means is estimated.
+        estimator: SphdEstimator = SphdEstimator::Means,
+        /// Means of `y_i S2`: the matrix `V2'`, which dominates the square of PHD+.
+        weight_by_response: bool = false,
+    }
 }
 
 fit_with_score!(Sphd, SphdWith, SecondOrderScore);

@@ -43,7 +43,7 @@ use std::ops::ControlFlow;
 
 use fenchel_linalg::factor::svd;
 use fenchel_linalg::{AsDesign, Dense, Invalid};
-use fenchel_optim::{Progress, Refusal, Stop, run};
+use fenchel_optim::{Progress, Refusal, Stop, run, settings};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
@@ -86,55 +86,27 @@ pub enum DirectSolver {
     DualFista,
 }
 
-/// The direct method; see the [module](self).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `components` | `EigenGap(10)` | how many directions |
-/// | `slicing` | `Auto` | how the responses are cut |
-/// | `score` | [`ScoreMatching::default`] | the basis of the score: bumps |
-/// | `lambda` | cross-validated, 12 steps, 5 folds | the weight of the nuclear norm |
-/// | `support` | 1 | `k` of the spectral k-support norm; 1 is the nuclear norm |
-/// | `solver` | `DualFista` | how the reduced problem is solved |
-/// | `centre` | true | slice means are taken around the overall mean of the learned score |
-/// | `refit` | false | SADE (unbiased) on the scores of the final `theta`, instead of the singular vectors of `A` |
-/// | `stop` | relative gap 1e-6 | when the method stops |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DirectSade {
-    /// How many directions.
-    pub components: Components,
-    /// How the responses are cut.
-    pub slicing: Slicing,
-    /// The basis of the score.
-    pub score: ScoreMatching,
-    /// The weight of the nuclear norm.
-    pub lambda: Lambda,
-    /// `k` of the k-support norm; 1 is the nuclear norm.
-    pub support: usize,
-    /// How the reduced problem is solved.
-    pub solver: DirectSolver,
-    /// Whether slice means are centred.
-    pub centre: bool,
-    /// Whether SADE is run on the final scores.
-    pub refit: bool,
-    /// When the method stops.
-    pub stop: Stop,
-}
-
-impl Default for DirectSade {
-    fn default() -> Self {
-        DirectSade {
-            components: Components::default(),
-            slicing: Slicing::Auto,
-            score: ScoreMatching::default(),
-            lambda: Lambda::CrossValidated { steps: 12, folds: 5 },
-            support: 1,
-            solver: DirectSolver::DualFista,
-            centre: true,
-            refit: false,
-            stop: Stop::at_relative(1e-6),
-        }
+settings! {
+    /// The direct method; see the [module](self).
+    pub struct DirectSade {
+        /// How many directions.
+        components: Components = Components::default(),
+        /// How the responses are cut.
+        slicing: Slicing = Slicing::Auto,
+        /// The basis of the score: bumps.
+        score: ScoreMatching = ScoreMatching::default(),
+        /// The weight of the nuclear norm.
+        lambda: Lambda = Lambda::CrossValidated { steps: 12, folds: 5 },
+        /// `k` of the spectral k-support norm; 1 is the nuclear norm.
+        support: usize = 1,
+        /// How the reduced problem is solved.
+        solver: DirectSolver = DirectSolver::DualFista,
+        /// Slice means are taken around the overall mean of the learned score.
+        centre: bool = true,
+        /// SADE (unbiased) on the scores of the final `theta`, instead of the singular vectors of `A`.
+        refit: bool = false,
+        /// When the method stops, by its duality gap.
+        stop: Stop = Stop::at_relative(1e-6),
     }
 }
 

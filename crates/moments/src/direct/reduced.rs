@@ -1,6 +1,7 @@
 //! The reduced problem with `H d` unknowns, which needs one factorisation for all values of `lambda`.
 
-use fenchel_linalg::factor::{cholesky, svd, symmetric_eigen};
+use fenchel_linalg::Cholesky;
+use fenchel_linalg::factor::{svd, symmetric_eigen};
 use fenchel_optim::{Certificate, CertificateCost, Iterative, Status};
 use ndarray::{Array1, Array2};
 
@@ -113,8 +114,7 @@ impl<'a> Method<'a> {
                 }
             }
         }
-        let system = (&system + &system.t()) * 0.5;
-        self.u = cholesky(system.view())?.solve(t0.view())? * self.lambda;
+        self.u = Cholesky::new(system.view())?.solve(t0.view())? * self.lambda;
         Ok(())
     }
 
@@ -276,7 +276,7 @@ mod tests {
             // Optimality by the definition: no direction goes down.
             let objective = |a: &Array1<f64>| {
                 let moved = a - &problem.t0;
-                let solved = cholesky(problem.m.view()).unwrap().solve(moved.view()).unwrap();
+                let solved = Cholesky::new(problem.m.view()).unwrap().solve(moved.view()).unwrap();
                 let norm = problem.norm.value(&problem.matrix(a)).unwrap();
                 0.5 * moved.dot(&solved) + 0.2 * norm
             };

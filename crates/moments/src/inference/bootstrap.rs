@@ -2,6 +2,7 @@
 
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::random::stream;
+use fenchel_optim::settings;
 use ndarray::{Array2, ArrayView1};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -12,24 +13,14 @@ use crate::inference::normal_intervals;
 use crate::model::fit_blocks;
 use crate::{Error, Reducer, Reduction, Response, orthonormal, trace_error};
 
-/// Settings of [`bootstrap`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `repeats` | 200 | resamples |
-/// | `seed` | 0 | of the resampling |
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BootstrapSettings {
-    /// Resamples.
-    pub repeats: usize,
-    /// Seed of the resampling.
-    pub seed: u64,
-}
-
-impl Default for BootstrapSettings {
-    fn default() -> Self {
-        BootstrapSettings { repeats: 200, seed: 0 }
+settings! {
+    /// Settings of [`bootstrap`].
+    #[derive(Copy)]
+    pub struct BootstrapSettings {
+        /// Resamples.
+        repeats: usize = 200,
+        /// Seed of the resampling.
+        seed: u64 = 0,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_metrics::k_fold;
+use fenchel_optim::settings;
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -9,34 +10,18 @@ use super::bumps::System;
 use super::settings::{check_bandwidth, ridged};
 use crate::Error;
 
-/// A grid of bandwidths and ridges, and a number of folds. The risk can be computed without the density, and on
-/// held-out samples it ranks the settings by their true error.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `folds` | 3 | parts of the samples |
-/// | `bandwidths` | 0.5, 0.7, 1, 1.4, 2, 4 | times the square root of the number of features |
-/// | `ridges` | 1e-4, 1e-3, ..., 10 | times the mean of the diagonal of `C` |
-///
-/// Cost: one assembly of the matrix `C` per bandwidth, and one Cholesky factorisation per fold, bandwidth and ridge.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Selection {
-    /// Parts of the samples.
-    pub folds: usize,
-    /// Bandwidths, in square roots of the number of features.
-    pub bandwidths: Vec<f64>,
-    /// Ridges, in means of the diagonal of `C`.
-    pub ridges: Vec<f64>,
-}
-
-impl Default for Selection {
-    fn default() -> Self {
-        Selection {
-            folds: 3,
-            bandwidths: vec![0.5, 0.7, 1.0, 1.4, 2.0, 4.0],
-            ridges: vec![1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0],
-        }
+settings! {
+    /// A grid of bandwidths and ridges, and a number of folds. The risk can be computed without the density, and on
+    /// held-out samples it ranks the settings by their true error.
+    ///
+    /// Cost: one assembly of the matrix `C` per bandwidth, and one Cholesky factorisation per fold, bandwidth and ridge.
+    pub struct Selection {
+        /// Parts of the samples.
+        folds: usize = 3,
+        /// Bandwidths, in square roots of the number of features.
+        bandwidths: Vec<f64> = vec![0.5, 0.7, 1.0, 1.4, 2.0, 4.0],
+        /// Ridges, in means of the diagonal of `C`.
+        ridges: Vec<f64> = vec![1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0],
     }
 }
 

@@ -1,9 +1,8 @@
 //! The settings of score matching: basis, bandwidth and ridge.
 
-use fenchel_linalg::factor::cholesky;
 use fenchel_linalg::{AsDesign, Cholesky, Invalid};
 use fenchel_optim::random::stream;
-use fenchel_optim::{Clock, MAX_MEMORY, Refusal, Wall};
+use fenchel_optim::{Clock, MAX_MEMORY, Refusal, Wall, settings};
 use ndarray::{Array1, Array2, ArrayView2};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -65,56 +64,45 @@ pub enum Ridge {
     Absolute(f64),
 }
 
-/// Score matching; see the [module](super) for the objective.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `basis` | `Bumps(Landmarks(1000))` | the functions |
-/// | `bandwidth` | `Relative(1)` | width of the bumps; `Separable` counts it in standard deviations |
-/// | `ridge` | `Relative(0.01)` | the ridge |
-/// | `offset` | true | bumps model the difference from a Gaussian score |
-/// | `whiten` | true | whitens the features first (`Separable`: scales them) |
-/// | `select` | `None` | chooses bandwidth and ridge by the risk of samples held out |
-/// | `seed` | 0 | of the landmarks and folds |
-/// | `max_memory` | 4 GiB | refuses what needs more |
-///
-/// With `m` bumps a fit costs `4 n m^2 + m^3 / 3` operations on all cores, and memory for `5 m^2 + 2 n d` numbers.
-/// `select` doubles the memory; it adds `4 n m^2` operations per bandwidth, and `m^3 / 3` operations per fold and
-/// ridge. For example, a bump at each of 5,000 samples of 50 features needs 0.97 GiB and 5.4e11 operations; the default
-/// of 1,000 landmarks needs 50 MiB and 2e10 operations for the same samples. A fit that needs more than `max_memory` is
-/// refused before anything is allocated. Measured seconds are in `benches/results/moments-2026-11.md`.
-///
-/// ```
-/// use fenchel_moments::{GaussianMixture, Score, ScoreMatching};
-/// use fenchel_optim::random::stream;
-///
-/// let density = GaussianMixture::thesis(2)?;
-/// let x = density.sample(2000, &mut stream(1, 0));
-/// let learned = ScoreMatching::default().fit(&x)?;
-/// let (truth, found) = (density.score1(x.view())?, learned.score1(x.view())?);
-/// let squares = |a: &ndarray::Array2<f64>| a.iter().map(|v| v * v).sum::<f64>();
-/// assert!(squares(&(&found - &truth)) < 0.1 * squares(&truth));
-/// # Ok::<(), fenchel_moments::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ScoreMatching {
-    /// The functions.
-    pub basis: Basis,
-    /// The width of the bumps.
-    pub bandwidth: Bandwidth,
-    /// The ridge.
-    pub ridge: Ridge,
-    /// Whether bumps model what a Gaussian score leaves.
-    pub offset: bool,
-    /// Whether the features are whitened first.
-    pub whiten: bool,
-    /// Chooses bandwidth and ridge.
-    pub select: Option<Selection>,
-    /// Seed of the landmarks and folds.
-    pub seed: u64,
-    /// Largest memory in bytes.
-    pub max_memory: Option<u64>,
+settings! {
+    /// Score matching; see the [module](super) for the objective.
+    ///
+    /// With `m` bumps a fit costs `4 n m^2 + m^3 / 3` operations on all cores, and memory for `5 m^2 + 2 n d` numbers.
+    /// `select` doubles the memory; it adds `4 n m^2` operations per bandwidth, and `m^3 / 3` operations per fold and
+    /// ridge. For example, a bump at each of 5,000 samples of 50 features needs 0.97 GiB and 5.4e11 operations; the default
+    /// of 1,000 landmarks needs 50 MiB and 2e10 operations for the same samples. A fit that needs more than `max_memory` is
+    /// refused before anything is allocated. Measured seconds are in `benches/results/moments-2026-11.md`.
+    ///
+    /// ```
+    /// use fenchel_moments::{GaussianMixture, Score, ScoreMatching};
+    /// use fenchel_optim::random::stream;
+    ///
+    /// let density = GaussianMixture::thesis(2)?;
+    /// let x = density.sample(2000, &mut stream(1, 0));
+    /// let learned = ScoreMatching::default().fit(&x)?;
+    /// let (truth, found) = (density.score1(x.view())?, learned.score1(x.view())?);
+    /// let squares = |a: &ndarray::Array2<f64>| a.iter().map(|v| v * v).sum::<f64>();
+    /// assert!(squares(&(&found - &truth)) < 0.1 * squares(&truth));
+    /// # Ok::<(), fenchel_moments::Error>(())
+    /// ```
+    pub struct ScoreMatching {
+        /// The functions.
+        basis: Basis = Basis::Bumps(Centres::Landmarks(1000)),
+        /// Width of the bumps; `Separable` counts it in standard deviations.
+        bandwidth: Bandwidth = Bandwidth::Relative(1.0),
+        /// The ridge.
+        ridge: Ridge = Ridge::Relative(0.01),
+        /// Whether bumps model what a Gaussian score leaves.
+        offset: bool = true,
+        /// Whitens the features first (`Separable`: scales them).
+        whiten: bool = true,
+        /// Chooses bandwidth and ridge by the risk of samples held out.
+        select: Option<Selection> = None,
+        /// Seed of the landmarks and folds.
+        seed: u64 = 0,
+        /// Largest memory in bytes; `None` is no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
+    }
 }
 
 /// Formulas have the fourth power of a bandwidth, which must be a normal number.
@@ -123,21 +111,6 @@ pub(super) fn check_bandwidth(h: f64) -> Result<(), Invalid> {
         return Ok(());
     }
     Err(Invalid::Parameter { name: "bandwidth", value: h, expected: "between 1e-70 and 1e70" })
-}
-
-impl Default for ScoreMatching {
-    fn default() -> Self {
-        ScoreMatching {
-            basis: Basis::Bumps(Centres::Landmarks(1000)),
-            bandwidth: Bandwidth::Relative(1.0),
-            ridge: Ridge::Relative(0.01),
-            offset: true,
-            whiten: true,
-            select: None,
-            seed: 0,
-            max_memory: MAX_MEMORY,
-        }
-    }
 }
 
 /// The quantities that the direct method needs in addition to the score.
@@ -334,7 +307,7 @@ pub(crate) fn ridged(
     loop {
         c.diag_mut().mapv_inplace(|v| v + (wanted - added));
         added = wanted;
-        match cholesky(c.view()) {
+        match Cholesky::new(c.view()) {
             Ok(factor) => return Ok((factor, added)),
             Err(error @ Invalid::NotPositiveDefinite { .. }) if attempts == 3 => {
                 let what = "C + ridge I of score matching (take a larger ridge)";
