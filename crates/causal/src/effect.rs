@@ -21,7 +21,7 @@ use fenchel_linalg::Invalid;
 use fenchel_linalg::special::sigmoid;
 use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Report, Stop};
+use fenchel_optim::{Report, Stop, settings};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -49,57 +49,35 @@ pub enum EffectMethod {
     DoublyRobust,
 }
 
-/// Average effect of a binary treatment.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `method` | doubly robust | see the module |
-/// | `interactions` | none | columns of x whose slope may differ between the arms in the outcome model |
-/// | `bootstrap` | 200 | resamples for the interval; 0: none |
-/// | `level` | 0.95 | of the interval |
-/// | `stop` | relative 1e-10 | of both regressions |
-/// | `seed` | 0 | of the bootstrap |
-///
-/// ```
-/// use fenchel_causal::effect::{EffectEstimator, EffectMethod};
-/// use ndarray::array;
-///
-/// // Within each stratum of x the treated gain 2; the treated have larger x.
-/// let x = array![[0.0], [0.0], [0.0], [1.0], [1.0], [1.0]];
-/// let treated = [false, false, true, false, true, true];
-/// let y = [0.0, 0.0, 2.0, 5.0, 7.0, 7.0];
-/// let estimator = EffectEstimator { bootstrap: 0, ..EffectEstimator::default() };
-/// let model = estimator.fit(x.view(), &treated, &y)?;
-/// assert!((model.effect - 2.0).abs() < 1e-6);
-/// # Ok::<(), fenchel_causal::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct EffectEstimator {
-    /// How the two models are used.
-    pub method: EffectMethod,
-    /// Columns of x that interact with the treatment in the outcome model.
-    pub interactions: Vec<usize>,
-    /// Resamples of the bootstrap.
-    pub bootstrap: usize,
-    /// Level of the interval.
-    pub level: f64,
-    /// The stopping rule of the regressions.
-    pub stop: Stop,
-    /// Seed of the bootstrap.
-    pub seed: u64,
-}
-
-impl Default for EffectEstimator {
-    fn default() -> Self {
-        EffectEstimator {
-            method: EffectMethod::DoublyRobust,
-            interactions: Vec::new(),
-            bootstrap: 200,
-            level: 0.95,
-            stop: Stop { relative: 1e-10, ..Stop::default() },
-            seed: 0,
-        }
+settings! {
+    /// Average effect of a binary treatment.
+    ///
+    /// ```
+    /// use fenchel_causal::effect::{EffectEstimator, EffectMethod};
+    /// use ndarray::array;
+    ///
+    /// // Within each stratum of x the treated gain 2; the treated have larger x.
+    /// let x = array![[0.0], [0.0], [0.0], [1.0], [1.0], [1.0]];
+    /// let treated = [false, false, true, false, true, true];
+    /// let y = [0.0, 0.0, 2.0, 5.0, 7.0, 7.0];
+    /// let estimator = EffectEstimator { bootstrap: 0, ..EffectEstimator::default() };
+    /// let model = estimator.fit(x.view(), &treated, &y)?;
+    /// assert!((model.effect - 2.0).abs() < 1e-6);
+    /// # Ok::<(), fenchel_causal::Error>(())
+    /// ```
+    pub struct EffectEstimator {
+        /// How the two models are used.
+        method: EffectMethod = EffectMethod::DoublyRobust,
+        /// Columns of x whose slope may differ between the arms in the outcome model.
+        interactions: Vec<usize> = Vec::new(),
+        /// Resamples for the interval; 0: none.
+        bootstrap: usize = 200,
+        /// Level of the interval.
+        level: f64 = 0.95,
+        /// The stopping rule of the regressions.
+        stop: Stop = Stop { relative: 1e-10, ..Stop::default() },
+        /// Seed of the bootstrap.
+        seed: u64 = 0,
     }
 }
 

@@ -15,6 +15,7 @@
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{log_add_exp, sigmoid, softplus};
 use fenchel_optim::random::stream;
+use fenchel_optim::settings;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -42,42 +43,27 @@ pub enum GammaStep {
     RmsProp(f64),
 }
 
-/// Meta-learning of the direction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MetaLearner {
-    /// Episodes (1000).
-    pub episodes: usize,
-    /// Adaptation steps per episode (2).
-    pub steps: usize,
-    /// Samples per step (10).
-    pub batch: usize,
-    /// The step of the two models (0.1).
-    pub step: f64,
-    /// The update rule of gamma (RMSprop, 0.01).
-    pub gamma_step: GammaStep,
-    /// The start value of gamma (0).
-    pub gamma: f64,
-    /// The loss of an episode.
-    pub regret: RegretMode,
-    /// The share of episodes with an intervention on the effect (0): 0 cause only, 1 effect only.
-    pub effect_share: f64,
-    /// The seed; episode k draws from stream k.
-    pub seed: u64,
-}
-
-impl Default for MetaLearner {
-    fn default() -> Self {
-        MetaLearner {
-            episodes: 1000,
-            steps: 2,
-            batch: 10,
-            step: 0.1,
-            gamma_step: GammaStep::RmsProp(0.01),
-            gamma: 0.0,
-            regret: RegretMode::Total,
-            effect_share: 0.0,
-            seed: 1,
-        }
+settings! {
+    /// Meta-learning of the direction.
+    pub struct MetaLearner {
+        /// Episodes.
+        episodes: usize = 1000,
+        /// Adaptation steps per episode.
+        steps: usize = 2,
+        /// Samples per step.
+        batch: usize = 10,
+        /// The step of the two models.
+        step: f64 = 0.1,
+        /// The update rule of gamma.
+        gamma_step: GammaStep = GammaStep::RmsProp(0.01),
+        /// The start value of gamma.
+        gamma: f64 = 0.0,
+        /// The loss of an episode.
+        regret: RegretMode = RegretMode::Total,
+        /// The share of episodes with an intervention on the effect: 0 cause only, 1 effect only.
+        effect_share: f64 = 0.0,
+        /// The seed; episode k draws from stream k.
+        seed: u64 = 1,
     }
 }
 

@@ -16,8 +16,8 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::erfcx;
+use fenchel_optim::settings;
 use ndarray::{Array2, ArrayView2, Axis};
-use serde::{Deserialize, Serialize};
 
 use crate::{BinaryGibbs, Error, Gibbs};
 
@@ -214,39 +214,20 @@ impl Chains for Gibbs {
     }
 }
 
-/// Settings of [`run_until`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `effective_samples` | 1000 | effective sample size to be reached |
-/// | `largest_r_hat` | 1.01 | largest accepted [`split_r_hat`] |
-/// | `burn_in` | 100 | sweeps before the first draw |
-/// | `thin` | 1 | sweeps from one draw to the next |
-/// | `most_draws` | 10000 | draws per chain after which the run ends in any case |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RunSettings {
-    /// Effective sample size to be reached.
-    pub effective_samples: f64,
-    /// Largest accepted [`split_r_hat`].
-    pub largest_r_hat: f64,
-    /// Sweeps before the first draw.
-    pub burn_in: usize,
-    /// Sweeps from one draw to the next.
-    pub thin: usize,
-    /// Draws per chain after which the run ends in any case.
-    pub most_draws: usize,
-}
-
-impl Default for RunSettings {
-    fn default() -> Self {
-        RunSettings {
-            effective_samples: 1000.0,
-            largest_r_hat: 1.01,
-            burn_in: 100,
-            thin: 1,
-            most_draws: 10_000,
-        }
+settings! {
+    /// Settings of [`run_until`].
+    #[derive(Copy)]
+    pub struct RunSettings {
+        /// Effective sample size to be reached.
+        effective_samples: f64 = 1000.0,
+        /// Largest accepted [`split_r_hat`].
+        largest_r_hat: f64 = 1.01,
+        /// Sweeps before the first draw.
+        burn_in: usize = 100,
+        /// Sweeps from one draw to the next.
+        thin: usize = 1,
+        /// Draws per chain after which the run ends in any case.
+        most_draws: usize = 10_000,
     }
 }
 

@@ -14,32 +14,22 @@
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{entropy, softmax_in_place};
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, CertificateCost, Iterative, Observer, Solution, Stop, run};
+use fenchel_optim::{
+    Certificate, CertificateCost, Iterative, Observer, Solution, Stop, run, settings,
+};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use crate::stride::Plan;
 use crate::{Error, FactorGraph, VarId};
 
-/// Settings of [`mean_field`](fn@mean_field).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `seed` | 0 | seed of the start, which is uniform up to a factor between `e^-0.1` and `e^0.1` |
-/// | `stop` | residual 1e-8, 1000 passes | when to end; the residual is the largest change of a probability in an update |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MeanFieldSettings {
-    /// Seed of the start.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for MeanFieldSettings {
-    fn default() -> Self {
-        let stop = Stop { absolute: 1e-8, relative: 0.0, max_passes: 1000.0, ..Stop::default() };
-        MeanFieldSettings { seed: 0, stop }
+settings! {
+    /// Settings of [`mean_field`](fn@mean_field).
+    pub struct MeanFieldSettings {
+        /// Seed of the start, which is uniform up to a factor between `e^-0.1` and `e^0.1`.
+        seed: u64 = 0,
+        /// When to end; the residual is the largest change of a probability in an update.
+        stop: Stop = Stop { absolute: 1e-8, relative: 0.0, max_passes: 1000.0, ..Stop::default() },
     }
 }
 

@@ -15,10 +15,9 @@ use fenchel_linalg::Invalid;
 use fenchel_linalg::special::xlogx;
 use fenchel_optim::fista::{Fista, FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, Observer, Progress, Regulariser, Report, Stop};
+use fenchel_optim::{Certificate, Observer, Progress, Regulariser, Report, Stop, settings};
 use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::ArrayView1;
-use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 use crate::coordinates::{packed_length, pair_index, pairs};
@@ -26,52 +25,32 @@ use crate::oracle::AnyOracle;
 use crate::penalty::Strengths;
 use crate::{BinaryData, Coordinates, Error, NetworkModel, Oracle, Penalty};
 
-/// Maximum likelihood with exact gradients: FISTA with backtracking and restarts. The gradients come from
-/// [`Enumeration`](crate::Enumeration) or a junction tree.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `penalty` | l1 with `lambda` 0.1 | the penalty that makes the graph sparse |
-/// | `coordinates` | binary | the coordinates in which parameters are penalised |
-/// | `oracle` | by size | enumeration or junction tree |
-/// | `max_memory` | 4 GiB | of the oracle, in bytes |
-/// | `stop` | gap 1e-8, 10,000 passes | a pass is a gradient |
-///
-/// ```
-/// use fenchel_mrf_learn::{BinaryData, ExactMle, MissingPolicy, Penalty};
-/// use ndarray::array;
-///
-/// let x = array![[1u8, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]];
-/// let data = BinaryData::new(x.view(), MissingPolicy::Error)?;
-/// let model = ExactMle { penalty: Penalty::edges(0.05), ..ExactMle::default() }.fit(&data)?;
-/// assert!(model.report.certificate.value() <= 1e-8);
-/// assert_eq!((model.edges()[0].0, model.edges()[0].1), (0, 1));
-/// # Ok::<(), fenchel_mrf_learn::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ExactMle {
-    /// The penalty.
-    pub penalty: Penalty,
-    /// The coordinates in which parameters are penalised.
-    pub coordinates: Coordinates,
-    /// The choice between enumeration and junction tree.
-    pub oracle: Oracle,
-    /// Bytes that the oracle may take; `None` for no limit.
-    pub max_memory: Option<u64>,
-    /// When the method stops.
-    pub stop: Stop,
-}
-
-impl Default for ExactMle {
-    fn default() -> Self {
-        ExactMle {
-            penalty: Penalty::default(),
-            coordinates: Coordinates::Binary,
-            oracle: Oracle::Auto,
-            max_memory: MAX_MEMORY,
-            stop: Stop { absolute: 1e-8, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
-        }
+settings! {
+    /// Maximum likelihood with exact gradients: FISTA with backtracking and restarts. The gradients come from
+    /// [`Enumeration`](crate::Enumeration) or a junction tree.
+    ///
+    /// ```
+    /// use fenchel_mrf_learn::{BinaryData, ExactMle, MissingPolicy, Penalty};
+    /// use ndarray::array;
+    ///
+    /// let x = array![[1u8, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]];
+    /// let data = BinaryData::new(x.view(), MissingPolicy::Error)?;
+    /// let model = ExactMle { penalty: Penalty::edges(0.05), ..ExactMle::default() }.fit(&data)?;
+    /// assert!(model.report.certificate.value() <= 1e-8);
+    /// assert_eq!((model.edges()[0].0, model.edges()[0].1), (0, 1));
+    /// # Ok::<(), fenchel_mrf_learn::Error>(())
+    /// ```
+    pub struct ExactMle {
+        /// The penalty that makes the graph sparse.
+        penalty: Penalty = Penalty::default(),
+        /// The coordinates in which parameters are penalised.
+        coordinates: Coordinates = Coordinates::Binary,
+        /// Enumeration or a junction tree; by size unless chosen.
+        oracle: Oracle = Oracle::Auto,
+        /// Bytes that the oracle may take; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// When the method stops; a pass is a gradient.
+        stop: Stop = Stop { absolute: 1e-8, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
     }
 }
 

@@ -5,30 +5,24 @@
 //! ```
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Regulariser;
 use fenchel_optim::prox::soft_threshold;
-use serde::{Deserialize, Serialize};
+use fenchel_optim::{Regulariser, settings};
 
 use crate::coordinates::{packed_length, pair_index, pairs};
 use crate::{Coordinates, Error};
 
-/// The l1 penalty of a pairwise model.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `lambda` | 0.1 | strength, on the scale of the mean log-likelihood per row |
-/// | `unary_weight` | 1 | factor of the biases: 1 as in Geng et al. (UAI 2018), 0 as most practitioners do |
-/// | `weights` | empty | one factor per coordinate, packed as in [`coordinates`](crate::coordinates); infinite forbids an edge |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Penalty {
-    /// Strength, `>= 0`.
-    pub lambda: f64,
-    /// Factor of the biases, `>= 0`.
-    pub unary_weight: f64,
-    /// One factor per coordinate, packed; empty for 1 throughout. Infinity is saved as `null`.
-    #[serde(with = "infinite")]
-    pub weights: Vec<f64>,
+settings! {
+    /// The l1 penalty of a pairwise model.
+    pub struct Penalty {
+        /// Strength, `>= 0`, on the scale of the mean log-likelihood per row.
+        lambda: f64 = 0.1,
+        /// Factor of the biases, `>= 0`: 1 as in Geng et al. (UAI 2018), 0 as most practitioners do.
+        unary_weight: f64 = 1.0,
+        /// One factor per coordinate, packed as in [`coordinates`](crate::coordinates); empty for 1 throughout.
+        /// Infinity forbids an edge and is saved as `null`.
+        #[serde(with = "infinite")]
+        weights: Vec<f64> = Vec::new(),
+    }
 }
 
 /// Formats such as JSON have no infinity.
@@ -43,12 +37,6 @@ mod infinite {
     pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Vec<f64>, D::Error> {
         let list = Vec::<Option<f64>>::deserialize(from)?;
         Ok(list.into_iter().map(|x| x.unwrap_or(f64::INFINITY)).collect())
-    }
-}
-
-impl Default for Penalty {
-    fn default() -> Self {
-        Penalty { lambda: 0.1, unary_weight: 1.0, weights: Vec::new() }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
+use fenchel_optim::settings;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -40,38 +41,25 @@ pub trait Task: Sync {
     ) -> Result<Vec<f64>, Error>;
 }
 
-/// Settings of a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SweepSettings {
-    /// The constant steps to choose from.
-    pub steps: Vec<f64>,
-    /// Samples per run (400).
-    pub samples: usize,
-    /// The divergence of the average is computed every so many samples (10).
-    pub every: usize,
-    /// The step size is chosen by the mean KL after this many samples (100, which is K^2/4 for K = 20). It must be a
-    /// multiple of `every`.
-    pub tune_at: usize,
-    /// Which iterates are averaged (all, with the start).
-    pub average: Average,
-    /// The number of consecutive tasks whose curves are first averaged into one (1). The value 10 pools the
-    /// interventions of Le Priol, PhD thesis 2021, figure 4.8, column 3.
-    pub pool: usize,
-    /// The seed; task k draws from stream k.
-    pub seed: u64,
-}
-
-impl Default for SweepSettings {
-    fn default() -> Self {
-        SweepSettings {
-            steps: vec![0.03, 0.1, 0.3, 1.0, 3.0, 9.0, 30.0],
-            samples: 400,
-            every: 10,
-            tune_at: 100,
-            average: Average::Uniform,
-            pool: 1,
-            seed: 1,
-        }
+settings! {
+    /// Settings of a sweep.
+    pub struct SweepSettings {
+        /// The constant steps to choose from.
+        steps: Vec<f64> = vec![0.03, 0.1, 0.3, 1.0, 3.0, 9.0, 30.0],
+        /// Samples per run.
+        samples: usize = 400,
+        /// The divergence of the average is computed every so many samples.
+        every: usize = 10,
+        /// The step size is chosen by the mean KL after this many samples; 100 is K^2/4 for K = 20. It must be a
+        /// multiple of `every`.
+        tune_at: usize = 100,
+        /// Which iterates are averaged.
+        average: Average = Average::Uniform,
+        /// The number of consecutive tasks whose curves are first averaged into one. The value 10 pools the
+        /// interventions of Le Priol, PhD thesis 2021, figure 4.8, column 3.
+        pool: usize = 1,
+        /// The seed; task k draws from stream k.
+        seed: u64 = 1,
     }
 }
 

@@ -26,24 +26,20 @@
 mod front_door;
 mod separators;
 
-use serde::{Deserialize, Serialize};
+use fenchel_optim::settings;
 
 use crate::{Admg, Error, Estimand, Expr, NodeSet, Query};
 
 pub use front_door::{front_door, front_door_sets, is_front_door};
 
-/// Options of the search for adjustment sets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SetSearch {
-    /// Nodes that must not be used, say because they were not measured (default: none).
-    pub forbidden: NodeSet,
-    /// The most sets that are listed (default 10,000). More of them are an error.
-    pub limit: usize,
-}
-
-impl Default for SetSearch {
-    fn default() -> Self {
-        SetSearch { forbidden: NodeSet::EMPTY, limit: 10_000 }
+settings! {
+    /// Options of the search for adjustment sets.
+    #[derive(Copy)]
+    pub struct SetSearch {
+        /// Nodes that must not be used, say because they were not measured.
+        forbidden: NodeSet = NodeSet::EMPTY,
+        /// The most sets that are listed. More of them are an error.
+        limit: usize = 10_000,
     }
 }
 

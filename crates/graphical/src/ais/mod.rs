@@ -22,6 +22,7 @@ mod paths;
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::log_sum_exp;
+use fenchel_optim::settings;
 use serde::{Deserialize, Serialize};
 
 use crate::{BinaryPairwise, Error, FactorGraph};
@@ -41,30 +42,18 @@ pub enum Ladder {
     Adaptive(f64),
 }
 
-/// Settings of [`ais_binary`] and [`ais`](fn@ais).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `ladder` | `Uniform(500)` | the values of `b` from independence (0) to the model (1) |
-/// | `chains` | 512 | number of chains, each with an independent weight |
-/// | `sweeps` | 1 | sweeps of Gibbs sampling at every step |
-/// | `seed` | 0 | seed of all draws |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct AisSettings {
-    /// The values of `b` from independence to the model.
-    pub ladder: Ladder,
-    /// Independent weights.
-    pub chains: usize,
-    /// Sweeps at every step.
-    pub sweeps: usize,
-    /// Seed of all draws.
-    pub seed: u64,
-}
-
-impl Default for AisSettings {
-    fn default() -> Self {
-        AisSettings { ladder: Ladder::Uniform(500), chains: 512, sweeps: 1, seed: 0 }
+settings! {
+    /// Settings of [`ais_binary`] and [`ais`](fn@ais).
+    #[derive(Copy)]
+    pub struct AisSettings {
+        /// The values of `b` from independence (0) to the model (1).
+        ladder: Ladder = Ladder::Uniform(500),
+        /// Number of chains, each with an independent weight.
+        chains: usize = 512,
+        /// Sweeps of Gibbs sampling at every step.
+        sweeps: usize = 1,
+        /// Seed of all draws.
+        seed: u64 = 0,
     }
 }
 

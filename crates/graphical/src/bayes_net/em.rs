@@ -25,7 +25,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, CertificateCost, Iterative, Progress, Report, Status, Stop, run};
+use fenchel_optim::{
+    Certificate, CertificateCost, Iterative, Progress, Report, Status, Stop, run, settings,
+};
 use ndarray::ArrayView2;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -43,35 +45,19 @@ pub enum EmStart {
     Tables,
 }
 
-/// Settings of [`BayesNet::fit_em`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `prior` | `Dirichlet(0)` | pseudo-counts; 0 is maximum likelihood |
-/// | `start` | `Random` | tables at the start |
-/// | `seed` | 0 | seed of the random tables |
-/// | `ordering` | default | elimination order and memory limit of the junction tree |
-/// | `stop` | residual 1e-6, 1000 passes | the residual is the largest change of a probability in the next step |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct EmSettings {
-    /// Pseudo-counts.
-    pub prior: Prior,
-    /// Tables to begin with.
-    pub start: EmStart,
-    /// Seed of the random tables.
-    pub seed: u64,
-    /// Elimination order and memory limit of the junction tree.
-    pub ordering: OrderingOptions,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for EmSettings {
-    fn default() -> Self {
-        let stop = Stop { absolute: 1e-6, relative: 0.0, ..Stop::default() };
-        let (start, ordering) = (EmStart::Random, OrderingOptions::default());
-        EmSettings { prior: Prior::Dirichlet(0.0), start, seed: 0, ordering, stop }
+settings! {
+    /// Settings of [`BayesNet::fit_em`].
+    pub struct EmSettings {
+        /// Pseudo-counts; 0 is maximum likelihood.
+        prior: Prior = Prior::Dirichlet(0.0),
+        /// Tables to begin with.
+        start: EmStart = EmStart::Random,
+        /// Seed of the random tables.
+        seed: u64 = 0,
+        /// Elimination order and memory limit of the junction tree.
+        ordering: OrderingOptions = OrderingOptions::default(),
+        /// When to end; the residual is the largest change of a probability in the next step.
+        stop: Stop = Stop { absolute: 1e-6, relative: 0.0, ..Stop::default() },
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use fenchel_optim::MAX_MEMORY;
+use fenchel_optim::{MAX_MEMORY, settings};
 
 use crate::bayes_net::{Cpt, Names, Parts, ROW_TOLERANCE, renormalise};
 use crate::text::Place;
@@ -12,26 +12,16 @@ use crate::{BayesNet, Error, VarId, files};
 use super::rows::Rows;
 use super::tokens::Tokens;
 
-/// Options for reading a BIF file.
-///
-/// | name | default | purpose |
-/// |---|---|---|
-/// | `max_memory` | [`MAX_MEMORY`] | bytes that all tables together may take; `None` for no limit |
-/// | `tolerance` | 1e-3 | largest allowed difference of the sum of a row from 1 |
-/// | `renormalise` | `false` | divide every row by its sum instead of keeping the numbers of the file |
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BifOptions {
-    /// Bytes that all tables together may take; `None` for no limit.
-    pub max_memory: Option<u64>,
-    /// Largest allowed difference of the sum of a row from 1.
-    pub tolerance: f64,
-    /// Whether every row is divided by its sum.
-    pub renormalise: bool,
-}
-
-impl Default for BifOptions {
-    fn default() -> Self {
-        BifOptions { max_memory: MAX_MEMORY, tolerance: ROW_TOLERANCE, renormalise: false }
+settings! {
+    /// Options for reading a BIF file.
+    #[derive(Copy)]
+    pub struct BifOptions {
+        /// Bytes that all tables together may take; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Largest allowed difference of the sum of a row from 1.
+        tolerance: f64 = ROW_TOLERANCE,
+        /// Whether every row is divided by its sum, instead of keeping the numbers of the file.
+        renormalise: bool = false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tree-reweighted belief propagation.
 
 use fenchel_optim::random::stream;
-use fenchel_optim::{Observer, Refusal, Solution, Stop};
+use fenchel_optim::{Observer, Refusal, Solution, Stop, settings};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -23,40 +23,19 @@ pub enum EdgeAppearance {
     Uniform,
 }
 
-/// Settings of [`tree_reweighted`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `appearance` | `SpanningTrees(0)` | appearance probabilities of the edges |
-/// | `seed` | 0 | seed of the spanning trees |
-/// | `schedule` | `Parallel` | order of the messages |
-/// | `damping` | 1/2 if parallel, else 0 | as in [`BeliefPropagationSettings`] |
-/// | `stop` | residual 1e-8, 1000 passes | when to end |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TreeReweightedSettings {
-    /// Probabilities of the edges.
-    pub appearance: EdgeAppearance,
-    /// Seed of the spanning trees.
-    pub seed: u64,
-    /// Who sends next.
-    pub schedule: Schedule,
-    /// The weight of the old message, in `[0, 1)`.
-    pub damping: Option<f64>,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for TreeReweightedSettings {
-    fn default() -> Self {
-        let BeliefPropagationSettings { damping, stop, .. } = BeliefPropagationSettings::default();
-        TreeReweightedSettings {
-            appearance: EdgeAppearance::SpanningTrees(0),
-            seed: 0,
-            schedule: Schedule::Parallel,
-            damping,
-            stop,
-        }
+settings! {
+    /// Settings of [`tree_reweighted`].
+    pub struct TreeReweightedSettings {
+        /// Appearance probabilities of the edges.
+        appearance: EdgeAppearance = EdgeAppearance::SpanningTrees(0),
+        /// Seed of the spanning trees.
+        seed: u64 = 0,
+        /// Order of the messages.
+        schedule: Schedule = Schedule::Parallel,
+        /// As in [`BeliefPropagationSettings`].
+        damping: Option<f64> = None,
+        /// When to end.
+        stop: Stop = BeliefPropagationSettings::default().stop,
     }
 }
 

@@ -52,7 +52,7 @@ mod network;
 mod propagation;
 
 use fenchel_linalg::special::{log_sum_exp, softmax};
-use fenchel_optim::{Observer, Solution, Stop, run};
+use fenchel_optim::{Observer, Solution, Stop, run, settings};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, FactorGraph, FactorId, Table, VarId};
@@ -75,28 +75,16 @@ pub enum Schedule {
     Residual,
 }
 
-/// Settings of [`belief_propagation`] and [`max_product`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `schedule` | `Residual` | order of the messages |
-/// | `damping` | 1/2 if parallel, else 0 | `new = damping old + (1 - damping) computed`, as probabilities |
-/// | `stop` | residual 1e-8, 1000 passes | when to end; the field `relative` is ignored |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BeliefPropagationSettings {
-    /// Who sends next.
-    pub schedule: Schedule,
-    /// The weight of the old message, in `[0, 1)`.
-    pub damping: Option<f64>,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for BeliefPropagationSettings {
-    fn default() -> Self {
-        let stop = Stop { absolute: 1e-8, relative: 0.0, max_passes: 1000.0, ..Stop::default() };
-        BeliefPropagationSettings { schedule: Schedule::default(), damping: None, stop }
+settings! {
+    /// Settings of [`belief_propagation`] and [`max_product`].
+    pub struct BeliefPropagationSettings {
+        /// Order of the messages.
+        schedule: Schedule = Schedule::default(),
+        /// The weight of the old message, in `[0, 1)`: `new = damping old + (1 - damping) computed`, as probabilities.
+        /// `None`: 1/2 if parallel, else 0.
+        damping: Option<f64> = None,
+        /// When to end, by the largest change of a message (`absolute`); the field `relative` is ignored.
+        stop: Stop = Stop { absolute: 1e-8, relative: 0.0, max_passes: 1000.0, ..Stop::default() },
     }
 }
 

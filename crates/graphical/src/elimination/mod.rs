@@ -25,8 +25,8 @@
 mod greedy;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::random::stream;
+use fenchel_optim::{MAX_MEMORY, settings};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -53,34 +53,17 @@ pub enum Heuristic {
     Portfolio,
 }
 
-/// Settings of the search for an elimination order.
-///
-/// | field | default | |
-/// |---|---|---|
-/// | `heuristic` | `Portfolio` | rule for the next variable |
-/// | `restarts` | 32 | largest number of orders that are tried |
-/// | `seed` | 0 | seed for breaking ties |
-/// | `max_memory` | [`MAX_MEMORY`] | bytes that the tables of a junction tree may take; `None` for no limit |
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OrderingOptions {
-    /// Rule for the next variable.
-    pub heuristic: Heuristic,
-    /// Largest number of orders that are tried, at least 1.
-    pub restarts: usize,
-    /// Decides ties.
-    pub seed: u64,
-    /// Bytes that tables may take. A larger need is refused before anything is allocated. `None` for no limit.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for OrderingOptions {
-    fn default() -> Self {
-        OrderingOptions {
-            heuristic: Heuristic::default(),
-            restarts: 32,
-            seed: 0,
-            max_memory: MAX_MEMORY,
-        }
+settings! {
+    /// Settings of the search for an elimination order.
+    pub struct OrderingOptions {
+        /// Rule for the next variable.
+        heuristic: Heuristic = Heuristic::default(),
+        /// Largest number of orders that are tried, at least 1.
+        restarts: usize = 32,
+        /// Seed for breaking ties.
+        seed: u64 = 0,
+        /// Bytes that tables may take. A larger need is refused before anything is allocated. `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
     }
 }
 

@@ -36,10 +36,10 @@ mod scan;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
+use fenchel_optim::settings;
 use ndarray::{Array2, ArrayView2};
 use rand::RngExt;
 use rand::seq::SliceRandom;
-use serde::{Deserialize, Serialize};
 
 use crate::{Error, Evidence, FactorGraph, VarId};
 
@@ -65,27 +65,15 @@ pub enum Start<'a> {
     Rows(ArrayView2<'a, usize>),
 }
 
-/// Settings of [`Gibbs`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `chains` | 64 | number of independent chains |
-/// | `scan` | `Order::Cyclic` | order of the visits in a sweep |
-/// | `seed` | 0 | determines every draw, on any number of threads |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GibbsSettings {
-    /// Independent chains.
-    pub chains: usize,
-    /// The order of the visits in a sweep.
-    pub scan: Scan,
-    /// Seed of the start and of all draws.
-    pub seed: u64,
-}
-
-impl Default for GibbsSettings {
-    fn default() -> Self {
-        GibbsSettings { chains: 64, scan: Scan::default(), seed: 0 }
+settings! {
+    /// Settings of [`Gibbs`].
+    pub struct GibbsSettings {
+        /// Number of independent chains.
+        chains: usize = 64,
+        /// The order of the visits in a sweep.
+        scan: Scan = Scan::default(),
+        /// Determines every draw, on any number of threads.
+        seed: u64 = 0,
     }
 }
 

@@ -12,10 +12,9 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{
-    Certificate, CertificateCost, Iterative, MAX_MEMORY, Refusal, Status, Stop, run,
+    Certificate, CertificateCost, Iterative, MAX_MEMORY, Refusal, Status, Stop, run, settings,
 };
 use ndarray::ArrayView2;
-use serde::{Deserialize, Serialize};
 
 use super::{Columns, LearnedDag};
 use crate::{Dag, Error, Score};
@@ -23,27 +22,15 @@ use crate::{Dag, Error, Score};
 /// With more variables there are too many sets.
 const MOST: usize = 30;
 
-/// The settings and the method itself; see the [module](crate::structure).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `score` | `Bic` | the score to be maximised |
-/// | `max_parents` | 4 | largest number of parents of a node: the result is the best graph within this limit |
-/// | `max_memory` | [`MAX_MEMORY`] | bytes; `n` variables take `n 2^(n + 2)`: 84 MB for 20 |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ExactSearch {
-    /// What is raised.
-    pub score: Score,
-    /// Largest number of parents of a node.
-    pub max_parents: usize,
-    /// Bytes that the tables may take; `None` for no limit.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for ExactSearch {
-    fn default() -> Self {
-        ExactSearch { score: Score::Bic, max_parents: 4, max_memory: MAX_MEMORY }
+settings! {
+    /// The settings and the method itself; see the [module](crate::structure).
+    pub struct ExactSearch {
+        /// The score to be maximised.
+        score: Score = Score::Bic,
+        /// Largest number of parents of a node: the result is the best graph within this limit.
+        max_parents: usize = 4,
+        /// Bytes that the tables may take; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
     }
 }
 

@@ -14,11 +14,10 @@ use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{Certificate, CertificateCost, Iterative, Progress, Stop, run};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Progress, Stop, run, settings};
 use ndarray::ArrayView2;
 use rand::{Rng, RngExt};
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
 
 use super::{Columns, LearnedDag};
 use crate::graph::check_edge;
@@ -27,53 +26,27 @@ use crate::{Dag, Error, Score};
 /// Gains below this fraction of the score are rounding errors.
 const ROUNDING: f64 = 1e-12;
 
-/// The settings and the method itself; see the [module](crate::structure).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `score` | `Bic` | the score to be maximised |
-/// | `max_parents` | 8 | largest number of parents of a node |
-/// | `tabu` | 10 | number of last graphs to which the search does not return; 0 for plain hill climbing |
-/// | `patience` | 10 | steps without a new best graph before a restart |
-/// | `restarts`, `seed` | 10, 0 | number of restarts near the best graph, and the seed of their changes |
-/// | `required`, `forbidden` | none | arcs `(parent, child)` that the graph must have, and must not have |
-/// | `stop` | 10,000 steps | limits of the search; a pass is a step |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct HillClimbing {
-    /// What is raised.
-    pub score: Score,
-    /// Largest number of parents of a node.
-    pub max_parents: usize,
-    /// Number of last graphs to which the search does not return.
-    pub tabu: usize,
-    /// Steps without a new best graph before a restart.
-    pub patience: usize,
-    /// Number of restarts near the best graph.
-    pub restarts: usize,
-    /// Seed of the changes at restarts.
-    pub seed: u64,
-    /// Arcs that stay.
-    pub required: Vec<(u32, u32)>,
-    /// Arcs that never come.
-    pub forbidden: Vec<(u32, u32)>,
-    /// Limits of the search. A pass is a step.
-    pub stop: Stop,
-}
-
-impl Default for HillClimbing {
-    fn default() -> Self {
-        HillClimbing {
-            score: Score::Bic,
-            max_parents: 8,
-            tabu: 10,
-            patience: 10,
-            restarts: 10,
-            seed: 0,
-            required: Vec::new(),
-            forbidden: Vec::new(),
-            stop: Stop { absolute: 0.0, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
-        }
+settings! {
+    /// The settings and the method itself; see the [module](crate::structure).
+    pub struct HillClimbing {
+        /// The score to be maximised.
+        score: Score = Score::Bic,
+        /// Largest number of parents of a node.
+        max_parents: usize = 8,
+        /// Number of last graphs to which the search does not return; 0 for plain hill climbing.
+        tabu: usize = 10,
+        /// Steps without a new best graph before a restart.
+        patience: usize = 10,
+        /// Number of restarts near the best graph.
+        restarts: usize = 10,
+        /// Seed of the changes at restarts.
+        seed: u64 = 0,
+        /// Arcs that stay.
+        required: Vec<(u32, u32)> = Vec::new(),
+        /// Arcs that never come.
+        forbidden: Vec<(u32, u32)> = Vec::new(),
+        /// Limits of the search. A pass is a step.
+        stop: Stop = Stop { absolute: 0.0, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
     }
 }
 

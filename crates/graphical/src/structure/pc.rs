@@ -16,35 +16,23 @@
 use std::collections::BTreeMap;
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::settings;
 use ndarray::ArrayView2;
 use rustc_hash::FxHashSet;
-use serde::{Deserialize, Serialize};
 
 use super::{Columns, IndependenceTest};
 use crate::dag::direct;
 use crate::{Cpdag, Error, Graph};
 
-/// The settings and the method itself; see the [module](crate::structure).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `test` | `G2` | test of independence |
-/// | `level` | 0.01 | an edge is kept if the p-value is below this |
-/// | `max_given` | 3 | largest number of variables that a test conditions on |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Pc {
-    /// Of independence.
-    pub test: IndependenceTest,
-    /// An edge is kept if the p-value is below this level.
-    pub level: f64,
-    /// Largest number of variables that a test conditions on.
-    pub max_given: usize,
-}
-
-impl Default for Pc {
-    fn default() -> Self {
-        Pc { test: IndependenceTest::G2, level: 0.01, max_given: 3 }
+settings! {
+    /// The settings and the method itself; see the [module](crate::structure).
+    pub struct Pc {
+        /// Test of independence.
+        test: IndependenceTest = IndependenceTest::G2,
+        /// An edge is kept if the p-value is below this level.
+        level: f64 = 0.01,
+        /// Largest number of variables that a test conditions on.
+        max_given: usize = 3,
     }
 }
 

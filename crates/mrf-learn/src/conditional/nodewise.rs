@@ -2,8 +2,8 @@
 
 use fenchel_finite_sum::{Fit, LogisticRegression};
 use fenchel_linalg::Invalid;
-use fenchel_optim::Refusal;
 use fenchel_optim::Stop;
+use fenchel_optim::{Refusal, settings};
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
@@ -20,35 +20,22 @@ pub enum Rule {
     Or,
 }
 
-/// `p` independent logistic regressions, each of one variable on all others. They run on all cores with
-/// [`fenchel_finite_sum`], and each has a certified duality gap:
-///
-/// ```text
-/// min_{b, theta}  mean_x log(1 + exp(-s_i (b + sum_j theta_j x_j))) + lambda sum_j |theta_j|,   s_i = 2 x_i - 1
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `lambda` | 0.1 | strength; an edge is penalised twice, once in each regression |
-/// | `rule` | and | how the two estimates of a coupling are combined |
-/// | `stop` | relative gap 1e-4 | of every regression |
-/// | `seed` | 0 | of the solvers |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NodewiseLogistic {
-    /// Strength of the l1 penalty of couplings; biases are unpenalised.
-    pub lambda: f64,
-    /// How the two estimates of a coupling are combined.
-    pub rule: Rule,
-    /// The stopping rule of a regression.
-    pub stop: Stop,
-    /// Seed of the solvers.
-    pub seed: u64,
-}
-
-impl Default for NodewiseLogistic {
-    fn default() -> Self {
-        NodewiseLogistic { lambda: 0.1, rule: Rule::And, stop: Stop::default(), seed: 0 }
+settings! {
+    /// `p` independent logistic regressions, each of one variable on all others. They run on all cores with
+    /// [`fenchel_finite_sum`], and each has a certified duality gap:
+    ///
+    /// ```text
+    /// min_{b, theta}  mean_x log(1 + exp(-s_i (b + sum_j theta_j x_j))) + lambda sum_j |theta_j|,   s_i = 2 x_i - 1
+    /// ```
+    pub struct NodewiseLogistic {
+        /// Strength of the l1 penalty of couplings; biases are unpenalised. An edge is penalised twice, once in each regression.
+        lambda: f64 = 0.1,
+        /// How the two estimates of a coupling are combined.
+        rule: Rule = Rule::And,
+        /// The stopping rule of a regression.
+        stop: Stop = Stop::default(),
+        /// Seed of the solvers.
+        seed: u64 = 0,
     }
 }
 

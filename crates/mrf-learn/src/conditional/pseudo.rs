@@ -15,7 +15,7 @@ use fenchel_linalg::special::{sigmoid, softplus, xlogx};
 use fenchel_optim::Refusal;
 use fenchel_optim::fista::{Fista, FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, Observer, Progress, Regulariser, Stop};
+use fenchel_optim::{Certificate, Observer, Progress, Regulariser, Stop, settings};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -34,35 +34,17 @@ pub enum EdgeWeight {
     Two,
 }
 
-/// Symmetric pseudo-likelihood with an l1 penalty.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `penalty` | l1 with `lambda` 0.1 | the penalty that makes the graph sparse |
-/// | `edge_weight` | one | whether couplings are penalised twice as much |
-/// | `coordinates` | binary | the coordinates in which parameters are penalised |
-/// | `stop` | gap 1e-8, 10,000 passes | a pass is a gradient |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PseudoLikelihood {
-    /// The penalty.
-    pub penalty: Penalty,
-    /// Whether couplings are penalised twice as much.
-    pub edge_weight: EdgeWeight,
-    /// The coordinates in which parameters are penalised.
-    pub coordinates: Coordinates,
-    /// When the method stops.
-    pub stop: Stop,
-}
-
-impl Default for PseudoLikelihood {
-    fn default() -> Self {
-        PseudoLikelihood {
-            penalty: Penalty::default(),
-            edge_weight: EdgeWeight::One,
-            coordinates: Coordinates::Binary,
-            stop: Stop { absolute: 1e-6, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
-        }
+settings! {
+    /// Symmetric pseudo-likelihood with an l1 penalty.
+    pub struct PseudoLikelihood {
+        /// The penalty that makes the graph sparse.
+        penalty: Penalty = Penalty::default(),
+        /// Whether couplings are penalised twice as much.
+        edge_weight: EdgeWeight = EdgeWeight::One,
+        /// The coordinates in which parameters are penalised.
+        coordinates: Coordinates = Coordinates::Binary,
+        /// When the method stops; a pass is a gradient.
+        stop: Stop = Stop { absolute: 1e-6, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
     }
 }
 

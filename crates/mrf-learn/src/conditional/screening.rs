@@ -16,7 +16,7 @@ use fenchel_optim::Refusal;
 use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::prox::WeightedL1;
-use fenchel_optim::{Certificate, Stop};
+use fenchel_optim::{Certificate, Stop, settings};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
@@ -35,39 +35,19 @@ pub enum ScreeningObjective {
     LogRise,
 }
 
-/// Interaction screening with an l1 penalty of the couplings.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `lambda` | 0.1 | strength; theory has `0.4 sqrt(log(p^2 / 0.05) / n)` for RISE, 0.8 in place of 0.4 for logRISE |
-/// | `objective` | logRISE | which function is minimised |
-/// | `rule` | or | how the two estimates of a coupling are combined |
-/// | `threshold` | 0 | couplings of smaller absolute value are set to 0 |
-/// | `stop` | 1e-6, 10,000 passes | of every variable |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct InteractionScreening {
-    /// Strength of the l1 penalty of couplings; fields are unpenalised.
-    pub lambda: f64,
-    /// Which function is minimised.
-    pub objective: ScreeningObjective,
-    /// How the two estimates of a coupling are combined.
-    pub rule: Rule,
-    /// Couplings of smaller absolute value are set to 0.
-    pub threshold: f64,
-    /// The stopping rule of each variable's problem.
-    pub stop: Stop,
-}
-
-impl Default for InteractionScreening {
-    fn default() -> Self {
-        InteractionScreening {
-            lambda: 0.1,
-            objective: ScreeningObjective::LogRise,
-            rule: Rule::Or,
-            threshold: 0.0,
-            stop: Stop { absolute: 1e-6, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
-        }
+settings! {
+    /// Interaction screening with an l1 penalty of the couplings.
+    pub struct InteractionScreening {
+        /// Strength of the l1 penalty of couplings; fields are unpenalised. Theory has `0.4 sqrt(log(p^2 / 0.05) / n)` for RISE, 0.8 in place of 0.4 for logRISE.
+        lambda: f64 = 0.1,
+        /// Which function is minimised.
+        objective: ScreeningObjective = ScreeningObjective::LogRise,
+        /// How the two estimates of a coupling are combined.
+        rule: Rule = Rule::Or,
+        /// Couplings of smaller absolute value are set to 0.
+        threshold: f64 = 0.0,
+        /// The stopping rule of each variable's problem.
+        stop: Stop = Stop { absolute: 1e-6, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
     }
 }
 

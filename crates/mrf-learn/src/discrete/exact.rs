@@ -13,61 +13,42 @@ use std::ops::ControlFlow;
 use fenchel_linalg::special::xlogx;
 use fenchel_optim::fista::{Fista, FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, MAX_MEMORY, Observer, Progress, Regulariser, Stop};
-use serde::{Deserialize, Serialize};
+use fenchel_optim::{Certificate, MAX_MEMORY, Observer, Progress, Regulariser, Stop, settings};
 
 use super::oracle::DiscreteOracle;
 use super::{DiscreteData, DiscreteModel, DiscretePenalty, Layout, TableStrengths};
 use crate::exact::dot;
 use crate::{Error, Oracle};
 
-/// Maximum likelihood of a network of discrete variables: FISTA on enumeration or a junction tree.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `penalty` | groups, `lambda` 0.1 | the penalty that makes the graph sparse |
-/// | `oracle` | by size | enumeration up to `2^20` joint states, a junction tree beyond |
-/// | `max_memory` | 4 GiB | of the oracle, in bytes |
-/// | `stop` | gap 1e-8, 10,000 passes | a pass is a gradient |
-///
-/// ```
-/// use fenchel_mrf_learn::{DiscreteData, DiscreteMle, DiscretePenalty};
-/// use ndarray::Array2;
-///
-/// // Variable 1 repeats variable 0 three times out of four; variable 2 goes its own way.
-/// let x = Array2::from_shape_fn((72, 3), |(n, i)| match i {
-///     0 => n % 3,
-///     1 => (n % 3 + usize::from(n / 3 % 4 == 0)) % 3,
-///     _ => n / 12 % 3,
-/// } as u8);
-/// let data = DiscreteData::new(x.view())?;
-/// let model = DiscreteMle { penalty: DiscretePenalty::group(0.05), ..DiscreteMle::default() }.fit(&data)?;
-/// assert!(model.report.certificate.value() <= 1e-8);
-/// let edges = model.edges();
-/// assert_eq!((edges.len(), edges[0].0, edges[0].1), (1, 0, 1));
-/// # Ok::<(), fenchel_mrf_learn::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DiscreteMle {
-    /// The penalty.
-    pub penalty: DiscretePenalty,
-    /// The choice between enumeration and junction tree.
-    pub oracle: Oracle,
-    /// Bytes that the oracle may take; `None` for no limit.
-    pub max_memory: Option<u64>,
-    /// When the method stops.
-    pub stop: Stop,
-}
-
-impl Default for DiscreteMle {
-    fn default() -> Self {
-        DiscreteMle {
-            penalty: DiscretePenalty::default(),
-            oracle: Oracle::Auto,
-            max_memory: MAX_MEMORY,
-            stop: Stop { absolute: 1e-8, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
-        }
+settings! {
+    /// Maximum likelihood of a network of discrete variables: FISTA on enumeration or a junction tree.
+    ///
+    /// ```
+    /// use fenchel_mrf_learn::{DiscreteData, DiscreteMle, DiscretePenalty};
+    /// use ndarray::Array2;
+    ///
+    /// // Variable 1 repeats variable 0 three times out of four; variable 2 goes its own way.
+    /// let x = Array2::from_shape_fn((72, 3), |(n, i)| match i {
+    ///     0 => n % 3,
+    ///     1 => (n % 3 + usize::from(n / 3 % 4 == 0)) % 3,
+    ///     _ => n / 12 % 3,
+    /// } as u8);
+    /// let data = DiscreteData::new(x.view())?;
+    /// let model = DiscreteMle { penalty: DiscretePenalty::group(0.05), ..DiscreteMle::default() }.fit(&data)?;
+    /// assert!(model.report.certificate.value() <= 1e-8);
+    /// let edges = model.edges();
+    /// assert_eq!((edges.len(), edges[0].0, edges[0].1), (1, 0, 1));
+    /// # Ok::<(), fenchel_mrf_learn::Error>(())
+    /// ```
+    pub struct DiscreteMle {
+        /// The penalty that makes the graph sparse.
+        penalty: DiscretePenalty = DiscretePenalty::default(),
+        /// By size, enumeration up to `2^20` joint states, a junction tree beyond.
+        oracle: Oracle = Oracle::Auto,
+        /// Bytes that the oracle may take; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// When the method stops; a pass is a gradient.
+        stop: Stop = Stop { absolute: 1e-8, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
     }
 }
 

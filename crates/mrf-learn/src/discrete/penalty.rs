@@ -1,8 +1,8 @@
 //! Penalties of tables.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Regulariser;
 use fenchel_optim::prox::soft_threshold;
+use fenchel_optim::{Regulariser, settings};
 use serde::{Deserialize, Serialize};
 
 use super::{DiscreteData, Layout};
@@ -18,27 +18,16 @@ pub enum TableNorm {
     Entries,
 }
 
-/// The penalty of a network of discrete variables.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `lambda` | 0.1 | strength, on the scale of the mean log-likelihood per row |
-/// | `unary_weight` | 0 | factor of the fields, whose absolute values are penalised |
-/// | `norm` | group | the size of a table |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DiscretePenalty {
-    /// Strength, `>= 0`.
-    pub lambda: f64,
-    /// Factor of the fields, `>= 0`.
-    pub unary_weight: f64,
-    /// The size of a table.
-    pub norm: TableNorm,
-}
-
-impl Default for DiscretePenalty {
-    fn default() -> Self {
-        DiscretePenalty { lambda: 0.1, unary_weight: 0.0, norm: TableNorm::Group }
+settings! {
+    /// The penalty of a network of discrete variables.
+    #[derive(Copy)]
+    pub struct DiscretePenalty {
+        /// Strength, `>= 0`, on the scale of the mean log-likelihood per row.
+        lambda: f64 = 0.1,
+        /// Factor of the fields, `>= 0`, whose absolute values are penalised.
+        unary_weight: f64 = 0.0,
+        /// The size of a table.
+        norm: TableNorm = TableNorm::Group,
     }
 }
 

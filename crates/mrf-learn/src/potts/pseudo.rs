@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Cadence, MAX_MEMORY, Observer, Progress, Refusal, Stop};
-use serde::{Deserialize, Serialize};
+use fenchel_optim::{Cadence, MAX_MEMORY, Observer, Progress, Refusal, Stop, settings};
 
 use super::engine::{Cells, GROUP, lanes_for};
 use super::group::fit_groups;
@@ -12,64 +11,42 @@ use super::sdca::{PottsSdca, fit_ridge};
 use super::{Alignment, PottsModel};
 use crate::Error;
 
-/// Symmetric pseudo-likelihood of a Potts model with a ridge penalty and, on request, a group penalty of the coupling
-/// tables.
-///
-/// Without a group penalty, the method is stochastic dual coordinate ascent (SDCA). A dual variable is a distribution
-/// over the letters of one cell, and columns are visited in groups of eight, in parallel. With a group penalty, the
-/// method is FISTA. In both cases the duality gap is the certificate, computed in double precision for the parameters
-/// that are returned. Both methods store parameters in single precision, which limits the relative gap: 1e-6 can be
-/// reached, and with a tolerance far below that a run ends as `Stalled` or at its limit of passes.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l2` | `None` | weight of the ridge of couplings; `None` is `0.4 (L - 1) / N`, as in CCMpred |
-/// | `l2_fields` | `None` | weight of the ridge of fields; `None` is `20 / N`, as in CCMpredPy; CCMpred itself has `0.02 / N` |
-/// | `group` | 0 | weight of the group penalty: tables vanish as a whole |
-/// | `max_memory` | 4 GiB | of all that is allocated, in bytes: see [`memory`](Self::memory) |
-/// | `stop` | relative gap 1e-4, 1000 passes | a pass visits every cell |
-/// | `seed` | 0 | of the order of sequences |
-///
-/// ```
-/// use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
-/// use ndarray::Array2;
-///
-/// // Column 1 repeats column 0; column 2 goes its own way.
-/// let letters = Array2::from_shape_fn((60, 3), |(n, i)| b"ACGT"[if i < 2 { n % 4 } else { n / 4 % 4 }]);
-/// let alignment = Alignment::new(letters.view(), Alphabet::nucleotides(), Gaps::Missing)?;
-/// let model = PottsPseudoLikelihood::default().fit(&alignment)?;
-/// let norms = model.coupling_norms();
-/// assert!(norms[[0, 1]] > 5.0 * norms[[0, 2]]);
-/// assert!(model.report.is_some_and(|report| report.certificate.relative() <= 1e-4));
-/// # Ok::<(), fenchel_mrf_learn::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PottsPseudoLikelihood {
-    /// Weight of the ridge of couplings.
-    pub l2: Option<f64>,
-    /// Weight of the ridge of fields.
-    pub l2_fields: Option<f64>,
-    /// Weight of the group penalty.
-    pub group: f64,
-    /// Bytes that may be allocated.
-    pub max_memory: Option<u64>,
-    /// When the method stops.
-    pub stop: Stop,
-    /// Seed of the order of sequences.
-    pub seed: u64,
-}
-
-impl Default for PottsPseudoLikelihood {
-    fn default() -> Self {
-        PottsPseudoLikelihood {
-            l2: None,
-            l2_fields: None,
-            group: 0.0,
-            max_memory: MAX_MEMORY,
-            stop: Stop { check: Cadence::Adaptive, ..Stop::default() },
-            seed: 0,
-        }
+settings! {
+    /// Symmetric pseudo-likelihood of a Potts model with a ridge penalty and, on request, a group penalty of the coupling
+    /// tables.
+    ///
+    /// Without a group penalty, the method is stochastic dual coordinate ascent (SDCA). A dual variable is a distribution
+    /// over the letters of one cell, and columns are visited in groups of eight, in parallel. With a group penalty, the
+    /// method is FISTA. In both cases the duality gap is the certificate, computed in double precision for the parameters
+    /// that are returned. Both methods store parameters in single precision, which limits the relative gap: 1e-6 can be
+    /// reached, and with a tolerance far below that a run ends as `Stalled` or at its limit of passes.
+    ///
+    /// ```
+    /// use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
+    /// use ndarray::Array2;
+    ///
+    /// // Column 1 repeats column 0; column 2 goes its own way.
+    /// let letters = Array2::from_shape_fn((60, 3), |(n, i)| b"ACGT"[if i < 2 { n % 4 } else { n / 4 % 4 }]);
+    /// let alignment = Alignment::new(letters.view(), Alphabet::nucleotides(), Gaps::Missing)?;
+    /// let model = PottsPseudoLikelihood::default().fit(&alignment)?;
+    /// let norms = model.coupling_norms();
+    /// assert!(norms[[0, 1]] > 5.0 * norms[[0, 2]]);
+    /// assert!(model.report.is_some_and(|report| report.certificate.relative() <= 1e-4));
+    /// # Ok::<(), fenchel_mrf_learn::Error>(())
+    /// ```
+    pub struct PottsPseudoLikelihood {
+        /// Weight of the ridge of couplings; `None` is `0.4 (L - 1) / N`, as in CCMpred.
+        l2: Option<f64> = None,
+        /// Weight of the ridge of fields; `None` is `20 / N`, as in CCMpredPy; CCMpred itself has `0.02 / N`.
+        l2_fields: Option<f64> = None,
+        /// Weight of the group penalty: tables vanish as a whole.
+        group: f64 = 0.0,
+        /// Bytes that may be allocated: see [`memory`](Self::memory).
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// When the method stops; a pass visits every cell.
+        stop: Stop = Stop { check: Cadence::Adaptive, ..Stop::default() },
+        /// Seed of the order of sequences.
+        seed: u64 = 0,
     }
 }
 

@@ -7,7 +7,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
-use fenchel_optim::{MAX_MEMORY, Refusal};
+use fenchel_optim::{MAX_MEMORY, Refusal, settings};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -16,30 +16,18 @@ use crate::conditional::for_all;
 use crate::coordinates::pairs;
 use crate::{BinaryData, Error};
 
-/// Settings of the bootstrap of edges.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `draws` | 200 | fits |
-/// | `level` | 0.95 | probability of an interval |
-/// | `lambda` | 0.1 | strength of the penalty in every fit; shrinkage moves intervals towards 0 |
-/// | `seed` | 0 | of the weights |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct EdgeBootstrap {
-    /// Fits.
-    pub draws: usize,
-    /// Probability of an interval.
-    pub level: f64,
-    /// Strength of the penalty in every fit.
-    pub lambda: f64,
-    /// Seed of the weights.
-    pub seed: u64,
-}
-
-impl Default for EdgeBootstrap {
-    fn default() -> Self {
-        EdgeBootstrap { draws: 200, level: 0.95, lambda: 0.1, seed: 0 }
+settings! {
+    /// Settings of the bootstrap of edges.
+    #[derive(Copy)]
+    pub struct EdgeBootstrap {
+        /// Number of fits.
+        draws: usize = 200,
+        /// Probability of an interval.
+        level: f64 = 0.95,
+        /// Strength of the penalty in every fit; shrinkage moves intervals towards 0.
+        lambda: f64 = 0.1,
+        /// Seed of the weights.
+        seed: u64 = 0,
     }
 }
 

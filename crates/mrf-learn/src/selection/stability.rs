@@ -8,7 +8,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
-use fenchel_optim::{MAX_MEMORY, Refusal};
+use fenchel_optim::{MAX_MEMORY, Refusal, settings};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
@@ -16,30 +16,18 @@ use super::Learner;
 use crate::conditional::for_all;
 use crate::{BinaryData, Error};
 
-/// Settings of stability selection.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `pairs` | 50 | rounds, two halves each |
-/// | `threshold` | 0.75 | share of the halves an edge must be found in, above 1/2 |
-/// | `lambda` | 0.1 | strength of the penalty in every half |
-/// | `seed` | 0 | of the halves |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct StabilitySelection {
-    /// Rounds, two halves each.
-    pub pairs: usize,
-    /// Share of the halves an edge must be found in.
-    pub threshold: f64,
-    /// Strength of the penalty in every half.
-    pub lambda: f64,
-    /// Seed of the halves.
-    pub seed: u64,
-}
-
-impl Default for StabilitySelection {
-    fn default() -> Self {
-        StabilitySelection { pairs: 50, threshold: 0.75, lambda: 0.1, seed: 0 }
+settings! {
+    /// Settings of stability selection.
+    #[derive(Copy)]
+    pub struct StabilitySelection {
+        /// Rounds, two halves each.
+        pairs: usize = 50,
+        /// Share of the halves an edge must be found in, above 1/2.
+        threshold: f64 = 0.75,
+        /// Strength of the penalty in every half.
+        lambda: f64 = 0.1,
+        /// Seed of the halves.
+        seed: u64 = 0,
     }
 }
 

@@ -40,7 +40,7 @@ use fenchel_optim::Refusal;
 use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Cadence, Observer, Progress, StepSize, Stop};
+use fenchel_optim::{Cadence, Observer, Progress, StepSize, Stop, settings};
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::BoundKind;
@@ -79,7 +79,7 @@ pub enum InitialParameters {
 pub struct SpgRecord {
     /// Sweeps of the chains, `t`.
     pub sweeps: usize,
-    /// Number of chains, `q`.
+    /// Number of chains, `q >= 2`.
     pub chains: usize,
     /// The step, `a`.
     pub step: f64,
@@ -129,113 +129,65 @@ pub enum Warning {
     },
 }
 
-/// Settings of the stochastic proximal gradient method, and the estimator.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `penalty` | l1 with `lambda` 0.1 | the penalty that makes the graph sparse |
-/// | `coordinates` | binary | the coordinates in which parameters are penalised |
-/// | `chains` | 2000 | `q`, at least 2 |
-/// | `start` | persistent | where the chains of an iteration start |
-/// | `schedule` | TAY | sweeps per iteration |
-/// | `bound` | that of Geng et al. | which bound of the bias is used |
-/// | `exact_degree` | 0 | influences of variables with at most this many neighbours are exact instead of bounded |
-/// | `adaptive` | off | whether chains are doubled when the noise is too large |
-/// | `split_chains` | false | the first half of the chains decides the number of sweeps, the second half takes the step |
-/// | `step` | `Theory` | `0.9 / lambda_max` of the sample covariance, renewed every 10 iterations; or `Constant`, `Scaled`, `Decaying` |
-/// | `initial` | zero | parameters at the start |
-/// | `average` | off | whether to return an average of the iterates too: of all, or of the last half |
-/// | `track` | `None` | the objective every so many iterations, by annealed importance sampling |
-/// | `noise_floor` | 1.2 | ends the run after 10 iterations in a row with `norm(G)` below so many standard errors; `None` for never |
-/// | `plateau` | `None` | ends the run when the mean `norm(G)` of 10 iterations is within this share of that of the 10 before |
-/// | `noise_threshold` | false | with a step, sets couplings to 0 that are smaller than the step times two standard errors of their derivative |
-/// | `max_parameter` | 20 | bound on the absolute value of parameters, so that none diverges |
-/// | `stop` | 150 passes, no tolerance | a pass is an iteration; tolerances are of `norm(G)` plus its error bound |
-/// | `seed` | 0 | of all draws |
-///
-/// ```
-/// use fenchel_mrf_learn::{BinaryData, MissingPolicy, Penalty, Spg};
-/// use ndarray::array;
-///
-/// let x = array![[1u8, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]];
-/// let data = BinaryData::new(x.view(), MissingPolicy::Error)?;
-/// let model = Spg { penalty: Penalty::l1(0.08), ..Spg::default() }.fit(&data)?;
-/// let last = model.trace.last().expect("one record an iteration");
-/// println!("{} edges; {} sweeps; bias of the gradient below {:.3}", last.edges, last.sweeps, last.bias_bound);
-/// # Ok::<(), fenchel_mrf_learn::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Spg {
-    /// The penalty.
-    pub penalty: Penalty,
-    /// The coordinates in which parameters are penalised.
-    pub coordinates: Coordinates,
-    /// Number of chains, `q`.
-    pub chains: usize,
-    /// Where the chains of an iteration start.
-    pub start: ChainStart,
-    /// The number of sweeps per iteration.
-    pub schedule: Schedule,
-    /// Which bound of the bias counts.
-    pub bound: BoundKind,
-    /// Influences on variables with at most so many neighbours are exact.
-    pub exact_degree: usize,
-    /// Whether chains are doubled when the noise is too large.
-    pub adaptive: AdaptiveChains,
-    /// Whether one half of the chains decides and the other moves.
-    pub split_chains: bool,
-    /// The step.
-    pub step: StepSize,
-    /// Parameters at the start.
-    pub initial: InitialParameters,
-    /// Whether to return an average of the iterates too.
-    pub average: Averaging,
-    /// Estimates of the objective along the way.
-    pub track: Option<Tracking>,
-    /// Standard errors below which `norm(G)` is noise.
-    pub noise_floor: Option<f64>,
-    /// Relative change of the mean `norm(G)` of 10 iterations that counts as none.
-    pub plateau: Option<f64>,
-    /// Whether couplings that one step of noise can make are set to 0.
-    pub noise_threshold: bool,
-    /// Largest absolute value of a parameter.
-    pub max_parameter: f64,
-    /// When the method stops.
-    pub stop: Stop,
-    /// Seed of all draws.
-    pub seed: u64,
-}
-
-impl Default for Spg {
-    fn default() -> Self {
-        Spg {
-            penalty: Penalty::default(),
-            coordinates: Coordinates::Binary,
-            chains: 2000,
-            start: ChainStart::Persistent,
-            schedule: Schedule::default(),
-            bound: BoundKind::Paper,
-            exact_degree: 0,
-            adaptive: AdaptiveChains::Off,
-            split_chains: false,
-            step: StepSize::Theory,
-            initial: InitialParameters::Zero,
-            average: Averaging::Off,
-            track: None,
-            noise_floor: Some(1.2),
-            plateau: None,
-            noise_threshold: false,
-            max_parameter: 20.0,
-            stop: Stop {
-                absolute: 0.0,
-                relative: 0.0,
-                max_passes: 150.0,
-                max_seconds: None,
-                check: Cadence::Every(10.0),
-            },
-            seed: 0,
-        }
+settings! {
+    /// Settings of the stochastic proximal gradient method, and the estimator.
+    ///
+    /// ```
+    /// use fenchel_mrf_learn::{BinaryData, MissingPolicy, Penalty, Spg};
+    /// use ndarray::array;
+    ///
+    /// let x = array![[1u8, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]];
+    /// let data = BinaryData::new(x.view(), MissingPolicy::Error)?;
+    /// let model = Spg { penalty: Penalty::l1(0.08), ..Spg::default() }.fit(&data)?;
+    /// let last = model.trace.last().expect("one record an iteration");
+    /// println!("{} edges; {} sweeps; bias of the gradient below {:.3}", last.edges, last.sweeps, last.bias_bound);
+    /// # Ok::<(), fenchel_mrf_learn::Error>(())
+    /// ```
+    pub struct Spg {
+        /// The penalty that makes the graph sparse.
+        penalty: Penalty = Penalty::default(),
+        /// The coordinates in which parameters are penalised.
+        coordinates: Coordinates = Coordinates::Binary,
+        /// Number of chains, `q >= 2`.
+        chains: usize = 2000,
+        /// Where the chains of an iteration start.
+        start: ChainStart = ChainStart::Persistent,
+        /// The number of sweeps per iteration.
+        schedule: Schedule = Schedule::default(),
+        /// Which bound of the bias counts.
+        bound: BoundKind = BoundKind::Paper,
+        /// Influences of variables with at most this many neighbours are exact instead of bounded.
+        exact_degree: usize = 0,
+        /// Whether chains are doubled when the noise is too large.
+        adaptive: AdaptiveChains = AdaptiveChains::Off,
+        /// The first half of the chains decides the number of sweeps, the second half takes the step.
+        split_chains: bool = false,
+        /// The step. `Theory`: `0.9 / lambda_max` of the sample covariance, renewed every 10 iterations; or `Constant`, `Scaled`, `Decaying`.
+        step: StepSize = StepSize::Theory,
+        /// Parameters at the start.
+        initial: InitialParameters = InitialParameters::Zero,
+        /// Whether to return an average of the iterates too: of all, or of the last half.
+        average: Averaging = Averaging::Off,
+        /// The objective every so many iterations, by annealed importance sampling.
+        track: Option<Tracking> = None,
+        /// Ends the run after 10 iterations in a row with `norm(G)` below so many standard errors; `None` for never.
+        noise_floor: Option<f64> = Some(1.2),
+        /// Ends the run when the mean `norm(G)` of 10 iterations is within this share of that of the 10 before.
+        plateau: Option<f64> = None,
+        /// With a step, sets couplings to 0 that are smaller than the step times two standard errors of their derivative.
+        noise_threshold: bool = false,
+        /// Bound on the absolute value of parameters, so that none diverges.
+        max_parameter: f64 = 20.0,
+        /// When the method stops: a pass is an iteration; tolerances are of `norm(G)` plus its error bound.
+        stop: Stop = Stop {
+            absolute: 0.0,
+            relative: 0.0,
+            max_passes: 150.0,
+            max_seconds: None,
+            check: Cadence::Every(10.0),
+        },
+        /// Seed of all draws.
+        seed: u64 = 0,
     }
 }
 

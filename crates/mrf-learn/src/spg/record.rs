@@ -2,6 +2,7 @@
 
 use fenchel_graphical::ais::AisSettings;
 use fenchel_linalg::Invalid;
+use fenchel_optim::settings;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -20,25 +21,15 @@ pub enum Averaging {
     Tail,
 }
 
-/// The objective along a run, with `log Z` estimated by annealed importance sampling. The estimate has its own random
-/// streams, so the run takes exactly the same steps with and without tracking.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `every` | 10 | iterations between two estimates |
-/// | `ais` | [`AisSettings::default`] | steps and chains of an estimate; 500 sweeps of 512 chains unless changed |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Tracking {
-    /// Iterations between two estimates.
-    pub every: usize,
-    /// Steps and chains of an estimate.
-    pub ais: AisSettings,
-}
-
-impl Default for Tracking {
-    fn default() -> Self {
-        Tracking { every: 10, ais: AisSettings::default() }
+settings! {
+    /// The objective along a run, with `log Z` estimated by annealed importance sampling. The estimate has its own random
+    /// streams, so the run takes exactly the same steps with and without tracking.
+    #[derive(Copy)]
+    pub struct Tracking {
+        /// Iterations between two estimates.
+        every: usize = 10,
+        /// Steps and chains of an estimate; 500 sweeps of 512 chains unless changed.
+        ais: AisSettings = AisSettings::default(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Schedules: the number of sweeps and of chains per iteration.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::settings;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -24,24 +25,14 @@ impl Default for Schedule {
     }
 }
 
-/// "Tighten asymptotically": the schedule of section 6 of Geng et al. (UAI 2018).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `most` | 200 | the largest number of sweeps per iteration |
-/// | `uncertified` | `Fixed(10)` | what to do if the influence bound has a spectral radius of 1 or more |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Tay {
-    /// The largest number of sweeps per iteration.
-    pub most: usize,
-    /// What to do if nothing can be certified.
-    pub uncertified: Uncertified,
-}
-
-impl Default for Tay {
-    fn default() -> Self {
-        Tay { most: 200, uncertified: Uncertified::Fixed(10) }
+settings! {
+    /// "Tighten asymptotically": the schedule of section 6 of Geng et al. (UAI 2018).
+    #[derive(Copy)]
+    pub struct Tay {
+        /// The largest number of sweeps per iteration.
+        most: usize = 200,
+        /// What to do if the influence bound has a spectral radius of 1 or more.
+        uncertified: Uncertified = Uncertified::Fixed(10),
     }
 }
 
@@ -58,28 +49,17 @@ pub enum Uncertified {
     Error,
 }
 
-/// The criterion of equation 15 of Geng et al. (UAI 2018). If the sampling error alone is too large, the number of
-/// chains is doubled.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `doubt` | 0.05 | probability with which the bound of one iteration may fail |
-/// | `most` | 200 | the largest number of sweeps per iteration |
-/// | `most_chains` | 100,000 | the largest number of chains |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NonAsymptotic {
-    /// The probability with which the bound of one iteration may fail.
-    pub doubt: f64,
-    /// The largest number of sweeps per iteration.
-    pub most: usize,
-    /// Chains are not doubled beyond.
-    pub most_chains: usize,
-}
-
-impl Default for NonAsymptotic {
-    fn default() -> Self {
-        NonAsymptotic { doubt: 0.05, most: 200, most_chains: 100_000 }
+settings! {
+    /// The criterion of equation 15 of Geng et al. (UAI 2018). If the sampling error alone is too large, the number of
+    /// chains is doubled.
+    #[derive(Copy)]
+    pub struct NonAsymptotic {
+        /// The probability with which the bound of one iteration may fail.
+        doubt: f64 = 0.05,
+        /// The largest number of sweeps per iteration.
+        most: usize = 200,
+        /// Chains are not doubled beyond.
+        most_chains: usize = 100_000,
     }
 }
 
