@@ -10,8 +10,7 @@ use std::error::Error;
 
 use fenchel_datasets::{Folder, embedded};
 use fenchel_metrics::{Confusion, train_test_split};
-use fenchel_optim::Stop;
-use fenchel_saddle::MulticlassL1;
+use fenchel_saddle::{Fit, MulticlassL1, Progress, Stop};
 use ndarray::{Array2, Axis};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -48,10 +47,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         stop,
         ..MulticlassL1::default()
     };
-    let model = estimator.fit_watched(&train, &train_y, |progress| {
+    let mut print = |progress: &Progress| {
         println!("{:7.2} s  {}", progress.seconds, progress.certificate);
         std::ops::ControlFlow::Continue(())
-    })?;
+    };
+    let model = estimator.fit_with(&train, &train_y, Fit::new().watch(&mut print))?;
     println!("\n{:?}: {}", model.solver, model.report);
     println!("{} of {} weights", model.nonzeros(), train.ncols() * 10);
     let predicted = model.predict(&test)?.to_vec();

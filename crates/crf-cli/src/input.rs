@@ -5,7 +5,8 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use fenchel_crf::text::{Boundary, InstanceReader, Template};
-use fenchel_crf::{Checkpoint, Corpus, CrfModel, Instance, Saved, Start, is_checkpoint};
+use fenchel_crf::training::{Checkpoint, Start, is_checkpoint};
+use fenchel_crf::{Corpus, CrfModel, Instance, Saved};
 use fenchel_datasets::{ConllOptions, ConllReader, Encoding, Sentence, decompress, open};
 
 use crate::Failure;

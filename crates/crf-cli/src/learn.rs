@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use fenchel_crf::text::Template;
-use fenchel_crf::{Corpus, CorpusBuilder, Crf, Method, Progress, Snapshot, Start, Status, Watch};
+use fenchel_crf::training::{Snapshot, Start, train};
+use fenchel_crf::{Corpus, CorpusBuilder, Crf, Method, Observer, Progress, Status};
 
 use crate::Failure;
 use crate::input::{self, Columns, Entry, Format, Recipe, Source, Templates, shown};
@@ -185,7 +186,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         template: recipe.template(),
         failed: None,
     };
-    let mut model = estimator.fit_watched(&corpus, start, &mut follower)?;
+    let mut model = train(&estimator, &corpus, start, &mut follower)?;
     let Follower { checkpoints, failed, .. } = follower;
     if let Some(error) = failed {
         return Err(error.into());
@@ -303,8 +304,12 @@ impl Follower<'_> {
     }
 }
 
-impl Watch for &mut Follower<'_> {
-    fn check(&mut self, progress: &Progress, at: &Snapshot<'_>) -> ControlFlow<()> {
+impl Observer<Snapshot<'_>> for Follower<'_> {
+    fn polls(&self) -> bool {
+        true
+    }
+
+    fn observe(&mut self, progress: &Progress, at: &Snapshot<'_>) -> ControlFlow<()> {
         let score = self.judge.as_mut().map(|judge| judge.look(progress, at.weights())).transpose();
         let score = match score {
             Ok(score) => score,
@@ -321,7 +326,7 @@ impl Watch for &mut Follower<'_> {
         self.goes_on(at)
     }
 
-    fn pass(&mut self, at: &Snapshot<'_>) -> ControlFlow<()> {
+    fn poll(&mut self, _: &Progress, at: &Snapshot<'_>) -> ControlFlow<()> {
         self.goes_on(at)
     }
 }

@@ -4,7 +4,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fenchel_crf::{CrfModel, Saved, Snapshot};
+use fenchel_crf::training::Snapshot;
+use fenchel_crf::{CrfModel, Saved};
 use fenchel_optim::file;
 use fenchel_optim::model::ModelError;
 

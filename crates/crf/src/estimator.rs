@@ -1,27 +1,19 @@
 //! The estimator [`Crf`]: from a corpus to a model in one call.
 
-use std::ops::ControlFlow;
-
 use fenchel_linalg::Invalid;
-use fenchel_optim::{MAX_MEMORY, Progress, Report, Status, Stop};
+use fenchel_optim::{Fit, MAX_MEMORY, Refusal, Report, Status, Stop, settings};
+use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
-use crate::training::train;
-use crate::{
-    Checkpoint, Corpus, CrfModel, Dataset, Error, Features, Problem, Snapshot, Watch, Weights,
-    memory, single_precision_suffices,
-};
-
-/// Default limit of passes. Dense attributes with a weak penalty take thousands of passes, which are fast because there are few
-/// weights.
-const MAX_PASSES: f64 = 10_000.0;
+use crate::training::{Start, train};
+use crate::{Corpus, CrfModel, Dataset, Error, Features, memory, single_precision_suffices};
 
 /// What trains a [`Crf`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Method {
     /// SDCA if the marginals fit into `max_memory`. If not, L-BFGS, which is OWL-QN with an l1 penalty. If SDCA has not converged
     /// after 50 passes, because the penalty is weak, L-BFGS or OWL-QN continues from the weights of SDCA, or from zero if that
-    /// has a lower objective. L-BFGS also continues from a [`Checkpoint`] without dual variables, because such a checkpoint was
+    /// has a lower objective. L-BFGS also continues from a [`Checkpoint`](crate::training::Checkpoint) without dual variables, because such a checkpoint was
     /// written by L-BFGS.
     #[default]
     Auto,
@@ -34,73 +26,49 @@ pub enum Method {
     Lbfgs,
 }
 
-/// A linear-chain conditional random field:
-///
-/// ```text
-/// min_w  (1/n) sum_i -log p(y_i | x_i; w) + (l2/2) ||w||^2 + l1 ||w||_1      over n sequences
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l2` | 1/n | weight of the squared norm; CRFsuite's `c2 = n l2 / 2` |
-/// | `l1` | 0 | weight of the l1 norm; CRFsuite's `c1 = n l1` |
-/// | `features` | all pairs | which pairs of attribute and label have a weight |
-/// | `method` | `Auto` | training method |
-/// | `max_memory` | 4 GiB | bytes that the marginals of SDCA may take |
-/// | `stop` | relative gap 1e-4, 10,000 passes | when to end, see [`Stop`] |
-/// | `seed` | 0 | seed of the random order of SDCA |
-///
-/// ```
-/// use fenchel_crf::{CorpusBuilder, Crf, Instance};
-///
-/// let sentences = [[("The", "D"), ("dog", "N"), ("barks", "V")], [("A", "D"), ("cat", "N"), ("sleeps", "V")]];
-/// let mut builder = CorpusBuilder::new();
-/// for sentence in &sentences {
-///     let mut instance = Instance::new();
-///     for (word, tag) in sentence {
-///         instance.begin_token(tag);
-///         instance.push_pair("word", word);
-///         instance.push_pair("suffix", &word[word.len() - 1..]);
-///     }
-///     builder.push(&instance)?;
-/// }
-/// let model = Crf::default().fit(&builder.finish(1)?)?;
-///
-/// let unseen = Instance::from_lists(&[["word=The", "suffix=e"], ["word=bird", "suffix=d"], ["word=sings", "suffix=s"]]);
-/// assert_eq!(model.tag(&unseen)?, ["D", "N", "V"]);
-/// println!("{}", model.report.expect("trained here")); // how far from the optimum, proved
-/// # Ok::<(), fenchel_crf::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Crf {
-    /// Weight of `||w||^2 / 2`; `None` for one over the number of sequences.
-    pub l2: Option<f64>,
-    /// Weight of `||w||_1`.
-    pub l1: f64,
-    /// Which features have a weight.
-    pub features: Features,
-    /// What trains.
-    pub method: Method,
-    /// Bytes that the marginals of SDCA may take; `None` for no limit.
-    pub max_memory: Option<u64>,
-    /// When to end.
-    pub stop: Stop,
-    /// Seed of the random order of SDCA.
-    pub seed: u64,
-}
-
-impl Default for Crf {
-    fn default() -> Self {
-        Crf {
-            l2: None,
-            l1: 0.0,
-            features: Features::default(),
-            method: Method::Auto,
-            max_memory: MAX_MEMORY,
-            stop: Stop { max_passes: MAX_PASSES, ..Stop::default() },
-            seed: 0,
-        }
+settings! {
+    /// A linear-chain conditional random field:
+    ///
+    /// ```text
+    /// min_w  (1/n) sum_i -log p(y_i | x_i; w) + (l2/2) ||w||^2 + l1 ||w||_1      over n sequences
+    /// ```
+    ///
+    /// ```
+    /// use fenchel_crf::{CorpusBuilder, Crf, Instance};
+    ///
+    /// let sentences = [[("The", "D"), ("dog", "N"), ("barks", "V")], [("A", "D"), ("cat", "N"), ("sleeps", "V")]];
+    /// let mut builder = CorpusBuilder::new();
+    /// for sentence in &sentences {
+    ///     let mut instance = Instance::new();
+    ///     for (word, tag) in sentence {
+    ///         instance.begin_token(tag);
+    ///         instance.push_pair("word", word);
+    ///         instance.push_pair("suffix", &word[word.len() - 1..]);
+    ///     }
+    ///     builder.push(&instance)?;
+    /// }
+    /// let model = Crf::default().fit(&builder.finish(1)?)?;
+    ///
+    /// let unseen = Instance::from_lists(&[["word=The", "suffix=e"], ["word=bird", "suffix=d"], ["word=sings", "suffix=s"]]);
+    /// assert_eq!(model.tag(&unseen)?, ["D", "N", "V"]);
+    /// println!("{}", model.report.expect("trained here")); // how far from the optimum, proved
+    /// # Ok::<(), fenchel_crf::Error>(())
+    /// ```
+    pub struct Crf {
+        /// Weight of `||w||^2 / 2`; `None` for one over the number of sequences. CRFsuite's `c2` is `n l2 / 2`.
+        l2: Option<f64> = None,
+        /// Weight of `||w||_1`; CRFsuite's `c1` is `n l1`.
+        l1: f64 = 0.0,
+        /// Which pairs of attribute and label have a weight.
+        features: Features = Features::default(),
+        /// Training method.
+        method: Method = Method::Auto,
+        /// Bytes that the marginals of SDCA may take; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// When to end, see [`Stop`]. Dense attributes with a weak penalty take thousands of passes, which are fast.
+        stop: Stop = Stop { max_passes: 10_000.0, ..Stop::default() },
+        /// Seed of the random order of SDCA.
+        seed: u64 = 0,
     }
 }
 
@@ -110,42 +78,24 @@ impl Crf {
     /// # Errors
     /// [`Error::Invalid`] for parameters out of range, or an `l2` so small that the training overflows; [`Error::Refused`] for SDCA whose marginals exceed `max_memory`.
     pub fn fit(&self, corpus: &Corpus) -> Result<CrfModel, Error> {
-        self.fit_watched(corpus, None, |_: &Progress, _: &Snapshot<'_>| ControlFlow::Continue(()))
+        self.fit_with(corpus, Fit::new())
     }
 
-    /// Trains a model, starting from given weights or from a checkpoint.
-    ///
-    /// # Errors
-    /// As [`fit_watched`](Self::fit_watched).
-    pub fn fit_from(&self, corpus: &Corpus, start: Start) -> Result<CrfModel, Error> {
-        self.fit_watched(corpus, Some(start), |_: &Progress, _: &Snapshot<'_>| {
-            ControlFlow::Continue(())
-        })
-    }
-
-    /// Trains a model, and calls `watch` at every check and at least once per pass. `Break` ends the training with the best
-    /// certified weights.
+    /// As [`fit`](Self::fit), with a former model to start from, whose weights are matched by name, and a closure that watches.
+    /// `Break` ends the training with the best certified weights.
     ///
     /// SDCA cannot start at given weights directly. It starts at the marginals of these weights and needs a pass or two to
     /// reach weights that are as good. Until then the given weights are the current ones, with the lower bound that the
-    /// marginals prove. A start that already meets `stop` is returned unchanged. A checkpoint of the same corpus contains the
-    /// marginals too.
+    /// marginals prove. A start that already meets `stop` is returned unchanged. For long trainings, which are saved on the
+    /// way, see [`training`](mod@crate::training).
     ///
     /// # Errors
-    /// As [`fit`](Self::fit), and [`Error::Invalid`] for a start of another shape.
-    pub fn fit_watched(
-        &self,
-        corpus: &Corpus,
-        start: Option<Start>,
-        mut watch: impl Watch,
-    ) -> Result<CrfModel, Error> {
-        let data = &corpus.data;
-        Invalid::check_nonnegative("l1", self.l1)?;
-        let l2 = self.l2.unwrap_or(1.0 / data.sequences().max(1) as f64);
-        let problem = Problem::new(data, l2, self.features)?;
-        let (weights, report) = train(self, corpus, &problem, start, &mut watch)?;
-        check_finite(l2, weights.emission.iter().chain(&weights.transition), &report)?;
-        CrfModel::new(corpus.attributes.clone(), corpus.labels.clone(), weights, Some(report))
+    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights: a sequence counts as often as it is in the corpus.
+    pub fn fit_with(&self, corpus: &Corpus, fit: Fit<'_, CrfModel>) -> Result<CrfModel, Error> {
+        no_weights(fit.weights, "sequences; a sequence counts as often as it is in the corpus")?;
+        let start = fit.start.map(|model| model.weights_for(&corpus.attributes, &corpus.labels));
+        let mut watch = fit.watch;
+        train(self, corpus, start.map(Start::Weights), &mut watch)
     }
 
     /// Whether SDCA stores its pairs in single precision.
@@ -171,6 +121,19 @@ impl Crf {
     }
 }
 
+/// Refuses weights of what has none.
+pub(crate) fn no_weights(
+    weights: Option<ArrayView1<'_, f64>>,
+    of: &'static str,
+) -> Result<(), Refusal> {
+    match weights {
+        Some(_) => {
+            Err(Refusal::unsupported("a conditional random field", format!("weights of {of}")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Refuses a training whose weights overflowed, or their objective without a status that says so. The penalty divides the
 /// gradient: it alone can do that.
 pub(crate) fn check_finite<'w>(
@@ -185,35 +148,4 @@ pub(crate) fn check_finite<'w>(
     let expected =
         "a larger penalty: the training diverged, its weights or their objective are not finite";
     Err(Invalid::Parameter { name: "l2", value: l2, expected })
-}
-
-/// Where a training starts.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Start {
-    /// Weights for the attributes and labels of the corpus; see [`CrfModel::weights_for`].
-    Weights(Weights),
-    /// The checkpoint of another training. Its weights are matched by name. Its dual variables are used if the labels and the
-    /// sequences are those of the corpus, and the method stores them in the same precision.
-    Checkpoint(Box<Checkpoint>),
-}
-
-impl Start {
-    pub(crate) fn weights(self, corpus: &Corpus) -> Weights {
-        match self {
-            Start::Weights(weights) => weights,
-            Start::Checkpoint(at) => at.model.weights_for(&corpus.attributes, &corpus.labels),
-        }
-    }
-}
-
-impl From<Weights> for Start {
-    fn from(weights: Weights) -> Self {
-        Start::Weights(weights)
-    }
-}
-
-impl From<Checkpoint> for Start {
-    fn from(checkpoint: Checkpoint) -> Self {
-        Start::Checkpoint(Box::new(checkpoint))
-    }
 }

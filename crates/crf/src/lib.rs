@@ -19,6 +19,7 @@
 //! | only labellings that a scheme such as BIO allows | [`LabelScheme`], [`Tagger::with_scheme`] |
 //! | choose a training method and observe it | [`Problem`] and [`sdca`](fn@sdca), [`lbfgs`](fn@lbfgs), [`owlqn`](fn@owlqn), [`catalyst`](fn@catalyst), [`oeg`](fn@oeg), [`sag`](fn@sag) |
 //! | labels on trees, skip chains, narrow grids | [`GraphCrf`], [`graph_sdca`](fn@graph_sdca), [`graph_lbfgs`](fn@graph_lbfgs) |
+//! | observe a long training, save checkpoints | [`training`](mod@training) |
 //! | choose a penalty by held-out sequences | [`path`](mod@path) |
 //! | the same objective for any incremental method | [`CrfFiniteSum`] |
 //! | memory of the marginals, before anything is allocated | [`memory`](fn@memory) |
@@ -58,16 +59,15 @@ mod support;
 pub mod synthetic;
 mod tagger;
 pub mod text;
-mod training;
+pub mod training;
 mod vocabulary;
 mod watch;
 mod weights;
 
 pub use builder::{Corpus, CorpusBuilder};
-pub use checkpoint::{Checkpoint, Duals, is_checkpoint};
 pub use dataset::{Dataset, Sequence, Token};
 pub use error::Error;
-pub use estimator::{Crf, Method, Start};
+pub use estimator::{Crf, Method};
 pub use feature::Feature;
 pub use finite_sum::CrfFiniteSum;
 pub use graph::{
@@ -89,13 +89,12 @@ pub use sdca::{
 pub use support::{Features, Support};
 pub use tagger::Tagger;
 pub use vocabulary::Vocabulary;
-pub use watch::{Snapshot, Watch};
 pub use weights::Weights;
 
 // What a caller of this crate needs of its floor.
 pub use fenchel_optim::model::Saved;
 pub use fenchel_optim::random::Order;
-pub use fenchel_optim::{MAX_MEMORY, Progress, Refusal, Report, Status, Stop};
+pub use fenchel_optim::{Fit, MAX_MEMORY, Observer, Progress, Refusal, Report, Status, Stop};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -85,7 +85,7 @@ impl CrfModel {
     }
 
     /// The weights for other vocabularies, matched by name. Attributes and labels that this model does not have get weight
-    /// zero. The result is a start for [`Crf::fit_watched`](crate::Crf::fit_watched) on another corpus.
+    /// zero. The result is a start for [`train`](fn@crate::training::train) on another corpus.
     pub fn weights_for(&self, attributes: &Vocabulary, labels: &Vocabulary) -> Weights {
         let mut weights = Weights::zeros(attributes.len(), labels.len());
         let known: Vec<(usize, usize)> = labels

@@ -22,9 +22,8 @@ use fenchel_graphical::chain::{Chain, ChainMarginals, stride};
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::random::Order;
 use fenchel_optim::{
-    Certificate, Iterative, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run,
+    Certificate, Iterative, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run, settings,
 };
-use serde::{Deserialize, Serialize};
 
 use crate::layout::Rows;
 use crate::objective::Objective;
@@ -35,63 +34,31 @@ use crate::{DualState, Error, Init, Problem, Weights, memory};
 /// Number of passes after which `w` is computed anew from the marginals, to remove accumulated rounding errors.
 const REFRESH: u64 = 50;
 
-/// Settings of [`oeg`](fn@oeg).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `rate` | 0.5 | first rate of every block, in (0, 1]; a small rate makes the first passes slow |
-/// | `growth` | 1.05 | factor of the rate after a step that raised the dual |
-/// | `shrink` | 0.5 | factor of the rate after a step that lowered the dual; the step is tried again |
-/// | `retries` | 40 | smaller rates tried before the block is left unchanged; each trial costs an oracle call |
-/// | `tolerance` | 1e-12 | change of the dual, relative to its terms, that is taken for rounding |
-/// | `init` | `Smoothed { smoothing: 1e-3 }` | marginals of a cold start |
-/// | `order` | uniform | order of the sequences, with the choices of [`SdcaSettings`](crate::SdcaSettings) |
-/// | `non_uniformity` | 0.8 | fraction of adaptive draws, if the order is adaptive; the others are uniform |
-/// | `max_memory` | 4 GiB | bytes that the marginals may take |
-/// | `seed` | 0 | seed of the order |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct OegSettings {
-    /// First rate of every block.
-    pub rate: f64,
-    /// Factor of a rate after a success.
-    pub growth: f64,
-    /// Factor of a rate after a failure.
-    pub shrink: f64,
-    /// Smaller rates tried in one step.
-    pub retries: u32,
-    /// Relative change of the dual that is taken for rounding.
-    pub tolerance: f64,
-    /// Marginals of a cold start.
-    pub init: Init,
-    /// The visits.
-    pub order: Order,
-    /// Fraction of adaptive draws, in `[0, 1]`.
-    pub non_uniformity: f64,
-    /// Bytes that the marginals may take; `None` for no limit.
-    pub max_memory: Option<u64>,
-    /// Seed of the visits.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for OegSettings {
-    fn default() -> Self {
-        OegSettings {
-            rate: 0.5,
-            growth: 1.05,
-            shrink: 0.5,
-            retries: 40,
-            tolerance: 1e-12,
-            init: Init::default(),
-            order: Order::Uniform,
-            non_uniformity: 0.8,
-            max_memory: MAX_MEMORY,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`oeg`](fn@oeg).
+    pub struct OegSettings {
+        /// First rate of every block, in (0, 1]; a small rate makes the first passes slow.
+        rate: f64 = 0.5,
+        /// Factor of the rate after a step that raised the dual.
+        growth: f64 = 1.05,
+        /// Factor of the rate after a step that lowered the dual; the step is tried again.
+        shrink: f64 = 0.5,
+        /// Smaller rates tried before the block is left unchanged; each trial costs an oracle call.
+        retries: u32 = 40,
+        /// Change of the dual, relative to its terms, that is taken for rounding.
+        tolerance: f64 = 1e-12,
+        /// Marginals of a cold start.
+        init: Init = Init::default(),
+        /// Order of the sequences, with the choices of [`SdcaSettings`](crate::SdcaSettings).
+        order: Order = Order::Uniform,
+        /// Fraction of adaptive draws, if the order is adaptive; the others are uniform.
+        non_uniformity: f64 = 0.8,
+        /// Bytes that the marginals may take; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the visits.
+        seed: u64 = 0,
+        /// When to end.
+        stop: Stop = Stop::default(),
     }
 }
 

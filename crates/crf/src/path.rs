@@ -13,26 +13,22 @@
 use std::fmt;
 
 use fenchel_linalg::Invalid;
-use serde::{Deserialize, Serialize};
+use fenchel_optim::{Budget, Fit, Status, settings};
 
-use crate::{Corpus, Crf, CrfModel, Error, Instance, Start};
+use crate::{Corpus, Crf, CrfModel, Error, Instance};
 
-/// Settings of a [`path`](fn@path).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `penalties` | empty: nine, from `100/n` to `0.01/n` | the penalties, all above 0; visited from the largest to the smallest |
-/// | `l1_ratio` | 0 | share `r` of the l1 norm, in `[0, 1)` |
-/// | `crf` | see [`Crf`] | features, method, memory, stopping rule and seed of each fit; its `l1` and `l2` are not read |
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PathSettings {
-    /// The penalties; empty for nine from `100/n` to `0.01/n`, equally spaced in the logarithm.
-    pub penalties: Vec<f64>,
-    /// Share of the l1 norm.
-    pub l1_ratio: f64,
-    /// How each model is fitted.
-    pub crf: Crf,
+settings! {
+    /// Settings of a [`path`](fn@path).
+    pub struct PathSettings {
+        /// The penalties, all above 0, visited from the largest to the smallest; empty for nine from `100/n` to `0.01/n`,
+        /// equally spaced in the logarithm.
+        penalties: Vec<f64> = vec![],
+        /// Share `r` of the l1 norm, in `[0, 1)`.
+        l1_ratio: f64 = 0.0,
+        /// Features, method, memory and seed of each fit, and the stopping rule, whose limits are those of the whole path. Its
+        /// `l1` and `l2` are not read.
+        crf: Crf = Crf::default(),
+    }
 }
 
 /// A model of a path.
@@ -90,6 +86,20 @@ pub fn path(
     held_out: &[Instance],
     settings: &PathSettings,
 ) -> Result<Path, Error> {
+    path_with(corpus, held_out, settings, Fit::new())
+}
+
+/// As [`path`](fn@path), with a start for the largest penalty and a closure that watches all fits. `Break` ends the path with
+/// the model so far.
+///
+/// # Errors
+/// As [`path`](fn@path), and those of [`Crf::fit_with`].
+pub fn path_with(
+    corpus: &Corpus,
+    held_out: &[Instance],
+    settings: &PathSettings,
+    mut fit: Fit<'_, CrfModel>,
+) -> Result<Path, Error> {
     let ratio = settings.l1_ratio;
     if !(0.0..1.0).contains(&ratio) {
         let (name, expected) = ("l1_ratio", "a number in [0, 1)");
@@ -104,16 +114,21 @@ pub fn path(
         Invalid::check_positive("penalties", penalty)?;
     }
     penalties.sort_by(|a, b| b.total_cmp(a));
+    let mut budget = Budget::new(settings.crf.stop);
     let mut points: Vec<PathPoint> = Vec::with_capacity(penalties.len());
     for penalty in penalties {
         let (l1, l2) = (ratio * penalty, Some((1.0 - ratio) * penalty));
-        let crf = Crf { l1, l2, ..settings.crf.clone() };
-        let model = match points.last() {
-            Some(before) => crf.fit_from(corpus, Start::Weights(before.model.weights().clone()))?,
-            None => crf.fit(corpus)?,
-        };
+        let crf = Crf { l1, l2, stop: budget.left(), ..settings.crf.clone() };
+        let start = points.last().map(|before| &before.model).or(fit.start);
+        let (weights, watch) = (fit.weights, fit.watch.again());
+        let model = crf.fit_with(corpus, Fit { weights, start, watch })?;
+        let report = model.report.filter(|report| report.status == Status::Stopped);
+        model.report.into_iter().for_each(|report| _ = budget.spend(report));
         let score = if held_out.is_empty() { None } else { Some(model.score(held_out)?) };
         points.push(PathPoint { penalty, model, score });
+        if report.is_some() {
+            break;
+        }
     }
     Ok(Path { points })
 }

@@ -1,5 +1,6 @@
 //! The features of a model: which pairs have a weight.
 
+use fenchel_optim::settings;
 use serde::{Deserialize, Serialize};
 
 /// Which pairs have a weight.
@@ -12,31 +13,18 @@ pub enum Support {
     Observed,
 }
 
-/// The features of a model. By default all pairs have a weight, which makes `(A + 3) K + K^2` weights.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `states` | `All` | which pairs of attribute and label have a weight |
-/// | `transitions` | `All` | which pairs of successive labels have a weight |
-/// | `bias` | true | one weight per label that every token has |
-/// | `ends` | true | one weight per label for the first token, and one for the last |
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Features {
-    /// Which pairs of attribute and label have a weight. Bias and ends count as attributes.
-    pub states: Support,
-    /// Which pairs of successive labels have a weight.
-    pub transitions: Support,
-    /// Whether every token has a bias.
-    pub bias: bool,
-    /// Whether the first token and the last one have weights of their own.
-    pub ends: bool,
-}
-
-impl Default for Features {
-    fn default() -> Self {
-        let (states, transitions) = (Support::All, Support::All);
-        Features { states, transitions, bias: true, ends: true }
+settings! {
+    /// The features of a model. By default all pairs have a weight, which makes `(A + 3) K + K^2` weights.
+    #[derive(Copy, Eq)]
+    pub struct Features {
+        /// Which pairs of attribute and label have a weight. Bias and ends count as attributes.
+        states: Support = Support::All,
+        /// Which pairs of successive labels have a weight.
+        transitions: Support = Support::All,
+        /// Whether every token has a bias, which is one weight per label.
+        bias: bool = true,
+        /// Whether the first token and the last one have weights of their own.
+        ends: bool = true,
     }
 }
 

@@ -5,71 +5,52 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
+use fenchel_optim::settings;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, Gamma, Geometric, Zipf};
-use serde::{Deserialize, Serialize};
 
 use crate::{Dataset, Error, Token};
 
-/// Settings of [`text_like`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TextLike {
-    /// Number of sequences; default 2,000.
-    pub sequences: usize,
-    /// Number of labels `K >= 2`; default 9.
-    pub labels: usize,
-    /// Number of words per template; default 20,000.
-    pub words: usize,
-    /// Number of attributes per token, one per template; default 12.
-    pub templates: usize,
-    /// Mean length of a sequence; default 13.
-    pub mean_length: f64,
-    /// Exponent of Zipf's law, which the words follow; default 1.1.
-    pub exponent: f64,
-    /// Fraction of the attributes that depend on the label, in `[0, 1]`; default 0.5.
-    pub signal: f64,
-    /// The seed; default 0.
-    pub seed: u64,
-}
-
-impl Default for TextLike {
-    fn default() -> Self {
-        TextLike {
-            sequences: 2_000,
-            labels: 9,
-            words: 20_000,
-            templates: 12,
-            mean_length: 13.0,
-            exponent: 1.1,
-            signal: 0.5,
-            seed: 0,
-        }
+settings! {
+    /// Settings of [`text_like`].
+    #[derive(Copy)]
+    pub struct TextLike {
+        /// Number of sequences.
+        sequences: usize = 2_000,
+        /// Number of labels `K >= 2`.
+        labels: usize = 9,
+        /// Number of words per template.
+        words: usize = 20_000,
+        /// Number of attributes per token, one per template.
+        templates: usize = 12,
+        /// Mean length of a sequence.
+        mean_length: f64 = 13.0,
+        /// Exponent of Zipf's law, which the words follow.
+        exponent: f64 = 1.1,
+        /// Fraction of the attributes that depend on the label, in `[0, 1]`.
+        signal: f64 = 0.5,
+        /// The seed.
+        seed: u64 = 0,
     }
 }
 
-/// Settings of [`ocr_like`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct OcrLike {
-    /// Number of words (sequences); default 2,000.
-    pub sequences: usize,
-    /// Number of letters `K >= 2`; default 26.
-    pub labels: usize,
-    /// Number of pixels per image; default 128.
-    pub pixels: usize,
-    /// Length of the longest word, at least 3, which is the length of the shortest; default 12.
-    pub longest: usize,
-    /// Fraction of the pixels that are flipped, in `[0, 1]`; default 0.12.
-    pub flips: f64,
-    /// The seed; default 0.
-    pub seed: u64,
-}
-
-impl Default for OcrLike {
-    fn default() -> Self {
-        OcrLike { sequences: 2_000, labels: 26, pixels: 128, longest: 12, flips: 0.12, seed: 0 }
+settings! {
+    /// Settings of [`ocr_like`].
+    #[derive(Copy)]
+    pub struct OcrLike {
+        /// Number of words (sequences).
+        sequences: usize = 2_000,
+        /// Number of letters `K >= 2`.
+        labels: usize = 26,
+        /// Number of pixels per image.
+        pixels: usize = 128,
+        /// Length of the longest word, at least 3, which is the length of the shortest.
+        longest: usize = 12,
+        /// Fraction of the pixels that are flipped, in `[0, 1]`.
+        flips: f64 = 0.12,
+        /// The seed.
+        seed: u64 = 0,
     }
 }
 

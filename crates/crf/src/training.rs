@@ -1,16 +1,47 @@
-//! The training behind [`Crf`]: it runs the methods one after the other, reports their progress, and returns the best weights.
+//! Long trainings: the training behind [`Crf`], whose observer sees the weights and can save checkpoints.
+//!
+//! ```
+//! use fenchel_crf::training::{Checkpoint, Snapshot, train};
+//! use fenchel_crf::{CorpusBuilder, Crf, Instance, Progress};
+//! use std::ops::ControlFlow;
+//!
+//! let mut builder = CorpusBuilder::new();
+//! for word in ["a", "b"] {
+//!     let mut instance = Instance::new();
+//!     instance.begin_token(word);
+//!     instance.push_pair("word", word);
+//!     builder.push(&instance)?;
+//! }
+//! let (corpus, mut file) = (builder.finish(1)?, vec![]);
+//! let mut save = |_: &Progress, at: &Snapshot<'_>| {
+//!     file.clear();
+//!     at.save_checkpoint(&mut file).expect("memory");
+//!     ControlFlow::Break(())
+//! };
+//! train(&Crf::default(), &corpus, None, &mut save)?;
+//! let at = Checkpoint::load(&file[..])?;
+//! let model = train(&Crf::default(), &corpus, Some(at.into()), &mut ())?;
+//! assert!(model.report.expect("trained here").certificate.relative() <= 1e-4);
+//! # Ok::<(), fenchel_crf::Error>(())
+//! ```
+//!
+//! The training runs the methods of [`Method`] one after the other, reports their progress, and returns the best weights.
 
 use std::ops::ControlFlow;
 
 use fenchel_graphical::chain::ChainMarginals;
+use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn};
 use fenchel_optim::{Certificate, Observer, Progress, Report, Status, Stop};
 
 use crate::checkpoint::{Borrowed, Storage, WriteDuals};
-use crate::watch::{Snap, Snapshot, Watch};
+pub use crate::checkpoint::{Checkpoint, Duals, is_checkpoint};
+use crate::estimator::check_finite;
+use crate::watch::Snap;
+pub use crate::watch::Snapshot;
 use crate::{
-    Corpus, Crf, DualState, Duals, Error, Init, Likelihood, Method, Problem, Sdca, SdcaSettings,
-    Start, Weights, lbfgs, owlqn, sdca,
+    Corpus, Crf, CrfModel, DualState, Error, Init, Likelihood, Method, Problem, Sdca, SdcaSettings,
+    Weights, lbfgs, owlqn, sdca,
 };
 
 /// Number of passes after which [`Method::Auto`] continues with L-BFGS. On sparse text dual ascent needs about ten. Where it
@@ -24,13 +55,63 @@ pub(crate) fn pairs(dimension: usize) -> usize {
     (BYTES / (16 * dimension.max(1))).clamp(10, 100)
 }
 
-/// Trains a model with the settings of `crf`.
-pub(crate) fn train(
+/// Where a training starts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Start {
+    /// Weights for the attributes and labels of the corpus; see [`CrfModel::weights_for`].
+    Weights(Weights),
+    /// The checkpoint of another training. Its weights are matched by name. Its dual variables are used if the labels and the
+    /// sequences are those of the corpus, and the method stores them in the same precision.
+    Checkpoint(Box<Checkpoint>),
+}
+
+impl Start {
+    fn weights(self, corpus: &Corpus) -> Weights {
+        match self {
+            Start::Weights(weights) => weights,
+            Start::Checkpoint(at) => at.model.weights_for(&corpus.attributes, &corpus.labels),
+        }
+    }
+}
+
+impl From<Weights> for Start {
+    fn from(weights: Weights) -> Self {
+        Start::Weights(weights)
+    }
+}
+
+impl From<Checkpoint> for Start {
+    fn from(checkpoint: Checkpoint) -> Self {
+        Start::Checkpoint(Box::new(checkpoint))
+    }
+}
+
+/// Trains a model with the settings of `crf`, from given weights or from a checkpoint. The observer receives a [`Snapshot`] at
+/// every check, and after every pass if it polls; it may save a [`Checkpoint`], and end the training with the best certified
+/// weights.
+///
+/// # Errors
+/// As [`Crf::fit`], and [`Error::Invalid`] for weights of another shape.
+pub fn train(
+    crf: &Crf,
+    corpus: &Corpus,
+    start: Option<Start>,
+    observer: &mut impl for<'s> Observer<Snapshot<'s>>,
+) -> Result<CrfModel, Error> {
+    Invalid::check_nonnegative("l1", crf.l1)?;
+    let l2 = crf.l2.unwrap_or(1.0 / corpus.data.sequences().max(1) as f64);
+    let problem = Problem::new(&corpus.data, l2, crf.features)?;
+    let (weights, report) = solve(crf, corpus, &problem, start, observer)?;
+    check_finite(l2, weights.emission.iter().chain(&weights.transition), &report)?;
+    CrfModel::new(corpus.attributes.clone(), corpus.labels.clone(), weights, Some(report))
+}
+
+fn solve(
     crf: &Crf,
     corpus: &Corpus,
     problem: &Problem<'_>,
     start: Option<Start>,
-    watch: &mut dyn Watch,
+    observer: &mut dyn for<'s> Observer<Snapshot<'s>>,
 ) -> Result<(Weights, Report), Error> {
     let (duals, primal) = match &start {
         Some(Start::Checkpoint(at)) => (fitting_duals(at, corpus), at.duals.is_none()),
@@ -38,7 +119,7 @@ pub(crate) fn train(
     };
     let given = start.map(|start| start.weights(corpus));
     let given = given.map(|weights| Given::new(problem, crf.l1, weights)).transpose()?;
-    let mut training = Training { crf, corpus, problem, watch, given, done: None };
+    let mut training = Training { crf, corpus, problem, observer, given, done: None };
     match crf.resolved(corpus) {
         Method::Lbfgs => training.batch(crf.stop),
         // Where the training was is where it goes on: dual ascent would begin far from these weights.
@@ -74,7 +155,7 @@ pub(crate) fn left_of(stop: &Stop, report: &Report) -> Option<Stop> {
 }
 
 /// The dual variables of a checkpoint, if its labels and sequences are those of the corpus.
-fn fitting_duals(checkpoint: &crate::Checkpoint, corpus: &Corpus) -> Option<Duals> {
+fn fitting_duals(checkpoint: &Checkpoint, corpus: &Corpus) -> Option<Duals> {
     fn fit<T: Storage>(marginals: &[ChainMarginals<T>], corpus: &Corpus) -> bool {
         let same = |(sequence, m): (crate::Sequence<'_>, &ChainMarginals<T>)| {
             sequence.len() == m.length() && corpus.data.labels() == m.states()
@@ -93,7 +174,7 @@ struct Training<'t, 'p> {
     crf: &'t Crf,
     corpus: &'t Corpus,
     problem: &'t Problem<'p>,
-    watch: &'t mut dyn Watch,
+    observer: &'t mut dyn for<'s> Observer<Snapshot<'s>>,
     given: Option<Given>,
     /// The report of the earlier method.
     done: Option<Report>,
@@ -153,8 +234,8 @@ impl<'p> Training<'_, 'p> {
     fn watcher(&mut self) -> Watcher<'_, 'p> {
         let given = self.given.as_ref();
         let (corpus, problem, done) = (self.corpus, self.problem, self.done);
-        let watch = &mut *self.watch;
-        Watcher { corpus, problem, watch, given, ahead: true, done, stop: self.crf.stop }
+        let observer = &mut *self.observer;
+        Watcher { corpus, problem, observer, given, done, stop: self.crf.stop }
     }
 
     /// The better of the found and the given weights, and the report of the whole training.
@@ -218,33 +299,32 @@ impl Given {
     }
 }
 
-/// A [`Watch`] in the role of an observer of a method.
+/// Shows an observer of the training the progress of a method.
 struct Watcher<'w, 'p> {
     corpus: &'w Corpus,
     problem: &'w Problem<'p>,
-    watch: &'w mut dyn Watch,
+    observer: &'w mut dyn for<'s> Observer<Snapshot<'s>>,
     given: Option<&'w Given>,
-    /// Whether the given weights were the better ones at the last check.
-    ahead: bool,
     done: Option<Report>,
     stop: Stop,
 }
 
-impl<M: Snap> Observer<M> for Watcher<'_, '_> {
-    fn polls(&self) -> bool {
-        true
-    }
-
-    fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
-        let certificate = whole(self.done, progress.certificate);
+impl Watcher<'_, '_> {
+    /// The certificate of the training, and what the observer answers.
+    fn show<M: Snap>(
+        &mut self,
+        now: &Progress,
+        method: &M,
+        check: bool,
+    ) -> (Certificate, ControlFlow<()>) {
+        let certificate = whole(self.done, now.certificate);
         let given = self.given.and_then(|given| given.better(certificate));
-        self.ahead = given.is_some();
         let certificate = given.map_or(certificate, |(_, certificate)| certificate);
         let before = self.done.map_or((0.0, 0, 0.0), |r| (r.passes, r.oracle_calls, r.seconds));
         let progress = Progress {
-            passes: before.0 + progress.passes,
-            oracle_calls: before.1 + progress.oracle_calls,
-            seconds: before.2 + progress.seconds,
+            passes: before.0 + now.passes,
+            oracle_calls: before.1 + now.oracle_calls,
+            seconds: before.2 + now.seconds,
             certificate,
         };
         let weights = || {
@@ -253,20 +333,28 @@ impl<M: Snap> Observer<M> for Watcher<'_, '_> {
         let duals = method.duals_now();
         let (corpus, duals) = (self.corpus, duals.as_deref());
         let at = Snapshot { corpus, weights: &weights, duals, template: None };
-        let met = self.stop.met_by(&certificate);
-        match self.watch.check(&progress, &at) {
-            ControlFlow::Continue(()) if !met => ControlFlow::Continue(()),
-            _ => ControlFlow::Break(()),
+        let answer = match check {
+            true => self.observer.observe(&progress, &at),
+            false => self.observer.poll(&progress, &at),
+        };
+        (certificate, answer)
+    }
+}
+
+impl<M: Snap> Observer<M> for Watcher<'_, '_> {
+    fn polls(&self) -> bool {
+        self.observer.polls()
+    }
+
+    fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
+        match self.show(progress, method, true) {
+            (certificate, _) if self.stop.met_by(&certificate) => ControlFlow::Break(()),
+            (_, answer) => answer,
         }
     }
 
-    fn poll(&mut self, _: &Progress, method: &M) -> ControlFlow<()> {
-        let given = self.given.filter(|_| self.ahead);
-        let weights =
-            || given.map_or_else(|| method.weights_now(self.problem), |at| at.weights.clone());
-        let duals = method.duals_now();
-        let (corpus, duals) = (self.corpus, duals.as_deref());
-        self.watch.pass(&Snapshot { corpus, weights: &weights, duals, template: None })
+    fn poll(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
+        self.show(progress, method, false).1
     }
 }
 

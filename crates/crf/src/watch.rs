@@ -1,15 +1,12 @@
 //! Observation of a training, independent of its method.
 
 use std::io::{self, Write};
-use std::ops::ControlFlow;
-
-use fenchel_optim::Progress;
 
 use crate::checkpoint::WriteDuals;
 use crate::text::Template;
 use crate::{Corpus, CrfModel, Problem, Weights, checkpoint};
 
-/// The current state of a training, which a [`Watch`] receives.
+/// The current state of a training, which an observer of [`train`](fn@crate::training::train) receives.
 #[derive(Clone, Copy)]
 pub struct Snapshot<'s> {
     pub(crate) corpus: &'s Corpus,
@@ -30,7 +27,7 @@ impl<'s> Snapshot<'s> {
         (self.weights)()
     }
 
-    /// Writes a [`Checkpoint`](crate::Checkpoint), from which [`Crf::fit_from`](crate::Crf::fit_from) can continue.
+    /// Writes a [`Checkpoint`](crate::training::Checkpoint), from which the training can continue.
     ///
     /// # Errors
     /// Those of the writer.
@@ -40,23 +37,6 @@ impl<'s> Snapshot<'s> {
         let mut model = model.map_err(io::Error::other)?;
         model.template = self.template.cloned();
         checkpoint::write(&model, self.duals, to)
-    }
-}
-
-/// An observer of a training, which may end it. Any `FnMut(&Progress, &Snapshot) -> ControlFlow<()>` is one.
-pub trait Watch {
-    /// Called at every check, with its certificate.
-    fn check(&mut self, progress: &Progress, at: &Snapshot<'_>) -> ControlFlow<()>;
-
-    /// Called at least once per pass, between checks.
-    fn pass(&mut self, _: &Snapshot<'_>) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
-
-impl<F: FnMut(&Progress, &Snapshot<'_>) -> ControlFlow<()>> Watch for F {
-    fn check(&mut self, progress: &Progress, at: &Snapshot<'_>) -> ControlFlow<()> {
-        self(progress, at)
     }
 }
 

@@ -41,7 +41,7 @@ pub use error::Error;
 pub use estimator::{ClassWeights, MulticlassL1, MulticlassL1Model, Radius, SaddleStep, Solver};
 pub use fenchel_linalg::{AsDesign, CsrMatrix};
 pub use fenchel_optim::model::Saved;
-pub use fenchel_optim::{Cadence, Certificate, Progress, Report, Status, StepSize, Stop};
+pub use fenchel_optim::{Cadence, Certificate, Fit, Progress, Report, Status, StepSize, Stop};
 pub use games::{MatrixGame, exact_game, matrix_game, sampled_game, value_bounds};
 pub use lp::{LinearProgram, LpOutcome, LpSettings, LpSolution, linear_program};
 pub use mirror_descent::{

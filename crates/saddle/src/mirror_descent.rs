@@ -13,7 +13,7 @@
 //! [`mirror_prox`](fn@crate::mirror_prox) is the better choice.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run};
+use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run, settings};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -63,25 +63,18 @@ pub enum Potential {
     },
 }
 
-/// Settings of [`mirror_descent`] and [`stochastic_mirror_descent`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Theory` | the step of the theorem for the horizon; `Scaled`; `Constant` |
-/// | `potential` | `Balanced` | how the two geometries are joined |
-/// | `horizon` | `None` | number `T` of steps that the step is for; `None`: steps fall like `1/sqrt(t)`, for runs of any length |
-/// | `stop` | [`Stop::default`] | a pass is one exact field |
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MirrorDescentSettings {
-    /// The step `gamma`.
-    pub step: StepSize,
-    /// The combination of the geometries of the blocks.
-    pub potential: Potential,
-    /// The number of steps for which the theory's step is computed.
-    pub horizon: Option<u64>,
-    /// The stopping rule.
-    pub stop: Stop,
+settings! {
+    /// Settings of [`mirror_descent`] and [`stochastic_mirror_descent`].
+    pub struct MirrorDescentSettings {
+        /// The step `gamma`: `Theory` is that of the theorem for the horizon; `Scaled`; `Constant`.
+        step: StepSize = StepSize::Theory,
+        /// How the two geometries are joined.
+        potential: Potential = Potential::Balanced,
+        /// Number `T` of steps that the step is for; `None`: steps fall like `1/sqrt(t)`, for runs of any length.
+        horizon: Option<u64> = None,
+        /// A pass is one exact field.
+        stop: Stop = Stop::default(),
+    }
 }
 
 /// The running method, as an observer receives it.

@@ -21,37 +21,24 @@
 //! Their test uses norms. The test here uses the divergences of the actual move, which are smaller.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run};
-use serde::{Deserialize, Serialize};
+use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run, settings};
 
 use crate::Error;
 use crate::problem::{SaddleProblem, SaddleState};
 use crate::walk::{Stepped, Walk, along};
 
-/// Settings of [`mirror_pdhg`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Backtracking` | the line search; `Theory` is `1/(2a)`; `Scaled` multiples of it; `Constant` |
-/// | `balance` | 3 | factor by which the dual steps are longer, and the primal ones shorter, than with the balanced potential |
-/// | `stop` | [`Stop::default`] | a pass is one field, which is two products |
-///
-/// The value 3 was best on generated problems with several classes. There the dual variables `V` have to move farther
-/// than the weights `U`, which stay far from the corners of their ball.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MirrorPdhgSettings {
-    /// The step `gamma`.
-    pub step: StepSize,
-    /// The factor by which the dual steps are longer.
-    pub balance: f64,
-    /// The stopping rule.
-    pub stop: Stop,
-}
-
-impl Default for MirrorPdhgSettings {
-    fn default() -> Self {
-        MirrorPdhgSettings { step: StepSize::Backtracking, balance: 3.0, stop: Stop::default() }
+settings! {
+    /// Settings of [`mirror_pdhg`].
+    ///
+    /// The value 3 was best on generated problems with several classes. There the dual variables `V` have to move farther
+    /// than the weights `U`, which stay far from the corners of their ball.
+    pub struct MirrorPdhgSettings {
+        /// The step `gamma`: the line search; `Theory` is `1/(2a)`; `Scaled` multiples of it; `Constant`.
+        step: StepSize = StepSize::Backtracking,
+        /// Factor by which the dual steps are longer, and the primal ones shorter, than with the balanced potential.
+        balance: f64 = 3.0,
+        /// A pass is one field, which is two products.
+        stop: Stop = Stop::default(),
     }
 }
 

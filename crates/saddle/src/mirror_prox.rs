@@ -10,32 +10,20 @@
 //! of a few digits in a non-Euclidean geometry. For many digits of a polyhedral problem choose
 //! [`pdhg`](fn@crate::pdhg). Sources: D. Babichev, PhD thesis 2019, equation (4.2.8) and Remark 4; Nemirovski (2004).
 
-use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run};
-use serde::{Deserialize, Serialize};
+use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run, settings};
 
 use crate::Error;
 use crate::problem::{SaddleProblem, SaddleState};
 use crate::walk::{Stepped, along};
 
-/// Settings of [`mirror_prox`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Backtracking` | searches for steps longer than `1/(2a)` that keep the bound; `Theory` is `1/(2a)`; `Scaled` multiples of it; `Constant` |
-/// | `stop` | [`Stop::default`], but 1e6 passes | a pass is one field. The bound `2a/T` is 1e-4 of the spread of a game after `2e4 sqrt(ln m ln p)` passes |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MirrorProxSettings {
-    /// The step `gamma`.
-    pub step: StepSize,
-    /// The stopping rule.
-    pub stop: Stop,
-}
-
-impl Default for MirrorProxSettings {
-    fn default() -> Self {
-        let stop = Stop { max_passes: 1e6, ..Stop::default() };
-        MirrorProxSettings { step: StepSize::Backtracking, stop }
+settings! {
+    /// Settings of [`mirror_prox`].
+    pub struct MirrorProxSettings {
+        /// The step `gamma`: `Backtracking` searches for steps longer than `1/(2a)` that keep the bound; `Theory` is
+        /// `1/(2a)`; `Scaled` multiples of it; `Constant`.
+        step: StepSize = StepSize::Backtracking,
+        /// A pass is one field. The bound `2a/T` is 1e-4 of the spread of a game after `2e4 sqrt(ln m ln p)` passes.
+        stop: Stop = Stop { max_passes: 1e6, ..Stop::default() },
     }
 }
 

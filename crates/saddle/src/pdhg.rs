@@ -19,7 +19,7 @@
 //! have no closed form, and the sublinear method if even a single product is too expensive.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run};
+use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run, settings};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -78,39 +78,19 @@ pub trait Bilinear {
     }
 }
 
-/// Settings of [`pdhg`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `restarts` | true | restart from the better of iterate and average |
-/// | `polish` | true | try [`Bilinear::polished`] at restarts, and whenever the number of steps has grown by an eighth |
-/// | `every` | 20 | number of steps between two checks of the restart criterion |
-/// | `balance` | 1 | initial ratio `w` of the steps, as a multiple of [`Bilinear::balance`]: `tau = 0.99/(w K)`, `sigma = 0.99 w/K` |
-/// | `stop` | [`Stop::default`] | a pass is one step: two products |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PdhgSettings {
-    /// Whether to restart.
-    pub restarts: bool,
-    /// Whether to polish.
-    pub polish: bool,
-    /// Number of steps between two checks of the restart criterion.
-    pub every: u32,
-    /// The initial ratio of the steps, as a multiple of [`Bilinear::balance`].
-    pub balance: f64,
-    /// The stopping rule.
-    pub stop: Stop,
-}
-
-impl Default for PdhgSettings {
-    fn default() -> Self {
-        PdhgSettings {
-            restarts: true,
-            polish: true,
-            every: 20,
-            balance: 1.0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`pdhg`].
+    pub struct PdhgSettings {
+        /// Whether to restart from the better of iterate and average.
+        restarts: bool = true,
+        /// Whether to try [`Bilinear::polished`] at restarts, and whenever the number of steps has grown by an eighth.
+        polish: bool = true,
+        /// Number of steps between two checks of the restart criterion.
+        every: u32 = 20,
+        /// Initial ratio `w` of the steps, as a multiple of [`Bilinear::balance`]: `tau = 0.99/(w K)`, `sigma = 0.99 w/K`.
+        balance: f64 = 1.0,
+        /// A pass is one step: two products.
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -5,9 +5,8 @@ use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::random::Order;
 use fenchel_optim::{
     Certificate, CertificateCost, Iterative, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop,
-    run,
+    run, settings,
 };
-use serde::{Deserialize, Serialize};
 
 use super::oracle::{Oracle, TreeMarginals};
 use super::problem::GraphProblem;
@@ -20,49 +19,28 @@ use crate::sdca::sampling::{Sampler, needs_radii};
 /// Number of passes after which `w` is computed anew from the marginals, to remove accumulated rounding errors.
 const REFRESH: u64 = 50;
 
-/// Settings of [`graph_sdca`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `order` | `Gap` | order of the graphs, as for [`SdcaSettings`](crate::SdcaSettings) |
-/// | `non_uniformity` | 0.8 | fraction of adaptive draws; the others are uniform |
-/// | `step` | `SingleNewton` | line search of a graph's marginals |
-/// | `smoothing` | 1e-3 | fraction of the uniform distribution in a cold start, in (0, 1] |
-/// | `max_memory` | 4 GiB | bytes that the marginals may take |
-/// | `seed` | 0 | seed of the order |
-/// | `stop` | see [`Stop`] | when to end |
-///
-/// The radii that `Lipschitz`, `LipschitzGap` and [`SdcaStep::Safe`] use are upper bounds here.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GraphSdcaSettings {
-    /// Which graph is next.
-    pub order: Order,
-    /// Fraction of adaptive draws, in `[0, 1]`.
-    pub non_uniformity: f64,
-    /// Line search of a graph's marginals.
-    pub step: SdcaStep,
-    /// Fraction of the uniform distribution in a cold start.
-    pub smoothing: f64,
-    /// Bytes that the marginals may take; `None` for no limit.
-    pub max_memory: Option<u64>,
-    /// Seed of the visits.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
+/// What to do if the marginals need too much memory.
+const NARROW: &str = "narrow the graphs, or train with L-BFGS";
 
-impl Default for GraphSdcaSettings {
-    fn default() -> Self {
-        GraphSdcaSettings {
-            order: Order::Gap,
-            non_uniformity: 0.8,
-            step: SdcaStep::default(),
-            smoothing: 1e-3,
-            max_memory: MAX_MEMORY,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`graph_sdca`].
+    ///
+    /// The radii that `Lipschitz`, `LipschitzGap` and [`SdcaStep::Safe`] use are upper bounds here.
+    pub struct GraphSdcaSettings {
+        /// Order of the graphs, as for [`SdcaSettings`](crate::SdcaSettings).
+        order: Order = Order::Gap,
+        /// Fraction of adaptive draws, in `[0, 1]`; the others are uniform.
+        non_uniformity: f64 = 0.8,
+        /// Line search of a graph's marginals.
+        step: SdcaStep = SdcaStep::default(),
+        /// Fraction of the uniform distribution in a cold start, in (0, 1].
+        smoothing: f64 = 1e-3,
+        /// Bytes that the marginals may take; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the visits.
+        seed: u64 = 0,
+        /// When to end.
+        stop: Stop = Stop::default(),
     }
 }
 
@@ -73,6 +51,31 @@ pub struct GraphDualState {
     pub weights: Vec<f64>,
     /// The dual variables: one distribution per graph.
     pub marginals: Vec<TreeMarginals>,
+}
+
+impl GraphDualState {
+    /// The marginals of the model with given weights. One pass.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] before anything is allocated; [`Error::Invalid`] for weights of another length, not finite, or with a
+    /// score that overflows.
+    pub fn at(
+        problem: &GraphProblem<'_>,
+        weights: Vec<f64>,
+        max_memory: Option<u64>,
+    ) -> Result<Self, Error> {
+        Invalid::check_length("weights", problem.weights(), weights.len())?;
+        Invalid::check_finite("weights", &weights)?;
+        Refusal::check_memory("sdca", problem.memory(), max_memory, NARROW)?;
+        let mut oracle = Oracle::new(&problem.structures);
+        let mut marginals = Vec::with_capacity(problem.n());
+        for item in &problem.items {
+            let log_z = oracle.infer(problem, item, &weights).unwrap_or(f64::NAN);
+            Invalid::check_finite("log-partition function at the start", &[log_z])?;
+            marginals.push(oracle.target.clone());
+        }
+        Ok(GraphDualState { weights, marginals })
+    }
 }
 
 /// Stochastic dual coordinate ascent with adaptive sampling, for graphs.
@@ -154,8 +157,7 @@ impl<'p, 'a> GraphSdca<'p, 'a> {
             let (name, expected) = ("smoothing", "a number in (0, 1]");
             return Err(Invalid::Parameter { name, value: smoothing, expected }.into());
         }
-        let hint = "narrow the graphs, or train with L-BFGS";
-        Refusal::check_memory("sdca", problem.memory(), settings.max_memory, hint)?;
+        Refusal::check_memory("sdca", problem.memory(), settings.max_memory, NARROW)?;
         let graphs = problem.items.iter().zip(&problem.data.truths);
         let marginals: Vec<TreeMarginals> = match start {
             Some(state) => checked(problem, state.marginals)?,

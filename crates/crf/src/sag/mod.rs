@@ -27,9 +27,8 @@ use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::random::Order;
 use fenchel_optim::{
     Certificate, CertificateCost, Iterative, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop,
-    run,
+    run, settings,
 };
-use serde::{Deserialize, Serialize};
 
 use crate::layout::Rows;
 use crate::objective::Objective;
@@ -40,58 +39,32 @@ use lazy::Lazy;
 /// For gradients of a smaller squared norm no search is made.
 const FLAT: f64 = 1e-8;
 
-/// Settings of [`sag`](fn@sag).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `order` | `Lipschitz` | order of the sequences and rule of the step size: see below |
-/// | `skip` | false | whether searches that keep succeeding at the first trial are skipped (SAG-NUS*) |
-/// | `non_uniformity` | 0.5 | fraction of the draws in proportion to curvature |
-/// | `first` | 1 | curvature of the first sequence |
-/// | `decrease` | 0.9 | factor of a curvature before its search |
-/// | `max_memory` | 4 GiB | bytes that the stored gradients may take |
-/// | `seed` | 0 | seed of the order |
-/// | `stop` | see [`Stop`] | when to end |
-///
-/// | order | draws | steps |
-/// |---|---|---|
-/// | `Uniform`: SAG | uniform | `1 / (L + l2)`, one curvature `L` for all |
-/// | `Lipschitz`: SAG-NUS | a fraction in proportion to the curvatures `L_i` of the sequences seen so far | between `1 / max L_i` and `1 / mean L_i` |
-///
-/// Other orders are refused.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SagSettings {
-    /// Which sequence is next.
-    pub order: Order,
-    /// Whether searches that keep succeeding at the first trial are skipped. The number of skipped visits doubles each time.
-    pub skip: bool,
-    /// Fraction of the draws in proportion to curvature, in `[0, 1]`.
-    pub non_uniformity: f64,
-    /// Curvature of the first sequence.
-    pub first: f64,
-    /// Factor of a curvature before its search, in (0, 1].
-    pub decrease: f64,
-    /// Bytes that the stored gradients may take; `None` for no limit.
-    pub max_memory: Option<u64>,
-    /// Seed of the visits.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for SagSettings {
-    fn default() -> Self {
-        SagSettings {
-            order: Order::Lipschitz,
-            skip: false,
-            non_uniformity: 0.5,
-            first: 1.0,
-            decrease: 0.9,
-            max_memory: MAX_MEMORY,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`sag`](fn@sag).
+    ///
+    /// | order | draws | steps |
+    /// |---|---|---|
+    /// | `Uniform`: SAG | uniform | `1 / (L + l2)`, one curvature `L` for all |
+    /// | `Lipschitz`: SAG-NUS | a fraction in proportion to the curvatures `L_i` of the sequences seen so far | between `1 / max L_i` and `1 / mean L_i` |
+    ///
+    /// Other orders are refused.
+    pub struct SagSettings {
+        /// Order of the sequences and rule of the step size: see above.
+        order: Order = Order::Lipschitz,
+        /// Whether searches that keep succeeding at the first trial are skipped (SAG-NUS*). The number of skipped visits doubles each time.
+        skip: bool = false,
+        /// Fraction of the draws in proportion to curvature, in `[0, 1]`.
+        non_uniformity: f64 = 0.5,
+        /// Curvature of the first sequence.
+        first: f64 = 1.0,
+        /// Factor of a curvature before its search, in (0, 1].
+        decrease: f64 = 0.9,
+        /// Bytes that the stored gradients may take; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the visits.
+        seed: u64 = 0,
+        /// When to end.
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -25,8 +25,8 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::random::Order;
 use fenchel_optim::{
     Certificate, CertificateCost, Iterative, MAX_MEMORY, Observer, Solution, Status, Stop, run,
+    settings,
 };
-use serde::{Deserialize, Serialize};
 
 use super::point::Point;
 use super::state::{checked, memory, weights_of};
@@ -37,49 +37,27 @@ use crate::{Error, Problem, Weights};
 /// An outer step with less than that left, in passes, has ended: passes are counted in fractions.
 const ENDED: f64 = 1e-9;
 
-/// Settings of [`catalyst`](fn@catalyst).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `kappa` | none: `2 l2` | weight of the proximal term; with 0 the method is SDCA |
-/// | `inner` | 1 | passes of SDCA in an outer step |
-/// | `order`, `non_uniformity`, `step`, `init`, `max_memory`, `seed`, `stop` | as in [`SdcaSettings`] | of the inner SDCA |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CatalystSettings {
-    /// Weight of the proximal term.
-    pub kappa: Option<f64>,
-    /// Passes of SDCA in an outer step, at least 1.
-    pub inner: usize,
-    /// Which sequence is next.
-    pub order: Order,
-    /// Fraction of adaptive draws, in `[0, 1]`.
-    pub non_uniformity: f64,
-    /// Line search of a block.
-    pub step: SdcaStep,
-    /// Marginals of a cold start.
-    pub init: Init,
-    /// Bytes that the marginals may take; `None` for no limit.
-    pub max_memory: Option<u64>,
-    /// Seed of the visits.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for CatalystSettings {
-    fn default() -> Self {
-        CatalystSettings {
-            kappa: None,
-            inner: 1,
-            order: Order::Gap,
-            non_uniformity: 0.8,
-            step: SdcaStep::default(),
-            init: Init::default(),
-            max_memory: MAX_MEMORY,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`catalyst`](fn@catalyst).
+    pub struct CatalystSettings {
+        /// Weight of the proximal term; with 0 the method is SDCA. `None`: `2 l2`.
+        kappa: Option<f64> = None,
+        /// Passes of SDCA in an outer step, at least 1.
+        inner: usize = 1,
+        /// Which sequence is next.
+        order: Order = Order::Gap,
+        /// Fraction of adaptive draws, in `[0, 1]`.
+        non_uniformity: f64 = 0.8,
+        /// Line search of a block.
+        step: SdcaStep = SdcaStep::default(),
+        /// Marginals of a cold start.
+        init: Init = Init::default(),
+        /// Bytes that the marginals may take; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the visits.
+        seed: u64 = 0,
+        /// When to end.
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -2,72 +2,41 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::Order;
-use fenchel_optim::{MAX_MEMORY, Refusal, Stop};
-use serde::{Deserialize, Serialize};
+use fenchel_optim::{MAX_MEMORY, Refusal, Stop, settings};
 
 use super::sampling::{Sampler, needs_radii};
 use super::{Init, SdcaStep};
 use crate::{Error, Problem, radius_heuristic, radius_upper};
 
-/// Settings of [`sdca`](fn@super::sdca).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `order` | `Gap` | order of the sequences: see below |
-/// | `non_uniformity` | 0.8 | fraction of adaptive draws; the others are uniform |
-/// | `step` | `SingleNewton` | line search of a block |
-/// | `l1` | 0 | weight of `norm(w)_1`; CRFsuite's `c1 = n l1` |
-/// | `init` | `Smoothed { smoothing: 1e-3 }` | marginals of a cold start |
-/// | `batch` | 1, as in Le Priol et al. (2018) | number of blocks that compute their directions in parallel |
-/// | `refresh` | none | passes between two updates of all gaps, each of which costs a pass |
-/// | `max_memory` | 4 GiB | bytes that the marginals may take |
-/// | `seed` | 0 | seed of the order |
-/// | `stop` | see [`Stop`] | when to end |
-///
-/// Orders that use gaps store the gap of every sequence from its last visit. With probability `1 - non_uniformity` a sequence
-/// is drawn uniformly instead, so that no stored gap becomes too old. For the orders of [`Order`], `L_i` is the squared radius
-/// `R_i` of the features and `mu` is `l2`. In Le Priol et al. (2018) the order `Lipschitz` is called Importance, `LipschitzGap`
-/// is Gap x importance, and `LargestGap` is Max. `Mixed` and `Residual` are refused.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SdcaSettings {
-    /// Which sequence is next.
-    pub order: Order,
-    /// Fraction of adaptive draws, in `[0, 1]`.
-    pub non_uniformity: f64,
-    /// Line search of a block.
-    pub step: SdcaStep,
-    /// Weight of the l1 norm, at least 0.
-    pub l1: f64,
-    /// Marginals of a cold start.
-    pub init: Init,
-    /// Number of blocks that compute their directions at the same weights on all cores. They then take their steps one after
-    /// the other. Results do not depend on the number of threads. The value 1 is the method of Le Priol et al. (2018).
-    pub batch: usize,
-    /// Passes between two updates of all gaps.
-    pub refresh: Option<usize>,
-    /// Bytes that the marginals may take; `None` for no limit.
-    pub max_memory: Option<u64>,
-    /// Seed of the visits.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for SdcaSettings {
-    fn default() -> Self {
-        SdcaSettings {
-            order: Order::Gap,
-            non_uniformity: 0.8,
-            step: SdcaStep::default(),
-            l1: 0.0,
-            init: Init::default(),
-            batch: 1,
-            refresh: None,
-            max_memory: MAX_MEMORY,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`sdca`](fn@super::sdca).
+    ///
+    /// Orders that use gaps store the gap of every sequence from its last visit. With probability `1 - non_uniformity` a sequence
+    /// is drawn uniformly instead, so that no stored gap becomes too old. For the orders of [`Order`], `L_i` is the squared radius
+    /// `R_i` of the features and `mu` is `l2`. In Le Priol et al. (2018) the order `Lipschitz` is called Importance, `LipschitzGap`
+    /// is Gap x importance, and `LargestGap` is Max. `Mixed` and `Residual` are refused.
+    pub struct SdcaSettings {
+        /// Order of the sequences: see above.
+        order: Order = Order::Gap,
+        /// Fraction of adaptive draws, in `[0, 1]`; the others are uniform.
+        non_uniformity: f64 = 0.8,
+        /// Line search of a block.
+        step: SdcaStep = SdcaStep::default(),
+        /// Weight of `norm(w)_1`; CRFsuite's `c1 = n l1`.
+        l1: f64 = 0.0,
+        /// Marginals of a cold start.
+        init: Init = Init::default(),
+        /// Number of blocks that compute their directions at the same weights on all cores. They then take their steps one after
+        /// the other. Results do not depend on the number of threads. The value 1 is the method of Le Priol et al. (2018).
+        batch: usize = 1,
+        /// Passes between two updates of all gaps, each of which costs a pass; `None` for no updates.
+        refresh: Option<usize> = None,
+        /// Bytes that the marginals may take; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the visits.
+        seed: u64 = 0,
+        /// When to end.
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 
 use fenchel_crf::synthetic::{OcrLike, TextLike, ocr_like, text_like};
+use fenchel_crf::training::{Checkpoint, Snapshot, train};
 use fenchel_crf::{
-    Checkpoint, Corpus, CorpusBuilder, Crf, Dataset, Features, Instance, Method, Problem, Progress,
-    Sdca, SdcaSettings, Snapshot, Status, Stop, Support, Watch, Weights, sdca,
+    Corpus, CorpusBuilder, Crf, Dataset, Features, Fit, Instance, Method, Observer, Problem,
+    Progress, Sdca, SdcaSettings, Status, Stop, Support, Weights, sdca,
 };
 use fenchel_optim::Cadence;
 use fenchel_optim::random::stream;
@@ -169,7 +170,7 @@ fn an_l1_penalty_leaves_weights_out() {
     }
     // A warm start counts until the method is better, by the objective with the l1 norm.
     let none = Crf { stop: Stop::after_passes(0.0), l1: 0.02, ..accurate(Method::Sdca) };
-    let kept = none.fit_from(&corpus, sparse.weights().clone().into()).unwrap();
+    let kept = none.fit_with(&corpus, Fit::new().start(&sparse)).unwrap();
     assert_eq!(kept.weights(), sparse.weights());
     let objective = problem.objective(&base).unwrap() + 0.02 * base.l1_norm();
     let found = kept.report.unwrap().certificate.objective().unwrap();
@@ -181,15 +182,14 @@ fn a_warm_start_is_quicker_and_a_watcher_can_end() {
     let corpus = corpus(60);
     for method in [Method::Sdca, Method::Lbfgs] {
         let model = accurate(method).fit(&corpus).unwrap();
-        let warm = accurate(method).fit_from(&corpus, model.weights().clone().into()).unwrap();
+        let warm = accurate(method).fit_with(&corpus, Fit::new().start(&model)).unwrap();
         assert!(warm.report.unwrap().passes < model.report.unwrap().passes);
         let mut seen = Vec::new();
-        let ended = accurate(method)
-            .fit_watched(&corpus, None, |progress: &Progress, at: &Snapshot<'_>| {
-                seen.push((progress.certificate.objective().unwrap(), at.weights()));
-                if seen.len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            })
-            .unwrap();
+        let mut watch = |progress: &Progress, at: &Snapshot<'_>| {
+            seen.push((progress.certificate.objective().unwrap(), at.weights()));
+            if seen.len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let ended = train(&accurate(method), &corpus, None, &mut watch).unwrap();
         assert_eq!(ended.report.unwrap().status, Status::Stopped);
         assert_eq!(seen.len(), 3);
         let best = seen.iter().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
@@ -210,20 +210,12 @@ fn a_training_from_given_weights_never_makes_them_worse() {
     for method in [Method::Sdca, Method::Lbfgs] {
         for looks in 1..6 {
             let mut seen = 0;
-            let model = accurate(method)
-                .fit_watched(
-                    &corpus,
-                    Some(start.clone().into()),
-                    |_: &Progress, _: &Snapshot<'_>| {
-                        seen += 1;
-                        if seen < looks {
-                            ControlFlow::Continue(())
-                        } else {
-                            ControlFlow::Break(())
-                        }
-                    },
-                )
-                .unwrap();
+            let mut watch = |_: &Progress, _: &Snapshot<'_>| {
+                seen += 1;
+                if seen < looks { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            let given = Some(start.clone().into());
+            let model = train(&accurate(method), &corpus, given, &mut watch).unwrap();
             let (after, report) =
                 (problem.objective(model.weights()).unwrap(), model.report.unwrap());
             assert!(after <= before + 1e-12, "{method:?} {looks}: {after} {before}");
@@ -244,16 +236,11 @@ fn a_start_counts_until_the_training_is_better() {
     let before = problem.objective(&start).unwrap();
     let mut first = None;
     let rough = Crf { method: Method::Sdca, stop: Stop::at_relative(1e-2), ..Crf::default() };
-    let kept = rough
-        .fit_watched(
-            &corpus,
-            Some(start.clone().into()),
-            |progress: &Progress, at: &Snapshot<'_>| {
-                first.get_or_insert((progress.certificate.objective().unwrap(), at.weights()));
-                ControlFlow::Continue(())
-            },
-        )
-        .unwrap();
+    let mut watch = |progress: &Progress, at: &Snapshot<'_>| {
+        first.get_or_insert((progress.certificate.objective().unwrap(), at.weights()));
+        ControlFlow::Continue(())
+    };
+    let kept = train(&rough, &corpus, Some(start.clone().into()), &mut watch).unwrap();
     let (shown, weights) = first.unwrap();
     assert!((shown - before).abs() < 1e-12, "{shown} {before}");
     let report = kept.report.unwrap();
@@ -284,13 +271,17 @@ fn between_checks_a_start_counts_as_well() {
         before: f64,
         seen: usize,
     }
-    impl Watch for &mut Between<'_> {
-        fn check(&mut self, progress: &Progress, _: &Snapshot<'_>) -> ControlFlow<()> {
+    impl Observer<Snapshot<'_>> for Between<'_> {
+        fn polls(&self) -> bool {
+            true
+        }
+
+        fn observe(&mut self, progress: &Progress, _: &Snapshot<'_>) -> ControlFlow<()> {
             self.behind &= progress.certificate.objective().unwrap() >= self.before;
             ControlFlow::Continue(())
         }
 
-        fn pass(&mut self, at: &Snapshot<'_>) -> ControlFlow<()> {
+        fn poll(&mut self, _: &Progress, at: &Snapshot<'_>) -> ControlFlow<()> {
             let now = self.problem.objective(&at.weights()).unwrap();
             if self.behind {
                 assert!(now <= self.before, "{now} {}", self.before);
@@ -308,8 +299,28 @@ fn between_checks_a_start_counts_as_well() {
     let stop = Stop { max_passes: 8.0, check: Cadence::Every(4.0), ..Stop::at_relative(1e-9) };
     let dual = Crf { method: Method::Sdca, stop, ..batch };
     let mut watch = Between { problem: &problem, behind: true, before, seen: 0 };
-    dual.fit_watched(&corpus, Some(start.into()), &mut watch).unwrap();
+    train(&dual, &corpus, Some(start.into()), &mut watch).unwrap();
     assert!(watch.seen >= 3, "{} looks between the checks", watch.seen);
+}
+
+/// The closure of `fit_with` is called after every pass too, and weights of sequences are refused with what to do instead.
+#[test]
+fn a_fit_is_watched_at_every_pass() {
+    let corpus = corpus(60);
+    let stop = Stop { max_passes: 6.0, check: Cadence::Every(3.0), ..Stop::at_relative(1e-12) };
+    for method in [Method::Sdca, Method::Lbfgs] {
+        let mut passes = vec![];
+        let mut watch = |progress: &Progress| {
+            passes.push(progress.passes);
+            ControlFlow::Continue(())
+        };
+        let crf = Crf { method, stop, ..Crf::default() };
+        crf.fit_with(&corpus, Fit::new().watch(&mut watch)).unwrap();
+        assert!(passes.len() >= 5 && passes.windows(2).all(|w| w[0] <= w[1]), "{passes:?}");
+    }
+    let weights = [1.0; 60];
+    let error = Crf::default().fit_with(&corpus, Fit::new().weights(&weights)).unwrap_err();
+    assert!(error.to_string().contains("counts as often as it is in the corpus"), "{error}");
 }
 
 /// A checkpoint of L-BFGS has no dual variables: the method that chooses goes on with L-BFGS.
@@ -319,16 +330,17 @@ fn a_checkpoint_without_dual_variables_goes_on_with_lbfgs() {
     let l2 = Some(2e-5 / corpus.data.sequences() as f64);
     let batch = Crf { l2, method: Method::Lbfgs, ..Crf::default() };
     let mut file = Vec::new();
-    let keep = |progress: &Progress, at: &Snapshot<'_>| {
+    let mut keep = |progress: &Progress, at: &Snapshot<'_>| {
         file.clear();
         at.save_checkpoint(&mut file).unwrap();
         if progress.passes < 20.0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    batch.fit_watched(&corpus, None, keep).unwrap();
+    train(&batch, &corpus, None, &mut keep).unwrap();
     let at = Checkpoint::load(&file[..]).unwrap();
     assert_eq!(at.duals, None);
-    let expected = batch.fit_from(&corpus, at.clone().into()).unwrap();
-    let found = Crf { method: Method::Auto, ..batch }.fit_from(&corpus, at.into()).unwrap();
+    let expected = train(&batch, &corpus, Some(at.clone().into()), &mut ()).unwrap();
+    let found =
+        train(&Crf { method: Method::Auto, ..batch }, &corpus, Some(at.into()), &mut ()).unwrap();
     assert_eq!(found.weights(), expected.weights());
     assert_eq!(found.report.unwrap().passes, expected.report.unwrap().passes);
 }

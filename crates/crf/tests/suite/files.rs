@@ -2,9 +2,9 @@
 //! or what was read works without a panic and without a NaN.
 
 use fenchel_crf::text::Template;
+use fenchel_crf::training::{Checkpoint, Snapshot, train};
 use fenchel_crf::{
-    Checkpoint, CorpusBuilder, Crf, CrfModel, GraphCrf, GraphInstance, GraphModel, Instance, Saved,
-    Snapshot, Tagger,
+    CorpusBuilder, Crf, CrfModel, GraphCrf, GraphInstance, GraphModel, Instance, Saved, Tagger,
 };
 use fenchel_optim::Progress;
 use fenchel_optim::model::envelope;
@@ -172,13 +172,12 @@ fn changed_models_of_graphs_are_refused_or_work() {
 fn changed_checkpoints_are_refused_or_work() {
     let (corpus, _) = trained();
     let mut bytes = Vec::new();
-    Crf::default()
-        .fit_watched(&corpus, None, |_: &Progress, at: &Snapshot<'_>| {
-            bytes.clear();
-            at.save_checkpoint(&mut bytes).unwrap();
-            std::ops::ControlFlow::Continue(())
-        })
-        .unwrap();
+    let mut save = |_: &Progress, at: &Snapshot<'_>| {
+        bytes.clear();
+        at.save_checkpoint(&mut bytes).unwrap();
+        std::ops::ControlFlow::Continue(())
+    };
+    train(&Crf::default(), &corpus, None, &mut save).unwrap();
     assert!(Checkpoint::load(&bytes[..]).is_ok());
     let body = bytes.len() - 4;
     let (mut refused, mut works) = (0, 0);
@@ -196,7 +195,7 @@ fn changed_checkpoints_are_refused_or_work() {
                         used(&read.model);
                         let crf =
                             Crf { stop: fenchel_crf::Stop::after_passes(2.0), ..Crf::default() };
-                        if let Ok(model) = crf.fit_from(&corpus, read.into()) {
+                        if let Ok(model) = train(&crf, &corpus, Some(read.into()), &mut ()) {
                             used(&model);
                         }
                     }

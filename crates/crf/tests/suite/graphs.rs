@@ -3,7 +3,7 @@
 use crate::common::graphs::*;
 use crate::common::*;
 use fenchel_crf::{
-    CliqueTemplate, Error, GraphCrf, GraphDataset, GraphInstance, GraphLikelihood, GraphModel,
+    CliqueTemplate, Error, Fit, GraphCrf, GraphDataset, GraphInstance, GraphLikelihood, GraphModel,
     GraphProblem, GraphSdcaSettings, MAX_MEMORY, Method, Refusal, Saved, Stop, graph_lbfgs,
     graph_sdca, lbfgs,
 };
@@ -121,6 +121,33 @@ fn chains_have_the_objective_and_the_optimum_of_the_chain_crf() {
         let apart: f64 = w.iter().zip(&found.state).map(|(a, b)| (a - b).powi(2)).sum();
         assert!(apart.sqrt() < 2.0 * (2e-13 / l2).sqrt(), "{apart:e}");
     }
+}
+
+/// Whatever the method and however short, a fit from a model is never worse, and ends where a fit from zero ends.
+#[test]
+fn a_start_is_the_least_that_a_fit_returns() {
+    let data = sets()[0].data();
+    let problem = GraphProblem::new(&data, 1.0 / data.len() as f64, None).unwrap();
+    let objective = |model: &GraphModel| problem.objective(model.weights()).unwrap();
+    let rough = GraphCrf { stop: Stop::at_relative(1e-2), ..GraphCrf::default() };
+    let start = rough.fit(&data).unwrap();
+    let best = graph_lbfgs(&problem, &exactly(), None, &mut ()).unwrap();
+    let best = best.report.certificate.objective().unwrap();
+    for method in [Method::Auto, Method::Sdca, Method::Lbfgs] {
+        for passes in [0.0, 1.0, 1e4] {
+            let stop =
+                Stop { max_passes: passes, absolute: 1e-9, relative: 0.0, ..Stop::default() };
+            let crf = GraphCrf { method, stop, ..GraphCrf::default() };
+            let model = crf.fit_with(&data, Fit::new().start(&start)).unwrap();
+            let (now, report) = (objective(&model), model.report.unwrap());
+            assert!(now <= objective(&start) + 1e-12, "{method:?} {passes}: {now}");
+            assert!((report.certificate.objective().unwrap() - now).abs() < 1e-9);
+            assert!(passes < 10.0 || now <= best + 1e-9, "{method:?}: {now} {best}");
+        }
+    }
+    let other = sets()[2].data();
+    let error = rough.fit_with(&other, Fit::new().start(&start)).unwrap_err().to_string();
+    assert!(error.contains("start: expected the templates of the data"), "{error}");
 }
 
 #[test]

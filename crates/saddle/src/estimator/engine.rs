@@ -204,8 +204,9 @@ impl<'a> Engine<'a> {
     pub(super) fn race(
         problem: &'a Multiclass<'a>,
         bilinear: &'a HingeBilinear<'a>,
+        start: Option<PdhgState>,
     ) -> Result<Self, Error> {
-        let exact = Exact::new(bilinear, None)?;
+        let exact = Exact::new(bilinear, start)?;
         let mirror = MirrorPdhg::new(problem, &MirrorPdhgSettings::default(), None)?;
         Ok(Engine::Race(Box::new(Race::new(problem, exact, mirror))))
     }

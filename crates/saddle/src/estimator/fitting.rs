@@ -29,7 +29,8 @@ impl<'a> Fitting<'a> {
         Fitting { problem, engine, objective, best: vec![], lower_bound: f64::NEG_INFINITY }
     }
 
-    fn consider(&mut self, mut columns: Columns) {
+    /// Keeps weights that are better than the best so far, or the same weights without the smallest.
+    pub(super) fn consider(&mut self, mut columns: Columns) {
         contain(self.problem, &mut columns);
         let value = objective(self.problem, &columns);
         let tops = columns.iter().flat_map(|(_, c)| c).fold(0.0_f64, |m, u| m.max(u.abs()));

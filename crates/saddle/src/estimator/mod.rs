@@ -11,21 +11,25 @@ mod radius;
 mod settings;
 mod work;
 
-use std::ops::ControlFlow;
-
 use fenchel_linalg::labels::Label;
 use fenchel_linalg::{AsDesign, Invalid};
-use fenchel_optim::Progress;
+use fenchel_optim::{Budget, Fit, Status};
 use ndarray::ArrayView1;
 
-use self::engine::check_radius;
+use self::engine::{Columns, by_classes, check_radius};
 pub use self::model::MulticlassL1Model;
 use self::posed::Posed;
 pub use self::settings::{ClassWeights, MulticlassL1, Radius, SaddleStep, Solver};
 use crate::Error;
 use crate::multiclass::{Dual, Geometry, Multiclass, Samples};
 
-type Watch<'w> = Option<&'w mut dyn FnMut(&Progress) -> ControlFlow<()>>;
+/// Where a fit begins.
+pub(crate) struct Start {
+    columns: Columns,
+    /// Whether the weights are those of PDHG, and its dual variables.
+    exact: bool,
+    duals: Option<Vec<f64>>,
+}
 
 impl MulticlassL1 {
     /// Fits a model.
@@ -43,47 +47,43 @@ impl MulticlassL1 {
         X: AsDesign + ?Sized,
         L: Label + 'y,
     {
-        self.solve(x, y.into(), None, None)
+        self.fit_with(x, y, Fit::new())
     }
 
-    /// Does the same as [`fit`](MulticlassL1::fit), with one weight per row. The weights are divided by their mean.
+    /// As [`fit`](MulticlassL1::fit), with weights of the rows, a former model to start from, and a closure that
+    /// watches. The weights are divided by their mean. PDHG continues from the weights of a start. The other methods begin
+    /// anew; if they find nothing better, the weights of the start
+    /// are returned, without those that hardly matter.
     ///
     /// # Errors
-    /// The errors of [`fit`](MulticlassL1::fit), and [`Error::Invalid`] if weights are negative, not finite or all 0.
-    pub fn fit_weighted<'y, 'w, X, L>(
+    /// The errors of [`fit`](MulticlassL1::fit), and [`Error::Invalid`] if weights are negative, not finite or all 0, or
+    /// if the start has other features or labels.
+    pub fn fit_with<'y, X, L>(
         &self,
         x: &X,
         y: impl Into<ArrayView1<'y, L>>,
-        weights: impl Into<ArrayView1<'w, f64>>,
+        fit: Fit<'_, MulticlassL1Model<L>>,
     ) -> Result<MulticlassL1Model<L>, Error>
     where
         X: AsDesign + ?Sized,
         L: Label + 'y,
     {
-        self.solve(x, y.into(), Some(weights.into()), None)
-    }
-
-    /// Does the same as [`fit`](MulticlassL1::fit), with an observer. `watch` is called at every certificate, and
-    /// ends the fit if it returns `Break`.
-    ///
-    /// # Errors
-    /// The errors of [`fit`](MulticlassL1::fit).
-    pub fn fit_watched<'y, X, L>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, L>>,
-        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<MulticlassL1Model<L>, Error>
-    where
-        X: AsDesign + ?Sized,
-        L: Label + 'y,
-    {
-        self.solve(x, y.into(), None, Some(&mut watch))
+        let (posed, start) = self.posed(x, y.into(), &fit)?;
+        let at_zero = self.loss.at_zero(posed.samples.classes());
+        let radius = match self.radius {
+            Radius::At(radius) => check_radius(radius)?,
+            Radius::FromPenalty => {
+                Invalid::check_positive("penalty (or set radius)", self.penalty)?;
+                at_zero / self.penalty
+            }
+            Radius::Search => return self.search(&posed, at_zero, start, fit.watch),
+        };
+        Ok(self.at_radius(&posed, radius, &self.stop, start, fit.watch)?.0)
     }
 
     /// Fits one model per radius, in the given order, which shows how accuracy depends on the number of non-zero
     /// weights. PDHG uses the previous model as a warm start. The radii replace the field `radius`. The limits of
-    /// `stop` apply to each fit.
+    /// `stop` apply to all radii together.
     ///
     /// # Errors
     /// The errors of [`fit`](MulticlassL1::fit).
@@ -97,17 +97,39 @@ impl MulticlassL1 {
         X: AsDesign + ?Sized,
         L: Label + 'y,
     {
-        let y = y.into();
-        self.stop.check()?;
-        let design = x.as_design()?;
-        let posed = Posed::new(self, &design, y, None)?;
-        let mut start = None;
+        self.path_with(x, y, radii, Fit::new())
+    }
+
+    /// As [`path`](MulticlassL1::path), with what [`fit_with`](MulticlassL1::fit_with) may be given. The path ends with
+    /// the model at which the closure answers `Break`.
+    ///
+    /// # Errors
+    /// The errors of [`fit_with`](MulticlassL1::fit_with).
+    pub fn path_with<'y, X, L>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, L>>,
+        radii: &[f64],
+        mut fit: Fit<'_, MulticlassL1Model<L>>,
+    ) -> Result<Vec<MulticlassL1Model<L>>, Error>
+    where
+        X: AsDesign + ?Sized,
+        L: Label + 'y,
+    {
+        let (posed, mut start) = self.posed(x, y.into(), &fit)?;
+        let mut budget = Budget::new(self.stop);
         let mut models = vec![];
         for radius in radii {
             check_radius(*radius)?;
-            let (model, state) = self.at_radius(&posed, *radius, &self.stop, start, &mut None)?;
+            let watch = fit.watch.again();
+            let (model, state) = self.at_radius(&posed, *radius, &budget.left(), start, watch)?;
             start = state;
+            budget.spend(model.report);
+            let stopped = model.report.status == Status::Stopped;
             models.push(model);
+            if stopped {
+                break;
+            }
         }
         Ok(models)
     }
@@ -124,31 +146,28 @@ impl MulticlassL1 {
         Multiclass::with_geometry(samples, self.loss, radius * unit, penalty, geometry)
     }
 
-    fn solve<X, L>(
+    /// Checks the settings and everything that a fit is given.
+    fn posed<X, L>(
         &self,
         x: &X,
         y: ArrayView1<L>,
-        weights: Option<ArrayView1<f64>>,
-        mut watch: Watch,
-    ) -> Result<MulticlassL1Model<L>, Error>
+        fit: &Fit<'_, MulticlassL1Model<L>>,
+    ) -> Result<(Posed<L>, Option<Start>), Error>
     where
         X: AsDesign + ?Sized,
         L: Label,
     {
         self.stop.check()?;
         Invalid::check_nonnegative("penalty", self.penalty)?;
-        let design = x.as_design()?;
-        let posed = Posed::new(self, &design, y, weights)?;
-        let at_zero = self.loss.at_zero(posed.samples.classes());
-        match self.radius {
-            Radius::At(radius) => {
-                Ok(self.at_radius(&posed, check_radius(radius)?, &self.stop, None, &mut watch)?.0)
+        let posed = Posed::new(self, &x.as_design()?, y, fit.weights)?;
+        let start = match fit.start {
+            None => None,
+            Some(model) => {
+                let (weights, _) = model.scaled_weights(&posed, "start")?;
+                let columns = by_classes(&weights, posed.classes.len());
+                Some(Start { columns, exact: model.solver == Solver::Pdhg, duals: None })
             }
-            Radius::FromPenalty => {
-                Invalid::check_positive("penalty (or set radius)", self.penalty)?;
-                Ok(self.at_radius(&posed, at_zero / self.penalty, &self.stop, None, &mut watch)?.0)
-            }
-            Radius::Search => self.search(&posed, at_zero, &mut watch),
-        }
+        };
+        Ok((posed, start))
     }
 }

@@ -259,6 +259,39 @@ impl<L: Label> MulticlassL1Model<L> {
         self.prune(threshold, x, y.into(), Some(weights.into()))
     }
 
+    /// The weights for the scaled features of data, and a bound on the rounding error of their intercepts.
+    pub(super) fn scaled_weights(
+        &self,
+        posed: &Posed<L>,
+        what: &'static str,
+    ) -> Result<(Vec<f64>, f64), Error> {
+        let features = posed.samples.features() - usize::from(posed.intercept);
+        Invalid::check_length("columns of the design matrix", self.features, features)?;
+        let (found, known) = (posed.classes.labels(), self.classes.labels());
+        let same = found.len() == known.len()
+            && found.iter().zip(known).all(|(found, known)| found.order(known).is_eq());
+        if !same {
+            let reason = "their labels are not those of the fit".to_owned();
+            return Err(Invalid::Layout { what, reason }.into());
+        }
+        let k = self.classes.len();
+        let mut u = vec![0.0; posed.samples.features() * k];
+        for (i, l, w) in &self.weights {
+            let scale = posed.scales.get(*i as usize).copied().unwrap_or(1.0 / posed.unit);
+            u[*i as usize * k + *l as usize] = w / scale;
+        }
+        // The intercept at the centres is what may be left of large terms.
+        let mut lost = 0.0;
+        if posed.intercept {
+            let at_centres = scores_of(&posed.centres, &self.weights, k);
+            for (l, at_centre) in at_centres.into_iter().enumerate() {
+                u[self.features * k + l] = self.intercepts[l] + at_centre;
+                lost += 64.0 * f64::EPSILON * at_centre.abs();
+            }
+        }
+        Ok((u, lost))
+    }
+
     fn prune<X: AsDesign + ?Sized>(
         &self,
         threshold: f64,
@@ -268,31 +301,10 @@ impl<L: Label> MulticlassL1Model<L> {
     ) -> Result<Self, Error> {
         Invalid::check_nonnegative("threshold", threshold)?;
         let design = x.as_design()?;
-        Invalid::check_length("columns of the design matrix", self.features, design.columns())?;
         let posed = Posed::new(&self.settings, &design, y, weights)?;
-        let (found, known) = (posed.classes.labels(), self.classes.labels());
-        let same = found.len() == known.len()
-            && found.iter().zip(known).all(|(found, known)| found.order(known).is_eq());
-        if !same {
-            let reason = "their labels are not those of the fit".to_owned();
-            return Err(Invalid::Layout { what: "data", reason }.into());
-        }
-        let problem = self.settings.problem(&posed.samples, posed.unit, self.radius)?;
         let k = self.classes.len();
-        let mut u = vec![0.0; posed.samples.features() * k];
-        for (i, l, w) in &self.weights {
-            let scale = posed.scales.get(*i as usize).copied().unwrap_or(1.0 / posed.unit);
-            u[*i as usize * k + *l as usize] = w / scale;
-        }
-        // The intercept at the centres is what may be left of large terms.
-        let mut lost = 0.0;
-        if self.settings.intercept {
-            let at_centres = scores_of(&posed.centres, &self.weights, k);
-            for (l, at_centre) in at_centres.into_iter().enumerate() {
-                u[self.features * k + l] = self.intercepts[l] + at_centre;
-                lost += 64.0 * f64::EPSILON * at_centre.abs();
-            }
-        }
+        let (u, lost) = self.scaled_weights(&posed, "data")?;
+        let problem = self.settings.problem(&posed.samples, posed.unit, self.radius)?;
         let mut columns = by_classes(&u, k);
         let known = self.report.certificate.objective().unwrap_or(f64::NAN);
         let found = objective(&problem, &columns);

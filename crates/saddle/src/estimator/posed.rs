@@ -24,6 +24,8 @@ pub(crate) struct Posed<L> {
     /// Columns that were not standardised were all divided by this number, the size of the largest: weights of the
     /// samples are those of the data times it. It is 1 if columns were standardised.
     pub(crate) unit: f64,
+    /// Whether the last feature of the samples is constant.
+    pub(crate) intercept: bool,
 }
 
 impl<L: Label> Posed<L> {
@@ -107,7 +109,7 @@ impl<L: Label> Posed<L> {
         let samples = Samples::prepared(design, &codes, k, weights.as_deref(), &preparation)?;
         let Preparation { centres, scales, .. } = preparation;
         let scales = if estimator.standardise { scales } else { vec![] };
-        Ok(Posed { samples, classes, centres, scales, unit })
+        Ok(Posed { samples, classes, centres, scales, unit, intercept: estimator.intercept })
     }
 }
 

@@ -1,16 +1,16 @@
 //! A fit with one radius, and the search for a radius.
 
 use fenchel_linalg::labels::Label;
-use fenchel_optim::{Budget, Cadence, Certificate, Progress, Refusal, Report, Status, Stop, run};
+use fenchel_optim::{Budget, Cadence, Certificate, Refusal, Report, Status, Stop, Watch, run};
 
-use super::engine::{Engine, by_rows, choose, objective};
+use super::engine::{Engine, by_classes, by_rows, choose, objective};
 use super::fitting::Fitting;
 use super::model::judged;
 use super::posed::Posed;
-use super::{MulticlassL1, MulticlassL1Model, Solver, Watch};
+use super::{MulticlassL1, MulticlassL1Model, Solver, Start};
 use crate::Error;
 use crate::multiclass::sublinear::steps_a_pass;
-use crate::multiclass::{HingeBilinear, Multiclass};
+use crate::multiclass::{HingeBilinear, Multiclass, MulticlassLoss};
 use crate::pdhg::PdhgState;
 
 impl MulticlassL1 {
@@ -20,7 +20,8 @@ impl MulticlassL1 {
         &self,
         posed: &Posed<L>,
         at_zero: f64,
-        watch: &mut Watch,
+        mut start: Option<Start>,
+        mut watch: Watch<'_>,
     ) -> Result<MulticlassL1Model<L>, Error> {
         let s = &posed.samples;
         // No weights of a norm below `P(0) / slope` can bring the loss to 0.
@@ -29,12 +30,12 @@ impl MulticlassL1 {
         let slope = at_zero - problem.dual(&uniform);
         let mut radius = if slope > 0.0 { at_zero / slope } else { 1.0 } / posed.unit;
         let most = if self.penalty > 0.0 { at_zero / self.penalty } else { f64::INFINITY };
-        let mut start = None;
         let mut last: Option<MulticlassL1Model<L>> = None;
         let mut budget = Budget::new(self.stop);
         for _ in 0..40 {
             let left = budget.left();
-            let (model, state) = self.at_radius(posed, radius.min(most), &left, start, watch)?;
+            let (model, state) =
+                self.at_radius(posed, radius.min(most), &left, start, watch.again())?;
             start = state;
             let spent = budget.spend(model.report);
             let value =
@@ -63,17 +64,18 @@ impl MulticlassL1 {
         posed: &Posed<L>,
         radius: f64,
         stop: &Stop,
-        start: Option<PdhgState>,
-        watch: &mut Watch,
-    ) -> Result<(MulticlassL1Model<L>, Option<PdhgState>), Error> {
+        start: Option<Start>,
+        mut watch: Watch<'_>,
+    ) -> Result<(MulticlassL1Model<L>, Option<Start>), Error> {
         let s = &posed.samples;
         // Weights of a larger norm are worse than none.
         let most = self.loss.at_zero(s.classes()) / self.penalty;
         let bound = if self.penalty > 0.0 { radius.min(most) } else { radius };
         let problem = self.problem(s, posed.unit, bound)?;
         let solver = match (self.solver, &start) {
-            // The radius before has left PDHG's pair.
-            (Solver::Auto, Some(_)) => Some(Solver::Pdhg),
+            (Solver::Auto, Some(start)) if start.exact && self.loss == MulticlassLoss::Hinge => {
+                Some(Solver::Pdhg)
+            }
             (solver, _) => choose(solver, &problem, stop)?,
         };
         let mut stop = *stop;
@@ -98,6 +100,12 @@ impl MulticlassL1 {
         } else {
             problem
         };
+        let pair = |bilinear: &HingeBilinear| {
+            let start = start.as_ref()?;
+            let x = by_rows(&start.columns, s.features(), s.classes());
+            let y = start.duals.clone().unwrap_or_else(|| bilinear.best_response(&x));
+            Some(PdhgState::at(x, y))
+        };
         let bilinear;
         let engine = match solver {
             Some(Solver::Sublinear) => {
@@ -120,21 +128,21 @@ impl MulticlassL1 {
             Some(Solver::Pdhg) => {
                 room(10)?;
                 bilinear = HingeBilinear::new(&problem)?;
-                Engine::pdhg(&bilinear, start)?
+                Engine::pdhg(&bilinear, pair(&bilinear))?
             }
             Some(Solver::Auto) | None => {
                 bilinear = HingeBilinear::new(&problem)?;
-                Engine::race(&problem, &bilinear)?
+                Engine::race(&problem, &bilinear, pair(&bilinear))?
             }
         };
         if stop.check == Cadence::Adaptive {
             stop.check = Cadence::Every(20.0);
         }
         let mut fitting = Fitting::new(&problem, engine);
-        let report = match watch {
-            None => run(&mut fitting, &stop, &mut ())?,
-            Some(watch) => run(&mut fitting, &stop, &mut |p: &Progress, _: &Fitting| watch(p))?,
-        };
+        if let Some(start) = &start {
+            fitting.consider(start.columns.clone());
+        }
+        let report = run(&mut fitting, &stop, &mut watch)?;
         let (state, solver) = (fitting.engine.state(), fitting.engine.solver());
         let best = fitting.thinned(&self.stop);
         // From exactly what is returned.
@@ -147,6 +155,10 @@ impl MulticlassL1 {
         let u = by_rows(&best, s.features(), s.classes());
         let norm = problem.norm(&u) / posed.unit;
         let model = MulticlassL1Model::new(self, posed, radius, solver, &u, norm, report);
-        Ok((model, state))
+        let next = |PdhgState { x, y, .. }| {
+            let columns = by_classes(&x, s.classes());
+            Start { columns, exact: true, duals: Some(y) }
+        };
+        Ok((model, state.map(next)))
     }
 }

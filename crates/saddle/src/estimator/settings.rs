@@ -1,6 +1,6 @@
 //! The settings of a fit, which are the estimator's fields.
 
-use fenchel_optim::{MAX_MEMORY, StepSize, Stop};
+use fenchel_optim::{MAX_MEMORY, StepSize, Stop, settings};
 use serde::{Deserialize, Serialize};
 
 use crate::multiclass::{MulticlassLoss, Primal};
@@ -60,94 +60,62 @@ pub enum ClassWeights {
     Each(Vec<f64>),
 }
 
-/// A multiclass linear classifier with sparse weights:
-///
-/// ```text
-/// min_U  (1/n) sum_j w_j loss(U' x_j, y_j) + penalty norm(U),   norm(U) <= radius
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `loss` | `Hinge` | or `Softmax` |
-/// | `penalty` | 0.01 | weight of the norm |
-/// | `radius` | `FromPenalty` | bound on the norm |
-/// | `norm` | `Entries` | l1 of all entries; `Rows` keeps or drops whole features |
-/// | `solver` | `Auto` | |
-/// | `step` | `Pilot` | of the sublinear method |
-/// | `intercept` | true | features are centred for the fit, and a constant feature is added, which is penalised like all others |
-/// | `standardise` | true | features are divided by their root mean square for the fit, which is their standard deviation if they are centred, because the bounds depend on the largest one |
-/// | `class_weights` | `Uniform` | |
-/// | `stop` | relative gap 0.05 | when to end; `max_seconds` is a time budget |
-/// | `seed` | 0 | of draws |
-/// | `max_memory` | 4 GiB | refused beforehand |
-///
-/// With an intercept, a constant that is added to a feature changes nothing but the intercepts: years since 1900 or since 0
-/// give the same scores and the same certificate. What is penalised is the intercept of the centred features, which is the
-/// score of the mean row. A sparse design is centred by an implicit shift, and stays sparse; only the columns that store
-/// half of their entries or more are stored in full. (`Solver::Sublinear` copies a centred sparse design to a dense one.)
-/// Means and root mean squares are weighted by the weights of the rows.
-///
-/// Without an intercept nothing is centred. Without `standardise`, the constant feature is as large as the largest feature,
-/// so that features in another unit have the same model with weights in the other unit, at a `radius` and a `penalty` in the
-/// other unit.
-///
-/// The model is the best of the method's iterates and the zero weights, with its smallest weights removed if the
-/// objective hardly changes. The certificate is computed from the returned weights.
-///
-/// ```
-/// use fenchel_datasets::embedded;
-/// use fenchel_saddle::MulticlassL1;
-///
-/// let data = embedded::iris();
-/// let model = MulticlassL1::default().fit(&data.x, &data.y)?;
-/// assert!(model.score(&data.x, &data.y)? > 0.9);
-/// println!("{}, {} weights", model.report, model.nonzeros());
-/// # Ok::<(), fenchel_saddle::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MulticlassL1 {
-    /// The loss.
-    pub loss: MulticlassLoss,
-    /// Weight of the norm.
-    pub penalty: f64,
-    /// Bound on the norm.
-    pub radius: Radius,
-    /// Which norm.
-    pub norm: Primal,
-    /// Which method.
-    pub solver: Solver,
-    /// The step of the sublinear method.
-    pub step: SaddleStep,
-    /// Whether to add a constant feature.
-    pub intercept: bool,
-    /// Whether to fit on features of root mean square 1.
-    pub standardise: bool,
-    /// The weights of the classes.
-    pub class_weights: ClassWeights,
-    /// The stopping rule.
-    pub stop: Stop,
-    /// Seed of the draws.
-    pub seed: u64,
-    /// The largest number of bytes to use; `None` for no limit.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for MulticlassL1 {
-    fn default() -> Self {
-        MulticlassL1 {
-            loss: MulticlassLoss::Hinge,
-            penalty: 0.01,
-            radius: Radius::FromPenalty,
-            norm: Primal::Entries,
-            solver: Solver::Auto,
-            step: SaddleStep::Pilot,
-            intercept: true,
-            standardise: true,
-            class_weights: ClassWeights::Uniform,
-            stop: Stop { relative: 0.05, max_passes: 1e5, ..Stop::default() },
-            seed: 0,
-            max_memory: MAX_MEMORY,
-        }
+settings! {
+    /// A multiclass linear classifier with sparse weights:
+    ///
+    /// ```text
+    /// min_U  (1/n) sum_j w_j loss(U' x_j, y_j) + penalty norm(U),   norm(U) <= radius
+    /// ```
+    ///
+    /// With an intercept, a constant that is added to a feature changes nothing but the intercepts: years since 1900 or since 0
+    /// give the same scores and the same certificate. What is penalised is the intercept of the centred features, which is the
+    /// score of the mean row. A sparse design is centred by an implicit shift, and stays sparse; only the columns that store
+    /// half of their entries or more are stored in full. (`Solver::Sublinear` copies a centred sparse design to a dense one.)
+    /// Means and root mean squares are weighted by the weights of the rows.
+    ///
+    /// Without an intercept nothing is centred. Without `standardise`, the constant feature is as large as the largest feature,
+    /// so that features in another unit have the same model with weights in the other unit, at a `radius` and a `penalty` in the
+    /// other unit.
+    ///
+    /// The model is the best of the method's iterates and the zero weights, with its smallest weights removed if the
+    /// objective hardly changes. The certificate is computed from the returned weights.
+    ///
+    /// ```
+    /// use fenchel_datasets::embedded;
+    /// use fenchel_saddle::MulticlassL1;
+    ///
+    /// let data = embedded::iris();
+    /// let model = MulticlassL1::default().fit(&data.x, &data.y)?;
+    /// assert!(model.score(&data.x, &data.y)? > 0.9);
+    /// println!("{}, {} weights", model.report, model.nonzeros());
+    /// # Ok::<(), fenchel_saddle::Error>(())
+    /// ```
+    pub struct MulticlassL1 {
+        /// The loss of a row: the hinge or the softmax.
+        loss: MulticlassLoss = MulticlassLoss::Hinge,
+        /// Weight of the norm.
+        penalty: f64 = 0.01,
+        /// Bound on the norm.
+        radius: Radius = Radius::FromPenalty,
+        /// The norm: `Entries` is the l1 norm of all entries, `Rows` keeps or drops whole features.
+        norm: Primal = Primal::Entries,
+        /// Which method.
+        solver: Solver = Solver::Auto,
+        /// The step of the sublinear method.
+        step: SaddleStep = SaddleStep::Pilot,
+        /// Whether features are centred for the fit, and a constant feature is added, which is
+        /// penalised like all others.
+        intercept: bool = true,
+        /// Whether features are divided by their root mean square for the fit, which is their standard deviation if they
+        /// are centred. The bounds depend on the largest one.
+        standardise: bool = true,
+        /// The weights of the classes.
+        class_weights: ClassWeights = ClassWeights::Uniform,
+        /// When to end; `max_seconds` is a time budget.
+        stop: Stop = Stop { relative: 0.05, max_passes: 1e5, ..Stop::default() },
+        /// Seed of the draws.
+        seed: u64 = 0,
+        /// The largest number of bytes to use, checked before anything is allocated; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
     }
 }

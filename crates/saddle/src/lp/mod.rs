@@ -28,7 +28,7 @@ mod scaled;
 mod simplex;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, Report, Status};
+use fenchel_optim::{Certificate, Report, Status, settings};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
@@ -93,32 +93,21 @@ pub struct LpSolution {
 /// Errors of the optimality conditions below this are attributed to rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// Settings of [`linear_program`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `tolerance` | 1e-8 | largest relative error of the optimality conditions, and of rays; below 1 (see below for rays) |
-/// | `max_passes` | 100,000 | largest number of steps, for the program and for each auxiliary one |
-/// | `polish` | true | solve for the active constraints exactly; solve programs of up to 300 rows and variables by the simplex method |
-///
-/// A ray of PDHG proves unboundedness only if the objective decreases along it by more than 100 times `tolerance`,
-/// relative to the largest cost. For the simplex method the limit is 1e-10. A point that meets all conditions within
-/// `tolerance` counts as optimal before either is tried: costs, and contradictions of constraints, below `tolerance` of
-/// the largest term may be taken for 0. Bounds beyond `1/tolerance` can multiply such a cost into a different optimum.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LpSettings {
-    /// Largest relative error.
-    pub tolerance: f64,
-    /// The largest number of steps.
-    pub max_passes: f64,
-    /// Whether to polish.
-    pub polish: bool,
-}
-
-impl Default for LpSettings {
-    fn default() -> Self {
-        LpSettings { tolerance: 1e-8, max_passes: 1e5, polish: true }
+settings! {
+    /// Settings of [`linear_program`].
+    ///
+    /// A ray of PDHG proves unboundedness only if the objective decreases along it by more than 100 times `tolerance`,
+    /// relative to the largest cost. For the simplex method the limit is 1e-10. A point that meets all conditions within
+    /// `tolerance` counts as optimal before either is tried: costs, and contradictions of constraints, below `tolerance` of
+    /// the largest term may be taken for 0. Bounds beyond `1/tolerance` can multiply such a cost into a different optimum.
+    pub struct LpSettings {
+        /// Largest relative error of the optimality conditions, and of rays; below 1.
+        tolerance: f64 = 1e-8,
+        /// Largest number of steps, for the program and for each auxiliary one.
+        max_passes: f64 = 1e5,
+        /// Whether to solve for the active constraints exactly, and programs of up to 300 rows and variables by the simplex
+        /// method.
+        polish: bool = true,
     }
 }
 

@@ -38,6 +38,18 @@ impl<'a> HingeBilinear<'a> {
         );
         Ok(HingeBilinear { problem, norm: norm / s.rows() as f64 })
     }
+
+    /// The dual variables that are best against weights: all of a row on the class with its largest loss, and equal shares
+    /// where losses are equal.
+    pub(crate) fn best_response(&self, x: &[f64]) -> Vec<f64> {
+        let mut y = vec![0.0; self.dimensions().1];
+        self.grad_y(x, &mut y);
+        // Projections of long vectors on a simplex are its corners.
+        let long = 1e6 * self.problem.samples().rows() as f64;
+        y.iter_mut().for_each(|v| *v *= -long);
+        project_rows(&mut y, self.problem.samples().classes());
+        y
+    }
 }
 
 impl Bilinear for HingeBilinear<'_> {

@@ -10,9 +10,10 @@
 
 use fenchel_linalg::{Invalid, project};
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{Certificate, Iterative, Observer, Refusal, Solution, StepSize, Stop, run};
+use fenchel_optim::{
+    Certificate, Iterative, Observer, Refusal, Solution, StepSize, Stop, run, settings,
+};
 use rand::RngExt;
-use serde::{Deserialize, Serialize};
 
 use super::loss::MulticlassLoss;
 use super::problem::{Geometry, Multiclass};
@@ -20,28 +21,20 @@ use super::samples::Rows;
 use crate::Error;
 use crate::spectral::length;
 
-/// Settings of [`subgradient`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Theory` | `frobenius/(B sqrt(T))` for the `T` steps of `stop.max_passes`; `Scaled`, `Constant` |
-/// | `frobenius` | `None` | bound on the Frobenius norm of a solution; `None`: the radius |
-/// | `project` | false | whether to project on the ball after every step |
-/// | `stop` | [`Stop::default`] | a pass is `n` steps |
-/// | `seed` | 0 | of the rows |
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SubgradientSettings {
-    /// The step `gamma`.
-    pub step: StepSize,
-    /// Bound on the Frobenius norm of a solution.
-    pub frobenius: Option<f64>,
-    /// Whether to project on the ball.
-    pub project: bool,
-    /// The stopping rule.
-    pub stop: Stop,
-    /// Seed of the rows.
-    pub seed: u64,
+settings! {
+    /// Settings of [`subgradient`].
+    pub struct SubgradientSettings {
+        /// The step `gamma`: `Theory` is `frobenius/(B sqrt(T))` for the `T` steps of `stop.max_passes`; `Scaled`, `Constant`.
+        step: StepSize = StepSize::Theory,
+        /// Bound on the Frobenius norm of a solution; `None`: the radius.
+        frobenius: Option<f64> = None,
+        /// Whether to project on the ball after every step.
+        project: bool = false,
+        /// A pass is `n` steps.
+        stop: Stop = Stop::default(),
+        /// Seed of the rows.
+        seed: u64 = 0,
+    }
 }
 
 /// The running method, as an observer receives it.

@@ -4,7 +4,7 @@ use fenchel_datasets::embedded;
 use fenchel_optim::model::Saved;
 use fenchel_optim::{Cadence, Status, StepSize, Stop};
 use fenchel_saddle::{
-    ClassWeights, HingeBilinear, Multiclass, MulticlassL1, MulticlassL1Model, MulticlassLoss,
+    ClassWeights, Fit, HingeBilinear, Multiclass, MulticlassL1, MulticlassL1Model, MulticlassLoss,
     PdhgSettings, Primal, Radius, SaddleStep, Samples, Solver, pdhg,
 };
 use ndarray::{Array2, array};
@@ -175,8 +175,8 @@ fn storage_and_weights_agree() {
     let labels: Vec<usize> = y.iter().chain(&y).copied().collect();
     let weights: Vec<f64> = (0..30).map(|j| f64::from(j % 3)).collect();
     let halves: Vec<f64> = weights.iter().chain(&weights).map(|w| 0.5 * w).collect();
-    let one = value(plain.fit_weighted(&dense, &y, &weights).unwrap());
-    let two = value(plain.fit_weighted(&twice, &labels, &halves).unwrap());
+    let one = value(plain.fit_with(&dense, &y, Fit::new().weights(&weights)).unwrap());
+    let two = value(plain.fit_with(&twice, &labels, Fit::new().weights(&halves)).unwrap());
     assert!((one - two).abs() < 3e-9, "{one} {two}");
     // Balanced classes are weights too.
     let mut counts = [0.0; 3];
@@ -184,7 +184,10 @@ fn storage_and_weights_agree() {
     let by_hand: Vec<f64> = y.iter().map(|c| 7.0 / counts[*c]).collect();
     let balanced = MulticlassL1 { class_weights: ClassWeights::Balanced, ..plain.clone() };
     let one = value(balanced.fit(&dense, &y).unwrap());
-    assert!((one - value(plain.fit_weighted(&dense, &y, &by_hand).unwrap())).abs() < 3e-9);
+    assert!(
+        (one - value(plain.fit_with(&dense, &y, Fit::new().weights(&by_hand)).unwrap())).abs()
+            < 3e-9
+    );
 }
 
 /// With a slack ball the radius does not matter; the search finds one. The path presses less and less.
@@ -255,11 +258,70 @@ fn fits_repeat_and_are_watched() {
     let other = MulticlassL1 { seed: 1, ..estimator.clone() }.fit(&x, &y).unwrap();
     assert_ne!(model.weights, other.weights);
     let mut looks = 0;
-    let stopped = estimator.fit_watched(&x, &y, |_| {
-        looks += 1;
-        if looks == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    assert_eq!((stopped.unwrap().report.status, looks), (Status::Stopped, 3));
+    let stopped = estimator.fit_with(
+        &x,
+        &y,
+        Fit::new().watch(&mut |_| {
+            looks += 1;
+            if looks >= 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }),
+    );
+    // The last call is with the certificate of what is returned.
+    assert_eq!((stopped.unwrap().report.status, looks), (Status::Stopped, 4));
+}
+
+/// A fit from a model is never worse than the model, whatever the method. PDHG continues from its weights: at a penalty
+/// nearby it needs fewer passes than from none.
+#[test]
+fn a_start_is_the_least_that_a_fit_returns() {
+    let (x, y) = data::dense(60, 8, 3, 9);
+    let exact = MulticlassL1 {
+        penalty: 0.03,
+        solver: Solver::Pdhg,
+        stop: Stop { max_passes: 1e5, ..tight() },
+        ..Default::default()
+    };
+    let objective = |m: &MulticlassL1Model<usize>| m.report.certificate.objective().unwrap();
+    let start = exact.fit(&x, &y).unwrap();
+    for solver in [Solver::Sublinear, Solver::MirrorPdhg, Solver::MirrorProx, Solver::Pdhg] {
+        let stop = Stop { max_passes: 3.0, ..exact.stop };
+        let short = MulticlassL1 { solver, stop, ..exact.clone() };
+        let again = short.fit_with(&x, &y, Fit::new().start(&start)).unwrap();
+        // The smallest weights may be removed for a twentieth of the gap.
+        let allowed = 0.05 * again.report.certificate.value() + 1e-12;
+        assert!(objective(&again) <= objective(&start) + allowed, "{solver:?}");
+        let model = short.fit(&x, &y).unwrap();
+        assert!(objective(&model) > objective(&start) * (1.0 + 1e-6), "{solver:?} at once");
+    }
+    let nearby = MulticlassL1 { penalty: 0.031, ..exact.clone() };
+    let passes = |fit| nearby.fit_with(&x, &y, fit).unwrap().report.passes;
+    let (cold, warm) = (passes(Fit::new()), passes(Fit::new().start(&start)));
+    assert!(warm < cold, "{warm} {cold}");
+    let other: Vec<usize> = y.iter().map(|l| l + 1).collect();
+    let error = exact.fit_with(&x, &other, Fit::new().start(&start)).unwrap_err().to_string();
+    assert_eq!(error, "start: their labels are not those of the fit");
+}
+
+/// The limits of `stop` are those of the whole path, and `Break` ends it.
+#[test]
+fn a_path_is_watched_and_limited_as_a_whole() {
+    let (x, y) = data::dense(60, 8, 3, 9);
+    let stop = Stop { max_passes: 100.0, ..Stop::at_relative(1e-12) };
+    let estimator =
+        MulticlassL1 { penalty: 0.001, solver: Solver::Pdhg, stop, ..Default::default() };
+    let models = estimator.path(&x, &y, &[1.0, 3.0, 10.0]).unwrap();
+    let passes: f64 = models.iter().map(|m| m.report.passes).sum();
+    // Each fit may exceed its limit by the steps between two checks.
+    assert!(models.len() == 3 && passes <= 160.0, "{passes}");
+    let mut calls = 0;
+    let mut watch = |_: &fenchel_saddle::Progress| {
+        calls += 1;
+        if calls >= 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let fit = Fit::new().watch(&mut watch);
+    let models = estimator.path_with(&x, &y, &[1.0, 3.0, 10.0], fit).unwrap();
+    // The last call is with the certificate of what is returned.
+    assert_eq!((models.len(), models[0].report.status, calls), (1, Status::Stopped, 6));
 }
 
 /// The lower bound uses that weights whose penalty exceeds the objective are no better: a radius that is far too large costs no certificate.
@@ -315,7 +377,8 @@ fn bad_input_is_named() {
     assert!(refused(&rows).contains("norm of rows"));
     let small = MulticlassL1 { max_memory: Some(100), ..estimator.clone() };
     assert!(refused(&small).contains("max_memory is"));
-    let weights = estimator.fit_weighted(&x, &y, &[-1.0; 10]).unwrap_err().to_string();
+    let weights =
+        estimator.fit_with(&x, &y, Fit::new().weights(&[-1.0; 10])).unwrap_err().to_string();
     assert!(weights.contains("weights"), "{weights}");
     let each = ClassWeights::Each(vec![1.0; 3]);
     assert!(

@@ -3,7 +3,7 @@
 use fenchel_datasets::embedded;
 use fenchel_linalg::{AsDesign, CsrMatrix};
 use fenchel_saddle::{
-    Bilinear, ClassWeights, HingeBilinear, LinearProgram, LpOutcome, LpSettings, MatrixGame,
+    Bilinear, ClassWeights, Fit, HingeBilinear, LinearProgram, LpOutcome, LpSettings, MatrixGame,
     Multiclass, MulticlassL1, MulticlassL1Model, MulticlassLoss, PdhgSettings, PdhgState, Radius,
     SaddleProblem, Samples, Status, Stop, exact_game, linear_program,
 };
@@ -114,7 +114,7 @@ fn labels_and_weights_that_are_none() {
     assert!(error.contains("the norm of column 0 overflows"), "{error}");
     let mut weights = vec![1.0; 30];
     weights[7] = -0.5;
-    let error = MulticlassL1::default().fit_weighted(&x, &y, &weights).unwrap_err();
+    let error = MulticlassL1::default().fit_with(&x, &y, Fit::new().weights(&weights)).unwrap_err();
     assert_eq!(error.to_string(), "weights: -0.5 at row 7; expected a finite number >= 0");
 }
 

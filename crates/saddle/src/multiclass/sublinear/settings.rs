@@ -1,55 +1,29 @@
 //! The settings of the sublinear method.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{MAX_MEMORY, StepSize, Stop};
-use serde::{Deserialize, Serialize};
+use fenchel_optim::{MAX_MEMORY, StepSize, Stop, settings};
 
 use crate::Error;
 use crate::multiclass::sampling::Draw;
 
-/// Settings of [`sublinear`](fn@crate::sublinear).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Theory` | the step of Babichev's equation (4.3.6) for the horizon; `Scaled` multiples of it; `Constant` |
-/// | `horizon` | `None` | number of steps for which the step is computed; `None`: the steps of `stop.max_passes` |
-/// | `stop` | [`Stop::default`] | a pass is `nnz / (nnz of a mean row + of a mean column)` steps: as many entries as the data have |
-/// | `seed` | 0 | seed of the draws |
-/// | `script` | none | draws that replace random ones, for tests |
-/// | `noisy` | false | also averages the drawn entries of `U`; see [`noisy_weights`](crate::SublinearState::noisy_weights) |
-/// | `max_memory` | 4 GiB | if all classes could need more, the run is refused |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SublinearSettings {
-    /// The step `gamma`.
-    pub step: StepSize,
-    /// The number of steps for which the theory's step is computed.
-    pub horizon: Option<u64>,
-    /// The stopping rule.
-    pub stop: Stop,
-    /// Seed of the draws.
-    pub seed: u64,
-    /// Draws that replace random ones.
-    #[serde(skip)]
-    pub script: Vec<Draw>,
-    /// Whether to average the drawn entries too.
-    pub noisy: bool,
-    /// The largest number of bytes to use; `None` for no limit.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for SublinearSettings {
-    fn default() -> Self {
-        let (step, stop) = (StepSize::Theory, Stop::default());
-        SublinearSettings {
-            step,
-            horizon: None,
-            stop,
-            seed: 0,
-            script: vec![],
-            noisy: false,
-            max_memory: MAX_MEMORY,
-        }
+settings! {
+    /// Settings of [`sublinear`](fn@crate::sublinear).
+    pub struct SublinearSettings {
+        /// The step `gamma`: that of Babichev's equation (4.3.6) for the horizon; `Scaled` multiples of it; `Constant`.
+        step: StepSize = StepSize::Theory,
+        /// Number of steps for which the step is computed; `None`: the steps of `stop.max_passes`.
+        horizon: Option<u64> = None,
+        /// A pass is `nnz / (nnz of a mean row + of a mean column)` steps: as many entries as the data have.
+        stop: Stop = Stop::default(),
+        /// Seed of the draws.
+        seed: u64 = 0,
+        /// Draws that replace random ones, for tests.
+        #[serde(skip)]
+        script: Vec<Draw> = vec![],
+        /// Whether to average the drawn entries of `U` too; see [`noisy_weights`](crate::SublinearState::noisy_weights).
+        noisy: bool = false,
+        /// The largest number of bytes to use; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
     }
 }
 
