@@ -21,13 +21,13 @@ fn lasso(c: &mut Criterion) {
         let data = statistics(p, 2 * p);
         let lasso = GraphicalLasso { l1: l1.into(), ..GraphicalLasso::default() };
         group.bench_function(format!("graphical lasso, p = {p}"), |b| {
-            b.iter(|| lasso.fit_statistics(&data).expect("a fit"));
+            b.iter(|| lasso.fit(&data).expect("a fit"));
         });
     }
     let data = statistics(100, 500);
     let free = ScaleFree::default();
     group.bench_function("scale-free, p = 100", |b| {
-        b.iter(|| free.fit_statistics(&data).expect("a fit"));
+        b.iter(|| free.fit(&data).expect("a fit"));
     });
     let (c, _) = statistics(1000, 250).correlation();
     let lists = Shortcut::new(c.view(), None).expect("lists");

@@ -116,12 +116,11 @@ fn scale_free() -> Result<(), Box<dyn Error>> {
         let level = 0.12;
         let strength = level / DegreePrior::default().increments(100)?[10];
         let clock = Instant::now();
-        let free =
-            ScaleFree { strength, stop, ..ScaleFree::default() }.fit_statistics(&statistics)?;
+        let free = ScaleFree { strength, stop, ..ScaleFree::default() }.fit(&statistics)?;
         let seconds = clock.elapsed().as_secs_f64();
         let clock = Instant::now();
         let lasso = GraphicalLasso { l1: level.into(), stop, ..GraphicalLasso::default() }
-            .fit_statistics(&statistics)?;
+            .fit(&statistics)?;
         let l1 = clock.elapsed().as_secs_f64();
         let (c, _) = statistics.correlation();
         let settings = GlassoSettings {

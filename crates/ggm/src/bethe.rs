@@ -10,6 +10,7 @@
 //! matrix in closed form. Source: A. Defazio, PhD thesis 2014, sections 9.2.2 to 9.2.4.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::settings;
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
@@ -80,39 +81,20 @@ pub enum DiagonalStep {
     Additive,
 }
 
-/// Settings of [`diagonal_ascent`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `iterations` | 30 | the number of iterations; stopping early regularises |
-/// | `step` | 0.3 | the step size `a` |
-/// | `kind` | multiplicative | how variances are updated |
-/// | `rule` | corrected | how covariances are updated |
-/// | `tolerance` | 1e-8 | of `max g_i C_ii` |
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct AscentSettings {
-    /// The largest number of iterations.
-    pub iterations: usize,
-    /// First step size.
-    pub step: f64,
-    /// How variances are updated.
-    pub kind: DiagonalStep,
-    /// How covariances are updated.
-    pub rule: UpdateRule,
-    /// The relative gradient at which the ascent ends.
-    pub tolerance: f64,
-}
-
-impl Default for AscentSettings {
-    fn default() -> Self {
-        AscentSettings {
-            iterations: 30,
-            step: 0.3,
-            kind: DiagonalStep::Multiplicative,
-            rule: UpdateRule::Corrected,
-            tolerance: 1e-8,
-        }
+settings! {
+    /// Settings of [`diagonal_ascent`].
+    #[derive(Copy)]
+    pub struct AscentSettings {
+        /// The number of iterations; stopping early regularises.
+        iterations: usize = 30,
+        /// First step size.
+        step: f64 = 0.3,
+        /// How variances are updated.
+        kind: DiagonalStep = DiagonalStep::Multiplicative,
+        /// How covariances are updated.
+        rule: UpdateRule = UpdateRule::Corrected,
+        /// The relative gradient at which the ascent ends.
+        tolerance: f64 = 1e-8,
     }
 }
 

@@ -2,61 +2,36 @@
 
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_metrics::k_fold;
-use fenchel_optim::{MAX_MEMORY, Stop};
+use fenchel_optim::{Budget, Fit, MAX_MEMORY, SharedWatch, Stop, settings};
 use ndarray::{Array1, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::glasso::default_stop;
 use crate::path::Path;
 use crate::select::{default_grid, each, within};
-use crate::statistics::dense;
-use crate::{Error, GaussianModel, GraphicalLasso, Method, Scale, Statistics, Weights};
+use crate::statistics::{AsStatistics, dense};
+use crate::{Error, GaussianModel, GraphicalLasso, Method, Scale, Weights};
 
-/// The [`GraphicalLasso`] with the penalty that predicts held-out samples best.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `penalties` | `None`: 20 from the largest correlation to 1/100 of it | the grid |
-/// | `folds` | 5 | parts of the data, each left out once |
-/// | `one_standard_error` | false | the largest penalty within one standard error of the best: sparser graphs |
-/// | `scale` | correlation | what the penalty refers to |
-/// | `method` | QUIC | of every fit |
-/// | `stop` | gap 1e-6 | of every fit |
-/// | `max_memory` | 4 GiB | bytes that a fit, and a dense copy of the data, may take; `None`: no limit |
-/// | `seed` | 0 | of the folds |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GraphicalLassoCv {
-    /// The grid of penalties.
-    pub penalties: Option<Vec<f64>>,
-    /// Number of folds.
-    pub folds: usize,
-    /// Whether the largest penalty within a standard error of the best is taken.
-    pub one_standard_error: bool,
-    /// The scale of the penalty.
-    pub scale: Scale,
-    /// The solver for each connected component.
-    pub method: Method,
-    /// The stopping rule of a fit.
-    pub stop: Stop,
-    /// Bytes that a fit, and a dense copy of the data, may take.
-    pub max_memory: Option<u64>,
-    /// Seed of the folds.
-    pub seed: u64,
-}
-
-impl Default for GraphicalLassoCv {
-    fn default() -> Self {
-        GraphicalLassoCv {
-            penalties: None,
-            folds: 5,
-            one_standard_error: false,
-            scale: Scale::Correlation,
-            method: Method::Quic,
-            stop: default_stop(),
-            max_memory: MAX_MEMORY,
-            seed: 0,
-        }
+settings! {
+    /// The [`GraphicalLasso`] with the penalty that predicts held-out samples best.
+    pub struct GraphicalLassoCv {
+        /// The grid of penalties.
+        penalties: Option<Vec<f64>> = None,
+        /// Parts of the data, each left out once.
+        folds: usize = 5,
+        /// Whether the largest penalty within a standard error of the best is taken.
+        one_standard_error: bool = false,
+        /// The scale of the penalty.
+        scale: Scale = Scale::Correlation,
+        /// The solver for each connected component.
+        method: Method = Method::Quic,
+        /// The stopping rule of a fit.
+        /// By default gap 1e-6.
+        stop: Stop = default_stop(),
+        /// Bytes that a fit, and a dense copy of the data, may take; `None`: no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the folds.
+        seed: u64 = 0,
     }
 }
 
@@ -81,40 +56,34 @@ impl GraphicalLassoCv {
     /// # Errors
     /// As [`GraphicalLasso::fit`]; [`Error::Invalid`] for fewer than two folds or more folds than rows.
     pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<CrossValidated, Error> {
-        let statistics = Statistics::from_data_within(x, self.max_memory)?;
-        self.choose(dense(x, self.max_memory)?.view(), None, &statistics)
+        self.fit_with(x, Fit::new())
     }
 
-    /// As [`fit`](GraphicalLassoCv::fit), with one weight `>= 0` per row. The weights are used in the fits and in the held-out
-    /// likelihood; only their ratios matter.
+    /// As [`fit`](Self::fit), with weights of the rows, of which only the ratios matter, in the fits and in the held-out
+    /// likelihood, a former result from whose model the fits of all data start, and a closure that watches all fits. `Break`
+    /// ends all fits, and so does the time limit; penalties that were not reached have the loss NaN.
     ///
     /// # Errors
-    /// As `fit`, for weights of the wrong length, negative, or all 0, and for a fold, or all rows outside of one, whose weights are all 0.
-    pub fn fit_weighted<'a, X: AsDesign + ?Sized>(
+    /// As [`fit`](Self::fit), for weights of the wrong length, negative, or all 0, for a fold, or all rows outside of one, whose
+    /// weights are all 0, and for a start of another order.
+    pub fn fit_with<X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        weights: impl Into<ArrayView1<'a, f64>>,
+        fit: Fit<'_, CrossValidated>,
     ) -> Result<CrossValidated, Error> {
-        let weights = weights.into();
-        let statistics = Statistics::weighted_within(x, weights, self.max_memory)?;
-        self.choose(dense(x, self.max_memory)?.view(), Some(weights), &statistics)
-    }
-
-    fn choose(
-        &self,
-        x: ArrayView2<f64>,
-        weights: Option<ArrayView1<f64>>,
-        statistics: &Statistics,
-    ) -> Result<CrossValidated, Error> {
+        let Fit { weights, start, watch } = fit;
+        let (watch, budget) = (SharedWatch::from(watch), Budget::new(self.stop));
+        let statistics = x.statistics(weights, self.max_memory)?;
+        let x = dense(x, self.max_memory)?;
         let penalties = match &self.penalties {
             Some(penalties) => penalties.clone(),
-            None => default_grid(statistics, self.scale)?,
+            None => default_grid(&statistics, self.scale)?,
         };
-        let lasso = GraphicalLasso {
+        let lasso = || GraphicalLasso {
             l1: Weights::Uniform(1.0),
             scale: self.scale,
             method: self.method,
-            stop: self.stop,
+            stop: budget.left(),
             max_memory: self.max_memory,
         };
         let splits = k_fold(x.nrows(), self.folds, self.seed)?;
@@ -122,19 +91,22 @@ impl GraphicalLassoCv {
             let (train, test) = &splits[k];
             let rows = x.select(Axis(0), train);
             let of = |rows: &[usize]| weights.map(|w| w.select(Axis(0), rows));
-            let statistics = match of(train) {
-                Some(w) => Statistics::weighted_within(&rows, w.view(), self.max_memory)?,
-                None => Statistics::from_data_within(&rows, self.max_memory)?,
-            };
-            let path = within("the rows outside fold", k, lasso.fit_path(&statistics, &penalties))?;
+            let own = of(train);
+            let weights = own.as_ref().map(|w| w.view());
+            let fit = Fit { weights, start: None, watch: watch.each() };
+            let path =
+                within("the rows outside fold", k, lasso().fit_path_with(&rows, &penalties, fit))?;
             held_out(&path, x.select(Axis(0), test).view(), of(test))
         })?;
-        let path = lasso.fit_path(statistics, &penalties)?;
+        let start = start.map(|start| &start.model);
+        let fit = Fit { weights: None, start, watch: watch.each() };
+        let path = lasso().fit_path_with(&*statistics, &penalties, fit)?;
         let count = losses.len() as f64;
         let (mut loss, mut standard_error) = (Vec::new(), Vec::new());
         for k in 0..path.points.len() {
-            let mean = losses.iter().map(|l| l[k]).sum::<f64>() / count;
-            let square = losses.iter().map(|l| (l[k] - mean).powi(2)).sum::<f64>();
+            let folds = || losses.iter().map(|l| l.get(k).copied().unwrap_or(f64::NAN));
+            let mean = folds().sum::<f64>() / count;
+            let square = folds().map(|l| (l - mean).powi(2)).sum::<f64>();
             loss.push(mean);
             standard_error.push((square / (count - 1.0) / count).sqrt());
         }
@@ -169,7 +141,7 @@ fn held_out(
     let loss = |point: &crate::PathPoint| {
         let precision = &point.precision;
         let mut sum = 0.0;
-        for (row, weight) in centred.rows().into_iter().zip(&weights) {
+        for (row, weight) in centred.outer_iter().zip(&weights) {
             let mut form = 0.0;
             for (x, t) in row.iter().zip(&precision.diagonal) {
                 form += t * x * x;

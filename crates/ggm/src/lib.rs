@@ -17,9 +17,6 @@
 //! The README of the crate has the full table of choices.
 #![forbid(unsafe_code)]
 
-#[macro_use]
-mod fits;
-
 pub mod bethe;
 mod chow_liu;
 pub mod conditional;
@@ -50,12 +47,11 @@ mod shrinkage;
 mod statistics;
 pub mod synthetic;
 pub mod threshold;
-mod watch;
 
 pub use fenchel_graphical::{Graph, Labels};
 pub use fenchel_optim::model::Saved;
 pub use fenchel_optim::random::stream;
-pub use fenchel_optim::{Progress, Report, Status, Stop};
+pub use fenchel_optim::{Fit, Progress, Report, Status, Stop};
 
 pub use chow_liu::chow_liu;
 pub use conditional::{GaussianCrf, GaussianCrfModel};
@@ -81,7 +77,7 @@ pub use scale_free::{DegreePrior, ScaleFree};
 pub use select::{Stability, Stars, StarsSettings, stability_selection, stars};
 pub use shortcut::{MaxProduct, Shortcut, max_product, shortcut};
 pub use shrinkage::{Shrunk, ledoit_wolf};
-pub use statistics::Statistics;
+pub use statistics::{AsStatistics, Statistics};
 
 /// The example of the README is a test.
 #[cfg(doctest)]

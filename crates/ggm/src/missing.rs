@@ -9,7 +9,7 @@
 //! Source: Stadler and Buehlmann, Statistics and Computing 22, 2012; A. Defazio, PhD thesis 2014, section 9.10.1.
 
 use fenchel_linalg::{Invalid, factor};
-use fenchel_optim::{MAX_MEMORY, Status, Stop};
+use fenchel_optim::{Fit, MAX_MEMORY, Status, Stop};
 use ndarray::{Array1, Array2, ArrayView2};
 
 use crate::statistics::check_order;
@@ -155,7 +155,7 @@ pub fn em<'a>(
     };
     let lasso = GraphicalLasso { scale: Scale::Covariance, stop, ..lasso.clone() };
     let mut statistics = Statistics { covariance, mean: Array1::zeros(p), samples: n };
-    let mut model = lasso.fit_statistics(&statistics)?;
+    let mut model = lasso.fit(&statistics)?;
     let mut objective: Vec<f64> = Vec::new();
     let mut status = Status::PassLimit;
     for _ in 0..iterations {
@@ -173,7 +173,7 @@ pub fn em<'a>(
             status = Status::Converged;
             break;
         }
-        model = lasso.fit_from(&next, &model)?;
+        model = lasso.fit_with(&next, Fit::new().start(&model))?;
         statistics = next;
     }
     let back = |mean: &Array1<f64>| &first.mean + &(mean * &units);

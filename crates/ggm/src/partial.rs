@@ -20,73 +20,76 @@
 //!
 //! Source: Carter, Rossell and Smith, Scandinavian Journal of Statistics 51, 2024.
 
-use std::ops::ControlFlow;
-
 use fenchel_linalg::{Invalid, factor};
-use fenchel_optim::{Certificate, Iterative, MAX_MEMORY, Progress, Report, Status, Stop, run};
+use fenchel_optim::{
+    Certificate, Fit, Iterative, MAX_MEMORY, Report, Status, Stop, Watch, run, settings,
+};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::error::check_memory;
 use crate::glasso::{UnitDiagonal, default_stop};
-use crate::watch::Watch;
+use crate::statistics::AsStatistics;
 use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 
-/// A sparse precision matrix by an l1 penalty on the partial correlations.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l1` | 0.1 | weight of the sum of the absolute partial correlations, each pair twice |
-/// | `stop` | residual 1e-6, absolute or relative; 10,000 iterations | when the method stops: the largest violation of the conditions of a stationary point, relative to the largest covariance in the scale in which all conditional variances are 1 |
-/// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
-///
-/// ```
-/// use fenchel_ggm::{PartialCorrelationLasso, Statistics};
-/// use ndarray::array;
-///
-/// let c = array![[1.0, 0.6, 0.1], [0.6, 1.0, 0.1], [0.1, 0.1, 1.0]];
-/// let statistics = Statistics::from_covariance(c.view(), 100)?;
-/// let model = PartialCorrelationLasso { l1: 0.2, ..Default::default() }.fit_statistics(&statistics)?;
-/// assert_eq!(model.graph().edges().collect::<Vec<_>>(), [(0, 1)]);
-/// # Ok::<(), fenchel_ggm::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PartialCorrelationLasso {
-    /// Weight of the penalty.
-    pub l1: f64,
-    /// When the method stops.
-    pub stop: Stop,
-    /// Bytes that may be allocated.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for PartialCorrelationLasso {
-    fn default() -> Self {
-        let stop = Stop { max_passes: 1e4, ..default_stop() };
-        PartialCorrelationLasso { l1: 0.1, stop, max_memory: MAX_MEMORY }
+settings! {
+    /// A sparse precision matrix by an l1 penalty on the partial correlations.
+    ///
+    /// ```
+    /// use fenchel_ggm::{PartialCorrelationLasso, Statistics};
+    /// use ndarray::array;
+    ///
+    /// let c = array![[1.0, 0.6, 0.1], [0.6, 1.0, 0.1], [0.1, 0.1, 1.0]];
+    /// let statistics = Statistics::from_covariance(c.view(), 100)?;
+    /// let model = PartialCorrelationLasso { l1: 0.2, ..Default::default() }.fit(&statistics)?;
+    /// assert_eq!(model.graph().edges().collect::<Vec<_>>(), [(0, 1)]);
+    /// # Ok::<(), fenchel_ggm::Error>(())
+    /// ```
+    pub struct PartialCorrelationLasso {
+        /// Weight of the sum of the absolute partial correlations, each pair twice.
+        l1: f64 = 0.1,
+        /// When the method stops: the largest violation of the conditions of a stationary point, relative to the largest
+        /// covariance in the scale in which all conditional variances are 1.
+        /// By default residual 1e-6, absolute or relative; 10,000 iterations.
+        stop: Stop = Stop { max_passes: 1e4, ..default_stop() },
+        /// Bytes that may be allocated; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
     }
 }
 
-fits!(
-    PartialCorrelationLasso,
-    GaussianModel,
-    |fit| fit.max_memory,
-    "[`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range; [`Error::ZeroVariance`] for \
-     columns that never vary; [`Error::RankDeficient`] for a singular covariance matrix, as there is with fewer samples than variables; \
-     [`Error::Refused`] beyond the memory limit."
-);
-
 impl PartialCorrelationLasso {
-    fn solve<F, const W: bool>(
+    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::Statistics) of one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range;
+    /// [`Error::ZeroVariance`] for columns that never vary; [`Error::RankDeficient`] for a singular covariance matrix, as
+    /// there is with fewer samples than variables; [`Error::Refused`] beyond the memory limit.
+    pub fn fit(&self, data: &(impl AsStatistics + ?Sized)) -> Result<GaussianModel, Error> {
+        self.fit_with(data, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, of which only the ratios matter, a former model to start from, in the
+    /// units of the data, and a closure that watches.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and for weights of the wrong length, negative, or all 0, and a start of another order or not positive
+    /// definite.
+    pub fn fit_with(
+        &self,
+        data: &(impl AsStatistics + ?Sized),
+        fit: Fit<'_, GaussianModel>,
+    ) -> Result<GaussianModel, Error> {
+        let Fit { weights, start, mut watch } = fit;
+        let statistics = data.statistics(weights, self.max_memory)?;
+        self.solve(&statistics, start, &mut watch)
+    }
+
+    fn solve(
         &self,
         statistics: &Statistics,
         start: Option<&GaussianModel>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<GaussianModel, Error>
-    where
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut Watch<'_>,
+    ) -> Result<GaussianModel, Error> {
         let p = statistics.variables();
         Invalid::check_nonnegative("l1", self.l1)?;
         let hint = "leave columns out, or raise max_memory";

@@ -13,11 +13,13 @@
 //! Source: Foygel and Drton, NIPS 2010 (EBIC).
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Report;
+use fenchel_optim::{Budget, Fit, Report, Status, Stop};
+use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
 use crate::glasso::{GlassoSettings, GlassoState, Precision, graphical_lasso};
-use crate::{Error, GaussianModel, GraphicalLasso, Problem, Scale, Statistics};
+use crate::statistics::AsStatistics;
+use crate::{Error, GaussianModel, GraphicalLasso, Problem, Scale};
 
 /// Models along a grid of penalties.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -134,7 +136,28 @@ impl GraphicalLasso {
     ///
     /// # Errors
     /// As [`fit`](GraphicalLasso::fit); [`Invalid`] for an empty grid or penalties that are negative or not finite.
-    pub fn fit_path(&self, statistics: &Statistics, penalties: &[f64]) -> Result<Path, Error> {
+    pub fn fit_path(
+        &self,
+        data: &(impl AsStatistics + ?Sized),
+        penalties: &[f64],
+    ) -> Result<Path, Error> {
+        self.fit_path_with(data, penalties, Fit::new())
+    }
+
+    /// As [`fit_path`](Self::fit_path), with weights of the rows, a model from which the first fit starts, and a closure that
+    /// watches all fits. `Break` ends the path after the current point. Passes are counted for each point; `max_seconds` is
+    /// the time of the whole path, which ends with the last point that was finished in time.
+    ///
+    /// # Errors
+    /// As [`fit_path`](Self::fit_path) and [`fit_with`](Self::fit_with).
+    pub fn fit_path_with(
+        &self,
+        data: &(impl AsStatistics + ?Sized),
+        penalties: &[f64],
+        fit: Fit<'_, GaussianModel>,
+    ) -> Result<Path, Error> {
+        let Fit { weights, start, mut watch } = fit;
+        let statistics = data.statistics(weights, self.max_memory)?;
         if penalties.is_empty() {
             return Err(Invalid::Empty { what: "grid of penalties" }.into());
         }
@@ -144,12 +167,7 @@ impl GraphicalLasso {
         statistics.check()?;
         let mut penalties = penalties.to_vec();
         penalties.sort_by(|a, b| b.total_cmp(a));
-        let settings = GlassoSettings {
-            method: self.method,
-            stop: self.stop,
-            max_memory: self.max_memory,
-            ..GlassoSettings::default()
-        };
+        let budget = Budget::new(self.stop);
         let p = statistics.variables();
         let (owned, scale);
         let covariance = match self.scale {
@@ -168,12 +186,22 @@ impl GraphicalLasso {
             }
         };
         let log_scale: f64 = scale.iter().map(|s| 2.0 * s.ln()).sum();
-        let mut state: Option<GlassoState> = None;
+        let start = start.map(|start| {
+            GlassoState::in_units(start.precision.view(), &ArrayView1::from(&scale).to_owned())
+        });
+        let mut state = start.transpose()?;
         let mut points = Vec::with_capacity(penalties.len());
         for l1 in penalties {
             let weights = self.l1.at_penalty(l1);
             let problem = Problem::new(covariance.view(), &weights)?;
-            let solution = graphical_lasso(&problem, &settings, state.take(), &mut ())?;
+            let stop = Stop { max_seconds: budget.left().max_seconds, ..self.stop };
+            let (method, max_memory) = (self.method, self.max_memory);
+            let settings = GlassoSettings { method, stop, max_memory, ..GlassoSettings::default() };
+            let solution = graphical_lasso(&problem, &settings, state.take(), &mut watch)?;
+            let status = solution.report.status;
+            if status == Status::TimeLimit && !points.is_empty() {
+                break;
+            }
             let mut precision = solution.state.sparse();
             let log_det = solution.state.log_det() - log_scale;
             let mut trace = 0.0;
@@ -188,6 +216,9 @@ impl GraphicalLasso {
             }
             let (loss, report) = (trace - log_det, solution.report);
             points.push(PathPoint { l1, precision, loss, log_det, report });
+            if status == Status::Stopped {
+                break;
+            }
             state = Some(solution.state);
         }
         Ok(Path { points, mean: statistics.mean.to_vec(), samples: statistics.samples, scale })

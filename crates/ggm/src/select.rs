@@ -11,7 +11,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
-use fenchel_optim::{MAX_MEMORY, Stop};
+use fenchel_optim::{MAX_MEMORY, Stop, settings};
 use ndarray::{Array2, ArrayView2, Axis};
 use rand::seq::SliceRandom;
 #[cfg(feature = "parallel")]
@@ -43,55 +43,28 @@ pub(crate) fn default_grid(statistics: &Statistics, scale: Scale) -> Result<Vec<
     grid(if largest > 0.0 { largest } else { 1.0 }, 0.01, 20)
 }
 
-/// Settings of [`stars()`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `penalties` | `None`: 20 as for cross-validation | the grid |
-/// | `subsamples` | 20 | how many |
-/// | `size` | `None`: `10 sqrt(n)` above 144 rows, else `0.8 n` | rows per subsample |
-/// | `threshold` | 0.1 | largest acceptable instability |
-/// | `scale` | correlation | what the penalty refers to |
-/// | `method` | QUIC | of every fit |
-/// | `stop` | gap 1e-6 | of every fit |
-/// | `max_memory` | 4 GiB | of every fit; `None`: no limit |
-/// | `seed` | 0 | of the subsamples |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct StarsSettings {
-    /// The grid of penalties.
-    pub penalties: Option<Vec<f64>>,
-    /// Number of subsamples.
-    pub subsamples: usize,
-    /// Rows per subsample.
-    pub size: Option<usize>,
-    /// Largest acceptable instability.
-    pub threshold: f64,
-    /// The scale of the penalty.
-    pub scale: Scale,
-    /// The solver for each connected component.
-    pub method: Method,
-    /// The stopping rule of a fit.
-    pub stop: Stop,
-    /// Bytes that a fit may allocate.
-    pub max_memory: Option<u64>,
-    /// Seed of the subsamples.
-    pub seed: u64,
-}
-
-impl Default for StarsSettings {
-    fn default() -> Self {
-        StarsSettings {
-            penalties: None,
-            subsamples: 20,
-            size: None,
-            threshold: 0.1,
-            scale: Scale::Correlation,
-            method: Method::Quic,
-            stop: default_stop(),
-            max_memory: MAX_MEMORY,
-            seed: 0,
-        }
+settings! {
+    /// Settings of [`stars()`].
+    pub struct StarsSettings {
+        /// The grid of penalties.
+        penalties: Option<Vec<f64>> = None,
+        /// Number of subsamples.
+        subsamples: usize = 20,
+        /// Rows per subsample.
+        size: Option<usize> = None,
+        /// Largest acceptable instability.
+        threshold: f64 = 0.1,
+        /// The scale of the penalty.
+        scale: Scale = Scale::Correlation,
+        /// The solver for each connected component.
+        method: Method = Method::Quic,
+        /// The stopping rule of a fit.
+        /// By default gap 1e-6.
+        stop: Stop = default_stop(),
+        /// Bytes that a fit may allocate.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the subsamples.
+        seed: u64 = 0,
     }
 }
 

@@ -90,7 +90,7 @@ fn solve(setting: &Setting, statistics: &Statistics, level: f64) -> Result<Array
         Setting::L1 => {
             let lasso =
                 GraphicalLasso { l1: Weights::Uniform(level), stop, ..GraphicalLasso::default() };
-            lasso.fit_statistics(statistics)?.precision
+            lasso.fit(statistics)?.precision
         }
         Setting::Reweighted { eps } => {
             let settings = GlassoSettings { stop, ..GlassoSettings::default() };
@@ -100,7 +100,7 @@ fn solve(setting: &Setting, statistics: &Statistics, level: f64) -> Result<Array
         Setting::Free(prior) => {
             let strength = level / prior.increments(P)?[10];
             let free = ScaleFree { prior: prior.clone(), strength, stop, ..ScaleFree::default() };
-            free.fit_statistics(statistics)?.precision
+            free.fit(statistics)?.precision
         }
     })
 }

@@ -47,13 +47,13 @@ fn reconstruct(method: &str, statistics: &Statistics, level: f64) -> Result<Grap
         "L1" => {
             let lasso =
                 GraphicalLasso { l1: Weights::Uniform(level), stop, ..GraphicalLasso::default() };
-            lasso.fit_statistics(statistics)?.precision
+            lasso.fit(statistics)?.precision
         }
         "submodular" => {
             let prior = DegreePrior::default();
             let strength = level / prior.increments(statistics.variables())?[0];
             let free = ScaleFree { prior, strength, stop, ..ScaleFree::default() };
-            free.fit_statistics(statistics)?.precision
+            free.fit(statistics)?.precision
         }
         _ => {
             let l1 = 2.0 * level;

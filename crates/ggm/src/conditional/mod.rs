@@ -28,14 +28,12 @@
 
 mod likelihood;
 
-use std::ops::ControlFlow;
-
 use fenchel_graphical::Graph;
 use fenchel_linalg::factor;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::model::Saved;
-use fenchel_optim::{MAX_MEMORY, Progress, Report, Stop};
+use fenchel_optim::{Fit, MAX_MEMORY, Report, Stop, Watch, settings};
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
@@ -43,57 +41,38 @@ use self::likelihood::{Blocks, Likelihood};
 use crate::error::{check_bounded, check_memory};
 use crate::glasso::default_stop;
 use crate::model::{check_inverse, support};
+use crate::statistics::AsStatistics;
 use crate::statistics::unit_of;
-use crate::watch::{Watch, unwatched};
 use crate::{Error, GlassoState, Scale, Statistics};
 
-/// A sparse Gaussian conditional random field of outputs given inputs.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l1` | 0.1 | weight of the couplings of two outputs |
-/// | `input_l1` | 0.1 | weight of the couplings of an input and an output |
-/// | `scale` | correlation | the scale of both penalties: columns of variance 1, or unscaled columns |
-/// | `stop` | gap 1e-6, absolute or relative; 100,000 iterations | when the method stops |
-/// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
-///
-/// ```
-/// use fenchel_ggm::GaussianCrf;
-/// use ndarray::array;
-///
-/// // The first output follows the input, the second one the first output.
-/// let x = array![[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]];
-/// let y = array![[1.1, 1.4], [1.8, 1.5], [3.2, 3.4], [3.9, 3.6], [5.1, 5.4], [5.9, 5.9]];
-/// let crf = GaussianCrf { l1: 0.01, input_l1: 0.01, ..GaussianCrf::default() };
-/// let model = crf.fit(&x, &y)?;
-/// assert!((model.predict(&array![[3.5]])?[[0, 0]] - 3.5).abs() < 0.2);
-/// assert!(model.report.certificate.value() <= 1e-5);
-/// # Ok::<(), fenchel_ggm::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GaussianCrf {
-    /// Weight of the couplings of two outputs.
-    pub l1: f64,
-    /// Weight of the couplings of an input and an output.
-    pub input_l1: f64,
-    /// The scale of the weights.
-    pub scale: Scale,
-    /// When the method stops.
-    pub stop: Stop,
-    /// Bytes that may be allocated.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for GaussianCrf {
-    fn default() -> Self {
-        GaussianCrf {
-            l1: 0.1,
-            input_l1: 0.1,
-            scale: Scale::Correlation,
-            stop: default_stop(),
-            max_memory: MAX_MEMORY,
-        }
+settings! {
+    /// A sparse Gaussian conditional random field of outputs given inputs.
+    ///
+    /// ```
+    /// use fenchel_ggm::GaussianCrf;
+    /// use ndarray::array;
+    ///
+    /// // The first output follows the input, the second one the first output.
+    /// let x = array![[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]];
+    /// let y = array![[1.1, 1.4], [1.8, 1.5], [3.2, 3.4], [3.9, 3.6], [5.1, 5.4], [5.9, 5.9]];
+    /// let crf = GaussianCrf { l1: 0.01, input_l1: 0.01, ..GaussianCrf::default() };
+    /// let model = crf.fit(&x, &y)?;
+    /// assert!((model.predict(&array![[3.5]])?[[0, 0]] - 3.5).abs() < 0.2);
+    /// assert!(model.report.certificate.value() <= 1e-5);
+    /// # Ok::<(), fenchel_ggm::Error>(())
+    /// ```
+    pub struct GaussianCrf {
+        /// Weight of the couplings of two outputs.
+        l1: f64 = 0.1,
+        /// Weight of the couplings of an input and an output.
+        input_l1: f64 = 0.1,
+        /// The scale of both penalties: columns of variance 1, or unscaled columns.
+        scale: Scale = Scale::Correlation,
+        /// When the method stops.
+        /// By default gap 1e-6, absolute or relative; 100,000 iterations.
+        stop: Stop = default_stop(),
+        /// Bytes that may be allocated; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
     }
 }
 
@@ -219,6 +198,25 @@ impl GaussianCrf {
         X: AsDesign + ?Sized,
         Y: AsDesign + ?Sized,
     {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, of which only the ratios matter, a former model to start from, in the
+    /// units of the data, and a closure that watches.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), for weights of the wrong length, negative, or all 0, and for a start with other inputs or outputs or with a
+    /// precision that is not positive definite.
+    pub fn fit_with<X, Y>(
+        &self,
+        x: &X,
+        y: &Y,
+        fit: Fit<'_, GaussianCrfModel>,
+    ) -> Result<GaussianCrfModel, Error>
+    where
+        X: AsDesign + ?Sized,
+        Y: AsDesign + ?Sized,
+    {
         let (x, y) = (named("inputs", x.as_design())?, named("outputs", y.as_design())?);
         let (inputs, outputs) = (x.columns(), y.columns());
         self.check_width(inputs + outputs)?;
@@ -229,49 +227,24 @@ impl GaussianCrf {
             x.row_axpy(i, 1.0, &mut row[..inputs]);
             y.row_axpy(i, 1.0, &mut row[inputs..]);
         }
-        self.fit_statistics(&Statistics::from_data_within(&both, self.max_memory)?, inputs)
+        let Fit { weights, start, mut watch } = fit;
+        let statistics = both.statistics(weights, self.max_memory)?;
+        self.solve(&statistics, inputs, start, &mut watch)
     }
 
     /// Fits the means and covariances of all columns, the `inputs` first, then the outputs.
     ///
     /// # Errors
-    /// As [`fit`](GaussianCrf::fit); [`Invalid`] unless there is an input and an output.
+    /// As [`fit_with`](Self::fit_with); [`Invalid`] for weights, and unless there is an input and an output.
     pub fn fit_statistics(
         &self,
         statistics: &Statistics,
         inputs: usize,
+        fit: Fit<'_, GaussianCrfModel>,
     ) -> Result<GaussianCrfModel, Error> {
-        self.solve(statistics, inputs, None, &mut unwatched())
-    }
-
-    /// As [`fit_statistics`](GaussianCrf::fit_statistics), but started from an earlier model in the units of the data.
-    /// Use it for other penalties, or for similar data.
-    ///
-    /// # Errors
-    /// As [`fit_statistics`](GaussianCrf::fit_statistics), and for a start with other inputs or outputs or with a precision
-    /// that is not positive
-    /// definite.
-    pub fn fit_from(
-        &self,
-        statistics: &Statistics,
-        inputs: usize,
-        start: &GaussianCrfModel,
-    ) -> Result<GaussianCrfModel, Error> {
-        self.solve(statistics, inputs, Some(start), &mut unwatched())
-    }
-
-    /// As [`fit_statistics`](GaussianCrf::fit_statistics), but calls `watch` with every certificate. If `watch` returns
-    /// `Break`, the fit ends.
-    ///
-    /// # Errors
-    /// As [`fit_statistics`](GaussianCrf::fit_statistics).
-    pub fn fit_watched(
-        &self,
-        statistics: &Statistics,
-        inputs: usize,
-        watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<GaussianCrfModel, Error> {
-        self.solve(statistics, inputs, None, &mut Watch::new(watch))
+        let Fit { weights, start, mut watch } = fit;
+        let statistics = statistics.statistics(weights, None)?;
+        self.solve(&statistics, inputs, start, &mut watch)
     }
 
     fn check_width(&self, columns: usize) -> Result<(), Error> {
@@ -279,16 +252,13 @@ impl GaussianCrf {
         check_memory("the covariance matrix", 8 * (columns as u64).pow(2), self.max_memory, hint)
     }
 
-    fn solve<F, const W: bool>(
+    fn solve(
         &self,
         statistics: &Statistics,
         inputs: usize,
         start: Option<&GaussianCrfModel>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<GaussianCrfModel, Error>
-    where
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut Watch<'_>,
+    ) -> Result<GaussianCrfModel, Error> {
         let all = statistics.variables();
         if !(1..all).contains(&inputs) {
             let (name, value) = ("inputs", inputs as f64);

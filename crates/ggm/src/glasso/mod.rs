@@ -31,7 +31,7 @@ mod support;
 mod unit;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{MAX_MEMORY, Observer, Report, Solution, Stop, run};
+use fenchel_optim::{MAX_MEMORY, Observer, Report, Solution, Stop, run, settings};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
@@ -61,41 +61,24 @@ pub enum Method {
     Admm,
 }
 
-/// Settings of [`graphical_lasso`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `method` | QUIC | the solver for each component |
-/// | `screening` | true | whether components are solved separately |
-/// | `stop` | gap 1e-6, absolute or relative; 100,000 iterations | when the method stops; a pass is one iteration, with QUIC a Newton step or the gradient steps before it |
-/// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GlassoSettings {
-    /// The solver for each connected component.
-    pub method: Method,
-    /// Whether components are solved by themselves.
-    pub screening: bool,
-    /// When the method stops.
-    pub stop: Stop,
-    /// Bytes that may be allocated.
-    pub max_memory: Option<u64>,
+settings! {
+    /// Settings of [`graphical_lasso`].
+    pub struct GlassoSettings {
+        /// The solver for each connected component.
+        method: Method = Method::Quic,
+        /// Whether components are solved by themselves.
+        screening: bool = true,
+        /// When the method stops; a pass is one iteration, with QUIC a Newton step or the gradient steps before it.
+        /// By default gap 1e-6, absolute or relative; 100,000 iterations.
+        stop: Stop = default_stop(),
+        /// Bytes that may be allocated; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
+    }
 }
 
 /// The stopping rule of this crate: a gap of 1e-6, or 100,000 passes.
 pub fn default_stop() -> Stop {
     Stop { absolute: 1e-6, relative: 1e-6, max_passes: 1e5, ..Stop::default() }
-}
-
-impl Default for GlassoSettings {
-    fn default() -> Self {
-        GlassoSettings {
-            method: Method::Quic,
-            screening: true,
-            stop: default_stop(),
-            max_memory: MAX_MEMORY,
-        }
-    }
 }
 
 /// Solves the graphical lasso from `start`, which is the state of an earlier run or `None`.

@@ -18,6 +18,7 @@
 use fenchel_linalg::factor;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::model::Saved;
+use fenchel_optim::settings;
 use ndarray::{Array1, Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
@@ -25,38 +26,28 @@ use super::{ItemField, ItemFieldModel, Ratings};
 use crate::Error;
 use crate::select::each;
 
-/// A recommender that also uses attributes of the users.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `field` | `ItemField::default()` | how the graph and its weights are learned |
-/// | `ridge` | 10 | the ridge penalty, `> 0`; it halves a coefficient if the squared deviations of its attribute, summed over the item's raters, equal it |
-///
-/// ```
-/// use fenchel_ggm::item_field::{AttributeField, Ratings};
-/// use ndarray::array;
-///
-/// // Users with the attribute like the first item, the others do not.
-/// let ratings = [(0, 0, 5.0), (1, 0, 1.0), (2, 0, 5.0), (3, 0, 1.0), (0, 1, 3.0), (1, 1, 3.5)];
-/// let ratings = Ratings::new(4, 2, ratings)?;
-/// let attributes = array![[1.0], [0.0], [1.0], [0.0]];
-/// let model = AttributeField { ridge: 0.1, ..AttributeField::default() }.fit(&ratings, &attributes)?;
-/// // Of somebody who rated nothing.
-/// assert!(model.predict(&[1.0], &[])?[0] > model.predict(&[0.0], &[])?[0] + 3.0);
-/// # Ok::<(), fenchel_ggm::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct AttributeField {
-    /// How graph and weights are learned.
-    pub field: ItemField,
-    /// Ridge penalty of the regressions.
-    pub ridge: f64,
-}
-
-impl Default for AttributeField {
-    fn default() -> Self {
-        AttributeField { field: ItemField::default(), ridge: 10.0 }
+settings! {
+    /// A recommender that also uses attributes of the users.
+    ///
+    /// ```
+    /// use fenchel_ggm::item_field::{AttributeField, Ratings};
+    /// use ndarray::array;
+    ///
+    /// // Users with the attribute like the first item, the others do not.
+    /// let ratings = [(0, 0, 5.0), (1, 0, 1.0), (2, 0, 5.0), (3, 0, 1.0), (0, 1, 3.0), (1, 1, 3.5)];
+    /// let ratings = Ratings::new(4, 2, ratings)?;
+    /// let attributes = array![[1.0], [0.0], [1.0], [0.0]];
+    /// let model = AttributeField { ridge: 0.1, ..AttributeField::default() }.fit(&ratings, &attributes)?;
+    /// // Of somebody who rated nothing.
+    /// assert!(model.predict(&[1.0], &[])?[0] > model.predict(&[0.0], &[])?[0] + 3.0);
+    /// # Ok::<(), fenchel_ggm::Error>(())
+    /// ```
+    pub struct AttributeField {
+        /// How the graph and its weights are learned.
+        field: ItemField = ItemField::default(),
+        /// The ridge penalty, `> 0`; it halves a coefficient if the squared deviations of its attribute, summed over the
+        /// item's raters, equal it.
+        ridge: f64 = 10.0,
     }
 }
 

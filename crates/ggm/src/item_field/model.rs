@@ -3,7 +3,7 @@
 use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Certificate, Report, Status, Stop};
+use fenchel_optim::{Certificate, Report, Status, Stop, settings};
 use serde::{Deserialize, Serialize};
 
 use super::Ratings;
@@ -30,37 +30,25 @@ impl Default for Training {
     }
 }
 
-/// A recommender: a Gaussian field over items.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `neighbours` | 10 | most similar items that every item is joined to |
-/// | `training` | maximum entropy, 30 iterations | how weights are learned |
-/// | `ridge` | 1e-3 | added to variances, as a fraction of their median |
-///
-/// ```
-/// use fenchel_ggm::item_field::{ItemField, Ratings};
-///
-/// let liked = [(0, 0, 5.0), (0, 1, 5.0), (1, 0, 1.0), (1, 1, 2.0), (2, 0, 5.0), (3, 0, 1.0), (3, 1, 1.0)];
-/// let model = ItemField::default().fit(&Ratings::new(4, 2, liked)?)?;
-/// // Whoever likes the first likes the second.
-/// assert!(model.predict(&[(0, 5.0)])?[1] > model.predict(&[(0, 1.0)])?[1]);
-/// # Ok::<(), fenchel_ggm::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ItemField {
-    /// Most similar items that every item is joined to.
-    pub neighbours: usize,
-    /// How weights are learned.
-    pub training: Training,
-    /// Added to variances, as a fraction of their median.
-    pub ridge: f64,
-}
-
-impl Default for ItemField {
-    fn default() -> Self {
-        ItemField { neighbours: 10, training: Training::default(), ridge: 1e-3 }
+settings! {
+    /// A recommender: a Gaussian field over items.
+    ///
+    /// ```
+    /// use fenchel_ggm::item_field::{ItemField, Ratings};
+    ///
+    /// let liked = [(0, 0, 5.0), (0, 1, 5.0), (1, 0, 1.0), (1, 1, 2.0), (2, 0, 5.0), (3, 0, 1.0), (3, 1, 1.0)];
+    /// let model = ItemField::default().fit(&Ratings::new(4, 2, liked)?)?;
+    /// // Whoever likes the first likes the second.
+    /// assert!(model.predict(&[(0, 5.0)])?[1] > model.predict(&[(0, 1.0)])?[1]);
+    /// # Ok::<(), fenchel_ggm::Error>(())
+    /// ```
+    pub struct ItemField {
+        /// Most similar items that every item is joined to.
+        neighbours: usize = 10,
+        /// How weights are learned.
+        training: Training = Training::default(),
+        /// Added to variances, as a fraction of their median.
+        ridge: f64 = 1e-3,
     }
 }
 

@@ -29,20 +29,18 @@
 mod admm;
 mod penalty;
 
-use std::ops::ControlFlow;
-
 use fenchel_graphical::Graph;
-use fenchel_linalg::{AsDesign, Invalid};
-use fenchel_optim::{MAX_MEMORY, Progress, Report, Stop, run};
-use ndarray::{Array1, Array2};
+use fenchel_linalg::Invalid;
+use fenchel_optim::{Fit, MAX_MEMORY, Report, Stop, Watch, run, settings};
+use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};
 
 use self::admm::{Joint, Part};
 use self::penalty::Penalty;
 use crate::error::{check_bounded, check_memory, check_regular};
 use crate::glasso::{components_by, default_stop, repaired};
+use crate::statistics::AsStatistics;
 use crate::statistics::unit_of;
-use crate::watch::{Watch, unwatched};
 use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 
 /// The penalty that makes the matrices of the groups similar.
@@ -55,64 +53,41 @@ pub enum Coupling {
     Fused,
 }
 
-/// Precision matrices of several groups of samples over the same variables.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l1` | 0.05 | weight of the l1 norm of every matrix |
-/// | `similarity` | 0.05 | weight of the coupling penalty `r` |
-/// | `coupling` | group | which coupling penalty |
-/// | `scale` | correlation | the scale of the weights |
-/// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
-/// | `stop` | gap 1e-6, absolute or relative | when the method stops; a pass is one iteration |
-/// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
-///
-/// The losses are weighted by the shares of the groups, which sum to 1. So with `similarity: 0.0`, group `k` is a
-/// graphical lasso with the penalty `l1 / w_k`.
-///
-/// ```
-/// use fenchel_ggm::joint::JointGraphicalLasso;
-/// use fenchel_ggm::Statistics;
-/// use ndarray::array;
-///
-/// let a = array![[1.0, 0.5, 0.1], [0.5, 1.0, 0.0], [0.1, 0.0, 1.0]];
-/// let b = array![[1.0, 0.4, 0.0], [0.4, 1.0, 0.5], [0.0, 0.5, 1.0]];
-/// let groups = [Statistics::from_covariance(a.view(), 100)?, Statistics::from_covariance(b.view(), 100)?];
-/// let found = JointGraphicalLasso::default().fit_statistics(&groups)?;
-/// assert_eq!(found.common().edges().collect::<Vec<_>>(), [(0, 1)]);
-/// assert!(found.report.certificate.value() <= 1e-5);
-/// # Ok::<(), fenchel_ggm::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct JointGraphicalLasso {
-    /// Weight of the l1 norm.
-    pub l1: f64,
-    /// Weight of the coupling penalty.
-    pub similarity: f64,
-    /// The coupling penalty.
-    pub coupling: Coupling,
-    /// The scale of the weights.
-    pub scale: Scale,
-    /// First penalty parameter of ADMM.
-    pub rho: f64,
-    /// When the method stops.
-    pub stop: Stop,
-    /// Bytes that may be allocated.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for JointGraphicalLasso {
-    fn default() -> Self {
-        JointGraphicalLasso {
-            l1: 0.05,
-            similarity: 0.05,
-            coupling: Coupling::Group,
-            scale: Scale::Correlation,
-            rho: 0.5,
-            stop: default_stop(),
-            max_memory: MAX_MEMORY,
-        }
+settings! {
+    /// Precision matrices of several groups of samples over the same variables.
+    ///
+    /// The losses are weighted by the shares of the groups, which sum to 1. So with `similarity: 0.0`, group `k` is a
+    /// graphical lasso with the penalty `l1 / w_k`.
+    ///
+    /// ```
+    /// use fenchel_ggm::joint::JointGraphicalLasso;
+    /// use fenchel_ggm::Statistics;
+    /// use ndarray::array;
+    ///
+    /// let a = array![[1.0, 0.5, 0.1], [0.5, 1.0, 0.0], [0.1, 0.0, 1.0]];
+    /// let b = array![[1.0, 0.4, 0.0], [0.4, 1.0, 0.5], [0.0, 0.5, 1.0]];
+    /// let groups = [Statistics::from_covariance(a.view(), 100)?, Statistics::from_covariance(b.view(), 100)?];
+    /// let found = JointGraphicalLasso::default().fit(&groups)?;
+    /// assert_eq!(found.common().edges().collect::<Vec<_>>(), [(0, 1)]);
+    /// assert!(found.report.certificate.value() <= 1e-5);
+    /// # Ok::<(), fenchel_ggm::Error>(())
+    /// ```
+    pub struct JointGraphicalLasso {
+        /// Weight of the l1 norm of every matrix.
+        l1: f64 = 0.05,
+        /// Weight of the coupling penalty `r`.
+        similarity: f64 = 0.05,
+        /// The coupling penalty.
+        coupling: Coupling = Coupling::Group,
+        /// The scale of the weights.
+        scale: Scale = Scale::Correlation,
+        /// First penalty parameter of ADMM, then balanced.
+        rho: f64 = 0.5,
+        /// When the method stops; a pass is one iteration.
+        /// By default gap 1e-6, absolute or relative.
+        stop: Stop = default_stop(),
+        /// Bytes that may be allocated; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
     }
 }
 
@@ -137,56 +112,48 @@ impl JointModel {
 }
 
 impl JointGraphicalLasso {
-    /// Fits one data matrix per group, all over the same variables, with one sample per row.
+    /// Fits one data matrix per group, all over the same variables, with one sample per row, or the [`Statistics`] of each group.
     ///
     /// # Errors
-    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), and [`Invalid`] for data that are empty, not finite or a single row.
-    pub fn fit<X: AsDesign>(&self, groups: &[X]) -> Result<JointModel, Error> {
-        let groups: Result<Vec<_>, Error> = groups.iter().map(Statistics::from_data).collect();
-        self.fit_statistics(&groups?)
+    /// [`Invalid`] for no groups, groups of different widths, data that are empty, not finite or a single row, and settings out of range;
+    /// [`Error::ZeroVariance`] for a variable that never varies within a group; [`Error::Refused`] beyond the memory limit.
+    pub fn fit<X: AsStatistics>(&self, groups: &[X]) -> Result<JointModel, Error> {
+        self.fit_with(groups, Fit::new())
     }
 
-    /// Fits the means and covariance matrices of the groups.
+    /// As [`fit`](Self::fit), with weights of the rows of all groups, one group after the other, of which only the ratios within a group
+    /// matter, a former model with the same groups to start from, in the units of the data, and a closure that watches.
     ///
     /// # Errors
-    /// [`Invalid`] for no groups, groups of different widths, and settings out of range; [`Error::ZeroVariance`] for a variable that
-    /// never varies within a group; [`Error::Refused`] beyond the memory limit.
-    pub fn fit_statistics(&self, groups: &[Statistics]) -> Result<JointModel, Error> {
-        self.solve(groups, None, &mut unwatched())
-    }
-
-    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), but started from an earlier model with the same
-    /// number of groups, in the units of the data. Use it for other penalties, or for similar data.
-    ///
-    /// # Errors
-    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), and for a start with other groups or variables or that is not positive
-    /// definite.
-    pub fn fit_from(&self, groups: &[Statistics], start: &JointModel) -> Result<JointModel, Error> {
-        self.solve(groups, Some(start), &mut unwatched())
-    }
-
-    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), but calls `watch` with every certificate. If `watch`
-    /// returns `Break`, the fit ends with the current models.
-    ///
-    /// # Errors
-    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics).
-    pub fn fit_watched(
+    /// As [`fit`](Self::fit), for weights of the wrong length, negative, or all 0 in a group, and for a start with other groups or variables
+    /// or that is not positive definite.
+    pub fn fit_with<X: AsStatistics>(
         &self,
-        groups: &[Statistics],
-        watch: impl FnMut(&Progress) -> ControlFlow<()>,
+        groups: &[X],
+        fit: Fit<'_, JointModel>,
     ) -> Result<JointModel, Error> {
-        self.solve(groups, None, &mut Watch::new(watch))
+        let Fit { weights, start, mut watch } = fit;
+        if let Some(weights) = weights {
+            let rows = groups.iter().map(AsStatistics::rows).sum();
+            Invalid::check_length("weights", rows, weights.len())?;
+        }
+        let mut from = 0;
+        let mut statistics = Vec::with_capacity(groups.len());
+        for group in groups {
+            let own = weights
+                .map(|weights| weights.split_at(Axis(0), from).1.split_at(Axis(0), group.rows()).0);
+            statistics.push(group.statistics(own, self.max_memory)?.into_owned());
+            from += group.rows();
+        }
+        self.solve(&statistics, start, &mut watch)
     }
 
-    fn solve<F, const W: bool>(
+    fn solve(
         &self,
         groups: &[Statistics],
         start: Option<&JointModel>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<JointModel, Error>
-    where
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut Watch<'_>,
+    ) -> Result<JointModel, Error> {
         let Some(first) = groups.first() else {
             return Err(Invalid::Empty { what: "groups" }.into());
         };

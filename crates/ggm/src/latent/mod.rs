@@ -38,13 +38,11 @@
 
 mod admm;
 
-use std::ops::ControlFlow;
-
 use fenchel_graphical::Graph;
 use fenchel_linalg::factor;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::model::Saved;
-use fenchel_optim::{MAX_MEMORY, Progress, Report, Stop, run};
+use fenchel_optim::{Fit, MAX_MEMORY, Report, Stop, Watch, run, settings};
 use ndarray::{Array1, Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
@@ -52,60 +50,39 @@ use self::admm::{Point, SparseLowRank};
 use crate::error::{check_bounded, check_memory, check_regular};
 use crate::glasso::default_stop;
 use crate::model::support;
+use crate::statistics::AsStatistics;
 use crate::statistics::unit_of;
-use crate::watch::Watch;
 use crate::{Error, GaussianModel, Scale, Statistics, Weights};
 
-/// A sparse graph over the observed variables, and a few hidden variables that explain the rest.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l1` | `Uniform(0.1)` | weights of the sparse part; a single number leaves the diagonal unpenalised |
-/// | `rank_penalty` | 0.5 | weight of the trace of the low-rank part: the larger, the fewer hidden variables |
-/// | `scale` | correlation | the scale of both weights |
-/// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
-/// | `stop` | gap 1e-6, absolute or relative; 100,000 iterations | when the method stops |
-/// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
-///
-/// ```
-/// use fenchel_ggm::{LatentGraphicalLasso, Statistics};
-/// use ndarray::array;
-///
-/// // Four variables that all follow a fifth one, which was not observed.
-/// let c = array![[1.0, 0.5, 0.5, 0.5], [0.5, 1.0, 0.5, 0.5], [0.5, 0.5, 1.0, 0.5], [0.5, 0.5, 0.5, 1.0]];
-/// let statistics = Statistics::from_covariance(c.view(), 100)?;
-/// let model = LatentGraphicalLasso { rank_penalty: 0.2, ..Default::default() }.fit_statistics(&statistics)?;
-/// assert_eq!((model.hidden(), model.graph().edge_count()), (1, 0));
-/// assert!(model.report.certificate.value() <= 1e-5);
-/// # Ok::<(), fenchel_ggm::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LatentGraphicalLasso {
-    /// Weights of the sparse part.
-    pub l1: Weights,
-    /// Weight of the trace of the low-rank part.
-    pub rank_penalty: f64,
-    /// The scale of the weights.
-    pub scale: Scale,
-    /// First penalty parameter of ADMM.
-    pub rho: f64,
-    /// When the method stops.
-    pub stop: Stop,
-    /// Bytes that may be allocated.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for LatentGraphicalLasso {
-    fn default() -> Self {
-        LatentGraphicalLasso {
-            l1: Weights::default(),
-            rank_penalty: 0.5,
-            scale: Scale::Correlation,
-            rho: 0.5,
-            stop: default_stop(),
-            max_memory: MAX_MEMORY,
-        }
+settings! {
+    /// A sparse graph over the observed variables, and a few hidden variables that explain the rest.
+    ///
+    /// ```
+    /// use fenchel_ggm::{LatentGraphicalLasso, Statistics};
+    /// use ndarray::array;
+    ///
+    /// // Four variables that all follow a fifth one, which was not observed.
+    /// let c = array![[1.0, 0.5, 0.5, 0.5], [0.5, 1.0, 0.5, 0.5], [0.5, 0.5, 1.0, 0.5], [0.5, 0.5, 0.5, 1.0]];
+    /// let statistics = Statistics::from_covariance(c.view(), 100)?;
+    /// let model = LatentGraphicalLasso { rank_penalty: 0.2, ..Default::default() }.fit(&statistics)?;
+    /// assert_eq!((model.hidden(), model.graph().edge_count()), (1, 0));
+    /// assert!(model.report.certificate.value() <= 1e-5);
+    /// # Ok::<(), fenchel_ggm::Error>(())
+    /// ```
+    pub struct LatentGraphicalLasso {
+        /// Weights of the sparse part; a single number leaves the diagonal unpenalised.
+        l1: Weights = Weights::default(),
+        /// Weight of the trace of the low-rank part: the larger, the fewer hidden variables.
+        rank_penalty: f64 = 0.5,
+        /// The scale of the weights.
+        scale: Scale = Scale::Correlation,
+        /// First penalty parameter of ADMM, then balanced.
+        rho: f64 = 0.5,
+        /// When the method stops.
+        /// By default gap 1e-6, absolute or relative; 100,000 iterations.
+        stop: Stop = default_stop(),
+        /// Bytes that may be allocated; `None` for no limit.
+        max_memory: Option<u64> = MAX_MEMORY,
     }
 }
 
@@ -194,24 +171,38 @@ impl Saved for LatentModel {
     }
 }
 
-fits!(
-    LatentGraphicalLasso,
-    LatentModel,
-    |fit| fit.max_memory,
-    "[`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range; [`Error::ZeroVariance`] for \
-     columns that never vary; [`Error::Refused`] beyond the memory limit."
-);
-
 impl LatentGraphicalLasso {
-    fn solve<F, const W: bool>(
+    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::Statistics) of one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range;
+    /// [`Error::ZeroVariance`] for columns that never vary; [`Error::Refused`] beyond the memory limit.
+    pub fn fit(&self, data: &(impl AsStatistics + ?Sized)) -> Result<LatentModel, Error> {
+        self.fit_with(data, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, of which only the ratios matter, a former model to start from, in the
+    /// units of the data, and a closure that watches.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and for weights of the wrong length, negative, or all 0, and a start of another order or not positive
+    /// definite.
+    pub fn fit_with(
+        &self,
+        data: &(impl AsStatistics + ?Sized),
+        fit: Fit<'_, LatentModel>,
+    ) -> Result<LatentModel, Error> {
+        let Fit { weights, start, mut watch } = fit;
+        let statistics = data.statistics(weights, self.max_memory)?;
+        self.solve(&statistics, start, &mut watch)
+    }
+
+    fn solve(
         &self,
         statistics: &Statistics,
         start: Option<&LatentModel>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<LatentModel, Error>
-    where
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut Watch<'_>,
+    ) -> Result<LatentModel, Error> {
         let p = statistics.variables();
         self.l1.check(p)?;
         Invalid::check_positive("rank_penalty", self.rank_penalty)?;

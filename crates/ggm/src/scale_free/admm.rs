@@ -1,10 +1,8 @@
 //! ADMM for the scale-free problem, with a certificate.
 
-use std::ops::ControlFlow;
-
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::InPlaceCholesky;
-use fenchel_optim::{Certificate, Iterative, Progress, Report, Stop, run};
+use fenchel_optim::{Certificate, Fit, Iterative, MAX_MEMORY, Report, Stop, Watch, run, settings};
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
@@ -14,81 +12,76 @@ use super::row::RowNorm;
 use crate::error::{check_bounded, check_regular};
 use crate::glasso::{Balance, Residuals, default_stop, positive_part, relaxed};
 use crate::problem::rounding;
+use crate::statistics::AsStatistics;
 use crate::statistics::unit_of;
-use crate::watch::Watch;
 use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 
-/// A sparse precision matrix whose graph has hubs:
-///
-/// ```text
-/// min_X  <C, X> - log det X + strength Omega(X)
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `prior` | `Sqrt { beta: 0.2 }` | the cost of a further edge at a node of degree k |
-/// | `strength` | 0.1 | weight of the penalty; with `Linear` it is the `l1` of the graphical lasso |
-/// | `scale` | correlation | the scale of `strength` |
-/// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
-/// | `stop` | gap 1e-6 | when the method stops; a pass is one eigendecomposition |
-///
-/// ```
-/// use fenchel_ggm::scale_free::ScaleFree;
-/// use fenchel_ggm::Statistics;
-/// use ndarray::array;
-///
-/// let c = array![[1.0, 0.6, 0.5], [0.6, 1.0, 0.3], [0.5, 0.3, 1.0]];
-/// let statistics = Statistics::from_covariance(c.view(), 100)?;
-/// let model = ScaleFree::default().fit_statistics(&statistics)?;
-/// assert!(model.report.certificate.value() <= 1e-5);
-/// # Ok::<(), fenchel_ggm::Error>(())
-/// ```
-///
-/// Source: A. Defazio, PhD thesis 2014, section 7.3.1.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ScaleFree {
-    /// The degree prior.
-    pub prior: DegreePrior,
-    /// Weight of the penalty.
-    pub strength: f64,
-    /// The scale of the weight.
-    pub scale: Scale,
-    /// First penalty parameter of ADMM.
-    pub rho: f64,
-    /// When the method stops.
-    pub stop: Stop,
-}
-
-impl Default for ScaleFree {
-    fn default() -> Self {
-        ScaleFree {
-            prior: DegreePrior::default(),
-            strength: 0.1,
-            scale: Scale::Correlation,
-            rho: 0.5,
-            stop: default_stop(),
-        }
+settings! {
+    /// A sparse precision matrix whose graph has hubs:
+    ///
+    /// ```text
+    /// min_X  <C, X> - log det X + strength Omega(X)
+    /// ```
+    ///
+    /// ```
+    /// use fenchel_ggm::scale_free::ScaleFree;
+    /// use fenchel_ggm::Statistics;
+    /// use ndarray::array;
+    ///
+    /// let c = array![[1.0, 0.6, 0.5], [0.6, 1.0, 0.3], [0.5, 0.3, 1.0]];
+    /// let statistics = Statistics::from_covariance(c.view(), 100)?;
+    /// let model = ScaleFree::default().fit(&statistics)?;
+    /// assert!(model.report.certificate.value() <= 1e-5);
+    /// # Ok::<(), fenchel_ggm::Error>(())
+    /// ```
+    ///
+    /// Source: A. Defazio, PhD thesis 2014, section 7.3.1.
+    pub struct ScaleFree {
+        /// The cost of a further edge at a node of degree k.
+        prior: DegreePrior = DegreePrior::default(),
+        /// Weight of the penalty; with `Linear` it is the `l1` of the graphical lasso.
+        strength: f64 = 0.1,
+        /// The scale of the weight.
+        scale: Scale = Scale::Correlation,
+        /// First penalty parameter of ADMM, then balanced.
+        rho: f64 = 0.5,
+        /// When the method stops; a pass is one eigendecomposition.
+        /// By default gap 1e-6.
+        stop: Stop = default_stop(),
     }
 }
 
-fits!(
-    ScaleFree,
-    GaussianModel,
-    |_| fenchel_optim::MAX_MEMORY,
-    "As [`GraphicalLasso::fit`](crate::GraphicalLasso::fit), and for a prior or settings out of range."
-);
-
 impl ScaleFree {
-    fn solve<F, const W: bool>(
+    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::Statistics) of one.
+    ///
+    /// # Errors
+    /// As [`GraphicalLasso::fit`](crate::GraphicalLasso::fit), and for a prior or settings out of range.
+    pub fn fit(&self, data: &(impl AsStatistics + ?Sized)) -> Result<GaussianModel, Error> {
+        self.fit_with(data, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, of which only the ratios matter, a former model to start from, in the
+    /// units of the data, and a closure that watches.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and for weights of the wrong length, negative, or all 0, and a start of another order or not positive
+    /// definite.
+    pub fn fit_with(
+        &self,
+        data: &(impl AsStatistics + ?Sized),
+        fit: Fit<'_, GaussianModel>,
+    ) -> Result<GaussianModel, Error> {
+        let Fit { weights, start, mut watch } = fit;
+        let statistics = data.statistics(weights, MAX_MEMORY)?;
+        self.solve(&statistics, start, &mut watch)
+    }
+
+    fn solve(
         &self,
         statistics: &Statistics,
         start: Option<&GaussianModel>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<GaussianModel, Error>
-    where
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut Watch<'_>,
+    ) -> Result<GaussianModel, Error> {
         let increments = self.prior.increments(statistics.variables())?;
         Invalid::check_nonnegative("strength", self.strength)?;
         let norm = RowNorm::Sorted(increments);
@@ -108,16 +101,13 @@ struct ByRows {
 }
 
 impl ByRows {
-    fn solve<F, const W: bool>(
+    fn solve(
         self,
         statistics: &Statistics,
         start: Option<&GaussianModel>,
         stop: &Stop,
-        watch: &mut Watch<F, W>,
-    ) -> Result<GaussianModel, Error>
-    where
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut Watch<'_>,
+    ) -> Result<GaussianModel, Error> {
         let p = statistics.variables();
         Invalid::check_positive("rho", self.rho)?;
         let unit = unit_of(self.scale, statistics.covariance.diag().iter());
@@ -147,72 +137,76 @@ impl ByRows {
     }
 }
 
-/// A sparse precision matrix in which whole nodes become independent. The penalty has one group per node, which
-/// contains all edges of that node.
-///
-/// ```text
-/// min_X  <C, X> - log det X + strength sum_i ||X_i||_2
-/// ```
-///
-/// An edge is in the groups of both its nodes. The groups `X_i` are rows without the diagonal entry. A. Defazio, PhD
-/// thesis 2014, section 6.4, uses whole rows. Since a diagonal entry is never 0, whole rows never vanish, the penalty
-/// is then smooth at every model, and its solutions have no zeros.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `strength` | 0.1 | weight of the penalty |
-/// | `diagonal` | false | whether the entry on the diagonal is part of a row, as printed |
-/// | `scale` | correlation | the scale of `strength` |
-/// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
-/// | `stop` | gap 1e-6 | when the method stops; a pass is one eigendecomposition |
-///
-/// ```
-/// use fenchel_ggm::{Statistics, scale_free::NodeGroups};
-/// use ndarray::array;
-///
-/// let c = array![[1.0, 0.6, 0.05], [0.6, 1.0, 0.05], [0.05, 0.05, 1.0]];
-/// let statistics = Statistics::from_covariance(c.view(), 100)?;
-/// let model = NodeGroups { strength: 0.2, ..NodeGroups::default() }.fit_statistics(&statistics)?;
-/// assert_eq!(model.graph().edges().collect::<Vec<_>>(), [(0, 1)]);
-/// assert!(model.report.certificate.value() <= 1e-5);
-/// # Ok::<(), fenchel_ggm::Error>(())
-/// ```
-///
-/// Source: A. Defazio, PhD thesis 2014, section 6.4.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NodeGroups {
-    /// Weight of the penalty.
-    pub strength: f64,
-    /// Whether the entry on the diagonal is part of a row.
-    pub diagonal: bool,
-    /// The scale of the weight.
-    pub scale: Scale,
-    /// First penalty parameter of ADMM.
-    pub rho: f64,
-    /// When the method stops.
-    pub stop: Stop,
-}
-
-impl Default for NodeGroups {
-    fn default() -> Self {
-        let ScaleFree { strength, scale, rho, stop, .. } = ScaleFree::default();
-        NodeGroups { strength, diagonal: false, scale, rho, stop }
+settings! {
+    /// A sparse precision matrix in which whole nodes become independent. The penalty has one group per node, which
+    /// contains all edges of that node.
+    ///
+    /// ```text
+    /// min_X  <C, X> - log det X + strength sum_i ||X_i||_2
+    /// ```
+    ///
+    /// An edge is in the groups of both its nodes. The groups `X_i` are rows without the diagonal entry. A. Defazio, PhD
+    /// thesis 2014, section 6.4, uses whole rows. Since a diagonal entry is never 0, whole rows never vanish, the penalty
+    /// is then smooth at every model, and its solutions have no zeros.
+    ///
+    /// ```
+    /// use fenchel_ggm::{Statistics, scale_free::NodeGroups};
+    /// use ndarray::array;
+    ///
+    /// let c = array![[1.0, 0.6, 0.05], [0.6, 1.0, 0.05], [0.05, 0.05, 1.0]];
+    /// let statistics = Statistics::from_covariance(c.view(), 100)?;
+    /// let model = NodeGroups { strength: 0.2, ..NodeGroups::default() }.fit(&statistics)?;
+    /// assert_eq!(model.graph().edges().collect::<Vec<_>>(), [(0, 1)]);
+    /// assert!(model.report.certificate.value() <= 1e-5);
+    /// # Ok::<(), fenchel_ggm::Error>(())
+    /// ```
+    ///
+    /// Source: A. Defazio, PhD thesis 2014, section 6.4.
+    pub struct NodeGroups {
+        /// Weight of the penalty.
+        strength: f64 = 0.1,
+        /// Whether the entry on the diagonal is part of a row, as printed.
+        diagonal: bool = false,
+        /// The scale of the weight.
+        scale: Scale = Scale::Correlation,
+        /// First penalty parameter of ADMM, then balanced.
+        rho: f64 = 0.5,
+        /// When the method stops; a pass is one eigendecomposition.
+        stop: Stop = default_stop(),
     }
 }
 
-fits!(NodeGroups, GaussianModel, |_| fenchel_optim::MAX_MEMORY, "As [`ScaleFree::fit`].");
-
 impl NodeGroups {
-    fn solve<F, const W: bool>(
+    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::Statistics) of one.
+    ///
+    /// # Errors
+    /// As [`ScaleFree::fit`].
+    pub fn fit(&self, data: &(impl AsStatistics + ?Sized)) -> Result<GaussianModel, Error> {
+        self.fit_with(data, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows, of which only the ratios matter, a former model to start from, in the
+    /// units of the data, and a closure that watches.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and for weights of the wrong length, negative, or all 0, and a start of another order or not positive
+    /// definite.
+    pub fn fit_with(
+        &self,
+        data: &(impl AsStatistics + ?Sized),
+        fit: Fit<'_, GaussianModel>,
+    ) -> Result<GaussianModel, Error> {
+        let Fit { weights, start, mut watch } = fit;
+        let statistics = data.statistics(weights, MAX_MEMORY)?;
+        self.solve(&statistics, start, &mut watch)
+    }
+
+    fn solve(
         &self,
         statistics: &Statistics,
         start: Option<&GaussianModel>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<GaussianModel, Error>
-    where
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut Watch<'_>,
+    ) -> Result<GaussianModel, Error> {
         Invalid::check_nonnegative("strength", self.strength)?;
         let norm = RowNorm::Euclidean { diagonal: self.diagonal };
         let (what, strength) = ("the penalty on node groups", self.strength);

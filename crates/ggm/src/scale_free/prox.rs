@@ -12,35 +12,22 @@
 //! Source: A. Defazio, PhD thesis 2014, algorithm 7.1.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run};
+use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run, settings};
 use ndarray::{Array2, ArrayView2};
-use serde::{Deserialize, Serialize};
 
 use super::row::{RowNorm, RowOrder};
 use crate::Error;
 
-/// Settings of [`prox_omega`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `accelerated` | true | FISTA with restarts, `eta = 1/2` |
-/// | `step` | 0.9 | `eta` of the plain method |
-/// | `stop` | gap 1e-10, 1000 iterations | when the method stops |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ProxSettings {
-    /// Whether to accelerate.
-    pub accelerated: bool,
-    /// Step of the plain method, in `(0, 1)`.
-    pub step: f64,
-    /// When the method stops.
-    pub stop: Stop,
-}
-
-impl Default for ProxSettings {
-    fn default() -> Self {
-        let stop = Stop { absolute: 1e-10, relative: 0.0, ..Stop::default() };
-        ProxSettings { accelerated: true, step: 0.9, stop }
+settings! {
+    /// Settings of [`prox_omega`].
+    pub struct ProxSettings {
+        /// FISTA with restarts, `eta = 1/2`.
+        accelerated: bool = true,
+        /// Step of the plain method, in `(0, 1)`.
+        step: f64 = 0.9,
+        /// When the method stops.
+        /// By default gap 1e-10, 1000 iterations.
+        stop: Stop = Stop { absolute: 1e-10, relative: 0.0, ..Stop::default() },
     }
 }
 

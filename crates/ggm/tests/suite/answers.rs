@@ -10,7 +10,7 @@ use fenchel_ggm::item_field::{ItemField, Ratings, Training};
 use fenchel_ggm::joint::{Coupling, JointGraphicalLasso};
 use fenchel_ggm::scale_free::{NodeGroups, omega};
 use fenchel_ggm::{
-    Error, GaussianCrf, GraphicalLasso, GraphicalLassoCv, LatentGraphicalLasso, Method,
+    Error, Fit, GaussianCrf, GraphicalLasso, GraphicalLassoCv, LatentGraphicalLasso, Method,
     PartialCorrelationLasso, ScaleFree, Statistics, Weights, bethe, chow_liu, shortcut, threshold,
 };
 use fenchel_optim::random::stream;
@@ -175,7 +175,7 @@ fn answers_are_what_the_reports_say() {
                 ("lasso admm", Method::Admm),
             ] {
                 let lasso = GraphicalLasso { l1: l1.into(), method, ..Default::default() };
-                let Some(m) = tally.of(name, seed, lasso.fit_statistics(&s), |m| m.report) else {
+                let Some(m) = tally.of(name, seed, lasso.fit(&s), |m| m.report) else {
                     continue;
                 };
                 let theta = scaled(&m.precision, &u);
@@ -195,7 +195,7 @@ fn answers_are_what_the_reports_say() {
             }
         }
         let none = GraphicalLasso { l1: 0.0.into(), ..Default::default() };
-        tally.of("lasso without penalty", seed, none.fit_statistics(&s), |m| m.report);
+        tally.of("lasso without penalty", seed, none.fit(&s), |m| m.report);
         if x.nrows() >= 5 {
             let cv = GraphicalLassoCv { folds: 3, ..Default::default() };
             match cv.fit(&x) {
@@ -206,9 +206,7 @@ fn answers_are_what_the_reports_say() {
             }
         }
         if let Some(m) =
-            tally.of("latent", seed, LatentGraphicalLasso::default().fit_statistics(&s), |m| {
-                m.report
-            })
+            tally.of("latent", seed, LatentGraphicalLasso::default().fit(&s), |m| m.report)
         {
             let (sparse, low) = (scaled(&m.sparse, &u), scaled(&m.low_rank(), &u));
             let r = scaled(&m.observed.precision, &u);
@@ -218,15 +216,13 @@ fn answers_are_what_the_reports_say() {
             same("latent", seed, &m.report, value, size(&r));
         }
         let free = ScaleFree::default();
-        if let Some(m) = tally.of("scale-free", seed, free.fit_statistics(&s), |m| m.report) {
+        if let Some(m) = tally.of("scale-free", seed, free.fit(&s), |m| m.report) {
             let theta = scaled(&m.precision, &u);
             let penalty = omega(theta.view(), &free.prior.increments(p).unwrap()).unwrap();
             let value = (&c * &theta).sum() - log_det(&theta) + 0.1 * penalty;
             same("scale-free", seed, &m.report, value, size(&theta));
         }
-        if let Some(m) =
-            tally.of("groups", seed, NodeGroups::default().fit_statistics(&s), |m| m.report)
-        {
+        if let Some(m) = tally.of("groups", seed, NodeGroups::default().fit(&s), |m| m.report) {
             let theta = scaled(&m.precision, &u);
             let row = |i: usize| {
                 (0..p).filter(|&j| j != i).map(|j| theta[[i, j]].powi(2)).sum::<f64>().sqrt()
@@ -235,7 +231,7 @@ fn answers_are_what_the_reports_say() {
             let value = (&c * &theta).sum() - log_det(&theta) + 0.1 * penalty;
             same("groups", seed, &m.report, value, size(&theta));
         }
-        let partial = PartialCorrelationLasso::default().fit_statistics(&s);
+        let partial = PartialCorrelationLasso::default().fit(&s);
         tally.of("partial", seed, partial, |m| m.report);
         if x.nrows() >= 4 {
             let half = x.nrows() / 2;
@@ -247,8 +243,7 @@ fn answers_are_what_the_reports_say() {
                 [("joint group", Coupling::Group), ("joint fused", Coupling::Fused)]
             {
                 let joint = JointGraphicalLasso { coupling, ..Default::default() };
-                let Some(m) = tally.of(name, seed, joint.fit_statistics(&groups), |m| m.report)
-                else {
+                let Some(m) = tally.of(name, seed, joint.fit(&groups), |m| m.report) else {
                     continue;
                 };
                 let total: f64 = groups.iter().map(|g| g.samples as f64).sum();
@@ -275,7 +270,7 @@ fn answers_are_what_the_reports_say() {
             }
         }
         let inputs = 1 + (seed as usize) % (p - 1);
-        let crf = GaussianCrf::default().fit_statistics(&s, inputs);
+        let crf = GaussianCrf::default().fit_statistics(&s, inputs, Fit::new());
         if let Some(m) = tally.of("conditional", seed, crf, |m| m.report) {
             let q = p - inputs;
             let (a, b): (Vec<f64>, Vec<f64>) = (

@@ -8,7 +8,7 @@ use fenchel_ggm::scale_free::{NodeGroups, RowOrder, prior, row_prox};
 use fenchel_ggm::synthetic::{chain, diagonally_dominant};
 use fenchel_ggm::threshold::edges_above;
 use fenchel_ggm::{
-    Error, GaussianCrf, GaussianModel, GraphicalLasso, GraphicalLassoCv, ItemField,
+    Error, Fit, GaussianCrf, GaussianModel, GraphicalLasso, GraphicalLassoCv, ItemField,
     LatentGraphicalLasso, LatentModel, PartialCorrelationLasso, Problem, Ratings, ScaleFree,
     Shortcut, StarsSettings, Statistics, Weights, debiased, graph_of, laplacian, ledoit_wolf,
     missing, partial_correlations, stars,
@@ -54,7 +54,7 @@ fn rows_without_a_proximal_point_are_refused() {
 #[test]
 fn a_false_discovery_rate_is_a_share() {
     let statistics = Statistics::from_data(&chain_data(100, 5)).unwrap();
-    let model = GraphicalLasso::default().fit_statistics(&statistics).unwrap();
+    let model = GraphicalLasso::default().fit(&statistics).unwrap();
     let found = debiased(&model, &statistics).unwrap();
     for rate in [f64::NAN, -1.0, 1.5] {
         assert!(found.edges(rate).unwrap_err().to_string().contains("rate"), "{rate}");
@@ -144,7 +144,7 @@ fn views_of_columns_are_called_by_their_role() {
     assert!(error.starts_with("outputs:"), "{error}");
     // The way that needs no copy is the same fit.
     let copied = fit.fit(&x.to_owned(), &y.to_owned()).unwrap();
-    let whole = fit.fit_statistics(&Statistics::from_data(&all).unwrap(), 3).unwrap();
+    let whole = fit.fit_statistics(&Statistics::from_data(&all).unwrap(), 3, Fit::new()).unwrap();
     assert_eq!(copied.precision, whole.precision);
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fenchel_ggm::synthetic::{chain, diagonally_dominant};
-use fenchel_ggm::{Error, GaussianCrf, GaussianCrfModel, GraphicalLasso, Scale, Statistics};
+use fenchel_ggm::{Error, Fit, GaussianCrf, GaussianCrfModel, GraphicalLasso, Scale, Statistics};
 use fenchel_linalg::factor;
 use fenchel_optim::Stop;
 use fenchel_optim::model::Saved;
@@ -155,7 +155,7 @@ fn units_do_not_matter_and_models_are_saved() {
     let mut bytes = Vec::new();
     assert!(broken.save(&mut bytes).is_err() || GaussianCrfModel::load(&bytes[..]).is_err());
     let statistics = joint(&x, &y);
-    assert_eq!(fit.fit_statistics(&statistics, P).unwrap().coupling, model.coupling);
+    assert_eq!(fit.fit_statistics(&statistics, P, Fit::new()).unwrap().coupling, model.coupling);
 }
 
 #[test]
@@ -168,7 +168,10 @@ fn what_does_not_fit_is_refused() {
     assert!(model.predict(&y).is_err() && model.score(&x, &x).is_err());
     assert!(model.score(&x, &part(&y, 0..3, 0..Q)).is_err());
     for inputs in [0, P + Q] {
-        assert!(matches!(fit.fit_statistics(&joint(&x, &y), inputs), Err(Error::Invalid(_))));
+        assert!(matches!(
+            fit.fit_statistics(&joint(&x, &y), inputs, Fit::new()),
+            Err(Error::Invalid(_))
+        ));
     }
     for wrong in
         [GaussianCrf { l1: -1.0, ..fit.clone() }, GaussianCrf { input_l1: f64::NAN, ..fit.clone() }]

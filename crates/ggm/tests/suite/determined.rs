@@ -21,7 +21,7 @@ fn refused_as_unbounded(s: &Statistics, what: &str) {
     assert!(unbounded(chow_liu(s).expect_err(what)), "{what}");
     for method in METHODS {
         let lasso = GraphicalLasso { l1: 0.0.into(), method, ..Default::default() };
-        assert!(unbounded(lasso.fit_statistics(s).expect_err(what)), "{what} {method:?}");
+        assert!(unbounded(lasso.fit(s).expect_err(what)), "{what} {method:?}");
     }
     assert!(mutual_information(s).iter().any(|m| m.is_infinite()), "{what}");
 }
@@ -91,7 +91,7 @@ fn asymmetric_matrices_are_refused_on_every_scale() {
     let s = Statistics { covariance, mean: Array1::zeros(2), samples: 9 };
     for scale in [Scale::Correlation, Scale::Covariance] {
         let lasso = GraphicalLasso { scale, ..Default::default() };
-        assert!(lasso.fit_statistics(&s).unwrap_err().to_string().contains("(1, 0)"));
+        assert!(lasso.fit(&s).unwrap_err().to_string().contains("(1, 0)"));
     }
     assert!(chow_liu(&s).is_err());
     let off = array![[0.3, 0.5], [0.5, 0.3]];
@@ -159,12 +159,12 @@ fn partial_correlations_near_one_converge() {
     for r in [0.5, 0.999, 0.9999, 0.99999] {
         let c = array![[1.0, r], [r, 1.0]];
         let s = Statistics::from_covariance(c.view(), 100).unwrap();
-        let report = PartialCorrelationLasso::default().fit_statistics(&s).unwrap().report;
+        let report = PartialCorrelationLasso::default().fit(&s).unwrap().report;
         assert_eq!(report.status, Status::Converged, "{r}: {report}");
         let stop =
             Stop { absolute: 0.0, relative: 1e-18, ..PartialCorrelationLasso::default().stop };
         let tight = PartialCorrelationLasso { stop, ..Default::default() };
-        let report = tight.fit_statistics(&s).unwrap().report;
+        let report = tight.fit(&s).unwrap().report;
         assert_eq!(report.status, Status::Stalled, "{r}: {report}");
         // By golden section on t = -R_01 in (-1, 1), with the best d for it: d^2 = 1 / (1 - r t).
         let f = |t: f64| 2.0 - (1.0 - t * t).ln() + 2.0 * (1.0 - r * t).ln() + 0.2 * t.abs();

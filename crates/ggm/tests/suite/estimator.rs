@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use fenchel_ggm::synthetic::{chain, diagonally_dominant};
-use fenchel_ggm::{Error, GaussianModel, GraphicalLasso, Scale, Statistics, Weights};
+use fenchel_ggm::{Error, Fit, GaussianModel, GraphicalLasso, Scale, Statistics, Weights};
 use fenchel_linalg::Invalid;
 use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
@@ -137,16 +137,19 @@ fn fits_can_be_watched_stopped_and_started_again() {
     let lasso = GraphicalLasso { l1: 0.05.into(), ..GraphicalLasso::default() };
     let mut looks = 0;
     let stopped = lasso
-        .fit_watched(&x, |_| {
-            looks += 1;
-            if looks == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })
+        .fit_with(
+            &x,
+            Fit::new().watch(&mut |_| {
+                looks += 1;
+                if looks == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            }),
+        )
         .unwrap();
     assert_eq!((stopped.report.status, looks), (Status::Stopped, 2));
     let model = lasso.fit(&x).unwrap();
     let statistics = Statistics::from_data(&x).unwrap();
-    let again = lasso.fit_from(&statistics, &model).unwrap();
+    let again = lasso.fit_with(&statistics, Fit::new().start(&model)).unwrap();
     assert_eq!(again.report.passes, 0.0);
-    let weighted = lasso.fit_weighted(&x, &vec![1.0; 200]).unwrap();
+    let weighted = lasso.fit_with(&x, Fit::new().weights(&vec![1.0; 200])).unwrap();
     assert!((&weighted.precision - &model.precision).iter().all(|d| d.abs() < 1e-3));
 }

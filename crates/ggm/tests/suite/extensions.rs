@@ -174,7 +174,7 @@ fn debiased_estimates_have_normal_errors() {
         let x = data(theta.view(), 400, 100 + seed);
         let statistics = Statistics::from_data(&x).unwrap();
         let model = GraphicalLasso { l1: 0.05.into(), ..GraphicalLasso::default() }
-            .fit_statistics(&statistics)
+            .fit(&statistics)
             .unwrap();
         let found = debiased(&model, &statistics).unwrap();
         for i in 0..8 {

@@ -44,7 +44,7 @@ fn rows_meet_the_conditions_of_the_group_penalty() {
             stop: tight(),
             ..Default::default()
         };
-        let model = fit.fit_statistics(&statistics).unwrap();
+        let model = fit.fit(&statistics).unwrap();
         assert!(model.report.certificate.value() <= 1e-9, "{}", model.report);
         let x = &model.precision;
         let (w, log_det) = inverse(x).unwrap();
@@ -85,9 +85,7 @@ fn rows_meet_the_conditions_of_the_group_penalty() {
             }
         }
     }
-    assert!(
-        NodeGroups { strength: -1.0, ..Default::default() }.fit_statistics(&statistics).is_err()
-    );
+    assert!(NodeGroups { strength: -1.0, ..Default::default() }.fit(&statistics).is_err());
 }
 
 #[test]
@@ -101,15 +99,14 @@ fn without_a_shared_penalty_every_group_is_a_graphical_lasso() {
         ..JointGraphicalLasso::default()
     };
     for coupling in [Coupling::Group, Coupling::Fused] {
-        let joint =
-            JointGraphicalLasso { coupling, ..fit.clone() }.fit_statistics(&groups).unwrap();
+        let joint = JointGraphicalLasso { coupling, ..fit.clone() }.fit(&groups).unwrap();
         assert!(joint.report.certificate.value() <= 1e-9, "{}", joint.report);
         let mut sum = 0.0;
         for (group, model) in groups.iter().zip(&joint.models) {
             let share = group.samples as f64 / total as f64;
             let lasso =
                 GraphicalLasso { l1: (0.05 / share).into(), stop: tight(), ..Default::default() };
-            let alone = lasso.fit_statistics(group).unwrap();
+            let alone = lasso.fit(group).unwrap();
             sum += share * alone.report.certificate.objective().unwrap();
             let worst = (&alone.precision - &model.precision).mapv(f64::abs);
             assert!(worst.iter().all(|&d| d < 1e-3), "{coupling:?}");
@@ -119,9 +116,9 @@ fn without_a_shared_penalty_every_group_is_a_graphical_lasso() {
     // One group: the group norm is the l1 norm, and the fusion nothing.
     for (coupling, l1) in [(Coupling::Group, 0.15), (Coupling::Fused, 0.1)] {
         let joint = JointGraphicalLasso { l1: 0.1, similarity: 0.05, coupling, ..fit.clone() };
-        let found = joint.fit_statistics(&groups[..1]).unwrap();
+        let found = joint.fit(&groups[..1]).unwrap();
         let lasso = GraphicalLasso { l1: l1.into(), stop: tight(), ..Default::default() };
-        let alone = lasso.fit_statistics(&groups[0]).unwrap();
+        let alone = lasso.fit(&groups[0]).unwrap();
         let both = [found.report, alone.report].map(|r| r.certificate.objective().unwrap());
         assert!((both[0] - both[1]).abs() < 1e-8, "{both:?}");
     }
@@ -163,7 +160,7 @@ fn joint_optima_are_certified_and_no_move_is_better() {
             stop: tight(),
             ..JointGraphicalLasso::default()
         };
-        let JointModel { models, report } = fit.fit_statistics(&groups).unwrap();
+        let JointModel { models, report } = fit.fit(&groups).unwrap();
         let gap = report.certificate.value();
         assert!(gap <= 1e-9, "{report}");
         let x: Vec<Array2<f64>> = models.iter().map(|m| m.precision.clone()).collect();
@@ -200,7 +197,7 @@ fn strong_similarity_makes_the_groups_alike() {
         stop: tight(),
         ..JointGraphicalLasso::default()
     };
-    let fused = fit.fit_statistics(&groups).unwrap();
+    let fused = fit.fit(&groups).unwrap();
     for i in 0..6 {
         for j in 0..i {
             let t = fused.models.iter().map(|m| m.precision[[i, j]]);
@@ -210,7 +207,7 @@ fn strong_similarity_makes_the_groups_alike() {
     assert!(fused.common().edge_count() >= 5);
     // Nothing is joined above the largest shared norm of w_k C_k.
     let empty = JointGraphicalLasso { similarity: 2.0, coupling: Coupling::Group, ..fit.clone() };
-    let found = empty.fit_statistics(&groups).unwrap();
+    let found = empty.fit(&groups).unwrap();
     assert_eq!(found.common().edge_count(), 0);
     for (group, model) in groups.iter().zip(&found.models) {
         for i in 0..6 {
@@ -218,13 +215,13 @@ fn strong_similarity_makes_the_groups_alike() {
         }
     }
     assert!(found.report.passes <= 1.0 && total > 0, "{}", found.report);
-    assert!(fit.fit_statistics(&[]).is_err());
+    assert!(fit.fit(&[]).is_err());
     let other = statistics(diagonally_dominant(5, &chain(5), -0.2).view(), 30, 1);
-    let error = fit.fit_statistics(&[groups[0].clone(), other]).unwrap_err();
+    let error = fit.fit(&[groups[0].clone(), other]).unwrap_err();
     assert!(error.to_string().contains("variables of a group"), "{error}");
     let small = JointGraphicalLasso { max_memory: Some(100), ..fit.clone() };
-    assert!(matches!(small.fit_statistics(&groups), Err(Error::Refused(_))));
-    assert!(JointGraphicalLasso { rho: 0.0, ..fit }.fit_statistics(&groups).is_err());
+    assert!(matches!(small.fit(&groups), Err(Error::Refused(_))));
+    assert!(JointGraphicalLasso { rho: 0.0, ..fit }.fit(&groups).is_err());
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn both_parts_meet_their_conditions() {
             stop: tight(),
             ..Default::default()
         };
-        let model = fit.fit_statistics(&found).unwrap();
+        let model = fit.fit(&found).unwrap();
         let gap = model.report.certificate.value();
         assert!(gap <= 1e-9, "{}", model.report);
         assert!(model.hidden() > 0 && model.graph().edge_count() > 0);
@@ -104,9 +104,9 @@ fn a_large_rank_penalty_leaves_the_graphical_lasso() {
             stop: tight(),
             ..Default::default()
         };
-        let model = fit.fit_statistics(&found).unwrap();
+        let model = fit.fit(&found).unwrap();
         let lasso = GraphicalLasso { l1: 0.1.into(), scale, stop: tight(), ..Default::default() };
-        let alone = lasso.fit_statistics(&found).unwrap();
+        let alone = lasso.fit(&found).unwrap();
         assert_eq!(model.hidden(), 0);
         let both = [model.report, alone.report].map(|r| r.certificate.objective().unwrap());
         assert!((both[0] - both[1]).abs() < 2e-9, "{both:?}");
@@ -128,12 +128,12 @@ fn a_chain_under_a_hidden_variable_is_found() {
         stop: Stop { max_passes: 5000.0, ..tight() },
         ..Default::default()
     };
-    let model = fit.fit_statistics(&exact).unwrap();
+    let model = fit.fit(&exact).unwrap();
     assert_eq!(model.hidden(), 1);
     let edges: Vec<(u32, u32)> = model.graph().edges().collect();
     assert_eq!(edges, chain(p));
     let lasso = GraphicalLasso { l1: 0.01.into(), ..Default::default() };
-    assert!(lasso.fit_statistics(&exact).unwrap().graph().edge_count() > 2 * p);
+    assert!(lasso.fit(&exact).unwrap().graph().edge_count() > 2 * p);
     // All variables load on it alike.
     let first = model.loadings.column(0);
     let sign = first[0].signum();
@@ -200,7 +200,7 @@ fn few_samples_and_forbidden_edges_are_certified() {
         stop: Stop { max_passes: 20_000.0, ..Stop::default() },
         ..Default::default()
     };
-    let model = fit.fit_statistics(&found).unwrap();
+    let model = fit.fit(&found).unwrap();
     assert!(model.report.certificate.relative() <= 1e-4, "{}", model.report);
     assert_eq!(model.sparse[[0, 1]], 0.0);
 }
@@ -223,7 +223,7 @@ fn partial_correlations_meet_a_search_over_one_number() {
         let c = array![[1.0, r], [r, 1.0]];
         let found = Statistics::from_covariance(c.view(), 50).unwrap();
         let fit = PartialCorrelationLasso { l1, ..Default::default() };
-        let model = fit.fit_statistics(&found).unwrap();
+        let model = fit.fit(&found).unwrap();
         // With two variables d^2 = 1 / (1 + r x) for the entry x off the diagonal of R.
         let value = |x: f64| 2.0 + 2.0 * (r * x).ln_1p() - (-x * x).ln_1p() + 2.0 * l1 * x.abs();
         let best = (-99_999..=99_999)
@@ -244,7 +244,7 @@ fn partial_correlations_are_stationary() {
     let (w, _) = inverse(c).unwrap();
     for l1 in [0.0, 0.05, 0.2] {
         let fit = PartialCorrelationLasso { l1, ..Default::default() };
-        let model = fit.fit_statistics(&found).unwrap();
+        let model = fit.fit(&found).unwrap();
         assert!(model.report.certificate.value() <= 1e-6, "{}", model.report);
         let x = &model.precision;
         let value = partial_objective(c, l1, x);
@@ -274,7 +274,7 @@ fn partial_correlations_are_stationary() {
     let largest = r.indexed_iter().filter(|((i, j), _)| i != j).map(|(_, v)| v.abs());
     let l1 = largest.fold(0.0, f64::max);
     let none = PartialCorrelationLasso { l1, ..Default::default() };
-    assert_eq!(none.fit_statistics(&found).unwrap().graph().edge_count(), 0);
+    assert_eq!(none.fit(&found).unwrap().graph().edge_count(), 0);
 }
 
 #[test]
@@ -300,9 +300,9 @@ fn a_singular_covariance_matrix_has_no_penalised_partial_correlations() {
     let fit = PartialCorrelationLasso::default();
     assert!(matches!(fit.fit(&x), Err(Error::RankDeficient { .. })));
     let shrunk = ledoit_wolf(&x).unwrap().statistics;
-    assert!(fit.fit_statistics(&shrunk).unwrap().report.certificate.value() <= 1e-6);
+    assert!(fit.fit(&shrunk).unwrap().report.certificate.value() <= 1e-6);
     let wrong = PartialCorrelationLasso { l1: -1.0, ..fit.clone() };
-    assert!(matches!(wrong.fit_statistics(&shrunk), Err(Error::Invalid(_))));
+    assert!(matches!(wrong.fit(&shrunk), Err(Error::Invalid(_))));
     let small = PartialCorrelationLasso { max_memory: Some(10), ..fit };
-    assert!(matches!(small.fit_statistics(&shrunk), Err(Error::Refused(_))));
+    assert!(matches!(small.fit(&shrunk), Err(Error::Refused(_))));
 }

@@ -8,7 +8,7 @@ use fenchel_ggm::scale_free::NodeGroups;
 use fenchel_ggm::scale_free::erg::ErgSampler;
 use fenchel_ggm::synthetic::{chain, diagonally_dominant, power_law};
 use fenchel_ggm::{
-    DegreePrior, Error, GaussianCrf, GaussianModel, GraphicalLasso, ItemField,
+    DegreePrior, Error, Fit, GaussianCrf, GaussianModel, GraphicalLasso, ItemField,
     LatentGraphicalLasso, Method, Path, Problem, Ratings, Scale, ScaleFree, Statistics, Weights,
     chow_liu, gaussian_belief_propagation, grid, laplacian, ledoit_wolf, missing,
     nearest_correlation, neighbourhood_selection, sample,
@@ -105,7 +105,7 @@ fn all_methods_solve_problems_with_few_samples() {
     let statistics = Statistics::from_data(&data(20, 60, 1)).unwrap();
     let fit = |l1: f64, method| {
         let lasso = GraphicalLasso { l1: l1.into(), method, ..GraphicalLasso::default() };
-        lasso.fit_statistics(&statistics).unwrap().report
+        lasso.fit(&statistics).unwrap().report
     };
     let reports = [Method::Quic, Method::Admm, Method::BlockCoordinate].map(|m| fit(0.1, m));
     let value = |report: &Report| report.certificate.objective().unwrap();
@@ -138,26 +138,26 @@ fn the_covariance_scale_does_not_care_for_units() {
     let scale = Scale::Covariance;
     same("scale-free", &|u| {
         let fit = ScaleFree { strength: 0.1 * u * u, scale, ..Default::default() };
-        fit.fit_statistics(&statistics(u)).map(|m| (m.report, m.precision))
+        fit.fit(&statistics(u)).map(|m| (m.report, m.precision))
     });
     same("node groups", &|u| {
         let fit = NodeGroups { strength: 0.1 * u * u, scale, ..Default::default() };
-        fit.fit_statistics(&statistics(u)).map(|m| (m.report, m.precision))
+        fit.fit(&statistics(u)).map(|m| (m.report, m.precision))
     });
     same("hidden variables", &|u| {
         let (l1, rank_penalty) = ((0.1 * u * u).into(), 0.5 * u * u);
         let fit = LatentGraphicalLasso { l1, rank_penalty, scale, ..Default::default() };
-        fit.fit_statistics(&statistics(u)).map(|m| (m.report, m.observed.precision))
+        fit.fit(&statistics(u)).map(|m| (m.report, m.observed.precision))
     });
     same("joint", &|u| {
         let (l1, similarity) = (0.05 * u * u, 0.05 * u * u);
         let fit = JointGraphicalLasso { l1, similarity, scale, ..Default::default() };
-        fit.fit_statistics(&[statistics(u)]).map(|m| (m.report, m.models[0].precision.clone()))
+        fit.fit(&[statistics(u)]).map(|m| (m.report, m.models[0].precision.clone()))
     });
     same("conditional field", &|u| {
         let (l1, input_l1) = (0.1 * u * u, 0.1 * u * u);
         let fit = GaussianCrf { l1, input_l1, scale, ..Default::default() };
-        fit.fit_statistics(&statistics(u), 3).map(|m| (m.report, m.precision))
+        fit.fit_statistics(&statistics(u), 3, Fit::new()).map(|m| (m.report, m.precision))
     });
 }
 
@@ -168,7 +168,7 @@ fn a_path_says_the_penalties_that_it_used() {
         GraphicalLasso::default().fit_path(&statistics, &grid(0.5, 0.1, 6).unwrap()).unwrap();
     for point in &path.points {
         let lasso = GraphicalLasso { l1: point.l1.into(), ..GraphicalLasso::default() };
-        assert_eq!(lasso.fit_statistics(&statistics).unwrap().edges().len(), point.edges());
+        assert_eq!(lasso.fit(&statistics).unwrap().edges().len(), point.edges());
     }
     let mut forbidden = Array2::from_elem((6, 6), 1.0);
     forbidden[[0, 1]] = f64::INFINITY;
@@ -222,25 +222,20 @@ fn problems_without_an_optimum_are_refused() {
         Err(Error::Unbounded { .. }) => {}
         other => panic!("{other:?}"),
     };
-    unbounded(
-        ScaleFree { strength: 0.0, ..Default::default() }.fit_statistics(&few).map(|m| m.report),
-    );
+    unbounded(ScaleFree { strength: 0.0, ..Default::default() }.fit(&few).map(|m| m.report));
     let prior = DegreePrior::Custom(vec![0.0; 4]);
-    unbounded(ScaleFree { prior, ..Default::default() }.fit_statistics(&few).map(|m| m.report));
-    unbounded(
-        NodeGroups { strength: 0.0, ..Default::default() }.fit_statistics(&few).map(|m| m.report),
-    );
+    unbounded(ScaleFree { prior, ..Default::default() }.fit(&few).map(|m| m.report));
+    unbounded(NodeGroups { strength: 0.0, ..Default::default() }.fit(&few).map(|m| m.report));
     let joint = JointGraphicalLasso { l1: 0.0, similarity: 0.0, ..Default::default() };
-    unbounded(joint.fit_statistics(std::slice::from_ref(&few)).map(|m| m.report));
+    unbounded(joint.fit(std::slice::from_ref(&few)).map(|m| m.report));
     let latent = LatentGraphicalLasso { l1: 0.0.into(), ..Default::default() };
-    unbounded(latent.fit_statistics(&few).map(|m| m.report));
+    unbounded(latent.fit(&few).map(|m| m.report));
     let field = GaussianCrf { l1: 0.0, input_l1: 0.0, ..Default::default() };
-    unbounded(field.fit_statistics(&few, 3).map(|m| m.report));
+    unbounded(field.fit_statistics(&few, 3, Fit::new()).map(|m| m.report));
     // Enough samples: the optimum is the inverse.
     let many = Statistics::from_data(&data(50, 5, 1)).unwrap();
     let stop = Stop { absolute: 1e-9, relative: 0.0, ..Stop::default() };
-    let free =
-        ScaleFree { strength: 0.0, stop, ..Default::default() }.fit_statistics(&many).unwrap();
+    let free = ScaleFree { strength: 0.0, stop, ..Default::default() }.fit(&many).unwrap();
     let (inverse, _) = crate::common::inverse(&many.covariance).unwrap();
     assert!((&free.precision - &inverse).iter().all(|d| d.abs() < 1e-3 * inverse[[0, 0]]));
 }
@@ -255,10 +250,10 @@ fn statistics_that_overflow_or_do_not_fit_are_refused() {
     hole.covariance[[1, 3]] = f64::NAN;
     let short = Statistics { mean: Array1::zeros(4), ..fine };
     for bad in [hole, short] {
-        assert!(GraphicalLasso::default().fit_statistics(&bad).is_err());
-        assert!(ScaleFree::default().fit_statistics(&bad).is_err());
-        assert!(JointGraphicalLasso::default().fit_statistics(std::slice::from_ref(&bad)).is_err());
-        assert!(LatentGraphicalLasso::default().fit_statistics(&bad).is_err());
+        assert!(GraphicalLasso::default().fit(&bad).is_err());
+        assert!(ScaleFree::default().fit(&bad).is_err());
+        assert!(JointGraphicalLasso::default().fit(std::slice::from_ref(&bad)).is_err());
+        assert!(LatentGraphicalLasso::default().fit(&bad).is_err());
         assert!(neighbourhood_selection(&bad, 0.1).is_err());
         assert!(chow_liu(&bad).is_err());
     }

@@ -2,7 +2,7 @@
 
 use fenchel_ggm::synthetic::{barabasi_albert, chain, diagonally_dominant};
 use fenchel_ggm::{
-    Error, GraphicalLasso, GraphicalLassoCv, Scale, Stars, StarsSettings, Statistics, Weights,
+    Error, Fit, GraphicalLasso, GraphicalLassoCv, Scale, Stars, StarsSettings, Statistics, Weights,
     grid, stability_selection, stars,
 };
 use fenchel_metrics::k_fold;
@@ -26,7 +26,7 @@ fn every_point_of_a_path_is_the_fit_at_its_penalty() {
         let path = unit(scale).fit_path(&statistics, &penalties).unwrap();
         for point in &path.points {
             let lasso = GraphicalLasso { l1: point.l1.into(), ..unit(scale) };
-            let model = lasso.fit_statistics(&statistics).unwrap();
+            let model = lasso.fit(&statistics).unwrap();
             let dense = point.precision.dense();
             let size = model.precision.diag().iter().fold(0.0_f64, |m, v| m.max(*v));
             assert!((&dense - &model.precision).iter().all(|d| d.abs() < 0.01 * size));
@@ -97,12 +97,12 @@ fn weighted_cross_validation_counts_rows() {
     let x = data(diagonally_dominant(6, &chain(6), 0.3).view(), 60, 3);
     let cv = GraphicalLassoCv { penalties: Some(vec![0.3, 0.1]), ..GraphicalLassoCv::default() };
     let plain = cv.fit(&x).unwrap();
-    let ones = cv.fit_weighted(&x, &vec![2.5; 60]).unwrap();
+    let ones = cv.fit_with(&x, Fit::new().weights(&vec![2.5; 60])).unwrap();
     for (a, b) in plain.loss.iter().zip(&ones.loss) {
         assert!((a - b).abs() <= 1e-6, "{a} {b}");
     }
     let weights: Vec<f64> = (0..60).map(|i| (i % 3) as f64).collect();
-    let found = cv.fit_weighted(&x, &weights).unwrap();
+    let found = cv.fit_with(&x, Fit::new().weights(&weights)).unwrap();
     let mut by_hand = [0.0; 2];
     for (train, test) in k_fold(60, 5, 0).unwrap() {
         let repeated = |rows: &[usize]| -> Vec<usize> {
@@ -112,7 +112,7 @@ fn weighted_cross_validation_counts_rows() {
         let test = &x.select(Axis(0), &repeated(&test)) - &train.mean;
         for (total, l1) in by_hand.iter_mut().zip([0.3, 0.1]) {
             let lasso = GraphicalLasso { l1: l1.into(), ..GraphicalLasso::default() };
-            let model = lasso.fit_statistics(&train).unwrap();
+            let model = lasso.fit(&train).unwrap();
             let covariance = test.t().dot(&test) / test.nrows() as f64;
             let (_, log_det) = inverse(&model.precision).unwrap();
             *total += ((covariance * &model.precision).sum() - log_det) / 5.0;
@@ -126,8 +126,10 @@ fn weighted_cross_validation_counts_rows() {
     let mut first = vec![0.0; 60];
     first[0] = 1.0;
     first[1] = 1.0;
-    assert!(cv.fit_weighted(&x, &first).unwrap_err().to_string().contains("weights"));
-    assert!(cv.fit_weighted(&x, &first[..59]).is_err());
+    assert!(
+        cv.fit_with(&x, Fit::new().weights(&first)).unwrap_err().to_string().contains("weights")
+    );
+    assert!(cv.fit_with(&x, Fit::new().weights(&first[..59])).is_err());
     let small = GraphicalLassoCv { max_memory: Some(100), ..cv.clone() };
     assert!(matches!(small.fit(&x), Err(Error::Refused(_))));
     // Enough for the covariance matrices, not for a dense copy of the 60 x 6 numbers.

@@ -165,9 +165,9 @@ fn with_linear_degrees_it_is_the_graphical_lasso() {
             stop,
             ..ScaleFree::default()
         };
-        let a = free.fit_statistics(&statistics).unwrap();
+        let a = free.fit(&statistics).unwrap();
         let lasso = GraphicalLasso { l1: 0.08.into(), scale, stop, ..GraphicalLasso::default() };
-        let b = lasso.fit_statistics(&statistics).unwrap();
+        let b = lasso.fit(&statistics).unwrap();
         assert!(a.report.certificate.value() <= 1e-9, "{}", a.report);
         let (x, y) = (a.report.certificate.objective(), b.report.certificate.objective());
         assert!((x.unwrap() - y.unwrap()).abs() < 2e-9);
@@ -183,7 +183,7 @@ fn the_certificate_bounds_an_independent_method() {
         let h = degree_prior.increments(10).unwrap();
         let stop = Stop { absolute: 1e-8, relative: 0.0, max_passes: 3000.0, ..Stop::default() };
         let free = ScaleFree { prior: degree_prior, strength: 0.15, stop, ..ScaleFree::default() };
-        let model = free.fit_statistics(&statistics).unwrap();
+        let model = free.fit(&statistics).unwrap();
         assert!(model.report.certificate.value() <= 1e-8, "{}", model.report);
         let (history, _) = ista(c.view(), &h, 0.15, 200).unwrap();
         let objective = model.report.certificate.objective().unwrap();
@@ -191,7 +191,7 @@ fn the_certificate_bounds_an_independent_method() {
         assert!(history.is_sorted_by(|a, b| a + 1e-9 >= *b));
     }
     let bad = ScaleFree { strength: -1.0, ..ScaleFree::default() };
-    assert!(bad.fit_statistics(&statistics).is_err());
+    assert!(bad.fit(&statistics).is_err());
     let z = symmetric(4, 1);
     let h = vec![1.0; 3];
     let settings = ProxSettings::default();

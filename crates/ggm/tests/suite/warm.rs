@@ -4,7 +4,7 @@ use fenchel_ggm::joint::{Coupling, JointGraphicalLasso};
 use fenchel_ggm::scale_free::NodeGroups;
 use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
 use fenchel_ggm::{
-    Error, GaussianCrf, GaussianModel, GraphicalLasso, LatentGraphicalLasso,
+    Error, Fit, GaussianCrf, GaussianModel, GraphicalLasso, LatentGraphicalLasso,
     PartialCorrelationLasso, ScaleFree, Statistics,
 };
 use fenchel_linalg::Invalid;
@@ -57,20 +57,20 @@ fn the_answer_is_that_of_a_cold_fit_and_comes_sooner() {
     let lasso =
         |next| GraphicalLasso { l1: level(next).into(), stop: stop(), ..Default::default() };
     let fit = |next, start: Option<&GaussianModel>| match start {
-        Some(start) => lasso(next).fit_from(&c, start),
-        None => lasso(next).fit_statistics(&c),
+        Some(start) => lasso(next).fit_with(&c, Fit::new().start(start)),
+        None => lasso(next).fit(&c),
     };
     check("graphical lasso", GAP, fit, gaussian);
     let free = |next| ScaleFree { strength: level(next), stop: stop(), ..Default::default() };
     let fit = |next, start: Option<&GaussianModel>| match start {
-        Some(start) => free(next).fit_from(&c, start),
-        None => free(next).fit_statistics(&c),
+        Some(start) => free(next).fit_with(&c, Fit::new().start(start)),
+        None => free(next).fit(&c),
     };
     check("scale-free", GAP, fit, gaussian);
     let groups = |next| NodeGroups { strength: level(next), stop: stop(), ..Default::default() };
     let fit = |next, start: Option<&GaussianModel>| match start {
-        Some(start) => groups(next).fit_from(&c, start),
-        None => groups(next).fit_statistics(&c),
+        Some(start) => groups(next).fit_with(&c, Fit::new().start(start)),
+        None => groups(next).fit(&c),
     };
     check("node groups", GAP, fit, gaussian);
     let hidden = |next| LatentGraphicalLasso {
@@ -80,8 +80,8 @@ fn the_answer_is_that_of_a_cold_fit_and_comes_sooner() {
         ..Default::default()
     };
     let fit = |next, start: Option<&_>| match start {
-        Some(start) => hidden(next).fit_from(&c, start),
-        None => hidden(next).fit_statistics(&c),
+        Some(start) => hidden(next).fit_with(&c, Fit::new().start(start)),
+        None => hidden(next).fit(&c),
     };
     check("hidden variables", GAP, fit, |model| model.report);
     let field = |next| GaussianCrf {
@@ -91,8 +91,8 @@ fn the_answer_is_that_of_a_cold_fit_and_comes_sooner() {
         ..Default::default()
     };
     let fit = |next, start: Option<&_>| match start {
-        Some(start) => field(next).fit_from(&c, 12, start),
-        None => field(next).fit_statistics(&c, 12),
+        Some(start) => field(next).fit_statistics(&c, 12, Fit::new().start(start)),
+        None => field(next).fit_statistics(&c, 12, Fit::new()),
     };
     check("conditional field", GAP, fit, |model| model.report);
 }
@@ -108,15 +108,18 @@ fn groups_start_from_groups() {
             ..Default::default()
         };
         let fit = |next, start: Option<&_>| match start {
-            Some(start) => joint(next).fit_from(&groups, start),
-            None => joint(next).fit_statistics(&groups),
+            Some(start) => joint(next).fit_with(&groups, Fit::new().start(start)),
+            None => joint(next).fit(&groups),
         };
         check("joint", GAP, fit, |model| model.report);
         let mut looks = 0;
-        let watched = joint(false).fit_watched(&groups, |_| {
-            looks += 1;
-            std::ops::ControlFlow::Break(())
-        });
+        let watched = joint(false).fit_with(
+            &groups,
+            Fit::new().watch(&mut |_| {
+                looks += 1;
+                std::ops::ControlFlow::Break(())
+            }),
+        );
         assert_eq!((watched.unwrap().report.status, looks), (Status::Stopped, 1));
     }
 }
@@ -126,11 +129,11 @@ fn groups_start_from_groups() {
 fn partial_correlations_go_on_from_a_model() {
     let c = data(5);
     let fit = |l1| PartialCorrelationLasso { l1, ..Default::default() };
-    let first = fit(0.1).fit_statistics(&c).unwrap();
-    let again = fit(0.1).fit_from(&c, &first).unwrap();
+    let first = fit(0.1).fit(&c).unwrap();
+    let again = fit(0.1).fit_with(&c, Fit::new().start(&first)).unwrap();
     assert!(again.report.passes <= 1.0, "{}", again.report);
     let (cold, warm) =
-        (fit(0.09).fit_statistics(&c).unwrap(), fit(0.09).fit_from(&c, &first).unwrap());
+        (fit(0.09).fit(&c).unwrap(), fit(0.09).fit_with(&c, Fit::new().start(&first)).unwrap());
     assert_eq!(warm.report.status, Status::Converged);
     assert!(warm.report.passes < cold.report.passes);
     let (correlation, units) = c.correlation();
@@ -151,28 +154,37 @@ fn partial_correlations_go_on_from_a_model() {
 #[test]
 fn starts_that_do_not_fit_are_refused_by_name() {
     let c = data(5);
-    let mut model = GraphicalLasso::default().fit_statistics(&c).unwrap();
+    let mut model = GraphicalLasso::default().fit(&c).unwrap();
     let small = Statistics::from_covariance(Array2::<f64>::eye(4).view(), 10).unwrap();
     let refused = |result: Result<GaussianModel, Error>| {
         let text = result.unwrap_err().to_string();
         assert!(text.contains("start"), "{text}");
     };
-    refused(GraphicalLasso::default().fit_from(&small, &model));
-    refused(ScaleFree::default().fit_from(&small, &model));
-    refused(NodeGroups::default().fit_from(&small, &model));
-    refused(PartialCorrelationLasso::default().fit_from(&small, &model));
+    refused(GraphicalLasso::default().fit_with(&small, Fit::new().start(&model)));
+    refused(ScaleFree::default().fit_with(&small, Fit::new().start(&model)));
+    refused(NodeGroups::default().fit_with(&small, Fit::new().start(&model)));
+    refused(PartialCorrelationLasso::default().fit_with(&small, Fit::new().start(&model)));
     model.precision[[3, 3]] = -1.0;
-    refused(ScaleFree::default().fit_from(&c, &model));
+    refused(ScaleFree::default().fit_with(&c, Fit::new().start(&model)));
     let latent = LatentGraphicalLasso::default();
-    let mut hidden = latent.fit_statistics(&c).unwrap();
-    assert!(latent.fit_from(&small, &hidden).is_err());
+    let mut hidden = latent.fit(&c).unwrap();
+    assert!(latent.fit_with(&small, Fit::new().start(&hidden)).is_err());
     hidden.sparse = Array2::zeros((30, 7));
-    assert!(matches!(latent.fit_from(&c, &hidden), Err(Error::Invalid(Invalid::Layout { .. }))));
+    assert!(matches!(
+        latent.fit_with(&c, Fit::new().start(&hidden)),
+        Err(Error::Invalid(Invalid::Layout { .. }))
+    ));
     let crf = GaussianCrf::default();
-    let field = crf.fit_statistics(&c, 12).unwrap();
-    assert!(crf.fit_from(&c, 13, &field).unwrap_err().to_string().contains("inputs of the start"));
+    let field = crf.fit_statistics(&c, 12, Fit::new()).unwrap();
+    assert!(
+        crf.fit_statistics(&c, 13, Fit::new().start(&field))
+            .unwrap_err()
+            .to_string()
+            .contains("inputs of the start")
+    );
     let joint = JointGraphicalLasso::default();
-    let both = joint.fit_statistics(&[c.clone(), data(6)]).unwrap();
-    let error = joint.fit_from(std::slice::from_ref(&c), &both).unwrap_err().to_string();
+    let both = joint.fit(&[c.clone(), data(6)]).unwrap();
+    let error =
+        joint.fit_with(std::slice::from_ref(&c), Fit::new().start(&both)).unwrap_err().to_string();
     assert!(error.contains("groups of the start"), "{error}");
 }
