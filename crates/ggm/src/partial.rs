@@ -25,7 +25,6 @@ use fenchel_optim::{
     Certificate, Fit, Iterative, MAX_MEMORY, Report, Status, Stop, Watch, run, settings,
 };
 use ndarray::Array2;
-use serde::{Deserialize, Serialize};
 
 use crate::error::check_memory;
 use crate::glasso::{UnitDiagonal, default_stop};

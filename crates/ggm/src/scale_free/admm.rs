@@ -4,7 +4,6 @@ use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_optim::{Certificate, Fit, Iterative, MAX_MEMORY, Report, Stop, Watch, run, settings};
 use ndarray::{Array2, ArrayView2};
-use serde::{Deserialize, Serialize};
 
 use super::penalty::DegreePrior;
 use super::prox::{DualDecomposition, ProxSettings};

@@ -215,7 +215,7 @@ fn strong_similarity_makes_the_groups_alike() {
         }
     }
     assert!(found.report.passes <= 1.0 && total > 0, "{}", found.report);
-    assert!(fit.fit(&[]).is_err());
+    assert!(fit.fit::<Statistics>(&[]).is_err());
     let other = statistics(diagonally_dominant(5, &chain(5), -0.2).view(), 30, 1);
     let error = fit.fit(&[groups[0].clone(), other]).unwrap_err();
     assert!(error.to_string().contains("variables of a group"), "{error}");

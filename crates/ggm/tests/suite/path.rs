@@ -1,9 +1,11 @@
 //! Paths and the choice of a penalty.
 
+use std::ops::ControlFlow;
+
 use fenchel_ggm::synthetic::{barabasi_albert, chain, diagonally_dominant};
 use fenchel_ggm::{
-    Error, Fit, GraphicalLasso, GraphicalLassoCv, Scale, Stars, StarsSettings, Statistics, Weights,
-    grid, stability_selection, stars,
+    Error, Fit, GraphicalLasso, GraphicalLassoCv, Progress, Scale, Stars, StarsSettings,
+    Statistics, Status, Stop, Weights, grid, stability_selection, stars,
 };
 use fenchel_metrics::k_fold;
 use fenchel_optim::random::stream;
@@ -151,4 +153,36 @@ fn bad_settings_are_refused() {
     let lasso = GraphicalLasso::default();
     assert!(stability_selection(&x, &lasso, 5, 0.5, 0).is_err());
     assert!(stability_selection(&x, &lasso, 0, 0.9, 0).is_err());
+}
+
+#[test]
+fn a_cross_validation_and_a_path_are_watched_and_limited_as_a_whole() {
+    let x = Array2::from_shape_fn((60, 5), |(i, j)| {
+        ((i * (j + 3) + 7 * j) % 13) as f64 + 0.1 * i as f64
+    });
+    let cv = GraphicalLassoCv::default();
+    let free = cv.fit(&x).unwrap();
+    let mut calls = 0;
+    let mut on = |_: &Progress| {
+        calls += 1;
+        ControlFlow::Continue(())
+    };
+    assert_eq!(cv.fit_with(&x, Fit::new().watch(&mut on)).unwrap(), free);
+    assert!(calls >= 6 * free.penalties.len());
+    // The closure ends all fits: no penalty has a loss of every fold.
+    let mut end = |_: &Progress| ControlFlow::Break(());
+    let ended = cv.fit_with(&x, Fit::new().watch(&mut end)).unwrap();
+    assert_eq!((ended.model.report.status, ended.penalties.len()), (Status::Stopped, 1));
+    // No time: the first penalty alone, which needs none.
+    let stop = Stop { max_seconds: Some(0.0), ..Stop::default() };
+    let lasso = GraphicalLasso { stop, ..GraphicalLasso::default() };
+    assert!(lasso.fit_path(&x, &free.penalties).unwrap().points.len() <= 1);
+    // A start at the answer.
+    let one = GraphicalLasso::default().fit_path(&x, &free.penalties[10..11]).unwrap();
+    let start =
+        GraphicalLasso { l1: free.penalties[10].into(), ..Default::default() }.fit(&x).unwrap();
+    let warm = GraphicalLasso::default();
+    let warm = warm.fit_path_with(&x, &free.penalties[10..11], Fit::new().start(&start)).unwrap();
+    assert!(warm.points[0].report.passes <= one.points[0].report.passes);
+    assert!((warm.points[0].loss - one.points[0].loss).abs() < 1e-4);
 }

@@ -70,12 +70,16 @@ impl<'a, M> Fit<'a, M> {
     /// report says [`Status::Stopped`](super::Status::Stopped). The certificate that it sees is the latest one; certificates
     /// are computed when they may end the fit. (`Send`: some fits run on several cores.)
     pub fn watch(self, watch: &'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send)) -> Self {
-        Fit { watch: Watch(Some(Eye::Own(watch))), ..self }
+        Fit { watch: Watch { eye: Some(Eye::Own(watch)), stopped: false }, ..self }
     }
 }
 
 /// The closure that watches a fit, or nobody. It is an [`Observer`] of every method, which it does not see.
-pub struct Watch<'a>(Option<Eye<'a>>);
+pub struct Watch<'a> {
+    eye: Option<Eye<'a>>,
+    /// After `Break` the closure is not called again.
+    stopped: bool,
+}
 
 enum Eye<'a> {
     Own(&'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send)),
@@ -90,40 +94,46 @@ trait Show {
 impl<'a> Watch<'a> {
     /// Nobody watches.
     pub fn nobody() -> Self {
-        Watch(None)
+        Watch { eye: None, stopped: false }
     }
 
     /// The same closure for one of several fits.
     pub fn again(&mut self) -> Watch<'_> {
-        Watch(self.0.as_mut().map(|eye| match eye {
+        let eye = self.eye.as_mut().map(|eye| match eye {
             Eye::Own(watch) => Eye::Own(&mut **watch),
             Eye::Shared(watch) => Eye::Shared(*watch),
-        }))
+        });
+        Watch { eye, stopped: self.stopped }
     }
 
     /// Shows the closure the progress of a loop that is not [`run`](super::run()).
     pub fn show(&mut self, progress: &Progress) -> ControlFlow<()> {
-        match &mut self.0 {
+        if self.stopped {
+            return ControlFlow::Break(());
+        }
+        let answer = match &mut self.eye {
             None => ControlFlow::Continue(()),
             Some(Eye::Own(watch)) => watch(progress),
             Some(Eye::Shared(watch)) => watch.show(progress),
-        }
+        };
+        self.stopped = answer.is_break();
+        answer
     }
 }
 
 impl std::fmt::Debug for Watch<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_some() { "Watch(closure)" } else { "Watch(nobody)" })
+        f.write_str(if self.eye.is_some() { "Watch(closure)" } else { "Watch(nobody)" })
     }
 }
 
 impl<M: ?Sized> Observer<M> for Watch<'_> {
     fn watches(&self) -> bool {
-        self.0.is_some()
+        self.eye.is_some()
     }
 
     fn polls(&self) -> bool {
-        self.0.is_some()
+        self.eye.is_some()
     }
 
     fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
@@ -139,35 +149,30 @@ impl<M: ?Sized> Observer<M> for Watch<'_> {
 #[derive(Debug)]
 pub struct SharedWatch<'a> {
     watches: bool,
-    /// The closure, and whether it goes on.
-    state: Mutex<(Watch<'a>, ControlFlow<()>)>,
+    watch: Mutex<Watch<'a>>,
 }
 
 impl<'a> From<Watch<'a>> for SharedWatch<'a> {
     fn from(watch: Watch<'a>) -> Self {
-        let watches = watch.0.is_some();
-        SharedWatch { watches, state: Mutex::new((watch, ControlFlow::Continue(()))) }
+        let watches = watch.eye.is_some();
+        SharedWatch { watches, watch: Mutex::new(watch) }
     }
 }
 
 impl SharedWatch<'_> {
     /// The watch of one of the fits.
     pub fn each(&self) -> Watch<'_> {
-        Watch(self.watches.then_some(Eye::Shared(self)))
+        Watch { eye: self.watches.then_some(Eye::Shared(self)), stopped: false }
     }
 
     /// Whether the closure has answered `Break`.
     pub fn stopped(&self) -> bool {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).1.is_break()
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner).stopped
     }
 }
 
 impl Show for SharedWatch<'_> {
     fn show(&self, progress: &Progress) -> ControlFlow<()> {
-        let (watch, answer) = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if answer.is_continue() {
-            *answer = watch.show(progress);
-        }
-        *answer
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner).show(progress)
     }
 }
