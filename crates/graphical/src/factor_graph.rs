@@ -259,8 +259,9 @@ impl FactorGraph {
         scope.iter().map(card).collect()
     }
 
-    /// Refuses log-potentials whose sums may overflow, for methods that take differences of such sums.
-    pub(crate) fn check_sums(&self) -> Result<(), Error> {
+    /// Refuses log-potentials whose sums may overflow, for methods that take differences of such sums. Returns the sum of the
+    /// largest sizes.
+    pub(crate) fn check_sums(&self) -> Result<f64, Error> {
         let mut sum = 0.0;
         for (factor, table) in self.factors.iter().enumerate() {
             let sizes =
@@ -273,7 +274,7 @@ impl FactorGraph {
                 return Err(Error::Potential { factor, index, value, expected });
             }
         }
-        Ok(())
+        Ok(sum)
     }
 
     fn push(&mut self, table: Table) -> Result<FactorId, Error> {
@@ -284,7 +285,7 @@ impl FactorGraph {
 }
 
 /// The sum of the largest sizes of log-potentials that [`FactorGraph::check_sums`] accepts.
-const LARGEST: f64 = 1e300;
+pub(crate) const LARGEST: f64 = 1e300;
 
 pub(crate) fn unknown_factor(factor: FactorId) -> Error {
     let value = f64::from(factor.0);

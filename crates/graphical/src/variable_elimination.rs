@@ -23,7 +23,7 @@ use crate::{Error, Evidence, FactorGraph, OrderingOptions, Table, VarId};
 /// # Errors
 /// [`Error::UnknownVariable`], [`Error::RepeatedVariable`]; what [`Evidence::check`] refuses; [`Error::ImpossibleEvidence`] if
 /// the evidence has probability zero anywhere in the model; [`Error::Refused`] before an intermediate table of more than
-/// `options.max_memory` bytes is made.
+/// `options.max_memory` bytes is made; [`Error::Potential`] for log-potentials whose sum may exceed 1e300.
 ///
 /// A query variable with hard evidence has a posterior of 1 for the observed state.
 pub fn variable_elimination(
@@ -33,6 +33,7 @@ pub fn variable_elimination(
     options: &OrderingOptions,
 ) -> Result<Table, Error> {
     let cards = model.cards_of(query)?;
+    model.check_sums()?;
     let shape = Table::ones(query, &cards)?;
     let given = model.condition(evidence)?;
     // The evidence may cut the model into parts. Those that it touches must be possible.

@@ -51,12 +51,10 @@ settings! {
 /// belongs to the drawn forest. The entropy of each forest is at least that of the model, and it is concave. So the expression
 /// above is an upper bound with a single optimum. If all factors have two variables, the forests are spanning trees of the
 /// graph. Larger factors are used as a whole: two of them that share two variables form a cycle. A factor whose variables are a
-/// subset of those of another factor is merged into that one. The bound is exact if all factors together form no cycle. It
-/// holds only for a run that has `Converged`, and then up to second order in the residual, which here includes the largest
-/// difference between the belief of a variable and that of a factor about it.
-///
-/// Residuals are differences of probabilities. Where the log-potentials of a factor differ by hundreds of nats, probabilities are 0 or
-/// 1, a run may meet its tolerance too early, and its value may be below log Z.
+/// subset of those of another factor is merged into that one. The bound is exact if all factors together form no cycle. The
+/// value of [`Beliefs::log_partition`] holds after any number of passes: it is charged with the disagreement
+/// `sum_f rho_f max_{v in f, x} log(b_f(x_v) / b_v(x_v))`, which is 0 at the fixed point. The residual is the largest change of
+/// a logarithm in a message, or the disagreement if that is larger.
 ///
 /// Source: Wainwright, Jaakkola and Willsky, IEEE Trans. Inf. Theory 51 (2005), section V for factors of more variables
 /// (hypertrees). R. Le Priol, PhD thesis 2021, section 3.7, names it as an oracle.

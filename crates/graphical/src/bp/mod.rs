@@ -80,7 +80,7 @@ settings! {
     pub struct BeliefPropagationSettings {
         /// Order of the messages.
         schedule: Schedule = Schedule::default(),
-        /// The weight of the old message, in `[0, 1)`: `new = damping old + (1 - damping) computed`, as probabilities.
+        /// The weight of the old message, in `[0, 1)`: `new = damping old + (1 - damping) computed`, as logarithms.
         /// `None`: 1/2 if parallel, else 0.
         damping: Option<f64> = None,
         /// When to end, by the largest change of a message (`absolute`); the field `relative` is ignored.
@@ -100,7 +100,7 @@ pub struct Beliefs {
 
 impl Beliefs {
     /// The Bethe estimate of `log Z`. It is exact on trees, and otherwise neither an upper nor a lower bound. From
-    /// [`tree_reweighted`] it is an upper bound once the run has converged.
+    /// [`tree_reweighted`] it is an upper bound.
     pub fn log_partition(&self) -> f64 {
         self.log_partition
     }
@@ -130,9 +130,12 @@ impl Beliefs {
     fn read(run: Propagation) -> Result<Self, Error> {
         let Propagation { network, messages, mut beliefs, .. } = run;
         network.gather_beliefs(&messages, &mut beliefs);
-        let log_partition = network.log_partition(&messages, &beliefs);
+        let mut log_partition = network.log_partition(&messages, &beliefs, false);
         if log_partition == f64::NEG_INFINITY {
             return Err(Error::ImpossibleEvidence);
+        }
+        if network.reweighted {
+            log_partition += network.disagreement(&messages, &beliefs, false);
         }
         let belief = |cells: &std::ops::Range<usize>| {
             let mut out = vec![0.0; cells.len()];

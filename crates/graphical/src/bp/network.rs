@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use fenchel_linalg::special::{log_sum_exp, softmax};
+use fenchel_linalg::special::log_sum_exp;
 
 use crate::stride::{Plan, larger};
 use crate::{Error, FactorGraph, Graph, Table, VarId};
@@ -59,6 +59,8 @@ pub(super) struct Network {
     /// The scopes of the factors of the model.
     pub(super) scopes: Vec<Vec<VarId>>,
     pub(super) message_cells: usize,
+    /// Whether the factors have appearance probabilities.
+    pub(super) reweighted: bool,
 }
 
 /// Room for one message.
@@ -147,6 +149,7 @@ impl Network {
             homes,
             scopes: model.factors().iter().map(|factor| factor.scope().to_vec()).collect(),
             message_cells: 0,
+            reweighted: false,
         };
         for table in merged.into_values() {
             network.add(table);
@@ -178,6 +181,7 @@ impl Network {
             factor.weight = weight;
             factor.prepare();
         }
+        self.reweighted = true;
         Ok(())
     }
 
@@ -359,50 +363,73 @@ impl Network {
         table
     }
 
-    /// The largest difference between the belief of a variable and the marginal of a factor's belief.
-    pub(super) fn inconsistency(&self, messages: &[f64], beliefs: &[f64]) -> f64 {
-        let mut most = 0.0_f64;
-        let (mut marginal, mut law) = (Vec::new(), Vec::new());
+    /// What makes [`log_partition`](Self::log_partition) an upper bound at any messages, not only where beliefs agree:
+    /// `sum_f w_f max_{v in f, x} log(b_f(x_v) / b_v(x_v))`.
+    ///
+    /// The potentials are `prod_v b_v prod_f (b_f / prod_{v in f} b_v)^w_f`, so log Z is at most the mean over the forests of
+    /// `log sum_x prod_v b_v prod_{f in forest} b_f / prod_{v in f} b_v`. Summed out from the leaves, a factor leaves
+    /// `b_f(x_v) / b_v(x_v)` to its parent `v`.
+    ///
+    /// With `maximise` the same holds of maxima instead of sums.
+    pub(super) fn disagreement(&self, messages: &[f64], beliefs: &[f64], maximise: bool) -> f64 {
+        let totals: Vec<f64> =
+            self.cells.iter().map(|cells| total_of(&beliefs[cells.clone()], maximise)).collect();
+        let mut sum = 0.0;
+        let (mut tops, mut marginal) = (Vec::new(), Vec::new());
         for (k, factor) in self.factors.iter().enumerate() {
-            let mut table = self.factor_belief(k, messages, beliefs);
-            let total = log_sum_exp(&table);
-            if total == f64::NEG_INFINITY {
-                return 1.0;
-            }
-            table.iter_mut().for_each(|value| *value = (*value - total).exp());
+            let table = self.factor_belief(k, messages, beliefs);
+            let total = total_of(&table, maximise);
+            let mut most = 0.0_f64;
             for (s, plan) in factor.slots.clone().zip(&factor.plans) {
-                let own = &beliefs[self.cells[self.slots[s].variable].clone()];
+                let v = self.slots[s].variable;
+                let own = &beliefs[self.cells[v].clone()];
+                tops.clear();
+                tops.resize(own.len(), f64::NEG_INFINITY);
+                plan.gather(&table, &mut tops, f64::NEG_INFINITY, larger);
                 marginal.clear();
-                marginal.resize(own.len(), 0.0);
-                plan.gather(&table, &mut marginal, 0.0, |a, b| a + b);
-                law.clear();
-                law.resize(own.len(), 0.0);
-                softmax(own, &mut law);
-                let off = marginal.iter().zip(&law).map(|(a, b)| (a - b).abs());
-                most = off.fold(most, f64::max);
+                marginal.resize(own.len(), f64::from(u8::from(maximise)));
+                let term = |x: f64, top: f64| if x == top { 1.0 } else { (x - top).exp() };
+                if !maximise {
+                    plan.gather_map(&table, &mut marginal, 0.0, |a, b| a + b, term, &tops);
+                }
+                for ((top, part), own) in tops.iter().zip(&marginal).zip(own) {
+                    if *own > f64::NEG_INFINITY {
+                        most = most.max((top + part.ln() - total) - (own - totals[v]));
+                    }
+                }
             }
+            sum += factor.weight * most;
         }
-        most
+        sum
     }
 
     /// The Bethe estimate of `log Z` in terms of messages, `sum_v (1 - sum_f w_f) log Z_v + sum_f w_f log Z_f`. With other
     /// weights than 1 it is the tree-reweighted free energy. At a fixed point it is stationary in the messages, and equals the
     /// energy plus the entropy of the beliefs.
-    pub(super) fn log_partition(&self, messages: &[f64], beliefs: &[f64]) -> f64 {
+    ///
+    /// With `maximise`, an estimate of the best score by maxima.
+    pub(super) fn log_partition(&self, messages: &[f64], beliefs: &[f64], maximise: bool) -> f64 {
         let mut sum = self.constant;
         for (cells, into) in self.cells.iter().zip(&self.into) {
             let weights: f64 =
                 into.iter().map(|&s| self.factors[self.slots[s].factor].weight).sum();
-            let total = log_sum_exp(&beliefs[cells.clone()]);
+            let total = total_of(&beliefs[cells.clone()], maximise);
             if total == f64::NEG_INFINITY {
                 return total;
             }
             sum += (1.0 - weights) * total;
         }
         for (k, factor) in self.factors.iter().enumerate() {
-            sum += factor.weight * log_sum_exp(&self.factor_belief(k, messages, beliefs));
+            sum += factor.weight * total_of(&self.factor_belief(k, messages, beliefs), maximise);
         }
         sum
+    }
+}
+
+fn total_of(logs: &[f64], maximise: bool) -> f64 {
+    match maximise {
+        true => logs.iter().copied().fold(f64::NEG_INFINITY, larger),
+        false => log_sum_exp(logs),
     }
 }
 

@@ -55,7 +55,12 @@ impl Propagation {
                     let (name, expected) = ("messages of the start", "logarithms of probabilities");
                     return Err(Invalid::Parameter { name, value, expected }.into());
                 }
-                messages
+                // A state without probability may have some now, and the bound must count it.
+                let possible = |m: f64| if m == f64::NEG_INFINITY { -800.0 } else { m };
+                match network.reweighted {
+                    true => messages.into_iter().map(possible).collect(),
+                    false => messages,
+                }
             }
             None => {
                 let mut uniform = vec![0.0; network.message_cells];
@@ -99,7 +104,7 @@ impl Propagation {
         let Propagation { network, messages, beliefs, maximise, fresh, scratch, .. } = self;
         network.message(s, messages, beliefs, *maximise, scratch, &mut fresh[cells.clone()]);
         self.computed += 1;
-        difference(&self.messages[cells.clone()], &self.fresh[cells])
+        self.network.difference(&self.messages[cells.clone()], &self.fresh[cells])
     }
 
     /// Replaces a message by the damped new one, and updates the belief of its variable.
@@ -157,8 +162,7 @@ impl Propagation {
             Some(queue) => queue,
             None => {
                 let changes: Vec<f64> = (0..slots).map(|s| self.compute(s)).collect();
-                MaxTree::new(&changes)
-                    .expect("messages exist, and probabilities differ by at most 1")
+                MaxTree::new(&changes).expect("messages exist, and their differences are finite")
             }
         };
         let until = self.computed + slots as u64;
@@ -166,9 +170,9 @@ impl Propagation {
             let s = queue.largest();
             self.send(s);
             let own = self.network.slots[s].cells.clone();
-            let left = difference(&self.messages[own.clone()], &self.fresh[own]);
+            let left = self.network.difference(&self.messages[own.clone()], &self.fresh[own]);
             let (variable, factor) = (self.network.slots[s].variable, self.network.slots[s].factor);
-            queue.set(s, left).expect("a difference of probabilities");
+            queue.set(s, left).expect("a finite difference");
             for at in 0..self.network.into[variable].len() {
                 let k = self.network.slots[self.network.into[variable][at]].factor;
                 // With weight 1 what a variable tells a factor does not depend on what it heard from it.
@@ -178,7 +182,7 @@ impl Propagation {
                 for t in self.network.factors[k].slots.clone() {
                     if self.network.slots[t].variable != variable {
                         let change = self.compute(t);
-                        queue.set(t, change).expect("a difference of probabilities");
+                        queue.set(t, change).expect("a finite difference");
                     }
                 }
             }
@@ -207,8 +211,8 @@ impl Iterative for Propagation {
         passes
     }
 
-    /// The residual: the largest change of a probability in a message if all messages were computed once more, and with
-    /// weights also the largest difference of beliefs about one variable.
+    /// The residual: the largest change of a probability in a message if all messages were computed once more. With
+    /// appearance probabilities it is a change of a logarithm, or the disagreement of the beliefs if that is larger.
     fn certify(&mut self) -> Certificate {
         self.network.gather_beliefs(&self.messages, &mut self.exact);
         let mut new = Vec::new();
@@ -218,12 +222,10 @@ impl Iterative for Propagation {
             new.resize(slot.cells.len(), 0.0);
             let (messages, beliefs) = (&self.messages, &self.exact);
             self.network.message(s, messages, beliefs, self.maximise, &mut self.scratch, &mut new);
-            norm = norm.max(difference(&self.messages[slot.cells.clone()], &new));
+            norm = norm.max(self.network.difference(&self.messages[slot.cells.clone()], &new));
         }
-        // With weights the value is a bound where beliefs agree. States that a message makes improbable, and another makes
-        // probable, do not show in the messages.
-        if self.network.factors.iter().any(|factor| factor.weight != 1.0) {
-            norm = norm.max(self.network.inconsistency(&self.messages, &self.exact));
+        if self.network.reweighted {
+            norm = norm.max(self.network.disagreement(&self.messages, &self.exact, false));
         }
         Certificate::Residual { objective: None, norm, error: 0.0, scale: None }
     }
@@ -237,15 +239,22 @@ impl Iterative for Propagation {
     }
 }
 
-/// The largest difference of two messages as probabilities.
-fn difference(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).fold(0.0, |most, (a, b)| (a.exp() - b.exp()).abs().max(most))
+impl Network {
+    /// The largest difference of two messages: of probabilities, or of logarithms in a bound, where what is improbable counts.
+    fn difference(&self, a: &[f64], b: &[f64]) -> f64 {
+        let off = |(a, b): (&f64, &f64)| match self.reweighted {
+            true if a == b => 0.0,
+            true => (a - b).abs().min(f64::MAX),
+            false => (a.exp() - b.exp()).abs(),
+        };
+        a.iter().zip(b).map(off).fold(0.0, f64::max)
+    }
 }
 
-/// The logarithm of `damping old + (1 - damping) new` for two probabilities given by logarithms.
+/// The logarithm of `old^damping new^(1 - damping)` for two probabilities given by logarithms.
 fn mix(damping: f64, old: f64, new: f64) -> f64 {
-    if damping == 0.0 || old == new {
+    if damping == 0.0 || old == new || old == f64::NEG_INFINITY {
         return new;
     }
-    (damping * old.exp() + (1.0 - damping) * new.exp()).ln()
+    damping * old + (1.0 - damping) * new
 }

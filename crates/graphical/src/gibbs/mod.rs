@@ -115,7 +115,7 @@ impl Gibbs {
     /// [`Invalid::Parameter`] for zero chains; what [`Evidence::check`] refuses; [`Invalid::Length`], [`Invalid::Empty`] and
     /// [`Error::State`] for a start that does not fit; [`Error::UnknownVariable`], [`Error::RepeatedVariable`] and
     /// [`Error::Refused`] for blocks; [`Error::Refused`] for an order that is not supported; [`Error::Memory`] for more chains
-    /// than fit. [`Error::ImpossibleEvidence`] if no configuration is possible; this is always detected if the factors with
+    /// than fit; [`Error::Potential`] for log-potentials whose sum may exceed 1e300. [`Error::ImpossibleEvidence`] if no configuration is possible; this is always detected if the factors with
     /// zeros have a junction tree of at most 64 MiB.
     pub fn new(
         model: &FactorGraph,
@@ -130,6 +130,7 @@ impl Gibbs {
             return Err(Invalid::Parameter { name: "chains", value: 0.0, expected }.into());
         }
         check_start(model, start)?;
+        model.check_sums()?;
         let each = size_of::<Chain>() + size_of::<u32>() * model.len();
         Error::check_memory("chains", *chains, each)?;
         let conditioned = model.condition(evidence)?;
@@ -180,8 +181,9 @@ impl Gibbs {
     /// Replaces the potentials, and keeps the states and the evidence.
     ///
     /// # Errors
-    /// [`Invalid::Layout`] for a model with other cardinalities or scopes.
+    /// [`Invalid::Layout`] for a model with other cardinalities or scopes; [`Error::Potential`] as in [`new`](Self::new).
     pub fn set_model(&mut self, model: &FactorGraph) -> Result<(), Error> {
+        model.check_sums()?;
         self.program.set(&model.condition(&self.evidence)?)
     }
 

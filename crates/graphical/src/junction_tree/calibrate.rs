@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use fenchel_linalg::lanes;
 
 use crate::evidence::Finding;
+use crate::factor_graph::LARGEST;
 use crate::stride::{Plan, larger};
 use crate::{Error, Evidence, FactorGraph};
 
@@ -29,11 +30,15 @@ pub(super) fn sums(
     if domain != Domain::Log {
         workspace.in_logs = false;
         match lanes::run(Calibration::<Linear>::of(tree, model, evidence, workspace)) {
-            Outcome::Done => return Ok(()),
-            Outcome::Impossible => return Err(Error::ImpossibleEvidence),
-            Outcome::Underflow => {}
+            Outcome::Done if workspace.log_partition < f64::INFINITY => return Ok(()),
+            // A sum of logarithms that overflows looks like probability 0.
+            Outcome::Impossible => {
+                return Err(model.check_sums().err().unwrap_or(Error::ImpossibleEvidence));
+            }
+            _ => {}
         }
     }
+    model.check_sums()?;
     workspace.in_logs = true;
     lanes::run(Calibration::<LogSum>::of(tree, model, evidence, workspace)).without_underflow()
 }
@@ -45,7 +50,13 @@ pub(super) fn maxima(
     workspace: &mut Workspace,
 ) -> Result<(), Error> {
     workspace.in_logs = true;
-    lanes::run(Calibration::<LogMax>::of(tree, model, evidence, workspace)).without_underflow()
+    let outcome = lanes::run(Calibration::<LogMax>::of(tree, model, evidence, workspace));
+    // The lower bounds of the tables say at no cost where it is worth looking at every log-potential.
+    let wide = workspace.scales.iter().any(|scale| scale.low < -LARGEST);
+    if wide || !workspace.log_partition.is_finite() || !matches!(outcome, Outcome::Done) {
+        model.check_sums()?;
+    }
+    outcome.without_underflow()
 }
 
 struct Calibration<'a, A> {

@@ -257,7 +257,8 @@ impl JunctionTree {
     ///
     /// # Errors
     /// [`Error::ImpossibleEvidence`]; what [`Evidence::check`] refuses; [`Invalid`](fenchel_linalg::Invalid) for a model of
-    /// another structure. A workspace of another tree is reshaped for this one.
+    /// another structure; [`Error::Potential`] where a sum of log-potentials may exceed 1e300 and overflows. A workspace of
+    /// another tree is reshaped for this one.
     pub fn calibrate<'a>(
         &'a self,
         model: &FactorGraph,

@@ -100,9 +100,11 @@ impl Posteriors<'_> {
         self.compare(evidence);
         self.evidence.clone_from(evidence);
         match lanes::run(Propagate(self)) {
-            Outcome::Done => {}
-            Outcome::Impossible => return Err(Error::ImpossibleEvidence),
-            Outcome::Underflow => {
+            Outcome::Done if self.workspace.log_partition < f64::INFINITY => {}
+            Outcome::Impossible => {
+                return Err(self.model.check_sums().err().unwrap_or(Error::ImpossibleEvidence));
+            }
+            _ => {
                 let Posteriors { tree, model, workspace, moved, .. } = self;
                 moved.fill(true);
                 sums(tree, model, evidence, workspace, Domain::Log)?;

@@ -4,6 +4,7 @@
 //! `FENCHEL_PROBLEMS` sets the number of problems.
 
 use crate::common::{Enumeration, distance, log_sum};
+use fenchel_graphical::chain::{Chain, ChainMarginals};
 use fenchel_graphical::gibbs::{Gibbs, Start};
 use fenchel_graphical::{
     AisSettings, BeliefPropagationSettings, BinaryGibbs, BinaryPairwise, BinaryStart,
@@ -12,12 +13,13 @@ use fenchel_graphical::{
     ais_binary, belief_propagation, max_product, mean_field, tree_reweighted, variable_elimination,
 };
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{Certificate, Report, Status, Stop};
+use fenchel_optim::{Report, Status, Stop};
 use rand::RngExt;
 
 fn problems() -> impl Iterator<Item = (u64, Generator)> {
     let count = std::env::var("FENCHEL_PROBLEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
-    (0..count).map(|seed| (seed, stream(seed, 0)))
+    // Two of more than the default: potentials of 800 nats whose messages agree as probabilities alone, and sums that overflow.
+    (0..count).chain([1775, 4626]).map(|seed| (seed, stream(seed, 0)))
 }
 
 /// 1 to 6 variables of 1 to 3 states, up to 8 factors of 0 to 3 of them. Sizes, constants and zeros differ by problem.
@@ -198,15 +200,10 @@ fn bounds_hold_after_any_number_of_passes() {
                             check_laws(solution.state.marginals(), &what);
                             let bound = solution.state.log_partition();
                             assert!(!bound.is_nan(), "{what}");
-                            let Certificate::Residual { norm, .. } = solution.report.certificate
-                            else {
-                                panic!("{what}");
-                            };
-                            // Of second order in the residual; a potential of 0 makes it steep.
-                            let wide = slack + norm * (1.0 + slack * 1e12);
-                            let holds = bound >= truth.log_partition - wide;
-                            let converged = solution.report.status == Status::Converged;
-                            assert!(!converged || holds, "{what}: {bound} {}", truth.log_partition);
+                            let holds = bound >= truth.log_partition - slack;
+                            // Equal probabilities are those of a mixture of forests only where symmetry says so.
+                            let mixture = appearance != EdgeAppearance::Uniform;
+                            assert!(!mixture || holds, "{what}: {bound} {}", truth.log_partition);
                         }
                         Err(Error::Refused(_)) => assert_eq!(appearance, EdgeAppearance::Uniform),
                         Err(_) => assert!(!possible, "{what}"),
@@ -294,7 +291,10 @@ fn potentials_near_the_largest_number_end_in_an_error_or_numbers() {
         if let Ok(calibrated) = tree.calibrate_max(&model, &none, &mut workspace) {
             assert!(calibrated.ranking().take(20).all(|(score, _)| !score.is_nan()), "{seed}");
         }
-        let _ = variable_elimination(&model, &[VarId(1)], &none, &options);
+        if let Ok(table) = variable_elimination(&model, &[VarId(1)], &none, &options) {
+            let law: Vec<f64> = table.log_values().iter().map(|l| l.exp()).collect();
+            check_laws(&[law], &format!("elimination, {seed}"));
+        }
         for schedule in [Schedule::Parallel, Schedule::Sequential, Schedule::Residual] {
             let settings = BeliefPropagationSettings { schedule, ..Default::default() };
             if let Ok(solution) = belief_propagation(&model, &settings, None, &mut ()) {
@@ -313,4 +313,31 @@ fn potentials_near_the_largest_number_end_in_an_error_or_numbers() {
             AisSettings { chains: 8, ladder: Ladder::Adaptive(0.5), ..Default::default() };
         let _ = ais(&model, &settings);
     }
+}
+
+/// `x = 0` has the sum `MAX + MAX`, and `x = 1` has `-2 MAX`.
+#[test]
+fn sums_that_overflow_are_refused_by_name() {
+    let mut model = FactorGraph::new(&[2, 2]).unwrap();
+    for _ in 0..2 {
+        model.add(&[VarId(0), VarId(1)], &[f64::MAX, f64::MAX, -f64::MAX, -f64::MAX]).unwrap();
+    }
+    let refused = |error: Error| assert!(matches!(error, Error::Potential { .. }), "{error}");
+    let (none, options) = (Evidence::new(), OrderingOptions::default());
+    let tree = JunctionTree::compile(&model, &options).unwrap();
+    let mut workspace = tree.workspace();
+    refused(tree.calibrate(&model, &none, &mut workspace).unwrap_err());
+    refused(tree.calibrate_max(&model, &none, &mut workspace).unwrap_err());
+    refused(variable_elimination(&model, &[VarId(0)], &none, &options).unwrap_err());
+    refused(Gibbs::new(&model, &none, Start::Zero, &GibbsSettings::default()).unwrap_err());
+    let mut chain = Chain::shared(2, 3).unwrap();
+    for t in 0..3 {
+        chain.unary_mut(t).copy_from_slice(&[f64::MAX, -f64::MAX]);
+    }
+    let refused = |error: Error| assert!(error.to_string().contains("unary scores"), "{error}");
+    refused(chain.log_partition().unwrap_err());
+    refused(chain.viterbi().unwrap_err());
+    refused(chain.k_best(2).unwrap_err());
+    refused(chain.sample(&mut stream(0, 0)).unwrap_err());
+    refused(chain.marginals(&mut ChainMarginals::<f64>::new()).unwrap_err());
 }

@@ -413,7 +413,9 @@ proptest! {
         check_damage(&text);
         check_damage(&whole[..(cut * whole.len() as f64) as usize]);
         let cut = (cut * whole.len() as f64) as usize;
-        // A cut that loses more than the last white space loses a table, and that is noticed.
-        prop_assert!(cut + 2 >= whole.len() || bif::read(&whole[..cut]).is_err());
+        // A cut that loses more than the last white space loses a table, and that is noticed; before the first variable there is a
+        // network without any.
+        let begun = cut > whole.windows(8).position(|word| word == b"variable").unwrap();
+        prop_assert!(!begun || cut + 2 >= whole.len() || bif::read(&whole[..cut]).is_err());
     }
 }
