@@ -20,7 +20,9 @@ use crate::{Error, Point};
 /// The loss of a support vector machine as a function of the margin violation `e = 1 - y t`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SvcLoss {
-    /// `max(0, e)`, the loss of the classical machine.
+    /// `max(0, e)`, the loss of the classical machine. Coordinate ascent needs about `1/l2` passes on standardised features that do
+    /// not separate the classes. So for `l2` far below 1e-3 a fit ends at the default limit of 1,000 passes, and its gap says how
+    /// far it is: raise the limit, or take the squared hinge.
     Hinge,
     /// `max(0, e)^2 / 2`, which is smooth and faster to fit.
     #[default]

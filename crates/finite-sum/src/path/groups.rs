@@ -33,7 +33,8 @@ settings! {
         /// Largest size, in bytes, of the copy of the remaining features. If it would be larger, all features are
         /// used in every pass.
         max_memory: Option<u64> = MAX_MEMORY,
-        /// The stopping rule of each point of the path.
+        /// The stopping rule. Passes are counted for each point; `max_seconds` is the time of the whole path, which ends with
+        /// the last point that was finished in time.
         stop: Stop = Stop::default(),
     }
 }
@@ -142,6 +143,7 @@ fn on_grid<D: Design + Clone, E: Design, L: Loss + Clone, O: Observer<PathPoint>
     if let Some(last) = path.points.last() {
         point = centring.inward(last.dense(features));
     }
+    let budget = Budget::new(stop);
     let mut walk = Walk { settings, norms: column_norms(problem), gap, point };
     for &penalty in path.left(&grid) {
         let regulariser = SparseGroupLasso {
@@ -150,7 +152,10 @@ fn on_grid<D: Design + Clone, E: Design, L: Loss + Clone, O: Observer<PathPoint>
             group: (1.0 - l1_ratio) * penalty,
         };
         let problem = problem.clone().penalised(regulariser, problem.l2())?;
-        let (report, screened) = walk.solve(&problem)?;
+        let (report, screened) = walk.solve(&problem, &budget)?;
+        if report.status == Status::TimeLimit && !path.points.is_empty() {
+            break;
+        }
         let (point, report) = centring.outward(&problem, &stop, walk.point.clone(), report);
         let point = PathPoint::new(penalty, &point, report, screened);
         if path.push(point, observer).is_break() {
@@ -203,9 +208,9 @@ impl Walk<'_> {
     fn solve<D: Design + Clone, L: Loss + Clone>(
         &mut self,
         problem: &Problem<'_, D, L, SparseGroupLasso>,
+        budget: &Budget,
     ) -> Result<(Report, f64), Error> {
         let (stop, d) = (problem.stop(&self.settings.stop)?, problem.d());
-        let budget = Budget::new(stop);
         let mut report = Report {
             status: Status::Converged,
             certificate: Certificate::Uncertified { objective: None },

@@ -11,9 +11,9 @@ use fenchel_finite_sum::path::{
 use fenchel_finite_sum::prelude::AsDesign;
 use fenchel_finite_sum::prox::{Groups, Zero};
 use fenchel_finite_sum::{
-    AutoSettings, ElasticNet, GroupLasso, Lasso, LassoCv, LinearSvc, LogisticRegression,
-    LogisticRegressionCv, PoissonRegressor, Problem, Ridge, RidgeCv, SoftmaxRegression, SvcLoss,
-    auto,
+    AutoSettings, ElasticNet, ElasticNetCv, GroupLasso, Lasso, LassoCv, LinearSvc, LinearSvcCv,
+    LogisticRegression, LogisticRegressionCv, OneVsRest, OneVsRestModel, PoissonRegressor, Problem,
+    Ridge, RidgeCv, SoftmaxModel, SoftmaxRegression, SoftmaxRegressionCv, SvcLoss, auto,
 };
 use fenchel_optim::{Certificate, Loss, Report, Status, Stop};
 use ndarray::{Array2, Axis};
@@ -72,6 +72,7 @@ struct Tally {
     answers: usize,
     converged: usize,
     limit: usize,
+    stalled: usize,
 }
 
 impl Tally {
@@ -97,6 +98,7 @@ impl Tally {
             self.answers += 1;
             self.converged += usize::from(report.status == Status::Converged);
             self.limit += usize::from(report.status == Status::PassLimit);
+            self.stalled += usize::from(report.status == Status::Stalled);
             if let Some(said) = report.certificate.objective() {
                 assert!((said - value).abs() <= error, "{}: {value:e} +- {error:e}", case());
             }
@@ -289,6 +291,22 @@ fn reports_are_about_the_models() {
                 check!("group path", answers, margin(Squared, &y, of_groups(penalty)));
             }
         }
+        let mut known: Vec<i32> = classes.clone();
+        known.sort_unstable();
+        known.dedup();
+        let codes: Vec<usize> =
+            classes.iter().map(|c| known.iter().position(|k| k == c).unwrap()).collect();
+        let softmax = |strength: f64, scores: &Array2<f64>, weights: &Array2<f64>| {
+            let risk: f64 = scores
+                .axis_iter(Axis(0))
+                .zip(&codes)
+                .map(|(s, &code)| {
+                    let top = s.iter().fold(f64::NEG_INFINITY, |m, s| m.max(*s));
+                    s.iter().map(|s| (s - top).exp()).sum::<f64>().ln() + top - s[code]
+                })
+                .sum();
+            (risk / n as f64 + 0.5 * strength * weights.iter().map(|w| w * w).sum::<f64>(), 1.0)
+        };
         if n >= 10 {
             for x in [&columns.near, &columns.far] {
                 let far = std::ptr::eq(x, &columns.far);
@@ -301,6 +319,32 @@ fn reports_are_about_the_models() {
                     let penalty = cv.scores[cv.chosen].penalty;
                     let answers = [one!("chosen", far, cv.model)];
                     check!("ridge cv", answers, margin(Squared, &y, l2(penalty)));
+                }
+                if let Ok(cv) = (ElasticNetCv { folds: 3, ..ElasticNetCv::default() }).fit(x, &y) {
+                    let (lasso, ridge) = (cv.scores[cv.chosen].l1(), cv.scores[cv.chosen].l2());
+                    let answers = [one!("chosen", far, cv.model)];
+                    let penalty = |w: &[f64]| l1(lasso)(w) + l2(ridge)(w);
+                    check!("elastic net cv", answers, margin(Squared, &y, penalty));
+                }
+                if let Ok(cv) = (LinearSvcCv { folds: 3, ..LinearSvcCv::default() }).fit(x, &labels)
+                {
+                    let penalty = l2(cv.scores[cv.chosen].penalty);
+                    let answers = [one!("chosen", far, cv.model)];
+                    check!("SVM cv", answers, margin(SquaredHinge, &signs, penalty));
+                }
+                let fit = LinearSvcCv { folds: 3, loss: SvcLoss::Hinge, ..LinearSvcCv::default() };
+                if let Ok(cv) = fit.fit(x, &labels) {
+                    let penalty = l2(cv.scores[cv.chosen].penalty);
+                    let answers = [one!("chosen", far, cv.model)];
+                    check!("hinge cv", answers, margin(Hinge, &signs, penalty));
+                }
+                let fit = SoftmaxRegressionCv { folds: 3, ..SoftmaxRegressionCv::default() };
+                if let Ok(cv) = fit.fit(x, &classes) {
+                    let penalty = cv.scores[cv.chosen].penalty;
+                    let SoftmaxModel { weights, intercepts, report, .. } = cv.model;
+                    let intercepts = intercepts.to_vec();
+                    let answers = [Answer { name: "chosen", far, weights, intercepts, report }];
+                    check!("softmax cv", answers, |s: &_, w: &_| softmax(penalty, s, w));
                 }
                 let fit = LogisticRegressionCv { folds: 3, ..LogisticRegressionCv::default() };
                 if let Ok(cv) = fit.fit(x, &labels) {
@@ -327,22 +371,6 @@ fn reports_are_about_the_models() {
                 check!("logistic path", answers, margin(Logistic, &signs, l1(penalty)));
             }
         }
-        let mut known: Vec<i32> = classes.clone();
-        known.sort_unstable();
-        known.dedup();
-        let codes: Vec<usize> =
-            classes.iter().map(|c| known.iter().position(|k| k == c).unwrap()).collect();
-        let softmax = |scores: &Array2<f64>, weights: &Array2<f64>| {
-            let risk: f64 = scores
-                .axis_iter(Axis(0))
-                .zip(&codes)
-                .map(|(s, &code)| {
-                    let top = s.iter().fold(f64::NEG_INFINITY, |m, s| m.max(*s));
-                    s.iter().map(|s| (s - top).exp()).sum::<f64>().ln() + top - s[code]
-                })
-                .sum();
-            (risk / n as f64 + 0.5 * ridge * weights.iter().map(|w| w * w).sum::<f64>(), 1.0)
-        };
         let fit = SoftmaxRegression { l2: Some(ridge), ..SoftmaxRegression::default() };
         let answers: Vec<Answer> = [
             ("dense", false, fit.fit(&columns.near, &classes)),
@@ -356,7 +384,21 @@ fn reports_are_about_the_models() {
             Some(Answer { name, far, weights, intercepts, report: model.report })
         })
         .collect();
-        check!("softmax", answers, softmax);
+        let binary = LogisticRegression { l2: Some(ridge), ..LogisticRegression::default() };
+        let fit = OneVsRest { binary };
+        let all =
+            [(false, fit.fit(&columns.near, &classes)), (true, fit.fit(&columns.far, &classes))];
+        for class in 0..known.len() {
+            let is_class: Vec<f64> =
+                codes.iter().map(|&code| if code == class { 1.0 } else { -1.0 }).collect();
+            let of_class = |(far, fitted): &(bool, Result<OneVsRestModel<i32>, _>)| {
+                let model = fitted.as_ref().ok()?.models[class].clone();
+                Some(one!("a class", *far, model))
+            };
+            let answers: Vec<Answer> = all.iter().filter_map(of_class).collect();
+            check!("one against the rest", answers, margin(Logistic, &is_class, l2(ridge)));
+        }
+        check!("softmax", answers, |s: &_, w: &_| softmax(ridge, s, w));
     }
     for (name, tally) in &tallies {
         println!("{name}: {tally:?}");

@@ -152,3 +152,15 @@ fn what_does_not_fit_is_named() {
     let counts = Problem::new(dense(), &counts, Poisson, Zero, 0.1).unwrap();
     assert!(group_path(&counts, &groups(), &with(0.0)).is_err());
 }
+
+/// The first penalty has nothing to do, the next ones have no time.
+#[test]
+fn a_time_limit_is_that_of_the_whole_path() {
+    let data = data(60, D, 0.6, 1);
+    let dense = Dense::new(data.dense.view()).unwrap();
+    let problem = Problem::new(dense, &data.reals, Squared, Zero, 0.0).unwrap();
+    let mut settings = settings(0.0, true);
+    settings.stop.max_seconds = Some(0.0);
+    let path = group_path(&problem, &groups(), &settings).unwrap();
+    assert_eq!(path.points.len(), 1);
+}
