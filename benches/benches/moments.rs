@@ -3,9 +3,11 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use fenchel_moments::direct::Lambda;
+use fenchel_moments::matching::{Basis, Centres};
 use fenchel_moments::{
-    Basis, Centres, Components, DirectSade, GaussianMixture, Lambda, Sade, Save, ScoreMatching,
-    Sir, Slicing, Sphd, synthetic,
+    Components, DirectSade, GaussianMixture, Sade, Save, ScoreMatching, Sir, Slicing, Sphd,
+    synthetic,
 };
 
 const COMPONENTS: Components = Components::Fixed(2);

@@ -8,9 +8,11 @@
 use std::error::Error;
 use std::time::Instant;
 
+use fenchel_moments::matching::{Basis, Centres};
+use fenchel_moments::slicing::Slices;
 use fenchel_moments::{
-    Basis, Centres, Components, GaussianMixture, Phd, Sade, Save, ScoreMatching, Sir, SliceMoments,
-    Slices, Slicing, Sphd, synthetic,
+    Components, GaussianMixture, Phd, Sade, Save, ScoreMatching, Sir, SliceMoments, Slicing, Sphd,
+    synthetic,
 };
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2};

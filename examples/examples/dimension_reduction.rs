@@ -10,9 +10,7 @@
 
 use std::error::Error;
 
-use fenchel_moments::{
-    Components, GaussianMixture, Sade, Sir, scree_svg, summary_svg, synthetic, trace_error,
-};
+use fenchel_moments::{Components, GaussianMixture, Sade, Sir, synthetic, trace_error};
 
 fn main() -> Result<(), Box<dyn Error>> {
     fenchel_examples::end_on_closed_pipe();
@@ -32,11 +30,6 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let problem = synthetic::rational(&density, 1_024, 0.25, 1)?;
     let sade = Sade { components, ..Sade::default() }.fit(&problem.x, &problem.y, &density)?;
-    let index = sade.transform(&problem.x)?;
-    let folder = std::env::temp_dir();
-    let (scree, summary) = (folder.join("sade_scree.svg"), folder.join("sade_summary.svg"));
-    std::fs::write(&scree, scree_svg(&sade))?;
-    std::fs::write(&summary, summary_svg(index.column(0), problem.y.view(), "first index")?)?;
-    println!("figures: {} and {}", scree.display(), summary.display());
+    println!("shares of the eigenvalues of SADE, two of which matter: {:.2}", sade.explained());
     Ok(())
 }

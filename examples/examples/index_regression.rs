@@ -13,10 +13,10 @@ use std::error::Error;
 
 use fenchel_datasets::embedded::wine_alcohol;
 use fenchel_metrics::{k_fold, r2};
-use fenchel_moments::{
-    Basis, Centres, Components, Ellipticity, IndexRegressor, LearnedSade, ScoreMatching, Sir,
-    Slicing, gaussian_single_index, scree_svg, summary_svg,
-};
+use fenchel_moments::ellipticity::Ellipticity;
+use fenchel_moments::gmm::gaussian_single_index;
+use fenchel_moments::matching::{Basis, Centres};
+use fenchel_moments::{Components, IndexRegressor, LearnedSade, ScoreMatching, Sir, Slicing};
 use ndarray::{Array2, ArrayView1, Axis};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -38,13 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("a line on the least-squares index  {:.3}", line_r2(x, y.view())?);
     println!("a curve on the index of SIR        {:.3}", by_sir.cross_validated_r2);
     println!("a curve on the index of SADE       {:.3}", by_sade.cross_validated_r2);
-
-    let index = by_sir.reduction.transform(x)?;
-    let folder = std::env::temp_dir();
-    let (scree, summary) = (folder.join("wine_scree.svg"), folder.join("wine_summary.svg"));
-    std::fs::write(&scree, scree_svg(&by_sir.reduction))?;
-    std::fs::write(&summary, summary_svg(index.column(0), y.view(), "alcohol by index of SIR")?)?;
-    println!("\nfigures: {} and {}", scree.display(), summary.display());
+    println!("\nshares of the eigenvalues of SIR: {:.2}", by_sir.reduction.explained());
     Ok(())
 }
 

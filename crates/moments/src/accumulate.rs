@@ -15,7 +15,8 @@ use fenchel_linalg::Gram;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use crate::blocks::{Blocks, add_grams, each_row, fold};
-use crate::{Error, Slices};
+use crate::error::Error;
+use crate::slicing::Slices;
 
 /// What is summed beside the `t_h`.
 #[derive(Clone, Copy, PartialEq)]

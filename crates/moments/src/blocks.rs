@@ -13,7 +13,7 @@ use fenchel_linalg::{AsDesign, Design, Gram, Invalid};
 use fenchel_optim::Refusal;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, Slice};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Rows of a block.
 pub(crate) const BLOCK: usize = 256;
@@ -223,14 +223,14 @@ pub(crate) fn for_each<T: Send>(items: &mut [T], f: impl Fn(&mut T) + Sync + Sen
 /// The mean of about a thousand rows spread over the data: sums of differences from it lose no digits.
 pub(crate) fn rough_mean(data: &dyn Blocks) -> Array1<f64> {
     let n = data.count();
-    let looks = n.min(1024);
+    let sampled = n.min(1024);
     let mut row = Array2::zeros((1, data.width()));
     let mut mean = Array1::zeros(data.width());
-    for k in 0..looks {
-        data.read(k * n / looks, row.view_mut());
+    for k in 0..sampled {
+        data.read(k * n / sampled, row.view_mut());
         mean += &row.row(0);
     }
-    mean / looks as f64
+    mean / sampled as f64
 }
 
 /// The first `k` columns.

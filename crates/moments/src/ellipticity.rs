@@ -5,9 +5,9 @@ use fenchel_linalg::special::chi_squared_tail;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::blocks::{Blocks, Picked, checked, gather};
 use crate::components::check_level;
+use crate::error::Error;
 use crate::whitening::Whitening;
 
 /// Mardia's skewness and kurtosis of the whitened features, on at most 2,000 samples.

@@ -15,8 +15,10 @@ use fenchel_linalg::{AsDesign, Cholesky, Invalid};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use crate::blocks::{Blocks, checked, fold};
+use crate::error::Error;
+use crate::response::Response;
+use crate::transform::ResponseTransform;
 use crate::whitening::Whitening;
-use crate::{Error, Response, ResponseTransform};
 
 /// Moments as a function of parameters.
 pub trait Moments {
@@ -43,7 +45,7 @@ const SOLVED: f64 = 1e-10;
 /// `|g| + |observed| + sum_j |dg/dtheta_j theta_j|`, whatever the units.
 ///
 /// ```
-/// use fenchel_moments::{Moments, method_of_moments};
+/// use fenchel_moments::gmm::{Moments, method_of_moments};
 /// use ndarray::{Array1, Array2, ArrayView1, array};
 ///
 /// /// Mean and second moment of a normal distribution.
@@ -232,7 +234,7 @@ fn gauss_newton(
 /// is `2 + sqrt 48 = 8.93`.
 ///
 /// ```
-/// # use fenchel_moments::uniform_from_moments;
+/// # use fenchel_moments::gmm::uniform_from_moments;
 /// // Of {0, 1, 2, 3, 4}.
 /// let (a, b) = uniform_from_moments(2.0, 6.0)?;
 /// assert!((a - (2.0 - 6_f64.sqrt())).abs() < 1e-15 && (b - (2.0 + 6_f64.sqrt())).abs() < 1e-15);
@@ -262,7 +264,8 @@ pub fn gaussian_single_index<'a, X: AsDesign + ?Sized>(
     y: impl Into<ArrayView1<'a, f64>>,
 ) -> Result<Array1<f64>, Error> {
     let data = checked(x)?;
-    let response = Response::numbers(y.into(), data.count())?;
+    let response = Response::from(y.into());
+    response.check(data.count())?;
     let (y, unit) = ResponseTransform::Center.apply(response.values());
     let whitening = Whitening::of(&data)?;
     let n = data.count();

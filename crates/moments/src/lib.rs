@@ -7,15 +7,27 @@
 //! | features | methods |
 //! |---|---|
 //! | elliptical | [`Sir`]; normal ones also [`Save`], [`Phd`], [`DirectionalRegression`] |
-//! | of known density ([`GaussianMixture`], [`ProductMixture`], [`StudentT`], [`FnScore`]) | [`Sade`], [`Sphd`], [`Ade`], [`PhdPlus`] |
+//! | of known density ([`score`]) | [`Sade`], [`Sphd`], [`Ade`], [`PhdPlus`] |
 //! | of unknown density | [`LearnedSade`] (two steps), [`DirectSade`] (one); [`ScoreMatching`] learns the score |
 //! | any, few samples | [`Opg`], [`Mave`] |
 //! | more than samples | [`LassoSir`] |
 //!
-//! [`Ellipticity`] tests which row of the table applies. A fit returns a [`Reduction`]. [`Components`] choose the
-//! number of directions, [`sir_intervals`] and [`bootstrap`] give confidence regions for them, and [`IndexRegressor`]
-//! predicts from the indices. [`SliceMoments`] accumulates the sums of a data stream. [`scree_svg`] and [`summary_svg`]
-//! draw figures. [`method_of_moments`] and [`generalised_method_of_moments`] are the general method of moments.
+//! Every method has `fit(data)`, and `fit_with(data, Fit)` for weights, a start and a closure that watches. A fit returns a
+//! [`Reduction`]. The modules around the methods:
+//!
+//! | module | has |
+//! |---|---|
+//! | [`ellipticity`] | a test which row of the table applies |
+//! | [`score`] | densities and their score functions; [`matching`] learns a score |
+//! | [`slicing`], [`transform`] | what is done to the response |
+//! | [`components`], [`dimension`] | rules for the number of directions, and tests of it |
+//! | [`inference`] | confidence regions: [`sir_intervals`](inference::sir_intervals), [`bootstrap`](inference::bootstrap) |
+//! | [`regressor`] | prediction from the indices |
+//! | [`subspace`] | distances between spans |
+//! | [`gmm`] | the general method of moments |
+//! | [`reducer`], [`fit`], [`spectrum`], [`blocks`] | what a method of your own needs |
+//!
+//! [`SliceMoments`] accumulates the sums of a data stream.
 //!
 //! A method without a setting `max_memory` refuses data for which it needs more than 4 GiB. That is the case from 13,400
 //! features on, because of three matrices of `d x d` numbers. Features, weights and responses may have any unit up to where
@@ -26,73 +38,59 @@
 #![forbid(unsafe_code)]
 
 mod accumulate;
-mod blocks;
+pub mod blocks;
 mod classic;
 pub mod components;
-mod derivative;
+pub mod derivative;
+pub mod dimension;
 pub mod direct;
-mod ellipticity;
+mod discrete;
+pub mod ellipticity;
 mod error;
 mod file;
-mod gmm;
-mod inference;
+pub mod fit;
+pub mod gmm;
+pub mod inference;
 pub mod matching;
 mod mave;
-mod model;
 mod neighbours;
-mod plot;
-mod regressor;
+pub mod reducer;
+mod reduction;
+pub mod regressor;
+mod resampling;
 mod response;
 pub mod sade;
-mod score;
+pub mod score;
 pub mod slicing;
-mod sparse;
-mod spectrum;
+pub mod sparse;
+pub mod spectrum;
 mod stream;
-mod subspace;
+pub mod subspace;
 pub mod synthetic;
-mod transform;
+pub mod transform;
 mod two_step;
-mod weighted;
 mod whitening;
 
-pub use blocks::Blocks;
-pub use classic::{DirectionalRegression, Phd, Save, Sir};
-pub use components::{Components, DimensionTest, chi_square_tests, ladle, permutation_test};
-pub use derivative::{Ade, AdeWith, PhdPlus, PhdPlusWith, Sphd, SphdEstimator, SphdWith};
-pub use direct::{DirectFit, DirectSade, DirectSolver, Lambda};
-pub use ellipticity::{Advice, Ellipticity};
-pub use error::Error;
 pub use fenchel_optim::model::Saved;
-pub use fenchel_optim::{Progress, Report, Status, Stop};
-pub use gmm::{
-    GmmFit, Moments, gaussian_single_index, generalised_method_of_moments, method_of_moments,
-    uniform_from_moments,
-};
-pub use inference::{
-    BootstrapDirections, BootstrapSettings, DirectionIntervals, bootstrap, sir_intervals,
-};
-pub use matching::{
-    Bandwidth, Basis, Centres, LearnedScore, Ridge, ScoreMatching, Selected, Selection,
-};
+pub use fenchel_optim::{Fit, Progress, Report, Status, Stop};
+
+pub use classic::{DirectionalRegression, Phd, Save, Sir};
+pub use components::Components;
+pub use derivative::{Ade, PhdPlus, Sphd};
+pub use direct::DirectSade;
+pub use error::Error;
+pub use matching::ScoreMatching;
 pub use mave::{Mave, Opg};
-pub use model::{Reducer, Reduction, fit_blocks, fit_numbers};
-pub use plot::{scree_svg, summary_svg};
-pub use regressor::{IndexModel, IndexRegressor, Smoother};
+pub use reduction::Reduction;
+pub use regressor::IndexRegressor;
 pub use response::Response;
-pub use sade::{Sade, SadeWith, SliceEstimator};
-pub use score::{
-    Component, FnScore, Gaussian, GaussianMixture, Part, ProductMixture, Score, ScoreDiagnostics,
-    SecondOrderScore, StudentT,
-};
-pub use slicing::{Slices, Slicing};
-pub use sparse::{LassoSir, Sparsity};
-pub use spectrum::{EigenOrder, Spectrum, Warning};
+pub use sade::Sade;
+pub use score::{GaussianMixture, Score};
+pub use slicing::Slicing;
+pub use sparse::LassoSir;
 pub use stream::SliceMoments;
-pub use subspace::{orthonormal, principal_angles, trace_correlation, trace_error};
-pub use transform::ResponseTransform;
+pub use subspace::trace_error;
 pub use two_step::LearnedSade;
-pub use whitening::Whitening;
 
 /// The example of the README, as a test.
 #[doc = include_str!("../README.md")]

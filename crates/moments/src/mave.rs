@@ -14,17 +14,20 @@
 //! them for comparison. Source: Xia, Tong, Li and Zhu, JRSS B 64 (2002).
 
 use fenchel_linalg::factor::qr;
-use fenchel_linalg::{Cholesky, Invalid, lanes};
-use fenchel_optim::{MAX_MEMORY, Status, settings};
+use fenchel_linalg::{AsDesign, Cholesky, Invalid, lanes};
+use fenchel_optim::{Certificate, Clock, Fit, MAX_MEMORY, Progress, Status, Wall, Watch, settings};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use crate::blocks::{Blocks, check_memory, gather, map_parts};
-use crate::model::fit_methods;
-use crate::response::dominated;
+use crate::blocks::{Blocks, check_memory, checked, gather, leading, map_parts};
+use crate::components::Components;
+use crate::error::Error;
+use crate::fit::{fit_by, fit_with, refuse_weights};
+use crate::reducer::Reducer;
+use crate::reduction::Reduction;
+use crate::response::{Response, dominated};
+use crate::spectrum::{EigenOrder, Spectrum, Warning};
+use crate::subspace::{orthonormal, trace_error};
 use crate::whitening::{SQUARES, Whitening};
-use crate::{
-    Components, EigenOrder, Error, Reducer, Response, Spectrum, Warning, orthonormal, trace_error,
-};
 
 settings! {
     /// Outer product of gradients.
@@ -37,7 +40,33 @@ settings! {
     }
 }
 
-fit_methods!(Opg);
+impl Opg {
+    /// Fits the directions to numbers `y`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<Response<'a>>,
+    ) -> Result<Reduction, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with a closure that watches. It is called once, when the directions are found. Eigenvectors need
+    /// no start.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<Response<'a>>,
+        fit: Fit<'_, Reduction>,
+    ) -> Result<Reduction, Error> {
+        fit_with(self, x, y, fit)
+    }
+}
 
 settings! {
     /// Minimum average variance estimation, refined (rMAVE), from a start by [`Opg`].
@@ -56,7 +85,38 @@ settings! {
     }
 }
 
-fit_methods!(Mave);
+impl Mave {
+    /// Fits the directions to numbers `y`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<Response<'a>>,
+    ) -> Result<Reduction, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with a model of as many directions to start from, in place of that of [`Opg`], and a closure that is
+    /// called after every round. Its certificate is the distance between the spans of the last two rounds.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), [`Error::Refused`] for weights, and [`Error::Invalid`] for a start of other features or another number of
+    /// directions.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<Response<'a>>,
+        fit: Fit<'_, Reduction>,
+    ) -> Result<Reduction, Error> {
+        refuse_weights("MAVE", &fit)?;
+        let Fit { start, mut watch, .. } = fit;
+        let (data, response) = (checked(x)?, y.into());
+        response.check(data.count())?;
+        fit_by(self, &data, &response, |data| self.solve(data, &response, start, &mut watch))
+    }
+}
 
 /// Whitened features, standardised response, base points.
 struct Setting {
@@ -268,6 +328,19 @@ impl Reducer for Mave {
     }
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
+        self.solve(data, response, None, &mut Watch::nobody())
+    }
+}
+
+impl Mave {
+    fn solve(
+        &self,
+        data: &dyn Blocks,
+        response: &Response,
+        start: Option<&Reduction>,
+        watch: &mut Watch,
+    ) -> Result<Spectrum, Error> {
+        let wall = Wall::start();
         if self.rounds == 0 {
             let (name, expected) = ("rounds", "at least 1");
             return Err(Invalid::Parameter { name, value: 0.0, expected }.into());
@@ -283,20 +356,39 @@ impl Reducer for Mave {
             .into());
         }
         let setting = Setting::new("MAVE", self.base_points, k, data, response)?;
-        let start = Spectrum::of(&outer_product(&setting)?, EigenOrder::Algebraic, None)?;
-        let mut b = crate::blocks::leading(&start.vectors, k).to_owned();
+        let mut b = match start {
+            None => {
+                let start = Spectrum::of(&outer_product(&setting)?, EigenOrder::Algebraic, None)?;
+                leading(&start.vectors, k).to_owned()
+            }
+            Some(start) => {
+                Invalid::check_length("features of the start", d, start.features())?;
+                Invalid::check_length("directions of the start", k, start.components())?;
+                // W'b = w where W Sigma W' = I.
+                let Whitening { map, covariance, .. } = &setting.whitening;
+                orthonormal(map.dot(covariance).dot(&start.directions).view())?
+            }
+        };
         let n_f = n as f64;
         let shrink = n_f.powf(-1.0 / (2.0 * (d.max(3) as f64 + 6.0)));
         let least = 2.34 * n_f.powf(-1.0 / (k as f64 + 4.0));
         let mut bandwidth = 2.34 * n_f.powf(-1.0 / (d.max(3) as f64 + 6.0));
-        let (mut status, mut moved, mut rounds) = (Status::PassLimit, f64::INFINITY, 0);
-        while rounds < self.rounds {
+        let (mut status, mut moved, mut rounds) = (Status::PassLimit, f64::INFINITY, 0_u32);
+        while (rounds as usize) < self.rounds {
             let next = self.round(&setting, &b, bandwidth)?;
             moved = trace_error(next.view(), b.view())?.max(0.0).sqrt();
             b = next;
             rounds += 1;
             if moved < 1e-4 && bandwidth <= least {
                 status = Status::Converged;
+                break;
+            }
+            let passes = f64::from(rounds) + 1.0;
+            let certificate = Certificate::residual(0.0, moved, 0.0);
+            let progress =
+                Progress { passes, oracle_calls: 0, seconds: wall.seconds(), certificate };
+            if watch.show(&progress).is_break() {
+                status = Status::Stopped;
                 break;
             }
             bandwidth = (shrink * bandwidth).max(least);
@@ -319,7 +411,7 @@ impl Reducer for Mave {
         let map = setting.whitening.back().dot(&orthonormal(b.view())?);
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(map.view()))?;
         // The start and the last slopes are a look at the data each.
-        let passes = rounds as f64 + 2.0;
+        let passes = f64::from(rounds) + 2.0;
         let warnings = setting.warning.into_iter().collect();
         Ok(Spectrum { samples: n, most: k, residual: moved, status, passes, warnings, ..spectrum })
     }

@@ -3,7 +3,7 @@
 use fenchel_metrics::r2;
 use ndarray::{ArrayView1, ArrayView2};
 
-use crate::Error;
+use crate::error::Error;
 
 /// R2 of numbers relative to the largest, so that no square overflows or vanishes.
 pub(crate) fn scaled_r2(values: &[f64], predicted: &[f64]) -> Result<f64, Error> {

@@ -2,15 +2,18 @@
 
 use fenchel_linalg::{AsDesign, Cholesky, Invalid};
 use fenchel_metrics::k_fold;
-use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
+use fenchel_optim::{Fit, Report, Watch};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::{Blocks, Picked, checked, finite, map_parts};
-use crate::model::fit_blocks;
+use crate::error::Error;
+use crate::fit::{fit_blocks, refuse_weights, show};
 use crate::neighbours::{beyond_nearest, nearest_mean, scaled_r2};
-use crate::{Error, Reducer, Reduction, Response};
+use crate::reducer::Reducer;
+use crate::reduction::Reduction;
+use crate::response::Response;
 
 /// How responses are predicted from indices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,7 +129,7 @@ impl<R: Reducer> IndexRegressor<R> {
         IndexRegressor { reducer, smoother, widths: vec![], folds: 5, seed: 0 }
     }
 
-    /// Fits directions and smoother; the width is that of the best cross-validated R2.
+    /// Fits directions and smoother to numbers `y`; the width is that of the best cross-validated R2.
     ///
     /// # Errors
     /// The errors of the method; [`Invalid::Parameter`] for widths out of range.
@@ -135,15 +138,32 @@ impl<R: Reducer> IndexRegressor<R> {
         x: &X,
         y: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<IndexModel, Error> {
-        let data = checked(x)?;
-        let response = Response::numbers(y.into(), data.count())?;
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with a closure that is called with the report of every fold, and of the fit to all samples. After
+    /// `Break` the width is chosen by the folds so far. The method is fitted without a start.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        fit: Fit<'_, IndexModel>,
+    ) -> Result<IndexModel, Error> {
+        refuse_weights("index regression", &fit)?;
+        let mut watch = fit.watch;
+        let (data, response) = (checked(x)?, Response::from(y.into()));
+        response.check(data.count())?;
         let own = if self.widths.is_empty() { self.smoother.widths() } else { vec![] };
         let widths = if own.is_empty() { &self.widths } else { &own };
         for &width in widths {
             self.smoother.check_width(width)?;
         }
-        let (width, cross_validated_r2) = self.choose(&data, &response, widths)?;
+        let (width, cross_validated_r2) = self.choose(&data, &response, widths, &mut watch)?;
         let fitted = self.fitted(&data, &response, width)?;
+        let _ = show(&mut watch, &fitted.report);
         Ok(IndexModel { cross_validated_r2, ..fitted })
     }
 
@@ -185,9 +205,11 @@ impl<R: Reducer> IndexRegressor<R> {
         data: &dyn Blocks,
         response: &Response,
         widths: &[f64],
+        watch: &mut Watch,
     ) -> Result<(f64, f64), Error> {
         let n = data.count();
-        let mut predicted = vec![vec![0.0; n]; widths.len()];
+        let mut predicted = vec![vec![]; widths.len()];
+        let mut seen = vec![];
         for (fold, (train, held)) in k_fold(n, self.folds, self.seed)?.into_iter().enumerate() {
             let inner = Picked { data, index: &train };
             let fitted = self.fitted(&inner, &response.pick(&train)?, widths[0]);
@@ -195,13 +217,16 @@ impl<R: Reducer> IndexRegressor<R> {
             let outer = Picked { data, index: &held };
             for (predicted, &width) in predicted.iter_mut().zip(widths) {
                 model.width = width;
-                let values = model.predict_blocks(&outer)?;
-                held.iter().zip(values).for_each(|(&i, v)| predicted[i] = v);
+                predicted.extend(model.predict_blocks(&outer)?);
+            }
+            seen.extend(held.iter().map(|&i| response.values()[i]));
+            if show(watch, &model.report).is_break() {
+                break;
             }
         }
         let mut best = (widths[0], f64::NEG_INFINITY);
         for (predicted, &width) in predicted.iter().zip(widths) {
-            let found = scaled_r2(response.values(), predicted)?;
+            let found = scaled_r2(&seen, predicted)?;
             if found > best.1 {
                 best = (width, found);
             }

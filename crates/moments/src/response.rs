@@ -1,13 +1,15 @@
 //! The response of a regression: numbers, or classes.
 
-use fenchel_optim::Refusal;
 use std::borrow::Cow;
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::labels::{Classes, Label};
+use fenchel_optim::Refusal;
 use ndarray::ArrayView1;
 
-use crate::{Error, Slices, Slicing, Warning};
+use crate::error::Error;
+use crate::slicing::{Slices, Slicing};
+use crate::spectrum::Warning;
 
 /// A warning if one row makes up more than half of the variance of the response: means over responses are then about this
 /// row. (Of 300 cubes of normal numbers the largest makes up a quarter.)
@@ -30,27 +32,24 @@ pub struct Response<'a> {
     classes: bool,
 }
 
-impl<'a> Response<'a> {
-    /// Numbers, checked.
-    ///
-    /// # Errors
-    /// [`Invalid::Length`] unless there is one response per sample; [`Invalid::NonFinite`].
-    pub fn numbers(y: ArrayView1<'a, f64>, samples: usize) -> Result<Self, Error> {
-        Invalid::check_length("response", samples, y.len())?;
+/// Numbers. A fit checks that there is one per sample, and that they are finite.
+impl<'a, Y: Into<ArrayView1<'a, f64>>> From<Y> for Response<'a> {
+    fn from(y: Y) -> Self {
+        let y: ArrayView1<'a, f64> = y.into();
         let values = match y.to_slice() {
             Some(values) => Cow::Borrowed(values),
             None => Cow::Owned(y.to_vec()),
         };
-        Invalid::check_finite("response", &values)?;
-        Ok(Response { values, classes: false })
+        Response { values, classes: false }
     }
+}
 
+impl<'a> Response<'a> {
     /// Classes of any label type, coded in their order.
     ///
     /// # Errors
-    /// [`Invalid::Length`] unless there is one response per sample; [`Invalid::Class`], for a single class too.
-    pub fn classes<L: Label>(y: &[L], samples: usize) -> Result<Self, Error> {
-        Invalid::check_length("response", samples, y.len())?;
+    /// [`Invalid::Class`] for labels that are not valid, and for a single class.
+    pub fn classes<L: Label>(y: &[L]) -> Result<Self, Error> {
         let (_, codes) = Classes::from_labels(y)?;
         if let (Some(label), true) = (y.first(), codes.iter().all(|&c| c == 0)) {
             let (label, expected) =
@@ -59,6 +58,12 @@ impl<'a> Response<'a> {
         }
         let values = codes.into_iter().map(|c| c as f64).collect();
         Ok(Response { values, classes: true })
+    }
+
+    /// Refuses responses that are not one a sample, or not finite.
+    pub(crate) fn check(&self, samples: usize) -> Result<(), Invalid> {
+        Invalid::check_length("response", samples, self.values.len())?;
+        Invalid::check_finite("response", &self.values)
     }
 
     /// The numbers, or the codes of the classes.
@@ -95,6 +100,20 @@ impl<'a> Response<'a> {
         } else {
             Slices::new(&self.values, slicing, components)
         }
+    }
+
+    /// [`slices`](Self::slices) of weighted samples.
+    pub(crate) fn weighted_slices(
+        &self,
+        weights: &[f64],
+        slicing: Slicing,
+        components: usize,
+    ) -> Result<Slices, Error> {
+        if self.classes {
+            Invalid::check_length("weights", self.values.len(), weights.len())?;
+            return Slices::of_classes(&self.values);
+        }
+        Slices::weighted(&self.values, weights, slicing, components)
     }
 
     /// The numbers, not all equal, for methods that average them.

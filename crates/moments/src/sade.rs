@@ -17,19 +17,25 @@
 //! directions back to the features, a step that the thesis leaves out.
 
 use fenchel_linalg::{AsDesign, Invalid};
-use fenchel_optim::{MAX_MEMORY, Refusal, settings};
+use fenchel_optim::{Fit, MAX_MEMORY, Refusal, Wall, settings};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::accumulate::{Outer, SliceSums};
-use crate::blocks::{Blocks, check_memory, checked};
-use crate::model::{discrete_columns, fit_blocks};
-use crate::response::dominated;
+use crate::blocks::{Blocks, check_memory, checked, fold};
+use crate::components::Components;
+use crate::discrete::discrete_columns;
+use crate::error::Error;
+use crate::fit::{fit_with, watched};
+use crate::reducer::{Reducer, WithScore};
+use crate::reduction::Reduction;
+use crate::response::{Response, dominated};
+use crate::score::{Score, ScoreDiagnostics};
+use crate::slicing::{Slicing, checked_weights};
+use crate::spectrum::{EigenOrder, Spectrum, Warning};
+use crate::stream::{Content, SliceMoments, fit_sums};
+use crate::transform::ResponseTransform;
 use crate::whitening::{SQUARES, Whitening};
-use crate::{
-    Components, EigenOrder, Error, Reducer, Reduction, Response, ResponseTransform, Score,
-    ScoreDiagnostics, Slicing, Spectrum, Warning,
-};
 
 /// How the covariance of slice means is estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,35 +84,55 @@ settings! {
 }
 
 impl Sade {
-    /// Fits the directions to numbers `y`, with the score of the features' density.
+    /// Fits the directions to numbers `y`, or to [`Response::classes`] (one slice each). `c` classes span at most `c - 1` directions.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite; [`Error::ConstantResponse`];
-    /// [`Error::TooManySlices`]; the errors of the score.
+    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method and of the score.
     pub fn fit<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
+        y: impl Into<Response<'a>>,
         score: &dyn Score,
     ) -> Result<Reduction, Error> {
-        let data = checked(x)?;
-        let response = Response::numbers(y.into(), data.count())?;
-        fit_blocks(&self.with(score), &data, &response)
+        self.fit_with(x, y, score, Fit::new())
     }
 
-    /// Fits the directions to classes, one slice each. `c` classes span at most `c - 1` directions.
+    /// As [`fit`](Self::fit), with weights of the rows and a closure that watches. A weight of 2 has the same effect as the row
+    /// given twice, in every moment and in the divisors `c_h - 1`. The closure is called once, when the directions are
+    /// found. Eigenvectors need no start.
     ///
     /// # Errors
-    /// As [`fit`](Sade::fit).
-    pub fn fit_classes<X: AsDesign + ?Sized, L: fenchel_linalg::labels::Label>(
+    /// As [`fit`](Self::fit), and for weights that are negative, all 0, or not one a row. [`Error::Refused`] for weights with
+    /// slices or numbers of directions by rules that count samples.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: &[L],
+        y: impl Into<Response<'a>>,
         score: &dyn Score,
+        fit: Fit<'_, Reduction>,
     ) -> Result<Reduction, Error> {
-        let data = checked(x)?;
-        let response = Response::classes(y, data.count())?;
-        fit_blocks(&self.with(score), &data, &response)
+        let Some(weights) = fit.weights else { return fit_with(&self.with(score), x, y, fit) };
+        let (data, response) = (checked(x)?, y.into());
+        let d = data.width();
+        response.check(data.count())?;
+        Invalid::check_length("columns of the design matrix", score.dim(), d)?;
+        let weights = checked_weights(weights)?;
+        let slices = response.weighted_slices(&weights, self.slicing, self.components.hint())?;
+        let mut moments = SliceMoments::new(slices.edges().to_vec(), d)?;
+        moments.scores(x, ArrayView1::from(response.values()), Some(&weights), score)?;
+        let zero = || (Array1::<f64>::zeros(d), 0.0);
+        let parts = fold(&data, zero, |(sum, total), first, rows| {
+            for (i, row) in rows.rows().into_iter().enumerate() {
+                sum.scaled_add(weights[first + i], &row);
+                *total += weights[first + i];
+            }
+            Ok(())
+        })?;
+        let (mean, total) = parts.into_iter().fold(zero(), |(a, b), (c, d)| (a + c, b + d));
+        let mut model = self.fit_moments(&moments, mean / total)?;
+        // The mean was a second look.
+        model.report.passes += 1.0;
+        Ok(watched(model, fit.watch))
     }
 
     /// Fits the directions to a table of scores, with one row per sample. The `mean` of the model is the mean of the
@@ -117,17 +143,40 @@ impl Sade {
     pub fn fit_scores<'a, X: AsDesign + ?Sized>(
         &self,
         scores: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
+        y: impl Into<Response<'a>>,
     ) -> Result<Reduction, Error> {
-        let data = checked(scores)?;
-        let response = Response::numbers(y.into(), data.count())?;
-        fit_blocks(self, &data, &response)
+        fit_with(self, scores, y, Fit::new())
     }
 
-    /// Combines the method with a score into a [`Reducer`] of features. The settings without a score are a `Reducer` of
-    /// scores.
-    pub fn with<'a>(&self, score: &'a dyn Score) -> SadeWith<'a> {
-        SadeWith { settings: *self, score }
+    /// This method with a score, as a [`Reducer`] of features. The settings without a score are a `Reducer` of scores.
+    pub fn with<'a>(&self, score: &'a dyn Score) -> impl Reducer + use<'a> {
+        WithScore { settings: *self, score }
+    }
+
+    /// Fits the directions to sums of scores over slices. `mean` is the mean of the features, which the model
+    /// subtracts. The sums are those around 0, the mean of an exact score; if the mean of the scores is `r` of their
+    /// standard deviations, `centre_scores` loses a factor `r^2` of precision, which [`fit`](Sade::fit) does not.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for rules that need the data again, a slice with a single sample, or the weighting by
+    /// the response, which the sums do not have; [`Invalid::Layout`] for sums of features.
+    pub fn fit_moments(
+        &self,
+        moments: &SliceMoments,
+        mean: Array1<f64>,
+    ) -> Result<Reduction, Error> {
+        let wall = Wall::start();
+        moments.check_content(Content::Scores)?;
+        moments.total()?;
+        Invalid::check_length("mean", moments.width(), mean.len())?;
+        Invalid::check_finite("mean", &mean.to_vec())?;
+        if self.weight_by_response || self.winsorise.is_some() {
+            let what =
+                "weights by response or winsorising on sums that were collected without".to_owned();
+            return Err(Refusal::unsupported("SADE", what).into());
+        }
+        let spectrum = self.spectrum_of_sums(moments.slice_sums(), moments.counts())?;
+        fit_sums(self, moments, spectrum, mean, wall)
     }
 
     /// The matrix `V` of scores, before any whitening.
@@ -137,10 +186,11 @@ impl Sade {
     pub fn moment_matrix<'a, X: AsDesign + ?Sized>(
         &self,
         scores: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
+        y: impl Into<Response<'a>>,
     ) -> Result<Array2<f64>, Error> {
         let data = checked(scores)?;
-        let response = Response::numbers(y.into(), data.count())?;
+        let response = y.into();
+        response.check(data.count())?;
         let (mut sums, _, unit) = self.sums(&data, &response, None)?;
         self.centre(&mut sums);
         Ok(self.matrix_of(&sums) * unit)
@@ -263,10 +313,10 @@ impl Sade {
 /// The scores of about a thousand rows.
 fn some_scores(data: &dyn Blocks, score: Option<&dyn Score>) -> Result<Array2<f64>, Error> {
     let n = data.count();
-    let looks = n.min(1000);
-    let mut rows = Array2::zeros((looks, data.width()));
+    let sampled = n.min(1000);
+    let mut rows = Array2::zeros((sampled, data.width()));
     for (k, row) in rows.rows_mut().into_iter().enumerate() {
-        data.read(k * n / looks, row.insert_axis(Axis(0)));
+        data.read(k * n / sampled, row.insert_axis(Axis(0)));
     }
     Ok(match score {
         Some(score) => score.score1(rows.view())?,
@@ -300,14 +350,7 @@ impl Reducer for Sade {
     }
 }
 
-/// [`Sade`] with the score of the features' density: a [`Reducer`] of features.
-#[derive(Clone, Copy)]
-pub struct SadeWith<'a> {
-    settings: Sade,
-    score: &'a dyn Score,
-}
-
-impl Reducer for SadeWith<'_> {
+impl Reducer for WithScore<'_, Sade, dyn Score + '_> {
     fn name(&self) -> &'static str {
         "SADE"
     }

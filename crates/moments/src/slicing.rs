@@ -19,8 +19,7 @@ use fenchel_optim::Refusal;
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::stream::checked_weights;
+use crate::error::Error;
 
 /// How the responses are cut into slices; see the [module](self).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -334,6 +333,24 @@ fn merge_singles(sorted: &[f64], ends: &mut Vec<usize>) {
         kept.push(n);
     }
     *ends = kept;
+}
+
+/// Weights, checked, one after the other.
+pub(crate) fn checked_weights(weights: ArrayView1<f64>) -> Result<Vec<f64>, Error> {
+    let weights = weights.to_vec();
+    Invalid::check_finite("weights", &weights)?;
+    if let Some(row) = weights.iter().position(|&w| w < 0.0) {
+        let reason = format!("row {row} has {}; expected numbers >= 0", weights[row]);
+        return Err(Invalid::Layout { what: "weights", reason }.into());
+    }
+    let (sum, largest) = weights.iter().fold((0.0, 0.0_f64), |(s, m), w| (s + w, m.max(*w)));
+    if !f64::is_finite(sum) || (largest > 0.0 && largest < 1e-290) {
+        let reason = format!(
+            "the largest is {largest:e}, the sum {sum:e}; multiply all so that the largest is near 1"
+        );
+        return Err(Invalid::Layout { what: "weights", reason }.into());
+    }
+    Ok(weights)
 }
 
 #[cfg(test)]

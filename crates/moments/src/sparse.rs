@@ -6,14 +6,19 @@ use fenchel_metrics::k_fold;
 use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::prox::L1;
-use fenchel_optim::{MAX_MEMORY, Refusal, Report, Stop, settings};
+use fenchel_optim::{Budget, Fit, MAX_MEMORY, Refusal, Report, SharedWatch, Stop, settings};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::{Blocks, checked, gather};
+use crate::error::Error;
+use crate::fit::refuse_weights;
+use crate::reduction::Reduction;
+use crate::response::Response;
+use crate::slicing::{Slices, Slicing};
 use crate::spectrum::normalised;
+use crate::subspace::orthonormal;
 use crate::whitening::{CONSTANT, mean_of};
-use crate::{Error, Reduction, Response, Slices, Slicing, orthonormal};
 
 /// The weight of the l1 norm.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -90,6 +95,30 @@ impl Smooth for Quadratic<'_> {
     }
 }
 
+/// The best point along a direction. Without one, it is the coordinate where the gradient at 0 is largest: a fit that is
+/// stopped early has a direction all the same.
+fn first_point(
+    z: ArrayView2<f64>,
+    eta: ArrayView1<f64>,
+    l1: f64,
+    towards: Option<ArrayView1<f64>>,
+) -> Vec<f64> {
+    let mut point = Array1::<f64>::zeros(eta.len());
+    match towards {
+        Some(towards) => point.assign(&towards),
+        None => {
+            let best =
+                (0..eta.len()).fold(0, |b, c| if eta[c].abs() > eta[b].abs() { c } else { b });
+            point[best] = 1.0;
+        }
+    }
+    let index = z.dot(&point);
+    let slope = eta.dot(&point);
+    let gain = (slope.abs() - l1 * point.iter().map(|v| v.abs()).sum::<f64>()).max(0.0);
+    let step = slope.signum() * gain * z.nrows() as f64 / index.dot(&index).max(f64::MIN_POSITIVE);
+    point.mapv_into(|v| v * step).to_vec()
+}
+
 /// The first eigenvectors of the covariance of slice means, and all eigenvalues.
 fn slice_directions(
     x: ArrayView2<f64>,
@@ -110,18 +139,36 @@ fn slice_directions(
 }
 
 impl LassoSir {
-    /// Fits sparse directions.
+    /// Fits the directions to numbers `y`, or to [`Response::classes`] (one slice each).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, constant features, or settings out of range;
-    /// [`Error::TooManyComponents`]; [`Error::Refused`].
+    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, or settings out of range;
+    /// [`Error::TooManyComponents`]; [`Error::Constant`]; [`Error::Refused`] beyond the memory limit.
     pub fn fit<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
+        y: impl Into<Response<'a>>,
     ) -> Result<Reduction, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with a former model to start from, and a closure that is called at every pass of every lasso,
+    /// those of the cross-validation included. `stop.max_seconds` holds for all of them together.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), [`Error::Refused`] for weights, and [`Error::Invalid`] for a start of other features or another
+    /// number of directions.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<Response<'a>>,
+        fit: Fit<'_, Reduction>,
+    ) -> Result<Reduction, Error> {
+        refuse_weights("lasso-SIR", &fit)?;
+        let (watch, budget) = (SharedWatch::from(fit.watch), Budget::new(self.stop));
         let data = checked(x)?;
-        let response = Response::numbers(y.into(), data.count())?;
+        let response = y.into();
+        response.check(data.count())?;
         let (n, d) = (data.count(), data.width());
         let needed = (8 * 3 * n as u64).saturating_mul(d as u64);
         Refusal::check_memory(
@@ -166,10 +213,21 @@ impl LassoSir {
         scale *= &spread;
         let fraction = match self.sparsity {
             Sparsity::Fraction(fraction) => fraction,
-            Sparsity::CrossValidated { folds } => self.choose(z.view(), &slices, folds)?,
+            Sparsity::CrossValidated { folds } => {
+                self.choose(z.view(), &slices, folds, &watch, &budget)?
+            }
+        };
+        let start = match fit.start {
+            None => None,
+            Some(start) => {
+                Invalid::check_length("features of the start", d, start.features())?;
+                Invalid::check_length("directions of the start", k, start.components())?;
+                Some(&start.loadings * &scale.view().insert_axis(Axis(1)))
+            }
         };
         let (eta, eigenvalues) = slice_directions(z.view(), &slices, k)?;
-        let (beta, reports) = self.solve(z.view(), &eta, fraction)?;
+        let (beta, reports) =
+            self.solve(z.view(), &eta, fraction, start.as_ref(), &watch, &budget)?;
         let loadings = normalised(&beta / &scale.insert_axis(Axis(1)));
         // Two lassos may keep the same single feature; the span then has fewer directions.
         let directions = orthonormal(loadings.view())?;
@@ -197,15 +255,19 @@ impl LassoSir {
         z: ArrayView2<f64>,
         eta: &Array2<f64>,
         fraction: f64,
+        start: Option<&Array2<f64>>,
+        watch: &SharedWatch,
+        budget: &Budget,
     ) -> Result<(Array2<f64>, Vec<Report>), Error> {
         let mut beta = Array2::zeros(eta.dim());
         let mut reports = vec![];
-        for (eta, mut out) in eta.columns().into_iter().zip(beta.columns_mut()) {
+        for (k, (eta, mut out)) in eta.columns().into_iter().zip(beta.columns_mut()).enumerate() {
             let largest = eta.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-            let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
+            let settings = FistaSettings { stop: budget.left(), ..FistaSettings::default() };
             let l1 = L1 { strength: fraction * largest };
-            let start = vec![0.0; eta.len()];
-            let solution = fista(Quadratic { x: z, eta }, l1, &settings, start, &mut ())?;
+            let towards = start.map(|start| start.column(k));
+            let start = first_point(z, eta, l1.strength, towards);
+            let solution = fista(Quadratic { x: z, eta }, l1, &settings, start, &mut watch.each())?;
             out.assign(&ArrayView1::from(&solution.state.point));
             reports.push(solution.report);
         }
@@ -213,7 +275,14 @@ impl LassoSir {
     }
 
     /// The fraction under which the held-out first index varies most between slices, relative to its variance.
-    fn choose(&self, z: ArrayView2<f64>, slices: &Slices, folds: usize) -> Result<f64, Error> {
+    fn choose(
+        &self,
+        z: ArrayView2<f64>,
+        slices: &Slices,
+        folds: usize,
+        watch: &SharedWatch,
+        budget: &Budget,
+    ) -> Result<f64, Error> {
         let grid = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05];
         let mut gained = [0.0; 10];
         let labels: Vec<f64> = slices.labels().iter().map(|&h| f64::from(h)).collect();
@@ -225,7 +294,7 @@ impl LassoSir {
                 Slices::of_classes(&of(&train)).map_err(Error::without(fold, folds))?;
             let (eta, _) = slice_directions(inner.view(), &train_slices, 1)?;
             for (gain, fraction) in gained.iter_mut().zip(grid) {
-                let (beta, _) = self.solve(inner.view(), &eta, fraction)?;
+                let (beta, _) = self.solve(inner.view(), &eta, fraction, None, watch, budget)?;
                 *gain += between_share(&outer.dot(&beta.column(0)), &of(&held));
             }
         }

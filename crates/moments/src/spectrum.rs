@@ -6,9 +6,8 @@ use fenchel_optim::Status;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::blocks::leading;
-use crate::error::named;
+use crate::error::{Error, named};
 
 /// Which eigenvalues come first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::{qr, svd};
 use ndarray::{Array1, Array2, ArrayView2};
 
-use crate::Error;
+use crate::error::Error;
 
 /// An orthonormal basis of the span; the first `j` columns span what the first `j` columns of `a` do.
 ///

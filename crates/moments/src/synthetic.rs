@@ -14,7 +14,9 @@ use fenchel_optim::random::{Generator, stream};
 use ndarray::{Array1, Array2, ArrayView1};
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::{Error, GaussianMixture, ProductMixture};
+use crate::error::Error;
+use crate::score::{GaussianMixture, ProductMixture};
+use crate::subspace::orthonormal;
 
 /// A density that can be sampled.
 pub trait Sampler {
@@ -26,7 +28,7 @@ pub trait Sampler {
 
 impl Sampler for GaussianMixture {
     fn features(&self) -> usize {
-        crate::Score::dim(self)
+        crate::score::Score::dim(self)
     }
 
     fn draw(&self, n: usize, rng: &mut Generator) -> Array2<f64> {
@@ -36,7 +38,7 @@ impl Sampler for GaussianMixture {
 
 impl Sampler for ProductMixture {
     fn features(&self) -> usize {
-        crate::Score::dim(self)
+        crate::score::Score::dim(self)
     }
 
     fn draw(&self, n: usize, rng: &mut Generator) -> Array2<f64> {
@@ -83,7 +85,7 @@ pub fn multi_index(
 ) -> Result<Problem, Error> {
     Invalid::check_length("rows of the directions", density.features(), directions.nrows())?;
     Invalid::check_nonnegative("noise", noise)?;
-    let directions = crate::orthonormal(directions.view())?;
+    let directions = orthonormal(directions.view())?;
     let mut rng = stream(seed, 0);
     let x = density.draw(n, &mut rng);
     let indices = x.dot(&directions);

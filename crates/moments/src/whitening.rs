@@ -6,9 +6,8 @@ use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::blocks::{Blocks, add_grams, check_memory, each_row, fold, rough_mean};
-use crate::error::named;
+use crate::error::{Error, named};
 use crate::file::checked_file;
 
 /// `z = W (x - mean)` with `W Sigma W' = I`.
@@ -17,7 +16,7 @@ use crate::file::checked_file;
 /// do not lose digits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
-pub struct Whitening {
+pub(crate) struct Whitening {
     /// Mean of the features.
     pub mean: Array1<f64>,
     /// Covariance of the features, divisor `n`.
@@ -147,12 +146,12 @@ impl Whitening {
     }
 
     /// `W (x - mean)` of every row.
-    pub fn apply(&self, x: ArrayView2<f64>) -> Array2<f64> {
+    pub(crate) fn apply(&self, x: ArrayView2<f64>) -> Array2<f64> {
         (&x - &self.mean).dot(&self.map.t())
     }
 
     /// `W'`: takes directions for `z` to directions for `x`.
-    pub fn back(&self) -> ArrayView2<'_, f64> {
+    pub(crate) fn back(&self) -> ArrayView2<'_, f64> {
         self.map.t()
     }
 }

@@ -1,10 +1,11 @@
 //! This module repeats figures 2-8 to 2-11 of D. Babichev, PhD thesis 2019: the one-step and the two-step method as
 //! functions of the bandwidth. The basis functions of the score are centred at all samples.
 
+use fenchel_moments::direct::Lambda;
+use fenchel_moments::matching::{Bandwidth, Basis, Centres, Ridge};
 use fenchel_moments::synthetic::{self, Problem};
 use fenchel_moments::{
-    Bandwidth, Basis, Centres, Components, DirectSade, GaussianMixture, Lambda, LearnedSade, Ridge,
-    Sade, ScoreMatching, Slicing,
+    Components, DirectSade, GaussianMixture, LearnedSade, Sade, ScoreMatching, Slicing,
 };
 use fenchel_optim::Stop;
 

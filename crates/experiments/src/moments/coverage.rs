@@ -1,11 +1,10 @@
 //! This experiment tests whether 95 % confidence intervals of loadings contain the true loading in 95 % of all
 //! samples.
 
+use fenchel_moments::inference::{BootstrapSettings, bootstrap, sir_intervals};
+use fenchel_moments::score::Component;
 use fenchel_moments::synthetic::{Problem, Sampler, StandardFeatures, multi_index};
-use fenchel_moments::{
-    BootstrapSettings, Component, Components, GaussianMixture, Sade, Sir, Slicing, bootstrap,
-    sir_intervals,
-};
+use fenchel_moments::{Components, GaussianMixture, Sade, Sir, Slicing};
 use ndarray::{Array1, Array2, ArrayView1, array};
 
 use super::DOCUMENT;

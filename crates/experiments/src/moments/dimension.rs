@@ -1,9 +1,9 @@
 //! This module repeats figure 2-12 of D. Babichev, PhD thesis 2019: the estimation of ten directions as the number of
 //! features grows.
 
-use fenchel_moments::{
-    Basis, Components, LearnedSade, Mave, ProductMixture, Sade, ScoreMatching, Slicing, synthetic,
-};
+use fenchel_moments::matching::Basis;
+use fenchel_moments::score::ProductMixture;
+use fenchel_moments::{Components, LearnedSade, Mave, Sade, ScoreMatching, Slicing, synthetic};
 
 use super::{DOCUMENT, SHORT, error, sized, unless_frozen};
 use crate::number::short;

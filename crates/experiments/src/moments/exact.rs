@@ -1,11 +1,11 @@
 //! This module repeats figures 2-3 to 2-6 of D. Babichev, PhD thesis 2019: methods that know the exact score of the
 //! mixture, with ten features.
 
+use fenchel_moments::derivative::SphdEstimator;
+use fenchel_moments::spectrum::EigenOrder;
 use fenchel_moments::synthetic::{self, Problem};
-use fenchel_moments::{
-    Components, EigenOrder, GaussianMixture, PhdPlus, ResponseTransform, Sade, Save, Sir, Slicing,
-    Sphd, SphdEstimator,
-};
+use fenchel_moments::transform::ResponseTransform;
+use fenchel_moments::{Components, GaussianMixture, PhdPlus, Sade, Save, Sir, Slicing, Sphd};
 
 use super::{Curve, DOCUMENT, PINNED, SHORT, curves, error, shown, sized};
 use crate::number::short;

@@ -1,7 +1,8 @@
 //! This module repeats table 2.1 of D. Babichev, PhD thesis 2019: which methods detect which kinds of dependence.
 
+use fenchel_moments::score::Gaussian;
 use fenchel_moments::synthetic::{StandardFeatures, multi_index};
-use fenchel_moments::{Ade, Components, Gaussian, PhdPlus, Sade, Sphd};
+use fenchel_moments::{Ade, Components, PhdPlus, Sade, Sphd};
 use ndarray::{Array2, ArrayView1};
 
 use super::{DOCUMENT, SHORT, error, unless_frozen};

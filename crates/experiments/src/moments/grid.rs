@@ -1,10 +1,9 @@
 //! This module repeats figure 2-7 of D. Babichev, PhD thesis 2019: the score of two features is learned with basis
 //! functions that are centred on a grid.
 
-use fenchel_moments::{
-    Bandwidth, Basis, Centres, Component, Components, GaussianMixture, Ridge, Sade, ScoreMatching,
-    Slicing, synthetic,
-};
+use fenchel_moments::matching::{Bandwidth, Basis, Centres, Ridge};
+use fenchel_moments::score::Component;
+use fenchel_moments::{Components, GaussianMixture, Sade, ScoreMatching, Slicing, synthetic};
 use ndarray::{Array2, array};
 
 use super::{DOCUMENT, PINNED, SHORT, curves, error, shown, sized};

@@ -20,5 +20,4 @@ pub use directional::DirectionalRegression;
 pub use phd::Phd;
 pub(crate) use phd::linear_residuals;
 pub use save::Save;
-pub(crate) use save::check_filled;
 pub use sir::Sir;

@@ -1,16 +1,20 @@
 //! Principal Hessian directions.
 
 use fenchel_linalg::lanes::dot;
-use fenchel_linalg::{Cholesky, Gram};
-use fenchel_optim::settings;
+use fenchel_linalg::{AsDesign, Cholesky, Gram};
+use fenchel_optim::{Fit, settings};
 use ndarray::{Array1, Array2};
 
 use crate::blocks::{Blocks, add_grams, each_row, fold};
-use crate::model::fit_methods;
-use crate::response::dominated;
+use crate::components::Components;
+use crate::error::Error;
+use crate::fit::fit_with;
+use crate::reducer::Reducer;
+use crate::reduction::Reduction;
+use crate::response::{Response, dominated};
+use crate::spectrum::{EigenOrder, Spectrum};
 use crate::transform::ResponseTransform;
 use crate::whitening::Whitening;
-use crate::{Components, EigenOrder, Error, Reducer, Response, Spectrum};
 
 settings! {
     /// Principal Hessian directions (Li, JASA 87, 1992). For normal features, the mean Hessian of the regression function
@@ -37,7 +41,33 @@ settings! {
     }
 }
 
-fit_methods!(Phd);
+impl Phd {
+    /// Fits the directions to numbers `y`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<Response<'a>>,
+    ) -> Result<Reduction, Error> {
+        self.fit_with(x, y, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with a closure that watches. It is called once, when the directions are found. Eigenvectors need
+    /// no start.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<Response<'a>>,
+        fit: Fit<'_, Reduction>,
+    ) -> Result<Reduction, Error> {
+        fit_with(self, x, y, fit)
+    }
+}
 
 impl Reducer for Phd {
     fn name(&self) -> &'static str {

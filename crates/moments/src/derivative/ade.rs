@@ -1,19 +1,21 @@
 //! Average derivative estimation.
 
-use fenchel_linalg::Invalid;
-use fenchel_optim::{MAX_MEMORY, Refusal, settings};
+use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_optim::{Fit, MAX_MEMORY, Refusal, settings};
 use ndarray::{Array1, ArrayView1, Axis};
 
-use super::fit_with_score;
 use crate::blocks::{Blocks, check_memory, fold};
-use crate::model::discrete_columns;
-use crate::response::dominated;
-use crate::spectrum::normalised;
+use crate::components::Components;
+use crate::discrete::discrete_columns;
+use crate::error::Error;
+use crate::fit::fit_with;
+use crate::reducer::{Reducer, WithScore};
+use crate::reduction::Reduction;
+use crate::response::{Response, dominated};
+use crate::score::{Score, ScoreDiagnostics};
+use crate::spectrum::{Spectrum, Warning, normalised};
+use crate::transform::ResponseTransform;
 use crate::whitening::SQUARES;
-use crate::{
-    Components, Error, Reducer, Response, ResponseTransform, Score, ScoreDiagnostics, Spectrum,
-    Warning,
-};
 
 settings! {
     /// Average derivative estimation: the direction `(1/n) sum_i y_i S1(x_i)`. It estimates the mean gradient of the
@@ -29,9 +31,42 @@ settings! {
     }
 }
 
-fit_with_score!(Ade, AdeWith, Score);
+impl Ade {
+    /// Fits the directions to numbers `y`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method and of the score.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<Response<'a>>,
+        score: &dyn Score,
+    ) -> Result<Reduction, Error> {
+        self.fit_with(x, y, score, Fit::new())
+    }
 
-impl Reducer for AdeWith<'_> {
+    /// As [`fit`](Self::fit), with a closure that watches. It is called once, when the directions are found. Eigenvectors need
+    /// no start.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<Response<'a>>,
+        score: &dyn Score,
+        fit: Fit<'_, Reduction>,
+    ) -> Result<Reduction, Error> {
+        fit_with(&self.with(score), x, y, fit)
+    }
+
+    /// This method with a score, as a [`Reducer`] of features.
+    pub fn with<'a>(&self, score: &'a dyn Score) -> impl Reducer + use<'a> {
+        WithScore { settings: *self, score }
+    }
+}
+
+impl Reducer for WithScore<'_, Ade, dyn Score + '_> {
     fn name(&self) -> &'static str {
         "ADE"
     }

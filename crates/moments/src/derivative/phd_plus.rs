@@ -1,19 +1,22 @@
 //! Principal Hessian directions with a score of second order.
 
-use fenchel_linalg::Invalid;
-use fenchel_optim::{MAX_MEMORY, settings};
+use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_optim::{Fit, MAX_MEMORY, settings};
 use ndarray::{Array2, ArrayView1};
 
-use super::fit_with_score;
 use crate::blocks::{Blocks, check_memory, fold};
 use crate::classic::linear_residuals;
-use crate::model::discrete_columns;
-use crate::response::dominated;
+use crate::components::Components;
+use crate::discrete::discrete_columns;
+use crate::error::Error;
+use crate::fit::fit_with;
+use crate::reducer::{Reducer, WithScore};
+use crate::reduction::Reduction;
+use crate::response::{Response, dominated};
+use crate::score::{ScoreDiagnostics, SecondOrderScore};
+use crate::spectrum::{EigenOrder, Spectrum, Warning};
+use crate::transform::ResponseTransform;
 use crate::whitening::SQUARES;
-use crate::{
-    Components, EigenOrder, Error, Reducer, Response, ResponseTransform, ScoreDiagnostics,
-    SecondOrderScore, Spectrum, Warning,
-};
 
 settings! {
     /// PHD+: the eigenvectors of `(1/n) sum_i y_i S2(x_i)`. This matrix estimates the mean Hessian of the regression
@@ -33,9 +36,42 @@ settings! {
     }
 }
 
-fit_with_score!(PhdPlus, PhdPlusWith, SecondOrderScore);
+impl PhdPlus {
+    /// Fits the directions to numbers `y`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method and of the score.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<Response<'a>>,
+        score: &dyn SecondOrderScore,
+    ) -> Result<Reduction, Error> {
+        self.fit_with(x, y, score, Fit::new())
+    }
 
-impl PhdPlusWith<'_> {
+    /// As [`fit`](Self::fit), with a closure that watches. It is called once, when the directions are found. Eigenvectors need
+    /// no start.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<Response<'a>>,
+        score: &dyn SecondOrderScore,
+        fit: Fit<'_, Reduction>,
+    ) -> Result<Reduction, Error> {
+        fit_with(&self.with(score), x, y, fit)
+    }
+
+    /// This method with a score, as a [`Reducer`] of features.
+    pub fn with<'a>(&self, score: &'a dyn SecondOrderScore) -> impl Reducer + use<'a> {
+        WithScore { settings: *self, score }
+    }
+}
+
+impl WithScore<'_, PhdPlus, dyn SecondOrderScore + '_> {
     /// `(1/n) sum_i y_i S2(x_i)`.
     fn matrix(&self, data: &dyn Blocks, mut y: Vec<f64>) -> Result<Array2<f64>, Error> {
         let d = data.width();
@@ -58,7 +94,7 @@ impl PhdPlusWith<'_> {
     }
 }
 
-impl Reducer for PhdPlusWith<'_> {
+impl Reducer for WithScore<'_, PhdPlus, dyn SecondOrderScore + '_> {
     fn name(&self) -> &'static str {
         "PHD+"
     }

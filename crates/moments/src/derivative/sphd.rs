@@ -1,19 +1,23 @@
 //! Sliced principal Hessian directions.
 
-use fenchel_linalg::Invalid;
-use fenchel_optim::{MAX_MEMORY, settings};
+use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_optim::{Fit, MAX_MEMORY, settings};
 use ndarray::{Array1, Array2, Axis, Slice};
 use serde::{Deserialize, Serialize};
 
-use super::fit_with_score;
 use crate::blocks::{BLOCK, Blocks, Picked, check_memory, map_parts};
-use crate::model::discrete_columns;
-use crate::response::dominated;
+use crate::components::Components;
+use crate::discrete::discrete_columns;
+use crate::error::Error;
+use crate::fit::fit_with;
+use crate::reducer::{Reducer, WithScore};
+use crate::reduction::Reduction;
+use crate::response::{Response, dominated};
+use crate::score::{ScoreDiagnostics, SecondOrderScore};
+use crate::slicing::Slicing;
+use crate::spectrum::{EigenOrder, Spectrum, Warning};
+use crate::transform::ResponseTransform;
 use crate::whitening::SQUARES;
-use crate::{
-    Components, EigenOrder, Error, Reducer, Response, ResponseTransform, ScoreDiagnostics,
-    SecondOrderScore, Slicing, Spectrum, Warning,
-};
 
 /// How the mean square of the slice means is estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,26 +52,42 @@ settings! {
     }
 }
 
-fit_with_score!(Sphd, SphdWith, SecondOrderScore);
-
 impl Sphd {
-    /// Fits the directions to classes, one slice each.
+    /// Fits the directions to numbers `y`, or to [`Response::classes`] (one slice each).
     ///
     /// # Errors
-    /// As [`fit`](Sphd::fit).
-    pub fn fit_classes<X: fenchel_linalg::AsDesign + ?Sized, L: fenchel_linalg::labels::Label>(
+    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method and of the score.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: &[L],
+        y: impl Into<Response<'a>>,
         score: &dyn SecondOrderScore,
-    ) -> Result<crate::Reduction, Error> {
-        let data = crate::blocks::checked(x)?;
-        let response = Response::classes(y, data.count())?;
-        crate::model::fit_blocks(&self.with(score), &data, &response)
+    ) -> Result<Reduction, Error> {
+        self.fit_with(x, y, score, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with a closure that watches. It is called once, when the directions are found. Eigenvectors need
+    /// no start.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
+    pub fn fit_with<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<Response<'a>>,
+        score: &dyn SecondOrderScore,
+        fit: Fit<'_, Reduction>,
+    ) -> Result<Reduction, Error> {
+        fit_with(&self.with(score), x, y, fit)
+    }
+
+    /// This method with a score, as a [`Reducer`] of features.
+    pub fn with<'a>(&self, score: &'a dyn SecondOrderScore) -> impl Reducer + use<'a> {
+        WithScore { settings: *self, score }
     }
 }
 
-impl SphdWith<'_> {
+impl WithScore<'_, Sphd, dyn SecondOrderScore + '_> {
     /// The share of the slices `from..to` in the matrix, times `n`.
     fn part(
         &self,
@@ -107,7 +127,7 @@ impl SphdWith<'_> {
     }
 }
 
-impl Reducer for SphdWith<'_> {
+impl Reducer for WithScore<'_, Sphd, dyn SecondOrderScore + '_> {
     fn name(&self) -> &'static str {
         "SPHD"
     }

@@ -15,7 +15,7 @@
 use fenchel_linalg::factor::{clip_singular_values, svd};
 use ndarray::Array2;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The spectral k-support norm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,14 +3,16 @@
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::svd;
 use fenchel_metrics::k_fold;
-use fenchel_optim::{Stop, run};
+use fenchel_optim::{Budget, SharedWatch, Stop, run};
 use ndarray::{Array1, ArrayView2, Axis};
 
 use super::reduced::Method;
 use super::setting::Setting;
-use super::{DirectSade, DirectSolver, Lambda};
+use super::settings::{DirectSade, DirectSolver, Lambda};
+use crate::blocks::leading;
+use crate::error::Error;
 use crate::neighbours::{nearest_mean, scaled_r2};
-use crate::{Error, Response};
+use crate::response::Response;
 
 impl DirectSade {
     /// `lambda`, and the cross-validated R2 along the path.
@@ -18,6 +20,8 @@ impl DirectSade {
         &self,
         setting: &Setting,
         response: &Response,
+        watch: &SharedWatch,
+        budget: &Budget,
     ) -> Result<(f64, Vec<(f64, f64)>), Error> {
         let top = match self.lambda {
             Lambda::Fixed(lambda) => {
@@ -27,10 +31,10 @@ impl DirectSade {
             _ => setting.reduced.lambda_top()?,
         };
         let mut u = Array1::zeros(setting.reduced.t0.len());
-        let stop = Stop { relative: self.stop.relative.max(1e-4), ..self.stop };
         let mut solve = |lambda: f64, solver: DirectSolver| {
             let mut method = Method::new(&setting.reduced, lambda, solver, std::mem::take(&mut u))?;
-            run(&mut method, &stop, &mut ())?;
+            let stop = Stop { relative: self.stop.relative.max(1e-4), ..budget.left() };
+            run(&mut method, &stop, &mut watch.each())?;
             if let Some(error) = method.failure.take() {
                 return Err(error);
             }
@@ -52,7 +56,7 @@ impl DirectSade {
                     let theta = &setting.theta0 - &setting.lift.dot(&u);
                     let spectrum = self.spectrum_of(&inner, &a, &theta, response)?;
                     let k = self.components.hint().min(spectrum.vectors.ncols());
-                    let index = setting.x.dot(&crate::blocks::leading(&spectrum.vectors, k));
+                    let index = setting.x.dot(&leading(&spectrum.vectors, k));
                     path.push((lambda, neighbours_r2(index.view(), response.values(), folds)?));
                 }
                 let best = path.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });

@@ -1,13 +1,13 @@
 //! The reduced problem with `H d` unknowns, which needs one factorisation for all values of `lambda`.
 
-use fenchel_linalg::Cholesky;
 use fenchel_linalg::factor::{svd, symmetric_eigen};
+use fenchel_linalg::{Cholesky, Invalid};
 use fenchel_optim::{Certificate, CertificateCost, Iterative, Status};
 use ndarray::{Array1, Array2};
 
-use super::DirectSolver;
 use super::norm::KSupport;
-use crate::Error;
+use super::settings::DirectSolver;
+use crate::error::Error;
 
 /// The reduced problem: `d`, `H`, `t0` and `M` (slice-major, `d` entries a slice).
 #[derive(Debug, Clone)]
@@ -28,6 +28,17 @@ impl Reduced {
 
     fn vector(&self, a: &Array2<f64>) -> Array1<f64> {
         Array1::from_shape_fn(self.d * self.h, |k| a[[k % self.d, k / self.d]])
+    }
+
+    /// The dual point of a former fit, made feasible; 0 without one.
+    pub(super) fn start(
+        &self,
+        former: Option<&Array1<f64>>,
+        lambda: f64,
+    ) -> Result<Array1<f64>, Error> {
+        let Some(u) = former else { return Ok(Array1::zeros(self.t0.len())) };
+        Invalid::check_length("dual variables of the start", self.t0.len(), u.len())?;
+        Ok(self.vector(&self.norm.project(&self.matrix(u), lambda)?))
     }
 
     /// A `lambda` at which `A` is nearly zero: the dual norm of `(M + delta I)^{-1} t0`, with `delta` a hundredth of

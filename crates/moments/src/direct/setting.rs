@@ -4,12 +4,14 @@ use fenchel_linalg::factor::{Triangle, solve_triangular};
 use fenchel_optim::Refusal;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::DirectSade;
 use super::norm::KSupport;
 use super::reduced::Reduced;
+use super::settings::DirectSade;
 use crate::blocks::Blocks;
+use crate::error::Error;
 use crate::matching::bumps::{kernel, squares};
-use crate::{Error, Response, Slices};
+use crate::response::Response;
+use crate::slicing::Slices;
 
 /// The data of a fit.
 pub(super) struct Setting {

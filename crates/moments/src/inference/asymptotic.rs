@@ -27,12 +27,16 @@ use fenchel_linalg::{AsDesign, Gram, Invalid};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
+use super::intervals::normal_intervals;
 use crate::accumulate::{Outer, SliceSums, plainly};
 use crate::blocks::{Blocks, add_grams, checked, fold, rough_mean};
+use crate::classic::Sir;
 use crate::components::check_level;
-use crate::inference::normal_intervals;
-use crate::model::fit_blocks;
-use crate::{Error, Reducer, Reduction, Response, Sir};
+use crate::error::Error;
+use crate::fit::fit_blocks;
+use crate::reducer::Reducer;
+use crate::reduction::Reduction;
+use crate::response::Response;
 
 /// Loadings with their normal limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,7 +108,8 @@ impl DirectionIntervals {
 /// Fits SIR, with the standard errors of its loadings. O(k n d^2 + H^2 d^2) beside the fit.
 ///
 /// ```
-/// use fenchel_moments::{Components, Sir, sir_intervals, synthetic};
+/// use fenchel_moments::inference::sir_intervals;
+/// use fenchel_moments::{Components, Sir, synthetic};
 ///
 /// let features = synthetic::StandardFeatures(4);
 /// let truth = ndarray::array![[1.0], [1.0], [0.0], [0.0]];
@@ -121,10 +126,10 @@ impl DirectionIntervals {
 pub fn sir_intervals<'a, X: AsDesign + ?Sized>(
     sir: &Sir,
     x: &X,
-    y: impl Into<ArrayView1<'a, f64>>,
+    y: impl Into<Response<'a>>,
 ) -> Result<DirectionIntervals, Error> {
-    let data = checked(x)?;
-    let response = Response::numbers(y.into(), data.count())?;
+    let (data, response) = (checked(x)?, y.into());
+    response.check(data.count())?;
     intervals(sir, &data, &response)
 }
 

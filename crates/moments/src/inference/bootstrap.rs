@@ -1,17 +1,20 @@
 //! The bootstrap over samples, for any method.
 
 use fenchel_linalg::{AsDesign, Invalid};
-use fenchel_optim::random::stream;
 use fenchel_optim::settings;
-use ndarray::{Array2, ArrayView1};
-use rand::RngExt;
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
+use super::intervals::normal_intervals;
 use crate::blocks::{Blocks, Picked, checked, map_parts};
-use crate::components::{check_level, check_repeats};
-use crate::inference::normal_intervals;
-use crate::model::fit_blocks;
-use crate::{Error, Reducer, Reduction, Response, orthonormal, trace_error};
+use crate::components::check_level;
+use crate::error::Error;
+use crate::fit::fit_blocks;
+use crate::reducer::Reducer;
+use crate::reduction::Reduction;
+use crate::resampling::{check_repeats, kept, resample};
+use crate::response::Response;
+use crate::subspace::{orthonormal, trace_error};
 
 settings! {
     /// Settings of [`bootstrap`].
@@ -59,33 +62,6 @@ impl BootstrapDirections {
     }
 }
 
-/// The fits that succeeded, and the number that were left out. If the data themselves can be fitted, an error on a
-/// resample is due to the resampling.
-pub(crate) fn kept<T>(found: Vec<Result<T, Error>>, few: usize) -> Result<(Vec<T>, usize), Error> {
-    let repeats = found.len();
-    let least = repeats.div_ceil(2).max(few);
-    let mut first = None;
-    let mut kept = Vec::with_capacity(repeats);
-    for found in found {
-        match found {
-            Ok(found) => kept.push(found),
-            Err(error) => {
-                first.get_or_insert(error);
-            }
-        }
-    }
-    match first {
-        Some(error) if kept.len() < least => {
-            let reason = error.to_string();
-            Err(Error::TooFewResamples { kept: kept.len(), repeats, least, reason })
-        }
-        _ => {
-            let left_out = repeats - kept.len();
-            Ok((kept, left_out))
-        }
-    }
-}
-
 /// Fits a method to the data and to resamples of the data. All fits use the number of directions that was chosen on the
 /// data. Degenerate resamples are left out and counted.
 ///
@@ -95,17 +71,16 @@ pub(crate) fn kept<T>(found: Vec<Result<T, Error>>, few: usize) -> Result<(Vec<T
 pub fn bootstrap<'a, X: AsDesign + ?Sized>(
     method: &dyn Reducer,
     x: &X,
-    y: impl Into<ArrayView1<'a, f64>>,
+    y: impl Into<Response<'a>>,
     settings: &BootstrapSettings,
 ) -> Result<BootstrapDirections, Error> {
     let data = checked(x)?;
-    let response = Response::numbers(y.into(), data.count())?;
+    let response = y.into();
     check_repeats(settings.repeats, 2)?;
     let model = fit_blocks(method, &data, &response)?;
     let (n, d, k) = (data.count(), data.width(), model.components());
     let resamples = map_parts(settings.repeats, |b| {
-        let mut rng = stream(settings.seed, b as u64);
-        let index: Vec<usize> = (0..n).map(|_| rng.random_range(0..n)).collect();
+        let index = resample(n, settings.seed, b);
         let found = || -> Result<_, Error> {
             let found =
                 method.spectrum(&Picked { data: &data, index: &index }, &response.pick(&index)?)?;

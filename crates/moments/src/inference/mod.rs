@@ -11,24 +11,7 @@
 
 mod asymptotic;
 mod bootstrap;
+mod intervals;
 
 pub use asymptotic::{DirectionIntervals, sir_intervals};
-pub(crate) use bootstrap::kept;
 pub use bootstrap::{BootstrapDirections, BootstrapSettings, bootstrap};
-
-use fenchel_linalg::Invalid;
-use ndarray::Array2;
-
-use crate::components::check_level;
-use crate::transform::normal_quantile;
-
-/// The ends of normal confidence intervals.
-fn normal_intervals(
-    loadings: &Array2<f64>,
-    errors: &Array2<f64>,
-    level: f64,
-) -> Result<(Array2<f64>, Array2<f64>), Invalid> {
-    check_level(level)?;
-    let width = errors * normal_quantile(0.5 + 0.5 * level);
-    Ok((loadings - &width, loadings + &width))
-}

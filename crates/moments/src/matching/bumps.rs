@@ -17,8 +17,8 @@ use fenchel_linalg::lanes;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Slice};
 
-use crate::Error;
 use crate::blocks::for_each;
+use crate::error::Error;
 
 /// Rows that are taken together.
 const ROWS: usize = 512;

@@ -6,14 +6,15 @@ use fenchel_optim::{Certificate, Report, Status};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
+use super::basis::check_bandwidth;
 use super::bumps::{kernel, squares};
+use super::coordinate::Coordinate;
 use super::select::Selected;
-use super::separable::Coordinate;
-use super::settings::check_bandwidth;
 use crate::blocks::{Blocks, finite};
-use crate::score::check_columns;
+use crate::error::Error;
+use crate::score::{Score, ScoreDiagnostics, SecondOrderScore, check_columns};
+use crate::spectrum::Warning;
 use crate::whitening::Whitening;
-use crate::{Error, Score, ScoreDiagnostics, SecondOrderScore, Warning};
 
 /// A score learned by [`ScoreMatching`](crate::ScoreMatching).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -29,13 +29,17 @@
 //! | `k_ij` | `exp(-\|\|x_i - z_j\|\|^2 / (2 h^2))` | `n x m` |
 //! | `theta` | coefficients | `m` |
 
+mod basis;
 pub(crate) mod bumps;
+mod coordinate;
+mod fit;
 mod learned;
 mod select;
 mod separable;
 mod settings;
 
+pub use basis::{Bandwidth, Basis, Centres, Ridge};
 pub use learned::LearnedScore;
-pub(crate) use learned::bump_score as learned_bumps;
+pub(crate) use learned::bump_score;
 pub use select::{Selected, Selection};
-pub use settings::{Bandwidth, Basis, Centres, Ridge, ScoreMatching};
+pub use settings::ScoreMatching;

@@ -6,9 +6,9 @@ use fenchel_optim::settings;
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
+use super::basis::{check_bandwidth, ridged};
 use super::bumps::System;
-use super::settings::{check_bandwidth, ridged};
-use crate::Error;
+use crate::error::Error;
 
 settings! {
     /// A grid of bandwidths and ridges, and a number of folds. The risk can be computed without the density, and on

@@ -5,10 +5,11 @@ use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::Score;
+use super::traits::Score;
 use crate::blocks::{Blocks, Picked, check_memory, checked, fold};
+use crate::error::Error;
+use crate::spectrum::Warning;
 use crate::whitening::{SQUARES, mean_of};
-use crate::{Error, Warning};
 
 /// Sample versions of what every score satisfies: `E S1 = 0` and `E[(x - mu) S1'] = I`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,8 +98,8 @@ impl ScoreDiagnostics {
     /// The same on at most 5,000 of the samples.
     pub(crate) fn of_some(data: &dyn Blocks, score: &dyn Score) -> Result<Self, Error> {
         let n = data.count();
-        let looks = n.min(5000);
-        let index: Vec<usize> = (0..looks).map(|k| k * n / looks).collect();
+        let sampled = n.min(5000);
+        let index: Vec<usize> = (0..sampled).map(|k| k * n / sampled).collect();
         ScoreDiagnostics::of(&Picked { data, index: &index }, score)
     }
 

@@ -2,16 +2,17 @@
 
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
 
-use super::{Score, check_columns};
-use crate::Error;
+use super::traits::{Score, check_columns};
 use crate::blocks::finite;
+use crate::error::Error;
 
 /// The score that a closure computes: `f(x, out)` writes `-grad log p(x)` into `out`.
 ///
 /// If scores are already in a table, no density is needed: see [`Sade::fit_scores`](crate::Sade::fit_scores).
 ///
 /// ```
-/// use fenchel_moments::{FnScore, Score};
+/// use fenchel_moments::score::FnScore;
+/// use fenchel_moments::Score;
 /// use ndarray::array;
 ///
 /// // Independent logistic features.

@@ -5,10 +5,9 @@ use fenchel_linalg::factor::{cholesky, inverse};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::{Score, SecondOrderScore, check_columns, check_precision};
-use crate::Error;
+use super::traits::{Score, SecondOrderScore, check_columns, check_precision};
 use crate::blocks::finite;
-use crate::error::named;
+use crate::error::{Error, named};
 use crate::file::checked_file;
 
 /// Normal features: `S1 = P (x - mu)`, `S2 = S1 S1' - P` for the precision matrix `P`.

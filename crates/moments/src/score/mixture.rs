@@ -6,10 +6,9 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::{Score, SecondOrderScore, check_columns};
-use crate::Error;
+use super::traits::{Score, SecondOrderScore, check_columns};
 use crate::blocks::finite;
-use crate::error::named;
+use crate::error::{Error, named};
 
 /// One part of a [`GaussianMixture`].
 #[derive(Debug, Clone, PartialEq)]

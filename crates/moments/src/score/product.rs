@@ -6,9 +6,9 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use super::{Score, SecondOrderScore, check_columns};
-use crate::Error;
+use super::traits::{Score, SecondOrderScore, check_columns};
 use crate::blocks::finite;
+use crate::error::Error;
 
 /// One part of the density of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

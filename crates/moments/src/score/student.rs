@@ -5,10 +5,9 @@ use fenchel_linalg::factor::{cholesky, inverse};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::{Score, SecondOrderScore, check_columns, check_precision};
-use crate::Error;
+use super::traits::{Score, SecondOrderScore, check_columns, check_precision};
 use crate::blocks::finite;
-use crate::error::named;
+use crate::error::{Error, named};
 use crate::file::checked_file;
 
 /// Student's t with `nu` degrees of freedom, location `mu` and scale matrix `Sigma = P^{-1}`; `q = (x-mu)'P(x-mu)`:

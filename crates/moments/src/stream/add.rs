@@ -5,8 +5,8 @@ use fenchel_optim::{Clock, Wall};
 use ndarray::{Array1, Array2};
 
 use super::{Content, SliceMoments};
-use crate::Error;
 use crate::blocks::{Blocks, each_row, fold, rough_mean};
+use crate::error::Error;
 
 impl SliceMoments {
     pub(super) fn add(

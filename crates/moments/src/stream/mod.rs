@@ -5,7 +5,8 @@
 //! known before; [`Slices::edges`] computes them from a first sample of the responses.
 //!
 //! ```
-//! use fenchel_moments::{Components, Sir, SliceMoments, Slices, Slicing};
+//! use fenchel_moments::slicing::{Slices, Slicing};
+//! use fenchel_moments::{Components, Sir, SliceMoments};
 //! use ndarray::{Array1, Array2};
 //!
 //! let batch = |k: usize| {
@@ -35,13 +36,17 @@ use ndarray::{Array1, Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use crate::accumulate::{SliceSums, pair_weight};
-use crate::blocks::{Blocks, fold, most_parts};
-use crate::slicing::slice_of;
-use crate::{Error, Response, Score, Slices};
+use crate::blocks::{Blocks, checked, fold, most_parts};
+use crate::error::Error;
+use crate::response::Response;
+use crate::score::Score;
+use crate::slicing::{Slices, Slicing, checked_weights, slice_of};
+
+pub(crate) use fit::fit_sums;
 
 /// The kind of rows that were summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Content {
+pub(crate) enum Content {
     /// Features, around a point near the data.
     Features,
     /// Scores, around 0.
@@ -153,6 +158,21 @@ impl SliceMoments {
         Ok(moments)
     }
 
+    /// The sums of weighted data in memory.
+    pub(crate) fn weighted<X: AsDesign + ?Sized>(
+        x: &X,
+        response: &Response,
+        weights: ArrayView1<f64>,
+        (slicing, components): (Slicing, usize),
+        max_memory: Option<u64>,
+    ) -> Result<Self, Error> {
+        let data = checked(x)?;
+        response.check(data.count())?;
+        let weights = checked_weights(weights)?;
+        let slices = response.weighted_slices(&weights, slicing, components)?;
+        SliceMoments::of(&data, &slices, Some(&weights), max_memory)
+    }
+
     /// Adds a batch. O(n d^2).
     ///
     /// # Errors
@@ -188,7 +208,8 @@ impl SliceMoments {
         content: Content,
     ) -> Result<(), Error> {
         let data = x.as_design()?;
-        let response = Response::numbers(y, data.count())?;
+        let response = Response::from(y);
+        response.check(data.count())?;
         let labels: Vec<u32> =
             response.values().iter().map(|&y| slice_of(&self.edges, y) as u32).collect();
         self.add(&data, &labels, weights, content)
@@ -233,7 +254,7 @@ impl SliceMoments {
     }
 
     /// Refuses to add scores to sums of features, or features to sums of scores. Empty sums accept either.
-    fn check_content(&self, expected: Content) -> Result<(), Invalid> {
+    pub(crate) fn check_content(&self, expected: Content) -> Result<(), Invalid> {
         match self.content {
             Some(found) if found != expected => {
                 let (found, expected) = (found.name(), expected.name());
@@ -285,6 +306,11 @@ impl SliceMoments {
         Ok(())
     }
 
+    /// The number of columns.
+    pub(crate) fn width(&self) -> usize {
+        self.sums.ncols()
+    }
+
     /// The number of samples of each slice; those of weight 0 do not count.
     pub fn counts(&self) -> &[usize] {
         &self.counts
@@ -334,7 +360,7 @@ impl SliceMoments {
     }
 
     /// The sums in the form of the batch methods, around the point 0 for scores and the shift for samples.
-    fn slice_sums(&self) -> SliceSums {
+    pub(crate) fn slice_sums(&self) -> SliceSums {
         let d = self.sums.ncols();
         let (mut plain, mut by_slice) = (Array2::zeros((d, d)), Array2::zeros((d, d)));
         for (outer, &c) in self.outer.iter().zip(&self.masses) {
@@ -370,22 +396,4 @@ pub(crate) fn check_sums(
     let needed = numbers.saturating_mul((parts + 1) * 8);
     let hint = "use fewer slices, or stream the data through SliceMoments";
     Ok(Refusal::check_memory("sums over slices", needed, max_memory, hint)?)
-}
-
-/// Weights, checked, one after the other.
-pub(crate) fn checked_weights(weights: ArrayView1<f64>) -> Result<Vec<f64>, Error> {
-    let weights = weights.to_vec();
-    Invalid::check_finite("weights", &weights)?;
-    if let Some(row) = weights.iter().position(|&w| w < 0.0) {
-        let reason = format!("row {row} has {}; expected numbers >= 0", weights[row]);
-        return Err(Invalid::Layout { what: "weights", reason }.into());
-    }
-    let (sum, largest) = weights.iter().fold((0.0, 0.0_f64), |(s, m), w| (s + w, m.max(*w)));
-    if !f64::is_finite(sum) || (largest > 0.0 && largest < 1e-290) {
-        let reason = format!(
-            "the largest is {largest:e}, the sum {sum:e}; multiply all so that the largest is near 1"
-        );
-        return Err(Invalid::Layout { what: "weights", reason }.into());
-    }
-    Ok(weights)
 }

@@ -3,11 +3,17 @@
 //! `FENCHEL_PROBLEMS` is the number of problems; by default there are a few.
 
 use fenchel_datasets::generate::odd;
+use fenchel_moments::direct::Lambda;
+use fenchel_moments::ellipticity::Ellipticity;
+use fenchel_moments::inference::sir_intervals;
+use fenchel_moments::matching::{Basis, Centres};
+use fenchel_moments::regressor::Smoother;
+use fenchel_moments::score::{FnScore, Gaussian, ProductMixture};
+use fenchel_moments::slicing::Slices;
 use fenchel_moments::{
-    Ade, Basis, Centres, Components, DirectSade, DirectionalRegression, Ellipticity, Error,
-    FnScore, Gaussian, IndexRegressor, Lambda, LassoSir, LearnedSade, Mave, Opg, Phd, PhdPlus,
-    ProductMixture, Reduction, Sade, Save, Saved, ScoreMatching, Sir, Slices, Slicing, Smoother,
-    Sphd, sir_intervals,
+    Ade, Components, DirectSade, DirectionalRegression, Error, IndexRegressor, LassoSir,
+    LearnedSade, Mave, Opg, Phd, PhdPlus, Reduction, Response, Sade, Save, Saved, ScoreMatching,
+    Sir, Slicing, Sphd,
 };
 use fenchel_optim::Status;
 use ndarray::{Array1, Array2, Axis};
@@ -35,7 +41,11 @@ fn answers(x: &Array2<f64>, y: &Array1<f64>) -> Vec<(&'static str, Result<Reduct
     let plain = FnScore::new(x.ncols(), |row, mut out| out.assign(&row));
     let mut all = vec![
         ("SIR", Sir::default().fit(x, y)),
-        ("SIR by classes", Sir::default().fit_classes(x, &y.mapv(|v| v > 0.0).to_vec())),
+        (
+            "SIR by classes",
+            Response::classes(&y.mapv(|v| v > 0.0).to_vec())
+                .and_then(|classes| Sir::default().fit(x, classes)),
+        ),
         ("SAVE", Save { components: ONE, ..Save::default() }.fit(x, y)),
         ("SAVE, c - 1", Save { unbiased_covariance: true, ..Save::default() }.fit(x, y)),
         ("directional regression", DirectionalRegression::default().fit(x, y)),

@@ -1,9 +1,12 @@
 //! What users get wrong, and what they are told.
 
+use fenchel_moments::direct::Lambda;
+use fenchel_moments::matching::{Bandwidth, Basis, Centres};
+use fenchel_moments::sade::SliceEstimator;
+use fenchel_moments::score::{Component, Gaussian, StudentT};
 use fenchel_moments::{
-    Ade, Bandwidth, Basis, Centres, Component, Components, DirectSade, Error, Gaussian,
-    GaussianMixture, IndexRegressor, Lambda, LassoSir, Opg, Phd, PhdPlus, Sade, Save,
-    ScoreMatching, Sir, SliceEstimator, SliceMoments, Slicing, Sphd, StudentT,
+    Ade, Components, DirectSade, Error, Fit, GaussianMixture, IndexRegressor, LassoSir, Opg, Phd,
+    PhdPlus, Response, Sade, Save, ScoreMatching, Sir, SliceMoments, Slicing, Sphd,
 };
 use ndarray::{Array1, Array2, array};
 
@@ -89,10 +92,11 @@ fn scores_are_checked() {
     let score = Gaussian::standard(4).unwrap();
     told(Sade::default().fit(&x, &y, &score), "expected length 4, found 3");
     let classes: Vec<u8> = (0..50).map(|i| u8::from(i == 0)).collect();
+    let one_alone = || Response::classes(&classes).unwrap();
     let score = Gaussian::standard(3).unwrap();
-    told(Sade::default().fit_classes(&x, &classes, &score), "slice 1 with 1 sample");
+    told(Sade::default().fit(&x, one_alone(), &score), "slice 1 with 1 sample");
     let means = Sade { estimator: SliceEstimator::Means, ..Sade::default() };
-    assert!(means.fit_classes(&x, &classes, &score).is_ok());
+    assert!(means.fit(&x, one_alone(), &score).is_ok());
     let clipped = Sade { winsorise: Some(-1.0), ..Sade::default() };
     told(clipped.fit(&x, &y, &score), "winsorise = -1");
     let skew = array![[1.0, 2.0], [2.0, 1.0]];
@@ -129,15 +133,16 @@ fn one_response_is_named() {
     ] {
         told(result, "response: one unique response value (2.5) in all rows");
     }
-    told(
-        Sir::default().fit_classes(&x, &["b"; 50]),
-        "label of row 0 is \"b\"; expected at least two",
-    );
+    let error = Response::classes(&["b"; 50]).unwrap_err().to_string();
+    assert!(error.contains("label of row 0 is \"b\"; expected at least two"), "{error}");
     // Without the fold of row 3 all responses are equal.
     let lone = Array1::from_shape_fn(50, |i| f64::from(i == 3));
     tells(LassoSir::default().fit(&x, &lone), "of 5: response: one unique response value (0)");
     tells(IndexRegressor::new(Sir::default()).fit(&x, &lone), "of 5: response: one unique");
-    told(Sir::default().fit_weighted(&x, &lone, &Array1::zeros(50)), "with a weight above 0 = 0");
+    told(
+        Sir::default().fit_with(&x, &lone, Fit::new().weights(&Array1::zeros(50))),
+        "with a weight above 0 = 0",
+    );
 }
 
 #[test]

@@ -3,9 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fenchel_linalg::factor::{generalised_eigen, symmetric_eigen};
+use fenchel_moments::blocks::Blocks;
+use fenchel_moments::dimension::chi_square_tests;
+use fenchel_moments::fit::fit_blocks;
+use fenchel_moments::reducer::Reducer;
+use fenchel_moments::slicing::Slices;
 use fenchel_moments::{
-    Blocks, Components, DirectionalRegression, Phd, Reducer, Response, Save, Sir, Slices, Slicing,
-    chi_square_tests, fit_blocks, trace_error,
+    Components, DirectionalRegression, Phd, Response, Save, Sir, Slicing, trace_error,
 };
 use fenchel_optim::model::Saved;
 use ndarray::{Array1, Array2, ArrayViewMut2, Axis, array};
@@ -73,7 +77,7 @@ impl Blocks for Counting {
 #[test]
 fn passes_are_rows_read_over_rows() {
     let (x, y) = regression(8000, 4, 6);
-    let response = Response::numbers(y.view(), 8000).unwrap();
+    let response = Response::from(y.view());
     let methods: [(&dyn Reducer, f64); 5] = [
         (&Sir { slicing: SLICING, ..Sir::default() }, 1.0),
         (&Save::default(), 1.0),
@@ -196,9 +200,12 @@ fn units_do_not_matter() {
 #[test]
 fn the_model_transforms_and_comes_back_from_a_file() {
     let (x, y) = regression(300, 3, 7);
-    let (model, indices) =
-        Save { components: Components::Fixed(2), ..Save::default() }.fit_transform(&x, &y).unwrap();
-    close(indices.view(), (&x - &model.mean).dot(&model.directions).view(), 1e-13);
+    let model = Save { components: Components::Fixed(2), ..Save::default() }.fit(&x, &y).unwrap();
+    close(
+        model.transform(&x).unwrap().view(),
+        (&x - &model.mean).dot(&model.directions).view(),
+        1e-13,
+    );
     close(model.directions.t().dot(&model.directions).view(), Array2::eye(2).view(), 1e-14);
     close(model.projector().dot(&model.loadings).view(), model.loadings.view(), 1e-13);
     assert!((model.explained().sum() - 1.0).abs() < 1e-14);
@@ -217,9 +224,8 @@ fn chi_squared_tests_hold_their_level() {
         let x = first_columns(&z, 5);
         let y: Array1<f64> = &z.column(0) + &(&z.column(5) * 0.5);
         let even: Array1<f64> = z.column(5).to_owned();
-        let response = |y: &Array1<f64>| {
-            Response::numbers(y.view(), 400).unwrap().pick(&(0..400).collect::<Vec<_>>()).unwrap()
-        };
+        let response =
+            |y: &Array1<f64>| Response::from(y.view()).pick(&(0..400).collect::<Vec<_>>()).unwrap();
         let design = fenchel_linalg::Dense::new(x.view()).unwrap();
         let sir = Sir { slicing: Slicing::EqualCount(8), ..Sir::default() };
         let spectrum = sir.spectrum(&design, &response(&y)).unwrap();

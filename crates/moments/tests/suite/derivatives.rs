@@ -1,9 +1,13 @@
 //! ADE, PHD+ and SPHD: closed forms, order of matrices, and the table of failures (MO-21).
 
 use fenchel_linalg::factor::symmetric_eigen;
+use fenchel_moments::derivative::SphdEstimator;
+use fenchel_moments::reducer::Reducer;
+use fenchel_moments::score::{Gaussian, SecondOrderScore};
+use fenchel_moments::spectrum::{EigenOrder, Warning};
+use fenchel_moments::transform::ResponseTransform;
 use fenchel_moments::{
-    Ade, Components, EigenOrder, Gaussian, GaussianMixture, PhdPlus, Reducer, Reduction, Response,
-    ResponseTransform, Sade, SecondOrderScore, Slicing, Sphd, SphdEstimator, Warning, synthetic,
+    Ade, Components, GaussianMixture, PhdPlus, Reduction, Response, Sade, Slicing, Sphd, synthetic,
     trace_error,
 };
 use ndarray::{Array1, Array2, ArrayView1, Axis, array};
@@ -76,7 +80,7 @@ fn weighted_sphd_dominates_the_square_of_phd_plus() {
     for seed in 0..10 {
         let problem = synthetic::quadratic(&density, 60, 1.0, seed).unwrap();
         let spectrum = |method: &dyn Reducer| {
-            let response = Response::numbers(problem.y.view(), 60).unwrap();
+            let response = Response::from(problem.y.view());
             let design = fenchel_linalg::Dense::new(problem.x.view()).unwrap();
             let s = method.spectrum(&design, &response).unwrap();
             (&s.vectors * &s.values).dot(&s.vectors.t())
@@ -176,7 +180,8 @@ fn sphd_is_the_mean_square_of_slice_means() {
     let density = GaussianMixture::thesis(3).unwrap();
     let problem = synthetic::classification(&density, 80, 0.25, 2).unwrap();
     let slices =
-        fenchel_moments::Slices::new(&problem.y.to_vec(), Slicing::EqualCount(10), 2).unwrap();
+        fenchel_moments::slicing::Slices::new(&problem.y.to_vec(), Slicing::EqualCount(10), 2)
+            .unwrap();
     let (mut means, mut unbiased) = (Array2::<f64>::zeros((3, 3)), Array2::<f64>::zeros((3, 3)));
     for members in slices.members() {
         let one = |i: usize| {

@@ -1,10 +1,12 @@
 //! Files of models in which one value was changed, with the checksum of the changed text: they are refused, or the
 //! model works without a panic and without a NaN.
 
+use fenchel_moments::matching::{Basis, Centres, LearnedScore};
+use fenchel_moments::regressor::{IndexModel, Smoother};
+use fenchel_moments::score::{Gaussian, Part, ProductMixture, SecondOrderScore, StudentT};
 use fenchel_moments::{
-    Basis, Centres, Components, Gaussian, IndexModel, IndexRegressor, LearnedScore, Part,
-    ProductMixture, Reduction, Sade, Save, Saved, ScoreMatching, SecondOrderScore, Sir,
-    SliceMoments, Slicing, Smoother, StudentT, scree_svg,
+    Components, IndexRegressor, Reduction, Sade, Save, Saved, ScoreMatching, Sir, SliceMoments,
+    Slicing,
 };
 use fenchel_optim::model::envelope;
 use ndarray::{Array1, Array2};
@@ -107,7 +109,6 @@ fn used(model: &Reduction, x: &Array2<f64>) {
     }
     finite(&model.explained());
     finite(&model.projector());
-    assert!(!scree_svg(model).contains("NaN"));
     let _ = model.report.to_string();
     let _ = model.save(Vec::new());
 }

@@ -1,10 +1,16 @@
 //! Coverage of the intervals, sparse directions, and the other tools of an analysis.
 
+use fenchel_moments::ellipticity::{Advice, Ellipticity};
+use fenchel_moments::gmm::{
+    Moments, gaussian_single_index, generalised_method_of_moments, method_of_moments,
+    uniform_from_moments,
+};
+use fenchel_moments::inference::{BootstrapSettings, bootstrap, sir_intervals};
+use fenchel_moments::regressor::{IndexModel, Smoother};
+use fenchel_moments::sparse::Sparsity;
 use fenchel_moments::{
-    Advice, BootstrapSettings, Components, Ellipticity, Error, GaussianMixture, IndexModel,
-    IndexRegressor, LassoSir, Mave, Moments, Opg, Save, Sir, Slicing, Smoother, Sparsity,
-    bootstrap, gaussian_single_index, generalised_method_of_moments, method_of_moments, scree_svg,
-    sir_intervals, summary_svg, synthetic, trace_error, uniform_from_moments,
+    Components, Error, GaussianMixture, IndexRegressor, LassoSir, Mave, Opg, Sir, Slicing,
+    synthetic, trace_error,
 };
 use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
@@ -240,21 +246,4 @@ fn moments_give_parameters() {
         trace_error(w.view().insert_axis(ndarray::Axis(1)), problem.directions.view()).unwrap()
             < 1e-3
     );
-}
-
-#[test]
-fn figures_are_svg() {
-    let problem = problem(200, 2);
-    let model = Save { components: Components::Fixed(1), ..Save::default() }
-        .fit(&problem.x, &problem.y)
-        .unwrap();
-    let scree = scree_svg(&model);
-    assert!(scree.starts_with("<svg") && scree.ends_with("</svg>\n"));
-    assert_eq!(scree.matches("<circle").count(), 5);
-    assert!(!scree.contains("NaN"));
-    let index = model.transform(&problem.x).unwrap();
-    let summary = summary_svg(index.column(0), problem.y.view(), "a < b").unwrap();
-    assert_eq!(summary.matches("<circle").count(), 200);
-    assert!(summary.contains("a &lt; b") && !summary.contains("NaN"));
-    assert!(summary_svg(index.column(0), array![1.0].view(), "").is_err());
 }

@@ -1,13 +1,23 @@
 //! Counts beyond the data, sizes beyond memory, and rows far from all others: each is an error that says so, or is answered.
 
 use fenchel_linalg::{CsrMatrix, Dense};
+use fenchel_moments::dimension::{ladle, permutation_test};
+use fenchel_moments::direct::Lambda;
+use fenchel_moments::ellipticity::Ellipticity;
+use fenchel_moments::gmm::gaussian_single_index;
+use fenchel_moments::inference::{BootstrapSettings, bootstrap, sir_intervals};
+use fenchel_moments::matching::{Bandwidth, Basis};
+use fenchel_moments::reducer::Reducer;
+use fenchel_moments::regressor::Smoother;
+use fenchel_moments::score::{Component, Gaussian};
+use fenchel_moments::slicing::Slices;
+use fenchel_moments::spectrum::Warning;
+use fenchel_moments::subspace::principal_angles;
+use fenchel_moments::transform::ResponseTransform;
 use fenchel_moments::{
-    Ade, Bandwidth, Basis, BootstrapSettings, Component, Components, DirectSade,
-    DirectionalRegression, Ellipticity, Error, Gaussian, GaussianMixture, IndexRegressor, Lambda,
-    LassoSir, LearnedSade, Mave, Opg, Phd, PhdPlus, Reducer, Reduction, Response,
-    ResponseTransform, Sade, Save, ScoreMatching, Sir, SliceMoments, Slices, Slicing, Smoother,
-    Sphd, Warning, bootstrap, gaussian_single_index, ladle, permutation_test, principal_angles,
-    sir_intervals, trace_error,
+    Ade, Components, DirectSade, DirectionalRegression, Error, Fit, GaussianMixture,
+    IndexRegressor, LassoSir, LearnedSade, Mave, Opg, Phd, PhdPlus, Reduction, Response, Sade,
+    Save, ScoreMatching, Sir, SliceMoments, Slicing, Sphd, trace_error,
 };
 use ndarray::{Array1, Array2, Axis, array};
 
@@ -30,7 +40,7 @@ fn sir() -> Sir {
 fn permutation_tests_know_how_many_directions_there_are() {
     let (x, y) = regression(80, 3, 1);
     let design = Dense::new(x.view()).unwrap();
-    let response = Response::numbers(y.view(), 80).unwrap();
+    let response = Response::from(y.view());
     let test = |method: &dyn Reducer, k| permutation_test(method, &design, &response, k, 9, 0);
     for k in 0..3 {
         let p = test(&sir(), k).unwrap().p_value;
@@ -52,7 +62,7 @@ fn permutation_tests_know_how_many_directions_there_are() {
 fn counts_beyond_the_data_are_refused() {
     let (x, y) = regression(40, 3, 1);
     let design = Dense::new(x.view()).unwrap();
-    let response = Response::numbers(y.view(), 40).unwrap();
+    let response = Response::from(y.view());
     let narrow = first_columns(&x, 2);
     let other = Dense::new(narrow.view()).unwrap();
     let spectrum = sir().spectrum(&other, &response).unwrap();
@@ -115,7 +125,7 @@ fn wide_data_are_refused_before_they_fill_the_memory() {
     told(Sir::default().fit(&x, &y), limit);
     told(sir_intervals(&Sir::default(), &x, &y), limit);
     told(bootstrap(&Sir::default(), &x, &y, &BootstrapSettings::default()), limit);
-    told(Sir::default().fit_weighted(&x, &y, &[1.0; 4]), limit);
+    told(Sir::default().fit_with(&x, &y, Fit::new().weights(&[1.0; 4])), limit);
     told(Save::default().fit(&x, &y), limit);
     told(DirectionalRegression::default().fit(&x, &y), limit);
     told(Phd::default().fit(&x, &y), limit);
@@ -132,7 +142,7 @@ fn wide_data_are_refused_before_they_fill_the_memory() {
         told(ScoreMatching { basis, ..ScoreMatching::default() }.fit(&x), limit);
     }
     told(Sade::default().fit_scores(&x, &y), limit);
-    let score = fenchel_moments::FnScore::new(4_294_967_294, |x, mut out| out.assign(&x));
+    let score = fenchel_moments::score::FnScore::new(4_294_967_294, |x, mut out| out.assign(&x));
     told(Sade::default().fit(&x, &y, &score), limit);
     told(Ade::default().fit(&x, &y, &score), limit);
     let score = Gaussian::standard(2).unwrap();
@@ -244,11 +254,11 @@ fn scores_of_far_rows_are_numbers_or_errors() {
     let eye = Array2::<f64>::eye(2);
     let part = Component { weight: 1.0, mean: Array1::zeros(2), covariance: eye.clone() };
     let mixture = GaussianMixture::new(vec![part]).unwrap();
-    let student = fenchel_moments::StudentT::new(Array1::zeros(2), eye.view(), 3.0).unwrap();
+    let student = fenchel_moments::score::StudentT::new(Array1::zeros(2), eye.view(), 3.0).unwrap();
     let gaussian = Gaussian::standard(2).unwrap();
     let learned = ScoreMatching { bandwidth: Bandwidth::Relative(1.0), ..Default::default() };
     let learned = learned.fit(&normal(50, 2, 1)).unwrap();
-    let scores: [&dyn fenchel_moments::SecondOrderScore; 4] =
+    let scores: [&dyn fenchel_moments::score::SecondOrderScore; 4] =
         [&mixture, &student, &gaussian, &learned];
     for far in [1e10, 1e160, 1e300, 1.7e308] {
         let x = array![[far, -far]];

@@ -4,6 +4,7 @@ mod answers;
 mod bad_input;
 mod classics;
 mod common;
+mod contract;
 mod derivatives;
 mod files;
 mod honesty;

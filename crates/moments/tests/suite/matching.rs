@@ -1,10 +1,14 @@
 //! Learned scores against direct formulas, closed forms and true scores.
 
 use fenchel_linalg::factor::symmetric_eigen;
+use fenchel_moments::direct::{DirectSolver, Lambda};
+use fenchel_moments::matching::{Bandwidth, Basis, Centres, LearnedScore, Ridge, Selection};
+use fenchel_moments::sade::SliceEstimator;
+use fenchel_moments::score::{Gaussian, ProductMixture, SecondOrderScore};
+use fenchel_moments::slicing::Slices;
 use fenchel_moments::{
-    Bandwidth, Basis, Centres, Components, DirectSade, DirectSolver, Gaussian, GaussianMixture,
-    Lambda, LearnedSade, LearnedScore, ProductMixture, Ridge, Sade, Score, ScoreMatching,
-    SecondOrderScore, Selection, Sir, SliceEstimator, Slices, Slicing, synthetic, trace_error,
+    Components, DirectSade, GaussianMixture, LearnedSade, Sade, Score, ScoreMatching, Sir, Slicing,
+    synthetic, trace_error,
 };
 use fenchel_optim::Status;
 use fenchel_optim::model::Saved;
@@ -109,7 +113,7 @@ fn the_affine_basis_is_the_gaussian_score_of_the_sample() {
 /// The reference of the specification: 0.024 at n = 2^10 falling to 0.0084, grid of 100 bumps, ridge 0.01.
 #[test]
 fn a_mixture_in_two_dimensions_is_learned_on_a_grid() {
-    let part = |weight: f64, mean: f64, variance: f64| fenchel_moments::Component {
+    let part = |weight: f64, mean: f64, variance: f64| fenchel_moments::score::Component {
         weight,
         mean: array![mean, 0.5],
         covariance: Array2::eye(2) * variance,

@@ -1,8 +1,10 @@
 //! SADE against its other forms, against SIR, and on the problems of the thesis.
 
+use fenchel_moments::sade::SliceEstimator;
+use fenchel_moments::score::{Gaussian, ProductMixture};
+use fenchel_moments::slicing::Slices;
 use fenchel_moments::{
-    Components, Gaussian, GaussianMixture, ProductMixture, Reduction, Sade, Sir, SliceEstimator,
-    Slices, Slicing, synthetic, trace_error,
+    Components, GaussianMixture, Reduction, Response, Sade, Sir, Slicing, synthetic, trace_error,
 };
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use proptest::prelude::*;
@@ -205,11 +207,11 @@ fn two_classes_give_one_direction() {
     let density = ProductMixture::thesis(4).unwrap();
     let x = density.sample(4000, &mut fenchel_optim::random::stream(3, 0));
     let y: Vec<bool> = x.rows().into_iter().map(|r: ArrayView1<f64>| r[0] - r[1] > 0.5).collect();
-    let model = two(Slicing::Auto).fit_classes(&x, &y, &density).unwrap();
+    let model = two(Slicing::Auto).fit(&x, Response::classes(&y).unwrap(), &density).unwrap();
     assert_eq!(model.slices.len(), 2);
     assert!(model.eigenvalues[1].abs() < 0.05 * model.eigenvalues[0], "{}", model.eigenvalues);
     let one = Sade { components: Components::default(), ..Sade::default() };
-    let model = one.fit_classes(&x, &y, &density).unwrap();
+    let model = one.fit(&x, Response::classes(&y).unwrap(), &density).unwrap();
     assert_eq!(model.components(), 1);
     let truth = ndarray::array![[1.0], [-1.0], [0.0], [0.0]];
     assert!(trace_error(model.directions.view(), truth.view()).unwrap() < 0.02);

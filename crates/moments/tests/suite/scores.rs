@@ -1,9 +1,9 @@
 //! Scores against differences of log-densities, and the identities that every score satisfies.
 
-use fenchel_moments::{
-    Component, Gaussian, GaussianMixture, Part, ProductMixture, Score, ScoreDiagnostics,
-    SecondOrderScore, StudentT,
+use fenchel_moments::score::{
+    Component, Gaussian, Part, ProductMixture, ScoreDiagnostics, SecondOrderScore, StudentT,
 };
+use fenchel_moments::{GaussianMixture, Score};
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2, ArrayView1, Axis, array};
 

@@ -1,9 +1,10 @@
 //! Sums over a stream give what the whole data give.
 
 use fenchel_linalg::CsrMatrix;
+use fenchel_moments::slicing::Slices;
 use fenchel_moments::{
-    Components, DirectionalRegression, GaussianMixture, Sade, Save, Sir, SliceMoments, Slices,
-    Slicing, synthetic, trace_error,
+    Components, DirectionalRegression, GaussianMixture, Sade, Save, Sir, SliceMoments, Slicing,
+    synthetic, trace_error,
 };
 use ndarray::{ArrayView1, Axis, Slice};
 

@@ -1,7 +1,8 @@
 //! Distances of subspaces against closed forms, and the perturbation theorems of the thesis.
 
 use fenchel_linalg::factor::{svd, symmetric_eigen};
-use fenchel_moments::{orthonormal, principal_angles, trace_correlation, trace_error};
+use fenchel_moments::subspace::{orthonormal, principal_angles, trace_correlation};
+use fenchel_moments::trace_error;
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 

@@ -1,9 +1,12 @@
 //! Units and origins: they move no answer; where squares leave the range of numbers, an error says so.
 
+use fenchel_moments::ellipticity::Ellipticity;
+use fenchel_moments::gmm::{Moments, gaussian_single_index, method_of_moments};
+use fenchel_moments::sade::SliceEstimator;
+use fenchel_moments::score::Gaussian;
 use fenchel_moments::{
-    Ade, Components, DirectionalRegression, Ellipticity, Error, Gaussian, IndexRegressor, LassoSir,
-    LearnedSade, Mave, Moments, Opg, Phd, PhdPlus, Reduction, Sade, Save, Sir, SliceEstimator,
-    SliceMoments, Slicing, Sphd, gaussian_single_index, method_of_moments, trace_error,
+    Ade, Components, DirectionalRegression, Error, Fit, IndexRegressor, LassoSir, LearnedSade,
+    Mave, Opg, Phd, PhdPlus, Reduction, Sade, Save, Sir, SliceMoments, Slicing, Sphd, trace_error,
 };
 use ndarray::{Array1, Array2, ArrayView1, Axis, array};
 
@@ -22,10 +25,10 @@ fn sir() -> Sir {
     Sir { components: ONE, slicing: Slicing::EqualCount(5) }
 }
 
-type Fit = fn(&Array2<f64>, &Array1<f64>) -> Result<Reduction, Error>;
+type FitFn = fn(&Array2<f64>, &Array1<f64>) -> Result<Reduction, Error>;
 
 /// All methods that do not depend on the units of the features.
-const INVARIANT: [(&str, Fit); 8] = [
+const INVARIANT: [(&str, FitFn); 8] = [
     ("SIR", |x, y| sir().fit(x, y)),
     ("SAVE", |x, y| Save { components: ONE, ..Save::default() }.fit(x, y)),
     ("DR", |x, y| DirectionalRegression { components: ONE, ..Default::default() }.fit(x, y)),
@@ -208,7 +211,7 @@ fn levels_and_weights_are_in_range() {
     for level in [0.0, 1.0, 95.0, -1.0, f64::NAN] {
         told(found.advice(level), &format!("level = {level}"));
     }
-    let fit = |w: f64| sir().fit_weighted(&x, &y, &Array1::from_elem(60, w));
+    let fit = |w: f64| sir().fit_with(&x, &y, Fit::new().weights(&Array1::from_elem(60, w)));
     for w in [1e308, 1e-300] {
         told(fit(w), "multiply all so that the largest is near 1");
     }

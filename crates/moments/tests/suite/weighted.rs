@@ -1,8 +1,9 @@
 //! Weights of samples: whole numbers are repeated rows.
 
+use fenchel_moments::slicing::Slices;
 use fenchel_moments::{
-    Components, DirectionalRegression, Error, GaussianMixture, Reduction, Sade, Save, Sir,
-    SliceMoments, Slices, Slicing, synthetic, trace_error,
+    Components, DirectionalRegression, Error, Fit, GaussianMixture, Reduction, Sade, Save, Sir,
+    SliceMoments, Slicing, synthetic, trace_error,
 };
 use ndarray::{Array1, Array2, Axis, array};
 
@@ -42,13 +43,18 @@ fn equal_weights_are_none() {
     let density = GaussianMixture::thesis(4).unwrap();
     for weight in [1.0, 2.0] {
         let w = Array1::from_elem(333, weight);
-        same(&sir().fit_weighted(&x, &y, &w).unwrap(), &sir().fit(&x, &y).unwrap());
-        same(&both().fit_weighted(&x, &y, &w).unwrap(), &both().fit(&x, &y).unwrap());
+        same(&sir().fit_with(&x, &y, Fit::new().weights(&w)).unwrap(), &sir().fit(&x, &y).unwrap());
+        same(
+            &both().fit_with(&x, &y, Fit::new().weights(&w)).unwrap(),
+            &both().fit(&x, &y).unwrap(),
+        );
     }
     let w = Array1::ones(333);
-    same(&save().fit_weighted(&x, &y, &w).unwrap(), &save().fit(&x, &y).unwrap());
-    let (weighted, plain) =
-        (sade().fit_weighted(&x, &y, &w, &density).unwrap(), sade().fit(&x, &y, &density).unwrap());
+    same(&save().fit_with(&x, &y, Fit::new().weights(&w)).unwrap(), &save().fit(&x, &y).unwrap());
+    let (weighted, plain) = (
+        sade().fit_with(&x, &y, &density, Fit::new().weights(&w)).unwrap(),
+        sade().fit(&x, &y, &density).unwrap(),
+    );
     same(&weighted, &plain);
     assert_eq!(weighted.slices, plain.slices);
 }
@@ -75,9 +81,21 @@ fn whole_numbers_are_repeated_rows() {
     other.partial_fit(&more_x, &more_y).unwrap();
     assert_eq!(one.masses(), other.masses());
     for (direct, streamed, repeated) in [
-        (sir().fit_weighted(x, y, &weights), sir().fit_moments(&one), sir().fit_moments(&other)),
-        (save().fit_weighted(x, y, &weights), save().fit_moments(&one), save().fit_moments(&other)),
-        (both().fit_weighted(x, y, &weights), both().fit_moments(&one), both().fit_moments(&other)),
+        (
+            sir().fit_with(x, y, Fit::new().weights(&weights)),
+            sir().fit_moments(&one),
+            sir().fit_moments(&other),
+        ),
+        (
+            save().fit_with(x, y, Fit::new().weights(&weights)),
+            save().fit_moments(&one),
+            save().fit_moments(&other),
+        ),
+        (
+            both().fit_with(x, y, Fit::new().weights(&weights)),
+            both().fit_moments(&one),
+            both().fit_moments(&other),
+        ),
     ] {
         let repeated = repeated.unwrap();
         same(&direct.unwrap(), &repeated);
@@ -87,7 +105,7 @@ fn whole_numbers_are_repeated_rows() {
     scores.partial_fit_scores(&more_x, &more_y, &density).unwrap();
     let mean = more_x.sum_axis(Axis(0)) / more_x.nrows() as f64;
     let repeated = sade().fit_moments(&scores, mean).unwrap();
-    same(&sade().fit_weighted(x, y, &weights, &density).unwrap(), &repeated);
+    same(&sade().fit_with(x, y, &density, Fit::new().weights(&weights)).unwrap(), &repeated);
 }
 
 #[test]
@@ -100,22 +118,25 @@ fn weights_are_checked() {
     let ones = Array1::<f64>::ones(60);
     let mut bad = ones.clone();
     bad[7] = -1.0;
-    told(sir().fit_weighted(&x, &y, &bad), "row 7 has -1");
+    told(sir().fit_with(&x, &y, Fit::new().weights(&bad)), "row 7 has -1");
     bad[7] = f64::NAN;
-    told(sir().fit_weighted(&x, &y, &bad), "row 7");
-    told(sir().fit_weighted(&x, &y, &array![1.0]), "expected length 60, found 1");
-    told(sir().fit_weighted(&x, &y, &Array1::zeros(60)), "at least 2");
+    told(sir().fit_with(&x, &y, Fit::new().weights(&bad)), "row 7");
+    told(sir().fit_with(&x, &y, Fit::new().weights(&array![1.0])), "expected length 60, found 1");
+    told(sir().fit_with(&x, &y, Fit::new().weights(&Array1::zeros(60))), "at least 2");
     let pairs = Sade { slicing: Slicing::Pairs, ..sade() };
     let density = GaussianMixture::thesis(3).unwrap();
-    told(pairs.fit_weighted(&x, &y, &ones, &density), "counts samples");
+    told(pairs.fit_with(&x, &y, &density, Fit::new().weights(&ones)), "counts samples");
     let tests = Sir { components: Components::ChiSquare(0.05), ..sir() };
-    told(tests.fit_weighted(&x, &y, &ones), "weighted samples");
+    told(tests.fit_with(&x, &y, Fit::new().weights(&ones)), "weighted samples");
     let small = Save { max_memory: Some(1000), ..save() };
     told(small.fit(&x, &y), "max_memory is 1000");
-    told(small.fit_weighted(&x, &y, &ones), "sums over slices");
+    told(small.fit_with(&x, &y, Fit::new().weights(&ones)), "sums over slices");
     let small = DirectionalRegression { max_memory: Some(1000), ..both() };
     told(small.fit(&x, &y), "sums over slices");
     let light = Array1::from_elem(60, 0.05);
-    told(sade().fit_weighted(&x, &y, &light, &density), "a slice with a single sample");
-    assert!(sir().fit_weighted(&Array2::<f64>::zeros((60, 2)), &y, &ones).is_err());
+    told(
+        sade().fit_with(&x, &y, &density, Fit::new().weights(&light)),
+        "a slice with a single sample",
+    );
+    assert!(sir().fit_with(&Array2::<f64>::zeros((60, 2)), &y, Fit::new().weights(&ones)).is_err());
 }
