@@ -3,7 +3,7 @@
 use fenchel_linalg::{AsDesign, Cholesky, Invalid};
 use fenchel_metrics::k_fold;
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Fit, Report, Watch};
+use fenchel_optim::{Fit, Report, Status, Watch};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -161,10 +161,14 @@ impl<R: Reducer> IndexRegressor<R> {
         for &width in widths {
             self.smoother.check_width(width)?;
         }
-        let (width, cross_validated_r2) = self.choose(&data, &response, widths, &mut watch)?;
-        let fitted = self.fitted(&data, &response, width)?;
-        let _ = show(&mut watch, &fitted.report);
-        Ok(IndexModel { cross_validated_r2, ..fitted })
+        let (choice, stopped) = self.choose(&data, &response, widths, &mut watch)?;
+        let mut model = self.fitted(&data, &response, choice.0)?;
+        model.cross_validated_r2 = choice.1;
+        if stopped {
+            model.report.status = Status::Stopped;
+        }
+        let _ = show(&mut watch, &model.report);
+        Ok(model)
     }
 
     fn fitted(
@@ -199,17 +203,17 @@ impl<R: Reducer> IndexRegressor<R> {
         })
     }
 
-    /// The best width and its R2.
+    /// The best width with its R2, and whether the closure stopped before all folds.
     fn choose(
         &self,
         data: &dyn Blocks,
         response: &Response,
         widths: &[f64],
         watch: &mut Watch,
-    ) -> Result<(f64, f64), Error> {
+    ) -> Result<((f64, f64), bool), Error> {
         let n = data.count();
         let mut predicted = vec![vec![]; widths.len()];
-        let mut seen = vec![];
+        let (mut seen, mut stopped) = (vec![], false);
         for (fold, (train, held)) in k_fold(n, self.folds, self.seed)?.into_iter().enumerate() {
             let inner = Picked { data, index: &train };
             let fitted = self.fitted(&inner, &response.pick(&train)?, widths[0]);
@@ -220,7 +224,8 @@ impl<R: Reducer> IndexRegressor<R> {
                 predicted.extend(model.predict_blocks(&outer)?);
             }
             seen.extend(held.iter().map(|&i| response.values()[i]));
-            if show(watch, &model.report).is_break() {
+            stopped = show(watch, &model.report).is_break();
+            if stopped {
                 break;
             }
         }
@@ -235,7 +240,7 @@ impl<R: Reducer> IndexRegressor<R> {
             let reason = "they are not finite for any width".to_owned();
             return Err(Invalid::Layout { what: "held-out predictions", reason }.into());
         }
-        Ok(best)
+        Ok((best, stopped))
     }
 }
 

@@ -164,14 +164,17 @@ fn the_direct_method_starts_at_a_former_fit_and_shows_its_path() {
 fn index_regression_shows_every_fold() {
     let (x, y) = single(200, 7);
     let method = IndexRegressor::new(Sir { components: Components::Fixed(1), ..Sir::default() });
-    for (answer, expected) in [(ControlFlow::Continue(()), 6), (ControlFlow::Break(()), 2)] {
+    for (answer, expected, status) in [
+        (ControlFlow::Continue(()), 6, Status::Converged),
+        (ControlFlow::Break(()), 1, Status::Stopped),
+    ] {
         let mut calls = 0;
         let mut watch = |_: &Progress| {
             calls += 1;
             answer
         };
         let model = method.fit_with(&x, &y, Fit::new().watch(&mut watch)).unwrap();
-        assert_eq!(calls, expected);
+        assert_eq!((calls, model.report.status), (expected, status));
         assert!(model.cross_validated_r2 > 0.8, "{}", model.cross_validated_r2);
     }
 }
