@@ -54,6 +54,7 @@ pub mod inference;
 pub mod matching;
 mod mave;
 mod neighbours;
+mod planes;
 pub mod reducer;
 mod reduction;
 pub mod regressor;

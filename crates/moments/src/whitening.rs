@@ -104,12 +104,7 @@ impl Whitening {
             others.push(other);
         }
         let offset = sum / n;
-        let mut covariance = add_grams(grams, d) / n;
-        for i in 0..d {
-            for j in 0..d {
-                covariance[[i, j]] -= offset[i] * offset[j];
-            }
-        }
+        let covariance = centred(add_grams(grams, d), &offset, n);
         let what = "covariance of the features";
         let reach = || reach(data, &near);
         let whitening =
@@ -181,6 +176,18 @@ fn inverse_root(
     }
     let root = eigen.map(|l| 1.0 / l.sqrt());
     Ok((root * &scale, conditioning))
+}
+
+/// `outer / n - offset offset'`.
+pub(crate) fn centred(outer: Array2<f64>, offset: &Array1<f64>, n: f64) -> Array2<f64> {
+    let d = offset.len();
+    let mut covariance = outer / n;
+    for i in 0..d {
+        for j in 0..d {
+            covariance[[i, j]] -= offset[i] * offset[j];
+        }
+    }
+    covariance
 }
 
 /// The largest `|x - near|` of every column.

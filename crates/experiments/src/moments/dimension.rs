@@ -3,7 +3,9 @@
 
 use fenchel_moments::matching::Basis;
 use fenchel_moments::score::ProductMixture;
-use fenchel_moments::{Components, LearnedSade, Mave, Sade, ScoreMatching, Slicing, synthetic};
+use fenchel_moments::{
+    Components, LearnedSade, Mave, Sade, ScoreMatching, Slicing, Stop, synthetic,
+};
 
 use super::{DOCUMENT, SHORT, error, sized, unless_frozen};
 use crate::number::short;
@@ -48,8 +50,8 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
             score: ScoreMatching { basis: Basis::Separable(30), ..ScoreMatching::default() },
             ..LearnedSade::default()
         };
-        let mave =
-            Mave { directions: k, base_points: context.pick(60, 200), rounds: context.pick(6, 20) };
+        let stop = Stop { max_passes: context.pick(6.0, 20.0), ..Mave::default().stop };
+        let mave = Mave { directions: k, base_points: context.pick(60, 200), stop };
         let errors = [
             error(&problem, &sade(10).fit(x, y, &density)?)?,
             error(&problem, &sade(50).fit(x, y, &density)?)?,

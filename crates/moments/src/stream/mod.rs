@@ -41,6 +41,7 @@ use crate::error::Error;
 use crate::response::Response;
 use crate::score::Score;
 use crate::slicing::{Slices, Slicing, checked_weights, slice_of};
+use crate::whitening::centred;
 
 pub(crate) use fit::fit_sums;
 
@@ -369,18 +370,6 @@ impl SliceMoments {
         }
         SliceSums { masses: self.masses.clone(), sums: self.sums.clone(), plain, by_slice }
     }
-}
-
-/// `outer / n - offset offset'`.
-fn centred(outer: Array2<f64>, offset: &Array1<f64>, n: f64) -> Array2<f64> {
-    let d = offset.len();
-    let mut covariance = outer / n;
-    for i in 0..d {
-        for j in 0..d {
-            covariance[[i, j]] -= offset[i] * offset[j];
-        }
-    }
-    covariance
 }
 
 /// Refuses sums over slices that need more memory than allowed.

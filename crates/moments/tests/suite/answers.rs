@@ -13,7 +13,7 @@ use fenchel_moments::slicing::Slices;
 use fenchel_moments::{
     Ade, Components, DirectSade, DirectionalRegression, Error, IndexRegressor, LassoSir,
     LearnedSade, Mave, Opg, Phd, PhdPlus, Reduction, Response, Sade, Save, Saved, ScoreMatching,
-    Sir, Slicing, Sphd,
+    Sir, Slicing, Sphd, Stop,
 };
 use fenchel_optim::Status;
 use ndarray::{Array1, Array2, Axis};
@@ -64,7 +64,15 @@ fn answers(x: &Array2<f64>, y: &Array1<f64>) -> Vec<(&'static str, Result<Reduct
             Sir { components: Components::EigenRatio(5), ..Sir::default() }.fit(x, y),
         ),
         ("OPG", Opg { base_points: 12, ..Opg::default() }.fit(x, y)),
-        ("MAVE", Mave { base_points: 8, rounds: 2, ..Mave::default() }.fit(x, y)),
+        (
+            "MAVE",
+            Mave {
+                base_points: 8,
+                stop: Stop { max_passes: 2.0, ..Mave::default().stop },
+                ..Mave::default()
+            }
+            .fit(x, y),
+        ),
         ("lasso-SIR", LassoSir::default().fit(x, y)),
         ("learned SADE", LearnedSade { score: landmarks(), ..LearnedSade::default() }.fit(x, y)),
         (

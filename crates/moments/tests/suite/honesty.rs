@@ -10,8 +10,8 @@ use fenchel_moments::score::{
 use fenchel_moments::spectrum::Warning;
 use fenchel_moments::{
     Ade, Components, DirectionalRegression, Error, GaussianMixture, IndexRegressor, Mave, Opg,
-    PhdPlus, Reduction, Response, Sade, Save, Score, Sir, SliceMoments, Slicing, Sphd, synthetic,
-    trace_error,
+    PhdPlus, Reduction, Response, Sade, Save, Score, Sir, SliceMoments, Slicing, Sphd, Stop,
+    synthetic, trace_error,
 };
 use fenchel_optim::Status;
 use fenchel_optim::model::Saved;
@@ -107,15 +107,24 @@ fn sums_are_saved_and_go_on() {
 #[test]
 fn reports_tell_what_ran() {
     let (x, y) = regression(200, 3, 1);
-    let report =
-        |rounds| Mave { directions: 1, base_points: 40, rounds }.fit(&x, &y).unwrap().report;
-    let (short, long) = (report(1), report(300));
+    let report = |max_passes| {
+        let stop = Stop { max_passes, ..Mave::default().stop };
+        Mave { directions: 1, base_points: 40, stop }.fit(&x, &y).unwrap().report
+    };
+    let (short, long) = (report(1.0), report(300.0));
     assert_eq!((short.status, long.status), (Status::PassLimit, Status::Converged));
     assert!(short.certificate.value() > 1e-4 && long.certificate.value() < 1e-4);
     // The data are read once for the whitening, once for a copy, once for the mean, with up to 1,024 rows for a shift.
     assert!(short.passes > 3.0 && long.passes >= short.passes + 2.0, "{short} {long}");
     assert!(short.seconds > 0.0 && long.seconds > short.seconds, "{short} {long}");
-    told(Mave { rounds: 0, ..Mave::default() }.fit(&x, &y), "rounds = 0");
+    // Without a round the directions are those of the start.
+    let none = report(0.0);
+    assert_eq!((none.status, none.certificate.value()), (Status::PassLimit, f64::INFINITY));
+    let stop = Stop { max_seconds: Some(0.0), ..Mave::default().stop };
+    let late = Mave { directions: 1, base_points: 40, stop }.fit(&x, &y).unwrap().report;
+    assert_eq!(late.status, Status::TimeLimit);
+    let stop = Stop { max_passes: -1.0, ..Mave::default().stop };
+    told(Mave { stop, ..Mave::default() }.fit(&x, &y), "stop.max_passes = -1");
     // Rules that fit again read the data again.
     let passes = |components| Sir { components, ..one() }.fit(&x, &y).unwrap().report.passes;
     assert!(
@@ -287,7 +296,11 @@ fn planes_do_not_depend_on_the_unit_of_the_response() {
     )
     .unwrap();
     let opg = Opg { components: Components::Fixed(1), base_points: 50 };
-    let mave = Mave { directions: 1, base_points: 50, rounds: 5 };
+    let mave = Mave {
+        directions: 1,
+        base_points: 50,
+        stop: Stop { max_passes: 5.0, ..Mave::default().stop },
+    };
     for scale in [1e200, 1e-200] {
         let y = &problem.y * scale;
         for model in [opg.fit(&problem.x, &y).unwrap(), mave.fit(&problem.x, &y).unwrap()] {

@@ -9,7 +9,7 @@ use fenchel_moments::inference::{BootstrapSettings, bootstrap, sir_intervals};
 use fenchel_moments::regressor::{IndexModel, Smoother};
 use fenchel_moments::sparse::Sparsity;
 use fenchel_moments::{
-    Components, Error, GaussianMixture, IndexRegressor, LassoSir, Mave, Opg, Sir, Slicing,
+    Components, Error, GaussianMixture, IndexRegressor, LassoSir, Mave, Opg, Sir, Slicing, Stop,
     synthetic, trace_error,
 };
 use fenchel_optim::model::Saved;
@@ -128,7 +128,11 @@ fn planes_find_the_directions() {
     let density = GaussianMixture::thesis(4).unwrap();
     let problem = synthetic::rational(&density, 600, 0.1, 1).unwrap();
     let opg = Opg { components: Components::Fixed(2), base_points: 150 };
-    let mave = Mave { directions: 2, base_points: 150, rounds: 12 };
+    let mave = Mave {
+        directions: 2,
+        base_points: 150,
+        stop: Stop { max_passes: 12.0, ..Mave::default().stop },
+    };
     let error = |model: fenchel_moments::Reduction| {
         trace_error(model.directions.view(), problem.directions.view()).unwrap()
     };

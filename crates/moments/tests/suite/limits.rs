@@ -17,7 +17,7 @@ use fenchel_moments::transform::ResponseTransform;
 use fenchel_moments::{
     Ade, Components, DirectSade, DirectionalRegression, Error, Fit, GaussianMixture,
     IndexRegressor, LassoSir, LearnedSade, Mave, Opg, Phd, PhdPlus, Reduction, Response, Sade,
-    Save, ScoreMatching, Sir, SliceMoments, Slicing, Sphd, trace_error,
+    Save, ScoreMatching, Sir, SliceMoments, Slicing, Sphd, Stop, trace_error,
 };
 use ndarray::{Array1, Array2, Axis, array};
 
@@ -166,7 +166,13 @@ fn a_dominating_response_is_told() {
         let opg = Opg { components: ONE, base_points: 40 };
         vec![
             opg.fit(&x, y).unwrap(),
-            Mave { base_points: 20, rounds: 2, ..Mave::default() }.fit(&x, y).unwrap(),
+            Mave {
+                base_points: 20,
+                stop: Stop { max_passes: 2.0, ..Mave::default().stop },
+                ..Mave::default()
+            }
+            .fit(&x, y)
+            .unwrap(),
             Phd::default().fit(&x, y).unwrap(),
             Ade::default().fit(&x, y, &score).unwrap(),
             PhdPlus::default().fit(&x, y, &score).unwrap(),

@@ -6,7 +6,8 @@ use fenchel_moments::sade::SliceEstimator;
 use fenchel_moments::score::Gaussian;
 use fenchel_moments::{
     Ade, Components, DirectionalRegression, Error, Fit, IndexRegressor, LassoSir, LearnedSade,
-    Mave, Opg, Phd, PhdPlus, Reduction, Sade, Save, Sir, SliceMoments, Slicing, Sphd, trace_error,
+    Mave, Opg, Phd, PhdPlus, Reduction, Sade, Save, Sir, SliceMoments, Slicing, Sphd, Stop,
+    trace_error,
 };
 use ndarray::{Array1, Array2, ArrayView1, Axis, array};
 
@@ -34,7 +35,14 @@ const INVARIANT: [(&str, FitFn); 8] = [
     ("DR", |x, y| DirectionalRegression { components: ONE, ..Default::default() }.fit(x, y)),
     ("pHd", |x, y| Phd { components: ONE, ..Phd::default() }.fit(x, y)),
     ("OPG", |x, y| Opg { components: ONE, base_points: 20 }.fit(x, y)),
-    ("MAVE", |x, y| Mave { directions: 1, base_points: 20, rounds: 4 }.fit(x, y)),
+    ("MAVE", |x, y| {
+        Mave {
+            directions: 1,
+            base_points: 20,
+            stop: Stop { max_passes: 4.0, ..Mave::default().stop },
+        }
+        .fit(x, y)
+    }),
     ("SADE", |x, y| LearnedSade { components: ONE, ..LearnedSade::default() }.fit(x, y)),
     ("lasso-SIR", |x, y| LassoSir::default().fit(x, y)),
 ];
