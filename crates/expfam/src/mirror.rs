@@ -22,7 +22,9 @@
 //! given.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, Iterative, Observer, Report, Solution, Status, Stop, run};
+use fenchel_optim::{
+    Certificate, Iterative, Observer, Report, Solution, Status, Stop, run, settings,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{Density, Distribution, Error, Family, Prior, Summary};
@@ -212,24 +214,13 @@ impl<F: Family> Smooth for NegativeLikelihood<'_, F> {
     }
 }
 
-/// Settings of [`descend`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | 1 | `g`; `1 / L` for an objective that is `L`-smooth relative to `A` |
-/// | `stop` | see [`Stop`] | when the method stops; the certificate is the norm of the gradient |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MirrorDescentSettings {
-    /// The step size.
-    pub step: f64,
-    /// When the method stops.
-    pub stop: Stop,
-}
-
-impl Default for MirrorDescentSettings {
-    fn default() -> Self {
-        MirrorDescentSettings { step: 1.0, stop: Stop::default() }
+settings! {
+    /// Settings of [`descend`].
+    pub struct MirrorDescentSettings {
+        /// The step size `g`; `1 / L` for an objective that is `L`-smooth relative to `A`.
+        step: f64 = 1.0,
+        /// When the method stops; the certificate is the norm of the gradient.
+        stop: Stop = Stop::default(),
     }
 }
 

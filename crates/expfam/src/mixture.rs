@@ -19,57 +19,41 @@
 //! 2021). One pass evaluates O(n K) densities.
 
 use std::borrow::Borrow;
-use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::softmax_in_place;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, Iterative, Progress, Report, Stop, run};
+use fenchel_optim::{Certificate, Fit, Iterative, Report, Stop, run, settings};
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use crate::special::log_sum_exp;
 use crate::{Distribution, Error, Sample, Summary};
 
-/// Expectation maximisation for a mixture.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `components` | 2 | their number |
-/// | `pseudo_count` | 1 | pseudo-observations per component with the mean of the whole sample |
-/// | `starts` | 5 | random starts; the best after ten passes is continued |
-/// | `stop` | certificate 1e-9, 10,000 passes | when the method stops |
-/// | `seed` | 0 | of the starts |
-///
-/// ```
-/// use fenchel_expfam::{Poisson, mixture::Em};
-///
-/// let counts = [0.0, 1.0, 0.0, 2.0, 1.0, 9.0, 11.0, 10.0, 8.0, 12.0];
-/// let fit = Em { components: 2, ..Em::default() }.fit(Poisson, &counts)?;
-/// let mut rates: Vec<f64> = fit.components.iter().map(|c| c.rate()).collect();
-/// rates.sort_by(f64::total_cmp);
-/// assert!(rates[0] < 2.0 && rates[1] > 8.0);
-/// # Ok::<(), fenchel_expfam::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Em {
-    /// How many components.
-    pub components: usize,
-    /// Weight of the prior of each component.
-    pub pseudo_count: f64,
-    /// Random starts.
-    pub starts: usize,
-    /// When the method stops.
-    pub stop: Stop,
-    /// Seed of the starts.
-    pub seed: u64,
-}
-
-impl Default for Em {
-    fn default() -> Self {
-        let stop = Stop { absolute: 1e-9, relative: 0.0, max_passes: 10_000.0, ..Stop::default() };
-        Em { components: 2, pseudo_count: 1.0, starts: 5, stop, seed: 0 }
+settings! {
+    /// Expectation maximisation for a mixture.
+    ///
+    /// ```
+    /// use fenchel_expfam::{Poisson, mixture::Em};
+    ///
+    /// let counts = [0.0, 1.0, 0.0, 2.0, 1.0, 9.0, 11.0, 10.0, 8.0, 12.0];
+    /// let fit = Em { components: 2, ..Em::default() }.fit(Poisson, &counts)?;
+    /// let mut rates: Vec<f64> = fit.components.iter().map(|c| c.rate()).collect();
+    /// rates.sort_by(f64::total_cmp);
+    /// assert!(rates[0] < 2.0 && rates[1] > 8.0);
+    /// # Ok::<(), fenchel_expfam::Error>(())
+    /// ```
+    pub struct Em {
+        /// The number of components.
+        components: usize = 2,
+        /// Pseudo-observations per component, with the mean of the whole sample.
+        pseudo_count: f64 = 1.0,
+        /// Random starts; the best after ten passes is continued.
+        starts: usize = 5,
+        /// When the method stops.
+        stop: Stop = Stop { absolute: 1e-9, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
+        /// Seed of the starts.
+        seed: u64 = 0,
     }
 }
 
@@ -208,6 +192,8 @@ fn logs<F: Sample>(
 /// The two steps as a solver.
 struct Method<'a, F: Sample> {
     x: &'a [F::Owned],
+    /// How often each observation counts.
+    counts: Vec<f64>,
     /// What each component starts its summary with.
     prior: Option<Summary<F>>,
     family: F,
@@ -231,11 +217,15 @@ impl<F: Sample + Clone> Method<'_, F> {
     fn expect(&mut self, keep: bool) -> (f64, f64) {
         let (mut likelihood, mut gap, k) = (0.0, 0.0, self.weights.len());
         let mut posterior = Vec::with_capacity(k);
-        for (x, shares) in self.x.iter().zip(self.shares.chunks_exact_mut(k)) {
+        let rows = self.x.iter().zip(&self.counts);
+        for ((x, count), shares) in rows.zip(self.shares.chunks_exact_mut(k)) {
             logs(&self.weights, &self.components, x.borrow(), &mut posterior);
-            likelihood += log_sum_exp(&posterior);
+            if *count == 0.0 {
+                continue;
+            }
+            likelihood += count * log_sum_exp(&posterior);
             softmax_in_place(&mut posterior);
-            gap += fenchel_linalg::special::kl(shares, &posterior);
+            gap += count * fenchel_linalg::special::kl(shares, &posterior);
             if keep {
                 shares.copy_from_slice(&posterior);
             }
@@ -244,19 +234,21 @@ impl<F: Sample + Clone> Method<'_, F> {
     }
 
     fn maximise(&mut self) -> Result<(), Error> {
-        let (n, k) = (self.x.len(), self.weights.len());
+        let (n, k) = (self.counts.iter().sum::<f64>(), self.weights.len());
         for j in 0..k {
             let mut summary =
                 self.prior.clone().unwrap_or_else(|| Summary::new(self.family.clone()));
             let mut total = 0.0;
-            for (x, shares) in self.x.iter().zip(self.shares.chunks_exact(k)) {
+            let rows = self.x.iter().zip(&self.counts);
+            for ((x, count), shares) in rows.zip(self.shares.chunks_exact(k)) {
                 // A share that underflowed is an observation that is not there.
-                if shares[j] > 0.0 {
-                    summary.observe_weighted(x.borrow(), shares[j])?;
-                    total += shares[j];
+                let share = count * shares[j];
+                if share > 0.0 {
+                    summary.observe_weighted(x.borrow(), share)?;
+                    total += share;
                 }
             }
-            self.weights[j] = total / n as f64;
+            self.weights[j] = total / n;
             self.components[j] = summary.mle()?;
         }
         Ok(())
@@ -275,7 +267,7 @@ impl<F: Sample + Clone> Iterative for Method<'_, F> {
     }
 
     fn certify(&mut self) -> Certificate {
-        let n = self.x.len() as f64;
+        let n: f64 = self.counts.iter().sum();
         let (objective, gap) = self.expect(false);
         Certificate::residual(-objective / n, gap / n, 0.0)
     }
@@ -292,51 +284,63 @@ impl Em {
     /// [`Error::OutsideSupport`]; [`Invalid::Empty`]; [`Invalid::Parameter`] for settings out of range; [`Error::BoundaryMean`] for a
     /// sample on the border, or without pseudo-observations for a component that runs there.
     pub fn fit<F: Sample + Clone>(&self, family: F, x: &[F::Owned]) -> Result<Mixture<F>, Error> {
-        self.fit_watched(family, x, |_| ControlFlow::Continue(()))
+        self.fit_with(family, x, Fit::new())
     }
 
-    /// [`fit`](Self::fit), with an observer that may end the fit.
+    /// Fits with weights of the observations, a mixture to start from in place of the random starts, or a closure that watches.
     ///
     /// # Errors
-    /// The errors of [`fit`](Self::fit).
-    pub fn fit_watched<F: Sample + Clone>(
+    /// As [`fit`](Self::fit); [`Invalid::Length`] for another number of weights or of components to start from;
+    /// [`Invalid::Parameter`] for a negative weight.
+    pub fn fit_with<F: Sample + Clone>(
         &self,
         family: F,
         x: &[F::Owned],
-        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+        mut fit: Fit<'_, Mixture<F>>,
     ) -> Result<Mixture<F>, Error> {
         Invalid::check_nonnegative("pseudo_count", self.pseudo_count)?;
         for (name, value) in [("components", self.components), ("starts", self.starts)] {
             Invalid::check_positive(name, value as f64)?;
         }
-        if x.len() < self.components {
+        let counts = fit.weights.map_or_else(|| vec![1.0; x.len()], |weights| weights.to_vec());
+        let whole = Summary::of_weighted(family.clone(), x.iter().map(Borrow::borrow), &counts)?;
+        let rows: Vec<usize> = (0..x.len()).filter(|&i| counts[i] > 0.0).collect();
+        if rows.len() < self.components {
             return Err(Invalid::Length {
                 what: "sample (at least one observation a component)",
                 expected: self.components,
-                found: x.len(),
+                found: rows.len(),
             }
             .into());
         }
-        let whole = Summary::of_each(family.clone(), x.iter().map(Borrow::borrow))?;
         let middle = whole.mle()?;
         let prior =
             |weight: f64| Summary::from_parts(family.clone(), weight, whole.centred().to_vec());
+        let k = self.components;
+        let make = |weights: Vec<f64>, components: Vec<Distribution<F>>| Method {
+            x,
+            counts: counts.clone(),
+            prior: (self.pseudo_count > 0.0).then(|| prior(self.pseudo_count)),
+            family: family.clone(),
+            weights,
+            components,
+            shares: vec![1.0 / k as f64; x.len() * k],
+            failure: None,
+        };
         let mut rng = stream(self.seed, 0);
         let mut best: Option<(f64, Method<'_, F>)> = None;
-        for _ in 0..self.starts {
-            let mut method = Method {
-                x,
-                prior: (self.pseudo_count > 0.0).then(|| prior(self.pseudo_count)),
-                family: family.clone(),
-                weights: vec![1.0 / self.components as f64; self.components],
-                components: vec![middle.clone(); self.components],
-                shares: vec![1.0 / self.components as f64; x.len() * self.components],
-                failure: None,
-            };
+        if let Some(Mixture { weights, components, .. }) = fit.start {
+            Invalid::check_length("components to start from", k, components.len())?;
+            components.iter().try_for_each(|c| family.check_natural(c.natural()))?;
+            best = Some((0.0, make(weights.clone(), components.clone())));
+        }
+        let starts = if best.is_some() { 0 } else { self.starts };
+        for _ in 0..starts {
+            let mut method = make(vec![1.0 / k as f64; k], vec![middle.clone(); k]);
             // A component around each of some observations, as wide as the sample and one more make it.
             for component in &mut method.components {
                 let mut around = prior(1.0);
-                around.observe(x[rng.random_range(0..x.len())].borrow())?;
+                around.observe(x[rows[rng.random_range(0..rows.len())]].borrow())?;
                 *component = around.mle()?;
             }
             if self.starts > 1 {
@@ -352,8 +356,7 @@ impl Em {
         let Some((_, mut method)) = best else {
             return Err(Error::Solver("no start has a finite likelihood".into()));
         };
-        let mut observer = |progress: &Progress, _: &Method<'_, F>| watch(progress);
-        let report = run(&mut method, &self.stop, &mut observer)?;
+        let report = run(&mut method, &self.stop, &mut fit.watch)?;
         if let Some(failure) = method.failure.take() {
             return Err(failure);
         }

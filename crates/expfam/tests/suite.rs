@@ -8,6 +8,7 @@ mod suite {
     mod extremes;
     mod glm;
     mod glm_shifts;
+    mod integrals;
     mod practitioner;
     mod random;
     mod reference;
@@ -15,6 +16,7 @@ mod suite {
     mod risk;
     mod samplers;
     mod special;
+    mod sweep;
     mod tails;
     mod univariate;
 }

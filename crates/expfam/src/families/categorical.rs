@@ -106,7 +106,7 @@ pub(crate) fn probabilities(eta: &[f64]) -> Vec<f64> {
 }
 
 /// Their logarithms, relative to the likeliest.
-fn log_probabilities(eta: &[f64]) -> Vec<f64> {
+pub(crate) fn log_probabilities(eta: &[f64]) -> Vec<f64> {
     let (top, rest) = split_log_partition(eta);
     eta.iter().chain([&0.0]).map(|e| (e - top) - rest).collect()
 }
@@ -164,9 +164,7 @@ pub(crate) fn check_mean(family: &impl Family, total: f64, mu: &[f64]) -> Result
 
 /// `sum_k p_k log p_k`, all terms of one sign.
 pub(crate) fn conjugate_at(eta: &[f64]) -> f64 {
-    let a = log_partition(eta);
-    let last = (-a).exp() * a;
-    -eta.iter().map(|e| (e - a).exp() * (a - e)).sum::<f64>() - last
+    log_probabilities(eta).into_iter().map(|log| log.exp() * log).sum()
 }
 
 /// `diag(p) - p p'`, with `1 - p_k` summed from the others.
@@ -280,12 +278,12 @@ impl Density for Categorical {
     }
 
     fn log_density(&self, eta: &[f64], &x: &usize) -> f64 {
-        eta.get(x).copied().unwrap_or(0.0) - log_partition(eta)
+        let (top, rest) = split_log_partition(eta);
+        (eta.get(x).copied().unwrap_or(0.0) - top) - rest
     }
 
     fn log_densities(&self, eta: &[f64], x: &[usize], out: &mut [f64]) {
-        let a = log_partition(eta);
-        let table: Vec<f64> = eta.iter().chain([&0.0]).map(|e| e - a).collect();
+        let table = log_probabilities(eta);
         out.iter_mut().zip(x).for_each(|(out, &x)| *out = table[x]);
     }
 

@@ -88,6 +88,11 @@ impl Family for ContinuousBernoulli {
             };
     }
 
+    /// The divergence from the uniform law, for which `A = 0`.
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        self.kl(eta, &[0.0])
+    }
+
     /// The pair is reflected so that the mean is below 1/2, where `A` has no linear part. Short steps use the integral
     /// of the variance.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {

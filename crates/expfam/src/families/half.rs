@@ -193,12 +193,20 @@ pub(crate) fn relative_eigenvalues(
     let rest = log_det(q.view())? - lower.log_det();
     let values = sorted(q);
     // Beside the largest eigenvalue the smallest have no digits: together they are what the determinants leave.
-    let border = 1e-10 * values.last()?;
-    let small = values.iter().filter(|&&v| !(v > border)).count();
+    let largest = *values.last()?;
+    let below = |border: f64| values.iter().filter(|&&v| !(v > border * largest)).count();
+    let small = below(1e-10);
     let log = |(&e, &value): (&f64, &f64)| if e > -0.5 { e.ln_1p() } else { value.ln() };
     let mut logs: Vec<f64> = change.iter().zip(&values).map(log).collect();
-    let share = (rest - logs[small..].iter().sum::<f64>()) / small as f64;
-    logs[..small].fill(share);
+    if small > 0 {
+        let share = (rest - logs[small..].iter().sum::<f64>()) / small as f64;
+        logs[..small].fill(share);
+    } else {
+        // Those that have some digits share what is missing.
+        let small = below(1e-2);
+        let share = (rest - logs.iter().sum::<f64>()) / small as f64;
+        logs[..small].iter_mut().for_each(|log| *log += share);
+    }
     Some(change.into_iter().zip(logs).collect())
 }
 

@@ -131,6 +131,11 @@ impl Family for Logarithmic {
         out[0] = variance(eta[0]);
     }
 
+    /// `eta (mu - 1) - (A - eta)`, where the parts near `eta` cancel.
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        eta[0] * excess(eta[0]) - log_ratio(eta[0])
+    }
+
     /// Without the part `eta` of `A`, which is linear; the integral of the variance for short steps.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let (p, q, d) = (p[0], q[0], q[0] - p[0]);
@@ -166,6 +171,11 @@ impl Density for Logarithmic {
 
     fn log_base(&self, x: &f64) -> f64 {
         -x.ln()
+    }
+
+    /// Without the part `eta` of `A` for one of the individuals: nearly all species have one where `q` is small.
+    fn log_density(&self, eta: &[f64], x: &f64) -> f64 {
+        eta[0] * (x - 1.0) - log_ratio(eta[0]) - x.ln()
     }
 
     fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {

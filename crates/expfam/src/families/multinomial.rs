@@ -9,8 +9,8 @@ use super::categorical;
 use super::file::checked_file;
 use super::normal::HALF_LOG_TAU;
 use crate::family::{check_shape, is_count, point_in};
-use crate::special::{deviance, ln_gamma, stirling_error};
-use crate::{Binomial, Categorical, Density, Distribution, Error, Evidence, Family, Sample};
+use crate::special::{deviance, ln_binomial, ln_gamma, log1mexp, stirling_error};
+use crate::{Categorical, Density, Distribution, Error, Evidence, Family, Sample};
 
 /// Counts `x_1, ..., x_K` with sum `N`: `T(x)` holds the first `K - 1`, `eta_k = log(p_k / p_K)`,
 /// `A = N log(1 + sum_k e^eta_k)`, `mu_k = N p_k`.
@@ -118,34 +118,55 @@ impl Density for Multinomial {
     /// By deviances of the counts and Stirling's formula, which do not cancel.
     fn log_density(&self, eta: &[f64], x: &[f64]) -> f64 {
         let n = self.trials;
-        let a = categorical::log_partition(eta);
-        let logs = eta.iter().chain([&0.0]).map(|e| e - a);
-        if let Some((log, _)) = logs.clone().zip(x).find(|&(_, &x)| x == n) {
-            return n * log;
+        let logs = categorical::log_probabilities(eta);
+        if let Some(k) = x.iter().position(|&x| x == n) {
+            return n * logs[k];
         }
-        let start = stirling_error(n) + 0.5 * n.ln() + HALF_LOG_TAU;
-        logs.zip(x).fold(start, |sum, (log, &x)| {
-            let own = if x > 0.0 { stirling_error(x) + 0.5 * x.ln() + HALF_LOG_TAU } else { 0.0 };
-            sum - own - deviance(x, n * log.exp(), n.ln() + log)
+        logs.into_iter().zip(x).fold(own_error(n), |sum, (log, &x)| {
+            sum - own_error(x) - deviance(x, n * log.exp(), n.ln() + log)
         })
     }
 
-    /// Every count is binomial.
     fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
-        let trials = self.trials as u32;
-        let mut mean = ln_gamma(self.trials + 1.0);
-        for p in categorical::probabilities(eta) {
-            if p <= 0.0 || p >= 1.0 {
-                mean -= if p >= 1.0 { ln_gamma(self.trials + 1.0) } else { 0.0 };
+        let mean = self.mean_over_counts(eta, |x, _| ln_gamma(x + 1.0))?;
+        Ok(ln_gamma(self.trials + 1.0) - mean)
+    }
+
+    /// The mean of `-log p` by deviances: `A*` and the base measure would cancel.
+    fn entropy(&self, eta: &[f64]) -> Result<f64, Error> {
+        let n = self.trials;
+        let mean = self.mean_over_counts(eta, |x, log| {
+            own_error(x) + deviance(x, n * log.exp(), n.ln() + log)
+        })?;
+        Ok(mean - own_error(n))
+    }
+}
+
+/// `log x!` less `x log x - x`, by Stirling's formula.
+fn own_error(x: f64) -> f64 {
+    if x > 0.0 { stirling_error(x) + 0.5 * x.ln() + HALF_LOG_TAU } else { 0.0 }
+}
+
+impl Multinomial {
+    /// `sum_k E f(x_k, log p_k)`: every count is binomial.
+    fn mean_over_counts(&self, eta: &[f64], f: impl Fn(f64, f64) -> f64) -> Result<f64, Error> {
+        let n = self.trials;
+        let mut total = 0.0;
+        for log in categorical::log_probabilities(eta) {
+            let (p, rest) = (log.exp(), log1mexp(-log));
+            if p == 0.0 || log == 0.0 {
+                total += f(if log == 0.0 { n } else { 0.0 }, log);
                 continue;
             }
-            let count = Binomial::new(trials)?.with_p(p)?;
-            let mode = ((self.trials + 1.0) * p).floor().min(self.trials);
-            let range = (0.0, mode, self.trials);
-            let log_p = |x: f64| count.family().log_density(count.natural(), &x);
-            mean -= super::counts::mean_over(self.name(), range, log_p, |x| ln_gamma(x + 1.0))?;
+            let log_p = |x: f64| match n - x {
+                0.0 => n * log,
+                _ if x == 0.0 => n * rest,
+                others => ln_binomial(x, others, (log, rest)),
+            };
+            let range = (0.0, ((n + 1.0) * p).floor().min(n), n);
+            total += super::counts::mean_over(self.name(), range, log_p, |x| f(x, log))?;
         }
-        Ok(mean)
+        Ok(total)
     }
 }
 

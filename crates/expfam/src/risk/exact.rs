@@ -1,10 +1,13 @@
 //! Risks by closed forms, one-dimensional integrals and finite sums.
 
 use fenchel_linalg::quadrature::{Tolerance, integrate_between};
+use fenchel_linalg::special::log1pmx;
 
 use crate::divergence::phi;
 use crate::families::mean_over;
-use crate::special::{ln_binomial, log_minus_digamma, scaled_exponential_integral};
+use crate::special::{
+    exponential_integral_excess, ln_binomial, log_minus_digamma, scaled_exponential_integral,
+};
 use crate::{Density, Poisson};
 
 /// Whether all numbers of the first list are positive and finite, and those of the second finite and not negative.
@@ -67,6 +70,19 @@ pub fn mean_ratio(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
     (n0 + n) * shape * scaled_exponential_integral(n * shape, c * shape)
 }
 
+/// [`mean_ratio`] less 1, with its digits for many observations.
+fn mean_ratio_excess(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
+    if n == 0.0 {
+        return 1.0 / r - 1.0;
+    }
+    exponential_integral_excess(n * shape, n0 * r * shape, n0 * shape)
+}
+
+/// `e^(a + more) - e^a`, by the smaller of the two exponents.
+fn difference_of_exponentials(a: f64, more: f64) -> f64 {
+    if more <= 0.0 { a.exp() * more.exp_m1() } else { -(a + more).exp() * (-more).exp_m1() }
+}
+
 /// Bounds on [`mean_ratio`]. Source: R. Le Priol, PhD thesis 2021, lemma 5.A.3.
 pub fn mean_ratio_bounds(shape: f64, n0: f64, r: f64, n: f64) -> (f64, f64) {
     if !valid(&[shape, n0, r], &[n]) {
@@ -97,19 +113,16 @@ pub fn gamma_map(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
     }
     let (c, na) = (n0 * r, n * shape);
     // E log = int_0^inf (e^-t - L(t)) / t dt with L(t) = e^(-c t) (1 + t/a)^(-n a); in t / (c + n) one partition serves all n.
-    let total = n0 + n;
-    let log_l = |t: f64| -c * t - na * (t / shape).ln_1p();
-    let scale = 1.0 / (c + n);
     // Against e^(-(n0 + n) t) instead of e^-t the integral is the logarithm's mean without log(n0 + n).
-    let mean_log = half_line(scale, |t| {
+    let mean_log = half_line(1.0 / (c + n), |t| {
         if t < 1e-300 {
             return 0.0;
         }
-        let (a, b) = (-total * t, log_l(t));
-        // e^a - e^b by the smaller of the two exponents.
-        if a >= b { -a.exp() * (b - a).exp_m1() / t } else { b.exp() * (a - b).exp_m1() / t }
+        // log L + (n0 + n) t, without the parts that cancel.
+        let more = n0 * (1.0 - r) * t - na * log1pmx(t / shape);
+        -difference_of_exponentials(-(n0 + n) * t, more) / t
     });
-    shape * (mean_ratio(shape, n0, r, n) - 1.0 + mean_log)
+    shape * (mean_ratio_excess(shape, n0, r, n) + mean_log)
 }
 
 /// `E` of the symmetrised divergence of MAP: `a (E[mu*/mu] - 1 + (c - n0) / (n0 + n))`.
@@ -117,7 +130,7 @@ pub fn gamma_map_symmetrised(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
     if !valid(&[shape, n0, r], &[n]) {
         return f64::NAN;
     }
-    shape * (mean_ratio(shape, n0, r, n) - 1.0 + (n0 * r - n0) / (n0 + n))
+    shape * (mean_ratio_excess(shape, n0, r, n) + n0 * (r - 1.0) / (n0 + n))
 }
 
 /// An upper bound on the symmetrised risk of MAP, and so on its risk. Source: R. Le Priol, PhD thesis 2021, theorem
@@ -199,25 +212,28 @@ pub fn normal_map(n0: f64, m0: f64, v0: f64, n: f64) -> (f64, f64, f64) {
             - 0.5 * spread.ln()
             - t * k * m0 * m0 / spread
     };
+    // weight(t) + total t, without the parts that cancel.
+    let more = |t: f64| {
+        let spread = 1.0 + 2.0 * t * k / n;
+        (n0 * (1.0 - v0) + 1.0) * t
+            - 0.5 * (n - 1.0) * log1pmx(2.0 * t)
+            - 0.5 * (2.0 * t * k / n).ln_1p()
+            - t * k * m0 * m0 / spread
+    };
+    let difference = |t: f64| difference_of_exponentials(-total * t, more(t));
     let scale = 1.0 / (n0 * v0 + n + k * m0 * m0);
     let moments = |t: f64| ((2.0 * t * k * m0) / (n + 2.0 * t * k), 1.0 / (n + 2.0 * t * k));
-    let inverse = total * half_line(scale, |t| weight(t).exp());
+    // E[1/v] less 1.
+    let inverse = total * half_line(scale, difference);
     let first = half_line(scale, |t| weight(t).exp() * (n0 * m0 + n * moments(t).0));
     let second = half_line(scale, |t| {
         let (mean, spread) = moments(t);
         weight(t).exp() * ((n0 * m0 + n * mean).powi(2) + n * n * spread)
     }) / total;
-    let log = half_line(scale, |t| {
-        if t < 1e-300 {
-            return 0.0;
-        }
-        let (a, b) = (-total * t, weight(t));
-        if a >= b { -a.exp() * (b - a).exp_m1() / t } else { b.exp() * (a - b).exp_m1() / t }
-    });
-    let risk = 0.5 * (log + inverse + second - 1.0);
+    let log = half_line(scale, |t| if t < 1e-300 { 0.0 } else { -difference(t) / t });
+    let risk = 0.5 * (log + inverse + second);
     // The member with natural parameter (E[m/v], -E[1/v]/2), against which the bias is measured.
-    let (v, m) = (1.0 / inverse, first / inverse);
-    let bias = 0.5 * (phi(v, 1.0) + m * m / v);
+    let bias = 0.5 * (first * first / (1.0 + inverse) - log1pmx(inverse));
     (risk, bias, risk - bias)
 }
 

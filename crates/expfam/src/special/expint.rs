@@ -12,13 +12,30 @@ pub fn scaled_exponential_integral(p: f64, x: f64) -> f64 {
     if x.is_infinite() || p.is_infinite() {
         return 0.0;
     }
-    if x < 0.5 {
+    if x < 0.5 && p < SHORT {
         return by_quadrature(p, x);
     }
-    let mut b = x + p;
+    1.0 / (x + p - p * behind(p, x))
+}
+
+/// `(p + more) e^x E_p(x) - 1`, without the difference of two numbers near 1 where `p` is large.
+pub(crate) fn exponential_integral_excess(p: f64, x: f64, more: f64) -> f64 {
+    if p < SHORT {
+        return (p + more) * scaled_exponential_integral(p, x) - 1.0;
+    }
+    let part = p * behind(p, x);
+    (more - x + part) / (x + p - part)
+}
+
+/// From this `p` on, the fraction is short for every `x`.
+const SHORT: f64 = 100.0;
+
+/// `1 / (x + p + 2 - 2 (p + 1) / (x + p + 4 - ...))`, the fraction behind its first step.
+fn behind(p: f64, x: f64) -> f64 {
+    let mut b = x + p + 2.0;
     let mut d = 1.0 / b;
     let (mut value, mut c) = (d, f64::INFINITY);
-    for i in 1..100_000 {
+    for i in 2..10_000 {
         let k = f64::from(i);
         let a = -k * (p + k - 1.0);
         b += 2.0;
@@ -26,11 +43,13 @@ pub fn scaled_exponential_integral(p: f64, x: f64) -> f64 {
         c = b + a / c;
         let factor = c * d;
         value *= factor;
-        if (factor - 1.0).abs() <= 1e-16 {
-            break;
+        // Rounding can hold the factor one unit away from 1.
+        if (factor - 1.0).abs() <= f64::EPSILON {
+            return value;
         }
     }
-    value
+    // At `x >= 1/2` some 200 terms suffice.
+    f64::NAN
 }
 
 /// With `u = log(1 + t)` the integrand is `exp(-x (e^u - 1) - (p - 1) u)`. It becomes negligible at `u` about

@@ -42,6 +42,12 @@ pub fn ln_beta(a: f64, b: f64) -> f64 {
         return ln_gamma(small) + ln_gamma(large) - ln_gamma(small + large);
     }
     let sum = small + large;
+    if small >= 10.0 {
+        // Stirling's formula for all three: both large terms have one sign, and neither overflows before the result.
+        let errors = stirling_error(small) + stirling_error(large) - stirling_error(sum);
+        let halves = HALF_LOG_TAU + 0.5 * (1.0 / small + 1.0 / large).ln();
+        return errors + halves - small * (large / small).ln_1p() - large * (small / large).ln_1p();
+    }
     // log Gamma(large) - log Gamma(sum), by Stirling's formula.
     let shift =
         -(large - 0.5) * (small / large).ln_1p() - small * sum.ln() + small + stirling_error(large)

@@ -18,6 +18,7 @@ mod tails;
 
 pub use bessel::{bessel_ratio, inverse_bessel_ratio, ln_bessel_normaliser};
 pub(crate) use bessel::{bessel_ratio_slope, ln_bessel_excess, ln_sinhc, one_minus_bessel_ratio};
+pub(crate) use expint::exponential_integral_excess;
 pub use expint::scaled_exponential_integral;
 pub use fenchel_linalg::special::{
     digamma, erfcx, inverse_digamma, ln_gamma, log_sum_exp, log1mexp, log1pmx, sigmoid,

@@ -14,8 +14,7 @@ use fenchel_optim::{Certificate, Report, Status, Stop};
 use ndarray::Array2;
 
 fn problems() -> impl Iterator<Item = (u64, Odd)> {
-    let count = std::env::var("FENCHEL_PROBLEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
-    (0..count).map(|seed| (seed, odd(seed)))
+    (0..super::cases::problems(60) as u64).map(|seed| (seed, odd(seed)))
 }
 
 fn check_status(stop: &Stop, report: &Report, what: &str) {

@@ -3,6 +3,11 @@
 use fenchel_expfam::*;
 use ndarray::array;
 
+/// The number of random problems: `FENCHEL_PROBLEMS`, or `few`.
+pub(super) fn problems(few: usize) -> usize {
+    std::env::var("FENCHEL_PROBLEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(few)
+}
+
 /// A family of numbers.
 pub(super) type Univariate = Box<dyn Sample<Point = f64, Owned = f64>>;
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::excessive_precision, reason = "references are quoted as they were computed")]
 
-use fenchel_expfam::special::ln_gamma;
+use fenchel_expfam::special::{bessel_ratio, ln_beta, ln_gamma};
 use fenchel_expfam::*;
 use ndarray::{Array2, array};
 
@@ -251,4 +251,43 @@ fn likelihoods_of_regressions_on_large_counts_keep_their_digits() {
     close(family.log_likelihood(1e9, 1e9, 1.0, 1.0), -11.627145042082851, 1e-13);
     let family = NegativeBinomialLog { size: 2.5 };
     close(family.log_likelihood(4.0, 3.0, 1.0, 1.0), -2.1958612561556608, 1e-13);
+}
+
+#[test]
+fn laws_that_are_nearly_certain_or_uniform_keep_their_digits() {
+    let rare = Distribution::from_natural(Logarithmic, &[-20.0]).unwrap();
+    close(rare.log_density(&1.0).unwrap(), -1.0305768121043527e-9, 1e-14);
+    close(rare.entropy().unwrap(), 2.2356454483759566e-8, 1e-14);
+    let rare = Distribution::from_natural(Logarithmic, &[-191.0]).unwrap();
+    close(rare.entropy().unwrap(), 1.0804140687309100e-81, 1e-13);
+    let flat = Distribution::from_natural(ContinuousBernoulli, &[-3e-8]).unwrap();
+    close(flat.conjugate(), 3.75e-17, 1e-14);
+    let sure = Distribution::from_natural(Categorical::new(3).unwrap(), &[-1.0, 112.0]).unwrap();
+    close(sure.entropy().unwrap(), 3.5414139269197144e-47, 1e-14);
+    close(sure.log_density(&1).unwrap(), -3.126553389199036e-49, 1e-14);
+    close(sure.log_densities(&[1]).unwrap()[0], -3.126553389199036e-49, 1e-14);
+    let sure = Distribution::from_natural(Multinomial::new(1, 3).unwrap(), &[-1.0, 112.0]).unwrap();
+    close(sure.log_density(&[0.0, 1.0, 0.0]).unwrap(), -3.126553389199036e-49, 1e-14);
+}
+
+/// By sums over the binomial counts in 40 digits.
+#[test]
+fn entropies_of_multinomials_of_many_trials_keep_their_digits() {
+    for (trials, eta, expected) in [
+        (1_000_000, [0.3, -4.0], 13.5101980147770269),
+        (4_000_000, [-1.0, 2.0], 15.2849123989518073),
+    ] {
+        let p = Distribution::from_natural(Multinomial::new(trials, 3).unwrap(), &eta).unwrap();
+        close(p.entropy().unwrap(), expected, 1e-13);
+    }
+}
+
+#[test]
+fn gamma_and_bessel_functions_at_their_limits_are_finished_values() {
+    close(ln_beta(1e12, 3e5), -4805850.4405169744, 1e-15);
+    close(ln_beta(1e306, 3e305), -7.0226538510551914e305, 1e-14);
+    close(bessel_ratio(3000, 8e6), 0.9998125800546954, 1e-14);
+    let large = Distribution::from_natural(Beta, &[1e306, 3e305]).unwrap();
+    assert!(large.log_partition().is_finite());
+    assert!(large.fisher_information().iter().all(|i| !i.is_nan()));
 }

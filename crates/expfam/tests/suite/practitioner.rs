@@ -4,7 +4,7 @@ use fenchel_expfam::maximum_entropy::maximum_entropy;
 use fenchel_expfam::quantiles::maximum_entropy_within;
 use fenchel_expfam::*;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Status, Stop};
+use fenchel_optim::{Fit, Progress, Status, Stop};
 use ndarray::{Array2, array};
 use rand::RngExt;
 use statrs::distribution::{Beta as OtherBeta, ContinuousCDF, Gamma as OtherGamma};
@@ -118,18 +118,36 @@ fn two_normals(n: usize) -> Vec<f64> {
 }
 
 #[test]
+fn mixtures_take_weights_and_a_start() {
+    let x = two_normals(300);
+    let (weights, copies): (Vec<f64>, Vec<f64>) = (
+        (0..300).map(|i| f64::from(i % 3)).collect(),
+        (0..300).flat_map(|i| vec![x[i]; i % 3]).collect(),
+    );
+    let former = Em::default().fit(Normal, &x).unwrap();
+    let fit = Fit::new().weights(&weights).start(&former);
+    let weighted = Em::default().fit_with(Normal, &x, fit).unwrap();
+    let copied = Em::default().fit_with(Normal, &copies, Fit::new().start(&former)).unwrap();
+    assert!((weighted.objective / copied.objective - 1.0).abs() < 1e-12);
+    for (a, b) in weighted.components.iter().zip(&copied.components) {
+        assert!((a.location() - b.location()).abs() < 1e-9);
+    }
+    let three = Em { components: 3, ..Em::default() };
+    assert!(three.fit_with(Normal, &x, Fit::new().start(&former)).is_err());
+}
+
+#[test]
 fn mixtures_rise_monotonically_to_a_certified_end() {
     let x = two_normals(3000);
     let mut objectives = vec![];
     let em = Em { starts: 1, ..Em::default() };
     let check = fenchel_optim::Cadence::Every(1.0);
     let em = Em { stop: Stop { check, ..em.stop }, ..em };
-    let fit = em
-        .fit_watched(Normal, &x, |progress| {
-            objectives.extend(progress.certificate.objective());
-            std::ops::ControlFlow::Continue(())
-        })
-        .unwrap();
+    let mut watch = |progress: &Progress| {
+        objectives.extend(progress.certificate.objective());
+        std::ops::ControlFlow::Continue(())
+    };
+    let fit = em.fit_with(Normal, &x, Fit::new().watch(&mut watch)).unwrap();
     assert!(objectives.len() > 5);
     for pair in objectives.windows(2) {
         assert!(pair[1] <= pair[0] + 1e-12 * pair[0].abs(), "{pair:?}");

@@ -1,6 +1,6 @@
 //! Random natural parameters of every family: no NaN, round trips, the inequality of Fenchel and Young and its equality at pairs.
 //!
-//! `FENCHEL_RANDOM_PARAMETERS=1000000 cargo test --release -p fenchel-expfam --test suite random -- --nocapture` does a million a
+//! `FENCHEL_PROBLEMS=1000000 cargo test --release -p fenchel-expfam --test suite random -- --nocapture` does a million a
 //! family; the suite does fewer.
 
 use fenchel_optim::random::stream;
@@ -9,12 +9,17 @@ use rand::{Rng, RngExt};
 use super::cases;
 use fenchel_expfam::Family;
 
-/// A point of the domain: a known one, whose coordinates are moved by random factors of up to 1e6 where that stays inside.
-fn moved(family: &dyn Family, from: &[f64], rng: &mut impl Rng) -> Vec<f64> {
+/// A point of the domain: a known one, whose coordinates are moved by random factors of up to `e^span` where that stays inside.
+pub(super) fn moved(
+    family: &dyn Family,
+    from: &[f64],
+    spans: &[f64],
+    rng: &mut impl Rng,
+) -> Vec<f64> {
     let mut eta = from.to_vec();
     for i in 0..eta.len() {
         let before = eta[i];
-        let span = [1e-3, 0.5, 14.0][rng.random_range(0..3)];
+        let span = spans[rng.random_range(0..spans.len())];
         let factor = (span * (2.0 * rng.random::<f64>() - 1.0)).exp();
         eta[i] = if before == 0.0 { factor - 1.0 } else { before * factor };
         if family.check_natural(&eta).is_err() {
@@ -26,10 +31,8 @@ fn moved(family: &dyn Family, from: &[f64], rng: &mut impl Rng) -> Vec<f64> {
 
 #[test]
 fn random_parameters_have_no_nan_and_come_back() {
-    let count = std::env::var("FENCHEL_RANDOM_PARAMETERS")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(400_usize);
+    let count = cases::problems(400);
+    let spans = [1e-3, 0.5, 14.0];
     for (family, etas) in cases::all() {
         let mut rng = stream(9, 0);
         let k = family.dimension();
@@ -37,8 +40,8 @@ fn random_parameters_have_no_nan_and_come_back() {
         let mut information = vec![0.0; k * k];
         let mut outside = 0;
         for i in 0..count {
-            let eta = moved(&*family, &etas[i % etas.len()], &mut rng);
-            let other = moved(&*family, &eta, &mut rng);
+            let eta = moved(&*family, &etas[i % etas.len()], &spans, &mut rng);
+            let other = moved(&*family, &eta, &spans, &mut rng);
             let name = family.name();
             let a = family.log_partition(&eta);
             assert!(!a.is_nan(), "{name} A {eta:?}");

@@ -323,3 +323,13 @@ fn weights_with_an_infinite_sum_are_refused() {
     let other = one.clone();
     assert!(message(one.merge(&other).unwrap_err()).contains("sum of the weights"));
 }
+
+/// Integrals over the law of the data in 60 digits, for as many observations that the terms of size 1 would leave few digits.
+#[test]
+fn risks_of_very_many_observations_keep_their_digits() {
+    close(gamma_map(2.0, 3.0, 1.5, 1e10), 4.999_999_996_708_333e-11, 1e-10);
+    close(gamma_map_symmetrised(2.0, 3.0, 1.5, 1e10), 9.9999999945e-11, 1e-10);
+    close(gamma_map(0.5, 0.125, 1.0, 1e13), 5.0000000000017083e-14, 1e-10);
+    close(gamma_map_symmetrised(0.5, 0.125, 1.0, 1e13), 1.000000000000175e-13, 1e-10);
+    close(normal_map(2.0, 0.5, 1.5, 1e10).0, 9.999_999_997_645_833e-11, 1e-10);
+}
