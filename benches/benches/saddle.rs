@@ -6,10 +6,9 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use fenchel_linalg::AsDesign;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, Stop};
-use fenchel_saddle::{
-    MatrixGame, MirrorProxSettings, Multiclass, MulticlassLoss, Samples, SublinearSettings,
-    matrix_game, sublinear,
-};
+use fenchel_saddle::methods::MirrorProxSettings;
+use fenchel_saddle::multiclass::{Multiclass, Samples, SublinearSettings, sublinear};
+use fenchel_saddle::{MatrixGame, MulticlassLoss, matrix_game};
 use ndarray::Array2;
 use rand::RngExt;
 

@@ -19,10 +19,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use fenchel_crf::methods::{DualState, NewtonStart, SdcaSettings, SdcaStep, lbfgs, sdca};
 use fenchel_crf::text::{Boundary, InstanceReader, Template, write_crfsuite};
 use fenchel_crf::{
-    Corpus, CorpusBuilder, CrfModel, Dataset, DualState, Features, Instance, NewtonStart, Problem,
-    Report, Saved, SdcaSettings, SdcaStep, Sequence, Support, Tagger, Token, Weights, lbfgs, sdca,
+    Corpus, CorpusBuilder, CrfModel, Dataset, Features, Instance, Problem, Report, Saved, Sequence,
+    Support, Tagger, Token, Weights,
 };
 use fenchel_datasets::{ConllOptions, Encoding, Sentence, conll_file};
 use fenchel_graphical::chain::Probability;

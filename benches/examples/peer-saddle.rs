@@ -20,11 +20,14 @@ use std::time::Instant;
 use fenchel_linalg::{AsDesign, CsrMatrix};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, StepSize, Stop};
-use fenchel_saddle::{
-    HingeBilinear, LinearProgram, LpOutcome, LpSettings, MirrorProxSettings, Multiclass,
-    MulticlassL1, MulticlassLoss, PdhgSettings, Radius, SaddleProblem, Samples, Solver,
-    SubgradientSettings, SublinearSettings, linear_program, mirror_prox, pdhg, subgradient,
+use fenchel_saddle::methods::{MirrorProxSettings, PdhgSettings, mirror_prox, pdhg};
+use fenchel_saddle::multiclass::{
+    HingeBilinear, Multiclass, Samples, SubgradientSettings, SublinearSettings, subgradient,
     sublinear,
+};
+use fenchel_saddle::{
+    LinearProgram, LpOutcome, LpSettings, MulticlassL1, MulticlassLoss, Radius, SaddleProblem,
+    Solver, linear_program,
 };
 use ndarray::Array2;
 use rand::RngExt;

@@ -8,7 +8,8 @@
 use std::error::Error;
 
 use fenchel_optim::{StepSize, Stop};
-use fenchel_saddle::{MatrixGame, MirrorProxSettings, matrix_game, value_bounds};
+use fenchel_saddle::methods::MirrorProxSettings;
+use fenchel_saddle::{MatrixGame, matrix_game, value_bounds};
 use ndarray::Array2;
 
 /// All ways to spread companies over three hills.

@@ -2,7 +2,10 @@
 
 use fenchel_linalg::Invalid;
 
-use crate::{Dataset, Error, Instance, Token, Vocabulary};
+use crate::Error;
+use crate::dataset::{Dataset, Token};
+use crate::instance::Instance;
+use crate::vocabulary::Vocabulary;
 
 /// A labelled data set in numbers, with the words that the numbers stand for.
 #[derive(Debug, Clone)]

@@ -7,7 +7,8 @@ use std::io::{self, Read, Write};
 
 use fenchel_graphical::chain::{ChainMarginals, Probability};
 
-use crate::{CrfModel, Error, Saved};
+use crate::model::CrfModel;
+use crate::{Error, Saved};
 
 /// The first line of every checkpoint.
 const MAGIC: &[u8] = b"fenchel-crf checkpoint 1\n";

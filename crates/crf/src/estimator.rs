@@ -5,8 +5,13 @@ use fenchel_optim::{Fit, MAX_MEMORY, Refusal, Report, Status, Stop, settings};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
+use crate::builder::Corpus;
+use crate::dataset::Dataset;
+use crate::methods::sdca::{memory, single_precision_suffices};
+use crate::model::CrfModel;
+use crate::support::Features;
 use crate::training::{Start, train};
-use crate::{Corpus, CrfModel, Dataset, Error, Features, memory, single_precision_suffices};
 
 /// What trains a [`Crf`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

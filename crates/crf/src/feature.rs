@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Instance;
+use crate::instance::Instance;
 
 /// The value of a feature: a number, a flag, a text, or a collection of these.
 ///

@@ -8,8 +8,11 @@ use fenchel_graphical::chain::{Chain, stride};
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::Refusal;
 
+use crate::Error;
+use crate::dataset::Dataset;
 use crate::dataset::Sequence;
-use crate::{Dataset, Error, Features, Support, Weights};
+use crate::support::{Features, Support};
+use crate::weights::Weights;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {

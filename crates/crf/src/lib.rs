@@ -17,12 +17,12 @@
 //! | train a model on labelled sentences | [`CorpusBuilder`] or [`text`], then [`Crf`] |
 //! | labels, the k best labellings, marginals and spans of new sentences | [`CrfModel`], [`Tagger`] |
 //! | only labellings that a scheme such as BIO allows | [`LabelScheme`], [`Tagger::with_scheme`] |
-//! | choose a training method and observe it | [`Problem`] and [`sdca`](fn@sdca), [`lbfgs`](fn@lbfgs), [`owlqn`](fn@owlqn), [`catalyst`](fn@catalyst), [`oeg`](fn@oeg), [`sag`](fn@sag) |
-//! | labels on trees, skip chains, narrow grids | [`GraphCrf`], [`graph_sdca`](fn@graph_sdca), [`graph_lbfgs`](fn@graph_lbfgs) |
+//! | choose a training method and observe it | [`Problem`] and [`sdca`](fn@methods::sdca), [`lbfgs`](fn@methods::lbfgs), [`owlqn`](fn@methods::owlqn), [`catalyst`](fn@methods::catalyst), [`oeg`](fn@methods::oeg), [`sag`](fn@methods::sag) |
+//! | labels on trees, skip chains, narrow grids | [`GraphCrf`], [`graph_sdca`](fn@graph::graph_sdca), [`graph_lbfgs`](fn@graph::graph_lbfgs) |
 //! | observe a long training, save checkpoints | [`training`](mod@training) |
 //! | choose a penalty by held-out sequences | [`path`](mod@path) |
-//! | the same objective for any incremental method | [`CrfFiniteSum`] |
-//! | memory of the marginals, before anything is allocated | [`memory`](fn@memory) |
+//! | the same objective for any incremental method | [`CrfFiniteSum`](methods::CrfFiniteSum) |
+//! | memory of the marginals, before anything is allocated | [`memory`](fn@methods::memory) |
 //!
 //! | symbol | name | unit |
 //! |---|---|---|
@@ -30,8 +30,8 @@
 //! | pass | `n` oracle calls | one forward-backward per sequence |
 //! | `g_i` | gap of a block, `KL(m_i, p(. \| x_i; w))` | nats |
 //!
-//! On sparse text [`sdca`](fn@sdca) needs about a tenth of the passes of L-BFGS, and stores `K^2 N` numbers.
-//! [`lbfgs`](fn@lbfgs) needs little memory and uses all cores. [`Crf`] uses `sdca` if its memory is within the limit.
+//! On sparse text [`sdca`](fn@methods::sdca) needs about a tenth of the passes of L-BFGS, and stores `K^2 N` numbers.
+//! [`lbfgs`](fn@methods::lbfgs) needs little memory and uses all cores. [`Crf`] uses `sdca` if its memory is within the limit.
 #![forbid(unsafe_code)]
 
 mod builder;
@@ -40,21 +40,16 @@ mod dataset;
 mod error;
 mod estimator;
 mod feature;
-mod finite_sum;
-mod graph;
+pub mod graph;
 mod instance;
 mod layout;
-mod lbfgs;
+pub mod methods;
 mod model;
 mod objective;
-mod oeg;
 pub mod path;
 mod problem;
-mod radius;
 mod records;
-mod sag;
 mod scheme;
-mod sdca;
 mod support;
 pub mod synthetic;
 mod tagger;
@@ -69,29 +64,17 @@ pub use dataset::{Dataset, Sequence, Token};
 pub use error::Error;
 pub use estimator::{Crf, Method};
 pub use feature::Feature;
-pub use finite_sum::CrfFiniteSum;
-pub use graph::{
-    CliqueTemplate, GraphCrf, GraphDataset, GraphDualState, GraphInstance, GraphLikelihood,
-    GraphModel, GraphProblem, GraphSdca, GraphSdcaSettings, TreeMarginals, graph_lbfgs, graph_sdca,
-};
+pub use graph::{CliqueTemplate, GraphCrf, GraphDataset, GraphInstance, GraphModel};
 pub use instance::Instance;
-pub use lbfgs::{Likelihood, lbfgs, owlqn};
 pub use model::CrfModel;
-pub use oeg::{Oeg, OegSettings, oeg};
 pub use problem::Problem;
-pub use radius::{radius_heuristic, radius_upper};
-pub use sag::{Sag, SagSettings, sag};
 pub use scheme::LabelScheme;
-pub use sdca::{
-    Catalyst, CatalystSettings, DualState, Init, NewtonStart, Sdca, SdcaSettings, SdcaStep,
-    catalyst, memory, sdca, single_precision_suffices,
-};
 pub use support::{Features, Support};
 pub use tagger::Tagger;
 pub use vocabulary::Vocabulary;
 pub use weights::Weights;
 
-// What a caller of this crate needs of its floor.
+// What a caller needs of the crates below.
 pub use fenchel_optim::model::Saved;
 pub use fenchel_optim::random::Order;
 pub use fenchel_optim::{Fit, MAX_MEMORY, Observer, Progress, Refusal, Report, Status, Stop};

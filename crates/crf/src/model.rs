@@ -8,9 +8,13 @@ use fenchel_optim::model::Saved;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
+use crate::instance::Instance;
 use crate::records::Records;
+use crate::tagger::Tagger;
 use crate::text::Template;
-use crate::{Error, Instance, Tagger, Vocabulary, Weights};
+use crate::vocabulary::Vocabulary;
+use crate::weights::Weights;
 
 /// A trained linear-chain conditional random field with names. It tags sequences, can be saved and loaded, and shows its
 /// weights.

@@ -7,9 +7,11 @@ use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::Certificate;
 use fenchel_optim::lbfgs::Smooth;
 
+use crate::Error;
 use crate::layout::Rows;
-use crate::sdca::agreeing;
-use crate::{Error, Problem, Weights};
+use crate::methods::sdca::agreeing;
+use crate::problem::Problem;
+use crate::weights::Weights;
 
 /// Number of parts into which the sequences are divided. Each part has its own sums, which are added in order, so that results
 /// do not depend on threads. At any time at most as many parts as threads are processed, and only these need memory.

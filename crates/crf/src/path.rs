@@ -15,7 +15,11 @@ use std::fmt;
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Budget, Fit, Status, settings};
 
-use crate::{Corpus, Crf, CrfModel, Error, Instance};
+use crate::Error;
+use crate::builder::Corpus;
+use crate::estimator::Crf;
+use crate::instance::Instance;
+use crate::model::CrfModel;
 
 settings! {
     /// Settings of a [`path`](fn@path).

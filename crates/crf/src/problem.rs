@@ -2,8 +2,11 @@
 
 use fenchel_linalg::{Invalid, lanes};
 
+use crate::Error;
+use crate::dataset::Dataset;
 use crate::layout::Layout;
-use crate::{Dataset, Error, Features, Weights};
+use crate::support::Features;
+use crate::weights::Weights;
 
 /// The training problem `P(w) = l2/2 norm(w)^2 + 1/n sum_i [log Z_i(w) - s_w(x_i, y_i)]`, a mean over *sequences*. Here
 /// `s_w(x, y) = <w, F(x, y)>` is the score of a labelling with the features `F`, and `Z_i` is the partition function of

@@ -6,9 +6,10 @@ use fenchel_graphical::chain::stride;
 use fenchel_linalg::lanes;
 use ndarray::ArrayView1;
 
+use crate::instance::Instance;
 use crate::layout::add;
 use crate::vocabulary::{self, Vocabulary};
-use crate::{Instance, Weights};
+use crate::weights::Weights;
 
 /// The weights of attributes by name.
 ///

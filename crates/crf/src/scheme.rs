@@ -3,7 +3,8 @@
 use fenchel_graphical::chain::Chain;
 use fenchel_linalg::Invalid;
 
-use crate::{Error, Vocabulary};
+use crate::Error;
+use crate::vocabulary::Vocabulary;
 
 /// A labelling scheme of chunks. Decoding can be restricted to the labellings that it allows.
 ///

@@ -10,7 +10,8 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, Gamma, Geometric, Zipf};
 
-use crate::{Dataset, Error, Token};
+use crate::Error;
+use crate::dataset::{Dataset, Token};
 
 settings! {
     /// Settings of [`text_like`].

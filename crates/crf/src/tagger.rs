@@ -7,8 +7,13 @@ use fenchel_linalg::Invalid;
 use ndarray::Array2;
 use rand::Rng;
 
+use crate::Error;
+use crate::dataset::Sequence;
+use crate::instance::Instance;
+use crate::model::CrfModel;
 use crate::records::{Found, Records};
-use crate::{CrfModel, Error, Instance, LabelScheme, Sequence, Vocabulary};
+use crate::scheme::LabelScheme;
+use crate::vocabulary::Vocabulary;
 
 /// The largest `log Z` from which probabilities are computed: the rounding error of scores of this size is 1e-7.
 const LARGEST_LOG: f64 = 1e9;

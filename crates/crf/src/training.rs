@@ -34,15 +34,19 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn};
 use fenchel_optim::{Certificate, Observer, Progress, Report, Status, Stop};
 
+use crate::Error;
+use crate::builder::Corpus;
 use crate::checkpoint::{Borrowed, Storage, WriteDuals};
 pub use crate::checkpoint::{Checkpoint, Duals, is_checkpoint};
 use crate::estimator::check_finite;
+use crate::estimator::{Crf, Method};
+use crate::methods::lbfgs::{Likelihood, lbfgs, owlqn};
+use crate::methods::sdca::{DualState, Init, Sdca, SdcaSettings, sdca};
+use crate::model::CrfModel;
+use crate::problem::Problem;
 use crate::watch::Snap;
 pub use crate::watch::Snapshot;
-use crate::{
-    Corpus, Crf, CrfModel, DualState, Error, Init, Likelihood, Method, Problem, Sdca, SdcaSettings,
-    Weights, lbfgs, owlqn, sdca,
-};
+use crate::weights::Weights;
 
 /// Number of passes after which [`Method::Auto`] continues with L-BFGS. On sparse text dual ascent needs about ten. Where it
 /// needs more than this limit, the penalty is weak, and second-order information helps.

@@ -2,9 +2,13 @@
 
 use std::io::{self, Write};
 
+use crate::builder::Corpus;
+use crate::checkpoint;
 use crate::checkpoint::WriteDuals;
+use crate::model::CrfModel;
+use crate::problem::Problem;
 use crate::text::Template;
-use crate::{Corpus, CrfModel, Problem, Weights, checkpoint};
+use crate::weights::Weights;
 
 /// The current state of a training, which an observer of [`train`](fn@crate::training::train) receives.
 #[derive(Clone, Copy)]

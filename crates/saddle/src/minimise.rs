@@ -22,7 +22,9 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run};
 
 use crate::Error;
-use crate::mirror_descent::{MirrorDescent, MirrorDescentSettings, Potential, mirror_descent};
+use crate::methods::mirror_descent::{
+    MirrorDescent, MirrorDescentSettings, Potential, mirror_descent,
+};
 use crate::problem::{SaddleProblem, SaddleState};
 use crate::setup::{Setup, Simplexes};
 

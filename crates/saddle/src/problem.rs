@@ -69,37 +69,43 @@ pub struct SaddleState {
     pub y: Vec<f64>,
     /// The data that are needed to continue. They are absent in a state that was made from a point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) trail: Option<Trail>,
+    pub(crate) resume: Option<Resume>,
 }
 
 impl SaddleState {
     /// A warm start. The method begins at this pair, with no average so far.
     pub fn at(x: Vec<f64>, y: Vec<f64>) -> Self {
-        SaddleState { x, y, trail: None }
+        SaddleState { x, y, resume: None }
     }
 
     /// The averages of both blocks. The average of `y` differs from the field `y` if an earlier one had a better lower
     /// bound.
     pub fn averages(&self) -> (Vec<f64>, Vec<f64>) {
-        match &self.trail {
-            Some(t) if t.weight > 0.0 => {
-                let mean = |sum: &[f64]| sum.iter().map(|s| s / t.weight).collect();
-                (mean(&t.sum_x), mean(&t.sum_y))
+        match self.resume.as_ref().map(|resume| &resume.sums) {
+            Some(sums) if sums.weight > 0.0 => {
+                let mean = |sum: &[f64]| sum.iter().map(|s| s / sums.weight).collect();
+                (mean(&sums.x), mean(&sums.y))
             }
             _ => (self.x.clone(), self.y.clone()),
         }
     }
 }
 
-/// The last iterate and the sums of the average.
+/// What a continued run needs: the last iterate, in the coordinates of the setups, and the sums of the average.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Trail {
-    pub(crate) place_x: Vec<f64>,
-    pub(crate) place_y: Vec<f64>,
-    pub(crate) sum_x: Vec<f64>,
-    pub(crate) sum_y: Vec<f64>,
-    pub(crate) weight: f64,
-    pub(crate) steps: u64,
+pub(crate) struct Resume {
+    pub(crate) x: Vec<f64>,
+    pub(crate) y: Vec<f64>,
+    pub(crate) sums: Sums,
     /// The step that a line search has reached.
     pub(crate) step: Option<f64>,
+}
+
+/// The weighted sums of the points so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Sums {
+    pub(crate) x: Vec<f64>,
+    pub(crate) y: Vec<f64>,
+    pub(crate) weight: f64,
+    pub(crate) steps: u64,
 }

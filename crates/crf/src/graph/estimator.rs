@@ -11,9 +11,10 @@ use super::lbfgs::graph_lbfgs;
 use super::model::GraphModel;
 use super::problem::GraphProblem;
 use super::sdca::{GraphDualState, GraphSdcaSettings, graph_sdca};
+use crate::Error;
+use crate::estimator::Method;
 use crate::estimator::{check_finite, no_weights};
 use crate::training::{DUAL_PASSES, left_of, pairs, whole};
-use crate::{Error, Method};
 
 settings! {
     /// A conditional random field on graphs of any shape whose junction trees fit into memory, such as trees, skip chains and

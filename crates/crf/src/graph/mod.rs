@@ -7,7 +7,7 @@
 //! Algorithm 2 of Le Priol, Piche and Lacoste-Julien (2018) needs from a model only the marginals of cliques and separators.
 //! Entropies, divergences and their derivatives are sums over the cliques minus sums over the separators. This module has the
 //! code that differs from chains, which have a faster implementation. The sampling and the line search are those of
-//! [`sdca`](fn@crate::sdca).
+//! [`sdca`](fn@crate::methods::sdca).
 //!
 //! | file | content |
 //! |---|---|

@@ -39,7 +39,7 @@ impl TryFrom<Parts> for GraphModel {
 }
 
 impl GraphModel {
-    /// A model from its parts, the weights in the order of [`GraphProblem`](crate::GraphProblem).
+    /// A model from its parts, the weights in the order of [`GraphProblem`](crate::graph::GraphProblem).
     ///
     /// # Errors
     /// [`Error::Invalid`] for templates without variables or attributes, or weights of another length or not finite.

@@ -6,7 +6,7 @@ use fenchel_linalg::lanes;
 
 use super::problem::{GraphProblem, Item, Place, Structure};
 use crate::Error;
-use crate::sdca::line_search::Segment;
+use crate::methods::sdca::line_search::Segment;
 
 /// Marginals of the cliques and separators of a graph's junction tree, which are the dual variables of the graph. They
 /// represent the distribution `prod_C m_C / prod_S m_S`, which has the largest entropy of all distributions with these

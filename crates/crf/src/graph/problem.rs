@@ -99,7 +99,7 @@ impl Item {
     }
 
     /// An upper bound of the squared radius `R_i = max_y norm(F(x_i, y_i) - F(x_i, y))^2`, as in
-    /// [`radius_upper`](crate::radius_upper).
+    /// [`radius_upper`](crate::methods::radius_upper).
     fn radius(&self, truth: &[f64]) -> f64 {
         let (mut totals, mut sums) = (vec![0.0; self.locals], Vec::new());
         self.entries.iter().for_each(|entry| totals[entry.local] += entry.value.abs());
@@ -272,7 +272,7 @@ impl<'a> GraphProblem<'a> {
         self.dimension
     }
 
-    /// Number of bytes of the marginals that [`graph_sdca`](crate::graph_sdca) stores: all cells of all junction trees.
+    /// Number of bytes of the marginals that [`graph_sdca`](crate::graph::graph_sdca) stores: all cells of all junction trees.
     pub fn memory(&self) -> u64 {
         let cells = |item: &Item| {
             let tree = self.tree(item);

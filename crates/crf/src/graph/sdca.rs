@@ -11,10 +11,10 @@ use fenchel_optim::{
 use super::oracle::{Oracle, TreeMarginals};
 use super::problem::GraphProblem;
 use crate::Error;
-use crate::SdcaStep;
-use crate::sdca::line_search::Line;
-use crate::sdca::mean;
-use crate::sdca::sampling::{Sampler, needs_radii};
+use crate::methods::sdca::SdcaStep;
+use crate::methods::sdca::line_search::Line;
+use crate::methods::sdca::mean;
+use crate::methods::sdca::sampling::{Sampler, needs_radii};
 
 /// Number of passes after which `w` is computed anew from the marginals, to remove accumulated rounding errors.
 const REFRESH: u64 = 50;
@@ -27,7 +27,7 @@ settings! {
     ///
     /// The radii that `Lipschitz`, `LipschitzGap` and [`SdcaStep::Safe`] use are upper bounds here.
     pub struct GraphSdcaSettings {
-        /// Order of the graphs, as for [`SdcaSettings`](crate::SdcaSettings).
+        /// Order of the graphs, as for [`SdcaSettings`](crate::methods::SdcaSettings).
         order: Order = Order::Gap,
         /// Fraction of adaptive draws, in `[0, 1]`; the others are uniform.
         non_uniformity: f64 = 0.8,
@@ -81,11 +81,12 @@ impl GraphDualState {
 /// Stochastic dual coordinate ascent with adaptive sampling, for graphs.
 ///
 /// A step calibrates the junction tree of one graph, and takes two or three passes over its marginals. The method needs
-/// [`GraphProblem::memory`] bytes; if that is too much, use [`graph_lbfgs`](fn@crate::graph_lbfgs). The certificate is the
+/// [`GraphProblem::memory`] bytes; if that is too much, use [`graph_lbfgs`](fn@crate::graph::graph_lbfgs). The certificate is the
 /// duality gap, which is the mean over the graphs of `KL(m_i, p(. | x_i; w))`.
 ///
 /// ```
-/// use fenchel_crf::{GraphDataset, GraphInstance, GraphProblem, GraphSdcaSettings, CliqueTemplate, graph_sdca};
+/// use fenchel_crf::{GraphDataset, GraphInstance, CliqueTemplate};
+/// use fenchel_crf::graph::{GraphProblem, GraphSdcaSettings, graph_sdca};
 ///
 /// // A cycle of three variables: nodes with one attribute of three, edges with a constant one.
 /// let mut data = GraphDataset::new(vec![CliqueTemplate::new(&[2], 3), CliqueTemplate::new(&[2, 2], 1)])?;

@@ -7,7 +7,8 @@
 use std::io::{BufRead, Write};
 
 use super::fault;
-use crate::{Error, Instance};
+use crate::Error;
+use crate::instance::Instance;
 
 /// Reads a file one instance at a time.
 ///

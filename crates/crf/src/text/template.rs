@@ -21,7 +21,8 @@ use std::io::BufRead;
 use serde::{Deserialize, Serialize};
 
 use super::fault;
-use crate::{Error, Instance};
+use crate::Error;
+use crate::instance::Instance;
 
 /// The text of a cell before the first or after the last token.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -3,11 +3,14 @@
 //!
 //! `FENCHEL_PROBLEMS` is the number of problems; by default there are a few.
 
+use fenchel_crf::graph::{GraphProblem, GraphSdcaSettings, graph_lbfgs, graph_sdca};
+use fenchel_crf::methods::{
+    CatalystSettings, CrfFiniteSum, OegSettings, SagSettings, SdcaSettings, SdcaStep, catalyst,
+    lbfgs, oeg, owlqn, sag, sdca,
+};
 use fenchel_crf::{
-    CatalystSettings, Corpus, CorpusBuilder, Crf, CrfFiniteSum, Error, Features, GraphCrf,
-    GraphProblem, GraphSdcaSettings, Instance, Method, OegSettings, Order, Problem, SagSettings,
-    SdcaSettings, SdcaStep, Weights, catalyst, graph_lbfgs, graph_sdca, lbfgs, oeg, owlqn, sag,
-    sdca,
+    Corpus, CorpusBuilder, Crf, Error, Features, GraphCrf, Instance, Method, Order, Problem,
+    Weights,
 };
 use fenchel_finite_sum::general::{Sum, SumSettings, saga, svrg};
 use fenchel_optim::lbfgs::LbfgsSettings;

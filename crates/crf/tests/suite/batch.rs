@@ -3,13 +3,14 @@
 use std::ops::ControlFlow;
 
 use crate::common::*;
-use fenchel_crf::{Dataset, Order, Problem, Sdca, SdcaSettings, SdcaStep, Support, Token, sdca};
+use fenchel_crf::methods::{Sdca, SdcaSettings, SdcaStep, sdca};
+use fenchel_crf::{Dataset, Order, Problem, Support, Token};
 use fenchel_optim::{Cadence, Progress, Status, Stop};
 use rand::{RngExt, SeedableRng};
 
 const STEPS: [SdcaStep; 4] = [
     SdcaStep::SingleNewton,
-    SdcaStep::Newton { tolerance: 1e-3, start: fenchel_crf::NewtonStart::Half },
+    SdcaStep::Newton { tolerance: 1e-3, start: fenchel_crf::methods::NewtonStart::Half },
     SdcaStep::Armijo { decrease: 1e-4, shrink: 0.5 },
     SdcaStep::SkipIfImproves,
 ];

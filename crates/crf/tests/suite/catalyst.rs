@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 
 use crate::common::*;
-use fenchel_crf::{
-    Catalyst, CatalystSettings, DualState, Error, Init, NewtonStart, Order, Problem, Sdca,
-    SdcaSettings, SdcaStep, catalyst, lbfgs, sdca,
+use fenchel_crf::methods::{
+    Catalyst, CatalystSettings, DualState, Init, NewtonStart, Sdca, SdcaSettings, SdcaStep,
+    catalyst, lbfgs, sdca,
 };
+use fenchel_crf::{Error, Order, Problem};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Cadence, Progress, Refusal, Status, Stop};
 use ndarray::Array1;

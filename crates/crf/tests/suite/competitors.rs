@@ -5,11 +5,12 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use crate::common::*;
-use fenchel_crf::synthetic::{OcrLike, TextLike, ocr_like, text_like};
-use fenchel_crf::{
-    CrfFiniteSum, DualState, Error, Features, Init, Likelihood, Oeg, OegSettings, Order, Problem,
-    Sag, SagSettings, SdcaSettings, Support, lbfgs, oeg, sag, sdca,
+use fenchel_crf::methods::{
+    CrfFiniteSum, DualState, Init, Likelihood, Oeg, OegSettings, Sag, SagSettings, SdcaSettings,
+    lbfgs, oeg, sag, sdca,
 };
+use fenchel_crf::synthetic::{OcrLike, TextLike, ocr_like, text_like};
+use fenchel_crf::{Error, Features, Order, Problem, Support};
 use fenchel_finite_sum::general::{FiniteSum, Sum, SumSettings, saga, svrg};
 use fenchel_graphical::chain::ChainMarginals;
 use fenchel_linalg::Invalid;

@@ -3,10 +3,9 @@
 use std::ops::ControlFlow;
 
 use crate::common::*;
+use fenchel_crf::methods::{NewtonStart, Sdca, SdcaSettings, SdcaStep, owlqn, sdca};
 use fenchel_crf::synthetic::{TextLike, text_like};
-use fenchel_crf::{
-    Features, NewtonStart, Problem, Sdca, SdcaSettings, SdcaStep, Support, Weights, owlqn, sdca,
-};
+use fenchel_crf::{Features, Problem, Support, Weights};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Cadence, Progress, Solution, Status, Stop};
 

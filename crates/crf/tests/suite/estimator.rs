@@ -2,11 +2,12 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_crf::methods::{Sdca, SdcaSettings, sdca};
 use fenchel_crf::synthetic::{OcrLike, TextLike, ocr_like, text_like};
 use fenchel_crf::training::{Checkpoint, Snapshot, train};
 use fenchel_crf::{
     Corpus, CorpusBuilder, Crf, Dataset, Features, Fit, Instance, Method, Observer, Problem,
-    Progress, Sdca, SdcaSettings, Status, Stop, Support, Weights, sdca,
+    Progress, Status, Stop, Support, Weights,
 };
 use fenchel_optim::Cadence;
 use fenchel_optim::random::stream;

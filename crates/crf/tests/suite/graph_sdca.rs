@@ -4,10 +4,9 @@ use std::ops::ControlFlow;
 
 use crate::common::graphs::*;
 use crate::common::*;
-use fenchel_crf::{
-    GraphDataset, GraphProblem, GraphSdca, GraphSdcaSettings, NewtonStart, Order, SdcaSettings,
-    SdcaStep, graph_lbfgs, graph_sdca, sdca,
-};
+use fenchel_crf::graph::{GraphProblem, GraphSdca, GraphSdcaSettings, graph_lbfgs, graph_sdca};
+use fenchel_crf::methods::{NewtonStart, SdcaSettings, SdcaStep, sdca};
+use fenchel_crf::{GraphDataset, Order};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Cadence, Certificate, Progress, Status, Stop};
 
@@ -168,7 +167,7 @@ fn chains_have_the_trajectory_of_the_chain_crf() {
             let settings =
                 SdcaSettings { order: order.clone(), step, stop, seed, ..Default::default() };
             let mut rows: Vec<(f64, Vec<f64>, Vec<f64>)> = Vec::new();
-            let mut watch = |p: &Progress, m: &fenchel_crf::Sdca<'_, '_, f64>| {
+            let mut watch = |p: &Progress, m: &fenchel_crf::methods::Sdca<'_, '_, f64>| {
                 rows.push((p.certificate.value(), flat(&m.weights()).to_vec(), m.gaps().to_vec()));
                 ControlFlow::Continue(())
             };

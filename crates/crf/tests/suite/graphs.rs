@@ -2,10 +2,13 @@
 
 use crate::common::graphs::*;
 use crate::common::*;
+use fenchel_crf::graph::{
+    GraphLikelihood, GraphProblem, GraphSdcaSettings, graph_lbfgs, graph_sdca,
+};
+use fenchel_crf::methods::lbfgs;
 use fenchel_crf::{
-    CliqueTemplate, Error, Fit, GraphCrf, GraphDataset, GraphInstance, GraphLikelihood, GraphModel,
-    GraphProblem, GraphSdcaSettings, MAX_MEMORY, Method, Refusal, Saved, Stop, graph_lbfgs,
-    graph_sdca, lbfgs,
+    CliqueTemplate, Error, Fit, GraphCrf, GraphDataset, GraphInstance, GraphModel, MAX_MEMORY,
+    Method, Refusal, Saved, Stop,
 };
 use fenchel_linalg::Invalid;
 use fenchel_optim::Status;

@@ -1,10 +1,11 @@
 //! The objective, its gradient as L-BFGS uses it, and the two gaps, against enumeration (CRF-01 to 05, 26, 27, 29).
 
 use crate::common::*;
-use fenchel_crf::{
-    Features, Likelihood, OegSettings, Problem, SagSettings, SdcaSettings, Support, Weights, lbfgs,
-    oeg, radius_heuristic, radius_upper, sag, sdca,
+use fenchel_crf::methods::{
+    Likelihood, OegSettings, SagSettings, SdcaSettings, lbfgs, oeg, radius_heuristic, radius_upper,
+    sag, sdca,
 };
+use fenchel_crf::{Features, Problem, Support, Weights};
 use fenchel_optim::lbfgs::{LbfgsSettings, Smooth};
 use fenchel_optim::{Certificate, Status, Stop};
 

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use crate::common::*;
-use fenchel_crf::{
-    DualState, Error, Init, NewtonStart, Order, Problem, Sdca, SdcaSettings, SdcaStep, lbfgs,
-    memory, sdca,
+use fenchel_crf::methods::{
+    DualState, Init, NewtonStart, Sdca, SdcaSettings, SdcaStep, lbfgs, memory, sdca,
 };
+use fenchel_crf::{Error, Order, Problem};
 use fenchel_graphical::chain::{ChainMarginals, LogF64, Probability};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Cadence, Certificate, Progress, Refusal, Status, Stop};

@@ -1,7 +1,8 @@
 //! What must not matter to an optimum, or must change it in a known way.
 
 use crate::common::*;
-use fenchel_crf::{Problem, SdcaSettings, Stop, lbfgs, sdca};
+use fenchel_crf::methods::{SdcaSettings, lbfgs, sdca};
+use fenchel_crf::{Problem, Stop};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use ndarray::Array1;
 use proptest::prelude::*;

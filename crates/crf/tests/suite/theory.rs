@@ -9,10 +9,8 @@
 use std::ops::ControlFlow;
 
 use crate::common::*;
-use fenchel_crf::{
-    Dataset, DualState, NewtonStart, Order, Problem, Progress, Sdca, SdcaSettings, SdcaStep, Stop,
-    owlqn, sdca,
-};
+use fenchel_crf::methods::{DualState, NewtonStart, Sdca, SdcaSettings, SdcaStep, owlqn, sdca};
+use fenchel_crf::{Dataset, Order, Problem, Progress, Stop};
 use fenchel_graphical::chain::{Chain, ChainMarginals};
 use fenchel_optim::Cadence;
 use fenchel_optim::lbfgs::LbfgsSettings;

@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use crate::common::graphs::{Enumerated, chains, visit};
 use crate::common::*;
-use fenchel_crf::{
-    Init, NewtonStart, Oeg, OegSettings, Order, Sdca, SdcaSettings, SdcaStep, oeg, sdca,
+use fenchel_crf::Order;
+use fenchel_crf::methods::{
+    Init, NewtonStart, Oeg, OegSettings, Sdca, SdcaSettings, SdcaStep, oeg, sdca,
 };
 use fenchel_optim::{Cadence, Progress, Stop};
 

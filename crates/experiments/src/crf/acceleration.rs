@@ -4,7 +4,8 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_crf::{CatalystSettings, Features, Problem, SdcaSettings, catalyst, sdca};
+use fenchel_crf::methods::{CatalystSettings, SdcaSettings, catalyst, sdca};
+use fenchel_crf::{Features, Problem};
 use fenchel_optim::{Cadence, Observer, Progress, Report, Stop};
 
 use super::paper;

@@ -5,7 +5,8 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_crf::{Features, Order, Problem, SdcaSettings, Support, Weights, lbfgs, owlqn, sdca};
+use fenchel_crf::methods::{SdcaSettings, lbfgs, owlqn, sdca};
+use fenchel_crf::{Features, Order, Problem, Support, Weights};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Certificate, Observer, Progress, Report, Status, Stop};
 

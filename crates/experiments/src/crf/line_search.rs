@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use fenchel_crf::{NewtonStart, Order, SdcaStep};
+use fenchel_crf::Order;
+use fenchel_crf::methods::{NewtonStart, SdcaStep};
 
 use super::paper;
 use super::runs::{Curve, Method, curves};

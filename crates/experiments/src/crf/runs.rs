@@ -6,10 +6,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use fenchel_crf::{
-    Features, NewtonStart, Oeg, OegSettings, Order, Problem, Sag, SagSettings, Sdca, SdcaSettings,
-    SdcaStep, Weights, lbfgs, oeg, sag, sdca,
+use fenchel_crf::methods::{
+    NewtonStart, Oeg, OegSettings, Sag, SagSettings, Sdca, SdcaSettings, SdcaStep, lbfgs, oeg, sag,
+    sdca,
 };
+use fenchel_crf::{Features, Order, Problem, Weights};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Observer, Progress, Stop};
 
@@ -108,7 +109,7 @@ impl Watched for Sag<'_, '_> {
     }
 }
 
-impl Watched for fenchel_optim::lbfgs::Lbfgs<fenchel_crf::Likelihood<'_, '_>> {
+impl Watched for fenchel_optim::lbfgs::Lbfgs<fenchel_crf::methods::Likelihood<'_, '_>> {
     fn weights(&self) -> Option<Weights> {
         None
     }

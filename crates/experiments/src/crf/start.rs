@@ -5,7 +5,8 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_crf::{Features, Init, Problem, SdcaSettings, SdcaStep, sdca};
+use fenchel_crf::methods::{Init, SdcaSettings, SdcaStep, sdca};
+use fenchel_crf::{Features, Problem};
 use fenchel_optim::{Progress, Stop};
 
 use super::paper;
@@ -167,7 +168,7 @@ fn run(
         ..SdcaSettings::default()
     };
     let mut rows = Vec::new();
-    let mut watch = |progress: &Progress, _: &fenchel_crf::Sdca<'_, '_, f64>| {
+    let mut watch = |progress: &Progress, _: &fenchel_crf::methods::Sdca<'_, '_, f64>| {
         let certificate = &progress.certificate;
         let above = certificate.objective().unwrap_or(f64::NAN) - course.best;
         rows.push((progress.passes, above, certificate.value()));

@@ -7,11 +7,12 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_crf::graph::{GraphProblem, GraphSdca, GraphSdcaSettings, graph_lbfgs, graph_sdca};
+use fenchel_crf::methods::{SdcaSettings, sdca};
 use fenchel_crf::text::{Boundary, Template};
 use fenchel_crf::{
     CliqueTemplate, Corpus, CorpusBuilder, Features, GraphDataset, GraphInstance, GraphModel,
-    GraphProblem, GraphSdca, GraphSdcaSettings, Instance, Order, Problem, SdcaSettings,
-    graph_lbfgs, graph_sdca, sdca,
+    Instance, Order, Problem,
 };
 use fenchel_datasets::{Folder, Sentence};
 use fenchel_optim::lbfgs::LbfgsSettings;

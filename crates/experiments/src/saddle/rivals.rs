@@ -3,10 +3,11 @@
 
 use fenchel_linalg::AsDesign;
 use fenchel_optim::{Cadence, StepSize, Stop};
-use fenchel_saddle::{
-    MirrorProxSettings, Multiclass, MulticlassLoss, SaddleProblem, Samples, SubgradientSettings,
-    SublinearSettings, mirror_prox, subgradient, sublinear,
+use fenchel_saddle::methods::{MirrorProxSettings, mirror_prox};
+use fenchel_saddle::multiclass::{
+    Multiclass, Samples, SubgradientSettings, SublinearSettings, subgradient, sublinear,
 };
+use fenchel_saddle::{MulticlassLoss, SaddleProblem};
 
 use super::{identity, thesis};
 use crate::race::exponent;

@@ -5,9 +5,8 @@ use std::ops::ControlFlow;
 
 use fenchel_linalg::AsDesign;
 use fenchel_optim::{Cadence, Progress, Stop};
-use fenchel_saddle::{
-    Multiclass, MulticlassLoss, Samples, Sublinear, SublinearSettings, sublinear,
-};
+use fenchel_saddle::MulticlassLoss;
+use fenchel_saddle::multiclass::{Multiclass, Samples, Sublinear, SublinearSettings, sublinear};
 
 use super::{identity, thesis};
 use crate::race::exponent;

@@ -2,7 +2,7 @@
 //!
 //! | method | fields or steps to a gap `e` | cost of one, in units of about a nanosecond |
 //! |---|---|---|
-//! | [`mirror_pdhg`](fn@crate::mirror_pdhg) | `0.03 a / e` | two products and `(n + d) k` exponentials |
+//! | [`mirror_pdhg`](fn@crate::methods::mirror_pdhg) | `0.03 a / e` | two products and `(n + d) k` exponentials |
 //! | restarted PDHG | `0.25 b ln(P(0)/e)^2`, `b = R norm2(X) / sqrt(n)` | two products and `(n + d) k` projections |
 //! | sublinear, hinge and l1 norm only | `(0.2 s / e)^2` | `n + d + k` entries with exponentials |
 //!
@@ -26,8 +26,8 @@ use fenchel_optim::Stop;
 
 use super::Solver;
 use crate::Error;
+use crate::methods::pdhg::Bilinear;
 use crate::multiclass::{HingeBilinear, Multiclass, MulticlassLoss, Primal};
-use crate::pdhg::Bilinear;
 use crate::problem::SaddleProblem;
 
 /// The number of cost units that a machine is assumed to execute per second, for time limits.

@@ -9,20 +9,20 @@ use super::exact::Exact;
 use super::race::Race;
 use super::{SaddleStep, Solver};
 use crate::Error;
-use crate::mirror_pdhg::{MirrorPdhg, MirrorPdhgSettings};
-use crate::mirror_prox::{MirrorProx, MirrorProxSettings};
+use crate::methods::mirror_pdhg::{MirrorPdhg, MirrorPdhgSettings};
+use crate::methods::mirror_prox::{MirrorProx, MirrorProxSettings};
+use crate::methods::pdhg::PdhgState;
 use crate::multiclass::problem::DualParts;
 use crate::multiclass::sublinear::{
     Sublinear, SublinearState, bytes, certificate::sparse_loss, theory,
 };
 use crate::multiclass::{HingeBilinear, Multiclass, MulticlassLoss, Primal};
-use crate::pdhg::PdhgState;
 
 /// Weights by classes. Classes that are absent have weights 0.
 pub(super) type Columns = Vec<(usize, Vec<f64>)>;
 
 /// The weights, unless they are the same as the last time, and the parts of a lower bound.
-pub(super) type Shown = (Option<Columns>, DualParts);
+pub(super) type Candidate = (Option<Columns>, DualParts);
 
 /// Multiples of the theory's step that `Pilot` tries.
 const FACTORS: [f64; 7] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
@@ -48,7 +48,7 @@ pub(super) struct Phases<'a> {
     factor: f64,
     horizon: u64,
     left: u64,
-    shown: Vec<Shown>,
+    candidates: Vec<Candidate>,
     steps_a_pass: f64,
     done: u64,
 }
@@ -64,9 +64,9 @@ impl<'a> Phases<'a> {
         let s = problem.samples();
         let steps_a_pass = crate::multiclass::sublinear::steps_a_pass(s);
         // A trial costs about as much as the certificate that judges it.
-        let look = s.stored() as f64 * s.classes() as f64;
+        let certificate = s.stored() as f64 * s.classes() as f64;
         let each = (s.rows() + s.features() + s.classes()) as f64;
-        let unit = (look / each).clamp(2000.0, 1e7) as u64;
+        let unit = (certificate / each).clamp(2000.0, 1e7) as u64;
         let (trying, step) = match step {
             SaddleStep::Pilot => (Some((0, 0)), StepSize::Theory),
             SaddleStep::Size(step) => {
@@ -88,7 +88,7 @@ impl<'a> Phases<'a> {
             factor: if trying.is_some() { FACTORS[0] } else { factor },
             horizon: unit,
             left: unit,
-            shown: vec![],
+            candidates: vec![],
             steps_a_pass,
             done: 0,
         };
@@ -111,18 +111,18 @@ impl<'a> Phases<'a> {
         self.method.exchange(state, gamma)
     }
 
-    fn show(&mut self) -> f64 {
+    fn record(&mut self) -> f64 {
         let state = self.method.state();
         let (weights, parts) = (state.weights(), state.dual_parts(self.problem));
         let lower_bound = parts.within(self.problem.radius(), self.problem.penalty());
         let gap = objective(self.problem, &weights) - lower_bound;
-        self.shown.push((Some(weights), parts));
+        self.candidates.push((Some(weights), parts));
         gap
     }
 
     /// Ends a phase.
     fn turn(&mut self) {
-        let gap = self.show();
+        let gap = self.record();
         let Some((place, round)) = self.trying else {
             let state = self.method.state().clone();
             // A step that is the same for ever needs no new average.
@@ -243,18 +243,18 @@ impl<'a> Engine<'a> {
     }
 
     /// Weights and lower bounds that are new since the last call.
-    pub(super) fn shown(&mut self, problem: &Multiclass) -> Vec<Shown> {
+    pub(super) fn candidates(&mut self, problem: &Multiclass) -> Vec<Candidate> {
         match self {
             Engine::Sublinear(phases) => {
                 if phases.method.state().steps() > 0 || phases.done == 0 {
-                    phases.show();
+                    phases.record();
                 }
-                std::mem::take(&mut phases.shown)
+                std::mem::take(&mut phases.candidates)
             }
             Engine::Prox(method) => vec![of_averages(method.averages(), problem)],
             Engine::Mirror(method) => vec![of_mirror(method, problem)],
-            Engine::Pdhg(exact) => vec![exact.shown(problem)],
-            Engine::Race(race) => race.shown(),
+            Engine::Pdhg(exact) => vec![exact.candidate(problem)],
+            Engine::Race(race) => race.candidates(),
         }
     }
 
@@ -275,12 +275,12 @@ pub(super) fn within(radius: f64, penalty: f64, objective: f64) -> f64 {
     if penalty > 0.0 { radius.min(objective / penalty) } else { radius }
 }
 
-fn of_averages((x, y): (&[f64], &[f64]), problem: &Multiclass) -> Shown {
+fn of_averages((x, y): (&[f64], &[f64]), problem: &Multiclass) -> Candidate {
     let columns = by_classes(&x[..x.len() - 1], problem.samples().classes());
     (Some(columns), problem.dual_parts(y))
 }
 
-pub(super) fn of_mirror(method: &mut MirrorPdhg, problem: &Multiclass) -> Shown {
+pub(super) fn of_mirror(method: &mut MirrorPdhg, problem: &Multiclass) -> Candidate {
     of_averages(method.averages(), problem)
 }
 

@@ -3,11 +3,11 @@
 
 use fenchel_optim::Iterative;
 
-use super::engine::{Shown, by_classes};
+use super::engine::{Candidate, by_classes};
 use crate::Error;
+use crate::methods::pdhg::{Pdhg, PdhgSettings, PdhgState};
 use crate::multiclass::problem::DualParts;
 use crate::multiclass::{HingeBilinear, Multiclass};
-use crate::pdhg::{Pdhg, PdhgSettings, PdhgState};
 
 pub(super) struct Exact<'a> {
     pub(super) method: Pdhg<'a>,
@@ -23,7 +23,7 @@ impl<'a> Exact<'a> {
         Ok(Exact { method: Pdhg::new(problem, PdhgSettings::default(), start)?, known: None })
     }
 
-    pub(super) fn shown(&mut self, problem: &Multiclass) -> Shown {
+    pub(super) fn candidate(&mut self, problem: &Multiclass) -> Candidate {
         self.method.certify();
         let changes = self.method.changes();
         let (x, y) = self.method.best();

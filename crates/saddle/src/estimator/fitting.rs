@@ -34,14 +34,14 @@ impl<'a> Fitting<'a> {
         contain(self.problem, &mut columns);
         let value = objective(self.problem, &columns);
         let tops = columns.iter().flat_map(|(_, c)| c).fold(0.0_f64, |m, u| m.max(u.abs()));
-        let room = PRICE * (value - self.lower_bound).max(0.0);
-        let room = if room.is_finite() { room } else { 0.0 };
+        let allowance = PRICE * (value - self.lower_bound).max(0.0);
+        let allowance = if allowance.is_finite() { allowance } else { 0.0 };
         let mut chosen = (value, columns);
         for share in CUTS {
             let mut pruned = chosen.1.clone();
             cut(&mut pruned, share * tops);
             let without = objective(self.problem, &pruned);
-            if without <= value + room {
+            if without <= value + allowance {
                 chosen = (without, pruned);
                 break;
             }
@@ -60,9 +60,9 @@ impl Fitting<'_> {
         let gap = self.objective - self.lower_bound;
         let gain = (objective(self.problem, &vec![]) - self.objective).max(0.0);
         let tolerance = stop.tolerance(Some(self.objective));
-        let room = if gap <= tolerance { tolerance - gap } else { f64::INFINITY };
+        let allowance = if gap <= tolerance { tolerance - gap } else { f64::INFINITY };
         let paid = PRICE * gap.min(self.objective.abs()).min(gain);
-        let ceiling = self.objective + room.min(paid);
+        let ceiling = self.objective + allowance.min(paid);
         let tops = self.best.iter().flat_map(|(_, c)| c).fold(0.0_f64, |m, u| m.max(u.abs()));
         let shares = std::iter::successors(Some(0.3), |share| Some(share / 1.4));
         for share in shares.take_while(|share| *share > LEAST) {
@@ -106,7 +106,7 @@ impl Iterative for Fitting<'_> {
 
     fn certify(&mut self) -> Certificate {
         let (radius, penalty) = (self.problem.radius(), self.problem.penalty());
-        for (columns, parts) in self.engine.shown(self.problem) {
+        for (columns, parts) in self.engine.candidates(self.problem) {
             if let Some(columns) = columns {
                 self.consider(columns);
             }

@@ -188,7 +188,7 @@ impl<L: Label> MulticlassL1Model<L> {
     /// The errors of [`decision_function`](MulticlassL1Model::decision_function); [`Error::Refused`] for the hinge, whose scores
     /// are not logarithms of probabilities.
     pub fn predict_proba<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
-        if self.settings.loss == crate::MulticlassLoss::Hinge {
+        if self.settings.loss == crate::multiclass::MulticlassLoss::Hinge {
             let what = "the hinge loss; fit with MulticlassLoss::Softmax".to_owned();
             return Err(Refusal::unsupported("predict_proba", what).into());
         }

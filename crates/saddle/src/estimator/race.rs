@@ -10,11 +10,11 @@
 
 use fenchel_optim::Iterative;
 
-use super::engine::{Shown, objective, of_mirror};
+use super::engine::{Candidate, objective, of_mirror};
 use super::exact::Exact;
 use super::work::Work;
 use super::{Solver, engine};
-use crate::mirror_pdhg::MirrorPdhg;
+use crate::methods::mirror_pdhg::MirrorPdhg;
 use crate::multiclass::Multiclass;
 
 /// The race ends if one gap is this number of times smaller than the other.
@@ -31,7 +31,7 @@ pub(super) struct Race<'a> {
     cost: Work,
     /// The cost of the certificates so far, and the best bounds. Each has an entry for PDHG and one for the mirror
     /// method.
-    looks: [f64; 2],
+    certificates: [f64; 2],
     standing: [Standing; 2],
     /// Number of passes of PDHG, and number of turns that both methods have completed.
     passes: f64,
@@ -40,7 +40,7 @@ pub(super) struct Race<'a> {
     now: usize,
     ended: bool,
     moved: bool,
-    shown: Vec<Shown>,
+    candidates: Vec<Candidate>,
     calls: u64,
 }
 
@@ -69,14 +69,14 @@ impl<'a> Race<'a> {
             exact: Some(Box::new(exact)),
             mirror: Some(Box::new(mirror)),
             cost: Work::of(problem),
-            looks: [0.0; 2],
+            certificates: [0.0; 2],
             standing: [start(), start()],
             passes: 0.0,
             turns: 0,
             now: 0,
             ended: false,
             moved: true,
-            shown: vec![],
+            candidates: vec![],
             calls: 0,
         }
     }
@@ -106,8 +106,8 @@ impl<'a> Race<'a> {
             |exact: &Exact| self.cost.exact(exact.method.operations(), exact.method.oracle_calls());
         let mirror = |m: &MirrorPdhg| self.cost.mirror(m.oracle_calls(), m.iterations());
         [
-            self.looks[0] + self.exact.as_deref().map_or(0.0, of),
-            self.looks[1] + self.mirror.as_deref().map_or(0.0, mirror),
+            self.certificates[0] + self.exact.as_deref().map_or(0.0, of),
+            self.certificates[1] + self.mirror.as_deref().map_or(0.0, mirror),
         ]
     }
 
@@ -129,9 +129,9 @@ impl<'a> Race<'a> {
             let done = exact.method.advance(if alone { most } else { most.min(due - self.passes) });
             self.passes += done;
             if !alone && self.passes >= due - 1e-9 {
-                // Its own look was four products.
-                self.looks[0] += self.cost.look(4.0);
-                self.show(0);
+                // Its own certificate was four products.
+                self.certificates[0] += self.cost.certificate(4.0);
+                self.record(0);
                 self.now = 1;
             }
             return done;
@@ -145,7 +145,7 @@ impl<'a> Race<'a> {
             Some(method) => method.advance(1.0),
         };
         if !self.ended && self.work()[1] >= exact {
-            self.show(1);
+            self.record(1);
             self.turns += 1;
             let gaps = [self.standing[0].gap(), self.standing[1].gap()];
             self.ended =
@@ -156,13 +156,13 @@ impl<'a> Race<'a> {
     }
 
     /// Stores the weights and bounds of one of the two methods.
-    fn show(&mut self, which: usize) {
-        let shown = match which {
-            0 => self.exact.as_deref_mut().map(|exact| exact.shown(self.problem)),
+    fn record(&mut self, which: usize) {
+        let candidate = match which {
+            0 => self.exact.as_deref_mut().map(|exact| exact.candidate(self.problem)),
             _ => self.mirror.as_deref_mut().map(|method| of_mirror(method, self.problem)),
         };
-        let Some((columns, parts)) = shown else { return };
-        self.looks[which] += self.cost.look(2.0);
+        let Some((columns, parts)) = candidate else { return };
+        self.certificates[which] += self.cost.certificate(2.0);
         let (radius, penalty) = (self.problem.radius(), self.problem.penalty());
         let standing = &mut self.standing[which];
         if let Some(columns) = &columns {
@@ -170,14 +170,14 @@ impl<'a> Race<'a> {
         }
         let within = engine::within(radius, penalty, standing.objective);
         standing.lower_bound = standing.lower_bound.max(parts.within(within, penalty));
-        self.shown.push((columns, parts));
+        self.candidates.push((columns, parts));
         self.moved = false;
     }
 
     /// Returns the weights and bounds that are new since the last call. A method that has lost the race is dropped.
-    pub(super) fn shown(&mut self) -> Vec<Shown> {
+    pub(super) fn candidates(&mut self) -> Vec<Candidate> {
         if self.moved {
-            self.show(self.now);
+            self.record(self.now);
         }
         if self.ended {
             let calls = self.calls();
@@ -187,14 +187,14 @@ impl<'a> Race<'a> {
             }
             self.calls += calls - self.calls();
         }
-        std::mem::take(&mut self.shown)
+        std::mem::take(&mut self.candidates)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mirror_pdhg::MirrorPdhgSettings;
+    use crate::methods::mirror_pdhg::MirrorPdhgSettings;
     use crate::multiclass::{HingeBilinear, MulticlassLoss, Samples};
     use fenchel_linalg::{AsDesign, CsrMatrix};
 
@@ -237,7 +237,7 @@ mod tests {
             if whole.turns > turns && !whole.ended {
                 turns = whole.turns;
                 let [exact, mirror] = whole.work();
-                let pass = whole.cost.mirror(4, 1) + whole.cost.look(2.0);
+                let pass = whole.cost.mirror(4, 1) + whole.cost.certificate(2.0);
                 // The next turn of PDHG may have begun: at most a step.
                 let step = whole.cost.exact(None, 1);
                 assert!(mirror >= exact - step && mirror <= exact + pass, "{exact:e} {mirror:e}");

@@ -9,9 +9,9 @@ use super::model::judged;
 use super::posed::Posed;
 use super::{MulticlassL1, MulticlassL1Model, Solver, Start};
 use crate::Error;
+use crate::methods::pdhg::PdhgState;
 use crate::multiclass::sublinear::steps_a_pass;
 use crate::multiclass::{HingeBilinear, Multiclass, MulticlassLoss};
-use crate::pdhg::PdhgState;
 
 impl MulticlassL1 {
     /// Doubles the radius while the objective decreases. The search does not end merely because the norm of the
@@ -80,14 +80,14 @@ impl MulticlassL1 {
         };
         let mut stop = *stop;
         let dense = (s.rows() + s.features()) as u64 * s.classes() as u64 * 8;
-        let room = |copies: u64| {
+        let fits = |copies: u64| {
             let hint = "use Solver::Sublinear, or raise max_memory";
             let needed = dense.saturating_mul(copies);
             Refusal::check_memory("a method on whole matrices", needed, self.max_memory, hint)
         };
-        // Both methods at once, where there is room for both.
+        // Both methods at once, where memory allows it.
         let solver =
-            if solver.is_none() && room(22).is_err() { Some(Solver::Pdhg) } else { solver };
+            if solver.is_none() && fits(22).is_err() { Some(Solver::Pdhg) } else { solver };
         // The sublinear method reads rows and columns one by one.
         let explicit;
         let problem = if solver == Some(Solver::Sublinear) && s.is_shifted() {
@@ -110,23 +110,23 @@ impl MulticlassL1 {
         let engine = match solver {
             Some(Solver::Sublinear) => {
                 if stop.check == Cadence::Adaptive {
-                    // A look costs as much as so many passes: half of the time at most.
+                    // A certificate costs as much as so many passes: half of the time at most.
                     let each = s.rows() + s.features() + s.classes();
-                    let look = 2.0 * s.stored() as f64 * s.classes() as f64 / each as f64;
-                    stop.check = Cadence::Doubling((look / steps_a_pass(s)).max(1.0));
+                    let certificate = 2.0 * s.stored() as f64 * s.classes() as f64 / each as f64;
+                    stop.check = Cadence::Doubling((certificate / steps_a_pass(s)).max(1.0));
                 }
                 Engine::sublinear(&problem, self.step, self.seed, self.max_memory)?
             }
             Some(Solver::MirrorPdhg) => {
-                room(12)?;
+                fits(12)?;
                 Engine::mirror(&problem)?
             }
             Some(Solver::MirrorProx) => {
-                room(10)?;
+                fits(10)?;
                 Engine::prox(&problem)?
             }
             Some(Solver::Pdhg) => {
-                room(10)?;
+                fits(10)?;
                 bilinear = HingeBilinear::new(&problem)?;
                 Engine::pdhg(&bilinear, pair(&bilinear))?
             }

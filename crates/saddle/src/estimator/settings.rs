@@ -29,7 +29,7 @@ pub enum Solver {
     Auto,
     /// The sublinear method: a rough solution early, for large `n`, `d`, `k`. It requires the hinge and the l1 norm.
     Sublinear,
-    /// [`mirror_pdhg`](fn@crate::mirror_pdhg) with its line search, for two or three digits.
+    /// [`mirror_pdhg`](fn@crate::methods::mirror_pdhg) with its line search, for two or three digits.
     MirrorPdhg,
     /// Mirror prox with a line search.
     MirrorProx,

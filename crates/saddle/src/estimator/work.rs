@@ -66,7 +66,7 @@ impl Work {
     }
 
     /// The operations of a certificate with this number of products.
-    pub(super) fn look(&self, products: f64) -> f64 {
+    pub(super) fn certificate(&self, products: f64) -> f64 {
         products * self.product + THROUGH * (self.weights + self.duals)
     }
 }

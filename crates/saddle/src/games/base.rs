@@ -3,7 +3,7 @@
 use fenchel_optim::Certificate;
 use ndarray::{Array2, ArrayView1};
 
-use crate::pdhg::Bilinear;
+use crate::methods::pdhg::Bilinear;
 use crate::problem::SaddleProblem;
 use crate::setup::{Setup, Simplexes, project_rows};
 use crate::spectral::{longest, spectral_norm};
@@ -118,5 +118,21 @@ impl Bilinear for Base {
 
     fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate {
         SaddleProblem::certificate(self, x, y)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The norm of a diagonal matrix is its largest entry, even if that belongs to one strategy of 300.
+    #[test]
+    fn an_isolated_strategy_is_not_missed_by_the_norm() {
+        let entry = |(i, j): (usize, usize)| match i == j {
+            true => 1.0 + 0.5 * f64::from(i == 7),
+            false => 0.0,
+        };
+        let base = Base::new(Array2::from_shape_fn((300, 300), entry), 1.5);
+        assert!((1.5..1.55).contains(&base.norm()));
     }
 }

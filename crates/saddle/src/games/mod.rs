@@ -34,11 +34,11 @@ use rand::RngExt;
 
 use self::base::Base;
 use crate::Error;
-use crate::mirror_descent::{
+use crate::methods::mirror_descent::{
     At, MirrorDescent, MirrorDescentSettings, Oracle, stochastic_mirror_descent,
 };
-use crate::mirror_prox::{MirrorProx, MirrorProxSettings, mirror_prox};
-use crate::pdhg::{Bilinear, Pdhg, PdhgSettings, PdhgState, pdhg};
+use crate::methods::mirror_prox::{MirrorProx, MirrorProxSettings, mirror_prox};
+use crate::methods::pdhg::{Pdhg, PdhgSettings, PdhgState, pdhg};
 use crate::problem::{SaddleProblem, SaddleState};
 use crate::setup::Setup;
 
@@ -178,16 +178,15 @@ impl SaddleProblem for MatrixGame {
     }
 
     fn field(&self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]) {
-        self.field_x(y, gx);
-        self.field_y(x, gy);
+        self.base.field(x, y, gx, gy);
     }
 
     fn field_x(&self, y: &[f64], gx: &mut [f64]) {
-        self.grad_x(y, gx);
+        self.base.field_x(y, gx);
     }
 
     fn field_y(&self, x: &[f64], gy: &mut [f64]) {
-        self.grad_y(x, gy);
+        self.base.field_y(x, gy);
     }
 
     fn coupling(&self) -> f64 {
@@ -207,7 +206,8 @@ impl SaddleProblem for MatrixGame {
 /// fraction of the [spread](MatrixGame::spread) of the payments.
 ///
 /// ```
-/// use fenchel_saddle::{MatrixGame, MirrorProxSettings, matrix_game};
+/// use fenchel_saddle::{MatrixGame, matrix_game};
+/// use fenchel_saddle::methods::MirrorProxSettings;
 /// use ndarray::array;
 ///
 /// // Rock, paper, scissors.
@@ -312,41 +312,10 @@ pub fn value_bounds(game: &MatrixGame, state: &SaddleState) -> Certificate {
     SaddleProblem::certificate(game, &state.x, &state.y)
 }
 
-/// The gradients leave out the constant part of the payments, which does not affect steps on a simplex.
-impl Bilinear for MatrixGame {
-    fn dimensions(&self) -> (usize, usize) {
-        self.base.dimensions()
-    }
-
-    fn grad_x(&self, y: &[f64], out: &mut [f64]) {
-        self.base.grad_x(y, out);
-    }
-
-    fn grad_y(&self, x: &[f64], out: &mut [f64]) {
-        self.base.grad_y(x, out);
-    }
-
-    fn prox_x(&self, z: &mut [f64], tau: f64) {
-        self.base.prox_x(z, tau);
-    }
-
-    fn prox_y(&self, z: &mut [f64], sigma: f64) {
-        self.base.prox_y(z, sigma);
-    }
-
-    fn norm(&self) -> f64 {
-        self.base.norm()
-    }
-
-    fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate {
-        SaddleProblem::certificate(self, x, y)
-    }
-}
-
 /// Solves a game to many digits by restarted PDHG.
 ///
 /// # Errors
-/// The errors of [`pdhg`](fn@crate::pdhg).
+/// The errors of [`pdhg`](fn@crate::methods::pdhg).
 pub fn exact_game<'a, O>(
     game: &'a MatrixGame,
     settings: &PdhgSettings,

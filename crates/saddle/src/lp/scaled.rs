@@ -6,7 +6,7 @@ use ndarray::{Array2, ArrayView1, Axis};
 use super::{LinearProgram, LpSettings};
 use crate::Error;
 use crate::active::Equations;
-use crate::pdhg::{Bilinear, PdhgSettings, pdhg};
+use crate::methods::pdhg::{Bilinear, PdhgSettings, pdhg};
 use crate::spectral::{longest, spectral_norm};
 
 /// The program in scaled variables.

@@ -12,7 +12,7 @@ use ndarray::Array2;
 use super::bilinear::HingeBilinear;
 use super::problem::Multiclass;
 use crate::active::Equations;
-use crate::pdhg::Bilinear;
+use crate::methods::pdhg::Bilinear;
 use crate::setup::project_rows;
 use crate::spectral::length;
 

@@ -21,7 +21,7 @@ use super::problem::{Dual, Multiclass, Primal};
 use super::samples::Rows;
 use crate::Error;
 use crate::games::pick;
-use crate::mirror_descent::{At, Oracle};
+use crate::methods::mirror_descent::{At, Oracle};
 
 /// The part of the matrices that is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl<'a> Sampler<'a> {
         match self.problem.geometry().primal {
             Primal::Rows => at.x[..entries].to_vec(),
             Primal::Entries => {
-                let (g, scale) = (&at.place_x[..entries], at.place_x[entries]);
+                let (g, scale) = (&at.x_coordinates[..entries], at.x_coordinates[entries]);
                 g.iter()
                     .map(|g| (scale + g).exp())
                     .chain(g.iter().map(|g| (scale - g).exp()))

@@ -13,7 +13,7 @@ use fenchel_linalg::{lanes, project};
 
 use super::problem::Multiclass;
 use super::samples::{Rows, Samples};
-use crate::pdhg_steps::{Pair, Steps};
+use crate::methods::steps::{Pair, Steps};
 use crate::setup::project_row;
 
 /// If fewer than one in this number of entries is not 0, a sparse row is cheaper than a whole one, which uses wide

@@ -4,10 +4,11 @@
 use fenchel_datasets::generate::{Odd, odd};
 use fenchel_linalg::CsrMatrix;
 use fenchel_optim::{Certificate, Report, Status, Stop};
+use fenchel_saddle::methods::{MirrorDescentSettings, MirrorProxSettings, PdhgSettings};
 use fenchel_saddle::{
-    LinearProgram, LpOutcome, LpSettings, MatrixGame, MirrorDescentSettings, MirrorProxSettings,
-    MulticlassL1, MulticlassL1Model, MulticlassLoss, PdhgSettings, Primal, Radius, SaddleProblem,
-    Solver, StepSize, exact_game, linear_program, matrix_game, sampled_game,
+    LinearProgram, LpOutcome, LpSettings, MatrixGame, MulticlassL1, MulticlassL1Model,
+    MulticlassLoss, Primal, Radius, SaddleProblem, Solver, StepSize, exact_game, linear_program,
+    matrix_game, sampled_game,
 };
 use ndarray::{Array2, Axis};
 

@@ -3,13 +3,12 @@
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{Cadence, Stop};
 use fenchel_saddle::conjugate::Conjugate;
+use fenchel_saddle::methods::{MirrorDescentSettings, Oracle, stochastic_mirror_prox};
 use fenchel_saddle::minimise::{Slope, mirror_minimise, projected_gradient};
+use fenchel_saddle::multiclass::{Multiclass, Sampler, Sampling, SubgradientSettings, subgradient};
 use fenchel_saddle::norms::{conjugate, mixed, norm};
 use fenchel_saddle::setup::{Domain, Euclidean, Simplexes};
-use fenchel_saddle::{
-    MirrorDescentSettings, Multiclass, MulticlassLoss, Oracle, SaddleProblem, Sampler, Sampling,
-    SubgradientSettings, stochastic_mirror_prox, subgradient,
-};
+use fenchel_saddle::{MulticlassLoss, SaddleProblem};
 use ndarray::Array2;
 use rand::RngExt;
 use std::cell::RefCell;
@@ -181,7 +180,7 @@ fn subgradient_and_mirror_descent_keep_their_bounds() {
         let square: f64 = a.rows().into_iter().map(|row| 8.0 * of_row(row).powi(2)).sum();
         let simplex = Simplexes::new(1, 5);
         let ball = Euclidean::new(5, Domain::Ball { radius: 1.0 });
-        let setup: &dyn fenchel_saddle::Setup = if entropy { &simplex } else { &ball };
+        let setup: &dyn fenchel_saddle::setup::Setup = if entropy { &simplex } else { &ball };
         for steps in [16_u64, 256, 4096] {
             let root = (2.0 * setup.radius() / steps as f64).sqrt();
             let exact = Absolute { a: a.clone(), b: b.clone(), random: None };
@@ -267,10 +266,10 @@ fn stochastic_mirror_prox_keeps_its_bound() {
 fn the_baseline_keeps_its_bound() {
     let samples = data::samples(40, 6, 4, 6);
     let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, 20.0, 0.05).unwrap();
-    let bilinear = fenchel_saddle::HingeBilinear::new(&problem).unwrap();
+    let bilinear = fenchel_saddle::multiclass::HingeBilinear::new(&problem).unwrap();
     let stop = Stop { absolute: 1e-7, relative: 0.0, max_passes: 2e4, ..Stop::default() };
-    let settings = fenchel_saddle::PdhgSettings { stop, ..Default::default() };
-    let best = fenchel_saddle::pdhg(&bilinear, &settings, None, &mut ()).unwrap();
+    let settings = fenchel_saddle::methods::PdhgSettings { stop, ..Default::default() };
+    let best = fenchel_saddle::methods::pdhg(&bilinear, &settings, None, &mut ()).unwrap();
     let frobenius = best.state.x.iter().map(|u| u * u).sum::<f64>().sqrt();
     let optimum = best.report.certificate.objective().unwrap();
     let (x, _) = data::dense(40, 6, 4, 6);
@@ -316,8 +315,10 @@ fn sparse_products_are_those_of_the_dense_matrix() {
     use fenchel_linalg::AsDesign;
     for k in [2, 4, 5, 9, 12, 13, 16, 17, 33] {
         let (csr, dense, y) = data::sparse(60, 11, k, 5);
-        let a = fenchel_saddle::Samples::new(&csr.as_design().unwrap(), &y, k, None).unwrap();
-        let b = fenchel_saddle::Samples::new(&dense.as_design().unwrap(), &y, k, None).unwrap();
+        let a = fenchel_saddle::multiclass::Samples::new(&csr.as_design().unwrap(), &y, k, None)
+            .unwrap();
+        let b = fenchel_saddle::multiclass::Samples::new(&dense.as_design().unwrap(), &y, k, None)
+            .unwrap();
         let one = Multiclass::new(&a, MulticlassLoss::Hinge, 5.0, 0.01).unwrap();
         let two = Multiclass::new(&b, MulticlassLoss::Hinge, 5.0, 0.01).unwrap();
         let u: Vec<f64> = (0..11 * k).map(|i| (1.3 * i as f64).sin()).collect();

@@ -2,11 +2,14 @@
 
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, StepSize, Stop};
-use fenchel_saddle::{
-    At, Dual, Geometry, MirrorDescentSettings, MirrorPdhgSettings, MirrorProxSettings, Multiclass,
-    MulticlassLoss, Oracle, Primal, SaddleProblem, Sampler, Sampling, SublinearSettings,
-    mirror_descent, mirror_pdhg, mirror_prox, stochastic_mirror_descent, sublinear,
+use fenchel_saddle::methods::{
+    At, MirrorDescentSettings, MirrorPdhgSettings, MirrorProxSettings, Oracle, mirror_descent,
+    mirror_pdhg, mirror_prox, stochastic_mirror_descent,
 };
+use fenchel_saddle::multiclass::{
+    Dual, Geometry, Multiclass, Sampler, Sampling, SublinearSettings, sublinear,
+};
+use fenchel_saddle::{MulticlassLoss, Primal, SaddleProblem};
 use rand::RngExt;
 
 use crate::data;
@@ -107,10 +110,10 @@ fn mirror_pdhg_keeps_its_bound() {
 fn halves_of_the_field_are_the_field() {
     struct Whole<'a>(&'a Multiclass<'a>);
     impl SaddleProblem for Whole<'_> {
-        fn x_setup(&self) -> &dyn fenchel_saddle::Setup {
+        fn x_setup(&self) -> &dyn fenchel_saddle::setup::Setup {
             self.0.x_setup()
         }
-        fn y_setup(&self) -> &dyn fenchel_saddle::Setup {
+        fn y_setup(&self) -> &dyn fenchel_saddle::setup::Setup {
             self.0.y_setup()
         }
         fn field(&self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]) {
@@ -175,8 +178,8 @@ fn sampled_descent_keeps_its_bound_on_average() {
 struct Pair {
     x: Vec<f64>,
     y: Vec<f64>,
-    place_x: Vec<f64>,
-    place_y: Vec<f64>,
+    x_coordinates: Vec<f64>,
+    y_coordinates: Vec<f64>,
 }
 
 impl Pair {
@@ -184,24 +187,30 @@ impl Pair {
     fn random(problem: &Multiclass, seed: u64, size: f64) -> Self {
         let mut rng = stream(seed, 5);
         let (sx, sy) = (problem.x_setup(), problem.y_setup());
-        let (mut place_x, mut place_y) = (vec![0.0; sx.coordinates()], vec![0.0; sy.coordinates()]);
-        sx.centre(&mut place_x);
-        sy.centre(&mut place_y);
+        let (mut x_coordinates, mut y_coordinates) =
+            (vec![0.0; sx.coordinates()], vec![0.0; sy.coordinates()]);
+        sx.centre(&mut x_coordinates);
+        sy.centre(&mut y_coordinates);
         let mut gradient = |length: usize| -> Vec<f64> {
             (0..length).map(|_| rng.random_range(-1.0..1.0)).collect()
         };
         let mut g = gradient(sx.dimension());
         g[sx.dimension() - 1] = 0.0;
-        sx.step(&mut place_x, &g, size * problem.radius());
-        sy.step(&mut place_y, &gradient(sy.dimension()), size);
+        sx.step(&mut x_coordinates, &g, size * problem.radius());
+        sy.step(&mut y_coordinates, &gradient(sy.dimension()), size);
         let (mut x, mut y) = (vec![0.0; sx.dimension()], vec![0.0; sy.dimension()]);
-        sx.point(&place_x, &mut x);
-        sy.point(&place_y, &mut y);
-        Pair { x, y, place_x, place_y }
+        sx.point(&x_coordinates, &mut x);
+        sy.point(&y_coordinates, &mut y);
+        Pair { x, y, x_coordinates, y_coordinates }
     }
 
     fn at(&self) -> At<'_> {
-        At { x: &self.x, y: &self.y, place_x: &self.place_x, place_y: &self.place_y }
+        At {
+            x: &self.x,
+            y: &self.y,
+            x_coordinates: &self.x_coordinates,
+            y_coordinates: &self.y_coordinates,
+        }
     }
 }
 
@@ -242,7 +251,7 @@ fn sampling_obeys_its_exact_laws() {
             let skew = |weights: &[f64], rng: &mut fenchel_optim::random::Generator| -> Vec<f64> {
                 weights.iter().map(|w| w * rng.random_range(0.3..2.0)).collect()
             };
-            let other = fenchel_saddle::Law {
+            let other = fenchel_saddle::multiclass::Law {
                 features: skew(&law.features, &mut rng),
                 rows: skew(&law.rows, &mut rng),
             };
@@ -261,7 +270,7 @@ fn sampling_obeys_its_exact_laws() {
                     let (mut u, mut v) = (vec![0.0; n * k], vec![0.0; d * k]);
                     let (feature, class) = split(place.min(law.features.len() - 1));
                     let (row, row_class) = split(place.min(law.rows.len() - 1));
-                    let draw = fenchel_saddle::Draw { feature, class, row, row_class };
+                    let draw = fenchel_saddle::multiclass::Draw { feature, class, row, row_class };
                     oracle.estimate(&at, law, draw, 1.0, &mut u, &mut v);
                     let (norm_u, norm_v) = squares(&problem, &u, &v);
                     if place < law.features.len() {
@@ -372,7 +381,7 @@ fn constants_of_random_features() {
         let x = ndarray::Array2::from_shape_fn((n, d), |_| normal());
         let design = fenchel_linalg::AsDesign::as_design(&x).unwrap();
         let y: Vec<usize> = (0..n).map(|j| j % 2).collect();
-        let samples = fenchel_saddle::Samples::new(&design, &y, 2, None).unwrap();
+        let samples = fenchel_saddle::multiclass::Samples::new(&design, &y, 2, None).unwrap();
         let delta = 1e-6;
         let column = 1.0 + (2.0 * (d as f64 / delta).ln() / n as f64).sqrt();
         assert!(samples.largest_column() / (n as f64).sqrt() <= column);

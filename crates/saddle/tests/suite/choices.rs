@@ -2,9 +2,10 @@
 
 use fenchel_optim::random::stream;
 use fenchel_optim::{Certificate, Status, Stop};
+use fenchel_saddle::methods::{PdhgSettings, pdhg};
+use fenchel_saddle::multiclass::{HingeBilinear, Multiclass, Samples};
 use fenchel_saddle::{
-    AsDesign, Bilinear, CsrMatrix, HingeBilinear, Multiclass, MulticlassL1, MulticlassL1Model,
-    MulticlassLoss, PdhgSettings, Radius, Samples, Solver, pdhg,
+    AsDesign, Bilinear, CsrMatrix, MulticlassL1, MulticlassL1Model, MulticlassLoss, Radius, Solver,
 };
 use ndarray::Array2;
 use rand::RngExt;

@@ -2,7 +2,7 @@
 
 use fenchel_linalg::{AsDesign, CsrMatrix};
 use fenchel_optim::random::stream;
-use fenchel_saddle::Samples;
+use fenchel_saddle::multiclass::Samples;
 use ndarray::Array2;
 use rand::RngExt;
 

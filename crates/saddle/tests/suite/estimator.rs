@@ -3,9 +3,11 @@
 use fenchel_datasets::embedded;
 use fenchel_optim::model::Saved;
 use fenchel_optim::{Cadence, Status, StepSize, Stop};
+use fenchel_saddle::methods::{PdhgSettings, pdhg};
+use fenchel_saddle::multiclass::{HingeBilinear, Multiclass, Samples};
 use fenchel_saddle::{
-    ClassWeights, Fit, HingeBilinear, Multiclass, MulticlassL1, MulticlassL1Model, MulticlassLoss,
-    PdhgSettings, Primal, Radius, SaddleStep, Samples, Solver, pdhg,
+    ClassWeights, Fit, MulticlassL1, MulticlassL1Model, MulticlassLoss, Primal, Radius, SaddleStep,
+    Solver,
 };
 use ndarray::{Array2, array};
 use std::ops::ControlFlow;
@@ -257,17 +259,17 @@ fn fits_repeat_and_are_watched() {
     assert_eq!(timeless(model.clone()), timeless(estimator.fit(&x, &y).unwrap()));
     let other = MulticlassL1 { seed: 1, ..estimator.clone() }.fit(&x, &y).unwrap();
     assert_ne!(model.weights, other.weights);
-    let mut looks = 0;
+    let mut calls = 0;
     let stopped = estimator.fit_with(
         &x,
         &y,
         Fit::new().watch(&mut |_| {
-            looks += 1;
-            if looks >= 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            calls += 1;
+            if calls >= 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }),
     );
     // After `Break` it is not called again.
-    assert_eq!((stopped.unwrap().report.status, looks), (Status::Stopped, 3));
+    assert_eq!((stopped.unwrap().report.status, calls), (Status::Stopped, 3));
 }
 
 /// A fit from a model is never worse than the model, whatever the method. PDHG continues from its weights: at a penalty

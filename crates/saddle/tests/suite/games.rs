@@ -4,9 +4,11 @@ use fenchel_datasets::generate::odd;
 use fenchel_linalg::Cholesky;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, Progress, Status, StepSize, Stop};
+use fenchel_saddle::methods::{
+    MirrorDescentSettings, MirrorProxSettings, PdhgSettings, Potential, mirror_descent,
+};
 use fenchel_saddle::{
-    MatrixGame, MirrorDescentSettings, MirrorProxSettings, PdhgSettings, Potential, SaddleProblem,
-    SaddleState, exact_game, matrix_game, mirror_descent, sampled_game,
+    MatrixGame, SaddleProblem, SaddleState, exact_game, matrix_game, sampled_game,
 };
 use ndarray::{Array1, Array2, array};
 use rand::RngExt;
@@ -258,7 +260,7 @@ fn a_run_goes_on_bit_for_bit_and_can_be_watched() {
         }
     }
     let mut looks = 0;
-    let mut watch = |progress: &Progress, _: &fenchel_saddle::MirrorProx<'_>| {
+    let mut watch = |progress: &Progress, _: &fenchel_saddle::methods::MirrorProx<'_>| {
         looks += 1;
         if progress.passes >= 10.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };

@@ -3,11 +3,14 @@
 use fenchel_linalg::AsDesign;
 use fenchel_linalg::CsrMatrix;
 use fenchel_optim::{Refusal, Status, Stop};
+use fenchel_saddle::methods::{
+    MirrorDescentSettings, MirrorPdhgSettings, MirrorProxSettings, PdhgSettings, mirror_pdhg,
+    mirror_prox, pdhg,
+};
+use fenchel_saddle::multiclass::{HingeBilinear, Multiclass, Samples};
 use fenchel_saddle::{
-    Error, HingeBilinear, MatrixGame, MirrorDescentSettings, MirrorPdhgSettings,
-    MirrorProxSettings, Multiclass, MulticlassL1, MulticlassL1Model, MulticlassLoss, PdhgSettings,
-    Primal, Radius, SaddleProblem, SaddleStep, Samples, Solver, StepSize, exact_game, matrix_game,
-    mirror_pdhg, mirror_prox, norms, pdhg, sampled_game,
+    Error, MatrixGame, MulticlassL1, MulticlassL1Model, MulticlassLoss, Primal, Radius,
+    SaddleProblem, SaddleStep, Solver, StepSize, exact_game, matrix_game, norms, sampled_game,
 };
 use ndarray::{Array2, ArrayView2, array};
 

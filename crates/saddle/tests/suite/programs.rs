@@ -2,9 +2,9 @@
 
 use fenchel_optim::Stop;
 use fenchel_optim::random::{Generator, stream};
+use fenchel_saddle::methods::PdhgSettings;
 use fenchel_saddle::{
-    LinearProgram, LpOutcome, LpSettings, MatrixGame, PdhgSettings, SaddleProblem, exact_game,
-    linear_program,
+    LinearProgram, LpOutcome, LpSettings, MatrixGame, SaddleProblem, exact_game, linear_program,
 };
 use ndarray::{Array1, Array2, array};
 use rand::RngExt;

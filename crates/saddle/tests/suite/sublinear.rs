@@ -3,11 +3,12 @@
 use fenchel_linalg::AsDesign;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, Status, StepSize, Stop};
-use fenchel_saddle::{
-    Draw, Geometry, MirrorDescentSettings, Multiclass, MulticlassLoss, Primal, SaddleProblem,
-    Sampler, Samples, Sampling, SublinearSettings, SublinearState, stochastic_mirror_descent,
+use fenchel_saddle::methods::{MirrorDescentSettings, stochastic_mirror_descent};
+use fenchel_saddle::multiclass::{
+    Draw, Geometry, Multiclass, Sampler, Samples, Sampling, SublinearSettings, SublinearState,
     sublinear,
 };
+use fenchel_saddle::{MulticlassLoss, Primal, SaddleProblem};
 use rand::RngExt;
 
 use crate::data;

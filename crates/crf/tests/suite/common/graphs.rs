@@ -1,7 +1,8 @@
 //! Small graphs whose labellings can all be written down, and what enumeration says about them.
 
 use super::{Sequence, entropy, kl, labellings, shrunk};
-use fenchel_crf::{CliqueTemplate, GraphDataset, GraphInstance, TreeMarginals};
+use fenchel_crf::graph::TreeMarginals;
+use fenchel_crf::{CliqueTemplate, GraphDataset, GraphInstance};
 use fenchel_graphical::{FactorGraph, JunctionTree, OrderingOptions, VarId};
 use fenchel_linalg::special::log_sum_exp;
 use rand::{RngExt, SeedableRng};

@@ -3,7 +3,7 @@
 //! A step draws one entry of the split weights and one of `V - Y`. Then it multiplies one column of `U` and one
 //! column of `V` by exponentials, and rescales. The other columns change only by common factors, which are stored
 //! separately: one for `U`, and one per row for `V`. The iterates are exactly those of
-//! [`stochastic_mirror_descent`](crate::stochastic_mirror_descent) with [`Sampling::Full`](super::Sampling).
+//! [`stochastic_mirror_descent`](crate::methods::stochastic_mirror_descent) with [`Sampling::Full`](super::Sampling).
 //!
 //! | | |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | geometry | l1 ball of all entries, entropies on both sides |
 //! | a step | O(d + n + k), sparse data O(nnz of a row + nnz of a column + n + k) |
 //! | memory | 16 (n + d) bytes for each class that was drawn, and the data twice |
-//! | guarantee | that of [`stochastic_mirror_descent`](crate::stochastic_mirror_descent) |
+//! | guarantee | that of [`stochastic_mirror_descent`](crate::methods::stochastic_mirror_descent) |
 //! | a certificate | O(n d k), so that certificates should be rare ([`Cadence::Doubling`](fenchel_optim::Cadence)) |
 //!
 //! Choose it if `n`, `d` and `k` are all large and a rough solution is needed early. Source: D. Babichev, PhD thesis
@@ -43,7 +43,7 @@ use super::problem::{Geometry, Multiclass};
 use super::samples::{Rows, Samples};
 use super::sampling::Draw;
 use crate::Error;
-use crate::mirror_descent::stochastic_step;
+use crate::methods::mirror_descent::stochastic_step;
 use crate::problem::SaddleProblem;
 
 /// The state of the method: averages by class, and the iterates in their lazy form.

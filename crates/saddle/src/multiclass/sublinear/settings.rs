@@ -7,7 +7,7 @@ use crate::Error;
 use crate::multiclass::sampling::Draw;
 
 settings! {
-    /// Settings of [`sublinear`](fn@crate::sublinear).
+    /// Settings of [`sublinear`](fn@crate::multiclass::sublinear).
     pub struct SublinearSettings {
         /// The step `gamma`: that of Babichev's equation (4.3.6) for the horizon; `Scaled` multiples of it; `Constant`.
         step: StepSize = StepSize::Theory,
@@ -20,7 +20,7 @@ settings! {
         /// Draws that replace random ones, for tests.
         #[serde(skip)]
         script: Vec<Draw> = vec![],
-        /// Whether to average the drawn entries of `U` too; see [`noisy_weights`](crate::SublinearState::noisy_weights).
+        /// Whether to average the drawn entries of `U` too; see [`noisy_weights`](crate::multiclass::SublinearState::noisy_weights).
         noisy: bool = false,
         /// The largest number of bytes to use; `None` for no limit.
         max_memory: Option<u64> = MAX_MEMORY,

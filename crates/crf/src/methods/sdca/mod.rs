@@ -43,8 +43,10 @@ pub use state::{DualState, memory, single_precision_suffices};
 pub(crate) use settings::sampler;
 pub(crate) use state::{agreeing, checked, entropies, mean, weights_of};
 
+use crate::Error;
 use crate::objective::{Objective, each};
-use crate::{Error, Problem, Weights};
+use crate::problem::Problem;
+use crate::weights::Weights;
 use block::{Block, Known};
 use point::Point;
 use sampling::Sampler;
@@ -58,7 +60,7 @@ const REFRESH: usize = 50;
 /// of all pairs as the type `T`. `f32` takes half the memory of `f64`, and cannot prove gaps near its rounding
 /// ([`single_precision_suffices`]). `LogF64` serves for cross-checks. A step costs one oracle call, which is O(entries K + T K^2) for a sequence of
 /// length `T`, and two or three passes over the marginals of the block. If `K^2 N` numbers do not fit into memory, use
-/// [`lbfgs`](fn@crate::lbfgs).
+/// [`lbfgs`](fn@crate::methods::lbfgs).
 ///
 #[doc = include_str!("picture.svg")]
 ///
@@ -72,7 +74,8 @@ const REFRESH: usize = 50;
 /// of a batch of 1 on the Dutch entities of CoNLL-2002. On two cores no gain in time was measured.
 ///
 /// ```
-/// use fenchel_crf::{Dataset, Features, Problem, SdcaSettings, Token, sdca};
+/// use fenchel_crf::{Dataset, Features, Problem, Token};
+/// use fenchel_crf::methods::{SdcaSettings, sdca};
 ///
 /// let mut data = Dataset::new(3, 2);
 /// for label in [0, 1, 1] {

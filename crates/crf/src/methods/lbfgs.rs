@@ -4,14 +4,16 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn, Smooth};
 use fenchel_optim::{Certificate, Observer, Solution};
 
+use crate::Error;
 use crate::objective::Objective;
-use crate::{Error, Problem, Weights};
+use crate::problem::Problem;
+use crate::weights::Weights;
 
 /// Minimises the objective `P(w)` of a [`Problem`] by L-BFGS, from zero or from given weights. A pass is one gradient, which
 /// takes n oracle calls.
 ///
 /// This batch method runs on all cores, and gives the same bits with any number of threads. On sparse text it needs many more
-/// passes than [`sdca`](fn@crate::sdca). Beside the weights it needs little memory: `8 d (2 memory + 5)` bytes for `d` weights
+/// passes than [`sdca`](fn@crate::methods::sdca). Beside the weights it needs little memory: `8 d (2 memory + 5)` bytes for `d` weights
 /// and `memory` pairs, and `8 d` for each of up to eight threads. The certificate is the duality gap `norm(grad P)^2 / (2 l2)`.
 ///
 /// The start costs a pass, and so does every point that a line search tries. A run takes at least one step, which is two
@@ -19,7 +21,8 @@ use crate::{Error, Problem, Weights};
 /// search.
 ///
 /// ```
-/// use fenchel_crf::{Dataset, Features, Problem, Token, lbfgs};
+/// use fenchel_crf::{Dataset, Features, Problem, Token};
+/// use fenchel_crf::methods::lbfgs;
 /// use fenchel_optim::lbfgs::LbfgsSettings;
 ///
 /// let mut data = Dataset::new(3, 2);
@@ -58,7 +61,8 @@ pub fn lbfgs<'p, 'a, O: Observer<Lbfgs<Likelihood<'p, 'a>>>>(
 /// certificate is the duality gap `norm(g)^2 / (2 l2)`, where `g` is the subgradient of least norm.
 ///
 /// ```
-/// use fenchel_crf::{Dataset, Features, Problem, Token, owlqn};
+/// use fenchel_crf::{Dataset, Features, Problem, Token};
+/// use fenchel_crf::methods::owlqn;
 /// use fenchel_optim::lbfgs::LbfgsSettings;
 ///
 /// let mut data = Dataset::new(3, 2);

@@ -4,8 +4,11 @@ use fenchel_graphical::chain::{ChainMarginals, Probability, stride};
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
+use crate::dataset::Dataset;
 use crate::objective::{Objective, each};
-use crate::{Dataset, Error, Problem, Weights};
+use crate::problem::Problem;
+use crate::weights::Weights;
 
 /// The state of [`sdca`](fn@super::sdca): the marginals of every sequence, and their weights.
 ///

@@ -10,8 +10,8 @@
 
 use fenchel_linalg::lanes;
 
-use crate::Problem;
 use crate::layout::Rows;
+use crate::problem::Problem;
 
 /// The current point, with `nu` beside the weights if there is an l1 penalty.
 pub(super) struct Point {

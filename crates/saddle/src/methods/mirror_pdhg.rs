@@ -15,8 +15,8 @@
 //! ```
 //!
 //! where `x++` is the next step in `x`, which needs no further product. Choose this method for a bilinear problem and
-//! a few digits. Choose [`pdhg`](fn@crate::pdhg) for many digits of a polyhedral problem, and
-//! [`mirror_prox`](fn@crate::mirror_prox) for its bound `2a/T`. Sources: Chambolle and Pock, *On the ergodic
+//! a few digits. Choose [`pdhg`](fn@crate::methods::pdhg) for many digits of a polyhedral problem, and
+//! [`mirror_prox`](fn@crate::methods::mirror_prox) for its bound `2a/T`. Sources: Chambolle and Pock, *On the ergodic
 //! convergence rates of a first-order primal-dual algorithm* (2016); Malitsky and Pock (2018) for the line search.
 //! Their test uses norms. The test here uses the divergences of the actual move, which are smaller.
 
@@ -24,8 +24,8 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run, settings};
 
 use crate::Error;
+use crate::methods::mirror::{Block, Mirror, Step, along, repeat};
 use crate::problem::{SaddleProblem, SaddleState};
-use crate::walk::{Stepped, Walk, along};
 
 settings! {
     /// Settings of [`mirror_pdhg`].
@@ -50,19 +50,19 @@ const SHRINKAGE: f64 = 0.6;
 
 /// The running method, as an observer receives it.
 pub struct MirrorPdhg<'a> {
-    base: Stepped<'a>,
-    ahead: Ahead,
-}
-
-/// The additional state of an iteration.
-struct Ahead {
+    mirror: Mirror<'a>,
+    step: Step,
+    /// The step of the last iteration.
+    last: f64,
     refused: bool,
-    /// `-grad_y f` at the current `x`, and at the previous one.
-    at_x: (Vec<f64>, Vec<f64>),
-    /// The coordinates and the point of the next `x`.
-    next: (Vec<f64>, Vec<f64>),
-    /// The coordinates of `y`, and `grad_x f`, before the step in `y`.
-    before: (Vec<f64>, Vec<f64>),
+    /// The step in `x` along the gradient at the current `y`, which the next iteration takes.
+    next_x: Block,
+    next_y: Block,
+    /// `grad_x f` at the current `y` and at the next one.
+    gradient_x: (Vec<f64>, Vec<f64>),
+    /// `-grad_y f` at the current `x` and at the previous one, and what is extrapolated from both.
+    gradient_y: (Vec<f64>, Vec<f64>, Vec<f64>),
+    products: u64,
 }
 
 impl<'a> MirrorPdhg<'a> {
@@ -73,122 +73,111 @@ impl<'a> MirrorPdhg<'a> {
     ) -> Result<Self, Error> {
         let balance = settings.balance;
         Invalid::check_positive("balance", balance)?;
-        let mut base = Stepped::new(problem, settings.step, start)?;
-        let rates = base.walk.rates;
-        base.walk = base.walk.with_rates((rates.0 / balance, rates.1 * balance));
-        let walk = &base.walk;
-        let next = (walk.trail.place_x.clone(), walk.x.clone());
-        let before = (walk.trail.place_y.clone(), walk.gx.clone());
-        let at_x = (walk.gy.clone(), walk.gy.clone());
-        let mut method = MirrorPdhg { base, ahead: Ahead { refused: false, at_x, next, before } };
-        method.ahead.begin(&mut method.base);
+        let step = Step::new(settings.step, 0.5 / problem.scale())?;
+        let mut mirror = Mirror::new(problem, start)?;
+        mirror.scale_rates(1.0 / balance, balance);
+        let step = mirror.continued(step);
+        let (next_x, next_y) = (mirror.now.x.clone(), mirror.now.y.clone());
+        let (x, y) = (next_x.point.clone(), next_y.point.clone());
+        let mut method = MirrorPdhg {
+            mirror,
+            step,
+            last: step.at(1),
+            refused: false,
+            next_x,
+            next_y,
+            gradient_x: (x.clone(), x),
+            gradient_y: (y.clone(), y.clone(), y),
+            products: 0,
+        };
+        method.begin();
         Ok(method)
     }
 
     /// The averages so far.
     pub(crate) fn averages(&mut self) -> (&[f64], &[f64]) {
-        self.base.walk.averages()
+        self.mirror.averages()
     }
 
     /// The number of iterations so far. Each computes two products, and one more for each refused step.
     pub(crate) fn iterations(&self) -> u64 {
-        self.base.walk.trail.steps
+        self.mirror.steps()
     }
 
     /// The current step.
     pub fn step(&self) -> f64 {
-        self.base.gamma
+        self.last
     }
-}
 
-impl Ahead {
     /// Computes the products at the current pair, and the first step in `x`.
-    fn begin(&mut self, base: &mut Stepped) {
-        let walk = &mut base.walk;
-        walk.problem.field_x(&walk.y, &mut walk.gx);
-        walk.problem.field_y(&walk.x, &mut self.at_x.0);
-        self.at_x.1.copy_from_slice(&self.at_x.0);
-        self.look(walk, base.gamma);
+    fn begin(&mut self) {
+        let Mirror { joint, now, .. } = &self.mirror;
+        joint.problem.field_x(&now.y.point, &mut self.gradient_x.0);
+        joint.problem.field_y(&now.x.point, &mut self.gradient_y.0);
+        self.gradient_y.1.copy_from_slice(&self.gradient_y.0);
+        joint.step_x(&now.x, &self.gradient_x.0, self.last, &mut self.next_x);
     }
 
-    /// Computes the next step in `x`, along the current gradient.
-    fn look(&mut self, walk: &Walk, gamma: f64) {
-        let (place, point) = (&mut self.next.0, &mut self.next.1);
-        let setup = walk.problem.x_setup();
-        place.copy_from_slice(&walk.trail.place_x);
-        setup.step(place, &walk.gx, gamma * walk.rates.0);
-        setup.point(place, point);
-    }
-
-    /// Makes one iteration. It computes two products, and one more for each step that the line search refuses.
-    fn iterate(&mut self, base: &mut Stepped) -> u64 {
-        let (problem, last) = (base.walk.problem, base.gamma);
-        let setup = problem.y_setup();
-        // The step in x was looked at already.
-        std::mem::swap(&mut base.walk.trail.place_x, &mut self.next.0);
-        std::mem::swap(&mut base.walk.x, &mut self.next.1);
-        std::mem::swap(&mut self.at_x.0, &mut self.at_x.1);
-        problem.field_y(&base.walk.x, &mut self.at_x.0);
+    /// One iteration: two products, and one more for each step that the line search refuses. Returns its passes.
+    fn iterate(&mut self) -> f64 {
+        let MirrorPdhg {
+            mirror, step, last, refused, next_x, next_y, gradient_x, gradient_y, ..
+        } = self;
+        let search = matches!(step, Step::Searched(_));
+        let mut gamma = *last * if search { GROWTH[usize::from(*refused)] } else { 1.0 };
+        std::mem::swap(&mut mirror.now.x, next_x);
+        let (joint, now) = (&mirror.joint, &mirror.now);
+        std::mem::swap(&mut gradient_y.0, &mut gradient_y.1);
+        joint.problem.field_y(&now.x.point, &mut gradient_y.0);
         let mut products = 1;
-        self.before.0.copy_from_slice(&base.walk.trail.place_y);
-        self.before.1.copy_from_slice(&base.walk.gx);
-        if base.search {
-            base.gamma *= GROWTH[usize::from(self.refused)];
-        }
         loop {
-            let (gamma, walk) = (base.gamma, &mut base.walk);
-            let theta = gamma / last;
-            for (g, (new, old)) in walk.gy.iter_mut().zip(self.at_x.0.iter().zip(&self.at_x.1)) {
+            let theta = gamma / *last;
+            let pairs = gradient_y.0.iter().zip(&gradient_y.1);
+            gradient_y.2.iter_mut().zip(pairs).for_each(|(g, (new, old))| {
                 *g = new + theta * (new - old);
-            }
-            setup.step(&mut walk.trail.place_y, &walk.gy, gamma * walk.rates.1);
-            setup.point(&walk.trail.place_y, &mut walk.y);
-            problem.field_x(&walk.y, &mut walk.gx);
+            });
+            joint.step_y(&now.y, &gradient_y.2, gamma, next_y);
+            joint.problem.field_x(&next_y.point, &mut gradient_x.1);
             products += 1;
-            self.look(walk, gamma);
-            if !base.search || self.allowed(&base.walk, gamma) || gamma < 1e-300 {
+            joint.step_x(&now.x, &gradient_x.1, gamma, next_x);
+            let moved = || along(&gradient_x.1, &gradient_x.0, &now.x, next_x);
+            let allowed = || joint.divergence((next_x, next_y), (&now.x, &now.y));
+            if !search || gamma * moved() <= allowed() || gamma < 1e-300 {
                 break;
             }
-            self.refused = true;
-            base.gamma *= SHRINKAGE;
-            base.walk.trail.place_y.copy_from_slice(&self.before.0);
+            *refused = true;
+            gamma *= SHRINKAGE;
         }
-        base.accumulate(base.gamma);
-        products
-    }
-
-    fn allowed(&self, walk: &Walk, gamma: f64) -> bool {
-        let moved = along((&walk.gx, &self.before.1), (&walk.x, &self.next.1));
-        let (here, there) = (
-            (&walk.trail.place_x[..], &self.before.0[..]),
-            (&self.next.0[..], &walk.trail.place_y[..]),
-        );
-        gamma * moved <= walk.divergence(there, here)
+        std::mem::swap(&mut mirror.now.y, next_y);
+        std::mem::swap(&mut gradient_x.0, &mut gradient_x.1);
+        *last = gamma;
+        mirror.accumulate(step.weight(gamma), None);
+        self.products += products;
+        0.5 * products as f64
     }
 }
 
 impl Iterative for MirrorPdhg<'_> {
     fn advance(&mut self, passes: f64) -> f64 {
-        let MirrorPdhg { base, ahead } = self;
-        base.advance(passes, |base| ahead.iterate(base))
+        repeat(passes, || self.iterate())
     }
 
     fn certify(&mut self) -> Certificate {
-        self.base.walk.certify()
+        self.mirror.certify()
     }
 
     /// The number of products.
     fn oracle_calls(&self) -> u64 {
-        self.base.products()
+        self.products
     }
 
     fn keep(&mut self) {
-        self.base.walk.keep();
+        self.mirror.keep();
     }
 
     fn restore(&mut self) {
-        self.base.walk.restore();
-        self.ahead.begin(&mut self.base);
+        self.mirror.restore();
+        self.begin();
     }
 }
 
@@ -207,5 +196,9 @@ where
 {
     let mut method = MirrorPdhg::new(problem, settings, start)?;
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.base.state(), report })
+    let step = match method.step {
+        Step::Searched(_) => Step::Searched(method.last),
+        step => step,
+    };
+    Ok(Solution { state: method.mirror.state(step), report })
 }

@@ -4,7 +4,9 @@ use fenchel_graphical::chain::{Chain, ChainMarginals, Probability};
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Problem, Weights};
+use crate::Error;
+use crate::problem::Problem;
+use crate::weights::Weights;
 
 /// Marginals of a cold start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

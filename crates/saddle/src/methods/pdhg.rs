@@ -15,7 +15,7 @@
 //! supports this ([`Bilinear::polished`]). If the guess is right, the new pair has all digits. The certificate shows
 //! whether it is.
 //!
-//! Choose this method for accuracies below 1e-3. Choose [`mirror_prox`](fn@crate::mirror_prox) if the proximal maps
+//! Choose this method for accuracies below 1e-3. Choose [`mirror_prox`](fn@crate::methods::mirror_prox) if the proximal maps
 //! have no closed form, and the sublinear method if even a single product is too expensive.
 
 use fenchel_linalg::Invalid;
@@ -23,8 +23,8 @@ use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run, setti
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::best::Best;
-use crate::pdhg_steps::{Pair, Plain, Steps};
+use crate::methods::best::Best;
+use crate::methods::steps::{Pair, Plain, Steps};
 use crate::spectral::length;
 
 /// A bilinear problem `min_x max_y y'Kx + <c, x> + <b, y> + g(x) - h(y)` with proximal maps in closed form.

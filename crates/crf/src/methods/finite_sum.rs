@@ -4,7 +4,9 @@ use fenchel_finite_sum::general::FiniteSum;
 use fenchel_graphical::chain::{Chain, stride};
 
 use crate::layout::Rows;
-use crate::{Problem, Weights, radius_upper};
+use crate::methods::radius::radius_upper;
+use crate::problem::Problem;
+use crate::weights::Weights;
 
 /// The terms `f_i(w) = log Z_i(w) - s_w(x_i, y_i)` of a [`Problem`], one per sequence, as functions of the flat weights.
 ///
@@ -14,7 +16,8 @@ use crate::{Problem, Weights, radius_upper};
 /// of SAGA 8 more.
 ///
 /// ```
-/// use fenchel_crf::{CrfFiniteSum, Dataset, Features, Problem, Token};
+/// use fenchel_crf::methods::CrfFiniteSum;
+/// use fenchel_crf::{Dataset, Features, Problem, Token};
 /// use fenchel_finite_sum::general::{Sum, SumSettings, svrg};
 /// use fenchel_optim::Stop;
 /// use fenchel_optim::prox::Zero;

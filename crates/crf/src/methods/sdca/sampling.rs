@@ -1,4 +1,4 @@
-//! The meaning of each [`Order`] for the blocks of [`sdca`](fn@crate::sdca) and [`oeg`](fn@crate::oeg).
+//! The meaning of each [`Order`] for the blocks of [`sdca`](fn@crate::methods::sdca) and [`oeg`](fn@crate::methods::oeg).
 //!
 //! The adaptive orders store the gap of every block from its last visit. With probability `1 - non_uniformity` a sequence is
 //! drawn uniformly instead, so that no stored gap becomes too old.

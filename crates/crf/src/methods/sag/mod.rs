@@ -30,9 +30,12 @@ use fenchel_optim::{
     run, settings,
 };
 
+use crate::Error;
+use crate::dataset::Dataset;
 use crate::layout::Rows;
 use crate::objective::Objective;
-use crate::{Dataset, Error, Problem, Weights};
+use crate::problem::Problem;
+use crate::weights::Weights;
 use curvature::{Curvature, Draws};
 use lazy::Lazy;
 
@@ -101,7 +104,7 @@ impl SagSettings {
 /// Stochastic average gradient with a line search for the curvature of every sequence, from zero or from given weights.
 ///
 /// This is the best primal method for dense attributes and many sequences, where it needs fewer passes than
-/// [`sdca`](fn@crate::sdca). On sparse text it needs about twice as many passes, and two oracle calls per step (1.3 with
+/// [`sdca`](fn@crate::methods::sdca). On sparse text it needs about twice as many passes, and two oracle calls per step (1.3 with
 /// `skip`). It stores `K N + n K^2` numbers, about `K` times fewer than the dual methods. The certificate is the duality gap
 /// `norm(grad P)^2 / (2 l2)`, which costs one pass.
 ///

@@ -31,8 +31,10 @@ use fenchel_optim::{
 use super::point::Point;
 use super::state::{checked, memory, weights_of};
 use super::{DualState, Init, Sdca, SdcaSettings, SdcaStep};
+use crate::Error;
 use crate::objective::Objective;
-use crate::{Error, Problem, Weights};
+use crate::problem::Problem;
+use crate::weights::Weights;
 
 /// An outer step with less than that left, in passes, has ended: passes are counted in fractions.
 const ENDED: f64 = 1e-9;
@@ -91,7 +93,8 @@ impl CatalystSettings {
 /// at which the given marginals have them. The momentum starts anew.
 ///
 /// ```
-/// use fenchel_crf::{CatalystSettings, Dataset, Features, Problem, Token, catalyst};
+/// use fenchel_crf::methods::{CatalystSettings, catalyst};
+/// use fenchel_crf::{Dataset, Features, Problem, Token};
 ///
 /// let mut data = Dataset::new(3, 2);
 /// for label in [0, 1, 1] {

@@ -9,8 +9,9 @@ use fenchel_linalg::lanes;
 
 use super::line_search::{Line, Move, SdcaStep};
 use super::point::{Bend, Point};
+use crate::Error;
 use crate::layout::Rows;
-use crate::{Error, Problem};
+use crate::problem::Problem;
 
 /// The numbers of a block before its step, except for its marginals.
 #[derive(Debug, Clone, Copy)]

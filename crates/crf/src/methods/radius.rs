@@ -7,7 +7,7 @@
 
 use fenchel_graphical::chain::stride;
 
-use crate::{Dataset, Sequence};
+use crate::dataset::{Dataset, Sequence};
 
 /// The estimate of `R_i` by Le Priol et al.: the value for labelling every token with a label that the sequence does not have.
 /// If it has all labels, the rarest is taken.

@@ -1,8 +1,8 @@
 //! A step of PDHG, in the general implementation or in the problem's own.
 
-use crate::pdhg::Bilinear;
+use crate::methods::pdhg::Bilinear;
 
-/// The implementation of the steps of [`pdhg`](fn@crate::pdhg).
+/// The implementation of the steps of [`pdhg`](fn@crate::methods::pdhg).
 pub trait Steps {
     /// Makes one step of each block.
     fn step(&mut self, pair: Pair<'_>, tau: f64, sigma: f64);

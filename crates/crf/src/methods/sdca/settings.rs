@@ -6,7 +6,9 @@ use fenchel_optim::{MAX_MEMORY, Refusal, Stop, settings};
 
 use super::sampling::{Sampler, needs_radii};
 use super::{Init, SdcaStep};
-use crate::{Error, Problem, radius_heuristic, radius_upper};
+use crate::Error;
+use crate::methods::radius::{radius_heuristic, radius_upper};
+use crate::problem::Problem;
 
 settings! {
     /// Settings of [`sdca`](fn@super::sdca).

@@ -25,11 +25,14 @@ use fenchel_optim::{
     Certificate, Iterative, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run, settings,
 };
 
+use crate::Error;
 use crate::layout::Rows;
+use crate::methods::sdca::sampling::Sampler;
+use crate::methods::sdca::{DualState, Init, memory};
+use crate::methods::sdca::{checked, entropies, mean, sampler, weights_of};
 use crate::objective::Objective;
-use crate::sdca::sampling::Sampler;
-use crate::sdca::{checked, entropies, mean, sampler, weights_of};
-use crate::{DualState, Error, Init, Problem, Weights, memory};
+use crate::problem::Problem;
+use crate::weights::Weights;
 
 /// Number of passes after which `w` is computed anew from the marginals, to remove accumulated rounding errors.
 const REFRESH: u64 = 50;
@@ -49,7 +52,7 @@ settings! {
         tolerance: f64 = 1e-12,
         /// Marginals of a cold start.
         init: Init = Init::default(),
-        /// Order of the sequences, with the choices of [`SdcaSettings`](crate::SdcaSettings).
+        /// Order of the sequences, with the choices of [`SdcaSettings`](crate::methods::SdcaSettings).
         order: Order = Order::Uniform,
         /// Fraction of adaptive draws, if the order is adaptive; the others are uniform.
         non_uniformity: f64 = 0.8,
@@ -86,7 +89,7 @@ impl OegSettings {
 
 /// Online exponentiated gradient on the dual. It updates one block at a time, with a rate per block that grows and shrinks.
 ///
-/// This method is the classical competitor of [`sdca`](fn@crate::sdca), and is here for comparisons. It needs the same memory
+/// This method is the classical competitor of [`sdca`](fn@crate::methods::sdca), and is here for comparisons. It needs the same memory
 /// as `sdca` in `f64`, an exponential and a logarithm per pair, and about 1.1 to 1.2 oracle calls per step. It takes several
 /// times more passes. The dual never decreases; `P` may increase between passes. If `n l2` is tiny it takes thousands of
 /// passes.

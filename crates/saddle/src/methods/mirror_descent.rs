@@ -10,15 +10,15 @@
 //! thesis 2019, Theorem 4.1). With unbiased estimates of noise `s` and `gamma = min(1/(sqrt(10) a), 1/(sqrt(2) s)) /
 //! sqrt(T)`, the expected gap is at most `(3 sqrt(10) a + (7/sqrt(2)) s) / sqrt(T)`. The constants of Theorem 4.2 in
 //! the thesis are smaller, but its proof exchanges an expectation and a maximum. If exact fields are available,
-//! [`mirror_prox`](fn@crate::mirror_prox) is the better choice.
+//! [`mirror_prox`](fn@crate::methods::mirror_prox) is the better choice.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run, settings};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::methods::mirror::{Field, Iterate, Mirror, Step, repeat};
 use crate::problem::{SaddleProblem, SaddleState};
-use crate::walk::Walk;
 
 /// A pair of points for an oracle, with the coordinates in which the setups store them.
 #[derive(Debug, Clone, Copy)]
@@ -28,9 +28,9 @@ pub struct At<'a> {
     /// The maximising block.
     pub y: &'a [f64],
     /// Coordinates of the minimising block.
-    pub place_x: &'a [f64],
+    pub x_coordinates: &'a [f64],
     /// Coordinates of the maximising block.
-    pub place_y: &'a [f64],
+    pub y_coordinates: &'a [f64],
 }
 
 /// Unbiased estimates of the field of a problem.
@@ -79,53 +79,40 @@ settings! {
 
 /// The running method, as an observer receives it.
 pub struct MirrorDescent<'a> {
-    walk: Walk<'a>,
+    mirror: Mirror<'a>,
     oracle: Option<&'a mut dyn Oracle>,
-    /// The step, or the first one.
-    gamma: f64,
-    decays: bool,
+    step: Step,
+    field: Field,
+    next: Iterate,
     calls: u64,
 }
 
 impl MirrorDescent<'_> {
     /// The number of steps so far.
     pub fn steps(&self) -> u64 {
-        self.walk.trail.steps
+        self.mirror.steps()
+    }
+
+    /// One step. Returns its passes.
+    fn iterate(&mut self) -> f64 {
+        let MirrorDescent { mirror, oracle, step, field, next, calls } = self;
+        let gamma = step.at(mirror.steps() + 1);
+        mirror.accumulate(step.weight(gamma), None);
+        let passes = mirror.joint.field(oracle, &mirror.now, field);
+        mirror.joint.step(&mirror.now, field, gamma, next);
+        std::mem::swap(&mut mirror.now, next);
+        *calls += 1;
+        passes
     }
 }
 
 impl Iterative for MirrorDescent<'_> {
     fn advance(&mut self, passes: f64) -> f64 {
-        let mut done = 0.0;
-        loop {
-            let walk = &mut self.walk;
-            let t = walk.trail.steps + 1;
-            let gamma = if self.decays { self.gamma / (t as f64).sqrt() } else { self.gamma };
-            walk.accumulate(if self.decays { gamma } else { 1.0 });
-            done += match &mut self.oracle {
-                None => {
-                    walk.field();
-                    1.0
-                }
-                Some(oracle) => {
-                    let trail = &walk.trail;
-                    let (place_x, place_y) = (&trail.place_x[..], &trail.place_y[..]);
-                    let at = At { x: &walk.x, y: &walk.y, place_x, place_y };
-                    oracle.draw(&at, &mut walk.gx, &mut walk.gy);
-                    oracle.passes()
-                }
-            };
-            walk.step(gamma);
-            walk.trail.steps = t;
-            self.calls += 1;
-            if done >= passes - 1e-9 {
-                return done;
-            }
-        }
+        repeat(passes, || self.iterate())
     }
 
     fn certify(&mut self) -> Certificate {
-        self.walk.certify()
+        self.mirror.certify()
     }
 
     fn oracle_calls(&self) -> u64 {
@@ -133,11 +120,11 @@ impl Iterative for MirrorDescent<'_> {
     }
 
     fn keep(&mut self) {
-        self.walk.keep();
+        self.mirror.keep();
     }
 
     fn restore(&mut self) {
-        self.walk.restore();
+        self.mirror.restore();
     }
 }
 
@@ -200,15 +187,14 @@ where
             (2.0_f64.sqrt(), Some((sx.sqrt() / x, sy.sqrt() / y)))
         }
     };
-    let constant = matches!(settings.step, StepSize::Constant(_));
     let theory = first / (settings.horizon.unwrap_or(1).max(1) as f64).sqrt();
-    let gamma = settings.step.resolve(theory)?;
-    let decays = settings.horizon.is_none() && !constant;
-    let mut walk = Walk::new(problem, start)?;
-    if let Some(rates) = rates {
-        walk = walk.with_rates(rates);
+    let step = Step::for_horizon(settings.step, theory, settings.horizon)?;
+    let mut mirror = Mirror::new(problem, start)?;
+    if let Some((x, y)) = rates {
+        mirror.set_rates(x, y);
     }
-    let mut method = MirrorDescent { walk, oracle, gamma, decays, calls: 0 };
+    let (field, next) = (mirror.no_field(), mirror.now.clone());
+    let mut method = MirrorDescent { mirror, oracle, step, field, next, calls: 0 };
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.walk.state(), report })
+    Ok(Solution { state: method.mirror.state(step), report })
 }
