@@ -149,6 +149,9 @@ impl Step {
     }
 }
 
+/// Points of both blocks.
+type Points = (Vec<f64>, Vec<f64>);
+
 /// The state of a mirror method: its iterate, and the average that it returns.
 pub(crate) struct Mirror<'a> {
     pub(crate) joint: Joint<'a>,
@@ -156,10 +159,10 @@ pub(crate) struct Mirror<'a> {
     sums: Sums,
     /// The step that the line search of an earlier run has reached.
     reached: Option<f64>,
-    average: (Vec<f64>, Vec<f64>),
+    average: Points,
     /// The certified `y` with the best lower bound, and the bound.
     bound: Option<(f64, Vec<f64>)>,
-    best: Option<((Vec<f64>, Vec<f64>), Iterate, Sums)>,
+    best: Option<(Points, Iterate, Sums)>,
 }
 
 impl<'a> Mirror<'a> {
