@@ -23,12 +23,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{:12} {:>8} {:>6} {:>6} {:>8}", "penalty", "strength", "edges", "true", "largest");
     for strength in [0.12, 0.15, 0.18, 0.22] {
         let lasso = GraphicalLasso { l1: strength.into(), ..GraphicalLasso::default() };
-        show("l1", strength, &lasso.fit_statistics(&statistics)?, &truth);
+        show("l1", strength, &lasso.fit(&statistics)?, &truth);
     }
     for strength in [0.2, 0.25, 0.3, 0.4] {
         let prior = DegreePrior::Sqrt { beta: 0.2 };
         let free = ScaleFree { prior, strength, ..ScaleFree::default() };
-        show("scale-free", strength, &free.fit_statistics(&statistics)?, &truth);
+        show("scale-free", strength, &free.fit(&statistics)?, &truth);
     }
     Ok(())
 }
