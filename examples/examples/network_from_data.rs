@@ -9,7 +9,7 @@
 use std::error::Error;
 
 use fenchel_graphical::{
-    BayesNet, EmSettings, ExactSearch, HillClimbing, MISSING, Pc, Prior, Score, bif, networks, shd,
+    BayesNet, Em, ExactSearch, HillClimbing, MISSING, Pc, Prior, Score, bif, networks, shd,
 };
 use fenchel_optim::random::stream;
 use rand::RngExt;
@@ -56,8 +56,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut holes = data.clone();
     let mut random = stream(2, 0);
     holes.iter_mut().filter(|_| random.random_bool(0.1)).for_each(|cell| *cell = MISSING);
-    let settings = EmSettings { prior: Prior::Bdeu(1.0), ..EmSettings::default() };
-    let fit = net.fit_em(holes.view(), &settings)?;
+    let em = Em { prior: Prior::Bdeu(1.0), ..Em::default() };
+    let fit = em.fit(&net, holes.view())?;
     print!("\nwithout a tenth of the values: {}\n{}", fit.report, fit.net.query(&[&first], &[])?);
     Ok(())
 }

@@ -6,8 +6,10 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use fenchel_datasets::Folder;
+use fenchel_mrf_learn::Fit;
 use fenchel_mrf_learn::potts::contacts::{Structure, precision, write_map};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
+use fenchel_optim::Progress;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     fenchel_examples::end_on_closed_pipe();
@@ -33,11 +35,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let method = PottsPseudoLikelihood::default();
     println!("memory: at most {:.0} MB", method.memory(&alignment) as f64 / 1e6);
     let clock = Instant::now();
-    let model = method.fit_watched(&alignment, |progress| {
+    let mut watch = |progress: &Progress| {
         let seconds = clock.elapsed().as_secs_f64();
         println!("{seconds:7.2} s  pass {:3}  {}", progress.passes, progress.certificate);
         ControlFlow::Continue(())
-    })?;
+    };
+    let model = method.fit_with(&alignment, Fit::new().watch(&mut watch))?;
     if let Some(report) = model.report {
         println!("{report}");
     }

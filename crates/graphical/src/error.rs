@@ -181,7 +181,7 @@ pub enum Error {
         source: Box<Error>,
     },
     /// A missing value, given to a method that needs complete data.
-    #[error("the value is missing; leave the record out, or use fit_em, which takes such records")]
+    #[error("the value is missing; leave the record out, or use Em, which takes such records")]
     Missing,
     /// An error of a file.
     #[error("{path}: {source}")]

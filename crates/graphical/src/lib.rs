@@ -52,8 +52,8 @@ mod variable_elimination;
 
 pub use ais::{AisEstimate, AisSettings, Ladder, ais, ais_binary};
 pub use bayes_net::{
-    Answer, BayesNet, BayesNetBuilder, EmFit, EmSettings, EmStart, Explanation, Findings,
-    Inference, MISSING, Prior, Score, WeightedSample,
+    Answer, BayesNet, BayesNetBuilder, Em, EmFit, Explanation, Findings, Inference, MISSING, Prior,
+    Score, WeightedSample,
 };
 pub use binary::{BinaryGibbs, BinaryPairwise, BinaryStart};
 pub use bp::{

@@ -3,6 +3,8 @@
 //! Each column is stored as words of 64 rows. The mean of a product of two columns then costs `n / 64` word operations
 //! and population counts (Geng et al., UAI 2018, equation 4).
 
+use std::borrow::Cow;
+
 use fenchel_linalg::Invalid;
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
@@ -195,6 +197,16 @@ impl BinaryData {
         Invalid::check_positive("weights (sum)", sum)?;
         self.weights = Some(weights.iter().map(|weight| weight / sum).collect());
         Ok(self)
+    }
+
+    /// The data with the weights of a fit, if it has any, in place of their own.
+    pub(crate) fn weighted(
+        &self,
+        fit: Option<ArrayView1<'_, f64>>,
+    ) -> Result<Cow<'_, Self>, Error> {
+        fit.map_or(Ok(Cow::Borrowed(self)), |weights| {
+            Ok(Cow::Owned(self.clone().with_weights(weights)?))
+        })
     }
 
     /// Number of rows, `n`.

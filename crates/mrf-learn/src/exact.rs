@@ -13,12 +13,11 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::xlogx;
-use fenchel_optim::fista::{Fista, FistaSettings, fista};
+use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, Observer, Progress, Regulariser, Report, Stop, settings};
+use fenchel_optim::{Certificate, Fit, Regulariser, Report, Stop, Watch, settings};
 use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::ArrayView1;
-use std::ops::ControlFlow;
 
 use crate::coordinates::{packed_length, pair_index, pairs};
 use crate::oracle::AnyOracle;
@@ -54,9 +53,6 @@ settings! {
     }
 }
 
-/// The data that an observer of the exact method receives.
-type Method<'m> = Fista<&'m mut Likelihood, &'m Strengths>;
-
 impl ExactMle {
     /// Fits a model.
     ///
@@ -65,30 +61,33 @@ impl ExactMle {
     /// directions without end show as parameters that still grow at the pass limit); [`Error::Refused`]; [`Error::Invalid`] for settings out of range;
     /// [`Error::Refused`] for data with cells to impute.
     pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
-        self.solve(data, vec![0.0; packed_length(data.variables())], &mut ())
+        self.fit_with(data, Fit::new())
     }
 
-    /// As [`fit`](Self::fit), started from the parameters of another model.
+    /// As [`fit`](Self::fit), with weights of the rows in place of those of the data, a model to start from, and a closure that
+    /// watches.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of the wrong size.
-    pub fn fit_from(&self, data: &BinaryData, start: &NetworkModel) -> Result<NetworkModel, Error> {
-        Invalid::check_length("variables of start", data.variables(), start.variables())?;
-        let theta = self.coordinates.parameters(&start.model);
-        self.solve(data, theta, &mut ())
-    }
-
-    /// As [`fit`](Self::fit), with an observer.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit).
-    pub fn fit_watched(
+    /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
+    /// variables.
+    pub fn fit_with(
         &self,
         data: &BinaryData,
-        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+        fit: Fit<'_, NetworkModel>,
     ) -> Result<NetworkModel, Error> {
-        let start = vec![0.0; packed_length(data.variables())];
-        self.solve(data, start, &mut |progress: &Progress, _: &Method<'_>| watch(progress))
+        let Fit { weights, start, mut watch } = fit;
+        let (data, p) = (data.weighted(weights)?, data.variables());
+        if !data.missing().is_empty() {
+            return Err(Refusal::unsupported("ExactMle", "cells to impute; Spg does that").into());
+        }
+        let start = match start {
+            Some(model) => model.start(p, self.coordinates)?,
+            None => vec![0.0; packed_length(p)],
+        };
+        let target = data.means(self.coordinates);
+        let likelihood = Likelihood::new(p, target, data.entropy(), self)?;
+        let (theta, report) = self.minimise(likelihood, start, &mut watch)?;
+        NetworkModel::new(&theta, &data, self.coordinates, &self.penalty, report)
     }
 
     /// As [`fit`](Self::fit), from the sufficient statistics alone: `means` are the means of `psi` in the coordinates of
@@ -130,38 +129,16 @@ impl ExactMle {
         }
         let start = vec![0.0; target.len()];
         let likelihood = Likelihood::new(p, target, f64::NEG_INFINITY, self)?;
-        let (theta, report) = self.minimise(likelihood, start, &mut ())?;
+        let (theta, report) = self.minimise(likelihood, start, &mut Watch::nobody())?;
         NetworkModel::of(&theta, p, self.coordinates, &self.penalty, report)
     }
 
-    fn solve<O>(
-        &self,
-        data: &BinaryData,
-        start: Vec<f64>,
-        observer: &mut O,
-    ) -> Result<NetworkModel, Error>
-    where
-        O: for<'m> Observer<Method<'m>>,
-    {
-        let p = data.variables();
-        if !data.missing().is_empty() {
-            return Err(Refusal::unsupported("ExactMle", "cells to impute; Spg does that").into());
-        }
-        let target = data.means(self.coordinates);
-        let likelihood = Likelihood::new(p, target, data.entropy(), self)?;
-        let (theta, report) = self.minimise(likelihood, start, observer)?;
-        NetworkModel::new(&theta, data, self.coordinates, &self.penalty, report)
-    }
-
-    fn minimise<O>(
+    fn minimise(
         &self,
         mut likelihood: Likelihood,
         mut start: Vec<f64>,
-        observer: &mut O,
-    ) -> Result<(Vec<f64>, Report), Error>
-    where
-        O: for<'m> Observer<Method<'m>>,
-    {
+        watch: &mut Watch<'_>,
+    ) -> Result<(Vec<f64>, Report), Error> {
         let strengths = self.penalty.strengths(likelihood.p)?;
         check_bounded(&likelihood.binary_target, likelihood.p, &strengths)?;
         for (theta, strength) in start.iter_mut().zip(&strengths.0) {
@@ -171,7 +148,7 @@ impl ExactMle {
         }
         likelihood.strengths = Some(strengths.clone());
         let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
-        let solved = fista(&mut likelihood, &strengths, &settings, start, observer)?;
+        let solved = fista(&mut likelihood, &strengths, &settings, start, watch)?;
         match likelihood.failure {
             Some(error) => Err(error),
             None => Ok((solved.state.point, solved.report)),

@@ -37,6 +37,7 @@ pub use discrete::{
 pub use draw::Drawing;
 pub use error::Error;
 pub use exact::ExactMle;
+pub use fenchel_optim::Fit;
 pub use model::NetworkModel;
 pub use oracle::{Enumeration, Oracle, TreeOracle};
 pub use penalty::{Penalty, Strengths, lambda_max};

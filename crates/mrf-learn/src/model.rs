@@ -84,6 +84,14 @@ impl NetworkModel {
         self.coordinates.parameters(&self.model)
     }
 
+    /// The packed parameters of this model as the start of a fit of `p` variables.
+    pub(crate) fn start(&self, p: usize, coordinates: Coordinates) -> Result<Vec<f64>, Error> {
+        Invalid::check_length("variables of start", p, self.variables())?;
+        let theta = coordinates.parameters(&self.model);
+        Invalid::check_finite("parameters of start", &theta)?;
+        Ok(theta)
+    }
+
     /// The couplings that are not 0, in the coordinates of the penalty, strongest first.
     pub fn edges(&self) -> Vec<(u32, u32, f64)> {
         let mut edges: Vec<_> = match self.coordinates {

@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_mrf_learn::spg::spg_binary;
 use fenchel_mrf_learn::{
     ChainStart, EdgeWeight, ExactMle, Penalty, PseudoLikelihood, Schedule, Spg, metrics,
     packed_length, pair_index, synthetic,
@@ -159,7 +160,7 @@ impl Trials<'_> {
                     ..self.settings.clone()
                 };
                 let mut curve = vec![];
-                let model = spg.fit_watched(&data, |progress: &Progress, theta: &[f64]| {
+                let mut observer = |progress: &Progress, theta: &[f64]| {
                     debug_assert_eq!(theta.len(), packed_length(p));
                     let pairs = (0..p).flat_map(|i| (i + 1..p).map(move |j| (i, j)));
                     let scores: Vec<f64> =
@@ -168,7 +169,8 @@ impl Trials<'_> {
                         curve.push((progress.passes, auc));
                     }
                     ControlFlow::Continue(())
-                })?;
+                };
+                let model = spg_binary(&data, &spg, None, &mut observer)?;
                 let h = strengths.value(&model.parameters());
                 panel.methods[k].push(Reached {
                     auc: auc(&model.scores())?,

@@ -22,37 +22,36 @@
 //! Analysis 19 (1995).
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
+use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
 use fenchel_optim::{
-    Certificate, CertificateCost, Iterative, Progress, Report, Status, Stop, run, settings,
+    Certificate, CertificateCost, Fit, Iterative, Report, Status, Stop, run, settings,
 };
-use ndarray::ArrayView2;
+use ndarray::{ArrayView1, ArrayView2};
 use rand::RngExt;
-use serde::{Deserialize, Serialize};
 
 use super::{BayesNet, Cpt, MISSING, Prior};
 use crate::{Error, Evidence, JunctionTree, OrderingOptions, Table, VarId};
 
-/// Where [`BayesNet::fit_em`] begins.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum EmStart {
-    /// Every row drawn uniformly from all distributions, with the seed.
-    #[default]
-    Random,
-    /// The tables of the network itself. A probability of 0 stays 0 if the prior is 0.
-    Tables,
-}
-
 settings! {
-    /// Settings of [`BayesNet::fit_em`].
-    pub struct EmSettings {
+    /// The EM algorithm with its settings.
+    ///
+    /// ```
+    /// use fenchel_graphical::bayes_net::Em;
+    /// use fenchel_graphical::{BayesNet, MISSING};
+    /// use ndarray::array;
+    ///
+    /// let graph = BayesNet::builder().variable("a", &["0", "1"]).arcs("a", &[]).build()?;
+    /// let data = array![[0], [1], [0], [MISSING]];
+    /// let fit = Em::default().fit(&graph, data.view())?;
+    /// assert!((fit.net.cpt_of(graph.variable("a")?)[0] - 2.0 / 3.0).abs() < 1e-5);
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    pub struct Em {
         /// Pseudo-counts; 0 is maximum likelihood.
         prior: Prior = Prior::Dirichlet(0.0),
-        /// Tables to begin with.
-        start: EmStart = EmStart::Random,
-        /// Seed of the random tables.
+        /// Seed of the tables at the start, whose rows are drawn uniformly from all distributions.
         seed: u64 = 0,
         /// Elimination order and memory limit of the junction tree.
         ordering: OrderingOptions = OrderingOptions::default(),
@@ -61,7 +60,7 @@ settings! {
     }
 }
 
-/// What [`BayesNet::fit_em`] found.
+/// What [`Em`] found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmFit {
     /// The network with the fitted tables.
@@ -74,51 +73,57 @@ pub struct EmFit {
     pub report: Report,
 }
 
-impl BayesNet {
+impl Em {
     /// Returns the network with the same graph and with tables fitted to records in which some values are [`MISSING`].
-    ///
-    /// ```
-    /// use fenchel_graphical::bayes_net::EmSettings;
-    /// use fenchel_graphical::{BayesNet, MISSING};
-    /// use ndarray::array;
-    ///
-    /// let graph = BayesNet::builder().variable("a", &["0", "1"]).arcs("a", &[]).build()?;
-    /// let data = array![[0], [1], [0], [MISSING]];
-    /// let fit = graph.fit_em(data.view(), &EmSettings::default())?;
-    /// assert!((fit.net.cpt_of(graph.variable("a")?)[0] - 2.0 / 3.0).abs() < 1e-5);
-    /// # Ok::<(), fenchel_graphical::Error>(())
-    /// ```
     ///
     /// # Errors
     /// [`Error::Cell`] for a value that is neither a state nor missing, and for a record that is impossible under the tables of
     /// the start; [`Error::Refused`] for a junction tree that takes too much memory; [`Error::Invalid`] for settings out of range.
-    pub fn fit_em(
-        &self,
-        data: ArrayView2<'_, usize>,
-        settings: &EmSettings,
-    ) -> Result<EmFit, Error> {
-        self.fit_em_watched(data, settings, |_| ControlFlow::Continue(()))
+    pub fn fit(&self, net: &BayesNet, data: ArrayView2<'_, usize>) -> Result<EmFit, Error> {
+        self.fit_with(net, data, Fit::new())
     }
 
-    /// Does the same as [`fit_em`](Self::fit_em), and calls a closure at every certificate.
+    /// As [`fit`](Self::fit), with weights of the records, tables to start from, and a closure that watches. A probability of 0
+    /// in the tables of the start stays 0 if the prior is 0.
     ///
     /// # Errors
-    /// As [`fit_em`](Self::fit_em).
-    pub fn fit_em_watched(
+    /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative or not one a record, and for a start with another
+    /// graph or other numbers of states.
+    pub fn fit_with(
         &self,
+        net: &BayesNet,
         data: ArrayView2<'_, usize>,
-        settings: &EmSettings,
-        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+        fit: Fit<'_, BayesNet>,
     ) -> Result<EmFit, Error> {
-        settings.prior.check()?;
-        self.check_data(data, true)?;
-        let mut method = Em::new(self, data, settings)?;
-        let mut observer = |progress: &Progress, _: &Em| watch(progress);
-        let report = run(&mut method, &settings.stop, &mut observer)?;
-        let Em { net, log_likelihood, objectives, .. } = method;
+        let Fit { weights, start, mut watch } = fit;
+        self.prior.check()?;
+        net.check_data(data, true)?;
+        if let Some(weights) = weights {
+            Invalid::check_length("weights", data.nrows(), weights.len())?;
+            for &weight in weights {
+                Invalid::check_nonnegative("weights", weight)?;
+            }
+        }
+        let tables = match start {
+            None => net.random_tables(self.seed),
+            Some(start) => {
+                let same = start.cards == net.cards
+                    && net.variables().all(|v| start.parents_of(v) == net.parents_of(v));
+                if !same {
+                    let reason = "another graph or other numbers of states".to_string();
+                    return Err(Invalid::Layout { what: "start", reason }.into());
+                }
+                BayesNet { cpts: start.cpts.clone(), ..net.clone() }
+            }
+        };
+        let mut method = EmMethod::new(tables, data, weights, self)?;
+        let report = run(&mut method, &self.stop, &mut watch)?;
+        let EmMethod { net, log_likelihood, objectives, .. } = method;
         Ok(EmFit { net, log_likelihood, objectives, report })
     }
+}
 
+impl BayesNet {
     /// All tables drawn uniformly.
     fn random_tables(&self, seed: u64) -> BayesNet {
         let mut net = self.clone();
@@ -142,7 +147,7 @@ struct Record {
     open: Vec<VarId>,
 }
 
-struct Em {
+struct EmMethod {
     net: BayesNet,
     prior: Prior,
     tree: JunctionTree,
@@ -158,22 +163,22 @@ struct Em {
     stalled: bool,
 }
 
-impl Em {
+impl EmMethod {
     fn new(
-        net: &BayesNet,
+        net: BayesNet,
         data: ArrayView2<'_, usize>,
-        settings: &EmSettings,
-    ) -> Result<Em, Error> {
-        let net = match settings.start {
-            EmStart::Random => net.random_tables(settings.seed),
-            EmStart::Tables => net.clone(),
-        };
+        weights: Option<ArrayView1<'_, f64>>,
+        settings: &Em,
+    ) -> Result<EmMethod, Error> {
         let zeros = || net.variables().map(|v| vec![0.0; net.cpt_of(v).len()]).collect::<Vec<_>>();
         let (mut complete, mut known) = (zeros(), zeros());
         // In an order of their own: the sums do not depend on the order of the records.
         let mut different: BTreeMap<Vec<usize>, (f64, usize)> = BTreeMap::new();
         for (row, record) in data.rows().into_iter().enumerate() {
-            different.entry(record.to_vec()).or_insert((0.0, row)).0 += 1.0;
+            let weight = weights.map_or(1.0, |weights| weights[row]);
+            if weight > 0.0 {
+                different.entry(record.to_vec()).or_insert((0.0, row)).0 += weight;
+            }
         }
         let (mut records, mut rows) = (Vec::new(), Vec::new());
         for (record, (weight, row)) in different {
@@ -197,7 +202,7 @@ impl Em {
             }
         }
         let tree = JunctionTree::compile(&net.factor_graph()?, &settings.ordering)?;
-        let mut em = Em {
+        let mut em = EmMethod {
             expected: zeros(),
             net,
             prior: settings.prior,
@@ -219,7 +224,7 @@ impl Em {
 
     /// Computes the expected counts and the objective under the current tables. The error names a record of probability 0.
     fn expect(&mut self) -> Result<(), (Option<usize>, Error)> {
-        let Em { net, prior, tree, records, complete, known, expected, .. } = self;
+        let EmMethod { net, prior, tree, records, complete, known, expected, .. } = self;
         let model = net.factor_graph().map_err(|error| (None, error))?;
         let mut workspace = tree.workspace();
         let (mut likelihood, mut penalty) = (0.0, 0.0);
@@ -289,7 +294,7 @@ fn add(net: &BayesNet, v: VarId, joint: &Table, weight: f64, counts: &mut [f64])
     }
 }
 
-impl Iterative for Em {
+impl Iterative for EmMethod {
     fn advance(&mut self, passes: f64) -> f64 {
         let passes = passes.round().max(1.0);
         for _ in 0..passes as u64 {

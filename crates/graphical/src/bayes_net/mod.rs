@@ -18,7 +18,7 @@
 //! | tables from data, scores of graphs | [`BayesNetBuilder::arcs`], [`BayesNet::fit_csv_file`], [`BayesNet::fit_cpts`], [`Score`] |
 //! | variables from the columns of a file, another graph | [`BayesNet::from_csv_file`], [`BayesNet::with_graph`] |
 //! | a graph from data | [`structure`](crate::structure) |
-//! | tables from records with missing values | [`BayesNet::fit_em`] |
+//! | tables from records with missing values | [`Em`] |
 //! | conversion for other methods | [`BayesNet::factor_graph`] |
 //!
 //! Sources: R. Le Priol, PhD thesis 2021, definition 2.3.4 and equations 2.36-2.37; Koller and Friedman, Probabilistic
@@ -45,7 +45,7 @@ use crate::{Dag, Error, FactorGraph, Finding, VarId};
 pub use build::BayesNetBuilder;
 pub(crate) use build::Parts;
 pub(crate) use cpt::{ROW_TOLERANCE, Row, cells, parents_in, renormalise};
-pub use em::{EmFit, EmSettings, EmStart};
+pub use em::{Em, EmFit};
 pub use findings::Findings;
 pub use learn::{Prior, Score};
 pub use named::Answer;

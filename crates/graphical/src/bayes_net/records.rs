@@ -13,7 +13,7 @@ use super::{BayesNet, Names, Prior};
 use crate::{Error, VarId, files};
 
 /// The number that represents a missing value. [`BayesNet::encode`] uses it for `""`, `"?"` and `"NA"`, unless a state has that
-/// name. [`BayesNet::fit_em`] accepts it; functions that need complete data refuse it.
+/// name. [`Em`](super::Em) accepts it; functions that need complete data refuse it.
 pub const MISSING: usize = usize::MAX;
 
 const BLANKS: [&str; 3] = ["", "?", "NA"];
@@ -194,7 +194,7 @@ impl BayesNet {
     ///
     /// # Errors
     /// The errors of both functions, inside [`Error::File`]. A missing value is an error with row and column;
-    /// [`fit_em`](Self::fit_em) accepts such records.
+    /// [`Em`](super::Em) accepts such records.
     pub fn fit_csv_file(&self, path: impl AsRef<Path>, prior: Prior) -> Result<BayesNet, Error> {
         files::read(path.as_ref(), |text| self.fit_cpts(self.read_csv(text)?.view(), prior))
     }

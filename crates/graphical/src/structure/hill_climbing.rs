@@ -10,11 +10,10 @@
 //! (1995).
 
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{Certificate, CertificateCost, Iterative, Progress, Stop, run, settings};
+use fenchel_optim::{Certificate, CertificateCost, Fit, Iterative, Refusal, Stop, run, settings};
 use ndarray::ArrayView2;
 use rand::{Rng, RngExt};
 use rustc_hash::FxHashMap;
@@ -58,40 +57,35 @@ impl HillClimbing {
     /// between nodes that do not exist, an arc that is required and forbidden, more required parents than `max_parents`, another
     /// number of columns, a prior out of range; [`Error::Refused`] for 2^64 configurations of parents or more.
     pub fn fit(&self, data: ArrayView2<'_, usize>, cards: &[usize]) -> Result<LearnedDag, Error> {
-        let start = Dag::new(cards.len(), self.required.iter().copied())?;
-        self.fit_from(data, cards, &start)
+        self.fit_with(data, cards, Fit::new())
     }
 
-    /// Searches from a given graph. The score of the result is at least as high as that of the start.
+    /// As [`fit`](Self::fit), from a given graph and with a closure that watches the steps. The score of the result is at least
+    /// as high as that of the start.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Error::Invalid`] for a start that breaks the settings.
-    pub fn fit_from(
+    /// As [`fit`](Self::fit); [`Error::Invalid`] for a start that breaks the settings; [`Error::Refused`] for weights of the rows.
+    pub fn fit_with(
         &self,
         data: ArrayView2<'_, usize>,
         cards: &[usize],
-        start: &Dag,
+        fit: Fit<'_, Dag>,
     ) -> Result<LearnedDag, Error> {
-        self.fit_watched(data, cards, start, |_| ControlFlow::Continue(()))
-    }
-
-    /// Does the same as [`fit_from`](Self::fit_from), and calls a closure at every step.
-    ///
-    /// # Errors
-    /// As [`fit_from`](Self::fit_from).
-    pub fn fit_watched(
-        &self,
-        data: ArrayView2<'_, usize>,
-        cards: &[usize],
-        start: &Dag,
-        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<LearnedDag, Error> {
+        let Fit { weights, start, mut watch } = fit;
+        if weights.is_some() {
+            // Scores are of whole counts.
+            let what = "weights of rows; give a row as often as it counts";
+            return Err(Refusal::unsupported("HillClimbing", what).into());
+        }
+        let start = match start {
+            Some(start) => start.clone(),
+            None => Dag::new(cards.len(), self.required.iter().copied())?,
+        };
         let columns = Columns::new(data, cards)?;
         self.score.check()?;
         Invalid::check_length("nodes of the start", cards.len(), start.nodes())?;
-        let mut climb = Climb::new(self, &columns, start)?;
-        let mut observer = |progress: &Progress, _: &Climb<'_>| watch(progress);
-        let report = run(&mut climb, &self.stop, &mut observer)?;
+        let mut climb = Climb::new(self, &columns, &start)?;
+        let report = run(&mut climb, &self.stop, &mut watch)?;
         if let Some(error) = climb.failed {
             return Err(error);
         }

@@ -59,7 +59,7 @@ impl Pc {
     pub fn fit(&self, data: ArrayView2<'_, usize>, cards: &[usize]) -> Result<PcFit, Error> {
         let columns = Columns::new(data, cards)?;
         let test = self.test;
-        self.fit_with(cards.len(), |x, y, given| Ok(test.run(&columns, x, y, given)?.p_value))
+        self.fit_test(cards.len(), |x, y, given| Ok(test.run(&columns, x, y, given)?.p_value))
     }
 
     /// Does the same as [`fit`](Self::fit) with a given test: a function that returns the p-value of the independence of `x`
@@ -68,7 +68,7 @@ impl Pc {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a level outside (0, 1); those of the test.
-    pub fn fit_with(
+    pub fn fit_test(
         &self,
         nodes: usize,
         mut p_value: impl FnMut(u32, u32, &[u32]) -> Result<f64, Error>,

@@ -2,10 +2,9 @@
 
 use crate::common::networks::{configurations, nets};
 use fenchel_graphical::{
-    BayesNet, EmSettings, EmStart, Error, Evidence, MISSING, OrderingOptions, Prior, VarId,
-    networks,
+    BayesNet, Dag, Em, EmFit, Error, Evidence, MISSING, OrderingOptions, Prior, VarId, networks,
 };
-use fenchel_optim::{Refusal, Status, Stop, random::stream};
+use fenchel_optim::{Fit, Progress, Refusal, Status, Stop, random::stream};
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 use rand::RngExt;
@@ -49,8 +48,8 @@ proptest! {
         let data = holes(&net, 25, 0.3, seed);
         let prior = Prior::Dirichlet(alpha);
         let stop = Stop { absolute: 1e-9, relative: 0.0, max_passes: 3000.0, ..Stop::default() };
-        let settings = EmSettings { prior, seed, stop, ..EmSettings::default() };
-        let fit = net.fit_em(data.view(), &settings).unwrap();
+        let settings = Em { prior, seed, stop, ..Em::default() };
+        let fit = settings.fit(&net, data.view()).unwrap();
         for pair in fit.objectives.windows(2) {
             prop_assert!(pair[1] >= pair[0] - 1e-10 * (1.0 + pair[0].abs()), "{pair:?}");
         }
@@ -78,7 +77,7 @@ proptest! {
         }
         // The order of the records does not matter, to the last bit.
         let back: Vec<usize> = (0..data.nrows()).rev().collect();
-        let turned = net.fit_em(data.select(ndarray::Axis(0), &back).view(), &settings).unwrap();
+        let turned = settings.fit(&net, data.select(ndarray::Axis(0), &back).view()).unwrap();
         prop_assert_eq!(turned.net, fit.net);
     }
 
@@ -86,9 +85,9 @@ proptest! {
     fn with_nothing_missing_one_step_is_the_fit(net in nets(5), seed in 0u64..1000) {
         let data = net.sample_many(30, &mut stream(seed, 0));
         for prior in [Prior::Dirichlet(0.5), Prior::Bdeu(2.0), Prior::Dirichlet(0.0)] {
-            let stop = Stop { max_passes: 1.0, ..EmSettings::default().stop };
-            let settings = EmSettings { prior, stop, ..EmSettings::default() };
-            let fit = net.fit_em(data.view(), &settings).unwrap();
+            let stop = Stop { max_passes: 1.0, ..Em::default().stop };
+            let settings = Em { prior, stop, ..Em::default() };
+            let fit = settings.fit(&net, data.view()).unwrap();
             prop_assert_eq!(&fit.net, &net.fit_cpts(data.view(), prior).unwrap());
             prop_assert!((fit.log_likelihood - fit.net.log_likelihood(data.view()).unwrap()).abs() < 1e-9);
         }
@@ -119,10 +118,10 @@ fn one_child_missing_at_random_has_a_closed_form() {
         rows.extend(std::iter::repeat_n([x, y], n));
     }
     let data = Array2::from_shape_fn((rows.len(), 2), |(i, j)| rows[i][j]);
-    for start in [EmStart::Random, EmStart::Tables] {
-        let stop = Stop { absolute: 1e-12, ..EmSettings::default().stop };
-        let fit =
-            net.fit_em(data.view(), &EmSettings { start, stop, ..EmSettings::default() }).unwrap();
+    for start in [None, Some(&net)] {
+        let stop = Stop { absolute: 1e-12, ..Em::default().stop };
+        let em = Em { stop, ..Em::default() };
+        let fit = em.fit_with(&net, data.view(), Fit { start, ..Fit::new() }).unwrap();
         assert_eq!(fit.report.status, Status::Converged);
         let near = |v: u32, expected: &[f64]| {
             let found = fit.net.cpt_of(VarId(v));
@@ -133,7 +132,7 @@ fn one_child_missing_at_random_has_a_closed_form() {
     }
     // x missing: with P(y | x) fixed by nothing else the mixture reproduces the shares of y.
     let blind = array![[MISSING, 0], [MISSING, 0], [MISSING, 1], [MISSING, 2]];
-    let fit = net.fit_em(blind.view(), &EmSettings::default()).unwrap();
+    let fit = Em::default().fit(&net, blind.view()).unwrap();
     let y = fit.net.posterior(&[VarId(1)], &Evidence::new()).unwrap().values();
     assert!([0.5, 0.25, 0.25].iter().zip(&y).all(|(a, b)| (a - b).abs() < 1e-5), "{y:?}");
     let entropy = 2.0 * 0.5_f64.ln() + 2.0 * 0.25_f64.ln();
@@ -144,14 +143,13 @@ fn one_child_missing_at_random_has_a_closed_form() {
 fn tables_of_asia_come_back_from_records_with_holes() {
     let truth = networks::asia();
     let data = holes(&truth, 4000, 0.15, 4);
-    let settings = EmSettings { prior: Prior::Dirichlet(1.0), ..EmSettings::default() };
+    let settings = Em { prior: Prior::Dirichlet(1.0), ..Em::default() };
     let mut looks = 0;
-    let fit = truth
-        .fit_em_watched(data.view(), &settings, |_| {
-            looks += 1;
-            std::ops::ControlFlow::Continue(())
-        })
-        .unwrap();
+    let mut watch = |_: &Progress| {
+        looks += 1;
+        std::ops::ControlFlow::Continue(())
+    };
+    let fit = settings.fit_with(&truth, data.view(), Fit::new().watch(&mut watch)).unwrap();
     assert!(looks >= fit.objectives.len() - 1);
     for v in ["smoke", "bronc", "lung"] {
         let v = truth.variable(v).unwrap();
@@ -177,20 +175,44 @@ fn what_cannot_be_fitted_is_named() {
     );
     assert!(matches!(net.log_likelihood(data.view()), Err(Error::Cell { row: 1, .. })));
     data[[2, 0]] = 7;
-    let wrong = net.fit_em(data.view(), &EmSettings::default()).unwrap_err().to_string();
+    let wrong = Em::default().fit(&net, data.view()).unwrap_err().to_string();
     assert!(wrong.starts_with("row 2, column \"asia\": state 7"), "{wrong}");
     // either = no although tub = yes: impossible under the tables of the network, possible for random ones.
     let mut impossible = Array2::from_elem((2, 8), MISSING);
     let at = |name: &str| net.variable(name).unwrap().index();
     impossible[[1, at("tub")]] = 0;
     impossible[[1, at("either")]] = 1;
-    let tables = EmSettings { start: EmStart::Tables, ..EmSettings::default() };
-    let error = net.fit_em(impossible.view(), &tables).unwrap_err().to_string();
+    let tables = Em::default().fit_with(&net, impossible.view(), Fit::new().start(&net));
+    let error = tables.unwrap_err().to_string();
     assert_eq!(error, "row 1, column (all that are observed): the evidence has probability zero");
-    assert!(net.fit_em(impossible.view(), &EmSettings::default()).is_ok());
+    assert!(Em::default().fit(&net, impossible.view()).is_ok());
     let ordering = OrderingOptions { max_memory: Some(8), ..Default::default() };
-    let tight = net.fit_em(impossible.view(), &EmSettings { ordering, ..EmSettings::default() });
+    let tight = Em { ordering, ..Em::default() }.fit(&net, impossible.view());
     assert!(matches!(tight, Err(Error::Refused(Refusal::MemoryLimit { .. }))));
-    let negative = EmSettings { prior: Prior::Dirichlet(-1.0), ..EmSettings::default() };
-    assert!(matches!(net.fit_em(impossible.view(), &negative), Err(Error::Invalid(_))));
+    let negative = Em { prior: Prior::Dirichlet(-1.0), ..Em::default() };
+    assert!(matches!(negative.fit(&net, impossible.view()), Err(Error::Invalid(_))));
+}
+
+/// A weight of 2 is as good as the record twice, a weight of 0 as good as no record; a fit can be started and stopped.
+#[test]
+fn records_may_be_weighted_and_fits_started_and_stopped() {
+    let truth = networks::asia();
+    let data = holes(&truth, 60, 0.2, 5);
+    let weights: Vec<f64> = (0..60).map(|row| f64::from(row % 3)).collect();
+    let rows: Vec<usize> = (0..60).flat_map(|row| vec![row; row % 3]).collect();
+    let repeated = data.select(ndarray::Axis(0), &rows);
+    let em = Em { prior: Prior::Dirichlet(1.0), ..Em::default() };
+    let plain = em.fit(&truth, repeated.view()).unwrap();
+    let weighted = em.fit_with(&truth, data.view(), Fit::new().weights(&weights)).unwrap();
+    assert_eq!(plain, EmFit { report: plain.report, ..weighted });
+    let mut end = |_: &Progress| std::ops::ControlFlow::Break(());
+    let fit = Fit::new().weights(&weights).start(&plain.net).watch(&mut end);
+    let stopped = em.fit_with(&truth, data.view(), fit).unwrap();
+    assert_eq!((stopped.report.status, &stopped.net), (Status::Stopped, &plain.net));
+    let other = truth.with_graph(&Dag::new(8, []).unwrap()).unwrap();
+    let uniform = other.fit_cpts(Array2::zeros((1, 8)).view(), Prior::Dirichlet(1.0)).unwrap();
+    assert!(em.fit_with(&truth, data.view(), Fit::new().start(&uniform)).is_err());
+    assert!(em.fit_with(&truth, data.view(), Fit::new().weights(&[1.0])).is_err());
+    let negative = vec![-1.0; 60];
+    assert!(em.fit_with(&truth, data.view(), Fit::new().weights(&negative)).is_err());
 }

@@ -239,7 +239,7 @@ fn records_travel_through_files() {
         // Missing cells are named by file, row and column.
         let error = fitted.unwrap_err().to_string();
         let expected = format!(
-            "{}: row 2, column \"grass\": the value is missing; leave the record out, or use fit_em, which takes such records",
+            "{}: row 2, column \"grass\": the value is missing; leave the record out, or use Em, which takes such records",
             place(name).display()
         );
         assert_eq!(error, expected);

@@ -6,7 +6,7 @@ use fenchel_graphical::structure::{
 };
 use fenchel_graphical::{BayesNet, Dag, Error, MISSING, Prior, Score, VarId, networks};
 use fenchel_linalg::special::chi_squared_tail;
-use fenchel_optim::{Refusal, Status, random::stream};
+use fenchel_optim::{Fit, Refusal, Status, random::stream};
 use ndarray::{Array2, Axis, array};
 use proptest::prelude::*;
 
@@ -76,7 +76,7 @@ proptest! {
         let truth = net.dag();
         let pc = Pc { max_given: 7, ..Pc::default() };
         let oracle = |x, y, z: &[u32]| Ok(f64::from(u8::from(truth.d_separated(&[x], &[y], z)?)));
-        let found = pc.fit_with(net.len(), oracle).unwrap();
+        let found = pc.fit_test(net.len(), oracle).unwrap();
         prop_assert_eq!(&found.class, &truth.cpdag());
         prop_assert_eq!(&found.skeleton, &truth.skeleton());
         for (&(a, b), given) in &found.separators {
@@ -199,14 +199,17 @@ fn wishes_about_arcs_are_kept() {
     assert!(found.dag.has_arc(lung, smoke) && !found.dag.is_adjacent(lung, either));
     assert!((0..8).all(|v| found.dag.parents(v).len() <= 2));
     // A start is never left for something worse; at the optimum nothing is left to do.
-    let again = search.fit_from(data.view(), truth.cards(), &found.dag).unwrap();
+    let again = search.fit_with(data.view(), truth.cards(), Fit::new().start(&found.dag)).unwrap();
     assert!(again.score >= found.score);
     // Plain hill climbing ends at the first local optimum.
     let plain = HillClimbing { tabu: 0, ..Default::default() };
     let tabu = HillClimbing::default().fit(data.view(), truth.cards()).unwrap();
     assert!(tabu.score >= plain.fit(data.view(), truth.cards()).unwrap().score - 1e-9);
     let refused = |search: &HillClimbing, start: &Dag| {
-        search.fit_from(data.view(), truth.cards(), start).unwrap_err().to_string()
+        search
+            .fit_with(data.view(), truth.cards(), Fit::new().start(start))
+            .unwrap_err()
+            .to_string()
     };
     let empty = Dag::new(8, []).unwrap();
     assert!(refused(&search, &empty).contains("required or forbidden"));

@@ -1,13 +1,13 @@
 //! Node-wise regression: one l1 logistic regression per variable (Ravikumar, Wainwright and Lafferty 2010).
 
-use fenchel_finite_sum::{Fit, LogisticRegression};
+use fenchel_finite_sum::{LogisticModel, LogisticRegression};
 use fenchel_linalg::Invalid;
-use fenchel_optim::Stop;
-use fenchel_optim::{Refusal, settings};
+use fenchel_optim::{Budget, Fit, Refusal, Report, SharedWatch, Stop, Watch, settings};
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
 use super::{Regression, combine, for_all, symmetrise};
+use crate::coordinates::pair_index;
 use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty};
 
 /// How the two estimates of a coupling, one from each regression, are combined.
@@ -32,7 +32,7 @@ settings! {
         lambda: f64 = 0.1,
         /// How the two estimates of a coupling are combined.
         rule: Rule = Rule::And,
-        /// The stopping rule of a regression.
+        /// The stopping rule of a regression; the time limit is that of all regressions together.
         stop: Stop = Stop::default(),
         /// Seed of the solvers.
         seed: u64 = 0,
@@ -47,10 +47,26 @@ impl NodewiseLogistic {
     /// # Errors
     /// As [`regressions`](Self::regressions).
     pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
-        let regressions = self.regressions(data)?;
+        self.fit_with(data, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows in place of those of the data, a model to start from, and a closure that
+    /// watches the problems of all variables.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
+    /// variables.
+    pub fn fit_with(
+        &self,
+        data: &BinaryData,
+        fit: Fit<'_, NetworkModel>,
+    ) -> Result<NetworkModel, Error> {
+        let Fit { weights, start, watch } = fit;
+        let data = data.weighted(weights)?;
+        let regressions = self.solve(&data, start, watch)?;
         let penalty = Penalty::edges(self.lambda);
         let theta = symmetrise(&regressions, self.rule);
-        NetworkModel::new(&theta, data, Coordinates::Binary, &penalty, combine(&regressions))
+        NetworkModel::new(&theta, &data, Coordinates::Binary, &penalty, combine(&regressions))
     }
 
     /// The regression of every variable on the others, before the two estimates of a coupling are combined.
@@ -58,16 +74,39 @@ impl NodewiseLogistic {
     /// # Errors
     /// [`Error::Invalid`] for settings out of range; [`Error::FiniteSum`]; [`Error::Refused`] for data with cells to impute.
     pub fn regressions(&self, data: &BinaryData) -> Result<Vec<Regression>, Error> {
+        self.solve(data, None, Watch::nobody())
+    }
+
+    fn solve(
+        &self,
+        data: &BinaryData,
+        start: Option<&NetworkModel>,
+        watch: Watch<'_>,
+    ) -> Result<Vec<Regression>, Error> {
         Invalid::check_nonnegative("lambda", self.lambda)?;
         if !data.missing().is_empty() {
             return Err(
                 Refusal::unsupported("NodewiseLogistic", "cells to impute; Spg does that").into()
             );
         }
-        for_all(data.variables(), |i| self.regress(data, i)).into_iter().collect()
+        let p = data.variables();
+        let start = match start {
+            Some(model) => Some((model.start(p, Coordinates::Binary)?, model.report)),
+            None => None,
+        };
+        let (watch, budget) = (SharedWatch::from(watch), Budget::new(self.stop));
+        let regress = |i| self.regress(data, i, budget.left(), start.as_ref(), watch.each());
+        for_all(p, regress).into_iter().collect()
     }
 
-    fn regress(&self, data: &BinaryData, i: usize) -> Result<Regression, Error> {
+    fn regress(
+        &self,
+        data: &BinaryData,
+        i: usize,
+        stop: Stop,
+        start: Option<&(Vec<f64>, Report)>,
+        mut watch: Watch<'_>,
+    ) -> Result<Regression, Error> {
         let (n, p) = (data.rows(), data.variables());
         let mut couplings = vec![0.0; p];
         let counted = || (0..n).filter(|&r| data.weight(r) > 0.0);
@@ -83,15 +122,23 @@ impl NodewiseLogistic {
             f64::from(u8::from(data.get(r, other(at))))
         });
         let y = Array1::from_shape_fn(n, |r| f64::from(u8::from(data.get(r, i))));
-        let (l1, stop, seed) = (self.lambda, self.stop, self.seed ^ i as u64);
+        let (l1, seed) = (self.lambda, self.seed ^ i as u64);
         let method =
             LogisticRegression { l2: Some(0.0), l1, stop, seed, ..LogisticRegression::default() };
-        let model = if data.is_weighted() {
-            let weights = Array1::from_shape_fn(n, |r| data.weight(r) * n as f64);
-            method.fit_with(&x, &y, Fit::new().weights(&weights))?
-        } else {
-            method.fit(&x, &y)?
-        };
+        let start = start.map(|(theta, report)| LogisticModel {
+            weights: (0..p - 1).map(|at| theta[pair_index(i, other(at), p)]).collect(),
+            intercept: theta[pair_index(i, i, p)],
+            classes: [0.0, 1.0],
+            report: *report,
+            choice: None,
+        });
+        let weights = Array1::from_shape_fn(n, |r| data.weight(r) * n as f64);
+        let weights = data.is_weighted().then_some(weights.view());
+        let model = method.fit_with(
+            &x,
+            &y,
+            Fit { weights, start: start.as_ref(), watch: watch.again() },
+        )?;
         for (at, &weight) in model.weights.iter().enumerate() {
             couplings[other(at)] = weight;
         }

@@ -10,15 +10,13 @@
 //! `n x p` with a `p x p` matrix. A feasible dual point is built from the conditional probabilities of the iterate, by
 //! moving them towards the data. Its duality gap is the certificate.
 
-use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{sigmoid, softplus, xlogx};
 use fenchel_optim::Refusal;
-use fenchel_optim::fista::{Fista, FistaSettings, fista};
+use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, Observer, Progress, Regulariser, Stop, settings};
+use fenchel_optim::{Certificate, Fit, Regulariser, Stop, settings};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
-use std::ops::ControlFlow;
 
 use crate::coordinates::{packed_length, pair_index, pairs};
 use crate::penalty::Strengths;
@@ -48,9 +46,6 @@ settings! {
     }
 }
 
-/// The data that an observer receives.
-type Method<'m> = Fista<&'m mut Conditionals, &'m Strengths>;
-
 impl PseudoLikelihood {
     /// Fits a model.
     ///
@@ -58,32 +53,45 @@ impl PseudoLikelihood {
     /// [`Error::UnboundedMle`] for a free parameter of a constant column or of a pair with an empty cell; [`Error::Invalid`] for settings
     /// out of range; [`Error::Refused`] for data with cells to impute.
     pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
-        self.solve(data, vec![0.0; packed_length(data.variables())], &mut ())
+        self.fit_with(data, Fit::new())
     }
 
-    /// As [`fit`](Self::fit), started from the parameters of another model.
+    /// As [`fit`](Self::fit), with weights of the rows in place of those of the data, a model to start from, and a closure that
+    /// watches.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of the wrong size.
-    pub fn fit_from(&self, data: &BinaryData, start: &NetworkModel) -> Result<NetworkModel, Error> {
-        Invalid::check_length("variables of start", data.variables(), start.variables())?;
-        self.solve(data, self.coordinates.parameters(&start.model), &mut ())
-    }
-
-    /// As [`fit`](Self::fit), with an observer.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit).
-    pub fn fit_watched(
+    /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
+    /// variables.
+    pub fn fit_with(
         &self,
         data: &BinaryData,
-        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+        fit: Fit<'_, NetworkModel>,
     ) -> Result<NetworkModel, Error> {
-        let start = vec![0.0; packed_length(data.variables())];
-        self.solve(data, start, &mut |progress: &Progress, _: &Method<'_>| watch(progress))
+        let Fit { weights, start, mut watch } = fit;
+        let (data, p) = (data.weighted(weights)?, data.variables());
+        if !data.missing().is_empty() {
+            return Err(
+                Refusal::unsupported("PseudoLikelihood", "cells to impute; Spg does that").into()
+            );
+        }
+        let mut start = match start {
+            Some(model) => model.start(p, self.coordinates)?,
+            None => vec![0.0; packed_length(p)],
+        };
+        let strengths = self.strengths(p)?;
+        crate::exact::check_bounded(&data.means(Coordinates::Binary), p, &strengths)?;
+        for (theta, strength) in start.iter_mut().zip(&strengths.0) {
+            if strength.is_infinite() {
+                *theta = 0.0;
+            }
+        }
+        let mut conditionals = Conditionals::new(&data, self.coordinates, strengths.clone());
+        let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
+        let solved = fista(&mut conditionals, &strengths, &settings, start, &mut watch)?;
+        let theta = &solved.state.point;
+        NetworkModel::new(theta, &data, self.coordinates, &self.penalty, solved.report)
     }
 
-    /// The strength of every coordinate.
     /// The smallest `lambda` at which all couplings are zero. It follows from the gradient of the pseudo-likelihood in
     /// the fit without couplings. A coupling enters two conditionals. So with unpenalised biases this `lambda` is twice
     /// that of the likelihood, unless [`EdgeWeight::Two`] doubles the penalty too.
@@ -120,6 +128,7 @@ impl PseudoLikelihood {
         Ok(largest)
     }
 
+    /// The strength of every coordinate.
     fn strengths(&self, p: usize) -> Result<Strengths, Error> {
         let mut strengths = self.penalty.strengths(p)?;
         if self.edge_weight == EdgeWeight::Two {
@@ -130,34 +139,6 @@ impl PseudoLikelihood {
             }
         }
         Ok(strengths)
-    }
-
-    fn solve<O>(
-        &self,
-        data: &BinaryData,
-        mut start: Vec<f64>,
-        observer: &mut O,
-    ) -> Result<NetworkModel, Error>
-    where
-        O: for<'m> Observer<Method<'m>>,
-    {
-        let p = data.variables();
-        if !data.missing().is_empty() {
-            return Err(
-                Refusal::unsupported("PseudoLikelihood", "cells to impute; Spg does that").into()
-            );
-        }
-        let strengths = self.strengths(p)?;
-        crate::exact::check_bounded(&data.means(Coordinates::Binary), p, &strengths)?;
-        for (theta, strength) in start.iter_mut().zip(&strengths.0) {
-            if strength.is_infinite() {
-                *theta = 0.0;
-            }
-        }
-        let mut conditionals = Conditionals::new(data, self.coordinates, strengths.clone());
-        let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
-        let solved = fista(&mut conditionals, &strengths, &settings, start, observer)?;
-        NetworkModel::new(&solved.state.point, data, self.coordinates, &self.penalty, solved.report)
     }
 }
 

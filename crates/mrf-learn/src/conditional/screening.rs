@@ -16,7 +16,7 @@ use fenchel_optim::Refusal;
 use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::prox::WeightedL1;
-use fenchel_optim::{Certificate, Stop, settings};
+use fenchel_optim::{Budget, Certificate, Fit, SharedWatch, Stop, Watch, settings};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ settings! {
         rule: Rule = Rule::Or,
         /// Couplings of smaller absolute value are set to 0.
         threshold: f64 = 0.0,
-        /// The stopping rule of each variable's problem.
+        /// The stopping rule of each variable's problem; the time limit is that of all problems together.
         stop: Stop = Stop { absolute: 1e-6, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
     }
 }
@@ -60,8 +60,24 @@ impl InteractionScreening {
     /// # Errors
     /// As [`regressions`](Self::regressions).
     pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
+        self.fit_with(data, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with weights of the rows in place of those of the data, a model to start from, and a closure that
+    /// watches the problems of all variables.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
+    /// variables.
+    pub fn fit_with(
+        &self,
+        data: &BinaryData,
+        fit: Fit<'_, NetworkModel>,
+    ) -> Result<NetworkModel, Error> {
+        let Fit { weights, start, watch } = fit;
+        let data = data.weighted(weights)?;
         Invalid::check_nonnegative("threshold", self.threshold)?;
-        let regressions = self.regressions(data)?;
+        let regressions = self.solve(&data, start, watch)?;
         let mut theta = symmetrise(&regressions, self.rule);
         for (theta, (i, j)) in theta.iter_mut().zip(pairs(data.variables())) {
             if i != j && theta.abs() < self.threshold {
@@ -69,7 +85,7 @@ impl InteractionScreening {
             }
         }
         let penalty = Penalty::edges(self.lambda);
-        NetworkModel::new(&theta, data, Coordinates::Spins, &penalty, combine(&regressions))
+        NetworkModel::new(&theta, &data, Coordinates::Spins, &penalty, combine(&regressions))
     }
 
     /// The problem of every variable, in spins, before the two estimates of a coupling are combined.
@@ -79,6 +95,15 @@ impl InteractionScreening {
     /// minimum. Without a penalty this is so where two columns never take one of their four pairs of values, and where a sum of the
     /// others decides a variable. For logRISE it is also so for two equal columns and `lambda` below 1: raise `lambda`, or use RISE.
     pub fn regressions(&self, data: &BinaryData) -> Result<Vec<Regression>, Error> {
+        self.solve(data, None, Watch::nobody())
+    }
+
+    fn solve(
+        &self,
+        data: &BinaryData,
+        start: Option<&NetworkModel>,
+        watch: Watch<'_>,
+    ) -> Result<Vec<Regression>, Error> {
         Invalid::check_nonnegative("lambda", self.lambda)?;
         if !data.missing().is_empty() {
             return Err(Refusal::unsupported(
@@ -92,7 +117,16 @@ impl InteractionScreening {
         }
         let signs = data.signs();
         let weights: Vec<f64> = (0..data.rows()).map(|row| data.weight(row)).collect();
-        for_all(data.variables(), |i| self.screen(&signs, &weights, i)).into_iter().collect()
+        let p = data.variables();
+        let start = start.map(|model| model.start(p, Coordinates::Spins)).transpose()?;
+        let (watch, budget) = (SharedWatch::from(watch), Budget::new(self.stop));
+        let screen = |i| {
+            // The field stands at the place of the variable itself.
+            let from = |theta: &Vec<f64>| (0..p).map(|j| theta[pair_index(i, j, p)]).collect();
+            let start = start.as_ref().map_or_else(|| vec![0.0; p], from);
+            self.screen(&signs, &weights, i, budget.left(), start, &mut watch.each())
+        };
+        for_all(p, screen).into_iter().collect()
     }
 
     /// The smallest `lambda` at which all couplings are zero: the largest derivative by a coupling in the fit with
@@ -129,7 +163,15 @@ impl InteractionScreening {
         Ok(largest)
     }
 
-    fn screen(&self, signs: &Array2<f64>, weights: &[f64], i: usize) -> Result<Regression, Error> {
+    fn screen(
+        &self,
+        signs: &Array2<f64>,
+        weights: &[f64],
+        i: usize,
+        stop: Stop,
+        start: Vec<f64>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Regression, Error> {
         let (n, p) = signs.dim();
         let counted = || signs.column(i).into_iter().zip(weights).filter(|(_, w)| **w > 0.0);
         let (ones, all) = (counted().filter(|(s, _)| **s > 0.0).count(), counted().count());
@@ -147,9 +189,9 @@ impl InteractionScreening {
         let objective = self.objective;
         let (lambda, unbounded) = (self.lambda, false);
         let mut function = Screening { features, weights, objective, own: i, lambda, unbounded };
-        let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
+        let settings = FistaSettings { stop, ..FistaSettings::default() };
         let penalty = WeightedL1 { weights: strengths };
-        let solved = fista(&mut function, penalty, &settings, vec![0.0; p], &mut ())?;
+        let solved = fista(&mut function, penalty, &settings, start, watch)?;
         if function.unbounded {
             let pair = |j: usize| (i.min(j) as u32, i.max(j) as u32);
             let along = (0..p).filter(|&j| j != i && solved.state.point[j] != 0.0);

@@ -1,5 +1,7 @@
 //! Rows of states, checked.
 
+use std::borrow::Cow;
+
 use fenchel_linalg::Invalid;
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
@@ -78,6 +80,16 @@ impl DiscreteData {
         Invalid::check_positive("weights (sum)", sum)?;
         self.weights = weights.iter().map(|weight| weight / sum).collect();
         Ok(self)
+    }
+
+    /// The data with the weights of a fit, if it has any, in place of their own.
+    pub(crate) fn weighted(
+        &self,
+        fit: Option<ArrayView1<'_, f64>>,
+    ) -> Result<Cow<'_, Self>, Error> {
+        fit.map_or(Ok(Cow::Borrowed(self)), |weights| {
+            Ok(Cow::Owned(self.clone().with_weights(weights)?))
+        })
     }
 
     /// Number of rows, `n`.

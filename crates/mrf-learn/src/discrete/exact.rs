@@ -8,12 +8,10 @@
 //! independent variables that correct their means. By concavity of the entropy, the mixture of the entropies is a lower
 //! bound of the dual value.
 
-use std::ops::ControlFlow;
-
 use fenchel_linalg::special::xlogx;
-use fenchel_optim::fista::{Fista, FistaSettings, fista};
+use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, MAX_MEMORY, Observer, Progress, Regulariser, Stop, settings};
+use fenchel_optim::{Certificate, Fit, MAX_MEMORY, Regulariser, Stop, settings};
 
 use super::oracle::DiscreteOracle;
 use super::{DiscreteData, DiscreteModel, DiscretePenalty, Layout, TableStrengths};
@@ -52,8 +50,6 @@ settings! {
     }
 }
 
-type Method<'m> = Fista<&'m mut Likelihood, &'m TableStrengths>;
-
 impl DiscreteMle {
     /// Fits a model.
     ///
@@ -61,45 +57,27 @@ impl DiscreteMle {
     /// [`Error::UnboundedMle`] for a state, or without a penalty a pair of states, that does not occur and is free; [`Error::Refused`];
     /// [`Error::Invalid`] for settings out of range.
     pub fn fit(&self, data: &DiscreteData) -> Result<DiscreteModel, Error> {
-        self.solve(data, vec![0.0; data.layout().len()], &mut ())
+        self.fit_with(data, Fit::new())
     }
 
-    /// As [`fit`](Self::fit), started from the parameters of another model.
+    /// As [`fit`](Self::fit), with weights of the rows in place of those of the data, a model to start from, and a closure that
+    /// watches.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Error::Invalid`] for a model with other variables.
-    pub fn fit_from(
+    /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
+    /// variables.
+    pub fn fit_with(
         &self,
         data: &DiscreteData,
-        start: &DiscreteModel,
+        fit: Fit<'_, DiscreteModel>,
     ) -> Result<DiscreteModel, Error> {
-        start.check_layout(data.layout())?;
-        self.solve(data, start.theta.clone(), &mut ())
-    }
-
-    /// As [`fit`](Self::fit), with an observer.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit).
-    pub fn fit_watched(
-        &self,
-        data: &DiscreteData,
-        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<DiscreteModel, Error> {
-        let start = vec![0.0; data.layout().len()];
-        self.solve(data, start, &mut |progress: &Progress, _: &Method<'_>| watch(progress))
-    }
-
-    fn solve<O>(
-        &self,
-        data: &DiscreteData,
-        start: Vec<f64>,
-        observer: &mut O,
-    ) -> Result<DiscreteModel, Error>
-    where
-        O: for<'m> Observer<Method<'m>>,
-    {
+        let Fit { weights, start, mut watch } = fit;
+        let data = data.weighted(weights)?;
         let layout = data.layout();
+        let start = match start {
+            Some(model) => model.start(layout)?,
+            None => vec![0.0; layout.len()],
+        };
         let strengths = self.penalty.strengths(layout)?;
         let target = data.means();
         check_bounded(layout, &target, &strengths)?;
@@ -112,7 +90,7 @@ impl DiscreteMle {
             failure: None,
         };
         let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
-        let solved = fista(&mut likelihood, &strengths, &settings, start, observer)?;
+        let solved = fista(&mut likelihood, &strengths, &settings, start, &mut watch)?;
         if let Some(error) = likelihood.failure {
             return Err(error);
         }

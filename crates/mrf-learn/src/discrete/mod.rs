@@ -36,4 +36,4 @@ pub use layout::Layout;
 pub use model::DiscreteModel;
 pub use penalty::{DiscretePenalty, TableNorm, TableStrengths};
 pub use sampler::DiscreteSampler;
-pub use spg::DiscreteSpg;
+pub use spg::{DiscreteSpg, spg_discrete};

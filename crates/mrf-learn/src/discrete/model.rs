@@ -242,6 +242,13 @@ impl DiscreteModel {
         self.layout.support(&self.theta).into_iter().map(|(i, j)| self.strength(i, j)).collect()
     }
 
+    /// The parameters of this model as the start of a fit with a layout.
+    pub(super) fn start(&self, layout: &Layout) -> Result<Vec<f64>, Error> {
+        self.check_layout(layout)?;
+        Invalid::check_finite("parameters of start", &self.theta)?;
+        Ok(self.theta.clone())
+    }
+
     pub(super) fn check_layout(&self, layout: &Layout) -> Result<(), Error> {
         if self.layout == *layout {
             return Ok(());

@@ -1,15 +1,13 @@
 //! Stochastic proximal gradient for variables with any number of states.
 
-use std::ops::ControlFlow;
-
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Observer, Progress, Refusal};
+use fenchel_optim::{Fit, Observer, Refusal};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::{DiscreteData, DiscreteModel, DiscretePenalty, DiscreteSampler, TableStrengths};
-use crate::spg::{InitialParameters, Spg, SpgMethod, SpgProblem, spg};
+use super::{DiscreteData, DiscreteModel, DiscretePenalty, DiscreteSampler};
+use crate::spg::{InitialParameters, Parameters, Spg, SpgProblem, spg};
 use crate::{Coordinates, Error};
 
 /// The stochastic proximal gradient method for networks of discrete variables. Iteration, schedules, bounds and record
@@ -40,8 +38,6 @@ pub struct DiscreteSpg {
     pub method: Spg,
 }
 
-type Method<'m> = SpgMethod<'m, DiscreteSampler, TableStrengths>;
-
 impl DiscreteSpg {
     /// Fits a model.
     ///
@@ -49,63 +45,22 @@ impl DiscreteSpg {
     /// [`Error::Invalid`] for settings out of range; [`Error::Refused`] for spins; [`Error::Uncertified`] where the schedule refuses to go on;
     /// [`Error::Graphical`] for more chains than fit into memory.
     pub fn fit(&self, data: &DiscreteData) -> Result<DiscreteModel, Error> {
-        self.solve(data, &mut ())
+        self.fit_with(data, Fit::new())
     }
 
-    /// As [`fit`](Self::fit), started from the parameters of another model, as along a path.
+    /// As [`fit`](Self::fit), with weights of the rows in place of those of the data, a model to start from, and a closure that
+    /// watches.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Invalid::Layout`] for a model with other variables.
-    pub fn fit_from(
+    /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
+    /// variables.
+    pub fn fit_with(
         &self,
         data: &DiscreteData,
-        start: &DiscreteModel,
+        fit: Fit<'_, DiscreteModel>,
     ) -> Result<DiscreteModel, Error> {
-        start.check_layout(data.layout())?;
-        let initial = InitialParameters::Given(start.theta.clone());
-        let method = Spg { initial, ..self.method.clone() };
-        DiscreteSpg { method, ..self.clone() }.fit(data)
-    }
-
-    /// As [`fit`](Self::fit), with an observer function. It receives the progress and the parameters.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit).
-    pub fn fit_watched(
-        &self,
-        data: &DiscreteData,
-        mut watch: impl FnMut(&Progress, &[f64]) -> ControlFlow<()>,
-    ) -> Result<DiscreteModel, Error> {
-        let mut observer =
-            |progress: &Progress, method: &Method<'_>| watch(progress, method.parameters());
-        self.solve(data, &mut observer)
-    }
-
-    fn solve<O>(&self, data: &DiscreteData, observer: &mut O) -> Result<DiscreteModel, Error>
-    where
-        O: for<'m> Observer<Method<'m>>,
-    {
-        let settings = &self.method;
-        settings.check()?;
-        if settings.coordinates == Coordinates::Spins {
-            return Err(Refusal::unsupported("DiscreteSpg", "spins").into());
-        }
-        let layout = data.layout();
-        let target = data.means();
-        let start = self.initial(data, &target)?;
-        let problem = SpgProblem {
-            sampler: DiscreteSampler::new(data, settings)?,
-            target,
-            regulariser: self.penalty.strengths(layout)?,
-            missing: None,
-            settings,
-        };
-        let done = spg(problem, start, observer)?;
-        let mut model = DiscreteModel::new(layout.clone(), done.theta, self.penalty, done.report);
-        model.average = done.average;
-        model.trace = done.trace;
-        model.warnings = done.warnings;
-        Ok(model)
+        let Fit { weights, start, mut watch } = fit;
+        spg_discrete(&*data.weighted(weights)?, self, start, &mut watch)
     }
 
     fn initial(&self, data: &DiscreteData, target: &[f64]) -> Result<Vec<f64>, Error> {
@@ -134,11 +89,41 @@ impl DiscreteSpg {
                 }
                 theta
             }
-            InitialParameters::Given(theta) => {
-                Invalid::check_length("initial parameters", length, theta.len())?;
-                Invalid::check_finite("initial parameters", theta)?;
-                theta.clone()
-            }
         })
     }
+}
+
+/// Learns a network as [`DiscreteSpg::fit_with`] does, and shows an observer the parameters.
+///
+/// # Errors
+/// As [`DiscreteSpg::fit_with`].
+pub fn spg_discrete<O: Observer<[f64]>>(
+    data: &DiscreteData,
+    settings: &DiscreteSpg,
+    start: Option<&DiscreteModel>,
+    observer: &mut O,
+) -> Result<DiscreteModel, Error> {
+    let method = &settings.method;
+    method.check()?;
+    if method.coordinates == Coordinates::Spins {
+        return Err(Refusal::unsupported("DiscreteSpg", "spins").into());
+    }
+    let (layout, target) = (data.layout(), data.means());
+    let theta = match start {
+        Some(model) => model.start(layout)?,
+        None => settings.initial(data, &target)?,
+    };
+    let problem = SpgProblem {
+        sampler: DiscreteSampler::new(data, method)?,
+        target,
+        regulariser: settings.penalty.strengths(layout)?,
+        missing: None,
+        settings: method,
+    };
+    let done = spg(problem, theta, &mut Parameters(observer))?;
+    let mut model = DiscreteModel::new(layout.clone(), done.theta, settings.penalty, done.report);
+    model.average = done.average;
+    model.trace = done.trace;
+    model.warnings = done.warnings;
+    Ok(model)
 }

@@ -1,7 +1,9 @@
 //! Aligned sequences as codes of letters, and the weight of each sequence.
 
+use std::borrow::Cow;
+
 use fenchel_linalg::{Invalid, lanes};
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -151,19 +153,33 @@ impl Alignment {
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::Parameter`] for a weight that is negative or not finite, or a sum of 0.
-    pub fn with_weights(mut self, weights: &[f64]) -> Result<Self, Error> {
+    pub fn with_weights<'a>(
+        mut self,
+        weights: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<Self, Error> {
+        let weights = weights.into();
         Invalid::check_length("weights", self.sequences(), weights.len())?;
         for &weight in weights {
             Invalid::check_nonnegative("weights", weight)?;
         }
-        Invalid::check_positive("weights (sum)", weights.iter().sum())?;
+        Invalid::check_positive("weights (sum)", weights.sum())?;
         // They are kept in single precision while fitting.
         if let Some(&value) = weights.iter().find(|&&w| w > 0.0 && !(1e-30..=1e30).contains(&w)) {
             let expected = "0, or between 1e-30 and 1e30";
             return Err(Invalid::Parameter { name: "weights", value, expected }.into());
         }
-        self.weights = Array1::from(weights.to_vec());
+        self.weights = weights.to_owned();
         Ok(self)
+    }
+
+    /// The alignment with the weights of a fit, if it has any, in place of its own.
+    pub(super) fn weighted(
+        &self,
+        fit: Option<ArrayView1<'_, f64>>,
+    ) -> Result<Cow<'_, Self>, Error> {
+        fit.map_or(Ok(Cow::Borrowed(self)), |weights| {
+            Ok(Cow::Owned(self.clone().with_weights(weights)?))
+        })
     }
 
     /// Number of sequences.

@@ -4,10 +4,10 @@
 //! `sum w H(a) - ||S_h||^2 / (2 l2_fields) - sum_{i<j} max(0, ||S_ij|| - group)^2 / (2 l2)`. Every `a` is feasible
 //! because the objective contains a ridge.
 
-use fenchel_optim::fista::{Fista, FistaSettings, fista};
+use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::prox::{GroupLasso, Groups};
-use fenchel_optim::{Certificate, Observer};
+use fenchel_optim::{Certificate, Watch};
 
 use super::engine::{Cells, evaluate};
 use super::proof::prove;
@@ -15,19 +15,13 @@ use super::pseudo::Ridge;
 use super::{PottsModel, PottsPseudoLikelihood};
 use crate::Error;
 
-/// The data that an observer receives.
-pub(super) type Method<'m> = Fista<Ridged<'m>, GroupLasso>;
-
-pub(super) fn fit_groups<O>(
+pub(super) fn fit_groups(
     cells: &Cells,
     model: PottsModel,
     ridge: Ridge,
     settings: &PottsPseudoLikelihood,
-    observer: &mut O,
-) -> Result<PottsModel, Error>
-where
-    O: for<'m> Observer<Method<'m>>,
-{
+    watch: &mut Watch<'_>,
+) -> Result<PottsModel, Error> {
     let (q, columns) = (cells.states, cells.columns);
     let parameters = model.parameters();
     let mut sizes = vec![q; columns];
@@ -40,7 +34,7 @@ where
     let function = Ridged { cells, model, ridge };
     let fista_settings = FistaSettings { stop: settings.stop, ..FistaSettings::default() };
     let start = vec![0.0; parameters];
-    let solved = fista(function, penalty, &fista_settings, start, observer)?;
+    let solved = fista(function, penalty, &fista_settings, start, watch)?;
     result.set(&solved.state.point);
     let mut model = result.model;
     model.report = Some(solved.report);

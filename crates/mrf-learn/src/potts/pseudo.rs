@@ -1,13 +1,11 @@
 //! The pseudo-likelihood estimator of a Potts model.
 
-use std::ops::ControlFlow;
-
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Cadence, MAX_MEMORY, Observer, Progress, Refusal, Stop, settings};
+use fenchel_optim::{Cadence, Fit, MAX_MEMORY, Refusal, Stop, settings};
 
 use super::engine::{Cells, GROUP, lanes_for};
 use super::group::fit_groups;
-use super::sdca::{PottsSdca, fit_ridge};
+use super::sdca::fit_ridge;
 use super::{Alignment, PottsModel};
 use crate::Error;
 
@@ -83,25 +81,26 @@ impl PottsPseudoLikelihood {
     /// # Errors
     /// [`Error::Invalid`] for settings out of range, a ridge of 0 or beyond single precision included; [`Error::Refused`] for more memory than allowed.
     pub fn fit(&self, alignment: &Alignment) -> Result<PottsModel, Error> {
-        self.solve(alignment, &mut ())
+        self.fit_with(alignment, Fit::new())
     }
 
-    /// As [`fit`](Self::fit), with an observer.
+    /// As [`fit`](Self::fit), with weights of the sequences in place of those of the alignment, and a closure that watches.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit).
-    pub fn fit_watched(
+    /// As [`fit`](Self::fit) and [`Alignment::with_weights`]; [`Error::Refused`] for a model to start from.
+    pub fn fit_with(
         &self,
         alignment: &Alignment,
-        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+        fit: Fit<'_, PottsModel>,
     ) -> Result<PottsModel, Error> {
-        self.solve(alignment, &mut Watch(&mut watch))
-    }
-
-    fn solve<O>(&self, alignment: &Alignment, observer: &mut O) -> Result<PottsModel, Error>
-    where
-        O: for<'m> Observer<PottsSdca<'m>> + for<'m> Observer<super::group::Method<'m>>,
-    {
+        let Fit { weights, start, mut watch } = fit;
+        if start.is_some() {
+            // A start of the dual method would need dual variables, which a model does not have.
+            return Err(
+                Refusal::unsupported("PottsPseudoLikelihood", "a model to start from").into()
+            );
+        }
+        let alignment = &*alignment.weighted(weights)?;
         self.stop.check()?;
         let effective = alignment.effective();
         let l2 = self.l2.unwrap_or(0.4 * (alignment.columns() - 1) as f64 / effective);
@@ -124,9 +123,9 @@ impl PottsPseudoLikelihood {
         let cells = Cells::new(alignment, unit);
         let model = PottsModel::zero(alignment);
         if self.group > 0.0 {
-            fit_groups(&cells, model, ridge, self, observer)
+            fit_groups(&cells, model, ridge, self, &mut watch)
         } else {
-            fit_ridge(&cells, model, ridge, self, observer)
+            fit_ridge(&cells, model, ridge, self, &mut watch)
         }
     }
 }
@@ -140,13 +139,4 @@ fn single(name: &'static str, value: f64, effective: f64) -> Result<f64, Error> 
     let expected = "a number between 1e-18 and 1e18 when multiplied by the effective number of sequences, \
                     counted in units of the largest weight";
     Err(Invalid::Parameter { name, value, expected }.into())
-}
-
-/// One closure for two methods.
-struct Watch<'a, F>(&'a mut F);
-
-impl<M: ?Sized, F: FnMut(&Progress) -> ControlFlow<()>> Observer<M> for Watch<'_, F> {
-    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
-        (self.0)(progress)
-    }
 }

@@ -13,7 +13,7 @@
 
 use fenchel_linalg::lanes;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, CertificateCost, Iterative, Observer, Status, run};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Status, Watch, run};
 use rand::seq::SliceRandom;
 
 use super::engine::{Cells, GROUP, gather, lanes_for, logits, scatter, softmax};
@@ -22,18 +22,15 @@ use super::pseudo::Ridge;
 use super::{PottsModel, PottsPseudoLikelihood};
 use crate::Error;
 
-pub(super) fn fit_ridge<O>(
+pub(super) fn fit_ridge(
     cells: &Cells,
     model: PottsModel,
     ridge: Ridge,
     settings: &PottsPseudoLikelihood,
-    observer: &mut O,
-) -> Result<PottsModel, Error>
-where
-    O: for<'m> Observer<PottsSdca<'m>>,
-{
+    watch: &mut Watch<'_>,
+) -> Result<PottsModel, Error> {
     let mut method = PottsSdca::new(cells, model, ridge, settings.seed);
-    let report = run(&mut method, &settings.stop, observer)?;
+    let report = run(&mut method, &settings.stop, watch)?;
     let mut model = method.model;
     model.report = Some(report);
     Ok(model)

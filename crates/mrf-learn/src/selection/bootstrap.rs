@@ -7,7 +7,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
-use fenchel_optim::{MAX_MEMORY, Refusal, settings};
+use fenchel_optim::{Fit, MAX_MEMORY, Refusal, settings};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -76,8 +76,8 @@ impl EdgeBootstrap {
             let weights: Vec<f64> = (0..data.rows())
                 .map(|row| -(1.0 - random.random::<f64>()).ln() * data.weight(row))
                 .collect();
-            let weighted = data.clone().with_weights(&weights)?;
-            Ok(learner.learn(&weighted, self.lambda, None)?.parameters())
+            let fit = Fit::new().weights(&weights);
+            Ok(learner.learn(data, self.lambda, fit)?.parameters())
         })
         .into_iter()
         .collect();

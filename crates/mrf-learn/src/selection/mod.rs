@@ -18,6 +18,8 @@ pub use bootstrap::{EdgeBootstrap, EdgeInterval};
 pub use path::{Path, PathFit, falling_grid, held_out_scores, lambda_path, refit};
 pub use stability::{StabilitySelection, StableEdges};
 
+use fenchel_optim::Fit;
+
 use crate::{
     BinaryData, Error, ExactMle, InteractionScreening, NetworkModel, NodewiseLogistic, Penalty,
     PseudoLikelihood, Spg,
@@ -42,7 +44,7 @@ pub trait Learner: Sync {
         crate::lambda_max(&data.means(coordinates), coordinates, &self.penalty(), data.variables())
     }
 
-    /// Learns at a strength. If an earlier model is given and the method supports it, the fit starts from that model.
+    /// Learns at a strength.
     ///
     /// # Errors
     /// The errors of the method.
@@ -50,7 +52,7 @@ pub trait Learner: Sync {
         &self,
         data: &BinaryData,
         lambda: f64,
-        start: Option<&NetworkModel>,
+        fit: Fit<'_, NetworkModel>,
     ) -> Result<NetworkModel, Error>;
 }
 
@@ -71,14 +73,10 @@ macro_rules! penalised_learner {
                 &self,
                 data: &BinaryData,
                 lambda: f64,
-                start: Option<&NetworkModel>,
+                fit: Fit<'_, NetworkModel>,
             ) -> Result<NetworkModel, Error> {
                 let penalty = Penalty { lambda, ..self.penalty.clone() };
-                let method = $method { penalty, ..self.clone() };
-                match start {
-                    Some(start) => method.fit_from(data, start),
-                    None => method.fit(data),
-                }
+                $method { penalty, ..self.clone() }.fit_with(data, fit)
             }
         }
     };
@@ -109,9 +107,9 @@ impl Learner for InteractionScreening {
         &self,
         data: &BinaryData,
         lambda: f64,
-        _: Option<&NetworkModel>,
+        fit: Fit<'_, NetworkModel>,
     ) -> Result<NetworkModel, Error> {
-        InteractionScreening { lambda, ..self.clone() }.fit(data)
+        InteractionScreening { lambda, ..self.clone() }.fit_with(data, fit)
     }
 }
 
@@ -124,8 +122,8 @@ impl Learner for NodewiseLogistic {
         &self,
         data: &BinaryData,
         lambda: f64,
-        _: Option<&NetworkModel>,
+        fit: Fit<'_, NetworkModel>,
     ) -> Result<NetworkModel, Error> {
-        NodewiseLogistic { lambda, ..self.clone() }.fit(data)
+        NodewiseLogistic { lambda, ..self.clone() }.fit_with(data, fit)
     }
 }

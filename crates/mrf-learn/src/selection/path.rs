@@ -2,6 +2,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_metrics::k_fold;
+use fenchel_optim::Fit;
 use serde::{Deserialize, Serialize};
 
 use super::Learner;
@@ -75,7 +76,11 @@ pub fn lambda_path(
     let exact = p <= 20;
     let mut fits: Vec<PathFit> = Vec::with_capacity(falling.len());
     for lambda in falling {
-        let model = learner.learn(data, lambda, fits.last().map(|fit| &fit.model))?;
+        let model = learner.learn(
+            data,
+            lambda,
+            Fit { start: fits.last().map(|fit| &fit.model), ..Fit::new() },
+        )?;
         let log_likelihood = if exact { model.log_likelihood(data)? } else { model.score(data)? };
         fits.push(PathFit { lambda, edges: model.model.edge_count(), model, log_likelihood });
     }

@@ -8,7 +8,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
-use fenchel_optim::{MAX_MEMORY, Refusal, settings};
+use fenchel_optim::{Fit, MAX_MEMORY, Refusal, settings};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,7 @@ impl StabilitySelection {
             order.shuffle(&mut stream(self.seed, at as u64 / 2));
             let half = n / 2;
             let rows = if at % 2 == 0 { &order[..half] } else { &order[half..2 * half] };
-            let model = learner.learn(&data.select(rows)?, self.lambda, None)?;
+            let model = learner.learn(&data.select(rows)?, self.lambda, Fit::new())?;
             Ok(model.model.edges().map(|(i, j, _)| (i, j)).collect())
         })
         .into_iter()

@@ -1,8 +1,11 @@
 //! The stochastic proximal gradient method: algorithm 3 of Geng et al. (UAI 2018) with its schedules.
 
+use std::ops::ControlFlow;
+
 use fenchel_graphical::ais::AisSettings;
 use fenchel_optim::{
-    Certificate, CertificateCost, Iterative, Observer, Regulariser, Report, Status, StepSize, run,
+    Certificate, CertificateCost, Iterative, Observer, Progress, Regulariser, Report, Status,
+    StepSize, run,
 };
 
 use super::missing::Missing;
@@ -86,6 +89,27 @@ pub trait ModelOf {
 impl ModelOf for super::BinarySampler {
     fn binary(&self) -> Option<&fenchel_graphical::BinaryPairwise> {
         Some(self.model())
+    }
+}
+
+/// An observer of the parameters, as one of the method.
+pub(crate) struct Parameters<'a, O>(pub(crate) &'a mut O);
+
+impl<S, R, O: Observer<[f64]>> Observer<SpgMethod<'_, S, R>> for Parameters<'_, O> {
+    fn watches(&self) -> bool {
+        self.0.watches()
+    }
+
+    fn polls(&self) -> bool {
+        self.0.polls()
+    }
+
+    fn observe(&mut self, progress: &Progress, method: &SpgMethod<'_, S, R>) -> ControlFlow<()> {
+        self.0.observe(progress, &method.theta)
+    }
+
+    fn poll(&mut self, progress: &Progress, method: &SpgMethod<'_, S, R>) -> ControlFlow<()> {
+        self.0.poll(progress, &method.theta)
     }
 }
 

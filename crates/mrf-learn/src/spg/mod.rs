@@ -30,6 +30,7 @@ mod sampler;
 mod schedule;
 
 pub use binary::BinarySampler;
+pub(crate) use method::Parameters;
 pub use method::{ModelOf, SpgMethod, SpgProblem, SpgSolution, spg};
 pub use record::{Averaging, ObjectiveEstimate, Tracking};
 pub use sampler::Sampler;
@@ -37,15 +38,14 @@ pub(crate) use sampler::{Begin, Origin};
 pub use schedule::{AdaptiveChains, NonAsymptotic, Schedule, Tay, Uncertified};
 
 use fenchel_optim::Refusal;
-use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Cadence, Observer, Progress, StepSize, Stop, settings};
+use fenchel_optim::{Cadence, Fit, Observer, StepSize, Stop, settings};
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::BoundKind;
 use crate::coordinates::packed_length;
-use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty, Strengths};
+use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty};
 
 /// Where the chains of an iteration start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,8 +70,6 @@ pub enum InitialParameters {
     /// No couplings, and biases that reproduce the means of the data. For a constant column, the mean is computed as if the data had
     /// one more row of each value.
     Independent,
-    /// These, packed.
-    Given(Vec<f64>),
 }
 
 /// One iteration, as the trace of a fit keeps it.
@@ -215,57 +213,22 @@ impl Spg {
     /// [`Error::Invalid`] for settings out of range; [`Error::Uncertified`] where the schedule refuses to go on; [`Error::Graphical`] for more
     /// chains than fit into memory.
     pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
-        self.solve(data, &mut ())
+        self.fit_with(data, Fit::new())
     }
 
-    /// As [`fit`](Self::fit), started from the parameters of another model, as along a path.
+    /// As [`fit`](Self::fit), with weights of the rows in place of those of the data, a model to start from, and a closure that
+    /// watches.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of the wrong size.
-    pub fn fit_from(&self, data: &BinaryData, start: &NetworkModel) -> Result<NetworkModel, Error> {
-        Invalid::check_length("variables of start", data.variables(), start.variables())?;
-        let initial = InitialParameters::Given(self.coordinates.parameters(&start.model));
-        Spg { initial, ..self.clone() }.fit(data)
-    }
-
-    /// As [`fit`](Self::fit), with an observer function. It receives the progress and the packed parameters.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit).
-    pub fn fit_watched(
+    /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
+    /// variables.
+    pub fn fit_with(
         &self,
         data: &BinaryData,
-        mut watch: impl FnMut(&Progress, &[f64]) -> ControlFlow<()>,
+        fit: Fit<'_, NetworkModel>,
     ) -> Result<NetworkModel, Error> {
-        let mut observer =
-            |progress: &Progress, method: &SpgMethod<'_, BinarySampler, Strengths>| {
-                watch(progress, method.parameters())
-            };
-        self.solve(data, &mut observer)
-    }
-
-    fn solve<O>(&self, data: &BinaryData, observer: &mut O) -> Result<NetworkModel, Error>
-    where
-        O: for<'m> Observer<SpgMethod<'m, BinarySampler, Strengths>>,
-    {
-        self.check()?;
-        let p = data.variables();
-        let strengths = self.penalty.strengths(p)?;
-        let theta = self.initial(data)?;
-        let sampler = BinarySampler::new(data, self)?;
-        let target = data.means(self.coordinates);
-        let missing = missing::Missing::new(data, self.coordinates, self.seed);
-        let problem =
-            SpgProblem { sampler, target, regulariser: strengths, missing, settings: self };
-        let done = spg(problem, theta, observer)?;
-        let (coordinates, penalty) = (self.coordinates, &self.penalty);
-        let mut model = NetworkModel::new(&done.theta, data, coordinates, penalty, done.report)?;
-        model.trace = done.trace;
-        model.warnings.extend(done.warnings);
-        if let Some(average) = done.average {
-            model.average = Some(coordinates.model(&average, p)?.0);
-        }
-        Ok(model)
+        let Fit { weights, start, mut watch } = fit;
+        spg_binary(&*data.weighted(weights)?, self, start, &mut watch)
     }
 
     /// Checks what does not depend on the data.
@@ -333,11 +296,37 @@ impl Spg {
                 }
                 theta
             }
-            InitialParameters::Given(theta) => {
-                Invalid::check_length("initial parameters", length, theta.len())?;
-                Invalid::check_finite("initial parameters", theta)?;
-                theta.clone()
-            }
         })
     }
+}
+
+/// Learns a network as [`Spg::fit_with`] does, and shows an observer the packed parameters.
+///
+/// # Errors
+/// As [`Spg::fit_with`].
+pub fn spg_binary<O: Observer<[f64]>>(
+    data: &BinaryData,
+    settings: &Spg,
+    start: Option<&NetworkModel>,
+    observer: &mut O,
+) -> Result<NetworkModel, Error> {
+    settings.check()?;
+    let (p, coordinates, penalty) = (data.variables(), settings.coordinates, &settings.penalty);
+    let strengths = penalty.strengths(p)?;
+    let theta = match start {
+        Some(model) => model.start(p, coordinates)?,
+        None => settings.initial(data)?,
+    };
+    let sampler = BinarySampler::new(data, settings)?;
+    let target = data.means(coordinates);
+    let missing = missing::Missing::new(data, coordinates, settings.seed);
+    let problem = SpgProblem { sampler, target, regulariser: strengths, missing, settings };
+    let done = spg(problem, theta, &mut Parameters(observer))?;
+    let mut model = NetworkModel::new(&done.theta, data, coordinates, penalty, done.report)?;
+    model.trace = done.trace;
+    model.warnings.extend(done.warnings);
+    if let Some(average) = done.average {
+        model.average = Some(coordinates.model(&average, p)?.0);
+    }
+    Ok(model)
 }

@@ -9,7 +9,7 @@ use fenchel_mrf_learn::{
 };
 use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Regulariser, StepSize};
+use fenchel_optim::{Fit, Regulariser, StepSize};
 use ndarray::{Array2, array};
 use rand::RngExt;
 
@@ -377,7 +377,9 @@ fn bad_arguments_are_named() {
     let model = free.fit(&data).unwrap();
     assert!(model.conditional(&[0, 3], 0).is_err() && model.conditional(&[0, 0], 2).is_err());
     let other = DiscreteData::with_cards(array![[0u8, 1]].view(), &[2, 2]).unwrap();
-    assert!(model.score(&other).is_err() && free.fit_from(&other, &model).is_err());
+    assert!(
+        model.score(&other).is_err() && free.fit_with(&other, Fit::new().start(&model)).is_err()
+    );
     // One row, constant variables: nothing panics.
     let flat = DiscreteData::new(array![[0u8, 0, 1]].view()).unwrap();
     assert!(free.fit(&flat).unwrap().theta.iter().all(|t| t.is_finite()));

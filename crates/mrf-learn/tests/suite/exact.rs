@@ -2,6 +2,7 @@ use fenchel_mrf_learn::{
     BinaryData, Coordinates, Error, ExactMle, MissingPolicy, Oracle, Penalty, lambda_max,
     pair_index, synthetic,
 };
+use fenchel_optim::{Fit, Progress};
 use ndarray::array;
 
 use crate::common::{brute, norm};
@@ -66,14 +67,14 @@ fn the_gap_is_a_bound_on_the_way() {
         let optimum = sharp.report.certificate.objective().unwrap();
         let mut seen = 0;
         let mut bounds = vec![];
-        ExactMle { penalty, ..ExactMle::default() }
-            .fit_watched(&data, |progress| {
-                seen += 1;
-                let objective = progress.certificate.objective().unwrap();
-                bounds.push(objective - progress.certificate.value());
-                std::ops::ControlFlow::Continue(())
-            })
-            .unwrap();
+        let mut watch = |progress: &Progress| {
+            seen += 1;
+            let objective = progress.certificate.objective().unwrap();
+            bounds.push(objective - progress.certificate.value());
+            std::ops::ControlFlow::Continue(())
+        };
+        let exact = ExactMle { penalty, ..ExactMle::default() };
+        exact.fit_with(&data, Fit::new().watch(&mut watch)).unwrap();
         assert!(seen > 3 && bounds.iter().all(|&bound| bound <= optimum + 1e-12), "{bounds:?}");
     }
 }

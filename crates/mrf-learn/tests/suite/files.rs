@@ -107,7 +107,7 @@ fn changed_networks_are_refused_or_work() {
         let _ = model.to_owned().save(Vec::new());
         let short = ExactMle::default();
         let _ = ExactMle { stop: fenchel_optim::Stop { max_passes: 2.0, ..short.stop }, ..short }
-            .fit_from(&data, model);
+            .fit_with(&data, fenchel_mrf_learn::Fit::new().start(model));
     };
     let exact = ExactMle { penalty: Penalty::edges(0.05), ..ExactMle::default() };
     let (refused, works) = mutate(&exact.fit(&data).unwrap(), used);

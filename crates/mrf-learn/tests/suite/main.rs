@@ -8,6 +8,7 @@ mod data;
 mod discrete;
 mod exact;
 mod files;
+mod fit_with;
 mod oracle;
 mod potts;
 mod selection;

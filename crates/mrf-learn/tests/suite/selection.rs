@@ -6,6 +6,7 @@ use fenchel_mrf_learn::{
     BinaryData, Coordinates, Drawing, Enumeration, Error, ExactMle, MissingPolicy,
     NodewiseLogistic, Penalty, PseudoLikelihood, Spg, pair_index, synthetic,
 };
+use fenchel_optim::Fit;
 use ndarray::array;
 
 fn chain() -> BinaryPairwise {
@@ -206,7 +207,7 @@ fn grids_begin_where_the_first_edge_appears() {
                 model.edges().iter().filter(|edge| edge.2.abs() > 1e-5).count()
             };
             let most = exact.lambda_max(&data).unwrap();
-            let fit = |lambda: f64| edges(exact.learn(&data, lambda, None).unwrap());
+            let fit = |lambda: f64| edges(exact.learn(&data, lambda, Fit::new()).unwrap());
             if all {
                 check(&fit, most)
             } else {
@@ -218,7 +219,7 @@ fn grids_begin_where_the_first_edge_appears() {
                     PseudoLikelihood { penalty, coordinates, edge_weight, ..Default::default() };
                 pseudo.stop.absolute = 1e-12;
                 let most = Learner::lambda_max(&pseudo, &data).unwrap();
-                let fit = |lambda: f64| edges(pseudo.learn(&data, lambda, None).unwrap());
+                let fit = |lambda: f64| edges(pseudo.learn(&data, lambda, Fit::new()).unwrap());
                 if all { check(&fit, most) } else { assert_eq!(fit(1.001 * most), 0) }
             }
         }
@@ -229,13 +230,13 @@ fn grids_begin_where_the_first_edge_appears() {
         screening.stop.absolute = 1e-10;
         let most = Learner::lambda_max(&screening, &data).unwrap();
         let fit = |lambda: f64| {
-            let model = screening.learn(&data, lambda, None).unwrap();
+            let model = screening.learn(&data, lambda, Fit::new()).unwrap();
             model.edges().iter().filter(|edge| edge.2.abs() > 1e-4).count()
         };
         check(&fit, most);
     }
     let nodewise = NodewiseLogistic::default();
     let most = nodewise.lambda_max(&data).unwrap();
-    let fit = |lambda: f64| nodewise.learn(&data, lambda, None).unwrap().edges().len();
+    let fit = |lambda: f64| nodewise.learn(&data, lambda, Fit::new()).unwrap().edges().len();
     assert_eq!(fit(1.01 * most), 0);
 }

@@ -1,9 +1,10 @@
 use fenchel_graphical::Influence;
+use fenchel_mrf_learn::spg::spg_binary;
 use fenchel_mrf_learn::{
     BinaryData, ChainStart, Coordinates, Error, ExactMle, MissingPolicy, NonAsymptotic, Penalty,
     Schedule, Spg, Tay, Uncertified, Warning, bounds, synthetic,
 };
-use fenchel_optim::{Status, StepSize};
+use fenchel_optim::{Progress, Status, StepSize};
 use ndarray::array;
 
 use crate::common::{brute, norm};
@@ -144,12 +145,11 @@ fn certified_steps_decrease_the_objective() {
         Spg { penalty: penalty.clone(), chains: 20_000, step, noise_floor: None, ..Spg::default() };
     let mut spg = spg.with_iterations(60);
     spg.stop.check = fenchel_optim::Cadence::Every(1.0);
-    let model = spg
-        .fit_watched(&data, |_, theta| {
-            values.push(gap(&data, theta, &penalty, 0.0));
-            std::ops::ControlFlow::Continue(())
-        })
-        .unwrap();
+    let mut observer = |_: &Progress, theta: &[f64]| {
+        values.push(gap(&data, theta, &penalty, 0.0));
+        std::ops::ControlFlow::Continue(())
+    };
+    let model = spg_binary(&data, &spg, None, &mut observer).unwrap();
     let certified: Vec<usize> = (0..model.trace.len())
         .filter(|&k| {
             model.trace[k].certified && model.trace[k].mapping > 4.0 * model.trace[k].noise
@@ -272,12 +272,12 @@ fn the_objective_is_tracked_by_annealing() {
         let mut thetas = vec![];
         let stop =
             fenchel_optim::Stop { check: fenchel_optim::Cadence::Every(1.0), ..tracked.stop };
-        let model = Spg { stop, ..tracked }
-            .fit_watched(&data, |_, theta| {
-                thetas.push(theta.to_vec());
-                std::ops::ControlFlow::Continue(())
-            })
-            .unwrap();
+        let mut observer = |_: &Progress, theta: &[f64]| {
+            thetas.push(theta.to_vec());
+            std::ops::ControlFlow::Continue(())
+        };
+        let tracked = Spg { stop, ..tracked };
+        let model = spg_binary(&data, &tracked, None, &mut observer).unwrap();
         assert_eq!(model.parameters(), plain.fit(&data).unwrap().parameters());
         let strengths = penalty.strengths(8).unwrap();
         let target = data.means(coordinates);
