@@ -26,6 +26,7 @@ pub use distribution::Distribution;
 pub use error::Error;
 pub use families::*;
 pub use family::{Density, Evidence, Family, Sample};
+pub use fenchel_optim::Fit;
 pub use mixture::{Em, Mixture};
 pub use prior::Prior;
 pub use quantiles::Quantiles;

@@ -1,14 +1,10 @@
 //! Fitting generalised linear models, and predicting with them.
 
-use std::ops::ControlFlow;
-
 use fenchel_linalg::{AsDesign, Cholesky, Csr, Dense, Design, Invalid};
 use fenchel_optim::newton::{
-    Newton, QuasiNewton, QuasiNewtonSettings, TwiceDifferentiable, WithHessian, newton,
-    quasi_newton,
+    QuasiNewtonSettings, TwiceDifferentiable, WithHessian, newton, quasi_newton,
 };
-use fenchel_optim::{MAX_MEMORY, Progress, Refusal, Report, Solution, Status, Stop};
-use ndarray::ArrayView1;
+use fenchel_optim::{Fit, MAX_MEMORY, Refusal, Report, Solution, Status, Stop, Watch};
 use serde::{Deserialize, Serialize};
 
 use super::centre::{Centred, Storage, far_means};
@@ -16,7 +12,7 @@ use super::certificate::proved;
 use super::checks::{check_squares, hessian_factor, recedes};
 use super::objective::Objective;
 use super::summary::{Ending, null_intercept};
-use super::{GlmModel, GlmSummary, ScalarFamily};
+use super::{GlmModel, GlmSummary, ScalarFamily, Targets};
 use crate::Error;
 
 /// A generalised linear model:
@@ -27,28 +23,20 @@ use crate::Error;
 ///
 /// (with the loss of the family in place of `a(eta) - y eta` where the link is not canonical).
 ///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `family` | | [`Logistic`](super::Logistic), [`LogLinear`](super::LogLinear), ... |
-/// | `intercept` | true | whether the model has an unpenalised intercept `b` |
-/// | `l2` | 0 | ridge, on the scale of the mean loss |
-/// | `stop` | gradient below 1e-10 of its terms, 1e6 passes | when the method stops |
-/// | `max_memory` | 4 GiB | bytes for the Hessian, its factor and centred columns; `None`: no limit |
-///
 /// `stop` and the certificate measure coordinate `j` of the gradient in the unit
 /// `(1/W) sum_i w_i |x_ij| (|y_i| + mu_i)`, computed at the start: the size of the terms that cancel in it. So the fit
 /// does not depend on the units of the columns and of the targets, as long as their squares neither overflow nor
 /// underflow. (Of a column far from 0, `x_ij` is the difference from its mean: see the [module](super).)
 ///
 /// ```
-/// use fenchel_expfam::glm::{Glm, LogLinear};
+/// use fenchel_expfam::glm::{Glm, LogLinear, Targets};
 /// use ndarray::array;
 ///
 /// // Claims by years of exposure.
 /// let x = array![[0.0], [1.0], [0.0], [1.0]];
 /// let (claims, years): ([f64; 4], [f64; 4]) = ([2.0, 6.0, 4.0, 6.0], [10.0, 12.0, 20.0, 12.0]);
 /// let offset: Vec<f64> = years.iter().map(|y| y.ln()).collect();
-/// let fitted = Glm::new(LogLinear).fit_weighted(&x, &claims, None, Some(&offset))?;
+/// let fitted = Glm::new(LogLinear).fit(&x, Targets::new(&claims).offset(&offset))?;
 /// // The rates are 6 / 30 and 12 / 24.
 /// assert!((fitted.intercept - 0.2f64.ln()).abs() < 1e-9);
 /// assert!((fitted.coefficients[0] - 2.5f64.ln()).abs() < 1e-9);
@@ -57,20 +45,20 @@ use crate::Error;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Glm<F> {
-    /// The conditional family.
+    /// The conditional family: [`Logistic`](super::Logistic), [`LogLinear`](super::LogLinear), ...
     pub family: F,
-    /// Whether there is an unpenalised intercept.
+    /// Whether the model has an unpenalised intercept `b`. Default: true.
     pub intercept: bool,
-    /// Weight of the quadratic penalty, on the scale of the mean loss.
+    /// Weight of the quadratic penalty, on the scale of the mean loss. Default: 0.
     pub l2: f64,
-    /// When the method stops.
+    /// When the method stops. Default: a gradient below 1e-10 of its terms, 1e6 passes.
     pub stop: Stop,
-    /// Bytes for the Hessian, its factor and centred columns.
+    /// Bytes for the Hessian, its factor and centred columns; `None`: no limit. Default: 4 GiB.
     pub max_memory: Option<u64>,
 }
 
 /// The data beside the design.
-struct Targets<'a> {
+struct Rows<'a> {
     y: &'a [f64],
     weights: Option<&'a [f64]>,
     /// `w_i / W`
@@ -85,7 +73,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         Glm { family, intercept: true, l2: 0.0, stop, max_memory: MAX_MEMORY }
     }
 
-    /// Fits on rows `x` and targets `y`.
+    /// Fits on rows `x` and targets `y`, numbers or [`Targets`] with offsets.
     ///
     /// # Errors
     /// [`Invalid`] for wrong shapes, NaN and targets outside of the mean domain; [`Invalid::RankDeficient`] where columns depend on each
@@ -99,41 +87,32 @@ impl<F: ScalarFamily + Clone> Glm<F> {
     pub fn fit<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
+        y: impl Into<Targets<'y>>,
     ) -> Result<GlmModel<F>, Error> {
-        self.fit_watched(x, y, None, None, |_| ControlFlow::Continue(()))
+        self.fit_with(x, y, Fit::new())
     }
 
-    /// Fits with prior weights (numbers of trials or of equal rows) and offsets, which are known parts of `eta`.
+    /// Fits with weights of the rows (numbers of trials or of equal rows), a model to start from, or a closure that watches.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Invalid::Parameter`] for a negative weight.
-    pub fn fit_weighted<'y, X: AsDesign + ?Sized>(
+    /// As [`fit`](Self::fit); [`Invalid::Parameter`] for a negative weight; [`Invalid::Length`] for a start with other columns.
+    pub fn fit_with<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
-        weights: Option<&[f64]>,
-        offset: Option<&[f64]>,
-    ) -> Result<GlmModel<F>, Error> {
-        self.fit_watched(x, y, weights, offset, |_| ControlFlow::Continue(()))
-    }
-
-    /// The same, with an observer that is called after every step.
-    ///
-    /// # Errors
-    /// As [`fit_weighted`](Self::fit_weighted).
-    pub fn fit_watched<'y, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
-        weights: Option<&[f64]>,
-        offset: Option<&[f64]>,
-        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+        y: impl Into<Targets<'y>>,
+        fit: Fit<'_, GlmModel<F>>,
     ) -> Result<GlmModel<F>, Error> {
         let design = x.as_design()?;
-        let y = y.into().to_vec();
+        let Targets { y, offset } = y.into();
+        let (y, offset) = (y.to_vec(), offset.map(|offset| offset.to_vec()));
+        let weights = fit.weights.map(|weights| weights.to_vec());
+        let (weights, offset) = (weights.as_deref(), offset.as_deref());
+        let Fit { start, mut watch, .. } = fit;
         let (n, d) = (design.rows(), design.columns());
         self.check(n, &y, weights, offset)?;
+        if let Some(start) = start {
+            Invalid::check_length("coefficients to start from", d, start.coefficients.len())?;
+        }
         if d == 0 && !self.intercept {
             let (what, reason) =
                 ("design matrix", "no columns, and the model has no intercept".into());
@@ -146,12 +125,12 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             None => vec![1.0 / n as f64; n],
             Some(w) => w.iter().map(|w| w / total).collect(),
         };
-        let targets = Targets { y: &y, weights, shares: &shares, offset };
+        let targets = Rows { y: &y, weights, shares: &shares, offset };
         self.check_memory("the Hessian of the coefficients", [d, d, 24])?;
         let squares = check_squares::<F, _>(&design, &y, &shares)?;
         let means = if self.intercept { far_means(&design, &shares, &squares) } else { None };
         let Some(means) = means else {
-            return self.fit_design(design, &targets, None, &mut watch);
+            return self.fit_design(design, &targets, None, start, &mut watch);
         };
         let far = means.iter().filter(|m| **m != 0.0).count();
         let entries = if <X::View<'_> as Design>::DENSE { [n, d, 8] } else { [n, far, 12] };
@@ -159,11 +138,12 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let Centred { centre, storage } = Centred::new(&design, &shares, means);
         match &storage {
             Storage::Dense(matrix) => {
-                self.fit_design(Dense::new(matrix.view())?, &targets, Some(&centre), &mut watch)
+                let design = Dense::new(matrix.view())?;
+                self.fit_design(design, &targets, Some(&centre), start, &mut watch)
             }
             Storage::Sparse { offsets, columns, values } => {
                 let design = Csr::from_parts(offsets, columns, values, d)?;
-                self.fit_design(design, &targets, Some(&centre), &mut watch)
+                self.fit_design(design, &targets, Some(&centre), start, &mut watch)
             }
         }
     }
@@ -172,11 +152,12 @@ impl<F: ScalarFamily + Clone> Glm<F> {
     fn fit_design<D: Design + Copy>(
         &self,
         design: D,
-        targets: &Targets<'_>,
+        targets: &Rows<'_>,
         centre: Option<&[f64]>,
-        watch: &mut impl FnMut(&Progress) -> ControlFlow<()>,
+        from: Option<&GlmModel<F>>,
+        watch: &mut Watch<'_>,
     ) -> Result<GlmModel<F>, Error> {
-        let &Targets { y, weights, shares, offset } = targets;
+        let &Rows { y, weights, shares, offset } = targets;
         let (n, d) = (design.rows(), design.columns());
         if centre.is_some() {
             check_squares::<F, _>(&design, y, shares)?;
@@ -186,6 +167,8 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let mut objective = Objective::new(&self.family, design, targets, offset, l2, intercept);
         let start = self.start(&mut objective, n, d)?;
         let units = objective.units(&start);
+        let given = from.and_then(|from| self.start_from(&mut objective, from, centre));
+        let start = given.unwrap_or(start);
         let make = || {
             let mut new = Objective::new(&self.family, design, targets, offset, l2, intercept);
             new.units.clone_from(&units);
@@ -195,7 +178,6 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let (point, mut report) = if objective.has_many_rows() {
             self.by_some_rows(objective, start, make, watch)?
         } else {
-            let watch = &mut |p: &Progress, _: &Newton<_>| watch(p);
             let solution = newton(objective, &self.stop, start, watch)?;
             (solution.state, solution.report)
         };
@@ -292,16 +274,11 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         objective: Objective<'a, D, F>,
         start: Vec<f64>,
         again: impl Fn() -> Objective<'a, D, F>,
-        watch: &mut impl FnMut(&Progress) -> ControlFlow<()>,
+        watch: &mut Watch<'_>,
     ) -> Result<(Vec<f64>, Report), Error> {
         let stop = &self.stop;
         let settings = QuasiNewtonSettings { renewal: 4, stop: *stop, ..Default::default() };
-        let first = quasi_newton(
-            objective,
-            &settings,
-            start,
-            &mut |progress: &Progress, _: &QuasiNewton<_>| watch(progress),
-        )?;
+        let first = quasi_newton(objective, &settings, start, watch)?;
         let Solution { state, report } = first;
         if report.status != Status::Stalled {
             return Ok((state, report));
@@ -311,10 +288,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             max_seconds: stop.max_seconds.map(|s| (s - report.seconds).max(0.0)),
             ..*stop
         };
-        let mut second =
-            newton(again(), &rest, state, &mut |progress: &Progress, _: &Newton<_>| {
-                watch(progress)
-            })?;
+        let mut second = newton(again(), &rest, state, watch)?;
         second.report.passes += report.passes;
         second.report.seconds += report.seconds;
         second.report.oracle_calls += report.oracle_calls;
@@ -345,6 +319,23 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             Invalid::check_finite("offset", offset)?;
         }
         Ok(())
+    }
+
+    /// The point of a former model, if it lies inside of the domain.
+    fn start_from<D: Design>(
+        &self,
+        objective: &mut Objective<'_, D, F>,
+        from: &GlmModel<F>,
+        centre: Option<&[f64]>,
+    ) -> Option<Vec<f64>> {
+        let mut point = from.coefficients.clone();
+        if self.intercept {
+            let moved = centre.map_or(0.0, |c| c.iter().zip(&point).map(|(c, b)| c * b).sum());
+            point.push(from.intercept + moved);
+        }
+        let mut z = vec![0.0; objective.y.len()];
+        objective.multiply(&point, &mut z);
+        objective.value(&point, &z).is_finite().then_some(point)
     }
 
     /// The start: coefficients 0, with the intercept of the model without columns. For a family with a bounded domain,

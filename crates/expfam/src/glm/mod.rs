@@ -54,9 +54,11 @@ mod model;
 mod negative_binomial;
 mod objective;
 mod summary;
+mod targets;
 
 pub use families::{Identity, InverseSquare, LogLinear, Logistic, Reciprocal, ScalarFamily};
 pub use fit::Glm;
 pub use model::GlmModel;
 pub use negative_binomial::{NegativeBinomialCanonical, NegativeBinomialLog};
 pub use summary::{Coefficient, GlmSummary};
+pub use targets::Targets;

@@ -10,7 +10,7 @@ use fenchel_expfam::mirror::{MirrorDescentSettings, NegativeLikelihood, descend}
 use fenchel_expfam::mixture::Em;
 use fenchel_expfam::{Categorical, Error, Family, Normal, Poisson, Summary};
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, Report, Status, Stop};
+use fenchel_optim::{Certificate, Fit, Report, Status, Stop};
 use ndarray::Array2;
 
 fn problems() -> impl Iterator<Item = (u64, Odd)> {
@@ -77,7 +77,9 @@ fn check_glm<F: ScalarFamily + Clone>(
     for passes in [0.0, 2.0, 5.0, 1e5] {
         let stop = Stop { max_passes: passes, ..default.stop };
         let glm = Glm { l2, stop, ..default.clone() };
-        let model = match glm.fit_weighted(data.x, data.y, data.weights, data.offset) {
+        let targets = Targets { y: data.y.into(), offset: data.offset.map(Into::into) };
+        let fit = Fit { weights: data.weights.map(Into::into), ..Fit::new() };
+        let model = match glm.fit_with(data.x, targets, fit) {
             Ok(model) => model,
             // What the data do not determine is refused, and so are squares that overflow.
             Err(Error::Invalid(Invalid::RankDeficient { .. } | Invalid::Layout { .. })) => return,

@@ -1,9 +1,11 @@
 //! Generalised linear models against fits in numpy, and their properties.
 
+use std::ops::ControlFlow;
+
 use fenchel_expfam::Error;
 use fenchel_expfam::glm::*;
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Certificate, Status, Stop};
+use fenchel_optim::{Certificate, Fit, Progress, Status, Stop};
 use ndarray::{Array2, array};
 
 /// Estimates, standard errors, p-values (intercept first); dispersion, null deviance, deviance, AIC.
@@ -59,7 +61,9 @@ fn check<F: ScalarFamily + Clone>(
         (shift != 0.0).then(|| offset.iter().map(|o| shift * o).collect::<Vec<_>>()),
     );
     let glm = Glm::new(family);
-    let fitted = glm.fit_weighted(&x, &y, weights, offset.as_deref()).unwrap();
+    let targets = Targets { y: (&y).into(), offset: offset.as_deref().map(Into::into) };
+    let fit = Fit { weights: weights.map(Into::into), ..Fit::new() };
+    let fitted = glm.fit_with(&x, targets, fit).unwrap();
     assert_eq!(fitted.report.status, Status::Converged, "{}", F::NAME);
     let s = fitted.summary();
     let close = |what: &str, found: f64, expected: f64, tolerance: f64| {
@@ -114,7 +118,7 @@ fn a_whole_weight_is_as_good_as_copies() {
     let x = array![[0.5], [1.0], [2.0], [2.5]];
     let y = [1.0, 0.0, 3.0, 2.0];
     let weighted =
-        Glm::new(LogLinear).fit_weighted(&x, &y, Some(&[2.0, 1.0, 1.0, 1.0]), None).unwrap();
+        Glm::new(LogLinear).fit_with(&x, &y, Fit::new().weights(&[2.0, 1.0, 1.0, 1.0])).unwrap();
     let copied = array![[0.5], [0.5], [1.0], [2.0], [2.5]];
     let plain = Glm::new(LogLinear).fit(&copied, &[1.0, 1.0, 0.0, 3.0, 2.0]).unwrap();
     assert!((weighted.coefficients[0] - plain.coefficients[0]).abs() < 1e-8);
@@ -130,10 +134,12 @@ fn bad_input_and_data_without_an_optimum() {
     assert!(matches!(glm.fit(&x, &[1.0; 4]), Err(Error::BoundaryMean { .. })));
     assert!(matches!(glm.fit(&x, &[0.0, 2.0, 0.0, 1.0]), Err(Error::Invalid(_))));
     assert!(glm.fit(&x, &[0.0, 1.0]).is_err());
-    assert!(
-        glm.fit_weighted(&x, &[0.0, 1.0, 0.0, 1.0], Some(&[1.0, 1.0, -1.0, 1.0]), None).is_err()
-    );
-    assert!(glm.fit_weighted(&x, &[0.0, 1.0, 0.0, 1.0], None, Some(&[f64::NAN; 4])).is_err());
+    let y = [0.0, 1.0, 0.0, 1.0];
+    assert!(glm.fit_with(&x, &y, Fit::new().weights(&[1.0, 1.0, -1.0, 1.0])).is_err());
+    assert!(glm.fit(&x, Targets::new(&y).offset(&[f64::NAN; 4])).is_err());
+    let wide = array![[0.0, 1.0], [1.0, 0.0], [2.0, 5.0], [3.0, 1.0]];
+    let other = Glm { l2: 0.1, ..glm.clone() }.fit(&wide, &y).unwrap();
+    assert!(glm.fit_with(&x, &y, Fit::new().start(&other)).is_err());
     let twice = array![[0.0, 0.0], [1.0, 2.0], [2.0, 4.0], [3.0, 6.0]];
     let refused = glm.fit(&twice, &[0.0, 1.0, 0.0, 1.0]);
     assert!(matches!(&refused, Err(e) if e.to_string().contains("rank")), "{refused:?}");
@@ -160,7 +166,7 @@ fn null_models_with_large_offsets_end() {
     for shift in [-800.0, -100.0, -40.0, -20.0, 20.0, 100.0] {
         let offset = [shift, 0.0, 0.0, 0.0, 0.0, 0.0];
         let y = [1.0, 0.0, 1.0, 0.0, 1.0, 0.0];
-        let fitted = Glm::new(Logistic).fit_weighted(&x, &y, None, Some(&offset)).unwrap();
+        let fitted = Glm::new(Logistic).fit(&x, Targets::new(&y).offset(&offset)).unwrap();
         let null = fitted.summary.null_deviance;
         assert!(null.is_finite() && null >= fitted.summary.deviance - 1e-6, "{shift}: {null}");
         let mut file = vec![];
@@ -261,12 +267,24 @@ fn many_rows_give_the_fit_of_their_distinct_ones() {
         let offset: Vec<f64> = offset.iter().map(|o| shift * o).collect();
         let y: Vec<f64> = (0..24).map(y).collect();
         let glm = Glm::new(family);
-        let few = glm.fit_weighted(&x, &y, Some(&weights), Some(&offset)).unwrap();
+        let targets = Targets::new(&y).offset(&offset);
+        let few = glm.fit_with(&x, targets, Fit::new().weights(&weights)).unwrap();
         let many = |v: &[f64]| -> Vec<f64> { (0..4800).map(|i| v[(7 * i) % 24]).collect() };
         let wide = Array2::from_shape_fn((4800, 2), |(i, j)| x[[(7 * i) % 24, j]]);
-        let fitted = glm
-            .fit_weighted(&wide, &many(&y), Some(&many(&weights)), Some(&many(&offset)))
-            .unwrap();
+        let (many_y, many_weights, many_offset) = (many(&y), many(&weights), many(&offset));
+        let targets = Targets::new(&many_y).offset(&many_offset);
+        let fitted =
+            glm.fit_with(&wide, targets.clone(), Fit::new().weights(&many_weights)).unwrap();
+        // From its own answer a fit is there at once, and a watched one ends when it is told to.
+        let mut shown = 0;
+        let mut watch = |_: &Progress| {
+            shown += 1;
+            ControlFlow::Break(())
+        };
+        let fit = Fit::new().weights(&many_weights).start(&fitted).watch(&mut watch);
+        let again = glm.fit_with(&wide, targets, fit).unwrap();
+        assert!(shown > 0 && again.report.passes <= 2.0, "{}", again.report);
+        assert!((again.intercept - fitted.intercept).abs() < 1e-8);
         assert_eq!(fitted.report.status, Status::Converged, "{} {}", F::NAME, F::LINK);
         for (a, b) in fitted.summary.coefficients.iter().zip(&few.summary.coefficients) {
             assert!((a.estimate - b.estimate).abs() < 1e-8, "{} {a:?} {b:?}", F::NAME);
@@ -317,7 +335,7 @@ fn rare_columns_are_fitted_from_many_rows() {
 fn predictions_take_offsets_and_stay_inside_of_the_domain() {
     let Data { x, offset, .. } = data();
     let y: Vec<f64> = (0..24).map(|i| f64::from((5 * i * i) % 9)).collect();
-    let fitted = Glm::new(LogLinear).fit_weighted(&x, &y, None, Some(&offset)).unwrap();
+    let fitted = Glm::new(LogLinear).fit(&x, Targets::new(&y).offset(&offset)).unwrap();
     let mean = fitted.predict_with_offset(&x, &offset).unwrap();
     // With an intercept the fitted means add up to the targets.
     assert!((mean.sum() - y.iter().sum::<f64>()).abs() < 1e-6);
@@ -382,7 +400,8 @@ fn gaps_cover_the_truth() {
             let default = Glm::new(family.clone());
             let stop = Stop { max_passes: passes, absolute, ..default.stop };
             let model = Glm { l2, stop, ..default };
-            model.fit_weighted(x, y, Some(weights), Some(offset)).unwrap().report
+            let targets = Targets::new(y).offset(offset);
+            model.fit_with(x, targets, Fit::new().weights(weights)).unwrap().report
         };
         let exact = fit(x, 1e4, 1e-15);
         let best = exact.certificate.objective().unwrap();

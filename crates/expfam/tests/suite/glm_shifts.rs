@@ -4,7 +4,7 @@ use fenchel_expfam::Error;
 use fenchel_expfam::glm::*;
 use fenchel_linalg::{CsrMatrix, Invalid};
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Refusal, Status, Stop};
+use fenchel_optim::{Fit, Refusal, Status, Stop};
 use ndarray::{Array2, array};
 
 fn close(found: f64, expected: f64, tolerance: f64, what: &str) {
@@ -20,7 +20,9 @@ fn check_shift<F: ScalarFamily + Clone>(family: F, y: &[f64], weights: &[f64], o
         if j == 0 { ((7 * i) % 11) as f64 - 5.0 } else { ((5 * i * i) % 13) as f64 - 6.0 }
     });
     let glm = Glm::new(family);
-    let fit = |x: &Array2<f64>| glm.fit_weighted(x, y, Some(weights), Some(offset)).unwrap();
+    let targets = Targets::new(y).offset(offset);
+    let fit =
+        |x: &Array2<f64>| glm.fit_with(x, targets.clone(), Fit::new().weights(weights)).unwrap();
     let near = fit(&x);
     let [first, second] = [&near.summary.coefficients[1], &near.summary.coefficients[2]];
     for shift in [1e6, 2e9] {
@@ -176,11 +178,10 @@ fn without_residual_degrees_there_is_no_likelihood() {
     let line = Glm::new(Identity).fit(&x, &[0.3, 0.4, 0.5, 0.6, 0.31]).unwrap().summary;
     assert!(line.aic.is_nan() && line.log_likelihood.is_nan(), "{line:?}");
     // Known dispersions have one: two coins, both as likely as not.
-    let heads = Glm::new(Logistic).fit_weighted(
+    let heads = Glm::new(Logistic).fit_with(
         &array![[0.0], [1.0]],
         &[0.5, 0.5],
-        Some(&[2.0, 2.0]),
-        None,
+        Fit::new().weights(&[2.0, 2.0]),
     );
     close(heads.unwrap().summary.log_likelihood, -2.0 * 2f64.ln(), 1e-12, "coins");
 }
@@ -253,7 +254,8 @@ fn what_cannot_be_fitted_is_named() {
     let small = |max_memory| Glm { max_memory: Some(max_memory), ..Glm::new(Identity) };
     assert!(small(1600).fit(&x, &y).is_ok());
     assert!(matches!(small(1599).fit(&x, &y), Err(Error::Refused(_))));
-    let infinite = Glm::new(Identity).fit_weighted(&x, &y, Some(&[1e308; 200]), None).unwrap_err();
+    let infinite =
+        Glm::new(Identity).fit_with(&x, &y, Fit::new().weights(&[1e308; 200])).unwrap_err();
     assert!(matches!(infinite, Error::Invalid(Invalid::Parameter { .. })), "{infinite}");
 }
 
