@@ -76,12 +76,14 @@ pub fn from_counts(
     }
     Invalid::check_positive("concentration", rows_x)?;
     Invalid::check_positive("concentration", rows_y)?;
-    let score = |counts: ArrayView2<'_, f64>, rows: f64| {
-        let marginal: Vec<f64> = counts.rows().into_iter().map(|r| r.sum()).collect();
-        let rows: f64 = counts.rows().into_iter().map(|r| evidence(&r.to_vec(), rows)).sum();
-        evidence(&marginal, 1.0) + rows
-    };
-    let log_odds = score(counts, rows_x) - score(counts.t(), rows_y);
+    // Both scores are of the size of the counts, and nearly equal. So their terms are subtracted in pairs of the same count.
+    let (states_x, states_y) = (counts.nrows() as f64, counts.ncols() as f64);
+    let cells: f64 = counts.iter().map(|n| rising_ratio(rows_x, rows_y, *n)).sum();
+    let rows = counts.rows().into_iter().map(|r| rising_ratio(1.0, states_y * rows_x, r.sum()));
+    let columns = counts.columns().into_iter();
+    let columns = columns.map(|c| rising_ratio(1.0, states_x * rows_y, c.sum()));
+    let all = rising_ratio(states_x, states_y, counts.sum());
+    let log_odds = cells + rows.sum::<f64>() - columns.sum::<f64>() - all;
     Invalid::check_finite("the log odds", &[log_odds])?;
     Ok(DirectionPosterior::new(log_odds))
 }
@@ -106,6 +108,11 @@ pub(crate) fn ln_rising(a: f64, n: f64) -> f64 {
         (1.0 / 12.0 - square * (1.0 / 360.0 - square / 1260.0)) / z
     };
     (a - 0.5) * (n / a).ln_1p() + n * (a + n).ln() - n + (rest(a + n) - rest(a))
+}
+
+/// `ln_rising(a, n) - ln_rising(b, n)`. No term is of the size of `n`.
+fn rising_ratio(a: f64, b: f64, n: f64) -> f64 {
+    if a < b { -rising_ratio(b, a, n) } else { ln_rising(b + n, a - b) - ln_rising(b, a - b) }
 }
 
 /// How often the best rule errs under the dense prior.

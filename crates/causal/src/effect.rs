@@ -21,7 +21,7 @@ use fenchel_linalg::Invalid;
 use fenchel_linalg::special::sigmoid;
 use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Report, Stop, settings};
+use fenchel_optim::{Report, Status, Stop, settings};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -335,6 +335,10 @@ impl EffectEstimator {
             let regression =
                 ElasticNet { l1: 0.0, l2: 0.0, stop: self.stop, ..ElasticNet::default() };
             let model = regression.fit_with(&design, y, Fit::new().weights(weights))?;
+            // What rounding keeps unfinished is not determined.
+            if model.report.status == Status::Stalled {
+                return Err(Error::Spanned);
+            }
             outcome_report = Some(model.report);
             let at = |a: f64| outcome(a).dot(&model.weights) + model.intercept;
             Ok((at(1.0), at(0.0)))

@@ -377,10 +377,16 @@ impl Quantiles for Beta {
     }
 
     fn quantile(self, eta: &[f64], below: f64, above: f64) -> f64 {
+        // From the nearer end: numbers near 1 have no more than 16 digits of the rest.
+        let from_end = |(a, b): (f64, f64), tails: (f64, f64)| {
+            let over = |logit: f64| excess(beta_tails(a, b, sigmoid(logit)), tails);
+            bisect(-745.0, 0.0, over).map_or(0.0, sigmoid)
+        };
         let (a, b) = (eta[0] + 1.0, eta[1] + 1.0);
-        let over = |logit: f64| excess(beta_tails(a, b, sigmoid(logit)), (below, above));
-        let end = if over(0.0) > 0.0 { 0.0 } else { 1.0 };
-        bisect(-745.0, 745.0, over).map_or(end, sigmoid)
+        match excess(beta_tails(a, b, 0.5), (below, above)) < 0.0 {
+            true => 1.0 - from_end((b, a), (above, below)),
+            false => from_end((a, b), (below, above)),
+        }
     }
 
     /// The mean from the first quantile, for a concentration that the second decides.

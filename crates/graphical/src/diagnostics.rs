@@ -17,7 +17,7 @@
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::erfcx;
 use fenchel_optim::settings;
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 
 use crate::{BinaryGibbs, Error, Gibbs};
 
@@ -244,7 +244,8 @@ pub struct RunSummary {
     pub effective_samples: f64,
     /// See [`split_r_hat`].
     pub r_hat: f64,
-    /// Whether both goals were reached before `most_draws`.
+    /// Whether both goals were reached before `most_draws`, by chains that came at least ten times to either side of the mean.
+    /// No number of draws tells of an event that none of them met.
     pub reached: bool,
 }
 
@@ -285,8 +286,9 @@ pub fn run_until<C: Chains>(
         let halves = Halves::of(draws.view())?;
         let effective_samples = halves.draws() / halves.autocorrelation_time();
         let r_hat = halves.r_hat;
-        let reached =
-            effective_samples >= settings.effective_samples && r_hat <= settings.largest_r_hat;
+        let reached = effective_samples >= settings.effective_samples
+            && r_hat <= settings.largest_r_hat
+            && visits(&draws) >= VISITS;
         if reached || kept == settings.most_draws {
             let n = values.len() as f64;
             let mean = values.iter().sum::<f64>() / n;
@@ -304,6 +306,21 @@ pub fn run_until<C: Chains>(
         }
         look = (kept + kept / 2).min(settings.most_draws);
     }
+}
+
+/// Visits of the rarer side before a mean is trusted: the length of a few says little about how often there are any.
+const VISITS: usize = 10;
+
+/// How often the chains came to the side of the mean on which they are less often.
+fn visits(draws: &Array2<f64>) -> usize {
+    let mean = draws.mean().unwrap_or(0.0);
+    let above = draws.iter().filter(|x| **x > mean).count();
+    let rarer = |x: f64| (x > mean) == (2 * above <= draws.len());
+    let of_chain = |chain: ArrayView1<'_, f64>| {
+        let begins = |t: usize| rarer(chain[t]) && (t == 0 || !rarer(chain[t - 1]));
+        (0..chain.len()).filter(|&t| begins(t)).count()
+    };
+    draws.rows().into_iter().map(of_chain).sum()
 }
 
 #[cfg(test)]

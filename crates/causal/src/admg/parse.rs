@@ -8,8 +8,8 @@ impl Admg {
     /// A name alone is a node without edges. Nodes are numbered in the order of their appearance.
     ///
     /// A name is everything between blanks, separators and arrows. A byte order mark before the text is skipped. What looks like
-    /// another kind of arrow is refused: a name that ends in `-` or holds `<`, `>`, `→`, `←` or `↔`. So is a name with a NUL or a
-    /// byte order mark.
+    /// another kind of arrow is refused: a name that ends in `-` or holds `--`, `<`, `>`, `→`, `←` or `↔`. So is a name with a NUL
+    /// or a byte order mark.
     ///
     /// ```
     /// # use fenchel_causal::Admg;
@@ -57,7 +57,10 @@ impl Admg {
                 };
                 let end = rest.char_indices().find(|&p| stop(p)).map_or(rest.len(), |(i, _)| i);
                 let name = &rest[..end];
-                if name.ends_with('-') || name.contains(['<', '>', '→', '←', '↔']) {
+                if name.ends_with('-')
+                    || name.contains("--")
+                    || name.contains(['<', '>', '→', '←', '↔'])
+                {
                     let reason = format!(
                         "the name {name:?} looks like an arrow; expected `->`, `<-` or `<->`"
                     );

@@ -354,3 +354,49 @@ fn proximal_steps_give_a_law_or_none() {
         }
     }
 }
+
+/// Against 60 digits. The two scores are of the size of the counts and differ by next to nothing.
+#[test]
+fn the_odds_of_a_direction_keep_their_digits_for_counts_of_any_size() {
+    let odds = |counts: &[[f64; 2]; 2]| {
+        from_counts(ndarray::arr2(counts).view(), 1.0, 1.0).unwrap().log_odds
+    };
+    for (counts, right) in [
+        ([[1e12, 1.0], [3.0, 2e12]], 9.999999999955e-13),
+        ([[1e12, 1.0], [1e11, 2e12]], 0.0465200156343257574),
+        ([[1e8, 1.0], [3.0, 2e8]], 9.99999955000001633e-9),
+    ] {
+        let found = odds(&counts);
+        // Roundings of terms of the size of the logarithm of the counts, about 30.
+        assert!(
+            (found - right).abs() < 1e-13 + 1e-13 * right,
+            "{counts:?}: {found:e} for {right:e}"
+        );
+    }
+    let wide = ndarray::arr2(&[[7.0, 1e9, 2.0], [1e9, 5.0, 1e4]]);
+    let found = from_counts(wide.view(), 0.5, 2.5).unwrap().log_odds;
+    assert!((found - 79.9129521840701873).abs() < 1e-11, "{found}");
+}
+
+/// A column that is the treatment plus rounding: the regression cannot be finished, and the effect is not determined.
+#[test]
+fn an_effect_that_rounding_hides_is_refused_or_right() {
+    let n = 60;
+    let treated: Vec<bool> = (0..n).map(|i| (i * 7) % 3 == 0).collect();
+    let noise: Vec<f64> = (0..n).map(|i| ((i * 37 % 61) as f64 / 61.0 - 0.5) * 2.0).collect();
+    let y: Vec<f64> = (0..n).map(|i| noise[i] + f64::from(u8::from(treated[i]))).collect();
+    for h in [1e-3, 1e-5, 1e-6, 1e-7, 1e-9, 1e-12] {
+        let x =
+            Array2::from_shape_fn((n, 1), |(i, _)| f64::from(u8::from(treated[i])) + h * noise[i]);
+        let estimator =
+            EffectEstimator { method: EffectMethod::Standardisation, ..EffectEstimator::default() };
+        match estimator.fit(x.view(), &treated, &y) {
+            // y = noise + t = x / h + (1 - 1 / h) t.
+            Ok(model) => {
+                let right = 1.0 - 1.0 / h;
+                assert!((model.effect - right).abs() < 1e-2 * right.abs(), "{h}: {}", model.effect);
+            }
+            Err(error) => assert!(matches!(error, Error::Spanned), "{h}: {error}"),
+        }
+    }
+}

@@ -121,6 +121,8 @@ fn names_that_look_like_arrows_are_refused() {
         ("X>Y", "X>Y"),
         ("A <- B<C", "B<C"),
         ("A -> B-", "B-"),
+        ("A--B; B -> C", "A--B"),
+        ("A---B", "A---B"),
     ] {
         let error = message(Admg::parse(text));
         assert!(error.contains(&format!("the name {name:?} looks like an arrow")), "{error}");

@@ -68,3 +68,19 @@ fn quantiles_are_right_in_both_tails() {
     assert_eq!(Gamma.with_shape_rate(1e-6, 1.0).unwrap().quantile(0.5).unwrap(), 0.0);
     assert!(law.quantile(1.0).is_err() && law.upper_quantile(f64::NAN).is_err());
 }
+
+/// By bisection with 60 digits: the first three points are 1 - 2.4e-50, 1 - 3.2e-545 and 1 - 7.3e-33.
+#[test]
+fn quantiles_of_a_beta_law_near_1_are_the_nearest_numbers() {
+    for (a, b, above, expected) in [
+        (2.4115228181116244, 0.09422884731576453, 2.3584552704281353e-05, 1.0),
+        (3.417120442563524, 0.01540709649217777, 4.187896279095361e-09, 1.0),
+        (0.34572631786148195, 0.3592732056075748, 1.6018239624473393e-12, 1.0),
+        (0.10439423153813804, 0.01219780703906886, 0.7584916961533212, 0.9999989435568165),
+    ] {
+        let p = Beta.with_shapes(a, b).unwrap();
+        assert_eq!(p.upper_quantile(above).unwrap(), expected, "{a} {b}");
+    }
+    // A root at the middle, from either side.
+    close(Beta.with_shapes(3.0, 3.0).unwrap().quantile(0.5).unwrap(), 0.5, 1e-15);
+}

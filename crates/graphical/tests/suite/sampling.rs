@@ -3,7 +3,7 @@
 use crate::common::{Enumeration, configurations, p_value};
 use fenchel_graphical::ais::{AisSettings, Ladder, ais, ais_binary};
 use fenchel_graphical::diagnostics::{
-    RunSettings, autocorrelation_time, effective_sample_size, run_until, split_r_hat,
+    Chains, RunSettings, autocorrelation_time, effective_sample_size, run_until, split_r_hat,
 };
 use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Scan, Start, tree_blocks};
 use fenchel_graphical::{
@@ -392,6 +392,47 @@ fn a_rare_event_that_was_not_seen_is_no_proof_of_its_absence() {
     }
     // 6,400 draws miss the event with probability 0.53.
     assert!(unseen > 3, "{unseen}");
+}
+
+/// Chains that keep their state with probability `stay`, and otherwise draw 1 with probability `p`; all begin at 0.
+struct Sticky {
+    states: Vec<f64>,
+    stay: f64,
+    p: f64,
+    rng: fenchel_optim::random::Generator,
+}
+
+impl Chains for Sticky {
+    fn chains(&self) -> usize {
+        self.states.len()
+    }
+
+    fn sweep(&mut self, sweeps: usize) {
+        for _ in 0..sweeps {
+            for state in &mut self.states {
+                if self.rng.random_range(0.0..1.0) >= self.stay {
+                    *state = f64::from(u8::from(self.rng.random_range(0.0..1.0) < self.p));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_few_visits_of_a_rare_state_do_not_tell_how_often_it_is_visited() {
+    for (p, stay, chains) in [(1e-3, 0.9, 64), (1e-3, 0.99, 64), (1e-2, 0.99, 16), (0.02, 0.95, 8)]
+    {
+        let settings = RunSettings { most_draws: 2000, ..RunSettings::default() };
+        let wrong = (0..20).filter(|&seed| {
+            let rng = stream(seed, 5);
+            let mut chains = Sticky { states: vec![0.0; chains], stay, p, rng };
+            let state = |chains: &Sticky, out: &mut [f64]| out.copy_from_slice(&chains.states);
+            let run = run_until(&mut chains, state, &settings).unwrap();
+            // A Poisson number of at least ten visits: four deviations are rare.
+            run.reached && (run.mean - p).abs() > 4.0 * run.standard_error
+        });
+        assert_eq!(wrong.count(), 0, "{p} {stay}");
+    }
 }
 
 fn random_binary(p: usize, density: f64, size: f64, seed: u64) -> BinaryPairwise {
