@@ -110,9 +110,13 @@ pub(crate) fn ln_rising(a: f64, n: f64) -> f64 {
     (a - 0.5) * (n / a).ln_1p() + n * (a + n).ln() - n + (rest(a + n) - rest(a))
 }
 
-/// `ln_rising(a, n) - ln_rising(b, n)`. No term is of the size of `n`.
+/// `ln_rising(a, n) - ln_rising(b, n)`, from terms of the size of the smaller of `n` and `a - b`.
 fn rising_ratio(a: f64, b: f64, n: f64) -> f64 {
-    if a < b { -rising_ratio(b, a, n) } else { ln_rising(b + n, a - b) - ln_rising(b, a - b) }
+    match a - b {
+        more if more < 0.0 => -rising_ratio(b, a, n),
+        more if n < more => ln_rising(a, n) - ln_rising(b, n),
+        more => ln_rising(b + n, more) - ln_rising(b, more),
+    }
 }
 
 /// How often the best rule errs under the dense prior.

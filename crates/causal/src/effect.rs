@@ -155,6 +155,9 @@ struct Fitted {
     outcome_report: Option<Report>,
 }
 
+/// The regression is told apart from a singular one down to about this rounding of the columns.
+const SOLVABLE: f64 = 1e-12;
+
 impl EffectEstimator {
     /// Estimates the effect of the treatment on y, adjusting for the columns of x.
     ///
@@ -329,7 +332,7 @@ impl EffectEstimator {
         let mut predict = || -> Result<(Array1<f64>, Array1<f64>), Error> {
             let design = outcome(f64::NAN);
             let (treatment, rest) = design.view().split_at(Axis(1), 1);
-            if spans(rest, treatment.column(0), weights, noise) {
+            if spans(rest, treatment.column(0), weights, noise.max(SOLVABLE)) {
                 return Err(Error::Spanned);
             }
             let regression =
