@@ -363,8 +363,8 @@ fn the_odds_of_a_direction_keep_their_digits_for_counts_of_any_size() {
     };
     for (counts, right) in [
         ([[1e12, 1.0], [3.0, 2e12]], 9.999999999955e-13),
-        ([[1e12, 1.0], [1e11, 2e12]], 0.0465200156343257574),
-        ([[1e8, 1.0], [3.0, 2e8]], 9.99999955000001633e-9),
+        ([[1e12, 1.0], [1e11, 2e12]], 0.046520015634325757),
+        ([[1e8, 1.0], [3.0, 2e8]], 9.999999550000016e-9),
     ] {
         let found = odds(&counts);
         // Roundings of terms of the size of the logarithm of the counts, about 30.
@@ -375,7 +375,7 @@ fn the_odds_of_a_direction_keep_their_digits_for_counts_of_any_size() {
     }
     let wide = ndarray::arr2(&[[7.0, 1e9, 2.0], [1e9, 5.0, 1e4]]);
     let found = from_counts(wide.view(), 0.5, 2.5).unwrap().log_odds;
-    assert!((found - 79.9129521840701873).abs() < 1e-11, "{found}");
+    assert!((found - 79.91295218407019).abs() < 1e-11, "{found}");
 }
 
 /// A column that is the treatment plus rounding: the regression cannot be finished, and the effect is not determined.

@@ -13,7 +13,7 @@ use fenchel_optim::{Stop, run};
 use ndarray::Array1;
 
 use super::thesis;
-use crate::{Context, Experiment, Failure, Outcome, Sample, Source, Table};
+use crate::{Context, Experiment, Failure, Outcome, Reason, Sample, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-30",
@@ -125,7 +125,13 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .claim("the l1 norm takes fewer operations than the submodular penalty")
             .rests_on([METHODS[0], METHODS[1]])
             .specification("in every graph, each to a gap of 1e-4")
-            .holds(work[0].below(&work[1]).and(gaps[1].past_start(1e-4, 1.0))),
+            .known_failure(
+                work[0].below(&work[1]).and(gaps[1].past_start(1e-4, 1.0)),
+                Reason::unknown(
+                    "ADMM solves both here. Since its steps are relaxed and balanced it needs about ten eigendecompositions for either, and the penalty \
+                     itself costs next to nothing.",
+                ),
+            ),
     );
     Ok(outcome)
 }

@@ -10,7 +10,7 @@ impl Chain {
     /// last position where they differ.
     ///
     /// # Errors
-    /// [`Error::ImpossibleEvidence`] if every labelling is forbidden, [`Error::Invalid`] for a score that is NaN, `+inf` or too large to add up.
+    /// [`Error::ImpossibleEvidence`] if every labelling is forbidden, [`Error::Invalid`] for a score that is NaN or `+inf`.
     pub fn viterbi(&mut self) -> Result<(Vec<usize>, f64), Error> {
         let mut path = Vec::new();
         let score = self.viterbi_into(&mut path)?;
@@ -52,7 +52,7 @@ impl Chain {
     /// state.
     ///
     /// # Errors
-    /// [`Error::ImpossibleEvidence`] if every labelling is forbidden, [`Error::Invalid`] for a score that is NaN, `+inf` or too large to add up,
+    /// [`Error::ImpossibleEvidence`] if every labelling is forbidden, [`Error::Invalid`] for a score that is NaN or `+inf`,
     /// or `count = 0`.
     pub fn k_best(&mut self, count: usize) -> Result<Vec<(Vec<usize>, f64)>, Error> {
         self.check_scores()?;

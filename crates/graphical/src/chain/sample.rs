@@ -9,7 +9,7 @@ impl Chain {
     /// Draws a labelling from `p` by forward filtering and backward sampling.
     ///
     /// # Errors
-    /// [`Error::ImpossibleEvidence`] if every labelling is forbidden, [`Error::Invalid`] for a score that is NaN, `+inf` or too large to add up.
+    /// [`Error::ImpossibleEvidence`] if every labelling is forbidden, [`Error::Invalid`] for a score that is NaN or `+inf`.
     pub fn sample(&mut self, rng: &mut (impl Rng + ?Sized)) -> Result<Vec<usize>, Error> {
         let filter = self.filter()?;
         let (states, stride) = (self.states, stride(self.states));
