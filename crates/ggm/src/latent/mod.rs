@@ -172,7 +172,7 @@ impl Saved for LatentModel {
 }
 
 impl LatentGraphicalLasso {
-    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::Statistics) of one.
+    /// Fits a data matrix with one sample per row, or the [`Statistics`] of one.
     ///
     /// # Errors
     /// [`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range;
