@@ -135,7 +135,7 @@ impl Influence {
     /// is used.
     ///
     /// # Errors
-    /// [`Invalid::Empty`](fenchel_linalg::Invalid::Empty) for a model without variables.
+    /// [`Invalid::Empty`] for a model without variables.
     pub fn spectral_radius(&self) -> Result<f64, Error> {
         Ok(spectral_radius(self.to_dense().view())?)
     }

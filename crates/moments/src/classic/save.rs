@@ -73,7 +73,7 @@ impl Save {
     /// Fits the directions to sums over slices.
     ///
     /// # Errors
-    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again; [`Invalid::Layout`] for sums of scores.
+    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again; [`Error::Invalid`] for sums of scores.
     pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
         let wall = Wall::start();
         let spectrum = self.spectrum_of(moments)?;
