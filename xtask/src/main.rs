@@ -18,6 +18,8 @@ mod pipe;
 mod remaining;
 #[cfg(feature = "experiments")]
 mod reproduce;
+#[cfg(test)]
+mod structure;
 mod workspace;
 
 use std::process::ExitCode;
