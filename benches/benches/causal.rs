@@ -1,12 +1,12 @@
 //! Hot loops of `fenchel-causal`: identification, stochastic steps, changing the direction.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use fenchel_causal::adapt::{
-    Average, CategoricalSgd, JointSgd, Momentum, ProximalSgd, ProximalStep,
-};
 use fenchel_causal::categorical::JointCategorical;
 use fenchel_causal::prior::{CategoricalPrior, NormalPrior};
 use fenchel_causal::{Admg, LatentModel, identify};
+use fenchel_experiments::causal::methods::adapt::{
+    Average, CategoricalSgd, JointSgd, Momentum, ProximalSgd, ProximalStep,
+};
 use fenchel_optim::random::stream;
 
 fn identification(c: &mut Criterion) {

@@ -16,10 +16,12 @@ use std::error::Error as StdError;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use fenchel_causal::adapt::{Average, CategoricalTask, SweepSettings, Task, sweep};
 use fenchel_causal::categorical::CategoricalPair;
 use fenchel_causal::prior::{CategoricalPrior, Target};
 use fenchel_causal::{Admg, Error, LatentModel, NodeSet, Query, identify};
+use fenchel_experiments::causal::methods::adapt::{
+    Average, CategoricalTask, SweepSettings, Task, sweep,
+};
 use fenchel_optim::random::stream;
 use serde_json::{Value, json};
 

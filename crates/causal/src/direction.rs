@@ -88,17 +88,8 @@ pub fn from_counts(
     Ok(DirectionPosterior::new(log_odds))
 }
 
-/// `log P(counts in order)` with probabilities from a symmetric Dirichlet distribution.
-pub(crate) fn evidence(counts: &[f64], concentration: f64) -> f64 {
-    let k = counts.len() as f64;
-    let total: f64 = counts.iter().sum();
-    let cells: f64 =
-        counts.iter().filter(|n| **n > 0.0).map(|n| ln_rising(concentration, *n)).sum();
-    cells - ln_rising(k * concentration, total)
-}
-
 /// `log Gamma(a + n) - log Gamma(a)`. For large `a` the difference of Stirling's series, whose large terms cancel on paper.
-pub(crate) fn ln_rising(a: f64, n: f64) -> f64 {
+pub fn ln_rising(a: f64, n: f64) -> f64 {
     if a < 20.0 {
         return ln_gamma(a + n) - ln_gamma(a);
     }

@@ -27,7 +27,7 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::adapt::each;
+use crate::parallel::each;
 
 mod columns;
 mod overlap;

@@ -11,11 +11,14 @@
 //! Sources: R. Le Priol, PhD thesis 2021, section 2.3.3, equation (2.39); J. Pearl, *Causality*, 2009, section 3.2
 //! (truncated factorisation).
 
+use fenchel_graphical::VarId;
+use fenchel_graphical::elimination::sum_out;
+use fenchel_graphical::table::Dense;
 use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-use crate::table::{check_probabilities, size};
+use crate::table::{check_probabilities, elimination, size, variables};
 use crate::{Admg, Error, NodeSet, ProbabilityTable, Query};
 
 /// `P(v | parents, latents)`.
@@ -170,33 +173,22 @@ impl LatentModel {
     /// [`Error::UnknownNode`]; [`Error::Refused`].
     pub fn intervened(&self, x: NodeSet) -> Result<ProbabilityTable, Error> {
         self.graph.check_set(x)?;
-        let hidden = |k: u32| self.graph.len() as u32 + k;
+        let hidden = |k: u32| VarId(self.graph.len() as u32 + k);
         let mut factors = Vec::new();
-        for (v, m) in (0u32..).zip(&self.mechanisms) {
-            if x.contains(v) {
-                continue;
-            }
+        for (v, m) in (0u32..).zip(&self.mechanisms).filter(|(v, _)| !x.contains(*v)) {
             let latents = m.latents.iter().map(|&k| (hidden(k), self.latents[k as usize].len()));
-            let parents = m.parents.iter().map(|&p| (p, self.cards[p as usize]));
-            let scope = parents.chain(latents).chain([(v, self.cards[v as usize])]);
-            let (scope, cards): (Vec<u32>, Vec<usize>) = scope.unzip();
-            factors.push(ProbabilityTable::sorted(&scope, &cards, &m.table));
+            let observed = |v: u32| (VarId(v), self.cards[v as usize]);
+            let parents = m.parents.iter().map(|&p| observed(p));
+            let (scope, cards): (Vec<VarId>, Vec<usize>) =
+                parents.chain(latents).chain([observed(v)]).unzip();
+            factors.push(Dense::new(&scope, &cards, &m.table)?);
         }
         for (k, law) in (0u32..).zip(&self.latents) {
-            let v = hidden(k);
-            let (with, without): (Vec<_>, Vec<_>) =
-                factors.into_iter().partition(|f| f.scope().contains(&v));
-            let mut product = ProbabilityTable::sorted(&[v], &[law.len()], law);
-            for f in with {
-                product = product.times(&f);
-            }
-            factors = without;
-            factors.push(product.sum_out(|u| u == v));
+            factors.push(Dense::new(&[hidden(k)], &[law.len()], law)?);
         }
-        let one = ProbabilityTable::constant(1.0);
-        let product = factors.iter().fold(one, |all, f| all.times(f));
-        let scope: Vec<u32> = (0..self.graph.len() as u32).collect();
-        Ok(product.widen(&scope, |v| self.cards[v as usize]))
+        let nodes = self.graph.all();
+        let law = sum_out(factors, &variables(nodes.iter()), &elimination())?;
+        ProbabilityTable::from(law).widen(nodes, |v| self.cards[v as usize])
     }
 
     /// `P(outcome | do(treatment), given)` for all values of all three, by the truncated factorisation.
@@ -207,7 +199,7 @@ impl LatentModel {
         query.check(&self.graph)?;
         let Query { outcome: y, treatment: x, given: z } = query;
         let joint = self.intervened(x)?.marginal(x | y | z);
-        Ok(if z.is_empty() { joint } else { joint.over(&joint.marginal(x | z)) })
+        if z.is_empty() { Ok(joint) } else { joint.over(&joint.marginal(x | z)) }
     }
 }
 

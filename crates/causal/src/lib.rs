@@ -22,10 +22,8 @@
 //! item.
 #![forbid(unsafe_code)]
 
-pub mod adapt;
 pub mod adjustment;
 pub mod admg;
-pub mod baseline;
 pub mod calculus;
 pub mod categorical;
 pub mod direction;
@@ -36,13 +34,12 @@ mod error;
 pub mod estimand;
 pub mod identify;
 pub mod latent;
-pub mod meta;
 mod node_set;
 pub mod normal;
+mod parallel;
 pub mod prior;
 pub mod scm;
 pub mod table;
-pub mod theory;
 
 pub use admg::{Admg, Query};
 pub use error::Error;

@@ -5,7 +5,8 @@
 //! where a stratum z is empty; the result of every other operation on an undefined cell is undefined. So the result of
 //! an estimand is refused ([`Error::Positivity`]) only if it depends on an undefined conditional probability.
 
-use fenchel_graphical::{BayesNet, VarId};
+use fenchel_graphical::table::Dense;
+use fenchel_graphical::{BayesNet, OrderingOptions, VarId};
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
 use ndarray::ArrayView2;
@@ -20,14 +21,12 @@ const CELLS: usize = 1 << 27;
 ///
 /// Undefined cells are saved as `null`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Parts")]
+#[serde(try_from = "Parts", into = "Parts")]
 pub struct ProbabilityTable {
-    scope: Vec<u32>,
-    cards: Vec<usize>,
-    values: Vec<f64>,
+    dense: Dense,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Parts {
     scope: Vec<u32>,
     cards: Vec<usize>,
@@ -45,9 +44,32 @@ impl TryFrom<Parts> for ProbabilityTable {
         Invalid::check_length("values", size(&p.cards)?, p.values.len())?;
         let known: Vec<f64> = p.values.iter().flatten().copied().collect();
         check_probabilities("probability", &known)?;
-        let values = p.values.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
-        Ok(ProbabilityTable { scope: p.scope, cards: p.cards, values })
+        let values: Vec<f64> = p.values.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
+        Ok(Dense::new(&variables(p.scope), &p.cards, &values)?.into())
     }
+}
+
+impl From<ProbabilityTable> for Parts {
+    fn from(table: ProbabilityTable) -> Parts {
+        let values = table.values().iter().map(|v| Some(*v).filter(|v| !v.is_nan())).collect();
+        Parts { scope: table.scope(), cards: table.cards().to_vec(), values }
+    }
+}
+
+impl From<Dense> for ProbabilityTable {
+    fn from(dense: Dense) -> ProbabilityTable {
+        ProbabilityTable { dense }
+    }
+}
+
+/// Nodes as the variables of `fenchel-graphical`.
+pub(crate) fn variables(nodes: impl IntoIterator<Item = u32>) -> Vec<VarId> {
+    nodes.into_iter().map(VarId).collect()
+}
+
+/// No elimination makes a table of more than [`CELLS`].
+pub(crate) fn elimination() -> OrderingOptions {
+    OrderingOptions { max_memory: Some(8 * CELLS as u64), ..OrderingOptions::default() }
 }
 
 impl ProbabilityTable {
@@ -64,8 +86,7 @@ impl ProbabilityTable {
         if (sum - 1.0).abs() > 1e-9 {
             return Err(Error::NotADistribution { what: "the joint distribution", row: 0, sum });
         }
-        let scope = (0..cards.len() as u32).collect();
-        Ok(ProbabilityTable { scope, cards: cards.to_vec(), values: values.to_vec() })
+        Ok(Dense::new(&variables(0..cards.len() as u32), cards, values)?.into())
     }
 
     /// The relative frequencies of complete data, with one sample per row and one node per column. States are counted
@@ -103,11 +124,7 @@ impl ProbabilityTable {
         let total = data.nrows() as f64 + pseudo_count * size as f64;
         Invalid::check_finite("the sum of all counts", &[total])?;
         values.iter_mut().for_each(|v| *v /= total);
-        Ok(ProbabilityTable {
-            scope: (0..cards.len() as u32).collect(),
-            cards: cards.to_vec(),
-            values,
-        })
+        Ok(Dense::new(&variables(0..cards.len() as u32), cards, &values)?.into())
     }
 
     /// The joint distribution of all variables of a Bayesian network.
@@ -118,49 +135,30 @@ impl ProbabilityTable {
         size(net.cards())?;
         let mut product = ProbabilityTable::constant(1.0);
         for v in net.variables() {
-            let scope: Vec<u32> = net.parents_of(v).iter().chain([&v]).map(|VarId(p)| *p).collect();
-            let cards: Vec<usize> = scope.iter().map(|&p| net.cards()[p as usize]).collect();
-            product = product.times(&ProbabilityTable::sorted(&scope, &cards, net.cpt_of(v)));
+            let scope: Vec<VarId> = net.parents_of(v).iter().chain([&v]).copied().collect();
+            let cards: Vec<usize> = scope.iter().map(|p| net.cards()[p.index()]).collect();
+            product = product.times(&Dense::new(&scope, &cards, net.cpt_of(v))?.into())?;
         }
         Ok(product)
     }
 
     pub(crate) fn constant(value: f64) -> ProbabilityTable {
-        ProbabilityTable { scope: Vec::new(), cards: Vec::new(), values: vec![value] }
-    }
-
-    /// From values in any order of a scope without repetition, the last node fastest.
-    pub(crate) fn sorted(scope: &[u32], cards: &[usize], values: &[f64]) -> ProbabilityTable {
-        let mut order: Vec<usize> = (0..scope.len()).collect();
-        order.sort_by_key(|&k| scope[k]);
-        let mut strides = vec![1; scope.len()];
-        for k in (1..scope.len()).rev() {
-            strides[k - 1] = strides[k] * cards[k];
-        }
-        let sorted_cards: Vec<usize> = order.iter().map(|&k| cards[k]).collect();
-        let steps: Vec<usize> = order.iter().map(|&k| strides[k]).collect();
-        let mut out = Vec::with_capacity(values.len());
-        walk(&sorted_cards, [&steps], |[at]| out.push(values[at]));
-        ProbabilityTable {
-            scope: order.iter().map(|&k| scope[k]).collect(),
-            cards: sorted_cards,
-            values: out,
-        }
+        Dense::constant(value).into()
     }
 
     /// The nodes, rising.
-    pub fn scope(&self) -> &[u32] {
-        &self.scope
+    pub fn scope(&self) -> Vec<u32> {
+        self.dense.scope().iter().map(|v| v.0).collect()
     }
 
     /// The numbers of states, in the order of the scope.
     pub fn cards(&self) -> &[usize] {
-        &self.cards
+        self.dense.cards()
     }
 
     /// The numbers, the last node of the scope fastest; NaN where undefined.
     pub fn values(&self) -> &[f64] {
-        &self.values
+        self.dense.values()
     }
 
     /// The number at these states, given as pairs `(node, state)` in any order. Every node of the scope needs one pair;
@@ -171,7 +169,7 @@ impl ProbabilityTable {
     /// that it does not have, or with two.
     pub fn at(&self, states: &[(u32, usize)]) -> Result<f64, Error> {
         let mut cell = 0;
-        for (&node, &categories) in self.scope.iter().zip(&self.cards) {
+        for (&VarId(node), &categories) in self.dense.scope().iter().zip(self.cards()) {
             if states.iter().filter(|(v, _)| *v == node).count() > 1 {
                 let reason = format!("two states for node {node}; expected one");
                 return Err(Invalid::Layout { what: "states", reason }.into());
@@ -189,7 +187,7 @@ impl ProbabilityTable {
             }
             cell = cell * categories + value;
         }
-        let value = self.values[cell];
+        let value = self.values()[cell];
         if value.is_nan() {
             let at: Vec<String> = states.iter().map(|(v, s)| format!("node {v}={s}")).collect();
             return Err(Error::Positivity { at: at.join(", ") });
@@ -199,89 +197,50 @@ impl ProbabilityTable {
 
     /// Sums out all nodes but those in `keep`. O(cells).
     pub fn marginal(&self, keep: NodeSet) -> ProbabilityTable {
-        self.sum_out(|v| !keep.contains(v))
+        let kept: Vec<VarId> =
+            self.dense.scope().iter().copied().filter(|v| keep.contains(v.0)).collect();
+        let sum = self.dense.sum(&kept);
+        sum.unwrap_or_else(|_| unreachable!("all are in the scope, once")).into()
     }
 
-    pub(crate) fn sum_out(&self, gone: impl Fn(u32) -> bool) -> ProbabilityTable {
-        if !self.scope.iter().any(|&v| gone(v)) {
-            return self.clone();
-        }
-        let kept: Vec<usize> = (0..self.scope.len()).filter(|&k| !gone(self.scope[k])).collect();
-        let scope: Vec<u32> = kept.iter().map(|&k| self.scope[k]).collect();
-        let cards: Vec<usize> = kept.iter().map(|&k| self.cards[k]).collect();
-        let mut out = vec![0.0; cards.iter().product()];
-        let steps = strides(&scope, &cards, &self.scope);
-        let mut from = self.values.iter();
-        walk(&self.cards, [&steps], |[at]| out[at] += from.next().copied().unwrap_or(f64::NAN));
-        ProbabilityTable { scope, cards, values: out }
+    pub(crate) fn times(&self, other: &ProbabilityTable) -> Result<ProbabilityTable, Error> {
+        let product = |a: f64, b: f64| if a == 0.0 || b == 0.0 { 0.0 } else { a * b };
+        Ok(self.dense.combine(&other.dense, product)?.into())
     }
 
-    pub(crate) fn times(&self, other: &ProbabilityTable) -> ProbabilityTable {
-        self.combine(other, |a, b| if a == 0.0 || b == 0.0 { 0.0 } else { a * b })
-    }
-
-    pub(crate) fn over(&self, other: &ProbabilityTable) -> ProbabilityTable {
-        self.combine(other, |a, b| if b == 0.0 { f64::NAN } else { a / b })
-    }
-
-    fn combine(&self, other: &ProbabilityTable, f: impl Fn(f64, f64) -> f64) -> ProbabilityTable {
-        let mut scope: Vec<u32> = self.scope.iter().chain(&other.scope).copied().collect();
-        scope.sort_unstable();
-        scope.dedup();
-        let cards: Vec<usize> =
-            scope.iter().map(|&v| self.card(v).or(other.card(v)).unwrap_or(1)).collect();
-        let (a, b) = (
-            strides(&self.scope, &self.cards, &scope),
-            strides(&other.scope, &other.cards, &scope),
-        );
-        let mut values = Vec::with_capacity(cards.iter().product());
-        walk(&cards, [&a, &b], |[i, j]| values.push(f(self.values[i], other.values[j])));
-        ProbabilityTable { scope, cards, values }
+    pub(crate) fn over(&self, other: &ProbabilityTable) -> Result<ProbabilityTable, Error> {
+        let ratio = |a: f64, b: f64| if b == 0.0 { f64::NAN } else { a / b };
+        Ok(self.dense.combine(&other.dense, ratio)?.into())
     }
 
     pub(crate) fn card(&self, node: u32) -> Option<usize> {
-        self.scope.binary_search(&node).ok().map(|k| self.cards[k])
+        self.dense.scope().binary_search(&VarId(node)).ok().map(|k| self.cards()[k])
     }
 
     /// The part of the table where a node has the given state. The node is removed from the scope.
-    pub(crate) fn fix(&self, node: u32, state: usize) -> ProbabilityTable {
-        let Ok(k) = self.scope.binary_search(&node) else { return self.clone() };
-        let (inner, card) = (self.cards[k + 1..].iter().product::<usize>(), self.cards[k]);
-        let blocks = self.values.chunks_exact(inner * card);
-        let values = blocks.flat_map(|b| b[state * inner..][..inner].iter().copied()).collect();
-        let (mut scope, mut cards) = (self.scope.clone(), self.cards.clone());
-        scope.remove(k);
-        cards.remove(k);
-        ProbabilityTable { scope, cards, values }
+    pub(crate) fn fix(&mut self, node: u32, state: usize) -> Result<(), Error> {
+        Ok(self.dense.fix(VarId(node), state)?)
     }
 
     /// The same numbers over a larger scope.
-    pub(crate) fn widen(&self, scope: &[u32], card: impl Fn(u32) -> usize) -> ProbabilityTable {
-        let cards: Vec<usize> = scope.iter().map(|&v| card(v)).collect();
-        let ones = vec![1.0; cards.iter().product()];
-        self.times(&ProbabilityTable { scope: scope.to_vec(), cards, values: ones })
+    pub(crate) fn widen(
+        &self,
+        scope: NodeSet,
+        card: impl Fn(u32) -> usize,
+    ) -> Result<ProbabilityTable, Error> {
+        let cards: Vec<usize> = scope.iter().map(card).collect();
+        let ones = vec![1.0; size(&cards)?];
+        self.times(&Dense::new(&variables(scope.iter()), &cards, &ones)?.into())
     }
 
     /// The states of the largest cell, by node; of equal ones the first.
     pub(crate) fn most_probable(&self) -> Vec<(u32, usize)> {
-        let mut best = 0;
-        for (k, v) in self.values.iter().enumerate() {
-            if *v > self.values[best] {
-                best = k;
-            }
-        }
-        let mut states = Vec::new();
-        for (&v, &card) in self.scope.iter().zip(&self.cards).rev() {
-            states.push((v, best % card));
-            best /= card;
-        }
-        states.reverse();
-        states
+        self.scope().into_iter().zip(self.dense.argmax()).collect()
     }
 
     /// The largest difference to a table over the same scope; infinite if only one is undefined somewhere.
     pub fn distance(&self, other: &ProbabilityTable) -> f64 {
-        if self.scope != other.scope || self.cards != other.cards {
+        if self.dense.scope() != other.dense.scope() || self.cards() != other.cards() {
             return f64::INFINITY;
         }
         let apart = |(a, b): (&f64, &f64)| match (a.is_nan(), b.is_nan()) {
@@ -289,7 +248,7 @@ impl ProbabilityTable {
             (false, false) => (a - b).abs(),
             _ => f64::INFINITY,
         };
-        self.values.iter().zip(&other.values).map(apart).fold(0.0, f64::max)
+        self.values().iter().zip(other.values()).map(apart).fold(0.0, f64::max)
     }
 }
 
@@ -320,40 +279,4 @@ pub(crate) fn size(cards: &[usize]) -> Result<usize, Error> {
         }
         .into(),
     )
-}
-
-/// The steps of a table along the nodes of a larger scope; 0 for nodes that it does not have.
-fn strides(scope: &[u32], cards: &[usize], along: &[u32]) -> Vec<usize> {
-    let mut steps = vec![0; along.len()];
-    let mut stride = 1;
-    for (v, card) in scope.iter().zip(cards).rev() {
-        if let Ok(k) = along.binary_search(v) {
-            steps[k] = stride;
-        }
-        stride *= card;
-    }
-    steps
-}
-
-/// Visits all cells in order, with the offsets in `N` tables of given steps.
-fn walk<const N: usize>(cards: &[usize], steps: [&[usize]; N], mut visit: impl FnMut([usize; N])) {
-    let mut states = vec![0; cards.len()];
-    let mut at = [0; N];
-    loop {
-        visit(at);
-        let mut k = cards.len();
-        loop {
-            if k == 0 {
-                return;
-            }
-            k -= 1;
-            states[k] += 1;
-            (0..N).for_each(|t| at[t] += steps[t][k]);
-            if states[k] < cards[k] {
-                break;
-            }
-            states[k] = 0;
-            (0..N).for_each(|t| at[t] -= steps[t][k] * cards[k]);
-        }
-    }
 }

@@ -105,6 +105,11 @@ impl Evidence {
         self.findings.iter().map(|(variable, finding)| (*variable, finding))
     }
 
+    /// The observed states, by ascending variable.
+    pub fn states(&self) -> impl Iterator<Item = (VarId, usize)> {
+        self.iter().filter_map(|(variable, _)| Some((variable, self.state(variable)?)))
+    }
+
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty()

@@ -191,17 +191,7 @@ impl FactorGraph {
 
     /// For every variable, the variables that share a factor with it, ascending.
     pub fn neighbours(&self) -> Vec<Vec<VarId>> {
-        let mut neighbours = vec![Vec::new(); self.cards.len()];
-        for factor in &self.factors {
-            for &v in factor.scope() {
-                neighbours[v.index()].extend(factor.scope().iter().filter(|&&w| w != v));
-            }
-        }
-        for list in &mut neighbours {
-            list.sort_unstable();
-            list.dedup();
-        }
-        neighbours
+        neighbours(self.len(), self.factors.iter().map(Table::scope))
     }
 
     /// For every variable, the factors that contain it, ascending.
@@ -290,4 +280,22 @@ pub(crate) const LARGEST: f64 = 1e300;
 pub(crate) fn unknown_factor(factor: FactorId) -> Error {
     let value = f64::from(factor.0);
     Invalid::Parameter { name: "factor", value, expected: "the number of a factor" }.into()
+}
+
+/// For every variable, the variables that share a scope with it, ascending.
+pub(crate) fn neighbours<'a>(
+    variables: usize,
+    scopes: impl Iterator<Item = &'a [VarId]>,
+) -> Vec<Vec<VarId>> {
+    let mut neighbours = vec![Vec::new(); variables];
+    for scope in scopes {
+        for &v in scope {
+            neighbours[v.index()].extend(scope.iter().filter(|&&w| w != v));
+        }
+    }
+    for list in &mut neighbours {
+        list.sort_unstable();
+        list.dedup();
+    }
+    neighbours
 }

@@ -28,6 +28,7 @@ pub mod bif;
 pub mod binary;
 pub mod bp;
 pub mod chain;
+mod columns;
 pub mod dag;
 pub mod diagnostics;
 pub mod elimination;
@@ -44,7 +45,7 @@ pub mod mean_field;
 pub mod networks;
 mod stride;
 pub mod structure;
-mod table;
+pub mod table;
 mod text;
 pub mod uai;
 mod variable;
@@ -52,8 +53,8 @@ mod variable_elimination;
 
 pub use ais::{AisEstimate, AisSettings, Ladder, ais, ais_binary};
 pub use bayes_net::{
-    Answer, BayesNet, BayesNetBuilder, Em, EmFit, Explanation, Findings, Inference, MISSING, Prior,
-    Score, WeightedSample,
+    Answer, BayesNet, BayesNetBuilder, Em, EmFit, Explanation, Findings, MISSING, Prior, Score,
+    WeightedSample,
 };
 pub use binary::{BinaryGibbs, BinaryPairwise, BinaryStart};
 pub use bp::{

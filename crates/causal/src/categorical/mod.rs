@@ -141,8 +141,9 @@ impl CategoricalPair {
         Ok(CategoricalPair::centred(marginal.to_vec(), conditional.iter().copied().collect()))
     }
 
-    /// Builds the pair from finite scores in rows.
-    pub(crate) fn centred(mut marginal: Vec<f64>, mut conditional: Vec<f64>) -> CategoricalPair {
+    /// Builds the pair from scores in rows, without looking at them: they must be finite, and as many in every row. The
+    /// direction is causal.
+    pub fn centred(mut marginal: Vec<f64>, mut conditional: Vec<f64>) -> CategoricalPair {
         let (a, b) = (marginal.len(), conditional.len() / marginal.len());
         center(&mut marginal);
         conditional.chunks_exact_mut(b).for_each(center);
@@ -244,12 +245,12 @@ impl CategoricalPair {
     }
 
     /// `A(a) = LSE_b s_{b|a}` for every row.
-    pub(crate) fn partitions(&self) -> Vec<f64> {
+    pub fn partitions(&self) -> Vec<f64> {
         self.conditional.rows().into_iter().map(|r| log_sum_exp(&r.to_vec())).collect()
     }
 
     /// `log p`, one row per state of the marginal variable. O(K^2).
-    pub(crate) fn log_joint_rows(&self) -> Array2<f64> {
+    pub fn log_joint_rows(&self) -> Array2<f64> {
         let total = log_sum_exp(&self.marginal.to_vec());
         let a = self.partitions();
         Array2::from_shape_fn(self.shape(), |(i, j)| {
@@ -409,7 +410,8 @@ fn check_distributions(what: &'static str, rows: ArrayView2<'_, f64>) -> Result<
 
 impl CategoricalPair {
     /// The same numbers, read as a factorisation in another direction.
-    pub(crate) fn relabelled(self, direction: Direction) -> CategoricalPair {
+    #[must_use]
+    pub fn with_direction(self, direction: Direction) -> CategoricalPair {
         CategoricalPair { direction, ..self }
     }
 }

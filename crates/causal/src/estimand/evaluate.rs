@@ -46,7 +46,7 @@ impl Estimand {
             let reason = format!("node {node} is missing; expected all nodes of the formula");
             return Err(fenchel_linalg::Invalid::Layout { what: "the joint table", reason }.into());
         }
-        let mut table = Evaluation { joint, marginals: HashMap::new() }.value(&self.expr);
+        let mut table = Evaluation { joint, marginals: HashMap::new() }.value(&self.expr)?;
         for (k, &(node, value)) in arbitrary.iter().enumerate() {
             if arbitrary[..k].iter().any(|(v, _)| *v == node) {
                 let reason = format!("two values for node {node}; expected one");
@@ -60,16 +60,15 @@ impl Estimand {
                         categories,
                     });
                 }
-                table = table.fix(node, value);
+                table.fix(node, value)?;
             }
         }
-        let scope: Vec<u32> = asked.iter().collect();
-        let left = table.scope().iter().find(|v| !asked.contains(**v));
+        let left = table.scope().into_iter().find(|v| !asked.contains(*v));
         if let Some(node) = left {
             let reason = format!("no value for the arbitrary node {node}");
             return Err(fenchel_linalg::Invalid::Layout { what: "arbitrary", reason }.into());
         }
-        Ok(table.widen(&scope, |v| joint.card(v).unwrap_or(1)))
+        table.widen(asked, |v| joint.card(v).unwrap_or(1))
     }
 
     /// The average causal effect of one treatment on one outcome, `E[Y | do(X = to)] - E[Y | do(X = from)]`, where state k of the
@@ -150,33 +149,33 @@ impl Evaluation<'_> {
         self.marginals.entry(of).or_insert_with(|| self.joint.marginal(of)).clone()
     }
 
-    fn value(&mut self, expr: &Expr) -> ProbabilityTable {
+    fn value(&mut self, expr: &Expr) -> Result<ProbabilityTable, Error> {
         match expr {
-            Expr::One => ProbabilityTable::constant(1.0),
-            Expr::Probability { of, given } if given.is_empty() => self.marginal(*of),
+            Expr::One => Ok(ProbabilityTable::constant(1.0)),
+            Expr::Probability { of, given } if given.is_empty() => Ok(self.marginal(*of)),
             Expr::Probability { of, given } => {
-                let both = self.marginal(*of | *given);
-                both.over(&self.marginal(*given))
+                self.marginal(*of | *given).over(&self.marginal(*given))
             }
             Expr::Product(factors) => {
                 let one = ProbabilityTable::constant(1.0);
-                factors.iter().fold(one, |all, f| all.times(&self.value(f)))
+                factors.iter().try_fold(one, |all, f| all.times(&self.value(f)?))
             }
             Expr::Sum { over, body } => {
-                let body = self.value(body);
+                let body = self.value(body)?;
                 // A variable that the body lost by simplification still counts its values.
                 let lost: usize = over
                     .iter()
                     .filter(|&v| body.card(v).is_none())
                     .filter_map(|v| self.joint.card(v))
                     .product();
-                let sum = body.sum_out(|v| over.contains(v));
-                if lost == 1 { sum } else { sum.times(&ProbabilityTable::constant(lost as f64)) }
+                let sum = body.marginal(body.scope().into_iter().collect::<NodeSet>() - *over);
+                if lost == 1 {
+                    Ok(sum)
+                } else {
+                    sum.times(&ProbabilityTable::constant(lost as f64))
+                }
             }
-            Expr::Quotient(a, b) => {
-                let a = self.value(a);
-                a.over(&self.value(b))
-            }
+            Expr::Quotient(a, b) => self.value(a)?.over(&self.value(b)?),
         }
     }
 }

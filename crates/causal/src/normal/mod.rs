@@ -329,7 +329,8 @@ impl CholeskyPair {
     }
 
     /// The same numbers, read as a factorisation in another direction.
-    pub(crate) fn with_direction(self, direction: Direction) -> CholeskyPair {
+    #[must_use]
+    pub fn with_direction(self, direction: Direction) -> CholeskyPair {
         CholeskyPair { direction, ..self }
     }
 }

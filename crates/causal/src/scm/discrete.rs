@@ -1,12 +1,14 @@
 //! Structural causal models with discrete variables and discrete noise.
 
-use fenchel_graphical::BayesNet;
+use fenchel_graphical::elimination::sum_out;
+use fenchel_graphical::table::Dense;
+use fenchel_graphical::{BayesNet, VarId};
 use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-use crate::table::{check_probabilities, size};
-use crate::{Admg, Error, NodeSet, ProbabilityTable};
+use crate::table::{check_probabilities, elimination, size, variables};
+use crate::{Admg, Error, NodeSet};
 
 /// A discrete structural causal model over a directed acyclic graph.
 ///
@@ -101,13 +103,12 @@ impl DiscreteScm {
         let graph = Admg::from_bayes_net(net)?;
         let (mut noise, mut functions) = (Vec::new(), Vec::new());
         for v in net.variables() {
-            let parents: Vec<u32> = net.parents_of(v).iter().map(|p| p.0).collect();
-            let scope: Vec<u32> = parents.iter().chain([&v.0]).copied().collect();
-            let cards: Vec<usize> = scope.iter().map(|&p| net.cards()[p as usize]).collect();
-            // Rows by rising parents, the node itself last.
+            let own = [VarId(u32::MAX)];
+            let scope: Vec<VarId> = net.parents_of(v).iter().chain(&own).copied().collect();
             let card = net.cards()[v.index()];
-            let shifted: Vec<u32> = parents.iter().copied().chain([u32::MAX]).collect();
-            let table = ProbabilityTable::sorted(&shifted, &cards, net.cpt_of(v));
+            let cards = net.parents_of(v).iter().map(|p| net.cards()[p.index()]).chain([card]);
+            // Rows by rising parents, the node itself last.
+            let table = Dense::new(&scope, &cards.collect::<Vec<_>>(), net.cpt_of(v))?;
             let rows: Vec<Vec<f64>> = table.values().chunks(card).map(cumulative).collect();
             let mut cuts: Vec<f64> = rows.iter().flatten().copied().chain([1.0]).collect();
             cuts.sort_by(f64::total_cmp);
@@ -216,34 +217,29 @@ impl DiscreteScm {
         let mut factors = Vec::new();
         for v in 0..n {
             let i = v as usize;
-            factors.push(ProbabilityTable::sorted(
-                &[n + v],
-                &[self.noise[i].len()],
-                &self.noise[i],
-            ));
+            let noises = self.noise[i].len();
+            factors.push(Dense::new(&[VarId(n + v)], &[noises], &self.noise[i])?);
             // World 0 is what is, world 1 what would have been.
             for world in [0, 2 * n] {
                 if world > 0 && set.iter().any(|(w, _)| *w == v) {
                     continue;
                 }
-                let parents: Vec<u32> = self.graph.parents(v).iter().collect();
-                let scope: Vec<u32> =
-                    parents.iter().map(|p| world + p).chain([n + v, world + v]).collect();
-                let mut cards: Vec<usize> =
-                    parents.iter().map(|&p| self.cards[p as usize]).collect();
-                cards.extend([self.noise[i].len(), self.cards[i]]);
+                let parents = self.graph.parents(v);
+                let scope = parents.iter().map(|p| world + p).chain([n + v, world + v]);
+                let cards = parents.iter().map(|p| self.cards[p as usize]);
+                let cards: Vec<usize> = cards.chain([noises, self.cards[i]]).collect();
                 size(&cards)?;
                 let one_hot =
                     |&s: &usize| (0..self.cards[i]).map(move |k| f64::from(u8::from(k == s)));
                 let values: Vec<f64> = self.functions[i].iter().flat_map(one_hot).collect();
-                factors.push(ProbabilityTable::sorted(&scope, &cards, &values));
+                factors.push(Dense::new(&variables(scope), &cards, &values)?);
             }
         }
         let fixed = evidence.iter().copied().chain(set.iter().map(|&(v, s)| (2 * n + v, s)));
         for (v, state) in fixed {
-            factors = factors.iter().map(|f| f.fix(v, state)).collect();
+            factors.iter_mut().try_for_each(|f| f.fix(VarId(v), state))?;
         }
-        let law = eliminate(factors, 2 * n + outcome)?;
+        let law = sum_out(factors, &[VarId(2 * n + outcome)], &elimination())?;
         let total: f64 = law.values().iter().sum();
         if !(total > 0.0) {
             return Err(Error::ImpossibleEvidence);
@@ -264,33 +260,4 @@ fn cumulative(row: &[f64]) -> Vec<f64> {
             sum
         })
         .collect()
-}
-
-/// Sums out everything but one variable, in each step the one that makes the smallest table.
-fn eliminate(mut factors: Vec<ProbabilityTable>, keep: u32) -> Result<ProbabilityTable, Error> {
-    loop {
-        let mut open: Vec<u32> = factors.iter().flat_map(|f| f.scope().to_vec()).collect();
-        open.sort_unstable();
-        open.dedup();
-        let cost = |v: u32| {
-            let mut seen: Vec<(u32, usize)> = Vec::new();
-            for f in factors.iter().filter(|f| f.scope().contains(&v)) {
-                seen.extend(f.scope().iter().copied().zip(f.cards().iter().copied()));
-            }
-            seen.sort_unstable();
-            seen.dedup();
-            seen.iter().fold(1.0, |cells, (_, card)| cells * *card as f64)
-        };
-        let costs = open.into_iter().filter(|&v| v != keep).map(|v| (cost(v), v));
-        let next = costs.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let one = ProbabilityTable::constant(1.0);
-        let Some((cells, v)) = next else {
-            return Ok(factors.iter().fold(one, |all, f| all.times(f)));
-        };
-        size(&[if cells < 1e18 { cells as usize } else { usize::MAX }])?;
-        let (with, without): (Vec<_>, Vec<_>) =
-            factors.into_iter().partition(|f| f.scope().contains(&v));
-        factors = without;
-        factors.push(with.iter().fold(one, |all, f| all.times(f)).sum_out(|u| u == v));
-    }
 }

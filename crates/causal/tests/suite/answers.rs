@@ -3,21 +3,14 @@
 //!
 //! `FENCHEL_PROBLEMS` is the number of problems; by default there are a few.
 
-use fenchel_causal::adapt::{
-    Average, CategoricalSgd, JointSgd, Momentum, ProximalSgd, ProximalStep,
-};
-use fenchel_causal::baseline::{BayesianJoint, BayesianPair};
-use fenchel_causal::categorical::{Anova, CategoricalPair, JointCategorical};
-use fenchel_causal::direction::{dense_prior, from_counts};
+use fenchel_causal::direction::from_counts;
 use fenchel_causal::effect::{EffectEstimator, EffectMethod, EffectModel};
-use fenchel_causal::meta::MetaLearner;
 use fenchel_causal::normal::MeanPair;
-use fenchel_causal::prior::CategoricalPrior;
 use fenchel_causal::scm::LinearGaussianScm;
 use fenchel_causal::{Admg, Error, LatentModel, Query, identify};
 use fenchel_datasets::generate::odd;
 use fenchel_optim::model::Saved;
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array2, Axis};
 use rand::RngExt;
 use serde_json::{Value, to_value};
 
@@ -246,113 +239,6 @@ fn linear_models_reproduce_the_moments_of_odd_data() {
     }
     assert!(fitted > 0);
     println!("{fitted} models");
-}
-
-#[test]
-fn learners_of_pairs_stay_numbers() {
-    for seed in 0..problems() {
-        let mut rng = rng(seed);
-        let (a, b) = (rng.random_range(1..5), rng.random_range(1..5));
-        let size = 10f64.powf(rng.random_range(-3.0..3.0));
-        let mut draw = || {
-            let marginal = Array1::from_shape_simple_fn(a, || size * (rng.random::<f64>() - 0.5));
-            let rows = Array2::from_shape_simple_fn((a, b), || size * (rng.random::<f64>() - 0.5));
-            CategoricalPair::from_logits(marginal.view(), rows.view()).unwrap()
-        };
-        let (reference, transfer) = (draw(), draw());
-        let samples = transfer.sample(20, &mut rng);
-        let fine = |what: &str, model: &CategoricalPair| {
-            for other in [&reference, &transfer] {
-                for kl in [model.kl(other).unwrap(), other.kl(model).unwrap()] {
-                    assert!((0.0..f64::INFINITY).contains(&kl), "seed {seed} {what}: {kl}");
-                }
-            }
-            let all = Anova::of(model).distances(&Anova::of(&reference)).unwrap();
-            assert!(all.causal + all.anticausal + all.joint < f64::INFINITY, "seed {seed} {what}");
-            assert!(dense_prior(model).probability >= 0.0, "seed {seed} {what}");
-        };
-        for start in [reference.clone(), reference.reverse()] {
-            let step = 10f64.powf(rng.random_range(-9.0..9.0));
-            for momentum in [Momentum::Off, Momentum::HeavyBall(0.9), Momentum::Nesterov(0.9)] {
-                for average in [Average::Last, Average::Uniform, Average::Tail { from: 5 }] {
-                    let mut sgd = CategoricalSgd::new(&start, step, average, momentum).unwrap();
-                    sgd.learn_all(&samples).unwrap();
-                    fine("CategoricalSgd", &sgd.model());
-                    assert!(sgd.loss(samples[0]).unwrap() >= 0.0);
-                    assert_eq!(sgd.model().direction(), start.direction());
-                }
-            }
-            let strength = 10f64.powf(rng.random_range(-9.0..9.0));
-            let mut bayes = BayesianPair::new(&start, strength).unwrap();
-            for &(x, y) in &samples {
-                let swapped = start.direction() != reference.direction();
-                bayes.learn(if swapped { (y, x) } else { (x, y) }).unwrap();
-            }
-            fine("BayesianPair", &bayes.model().unwrap());
-            assert_eq!(bayes.model().unwrap().direction(), start.direction());
-            let evidence = bayes.log_evidence();
-            assert!(evidence <= 1e-9 && evidence.is_finite(), "seed {seed}: {evidence}");
-            let target = bayes.target();
-            let sum = target.none + target.cause + target.effect + target.row.iter().sum::<f64>();
-            assert!((sum - 1.0).abs() < 1e-9, "seed {seed}");
-            fine("mean step", &start.mean_gradient_step(&samples, step).unwrap());
-            fine("expected step", &start.expected_gradient_step(&transfer, step).unwrap());
-        }
-        let joint = JointCategorical::of(&reference);
-        let mut sgd = JointSgd::new(&joint, 0.1, Average::Uniform).unwrap();
-        let mut bayes = BayesianJoint::new(&reference, 1.0).unwrap();
-        let mut counts = Array2::zeros((a, b));
-        for &(x, y) in &samples {
-            sgd.learn((x, y)).unwrap();
-            bayes.learn((x, y)).unwrap();
-            counts[(x, y)] += 1.0;
-        }
-        assert!(sgd.scores().iter().all(|s| s.is_finite()));
-        fine("BayesianJoint", &bayes.model().unwrap().factorise().unwrap());
-        fine("from_counts", &CategoricalPair::from_counts(counts.view(), 0.5).unwrap());
-        assert!(from_counts(counts.view(), 1.0, 0.5).unwrap().log_odds.is_finite());
-        if a == b && a > 1 {
-            let meta = MetaLearner { episodes: 3, ..MetaLearner::default() };
-            let learned = meta.learn(&reference, &CategoricalPrior::dense(a)).unwrap();
-            assert!(learned.belief() >= 0.0 && learned.mean.is_finite(), "seed {seed}");
-        }
-    }
-}
-
-#[test]
-fn proximal_steps_give_a_law_or_none() {
-    for seed in 0..problems() {
-        let problem = odd(seed);
-        let d = problem.x.ncols().min(4);
-        if d < 2 {
-            continue;
-        }
-        let first = d / 2;
-        let start = MeanPair {
-            mean: Array1::zeros(first),
-            covariance: Array2::eye(first),
-            slope: Array2::zeros((d - first, first)),
-            intercept: Array1::zeros(d - first),
-            covariance_given: Array2::eye(d - first),
-        }
-        .to_cholesky()
-        .unwrap();
-        for step in [ProximalStep::Constant(0.1), ProximalStep::Clipped(0.1)] {
-            for start in [start.clone(), start.reverse()] {
-                let mut sgd = ProximalSgd::new(&start, step, Average::Uniform).unwrap();
-                for row in problem.x.rows() {
-                    sgd.learn(row.split_at(Axis(0), d).0).unwrap();
-                }
-                match sgd.model() {
-                    None => assert!(matches!(step, ProximalStep::Constant(_)), "seed {seed}"),
-                    Some(model) => {
-                        assert!(model.zeta().iter().chain(model.slope()).all(|v| v.is_finite()));
-                        assert_eq!(model.direction(), start.direction());
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// Against 60 digits. The two scores are of the size of the counts and differ by next to nothing.

@@ -163,8 +163,6 @@ fn nodes_have_one_state() {
 /// Numbers whose sums, products or squares are no numbers any more.
 #[test]
 fn numbers_beyond_their_range_are_refused() {
-    use fenchel_causal::adapt::{Average, CategoricalSgd, Momentum, ProximalSgd, ProximalStep};
-    use fenchel_causal::baseline::BayesianPair;
     use fenchel_causal::categorical::{CategoricalPair, JointCategorical};
     use fenchel_causal::direction::from_counts;
     use fenchel_causal::normal::MeanPair;
@@ -183,19 +181,6 @@ fn numbers_beyond_their_range_are_refused() {
     let b = CategoricalPair::from_logits(array![-1e150, 1e150].view(), zeros.view()).unwrap();
     assert!(a.distance_sq(&b).unwrap().is_finite() && a.kl(&b).unwrap().is_finite());
     assert!(a.reverse().marginal().iter().chain(a.reverse().conditional()).all(|s| s.is_finite()));
-    let posterior = BayesianPair::new(&a, 1e308).unwrap();
-    assert!(posterior.model().unwrap().kl(&a).unwrap() < 1e-15);
-
-    let pair = CategoricalPair::from_logits(array![0.0, 1.0].view(), zeros.view()).unwrap();
-    let error = message(CategoricalSgd::new(&pair, 1e308, Average::Uniform, Momentum::Off));
-    assert_eq!(error, "step = 1e308; expected a positive number of at most 1e100");
-    assert!(pair.expected_gradient_step(&pair, 1e308).is_err());
-    let mut sgd = CategoricalSgd::new(&pair, 1e100, Average::Uniform, Momentum::HeavyBall(0.999));
-    for _ in 0..50 {
-        sgd.as_mut().unwrap().learn((1, 0)).unwrap();
-        let model = sgd.as_ref().unwrap().model();
-        assert!(model.marginal().iter().chain(model.conditional()).all(|s| s.is_finite()));
-    }
     let one = array![[1.0]];
     let normal = |mean: f64| MeanPair {
         mean: array![mean],
@@ -206,7 +191,6 @@ fn numbers_beyond_their_range_are_refused() {
     };
     let (near, far) = (normal(0.0).to_cholesky().unwrap(), normal(1e200).to_cholesky().unwrap());
     assert!(message(near.kl(&far)).contains("beyond the range"));
-    assert!(ProximalSgd::new(&near, ProximalStep::Constant(1e308), Average::Last).is_err());
 
     let chain = Admg::parse("A -> B -> C").unwrap();
     let edges = [(0, 1, 1e200), (1, 2, 1e200)];
@@ -243,22 +227,6 @@ fn copied_columns_are_refused_whatever_their_rounding() {
         let chain = Admg::parse("A -> B").unwrap();
         let error = message(LinearGaussianScm::fit(chain, x));
         assert_eq!(error, "data: B is constant or a function of its parents");
-    }
-}
-
-/// Slopes from 200 digits of `s(a) - s(b)`.
-#[test]
-fn the_slope_of_a_regret_keeps_its_digits() {
-    use fenchel_causal::meta::regret;
-    for (gamma, right) in [
-        (0.0, -0.14565630622579537),
-        (20.0, -9.299_685_276_981_487e-10),
-        (36.0, -1.0465417108201485e-16),
-        (-36.0, -1.9069233266782387e-16),
-        (100.0, -1.678454993226758e-44),
-    ] {
-        let found = regret(gamma, -12.3, -12.9).1;
-        assert!((found / right - 1.0).abs() < 1e-13, "{gamma}: {found} for {right}");
     }
 }
 

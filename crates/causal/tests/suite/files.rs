@@ -1,6 +1,5 @@
 //! Files in which one value was changed: they are refused, or what was read works without a panic.
 
-use fenchel_causal::baseline::{BayesianJoint, BayesianPair};
 use fenchel_causal::categorical::{CategoricalPair, JointCategorical};
 use fenchel_causal::effect::{EffectEstimator, EffectModel};
 use fenchel_causal::normal::{CholeskyPair, MeanPair};
@@ -106,16 +105,6 @@ fn changed_models_are_refused_or_work() {
     try_all(&JointCategorical::of(&pair), |joint| {
         use_pair(&joint.factorise().unwrap());
         let _ = joint.kl(&JointCategorical::of(&pair));
-    });
-    let mut learner = BayesianPair::new(&pair, 2.0).unwrap();
-    learner.learn((1, 2)).unwrap();
-    try_all(&learner, |learner| {
-        use_pair(&learner.model().unwrap());
-        let _ = (learner.log_evidence(), learner.target(), learner.clone().learn((1, 2)));
-    });
-    try_all(&BayesianJoint::new(&pair, 2.0).unwrap(), |learner| {
-        use_pair(&learner.model().unwrap().factorise().unwrap());
-        let _ = learner.clone().learn((1, 2));
     });
     let normal = MeanPair {
         mean: array![1.0, 0.0],

@@ -1,7 +1,7 @@
 //! This module repeats figures 4.5, 4.8, 4.9 and 4.10 of R. Le Priol, PhD thesis 2021. Models of categorical variables
 //! start at a reference distribution, and averaged stochastic gradient descent adapts them to a transfer distribution.
 
-use fenchel_causal::adapt::Momentum;
+use super::methods::adapt::Momentum;
 use fenchel_causal::prior::{CategoricalPrior, Target};
 
 use super::runs::{Runs, counting, pairs, show, sweep_pairs};

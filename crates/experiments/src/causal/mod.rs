@@ -17,6 +17,7 @@
 
 mod adaptation;
 mod census;
+pub mod methods;
 mod normal;
 mod real;
 mod runs;

@@ -1,7 +1,7 @@
 //! This module repeats figure 4.6 of R. Le Priol, PhD thesis 2021: adaptation of models of two normal vectors of
 //! dimension 10.
 
-use fenchel_causal::adapt::{NormalTask, SweepSettings, sweep};
+use super::methods::adapt::{NormalTask, SweepSettings, sweep};
 use fenchel_causal::normal::CholeskyPair;
 use fenchel_causal::prior::{NormalPrior, Target};
 use fenchel_optim::random::stream;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use fenchel_causal::adapt::{Average, CategoricalSgd, Momentum};
+use super::methods::adapt::{Average, CategoricalSgd, Momentum};
 use fenchel_causal::categorical::CategoricalPair;
 use fenchel_causal::direction::from_counts;
 use fenchel_causal::distance::{Strategy, adjustment_distance, shd, sid};

@@ -1,7 +1,7 @@
 //! This module runs a sweep over step sizes for three seeds, and computes the numbers that claims compare.
 
-use fenchel_causal::adapt::{CategoricalTask, Momentum, Sweep, SweepSettings, Task, sweep};
-use fenchel_causal::baseline::{BayesianJoint, BayesianPair};
+use super::methods::adapt::{CategoricalTask, Momentum, Sweep, SweepSettings, Task, sweep};
+use super::methods::baseline::{BayesianJoint, BayesianPair};
 use fenchel_causal::categorical::{CategoricalPair, JointCategorical};
 use fenchel_causal::prior::{CategoricalPrior, Target};
 use fenchel_metrics::spearman;

@@ -1,14 +1,14 @@
 //! These experiments test formulas of R. Le Priol, PhD thesis 2021: the ball of proposition 4.5.2, table 4.1, the
 //! direction learned from adaptation, a counter-example to theorem 4.D.2, and the data on kidney stones.
 
-use fenchel_causal::adapt::{Average, ProximalSgd, ProximalStep};
-use fenchel_causal::direction::bayes_error;
-use fenchel_causal::meta::MetaLearner;
-use fenchel_causal::normal::CholeskyPair;
-use fenchel_causal::prior::{CategoricalPrior, Target};
-use fenchel_causal::theory::{
+use super::methods::adapt::{Average, ProximalSgd, ProximalStep};
+use super::methods::meta::MetaLearner;
+use super::methods::theory::{
     effect_ball, expected_partition_variance, proximal_bound, radius_sq_thesis,
 };
+use fenchel_causal::direction::bayes_error;
+use fenchel_causal::normal::CholeskyPair;
+use fenchel_causal::prior::{CategoricalPrior, Target};
 use fenchel_causal::{Admg, ProbabilityTable, identify};
 use fenchel_optim::random::stream;
 use ndarray::{Array2, array};

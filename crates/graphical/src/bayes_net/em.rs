@@ -287,7 +287,7 @@ fn add(net: &BayesNet, v: VarId, joint: &Table, weight: f64, counts: &mut [f64])
     let strides: Vec<usize> = joint.scope().iter().map(stride).collect();
     for (cell, log) in joint.log_values().iter().enumerate() {
         if *log > f64::NEG_INFINITY {
-            let states = joint.states_of(cell);
+            let states = joint.dense().states_of(cell);
             let at: usize = states.iter().zip(&strides).map(|(state, stride)| state * stride).sum();
             counts[at] += weight * log.exp();
         }

@@ -12,7 +12,7 @@
 //! | evidence by names | [`BayesNet::evidence`], [`BayesNet::soft_evidence`], [`Findings`] |
 //! | posteriors, `P(e)` | [`BayesNet::posterior`], [`BayesNet::posteriors`], [`BayesNet::log_evidence`] |
 //! | most probable states: of all variables, the k best, of some variables | [`BayesNet::most_probable`], [`BayesNet::most_probable_k`], [`BayesNet::marginal_map`] |
-//! | queries with another elimination order or memory limit | [`BayesNet::inference`] |
+//! | queries with another elimination order or memory limit | [`BayesNet::with_ordering`] |
 //! | interventions (the do-operator) | [`BayesNet::intervene`] |
 //! | draws, with or without evidence | [`BayesNet::sample`], [`BayesNet::likelihood_weighting`] |
 //! | tables from data, scores of graphs | [`BayesNetBuilder::arcs`], [`BayesNet::fit_csv_file`], [`BayesNet::fit_cpts`], [`Score`] |
@@ -40,7 +40,7 @@ use std::borrow::Cow;
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
 
-use crate::{Dag, Error, FactorGraph, Finding, VarId};
+use crate::{Dag, Error, FactorGraph, Finding, OrderingOptions, VarId};
 
 pub use build::BayesNetBuilder;
 pub(crate) use build::Parts;
@@ -50,7 +50,7 @@ pub use findings::Findings;
 pub use learn::{Prior, Score};
 pub use named::Answer;
 pub(crate) use names::Names;
-pub use query::{Explanation, Inference};
+pub use query::Explanation;
 pub use records::MISSING;
 pub(crate) use records::unusable;
 pub use sample::WeightedSample;
@@ -85,6 +85,8 @@ pub struct BayesNet {
     cards: Vec<usize>,
     cpts: Vec<Cpt>,
     dag: Dag,
+    /// Settings of its queries.
+    ordering: OrderingOptions,
 }
 
 /// `P(child | parents)`, with one row per configuration of the parents, where the last parent varies fastest, and one column
@@ -138,7 +140,7 @@ impl BayesNet {
         let dag = Dag::from_parents(parents).map_err(|cycle| Error::Cycle {
             path: cycle.iter().map(|&v| names.get(v as usize).to_string()).collect(),
         })?;
-        Ok(BayesNet { name, names, states, cards, cpts, dag })
+        Ok(BayesNet { name, names, states, cards, cpts, dag, ordering: OrderingOptions::default() })
     }
 
     /// The name of the network, as its file gives it; may be empty.
@@ -308,7 +310,8 @@ impl BayesNet {
             cpts[variable.index()] = Cpt::new(Vec::new(), values, states);
         }
         let (name, names) = (self.name.clone(), self.names.clone());
-        BayesNet::assemble(name, names, self.states.clone(), cpts)
+        let changed = BayesNet::assemble(name, names, self.states.clone(), cpts)?;
+        Ok(changed.with_ordering(self.ordering.clone()))
     }
 
     /// Returns the network with another `P(variable | parents)` over the same parents, which is a soft intervention.

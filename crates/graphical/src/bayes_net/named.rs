@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::cpt::parents_in;
-use super::{BayesNet, Explanation, Findings, Inference};
+use super::{BayesNet, Explanation, Findings};
 use crate::{Error, Table, VarId};
 
 /// The result of [`BayesNet::query`]: `P(variables | evidence)` with the names of the network. It prints as a table.
@@ -41,7 +41,10 @@ impl BayesNet {
         variables: &[&str],
         findings: &F,
     ) -> Result<Answer<'_>, Error> {
-        self.default_inference().query(variables, findings)
+        let variables: Vec<VarId> =
+            variables.iter().map(|name| self.variable(name)).collect::<Result<_, _>>()?;
+        let table = self.posterior(&variables, findings)?;
+        Ok(Answer { net: self, variables, table, given: findings.text(self) })
     }
 
     /// The table `P(variable | parents)` as text, with the names of the states.
@@ -74,24 +77,6 @@ impl BayesNet {
         }
         let title = title(self.name_of(variable), &names.join(", "));
         Ok(format!("{title}\n{}", columns(&rows, parents.len())))
-    }
-}
-
-impl<'a> Inference<'a> {
-    /// As [`BayesNet::query`].
-    ///
-    /// # Errors
-    /// As there; [`Error::Invalid`] for no restarts.
-    pub fn query<F: Findings + ?Sized>(
-        &self,
-        variables: &[&str],
-        findings: &F,
-    ) -> Result<Answer<'a>, Error> {
-        let net = self.net;
-        let variables: Vec<VarId> =
-            variables.iter().map(|name| net.variable(name)).collect::<Result<_, _>>()?;
-        let table = self.posterior(&variables, findings)?;
-        Ok(Answer { net, variables, table, given: findings.text(net) })
     }
 }
 

@@ -2,16 +2,13 @@
 //!
 //! Every row of a table counts as divided by its sum. So the parts that are left out sum to 1, and all queries agree up to
 //! rounding whatever they leave out.
-//!
-//! An [`Inference`] holds the settings of elimination orders. The queries of a [`BayesNet`] are those of an inference with
-//! default settings.
-
-use std::collections::BTreeMap;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Refusal;
 
 use super::{BayesNet, Findings};
+use crate::elimination::{eliminate, order_of};
+use crate::table::Dense;
+use crate::table::semiring::{LogMax, LogSum};
 use crate::{
     Dag, Error, Evidence, FactorGraph, Finding, JunctionTree, OrderingOptions, Table, VarId,
     variable_elimination,
@@ -28,33 +25,21 @@ pub struct Explanation {
     pub log_joint: f64,
 }
 
-/// A network together with settings for its queries, from [`BayesNet::inference`].
-///
-/// Its methods are those of [`BayesNet`] with the same names, and are documented there.
-///
-/// ```
-/// use fenchel_graphical::{Heuristic, OrderingOptions, networks};
-///
-/// let net = networks::alarm();
-/// let ordering = OrderingOptions { heuristic: Heuristic::MinFill, max_memory: Some(1 << 20), ..Default::default() };
-/// let answer = net.inference(&ordering).query(&["LVFAILURE"], &[("HISTORY", "TRUE")])?;
-/// assert!(answer.probability(&["TRUE"])? > 0.5);
-/// # Ok::<(), fenchel_graphical::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct Inference<'a> {
-    pub(super) net: &'a BayesNet,
-    ordering: OrderingOptions,
-}
-
 impl BayesNet {
-    /// Queries with a given elimination order and memory limit.
-    pub fn inference(&self, ordering: &OrderingOptions) -> Inference<'_> {
-        Inference { net: self, ordering: ordering.clone() }
-    }
-
-    pub(super) fn default_inference(&self) -> Inference<'_> {
-        self.inference(&OrderingOptions::default())
+    /// The same network, whose queries use another elimination order or memory limit.
+    ///
+    /// ```
+    /// use fenchel_graphical::{Heuristic, OrderingOptions, networks};
+    ///
+    /// let ordering = OrderingOptions { heuristic: Heuristic::MinFill, max_memory: Some(1 << 20), ..Default::default() };
+    /// let net = networks::alarm().with_ordering(ordering);
+    /// let answer = net.query(&["LVFAILURE"], &[("HISTORY", "TRUE")])?;
+    /// assert!(answer.probability(&["TRUE"])? > 0.5);
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_ordering(self, ordering: OrderingOptions) -> BayesNet {
+        BayesNet { ordering, ..self }
     }
 
     /// Computes `P(query | evidence)` as one table over the sorted query.
@@ -82,7 +67,16 @@ impl BayesNet {
         query: &[VarId],
         evidence: &F,
     ) -> Result<Table, Error> {
-        self.default_inference().posterior(query, evidence)
+        let evidence = self.checked(evidence)?;
+        for &variable in query {
+            self.check(variable)?;
+        }
+        let kept = self.relevant(query, &evidence)?;
+        if self.may_be_impossible_beyond(&kept, &evidence)? {
+            self.log_evidence(&evidence)?;
+        }
+        let (model, evidence) = self.part(&kept, query, &evidence)?;
+        variable_elimination(&model, query, &evidence, &self.ordering)
     }
 
     /// Computes `P(x_v | evidence)` for every variable `v` with one junction tree.
@@ -94,7 +88,21 @@ impl BayesNet {
     /// Those of the names; what [`Evidence::check`] refuses; [`Error::ImpossibleEvidence`]; [`Error::Refused`] for too much
     /// memory.
     pub fn posteriors<F: Findings + ?Sized>(&self, evidence: &F) -> Result<Vec<Vec<f64>>, Error> {
-        self.default_inference().posteriors(evidence)
+        let evidence = self.checked(evidence)?;
+        let model = self.factor_graph()?.condition(&evidence)?;
+        let tree = JunctionTree::compile(&model, &self.ordering)?;
+        let mut workspace = tree.workspace();
+        let calibrated = tree.calibrate(&model, &Evidence::new(), &mut workspace)?;
+        let mut marginals = calibrated.marginals();
+        for (variable, finding) in evidence.iter() {
+            if let &Finding::State(state) = finding {
+                let certain = &mut marginals[variable.index()];
+                certain.clear();
+                certain.resize(self.cards[variable.index()], 0.0);
+                certain[state] = 1.0;
+            }
+        }
+        Ok(marginals)
     }
 
     /// Computes `ln P(evidence)` in nats. Soft evidence counts with its likelihoods.
@@ -104,7 +112,14 @@ impl BayesNet {
     /// # Errors
     /// As [`posteriors`](Self::posteriors).
     pub fn log_evidence<F: Findings + ?Sized>(&self, evidence: &F) -> Result<f64, Error> {
-        self.default_inference().log_evidence(evidence)
+        let evidence = self.checked(evidence)?;
+        let observed: Vec<u32> = evidence.iter().map(|(v, _)| v.0).collect();
+        let kept = self.dag.ancestors(&observed)?;
+        let (model, evidence) = self.part(&kept, &[], &evidence)?;
+        let model = model.condition(&evidence)?;
+        let tree = JunctionTree::compile(&model, &self.ordering)?;
+        let mut workspace = tree.workspace();
+        Ok(tree.calibrate(&model, &Evidence::new(), &mut workspace)?.log_partition())
     }
 
     /// The configuration of all variables that is most probable given the evidence (MPE).
@@ -112,7 +127,7 @@ impl BayesNet {
     /// # Errors
     /// As [`posteriors`](Self::posteriors).
     pub fn most_probable<F: Findings + ?Sized>(&self, evidence: &F) -> Result<Explanation, Error> {
-        self.default_inference().most_probable(evidence)
+        self.most_probable_k(1, evidence)?.pop().ok_or(Error::ImpossibleEvidence)
     }
 
     /// The `k` most probable configurations of all variables given the evidence, most probable first. There are fewer if fewer
@@ -134,7 +149,22 @@ impl BayesNet {
         k: usize,
         evidence: &F,
     ) -> Result<Vec<Explanation>, Error> {
-        self.default_inference().most_probable_k(k, evidence)
+        let evidence = self.checked(evidence)?;
+        Invalid::check_positive("k", k as f64)?;
+        let model = self.factor_graph()?.condition(&evidence)?;
+        let tree = JunctionTree::compile(&model, &self.ordering)?;
+        let mut workspace = tree.workspace();
+        let best = tree.calibrate_max(&model, &Evidence::new(), &mut workspace)?;
+        let explain = |(log_joint, mut states): (f64, Vec<usize>)| {
+            for (variable, finding) in evidence.iter() {
+                if let &Finding::State(state) = finding {
+                    states[variable.index()] = state;
+                }
+            }
+            Explanation { variables: self.variables().collect(), states, log_joint }
+        };
+        let found: Vec<Explanation> = best.ranking().take(k).map(explain).collect();
+        if found.is_empty() { Err(Error::ImpossibleEvidence) } else { Ok(found) }
     }
 
     /// The most probable joint state of the query given the evidence, with all other variables summed out (marginal MAP).
@@ -156,7 +186,40 @@ impl BayesNet {
         query: &[VarId],
         evidence: &F,
     ) -> Result<Explanation, Error> {
-        self.default_inference().marginal_map(query, evidence)
+        let evidence = self.checked(evidence)?;
+        for (i, &variable) in query.iter().enumerate() {
+            self.check(variable)?;
+            if query[..i].contains(&variable) {
+                return Err(Error::RepeatedVariable { variable });
+            }
+        }
+        let observed = evidence.iter().map(|(v, _)| v);
+        let named: Vec<u32> = query.iter().copied().chain(observed).map(|v| v.0).collect();
+        let kept = self.dag.ancestors(&named)?;
+        let (model, evidence) = self.part(&kept, query, &evidence)?;
+        let free = |v: &VarId| evidence.state(*v).is_none();
+        let asked: Vec<VarId> = query.iter().copied().filter(free).collect();
+        let given = model.condition(&evidence)?;
+        let mut tables: Vec<Dense> = given.factors().iter().map(|t| t.dense().clone()).collect();
+        let mut hidden = order_of(&tables, &asked, &self.ordering)?;
+        let asked: Vec<VarId> = hidden.extract_if(.., |v| asked.contains(v)).collect();
+        eliminate::<LogSum>(&mut tables, &hidden, |_, _| {})?;
+        let mut products = Vec::new();
+        eliminate::<LogMax>(&mut tables, &asked, |v, product| products.push((v, product)))?;
+        let log_joint: f64 = tables.iter().map(|table| table.values()[0]).sum();
+        if log_joint == f64::NEG_INFINITY {
+            return Err(Error::ImpossibleEvidence);
+        }
+        // The last maximum first: its table depends on nothing else.
+        let mut found = evidence;
+        for (v, mut product) in products.into_iter().rev() {
+            for (u, state) in found.states() {
+                product.fix(u, state)?;
+            }
+            found.set(v, Finding::State(product.argmax()[0]));
+        }
+        let states = query.iter().filter_map(|&v| found.state(v)).collect();
+        Ok(Explanation { variables: query.to_vec(), states, log_joint })
     }
 
     /// Whether evidence about variables outside the kept tables could have probability 0, because a table of their ancestors
@@ -224,220 +287,10 @@ impl BayesNet {
         }
         Ok((model, inside))
     }
-}
 
-impl Inference<'_> {
-    /// As [`BayesNet::posterior`].
-    ///
-    /// # Errors
-    /// As there; [`Error::Invalid`] for no restarts.
-    pub fn posterior<F: Findings + ?Sized>(
-        &self,
-        query: &[VarId],
-        evidence: &F,
-    ) -> Result<Table, Error> {
-        let (net, evidence) = (self.net, self.evidence(evidence)?);
-        for &variable in query {
-            net.check(variable)?;
-        }
-        let kept = net.relevant(query, &evidence)?;
-        if net.may_be_impossible_beyond(&kept, &evidence)? {
-            self.log_evidence(&evidence)?;
-        }
-        let (model, evidence) = net.part(&kept, query, &evidence)?;
-        variable_elimination(&model, query, &evidence, &self.ordering)
-    }
-
-    /// As [`BayesNet::posteriors`].
-    ///
-    /// # Errors
-    /// As there; [`Error::Invalid`] for no restarts.
-    pub fn posteriors<F: Findings + ?Sized>(&self, evidence: &F) -> Result<Vec<Vec<f64>>, Error> {
-        let (net, evidence) = (self.net, self.evidence(evidence)?);
-        let model = net.factor_graph()?.condition(&evidence)?;
-        let tree = JunctionTree::compile(&model, &self.ordering)?;
-        let mut workspace = tree.workspace();
-        let calibrated = tree.calibrate(&model, &Evidence::new(), &mut workspace)?;
-        let mut marginals = calibrated.marginals();
-        for (variable, finding) in evidence.iter() {
-            if let &Finding::State(state) = finding {
-                let certain = &mut marginals[variable.index()];
-                certain.clear();
-                certain.resize(net.cards[variable.index()], 0.0);
-                certain[state] = 1.0;
-            }
-        }
-        Ok(marginals)
-    }
-
-    /// As [`BayesNet::log_evidence`].
-    ///
-    /// # Errors
-    /// As there; [`Error::Invalid`] for no restarts.
-    pub fn log_evidence<F: Findings + ?Sized>(&self, evidence: &F) -> Result<f64, Error> {
-        let (net, evidence) = (self.net, self.evidence(evidence)?);
-        let observed: Vec<u32> = evidence.iter().map(|(v, _)| v.0).collect();
-        let kept = net.dag.ancestors(&observed)?;
-        let (model, evidence) = net.part(&kept, &[], &evidence)?;
-        let model = model.condition(&evidence)?;
-        let tree = JunctionTree::compile(&model, &self.ordering)?;
-        let mut workspace = tree.workspace();
-        Ok(tree.calibrate(&model, &Evidence::new(), &mut workspace)?.log_partition())
-    }
-
-    /// As [`BayesNet::most_probable`].
-    ///
-    /// # Errors
-    /// As there; [`Error::Invalid`] for no restarts.
-    pub fn most_probable<F: Findings + ?Sized>(&self, evidence: &F) -> Result<Explanation, Error> {
-        self.most_probable_k(1, evidence)?.pop().ok_or(Error::ImpossibleEvidence)
-    }
-
-    /// As [`BayesNet::most_probable_k`].
-    ///
-    /// # Errors
-    /// As there; [`Error::Invalid`] for no restarts.
-    pub fn most_probable_k<F: Findings + ?Sized>(
-        &self,
-        k: usize,
-        evidence: &F,
-    ) -> Result<Vec<Explanation>, Error> {
-        let (net, evidence) = (self.net, self.evidence(evidence)?);
-        Invalid::check_positive("k", k as f64)?;
-        let model = net.factor_graph()?.condition(&evidence)?;
-        let tree = JunctionTree::compile(&model, &self.ordering)?;
-        let mut workspace = tree.workspace();
-        let best = tree.calibrate_max(&model, &Evidence::new(), &mut workspace)?;
-        let explain = |(log_joint, mut states): (f64, Vec<usize>)| {
-            for (variable, finding) in evidence.iter() {
-                if let &Finding::State(state) = finding {
-                    states[variable.index()] = state;
-                }
-            }
-            Explanation { variables: net.variables().collect(), states, log_joint }
-        };
-        let found: Vec<Explanation> = best.ranking().take(k).map(explain).collect();
-        if found.is_empty() { Err(Error::ImpossibleEvidence) } else { Ok(found) }
-    }
-
-    /// As [`BayesNet::marginal_map`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn marginal_map<F: Findings + ?Sized>(
-        &self,
-        query: &[VarId],
-        evidence: &F,
-    ) -> Result<Explanation, Error> {
-        let (net, evidence) = (self.net, self.evidence(evidence)?);
-        for (i, &variable) in query.iter().enumerate() {
-            net.check(variable)?;
-            if query[..i].contains(&variable) {
-                return Err(Error::RepeatedVariable { variable });
-            }
-        }
-        let observed = evidence.iter().map(|(v, _)| v);
-        let named: Vec<u32> = query.iter().copied().chain(observed).map(|v| v.0).collect();
-        let kept = net.dag.ancestors(&named)?;
-        let (model, evidence) = net.part(&kept, query, &evidence)?;
-        let mut tables = model.condition(&evidence)?.factors().to_vec();
-        let free = |v: &VarId| evidence.state(*v).is_none();
-        let hidden = net.variables().filter(|v| kept[v.index()] && !query.contains(v) && free(v));
-        let asked = query.iter().copied().filter(free).collect();
-        let [hidden, asked] = plan(&tables, [hidden.collect(), asked], self.ordering.max_memory)?;
-        eliminate(&mut tables, hidden, |product, keep, _| product.marginalize_sum(keep))?;
-        let mut trace = Vec::new();
-        eliminate(&mut tables, asked, |product, keep, v| {
-            let rest = product.marginalize_max(keep);
-            trace.push((v, product));
-            rest
-        })?;
-        let log_joint: f64 = tables.iter().map(|table| table.log_values()[0]).sum();
-        if log_joint == f64::NEG_INFINITY {
-            return Err(Error::ImpossibleEvidence);
-        }
-        // The last maximum first: its table depends on nothing else.
-        let mut found = evidence.clone();
-        for (v, product) in trace.into_iter().rev() {
-            let state = product.reduce(&hard(&found))?.argmax()[0];
-            found.set(v, Finding::State(state));
-        }
-        let states = query.iter().filter_map(|&v| found.state(v)).collect();
-        Ok(Explanation { variables: query.to_vec(), states, log_joint })
-    }
-
-    fn evidence<F: Findings + ?Sized>(&self, findings: &F) -> Result<Evidence, Error> {
-        let evidence = findings.evidence(self.net)?;
-        evidence.check(&self.net.cards)?;
+    fn checked<F: Findings + ?Sized>(&self, findings: &F) -> Result<Evidence, Error> {
+        let evidence = findings.evidence(self)?;
+        evidence.check(&self.cards)?;
         Ok(evidence)
     }
-}
-
-/// The hard part of the evidence.
-fn hard(evidence: &Evidence) -> Evidence {
-    evidence.iter().filter_map(|(v, _)| evidence.state(v).map(|state| (v, state))).collect()
-}
-
-/// The order in which two groups of variables are eliminated, the first one whole before the second: next the one whose table
-/// is smallest.
-///
-/// # Errors
-/// [`Error::Refused`] if a table on the way takes more than tables may.
-fn plan(
-    tables: &[Table],
-    groups: [Vec<VarId>; 2],
-    max_memory: Option<u64>,
-) -> Result<[Vec<VarId>; 2], Error> {
-    type Scope = BTreeMap<VarId, usize>;
-    let mut scopes: Vec<Scope> = tables
-        .iter()
-        .map(|t| t.scope().iter().copied().zip(t.cards().iter().copied()).collect())
-        .collect();
-    let joined = |scopes: &[Scope], v: VarId| -> Scope {
-        scopes
-            .iter()
-            .filter(|scope| scope.contains_key(&v))
-            .flatten()
-            .map(|(&u, &k)| (u, k))
-            .collect()
-    };
-    let mut ordered = [Vec::new(), Vec::new()];
-    for (mut variables, order) in groups.into_iter().zip(&mut ordered) {
-        while !variables.is_empty() {
-            let size = |scope: &Scope| scope.values().map(|&card| card as f64).product::<f64>();
-            let costs: Vec<f64> = variables.iter().map(|&v| size(&joined(&scopes, v))).collect();
-            let next = (0..costs.len()).min_by(|&i, &j| costs[i].total_cmp(&costs[j])).unwrap_or(0);
-            let v = variables.swap_remove(next);
-            let hint = "ask for fewer variables, or for the states of most_probable";
-            // A cast saturates, which is what is wanted.
-            let needed = (8.0 * costs[next]) as u64;
-            Refusal::check_memory("a table of marginal_map", needed, max_memory, hint)?;
-            let mut scope = joined(&scopes, v);
-            scope.remove(&v);
-            scopes.retain(|scope| !scope.contains_key(&v));
-            scopes.push(scope);
-            order.push(v);
-        }
-    }
-    Ok(ordered)
-}
-
-/// Eliminates variables in this order: multiplies the tables that contain one and replaces them by what `rest` makes of the
-/// product.
-fn eliminate(
-    tables: &mut Vec<Table>,
-    variables: Vec<VarId>,
-    mut rest: impl FnMut(Table, &[VarId], VarId) -> Result<Table, Error>,
-) -> Result<(), Error> {
-    for v in variables {
-        let (inside, outside) = tables.drain(..).partition(|t: &Table| t.scope().contains(&v));
-        *tables = outside;
-        let mut product = Table::constant(0.0)?;
-        for table in inside {
-            product = product.product(&table)?;
-        }
-        let keep: Vec<VarId> = product.scope().iter().copied().filter(|&u| u != v).collect();
-        tables.push(rest(product, &keep, v)?);
-    }
-    Ok(())
 }

@@ -112,7 +112,7 @@ fn choose(model: &FactorGraph, network: &Network, beliefs: &[f64], messages: &[f
                 let mut best = vec![f64::NEG_INFINITY; scores.len()];
                 let at = s - factor.slots.start;
                 for (cell, &value) in table.iter().enumerate() {
-                    let states = factor.table.states_of(cell);
+                    let states = factor.table.dense().states_of(cell);
                     let fits = factor
                         .table
                         .scope()

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::FactorGraph;
+use crate::VarId;
 
 /// The cost of eliminating a vertex.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -50,15 +50,19 @@ pub(super) struct Graph {
     around: Vec<f64>,
     /// A lower bound of the treewidth.
     degeneracy: usize,
+    /// Variables that are eliminated after all others.
+    late: Vec<bool>,
 }
 
 impl Graph {
-    pub(super) fn of(model: &FactorGraph) -> Self {
-        let lists = model.neighbours();
+    /// A graph from numbers of states and sorted neighbour lists. Variables of `last` are eliminated after all others.
+    pub(super) fn new(cards: &[usize], neighbours: &[Vec<VarId>], last: &[VarId]) -> Self {
         let neighbours: Vec<Vec<u32>> =
-            lists.iter().map(|list| list.iter().map(|v| v.0).collect()).collect();
-        let weights: Vec<f64> = model.cards().iter().map(|&card| (card as f64).log2()).collect();
+            neighbours.iter().map(|list| list.iter().map(|v| v.0).collect()).collect();
+        let weights: Vec<f64> = cards.iter().map(|&card| (card as f64).log2()).collect();
         let n = neighbours.len();
+        let mut late = vec![false; n];
+        last.iter().filter(|v| v.index() < n).for_each(|v| late[v.index()] = true);
         let mut graph = Graph {
             missing: vec![0; n],
             missing_weight: vec![0.0; n],
@@ -66,6 +70,7 @@ impl Graph {
             degeneracy: degeneracy(&neighbours),
             neighbours,
             weights,
+            late,
         };
         let mut mark = vec![u32::MAX; n];
         for v in 0..n {
@@ -85,6 +90,11 @@ impl Graph {
             graph.missing_weight[v] = weight;
         }
         graph
+    }
+
+    /// The number of vertices.
+    pub(super) fn len(&self) -> usize {
+        self.weights.len()
     }
 
     /// Eliminates all vertices. Returns `None` as soon as the total size reaches `limit`.
@@ -166,7 +176,8 @@ struct Working<'a> {
 
 impl Working<'_> {
     fn enqueue(&mut self, v: u32) {
-        let key = (self.cost(v as usize), self.ranks[v as usize]);
+        let late = u64::from(self.graph.late[v as usize]) << 63;
+        let key = (late | self.cost(v as usize), self.ranks[v as usize]);
         if std::mem::replace(&mut self.keys[v as usize], key) != key || key.0 == 0 {
             self.queue.push(Reverse((key, v)));
         }
@@ -325,7 +336,7 @@ fn degeneracy(neighbours: &[Vec<u32>]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::VarId;
+    use crate::{FactorGraph, VarId};
     use proptest::prelude::*;
 
     proptest! {
@@ -343,7 +354,7 @@ mod tests {
             let ranks: Vec<u32> = (0..12).collect();
             let rule = [Rule::Fill, Rule::WeightedFill, Rule::Weight, Rule::Neighbours][rule];
             let mut at = Working {
-                graph: Graph::of(&model), rule, ranks: &ranks, keys: vec![Key::default(); 12],
+                graph: Graph::new(&cards, &model.neighbours(), &[]), rule, ranks: &ranks, keys: vec![Key::default(); 12],
                 queue: BinaryHeap::new(), touched: vec![], is_touched: vec![false; 12], common: vec![], work: 0,
             };
             (0..12).for_each(|v| at.enqueue(v));

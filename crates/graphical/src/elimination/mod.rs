@@ -23,6 +23,7 @@
 //! for maximum cardinality search.
 
 mod greedy;
+mod sums;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
@@ -33,6 +34,8 @@ use serde::{Deserialize, Serialize};
 use crate::{Error, FactorGraph, VarId};
 pub(crate) use greedy::Elimination;
 use greedy::{Graph, Rule};
+pub use sums::sum_out;
+pub(crate) use sums::{eliminate, margin, order_of};
 
 /// The rule for the next variable; see the module.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,20 +122,27 @@ pub(crate) fn along(model: &FactorGraph, order: &[VarId]) -> Result<Elimination,
     for (k, v) in order.iter().enumerate() {
         ranks[v.index()] = k as u32;
     }
-    Ok(Graph::of(model).eliminate(Rule::Given, &ranks, f64::INFINITY).unwrap_or_default())
+    Ok(graph_of(model).eliminate(Rule::Given, &ranks, f64::INFINITY).unwrap_or_default())
 }
 
 /// Searches for the best elimination over all restarts.
 pub(crate) fn search(model: &FactorGraph, options: &OrderingOptions) -> Result<Elimination, Error> {
+    best(&graph_of(model), options)
+}
+
+fn graph_of(model: &FactorGraph) -> Graph {
+    Graph::new(model.cards(), &model.neighbours(), &[])
+}
+
+fn best(graph: &Graph, options: &OrderingOptions) -> Result<Elimination, Error> {
     if options.restarts == 0 {
         let none = Invalid::Parameter { name: "restarts", value: 0.0, expected: ">= 1" };
         return Err(none.into());
     }
-    let graph = Graph::of(model);
     let mut best: Option<Elimination> = None;
     let mut work = 0.0;
     for restart in 0..options.restarts {
-        let mut ranks: Vec<u32> = (0..model.len() as u32).collect();
+        let mut ranks: Vec<u32> = (0..graph.len() as u32).collect();
         let mut rng = stream(options.seed, restart as u64);
         for k in (1..ranks.len()).rev() {
             ranks.swap(k, rng.random_range(0..=k));

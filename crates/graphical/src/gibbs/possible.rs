@@ -62,7 +62,7 @@ fn strike(table: &Table, left: &mut [Vec<bool>]) -> Option<bool> {
         if value == f64::NEG_INFINITY {
             continue;
         }
-        let states = table.states_of(cell);
+        let states = table.dense().states_of(cell);
         if table.scope().iter().zip(&states).all(|(v, &state)| left[v.index()][state]) {
             any = true;
             supported.iter_mut().zip(&states).for_each(|(list, &state)| list[state] = true);

@@ -9,9 +9,9 @@ use crate::factor_graph::LARGEST;
 use crate::stride::{Plan, larger};
 use crate::{Error, Evidence, FactorGraph};
 
-use super::algebra::{Algebra, Linear, LogMax, LogSum};
-use super::columns;
 use super::{Domain, JunctionTree, Node, Workspace};
+use crate::columns;
+use crate::table::semiring::{Linear, LogMax, LogSum, Semiring};
 
 /// If all logarithms are above this, products do not underflow.
 const LOWEST: f64 = -690.0;
@@ -78,7 +78,7 @@ impl<'a, A> Calibration<'a, A> {
     }
 }
 
-impl<A: Algebra> lanes::Kernel for Calibration<'_, A> {
+impl<A: Semiring> lanes::Kernel for Calibration<'_, A> {
     type Output = Outcome;
 
     #[inline(always)]
@@ -138,7 +138,7 @@ impl Scale {
 /// children;
 /// the roots are normalised.
 #[inline(always)]
-fn up<A: Algebra>(
+fn up<A: Semiring>(
     tree: &JunctionTree,
     model: &FactorGraph,
     evidence: &Evidence,
@@ -179,7 +179,7 @@ fn up<A: Algebra>(
 
 /// The pass from the roots to the leaves. Afterwards every table and separator is a marginal.
 #[inline(always)]
-fn down<A: Algebra>(tree: &JunctionTree, workspace: &mut Workspace) {
+fn down<A: Semiring>(tree: &JunctionTree, workspace: &mut Workspace) {
     let Workspace { tables, up, separators, ratio, turned, tops, .. } = workspace;
     for (k, node) in tree.nodes.iter().enumerate() {
         if node.parent == k {
@@ -197,7 +197,7 @@ fn down<A: Algebra>(tree: &JunctionTree, workspace: &mut Workspace) {
 
 /// Computes the product of the factors of a node, each divided by its largest value.
 #[inline(always)]
-pub(super) fn multiply_factors<A: Algebra>(
+pub(super) fn multiply_factors<A: Semiring>(
     tree: &JunctionTree,
     model: &FactorGraph,
     node: &Node,
@@ -224,7 +224,7 @@ pub(super) fn multiply_factors<A: Algebra>(
 
 /// Multiplies a table by the finding about a variable; `values` and `logs` are working memory.
 #[inline(always)]
-pub(super) fn enter<A: Algebra>(
+pub(super) fn enter<A: Semiring>(
     finding: &Finding,
     plan: &Plan,
     table: &mut [f64],
@@ -250,7 +250,7 @@ pub(super) fn enter<A: Algebra>(
 /// Computes the message of node `k` to its parent, divided by its largest value `top`. For a root `top` is the sum of the
 /// table.
 #[inline(always)]
-pub(super) fn send<A: Algebra>(
+pub(super) fn send<A: Semiring>(
     node: &Node,
     table: &[f64],
     message: &mut [f64],
@@ -290,7 +290,7 @@ pub(super) fn send<A: Algebra>(
 
 /// Multiplies the table of the parent by a message; `turned` is working memory.
 #[inline(always)]
-pub(super) fn deliver<A: Algebra>(
+pub(super) fn deliver<A: Semiring>(
     node: &Node,
     message: &[f64],
     parent: &mut [f64],
@@ -311,7 +311,7 @@ pub(super) fn deliver<A: Algebra>(
 /// Computes the marginal of a node's separator in the calibrated table of its parent, and divides it by the message that the
 /// node has sent.
 #[inline(always)]
-pub(super) fn hear<A: Algebra>(
+pub(super) fn hear<A: Semiring>(
     node: &Node,
     parent: &[f64],
     sent: &[f64],
@@ -336,7 +336,7 @@ pub(super) fn hear<A: Algebra>(
 
 /// `values = lift(logs - max logs)`.
 #[inline(always)]
-fn lift<A: Algebra>(logs: &[f64], values: &mut [f64]) -> Scale {
+fn lift<A: Semiring>(logs: &[f64], values: &mut [f64]) -> Scale {
     let top = LogMax::total(logs);
     let mut bottom = top;
     for &x in logs {

@@ -17,7 +17,7 @@ use crate::stride::Plan;
 use crate::{Error, VarId};
 
 use super::JunctionTree;
-use super::algebra::{Algebra, LogSum};
+use crate::table::semiring::{LogSum, Semiring};
 
 /// Logarithms of the marginals of all cliques and separators of a [`JunctionTree`].
 ///

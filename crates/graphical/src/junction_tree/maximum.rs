@@ -3,8 +3,8 @@
 use crate::stride::Plan;
 use crate::{Error, VarId};
 
-use super::algebra::{Algebra, LogMax};
 use super::{JunctionTree, Workspace};
+use crate::table::semiring::{LogMax, Semiring};
 
 /// A tree that has been calibrated for maxima. Every table holds the largest score over all other variables, minus the best
 /// score of all.

@@ -36,10 +36,8 @@
 //! Sources: R. Le Priol, PhD thesis 2021, section 3.3.2 and equation 3.19; Lauritzen and Spiegelhalter (1988); Jensen,
 //! Lauritzen and Olesen (1990) for the absorption of messages.
 
-mod algebra;
 mod cache;
 mod calibrate;
-mod columns;
 mod compile;
 mod marginals;
 mod maximum;

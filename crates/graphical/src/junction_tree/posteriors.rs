@@ -4,10 +4,10 @@ use fenchel_linalg::lanes;
 
 use crate::{Error, Evidence, FactorGraph, VarId};
 
-use super::algebra::{Algebra, Linear};
 use super::calibrate::{Outcome, Scale, deliver, enter, hear, multiply_factors, send, sums};
-use super::columns;
 use super::{Calibrated, Domain, JunctionTree, Workspace};
+use crate::columns;
+use crate::table::semiring::{Linear, Semiring};
 
 /// The posteriors of one model under changing evidence, from [`JunctionTree::posteriors`].
 ///
@@ -132,7 +132,7 @@ impl Posteriors<'_> {
 
     /// The pass from the leaves to the roots, restricted to the changed cliques.
     #[inline(always)]
-    fn collect<A: Algebra>(&mut self) -> Outcome {
+    fn collect<A: Semiring>(&mut self) -> Outcome {
         let Posteriors {
             tree,
             model,
@@ -186,7 +186,7 @@ impl Posteriors<'_> {
 
     /// The pass from the roots to the leaves, in the components where something changed.
     #[inline(always)]
-    fn distribute<A: Algebra>(&mut self) {
+    fn distribute<A: Semiring>(&mut self) {
         let Posteriors { tree, workspace, collected, messages, tops, moved, .. } = self;
         let Workspace { tables, separators, ratio, turned, .. } = workspace;
         for (k, node) in tree.nodes.iter().enumerate() {

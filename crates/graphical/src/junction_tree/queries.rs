@@ -2,10 +2,10 @@
 
 use fenchel_linalg::special::xlogx;
 use fenchel_linalg::{Invalid, lanes};
-use fenchel_optim::MAX_MEMORY;
 
+use crate::elimination::{OrderingOptions, margin};
 use crate::stride::Plan;
-use crate::variable_elimination::sum_out;
+use crate::table::semiring::LogSum;
 use crate::{Error, FactorId, Table, VarId};
 
 use super::{CliqueMarginals, JunctionTree, Node, Placed, Workspace};
@@ -244,13 +244,13 @@ impl Calibrated<'_> {
             let clique = self.clique(k)?;
             if below[k] == in_tree[root_of[k]] {
                 // Here all have met: above is nothing that matters.
-                tables.push(clique);
+                tables.push(clique.dense().clone());
                 continue;
             }
-            tables.push(clique.divide(&self.separator(k)?)?);
+            tables.push(clique.divide(&self.separator(k)?)?.dense().clone());
             below[nodes[k].parent] += below[k];
         }
-        let mut joint = sum_out(tables, scope, MAX_MEMORY)?;
+        let mut joint = Table::from(margin::<LogSum>(tables, scope, &OrderingOptions::default())?);
         joint.normalize()?;
         Ok(joint)
     }

@@ -7,15 +7,18 @@
 //! The scope is sorted by variable, and the last variable varies fastest (row-major). A table without variables is a constant.
 //! Entries `+inf` and NaN are refused.
 
-pub(crate) mod algebra;
+mod algebra;
+mod dense;
+pub(crate) mod semiring;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{MAX_MEMORY, Refusal};
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 
-use crate::stride::{Plan, cells};
+use crate::stride::cells;
 use crate::{Error, VarId};
+pub use dense::Dense;
+pub(crate) use dense::Dimensions;
 
 const LOG_POTENTIAL: &str = "a finite number or -inf";
 const POTENTIAL: &str = "a finite number >= 0";
@@ -34,16 +37,13 @@ const POTENTIAL: &str = "a finite number >= 0";
 ///
 /// A table that is read from a file is checked as by [`Table::new`]. In the file `-inf` is `null`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Parts")]
+#[serde(try_from = "Parts", into = "Parts")]
 pub struct Table {
-    scope: SmallVec<[VarId; 4]>,
-    cards: SmallVec<[usize; 4]>,
-    #[serde(with = "logs")]
-    log_values: Vec<f64>,
+    dense: Dense,
 }
 
 /// A [`Table`] as a file holds it, before it is checked.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Parts {
     scope: Vec<VarId>,
     cards: Vec<usize>,
@@ -56,6 +56,22 @@ impl TryFrom<Parts> for Table {
 
     fn try_from(parts: Parts) -> Result<Self, Error> {
         Table::new(&parts.scope, &parts.cards, &parts.log_values)
+    }
+}
+
+impl From<Table> for Parts {
+    fn from(Table { dense }: Table) -> Parts {
+        Parts {
+            scope: dense.scope().to_vec(),
+            cards: dense.cards().to_vec(),
+            log_values: dense.values,
+        }
+    }
+}
+
+impl From<Dense> for Table {
+    fn from(dense: Dense) -> Table {
+        Table { dense }
     }
 }
 
@@ -82,10 +98,9 @@ impl Table {
     /// [`Error::RepeatedVariable`], [`Error::Potential`] for NaN and `+inf`, [`Error::Refused`] for a size beyond
     /// [`MAX_MEMORY`], [`Invalid`] for lengths that disagree and a cardinality of 0.
     pub fn new(scope: &[VarId], cards: &[usize], log_values: &[f64]) -> Result<Self, Error> {
-        let mut table = Table::shaped(scope, cards, log_values.len())?;
+        let dense = Dense::new(scope, cards, log_values)?;
         check_log_potentials(0, log_values)?;
-        table.fill(scope, cards, log_values);
-        Ok(table)
+        Ok(Table { dense })
     }
 
     /// Makes a table from potentials that are not logarithms, each at least 0. All else is as for [`new`](Self::new).
@@ -93,14 +108,13 @@ impl Table {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn from_values(scope: &[VarId], cards: &[usize], values: &[f64]) -> Result<Self, Error> {
-        let mut table = Table::shaped(scope, cards, values.len())?;
+        let mut dense = Dense::new(scope, cards, values)?;
         if let Some(index) = values.iter().position(|v| !(*v >= 0.0 && v.is_finite())) {
             let value = values[index];
             return Err(Error::Potential { factor: 0, index, value, expected: POTENTIAL });
         }
-        table.fill(scope, cards, values);
-        table.log_values.iter_mut().for_each(|v| *v = v.ln());
-        Ok(table)
+        dense.values.iter_mut().for_each(|v| *v = v.ln());
+        Ok(Table { dense })
     }
 
     /// A table of no variables.
@@ -117,35 +131,33 @@ impl Table {
     /// As [`new`](Self::new).
     pub fn ones(scope: &[VarId], cards: &[usize]) -> Result<Self, Error> {
         let size = size_of(cards)?;
-        let mut table = Table::shaped(scope, cards, size)?;
-        table.log_values.resize(size, 0.0);
-        Ok(table)
+        Ok(Table { dense: Dense::new(scope, cards, &vec![0.0; size])? })
     }
 
     /// The variables, rising.
     pub fn scope(&self) -> &[VarId] {
-        &self.scope
+        self.dense.scope()
     }
 
     /// The numbers of states, in the order of the scope.
     pub fn cards(&self) -> &[usize] {
-        &self.cards
+        self.dense.cards()
     }
 
     /// The log-potentials, last variable of the scope fastest.
     pub fn log_values(&self) -> &[f64] {
-        &self.log_values
+        self.dense.values()
     }
 
     /// The potentials themselves, `exp` of the log-values.
     pub fn values(&self) -> Vec<f64> {
-        self.log_values.iter().map(|v| v.exp()).collect()
+        self.log_values().iter().map(|v| v.exp()).collect()
     }
 
     /// The number of cells, at least 1.
     #[expect(clippy::len_without_is_empty, reason = "a table is never empty")]
     pub fn len(&self) -> usize {
-        self.log_values.len()
+        self.dense.values.len()
     }
 
     /// The log-value of states that are given in the order of the scope.
@@ -153,61 +165,30 @@ impl Table {
     /// # Errors
     /// [`Invalid::Length`], [`Error::State`].
     pub fn log_value(&self, states: &[usize]) -> Result<f64, Error> {
-        Invalid::check_length("states", self.scope.len(), states.len())?;
-        let mut at = 0;
-        for ((&variable, &cardinality), &state) in self.scope.iter().zip(&self.cards).zip(states) {
-            if state >= cardinality {
-                return Err(Error::State { variable, state, cardinality });
-            }
-            at = at * cardinality + state;
-        }
-        Ok(self.log_values[at])
+        Ok(self.dense.values[self.dense.cell(states)?])
     }
 
     /// The log-value at a configuration of all variables of the model, which has been checked.
     pub(crate) fn at(&self, configuration: &[usize]) -> f64 {
         let position = |at, (v, card): (&VarId, &usize)| at * card + configuration[v.index()];
-        self.log_values[self.scope.iter().zip(&self.cards).fold(0, position)]
+        self.log_values()[self.scope().iter().zip(self.cards()).fold(0, position)]
     }
 
     /// Replaces the log-values, in the order of the sorted scope.
     pub(crate) fn replace(&mut self, factor: usize, log_values: &[f64]) -> Result<(), Error> {
-        Invalid::check_length("log_values", self.log_values.len(), log_values.len())?;
+        Invalid::check_length("log_values", self.len(), log_values.len())?;
         check_log_potentials(factor, log_values)?;
-        self.log_values.copy_from_slice(log_values);
+        self.dense.values.copy_from_slice(log_values);
         Ok(())
     }
 
     /// (variable, cardinality), outermost first.
-    pub(crate) fn dimensions(&self) -> SmallVec<[(VarId, usize); 8]> {
-        self.scope.iter().copied().zip(self.cards.iter().copied()).collect()
+    pub(crate) fn dimensions(&self) -> Dimensions {
+        self.dense.dimensions()
     }
 
-    /// A table with a sorted scope and without values. `length` is the number of values of the caller.
-    fn shaped(scope: &[VarId], cards: &[usize], length: usize) -> Result<Self, Error> {
-        Invalid::check_length("cards", scope.len(), cards.len())?;
-        Invalid::check_length("log_values", size_of(cards)?, length)?;
-        let mut pairs: SmallVec<[(VarId, usize); 8]> =
-            scope.iter().copied().zip(cards.iter().copied()).collect();
-        pairs.sort_unstable();
-        if let Some(pair) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(Error::RepeatedVariable { variable: pair[0].0 });
-        }
-        let (scope, cards) = pairs.into_iter().unzip();
-        Ok(Table { scope, cards, log_values: Vec::new() })
-    }
-
-    /// Copies values from the caller's order of the scope.
-    fn fill(&mut self, scope: &[VarId], cards: &[usize], values: &[f64]) {
-        if self.scope[..] == *scope {
-            self.log_values.extend_from_slice(values);
-            return;
-        }
-        let given: SmallVec<[(VarId, usize); 8]> =
-            scope.iter().copied().zip(cards.iter().copied()).collect();
-        self.log_values.resize(values.len(), 0.0);
-        let plan = Plan::between(&self.dimensions(), &given);
-        plan.spread(&mut self.log_values, values, |_, value| value);
+    pub(crate) fn dense(&self) -> &Dense {
+        &self.dense
     }
 }
 

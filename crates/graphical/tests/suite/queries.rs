@@ -173,7 +173,7 @@ fn settings_of_the_order_reach_every_question() {
     let refused = |result: Result<(), Error>| {
         assert!(matches!(result, Err(Error::Refused(Refusal::MemoryLimit { limit: 64, .. }))));
     };
-    let asked = net.inference(&tight);
+    let asked = net.clone().with_ordering(tight);
     let lung = [net.variable("LVFAILURE").unwrap()];
     refused(asked.query(&["LVFAILURE"], &findings).map(drop));
     refused(asked.posterior(&lung, &findings).map(drop));
@@ -188,7 +188,7 @@ fn settings_of_the_order_reach_every_question() {
         seed: 3,
         max_memory: None,
     };
-    let found = net.inference(&other).posteriors(&findings).unwrap();
+    let found = net.clone().with_ordering(other).posteriors(&findings).unwrap();
     for (found, expected) in found.iter().zip(net.posteriors(&findings).unwrap()) {
         assert!(near(found, &expected));
     }

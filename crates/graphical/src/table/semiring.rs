@@ -1,13 +1,12 @@
-//! The three semirings of the algorithm: sums of probabilities, sums in logarithms, maxima of logarithms.
+//! The three semirings of exact inference: sums of probabilities, sums in logarithms, maxima of logarithms.
 
 use fenchel_linalg::lanes;
 
+use crate::columns;
 use crate::stride::{Plan, larger};
-use crate::table::algebra::quotient;
 
-use super::columns;
-
-pub(super) trait Algebra {
+/// How the numbers of tables are multiplied and added up. An algorithm is written once over it.
+pub(crate) trait Semiring {
     const ONE: f64;
     const ZERO: f64;
     /// Whether products can become zero by rounding.
@@ -20,7 +19,7 @@ pub(super) trait Algebra {
     fn times(a: f64, b: f64) -> f64;
     /// With `0 / 0 = 0`.
     fn over(a: f64, b: f64) -> f64;
-    /// Adds the margin of `table` to `message`.
+    /// The margin of `table` over the variables of `message`. `scratch` is at least as long as `message`.
     fn project(plan: &Plan, table: &[f64], message: &mut [f64], scratch: &mut [f64]);
     /// The margin of a table in which each column belongs to one cell of the message.
     fn project_columns(table: &[f64], message: &mut [f64], scratch: &mut [f64]);
@@ -28,9 +27,9 @@ pub(super) trait Algebra {
     fn total(values: &[f64]) -> f64;
 }
 
-pub(super) struct Linear;
+pub(crate) struct Linear;
 
-impl Algebra for Linear {
+impl Semiring for Linear {
     const ONE: f64 = 1.0;
     const ZERO: f64 = 0.0;
     const UNDERFLOWS: bool = true;
@@ -72,9 +71,9 @@ impl Algebra for Linear {
     }
 }
 
-pub(super) struct LogSum;
+pub(crate) struct LogSum;
 
-impl Algebra for LogSum {
+impl Semiring for LogSum {
     const ONE: f64 = 0.0;
     const ZERO: f64 = f64::NEG_INFINITY;
     const UNDERFLOWS: bool = false;
@@ -135,9 +134,9 @@ fn finite(shift: &mut f64) {
     *shift = if *shift > f64::NEG_INFINITY { *shift } else { 0.0 };
 }
 
-pub(super) struct LogMax;
+pub(crate) struct LogMax;
 
-impl Algebra for LogMax {
+impl Semiring for LogMax {
     const ONE: f64 = 0.0;
     const ZERO: f64 = f64::NEG_INFINITY;
     const UNDERFLOWS: bool = false;
@@ -177,4 +176,10 @@ impl Algebra for LogMax {
     fn total(values: &[f64]) -> f64 {
         values.iter().fold(f64::NEG_INFINITY, |top, &v| larger(v, top))
     }
+}
+
+/// Division in logs with `0 / 0 = 0`.
+#[inline(always)]
+pub(crate) fn quotient(a: f64, b: f64) -> f64 {
+    if a == f64::NEG_INFINITY { a } else { a - b }
 }

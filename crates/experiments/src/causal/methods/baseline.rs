@@ -15,45 +15,21 @@
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{ln_gamma, log_sum_exp};
 use ndarray::Array2;
-use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::categorical::{CategoricalPair, JointCategorical};
-use crate::direction::{evidence, ln_rising};
+use fenchel_causal::Error;
+use fenchel_causal::categorical::{CategoricalPair, JointCategorical};
+use fenchel_causal::direction::ln_rising;
 
 /// Posterior means of the mechanisms of a causal pair, with the reference as prior.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "PairParts")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BayesianPair {
     reference: CategoricalPair,
     strength: f64,
     counts: Array2<f64>,
 }
 
-#[derive(Deserialize)]
-struct PairParts {
-    reference: CategoricalPair,
-    strength: f64,
-    counts: Array2<f64>,
-}
-
-impl TryFrom<PairParts> for BayesianPair {
-    type Error = Error;
-    fn try_from(p: PairParts) -> Result<BayesianPair, Error> {
-        let empty = BayesianPair::new(&p.reference, p.strength)?;
-        check_counts(empty.counts.dim(), &p.counts)?;
-        Ok(BayesianPair { counts: p.counts, ..empty })
-    }
-}
-
-fn check_counts(shape: (usize, usize), counts: &Array2<f64>) -> Result<(), Invalid> {
-    Invalid::check_length("rows of the counts", shape.0, counts.nrows())?;
-    Invalid::check_length("columns of the counts", shape.1, counts.ncols())?;
-    counts.iter().try_for_each(|&n| Invalid::check_nonnegative("count", n))
-}
-
 /// Which mechanism of a causal pair was changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TargetPosterior {
     /// The probability that nothing was changed.
     pub none: f64,
@@ -115,7 +91,7 @@ impl BayesianPair {
             .indexed_iter()
             .map(|((i, j), &n)| mix(self.reference.conditional()[(i, j)] - partitions[i], n));
         let pair = CategoricalPair::centred(marginal, rows.collect());
-        Ok(pair.relabelled(self.reference.direction()))
+        Ok(pair.with_direction(self.reference.direction()))
     }
 
     /// The posterior of which mechanism was changed. The prior is uniform over nothing, the cause, the effect and each
@@ -178,26 +154,10 @@ impl BayesianPair {
 }
 
 /// The posterior mean of the joint table, with a reference as prior.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "JointParts")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BayesianJoint {
     log_prior: Array2<f64>,
     counts: Array2<f64>,
-}
-
-#[derive(Deserialize)]
-struct JointParts {
-    log_prior: Array2<f64>,
-    counts: Array2<f64>,
-}
-
-impl TryFrom<JointParts> for BayesianJoint {
-    type Error = Error;
-    fn try_from(p: JointParts) -> Result<BayesianJoint, Error> {
-        JointCategorical::from_logits(p.log_prior.view())?;
-        check_counts(p.log_prior.dim(), &p.counts)?;
-        Ok(BayesianJoint { log_prior: p.log_prior, counts: p.counts })
-    }
 }
 
 impl BayesianJoint {
@@ -250,4 +210,13 @@ impl BayesianJoint {
         });
         JointCategorical::from_logits(logits.view())
     }
+}
+
+/// `log P(counts in order)` with probabilities from a symmetric Dirichlet distribution.
+fn evidence(counts: &[f64], concentration: f64) -> f64 {
+    let k = counts.len() as f64;
+    let total: f64 = counts.iter().sum();
+    let cells: f64 =
+        counts.iter().filter(|n| **n > 0.0).map(|n| ln_rising(concentration, *n)).sum();
+    cells - ln_rising(k * concentration, total)
 }

@@ -6,8 +6,8 @@ use rand::Rng;
 
 use super::kernels::Goal;
 use super::{Average, CategoricalSgd, JointSgd, Momentum, Task};
-use crate::Error;
-use crate::categorical::{Anova, CategoricalPair, Direction, JointCategorical};
+use fenchel_causal::Error;
+use fenchel_causal::categorical::{Anova, CategoricalPair, Direction, JointCategorical};
 
 /// A reference and a transfer distribution, and the three models (causal, anticausal, joint) that adapt from one to the
 /// other.

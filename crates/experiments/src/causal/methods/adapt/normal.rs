@@ -19,9 +19,9 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{Average, Task, check_step};
-use crate::Error;
-use crate::categorical::Direction;
-use crate::normal::CholeskyPair;
+use fenchel_causal::Error;
+use fenchel_causal::categorical::Direction;
+use fenchel_causal::normal::CholeskyPair;
 
 /// The step size of a proximal step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

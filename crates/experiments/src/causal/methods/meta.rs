@@ -19,10 +19,10 @@ use fenchel_optim::settings;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::adapt::{Average, CategoricalSgd, Momentum, check_step};
-use crate::categorical::CategoricalPair;
-use crate::prior::{CategoricalPrior, Target};
+use super::adapt::{Average, CategoricalSgd, Momentum, check_step, mean_gradient_step};
+use fenchel_causal::Error;
+use fenchel_causal::categorical::CategoricalPair;
+use fenchel_causal::prior::{CategoricalPrior, Target};
 
 /// The loss of an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -182,7 +182,7 @@ impl MetaLearner {
                 likelihood -= fixed.loss(sample)?;
             }
             paid.push(likelihood);
-            model = model.mean_gradient_step(batch, self.step)?;
+            model = mean_gradient_step(&model, batch, self.step)?;
         }
         Ok(paid)
     }

@@ -21,8 +21,8 @@ use fenchel_linalg::special::{digamma, trigamma};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::categorical::{Anova, CategoricalPair};
+use fenchel_causal::Error;
+use fenchel_causal::categorical::{Anova, CategoricalPair};
 
 /// Which model an intervention on the effect leaves closer to its optimum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,9 +75,8 @@ pub fn effect_ball(
     }
     let k = kx as f64;
     let square = |v: Array1<f64>| v.mapv(|e| e * e).sum();
-    let mut scores = effect.to_vec();
-    crate::categorical::center(&mut scores);
-    let scores = Array1::from_vec(scores);
+    let mean = effect.sum() / effect.len() as f64;
+    let scores = effect.mapv(|s| s - mean);
     let centre = (&anova.column * k - &anova.marginal_y) / (k - 1.0);
     let n = square(&anova.row - &anova.marginal_x);
     let m = square(&anova.column - &anova.marginal_y);

@@ -5,10 +5,11 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
 use fenchel_optim::settings;
 use rand::Rng;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Average;
-use crate::Error;
+use fenchel_causal::Error;
 
 /// A reference and a transfer distribution that models can go between.
 pub trait Task: Sync {
@@ -120,7 +121,7 @@ impl Sweep {
 /// at `tune_at`.
 ///
 /// A step size is excluded if its mean KL ends at more than twice the initial value. All models and step sizes receive
-/// the same samples of a task. With the feature `parallel`, tasks run on all cores; the result is the same.
+/// the same samples of a task. Tasks run on all cores; the result does not depend on their number.
 ///
 /// # Errors
 /// [`Error::Invalid`] for no tasks, no steps, a step that is not positive, and times that do not fit each other; the errors of the
@@ -140,7 +141,7 @@ pub fn sweep<T: Task>(tasks: &[T], settings: &SweepSettings) -> Result<Sweep, Er
         };
         (0..T::MODELS.len()).map(model).collect()
     };
-    let all = each(tasks.len(), one)?;
+    let all: Vec<_> = (0..tasks.len()).into_par_iter().map(one).collect::<Result<_, Error>>()?;
     let times: Vec<usize> = (0..=samples / every).map(|k| k * every).collect();
     let at = tune_at / every;
     let mut models = Vec::new();
@@ -214,20 +215,4 @@ fn check(tasks: usize, settings: &SweepSettings) -> Result<(), Error> {
         return Err(Invalid::Parameter { name: "tune_at", value, expected }.into());
     }
     Ok(())
-}
-
-/// `f(0..n)` in order, on all cores if the feature `parallel` is on.
-#[cfg(feature = "parallel")]
-pub(crate) fn each<R: Send>(
-    n: usize,
-    f: impl Fn(usize) -> Result<R, Error> + Sync + Send,
-) -> Result<Vec<R>, Error> {
-    use rayon::prelude::*;
-    (0..n).into_par_iter().map(f).collect()
-}
-
-/// `f(0..n)` in order.
-#[cfg(not(feature = "parallel"))]
-pub(crate) fn each<R>(n: usize, f: impl Fn(usize) -> Result<R, Error>) -> Result<Vec<R>, Error> {
-    (0..n).map(f).collect()
 }

@@ -30,8 +30,8 @@ mod task;
 use serde::{Deserialize, Serialize};
 
 pub use categorical::{CategoricalSgd, JointSgd, Momentum};
+pub use gradient::{expected_gradient_step, mean_gradient_step};
 pub use normal::{NormalTask, ProximalSgd, ProximalStep};
-pub(crate) use sweep::each;
 pub use sweep::{Curve, Summary, Sweep, SweepSettings, Task, sweep};
 pub use task::CategoricalTask;
 

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::kernels::{Divergence, Goal, Lanes, Scores, Walk, scratch_lanes};
 use super::{Average, check_step};
-use crate::Error;
-use crate::categorical::{CategoricalPair, Direction, JointCategorical};
+use fenchel_causal::Error;
+use fenchel_causal::categorical::{CategoricalPair, Direction, JointCategorical};
 
 /// The momentum of the steps. Le Priol (PhD thesis 2021, section 4.4) names both kinds of momentum in the remark that
 /// his comparison of models carries over to methods whose rate depends on the initial distance. This crate has no
@@ -55,7 +55,7 @@ impl Momentum {
 /// Averaged stochastic gradient descent on one factorisation.
 ///
 /// ```
-/// use fenchel_causal::adapt::{Average, CategoricalSgd, Momentum};
+/// use fenchel_experiments::causal::methods::adapt::{Average, CategoricalSgd, Momentum};
 /// use fenchel_causal::categorical::CategoricalPair;
 /// use ndarray::array;
 ///
@@ -154,7 +154,7 @@ impl CategoricalSgd {
     pub fn model(&self) -> CategoricalPair {
         let averages = |scores: &Scores| scores.averages(self.now, self.average);
         let pair = CategoricalPair::centred(averages(&self.marginal), averages(&self.rows));
-        if self.direction == Direction::Causal { pair } else { pair.relabelled(self.direction) }
+        if self.direction == Direction::Causal { pair } else { pair.with_direction(self.direction) }
     }
 
     /// The negative log-likelihood of a sample under the last iterate, in nats. This is the loss of an online learner,

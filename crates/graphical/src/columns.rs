@@ -17,7 +17,7 @@ fn joined(columns: usize) -> usize {
 /// Computes `message[j]` by combining `table[i][j]` over all rows `i` with `f`, which is associative, with the given neutral
 /// element.
 #[inline(always)]
-pub(super) fn fold(
+pub(crate) fn fold(
     table: &[f64],
     message: &mut [f64],
     neutral: f64,
@@ -28,7 +28,7 @@ pub(super) fn fold(
 
 /// Does the same as [`fold`] with `map(table[i][j], shift[j])` in place of `table[i][j]`. Without a shift, `map` receives 0.
 #[inline(always)]
-pub(super) fn fold_map(
+pub(crate) fn fold_map(
     table: &[f64],
     message: &mut [f64],
     neutral: f64,
@@ -88,7 +88,7 @@ fn add(
 
 /// `table[i][j] = f(table[i][j], row[j])`.
 #[inline(always)]
-pub(super) fn scale(table: &mut [f64], row: &[f64], f: impl Fn(f64, f64) -> f64 + Copy) {
+pub(crate) fn scale(table: &mut [f64], row: &[f64], f: impl Fn(f64, f64) -> f64 + Copy) {
     let mut repeated = [0.0; WIDTH];
     let row = repeat(row, &mut repeated);
     for table in table.chunks_mut(row.len()) {
@@ -98,7 +98,7 @@ pub(super) fn scale(table: &mut [f64], row: &[f64], f: impl Fn(f64, f64) -> f64 
 
 /// As [`scale`], from one table into another.
 #[inline(always)]
-pub(super) fn scale_into(
+pub(crate) fn scale_into(
     table: &[f64],
     row: &[f64],
     out: &mut [f64],
