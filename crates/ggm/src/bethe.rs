@@ -15,7 +15,7 @@ use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::statistics::singular;
+use crate::singular::unexplained;
 
 /// The precision matrix that the Bethe entropy assigns to covariances on the diagonal and the edges (A. Defazio, PhD
 /// thesis 2014, equation 9.3):
@@ -48,11 +48,10 @@ pub fn closed_form(
         // In correlations, so that no product leaves the range of the numbers.
         let (a, b) = (diagonal[i].sqrt(), diagonal[j].sqrt());
         let r = covariance[[i, j]] / a / b;
-        let det = (1.0 - r) * (1.0 + r);
-        if !(det > singular(p)) {
+        let Some(det) = unexplained(r, p) else {
             let reason = "the covariances of an edge are singular";
             return Err(Error::Unbounded { what: "the Bethe entropy", reason });
-        }
+        };
         precision[[i, j]] -= r / det / a / b;
         precision[[j, i]] = precision[[i, j]];
         precision[[i, i]] += r * r / det / diagonal[i];
@@ -214,10 +213,7 @@ pub(crate) fn entropy_of(variances: &[f64], edges: &[(u32, u32)], covariances: &
     for (&(i, j), c) in edges.iter().zip(covariances) {
         let (a, b) = (variances[i as usize], variances[j as usize]);
         let r = c / a.sqrt() / b.sqrt();
-        let det = (1.0 - r) * (1.0 + r);
-        if !(det > singular(variances.len())) {
-            return f64::NEG_INFINITY;
-        }
+        let Some(det) = unexplained(r, variances.len()) else { return f64::NEG_INFINITY };
         sum += det.ln();
     }
     sum

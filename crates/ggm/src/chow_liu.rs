@@ -17,6 +17,9 @@ use crate::{Error, GaussianModel, GlassoState, Scale, Statistics, bethe};
 ///
 /// # Errors
 /// [`Error::ZeroVariance`]; [`Error::Unbounded`] for pairs whose correlation is perfect up to rounding.
+///
+/// Only the correlations of pairs count, because a tree has no cycles. So a matrix that is singular although no pair is, is refused by a
+/// graphical lasso without penalty, and accepted here. Pairs are judged alike in both.
 pub fn chow_liu(statistics: &Statistics) -> Result<GaussianModel, Error> {
     let p = statistics.variables();
     let (correlation, units) = statistics.on(Scale::Correlation)?;

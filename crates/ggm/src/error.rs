@@ -71,20 +71,6 @@ impl From<fenchel_metrics::Error> for Error {
     }
 }
 
-/// Refuses a likelihood without a penalty whose covariance matrix, of variances about 1, is singular.
-pub(crate) fn check_regular(
-    what: &'static str,
-    covariance: ndarray::ArrayView2<f64>,
-) -> Result<(), Error> {
-    let found = fenchel_linalg::factor::cholesky(covariance).ok();
-    let smallest = found.map_or(0.0, |f| f.lower().diag().iter().copied().fold(1.0, f64::min));
-    if smallest >= 1e-7 {
-        return Ok(());
-    }
-    let reason = "nothing is penalised and the covariance matrix is singular; penalise it";
-    Err(Error::Unbounded { what, reason })
-}
-
 /// Returns an error if a run diverged.
 pub(crate) fn check_bounded(what: &'static str, report: &Report) -> Result<(), Error> {
     let objective = report.certificate.objective();

@@ -44,6 +44,7 @@ pub mod scale_free;
 mod select;
 mod shortcut;
 mod shrinkage;
+mod singular;
 mod statistics;
 pub mod synthetic;
 pub mod threshold;

@@ -12,7 +12,7 @@
 //!
 //! The problem is convex in `R` and in `d`, but not jointly. The method finds a stationary point. It starts from
 //! independent columns, or from an earlier model, and never increases the objective. An iteration is a Newton step of QUIC
-//! for `R` and `d` together, if that lowers the objective, and otherwise one for `R` alone. Coordinate updates of `d` that
+//! for `R` and `d` together, shortened until it lowers the objective. Coordinate updates of `d` that
 //! solve `d_i (C o R d)_i = 1` follow. An iteration costs O(p^3).
 //!
 //! The penalty is bounded, because partial correlations are. So with a singular covariance matrix the problem has no
@@ -20,7 +20,7 @@
 //!
 //! Source: Carter, Rossell and Smith, Scandinavian Journal of Statistics 51, 2024.
 
-use fenchel_linalg::{Invalid, factor};
+use fenchel_linalg::Invalid;
 use fenchel_optim::{
     Certificate, Fit, Iterative, MAX_MEMORY, Report, Status, Stop, Watch, run, settings,
 };
@@ -28,6 +28,7 @@ use ndarray::Array2;
 
 use crate::error::check_memory;
 use crate::glasso::{UnitDiagonal, default_stop};
+use crate::singular::is_regular;
 use crate::statistics::AsStatistics;
 use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 
@@ -94,9 +95,7 @@ impl PartialCorrelationLasso {
         let hint = "leave columns out, or raise max_memory";
         check_memory("partial correlations", 8 * (p as u64).pow(2), self.max_memory, hint)?;
         let (correlation, units) = statistics.on(Scale::Correlation)?;
-        let found = factor::cholesky(correlation.view()).ok();
-        let smallest = found.map_or(0.0, |f| f.lower().diag().iter().copied().fold(1.0, f64::min));
-        if smallest < 1e-7 {
+        if !is_regular(correlation.view(), correlation.diag()) {
             let hint = "take the shrunken covariances of `ledoit_wolf`, or the graphical lasso";
             return Err(Error::RankDeficient { what: "the penalty on partial correlations", hint });
         }
@@ -166,11 +165,8 @@ impl Alternating {
 
 impl Iterative for Alternating {
     fn advance(&mut self, _passes: f64) -> f64 {
-        let before = self.objective();
-        let kept = (self.unit.clone(), self.scale.clone());
-        self.unit.step_all(&mut self.scale);
-        if !(self.objective() < before) {
-            (self.unit, self.scale) = kept;
+        self.objective();
+        if !self.unit.step_all(&self.correlation, &mut self.scale) {
             self.unit.step();
         }
         self.rescale();

@@ -236,12 +236,6 @@ pub(crate) fn unit_of<'a>(scale: Scale, variances: impl Iterator<Item = &'a f64>
     }
 }
 
-/// The level below which `1 - r^2` of two among `p` variables cannot be told from 0. Their sums of products and the division by square
-/// roots leave a relative error of a few units in the last place for every variable.
-pub(crate) fn singular(p: usize) -> f64 {
-    64.0 * f64::EPSILON * p.max(2) as f64
-}
-
 pub(crate) fn correlations(c: &Array2<f64>, scale: &Array1<f64>) -> Array2<f64> {
     Array2::from_shape_fn(c.raw_dim(), |(i, j)| {
         if i == j {

@@ -19,7 +19,7 @@ use ndarray::{Array2, ArrayView2};
 
 use crate::model::partials;
 use crate::select::each;
-use crate::statistics::singular;
+use crate::singular::unexplained;
 use crate::synthetic::Edges;
 use crate::{Error, Statistics};
 
@@ -77,8 +77,7 @@ pub fn mutual_information(statistics: &Statistics) -> Array2<f64> {
 }
 
 fn information(r: f64, p: usize) -> f64 {
-    let left = (1.0 - r) * (1.0 + r);
-    if left > singular(p) { -0.5 * (-r * r).ln_1p() } else { f64::INFINITY }
+    unexplained(r, p).map_or(f64::INFINITY, |_| -0.5 * (-r * r).ln_1p())
 }
 
 /// The minimum of the mutual information `-log(1 - r_ij^2) / 2` and of its conditional versions

@@ -7,9 +7,9 @@ use fenchel_optim::{Certificate, Regulariser};
 use ndarray::{Array2, ArrayView2};
 
 use crate::Error;
-use crate::error::check_regular;
 use crate::glasso::soft;
 use crate::problem::rounding;
+use crate::singular::check_regular;
 
 /// The smooth part: `L` by rows, then `T` by rows.
 pub(super) struct Likelihood {
@@ -68,10 +68,10 @@ impl Likelihood {
         let what = "the conditional field";
         let left = &self.yy - &self.xy.t().dot(&self.regression);
         if self.l1 == 0.0 {
-            return check_regular(what, left.view());
+            return check_regular(what, left.view(), self.yy.diag());
         }
-        let variances = left.diag().to_owned();
-        check_regular(what, Array2::from_diag(&variances).view())
+        let variances = Array2::from_diag(&left.diag());
+        check_regular(what, variances.view(), self.yy.diag())
     }
 
     /// `log det(U - V' S_xx^+ V)` with the best `U` that is known; `explained` is minus the last product. It is `-inf` outside the domain.

@@ -35,10 +35,10 @@ use fenchel_optim::{MAX_MEMORY, Observer, Report, Solution, Stop, run, settings}
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, check_memory, check_regular};
+use crate::error::{Error, check_memory};
 use crate::penalty::Weights;
 use crate::problem::Problem;
-use crate::statistics::singular;
+use crate::singular::{check_regular, unexplained};
 
 pub(crate) use admm::{Balance, Residuals, positive_part, relaxed};
 pub(crate) use block::soft;
@@ -150,12 +150,12 @@ fn check_unpenalised(problem: &Problem<'_>, parts: &[Vec<u32>]) -> Result<(), Er
             let block = Array2::from_shape_fn((k, k), |(a, b)| {
                 if a == b { 1.0 } else { r(at(a.max(b)), at(a.min(b))) }
             });
-            check_regular(what, block.view())?;
+            check_regular(what, block.view(), block.diag())?;
         }
         let perfect = |(a, b): (usize, usize)| {
             let (i, j) = (at(a), at(b));
             let loose = i != j && free(i, j) && free(i, i) && free(j, j);
-            loose && 1.0 - r(i, j).abs() <= singular(2)
+            loose && unexplained(r(i, j), problem.order()).is_none()
         };
         if pairs().any(perfect) {
             let reason = "two variables are perfectly correlated and their edge has no penalty; penalise it, or leave one of them out";

@@ -29,6 +29,8 @@ pub struct Screened {
 struct Part {
     block: Block,
     solver: Solver,
+    /// Whether the solution is known in closed form, so that only rounding separates the point from it.
+    solved: bool,
     /// Objective and lower bound of the present point.
     bounds: Option<(f64, f64)>,
     /// The best lower bound so far.
@@ -177,9 +179,10 @@ impl Part {
     ) -> Part {
         let block = Block::new(problem, nodes);
         let k = block.k;
-        let (x, w, log_det) = start
-            .and_then(|start| warm(&block, start, place))
-            .or_else(|| closed_form(&block))
+        let exact = closed_form(&block);
+        let solved = exact.is_some();
+        let (x, w, log_det) = exact
+            .or_else(|| start.and_then(|start| warm(&block, start, place)))
             .unwrap_or_else(|| {
                 let mut identity = vec![0.0; k * k];
                 (0..k).for_each(|i| identity[i * k + i] = 1.0);
@@ -192,11 +195,20 @@ impl Part {
         };
         let shift = block.shift();
         let lower = f64::NEG_INFINITY;
-        let mut part =
-            Part { block, solver, bounds: None, lower, share, rests: false, iterations: 0, shift };
-        if k <= 2 || start.is_some() {
+        let mut part = Part {
+            block,
+            solver,
+            solved,
+            bounds: None,
+            lower,
+            share,
+            rests: false,
+            iterations: 0,
+            shift,
+        };
+        if solved || start.is_some() {
             part.look();
-            part.rests = part.gap() <= share;
+            part.rests = solved || part.gap() <= share;
         }
         part
     }
@@ -214,6 +226,9 @@ impl Part {
     }
 
     fn stalled(&self) -> bool {
+        if self.solved {
+            return true;
+        }
         match &self.solver {
             Solver::Quic(quic) => quic.stalled,
             Solver::Bcd(bcd) => !(bcd.change > SETTLED),

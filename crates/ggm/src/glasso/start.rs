@@ -5,7 +5,8 @@ use fenchel_linalg::factor::InPlaceCholesky;
 use super::block::{Block, soft};
 use super::state::GlassoState;
 
-/// The solution for one or two variables: the inverse of the soft-thresholded covariance matrix.
+/// The solution for one or two variables: the inverse of the soft-thresholded covariance matrix. Without a penalty off the diagonal
+/// the solution is an inverse for any number.
 pub(super) fn closed_form(block: &Block) -> Option<(Vec<f64>, Vec<f64>, f64)> {
     match block.k {
         1 => Some((vec![1.0], vec![1.0], 0.0)),
@@ -18,7 +19,18 @@ pub(super) fn closed_form(block: &Block) -> Option<(Vec<f64>, Vec<f64>, f64)> {
             let off = -s / det;
             Some((vec![1.0 / det, off, off, 1.0 / det], vec![1.0, s, s, 1.0], -det.ln()))
         }
-        _ => None,
+        k => {
+            if !(0..k).all(|i| (0..i).all(|j| block.lambda.at(i, j) == 0.0)) {
+                return None;
+            }
+            let mut w = block.c.clone();
+            (0..k).for_each(|i| w[i * k + i] = 1.0);
+            let factor = InPlaceCholesky::new(w.clone(), k).ok()?;
+            let mut x = vec![0.0; k * k];
+            factor.inverse(&mut x);
+            let log_det = -factor.log_det();
+            Some((x, w, log_det))
+        }
     }
 }
 

@@ -19,6 +19,22 @@ use super::quic::{Direction, Products, direction_times};
 /// Improves the direction without leaving its support; entries may become 0. Returns the decrease of the model, 0 if
 /// there is none.
 pub(super) fn descend(block: &Block, x: &[f64], w: &[f64], direction: &mut Direction) -> f64 {
+    let mut total = 0.0;
+    for _ in 0..ROUNDS {
+        let (gained, blocked) = minimise(block, x, w, direction);
+        total += gained;
+        if !blocked {
+            break;
+        }
+    }
+    total
+}
+
+/// The number of entries that may become 0 one after the other.
+const ROUNDS: usize = 10;
+
+/// One run of conjugate gradients. Returns the decrease, and whether the step ended where an entry became 0.
+fn minimise(block: &Block, x: &[f64], w: &[f64], direction: &mut Direction) -> (f64, bool) {
     let k = block.k;
     let places: Vec<(usize, usize)> = (0..k)
         .flat_map(|i| {
@@ -96,7 +112,8 @@ pub(super) fn descend(block: &Block, x: &[f64], w: &[f64], direction: &mut Direc
     accept(block, x, w, &places, &move_by, direction)
 }
 
-/// Moves along a direction as long as the model decreases. Entries that would change sign stop at 0.
+/// Moves along a direction until the model decreases: all of it, with entries that would change sign stopped at 0; as far as the first of
+/// them changes sign; or shorter. Where `W` is nearly singular, entries are so closely tied that one that stops by itself raises the model.
 fn accept(
     block: &Block,
     x: &[f64],
@@ -104,7 +121,7 @@ fn accept(
     places: &[(usize, usize)],
     move_by: &[f64],
     direction: &mut Direction,
-) -> f64 {
+) -> (f64, bool) {
     let k = block.k;
     let count = places.len();
     let mut product = vec![0.0; count];
@@ -125,27 +142,38 @@ fn accept(
     };
     let before = model(direction);
     let start = direction.values.clone();
-    let mut length = 1.0;
-    for _ in 0..12 {
+    let ends = |at: usize, length: f64| {
+        let (i, j) = places[at];
+        let old = x[i * k + j] + start[at];
+        move_by[at] != 0.0 && i != j && old * (old + length * move_by[at]) <= 0.0
+    };
+    let mut step = |direction: &mut Direction, length: f64| {
         for (at, &(i, j)) in places.iter().enumerate() {
-            let old = x[i * k + j] + start[at];
-            let new = old + length * move_by[at];
-            direction.values[at] = if move_by[at] == 0.0 {
-                start[at]
-            } else if old * new <= 0.0 && i != j {
-                -x[i * k + j]
-            } else {
-                start[at] + length * move_by[at]
-            };
+            direction.values[at] =
+                if ends(at, length) { -x[i * k + j] } else { start[at] + length * move_by[at] };
         }
-        let after = model(direction);
-        if after < before {
-            return before - after;
+        before - model(direction)
+    };
+    let first = (0..count).filter(|&at| ends(at, 1.0));
+    let first = first.map(|at| -(x[places[at].0 * k + places[at].1] + start[at]) / move_by[at]);
+    let first = first.fold(f64::INFINITY, f64::min);
+    let mut length = 1.0;
+    for trial in 0..12 {
+        let gained = step(direction, length);
+        if gained > 0.0 {
+            return (gained, false);
+        }
+        if trial == 0 && first < 1.0 {
+            // A hair further, so that rounding does not keep the sign.
+            let gained = step(direction, first * (1.0 + 4.0 * f64::EPSILON));
+            if gained >= 0.0 {
+                return (gained, true);
+            }
         }
         length *= 0.5;
     }
     direction.values = start;
-    0.0
+    (0.0, false)
 }
 
 /// `(M D M)_ij` on the stored places of `D`, for symmetric `M`.

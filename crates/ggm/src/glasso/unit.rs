@@ -1,5 +1,6 @@
 //! The graphical lasso over matrices with a unit diagonal.
 
+use fenchel_linalg::factor::InPlaceCholesky;
 use ndarray::Array2;
 
 use super::block::{Block, Lambda};
@@ -52,31 +53,58 @@ impl UnitDiagonal {
         !self.quic.stalled
     }
 
-    /// One Newton step for `D R D` with a diagonal that is free. The new diagonal goes to `d`, so that `R` keeps ones.
+    /// One Newton step for `D R D` with a diagonal that is free. The new diagonal goes to `d`, so that `R` keeps ones; `covariance` is
+    /// that of ones in `d`. False if no part of the step lowers the objective, so that the point stays.
     ///
     /// The penalty on `R_ij` falls with both diagonal entries. Its derivative by them joins `C`, and its curvature is left out. So the
-    /// step goes downhill, but the caller must check that the objective fell.
-    pub(crate) fn step_all(&mut self, d: &mut [f64]) {
-        let (k, block, quic) = (self.block.k, &mut self.block, &mut self.quic);
+    /// step goes downhill, but may be too long: it is halved until the objective falls by a part of what the model promises.
+    pub(crate) fn step_all(&mut self, covariance: &Array2<f64>, d: &mut [f64]) -> bool {
+        let k = self.block.k;
+        let old = self.quic.x.clone();
+        let before = self.objective() - 2.0 * d.iter().map(|d| d.ln()).sum::<f64>();
         for i in 0..k {
             let penalty = (0..k).filter(|&j| j != i);
-            let penalty = penalty.map(|j| block.lambda.at(i, j) * quic.x[i * k + j].abs());
-            block.c[i * k + i] -= penalty.sum::<f64>();
+            let penalty = penalty.map(|j| self.block.lambda.at(i, j) * old[i * k + j].abs());
+            self.block.c[i * k + i] -= penalty.sum::<f64>();
         }
-        quic.linear = block.linear(&quic.x);
-        (quic.fixed_diagonal, quic.stalled) = (false, false);
-        quic.newton_step(block);
-        quic.fixed_diagonal = true;
-        let roots: Vec<f64> = (0..k).map(|i| quic.x[i * k + i].sqrt()).collect();
-        for i in 0..k {
-            for j in 0..k {
-                let (at, by) = (i * k + j, roots[i] * roots[j]);
-                quic.x[at] = if i == j { 1.0 } else { quic.x[at] / by };
-                quic.w[at] *= by;
+        let mut trial = self.clone();
+        trial.quic.linear = trial.block.linear(&old);
+        let model = trial.objective();
+        (trial.quic.fixed_diagonal, trial.quic.stalled) = (false, false);
+        trial.quic.newton_step(&trial.block);
+        trial.quic.fixed_diagonal = true;
+        let promised = model - trial.objective();
+        let new = trial.quic.x.clone();
+        let mut length = 1.0;
+        for _ in 0..30 {
+            let mut x: Vec<f64> = if length == 1.0 {
+                new.clone()
+            } else {
+                old.iter().zip(&new).map(|(a, b)| a + length * (b - a)).collect()
+            };
+            let roots: Vec<f64> = (0..k).map(|i| x[i * k + i].sqrt()).collect();
+            for i in 0..k {
+                for j in 0..k {
+                    x[i * k + j] = if i == j { 1.0 } else { x[i * k + j] / (roots[i] * roots[j]) };
+                }
             }
-            d[i] *= roots[i];
-            quic.log_det -= 2.0 * roots[i].ln();
+            if let Ok(factor) = InPlaceCholesky::new(x.clone(), k) {
+                let scale: Vec<f64> = d.iter().zip(&roots).map(|(d, r)| d * r).collect();
+                trial.quic.x = x;
+                trial.quic.log_det = factor.log_det();
+                trial.rescaled(covariance, &scale);
+                let now = trial.objective() - 2.0 * scale.iter().map(|d| d.ln()).sum::<f64>();
+                if now < before - 1e-3 * length * promised {
+                    factor.inverse(&mut trial.quic.w);
+                    d.copy_from_slice(&scale);
+                    *self = trial;
+                    return true;
+                }
+            }
+            length *= 0.5;
         }
+        self.rescaled(covariance, d);
+        false
     }
 
     /// The point.

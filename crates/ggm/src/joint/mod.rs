@@ -37,8 +37,9 @@ use serde::{Deserialize, Serialize};
 
 use self::admm::{Joint, Part};
 use self::penalty::Penalty;
-use crate::error::{check_bounded, check_memory, check_regular};
+use crate::error::{check_bounded, check_memory};
 use crate::glasso::{components_by, default_stop, repaired};
+use crate::singular::check_regular;
 use crate::statistics::AsStatistics;
 use crate::statistics::unit_of;
 use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
@@ -178,12 +179,12 @@ impl JointGraphicalLasso {
         if l1 == 0.0 && (similarity == 0.0 || self.coupling == Coupling::Fused) && p > 1 {
             let what = "joint graphs";
             if similarity == 0.0 {
-                scaled.iter().try_for_each(|(c, _)| check_regular(what, c.view()))?;
+                scaled.iter().try_for_each(|(c, _)| check_regular(what, c.view(), c.diag()))?;
             } else {
                 // What all groups share is not penalised.
                 let mut pooled = Array2::zeros((p, p));
                 scaled.iter().zip(&shares).for_each(|((c, _), w)| pooled.scaled_add(*w, c));
-                check_regular(what, pooled.view())?;
+                check_regular(what, pooled.view(), pooled.diag())?;
             }
         }
         let penalty = Penalty { l1, similarity, coupling: self.coupling };

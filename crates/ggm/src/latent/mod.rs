@@ -47,9 +47,10 @@ use ndarray::{Array1, Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use self::admm::{Point, SparseLowRank};
-use crate::error::{check_bounded, check_memory, check_regular};
+use crate::error::{check_bounded, check_memory};
 use crate::glasso::default_stop;
 use crate::model::support;
+use crate::singular::check_regular;
 use crate::statistics::AsStatistics;
 use crate::statistics::unit_of;
 use crate::{Error, GaussianModel, Scale, Statistics, Weights};
@@ -213,7 +214,7 @@ impl LatentGraphicalLasso {
         let (covariance, units) = statistics.within(self.scale, unit)?;
         let weights = self.l1.scaled(1.0 / unit);
         if (0..p).all(|i| (0..p).all(|j| i == j || weights.at(i, j) == 0.0)) && p > 1 {
-            check_regular("the penalty on the sparse part", covariance.view())?;
+            check_regular("the penalty on the sparse part", covariance.view(), covariance.diag())?;
         }
         let mut method =
             SparseLowRank::new(&covariance, &weights, self.rank_penalty / unit, self.rho);

@@ -8,9 +8,10 @@ use ndarray::{Array2, ArrayView2};
 use super::penalty::DegreePrior;
 use super::prox::{DualDecomposition, ProxSettings};
 use super::row::RowNorm;
-use crate::error::{check_bounded, check_regular};
+use crate::error::check_bounded;
 use crate::glasso::{Balance, Residuals, default_stop, positive_part, relaxed};
 use crate::problem::rounding;
+use crate::singular::check_regular;
 use crate::statistics::AsStatistics;
 use crate::statistics::unit_of;
 use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
@@ -117,7 +118,7 @@ impl ByRows {
             RowNorm::Euclidean { .. } => strength == 0.0,
         };
         if nothing && p > 1 {
-            check_regular(self.what, covariance.view())?;
+            check_regular(self.what, covariance.view(), covariance.diag())?;
         }
         let start = start.map(|start| GlassoState::in_units(start.precision.view(), &units));
         let start = start.transpose()?;

@@ -118,17 +118,15 @@ impl Tally {
         }
     }
 
-    /// At least 95 of 100 answers have converged, and none ended at a limit. The penalty on partial correlations is not convex: with
-    /// correlations of .9999 its flat valleys may need more steps than its limit.
+    /// At least 95 of 100 answers have converged, and the others stalled: none ended at a limit.
     fn check(&self) {
         for (name, ends) in &self.0 {
             let count = |how: &str| ends.get(how).map_or(0, Vec::len);
             let (converged, stalled) = (count("Converged"), count("Stalled"));
             let all: usize =
                 ends.iter().filter(|e| !e.0.starts_with("refused")).map(|e| e.1.len()).sum();
-            let limit = if *name == "partial" { count("PassLimit") } else { 0 };
-            assert_eq!(converged + stalled + limit, all, "{name}: {ends:?}");
-            assert!(20 * stalled <= all + 20 && 8 * limit <= all + 8, "{name}: {ends:?}");
+            assert_eq!(converged + stalled, all, "{name}: {ends:?}");
+            assert!(20 * stalled <= all + 20, "{name}: {ends:?}");
         }
     }
 }

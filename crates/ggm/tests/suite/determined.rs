@@ -55,6 +55,42 @@ fn a_copied_column_is_found_whatever_its_rounding() {
     }
 }
 
+/// The second column is the first and a little noise: whether that is a copy is decided alike.
+#[test]
+fn trees_and_graphs_without_penalty_accept_the_same_pairs() {
+    let mut accepted = 0;
+    for seed in 0..200 {
+        let mut draw = stream(seed, 1);
+        let noise = 10f64.powf(-4.0 - 5.0 * draw.random::<f64>());
+        let mut x = Array2::from_shape_simple_fn((30, 2), || f64::from(draw.random_range(-4..5)));
+        for mut row in x.rows_mut() {
+            row[1] = row[0] + noise * row[1];
+        }
+        let s = Statistics::from_data(&x).unwrap();
+        let tree = chow_liu(&s).is_ok();
+        accepted += usize::from(tree);
+        for method in METHODS {
+            let lasso = GraphicalLasso { l1: 0.0.into(), method, ..Default::default() };
+            assert_eq!(lasso.fit(&s).is_ok(), tree, "{seed} {noise} {method:?}");
+        }
+    }
+    assert!((50..150).contains(&accepted), "{accepted}");
+}
+
+/// Without a penalty the solution is the inverse: nothing is left to iterate, and what is not proved is rounding.
+#[test]
+fn without_penalty_the_inverse_is_returned_at_once() {
+    let c = array![[1.0, 0.5, 0.2], [0.5, 1.0, -0.3], [0.2, -0.3, 1.0]];
+    let s = Statistics::from_covariance(c.view(), 50).unwrap();
+    for method in METHODS {
+        let lasso = GraphicalLasso { l1: 0.0.into(), method, ..Default::default() };
+        let found = lasso.fit(&s).unwrap();
+        assert_eq!((found.report.status, found.report.passes), (Status::Converged, 0.0));
+        let error = (found.precision.dot(&c) - Array2::<f64>::eye(3)).mapv(f64::abs).sum();
+        assert!(error < 1e-14, "{error}");
+    }
+}
+
 #[test]
 fn an_edge_twice_is_refused() {
     let c = array![[1.0, 0.5], [0.5, 1.0]];
