@@ -5,8 +5,9 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::simplex;
-use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::family::{check_shape, natural_in, point_in};
 use crate::samplers::log_gamma_variable;
+use crate::special::{logit, softplus};
 use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = x^(a-1) (1 - x)^(b-1) / B(a, b)` for `0 < x < 1`: statistic `T(x) = (log x, log(1 - x))`, natural
@@ -51,13 +52,14 @@ impl Family for Beta {
     }
 
     fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
-        crate::family::resolved(self, eta.iter().map(|e| e + 1.0).sum())
+        simplex::check_resolved(self, eta)
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
         check_shape(self, "mean parameter", mu)?;
-        let slack = simplex::slack(mu);
-        mean_in(self, slack > 0.0, 0, 1.0 - slack, simplex::EXPECTED)
+        let mut c = vec![0.0; mu.len()];
+        simplex::centred_from_mean(mu, &mut c);
+        simplex::check_centred(self, &c)
     }
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
@@ -69,10 +71,9 @@ impl Family for Beta {
     }
 
     fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
-        let slack = simplex::slack(mu);
-        mean_in(self, slack > 0.0, 0, 1.0 - slack, simplex::EXPECTED)?;
-        simplex::natural(mu, eta);
-        Ok(())
+        let mut c = vec![0.0; mu.len()];
+        simplex::centred_from_mean(mu, &mut c);
+        self.natural_from_centred(&c, eta)
     }
 
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
@@ -89,6 +90,28 @@ impl Family for Beta {
 
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         simplex::kl(p, q)
+    }
+
+    fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
+        simplex::centred_from_mean(mu, c);
+    }
+
+    fn mean_from_centred(&self, c: &[f64], mu: &mut [f64]) {
+        simplex::mean_from_centred(c, mu);
+    }
+
+    fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
+        simplex::centred_from_natural(eta, c);
+    }
+
+    fn natural_from_centred(&self, c: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        simplex::check_centred(self, c)?;
+        simplex::natural_from_centred(c, eta);
+        Ok(())
+    }
+
+    fn blend(&self, into: &mut [f64], share: f64, other: &[f64]) {
+        simplex::blend(into, share, other);
     }
 }
 
@@ -129,9 +152,23 @@ impl Density for Beta {
         super::batch::logs_of_both(x, (eta[0], eta[1], -self.log_partition(eta)), out);
     }
 
+    fn centred(&self, x: &f64, c: &mut [f64]) {
+        simplex::centre(&[x.ln(), (-x).ln_1p()], 0.0, c);
+    }
+
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
-        c[0] = super::batch::mean_of_positive(x, lanes::ln, f64::ln);
-        c[1] = super::batch::mean_of_positive(x, super::batch::ln_one_minus, |x| (-x).ln_1p());
+        let mu = [
+            super::batch::mean_of_positive(x, lanes::ln, f64::ln),
+            super::batch::mean_of_positive(x, super::batch::ln_one_minus, |x| (-x).ln_1p()),
+        ];
+        simplex::centred_from_mean(&mu, c);
+        if c[0].max(c[1]) < 1e-3 {
+            // Few digits of the gap are left: again, from the mean of the log-odds.
+            let mean = |f: &dyn Fn(f64) -> f64| super::batch::sum(x, f) / x.len() as f64;
+            let middle = mean(&logit);
+            let gap = mean(&|x| super::bernoulli::kl(middle, logit(x)));
+            simplex::centre(&[-softplus(-middle), -softplus(middle)], gap, c);
+        }
     }
 }
 

@@ -55,7 +55,7 @@ impl Family for ChiSquared {
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
         let a = eta[0] + 1.0;
-        ln_gamma_scaled(a, 0.5)
+        ln_gamma_scaled(a, -std::f64::consts::LN_2)
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::simplex;
-use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::family::{check_shape, natural_in, point_in};
 use crate::{Density, Distribution, Error, Family, Sample, samplers};
 
 /// `p(x) ~ prod_k x_k^(a_k - 1)` on probability vectors of `K` entries: statistic `T(x) = log x`, natural parameter
@@ -68,13 +68,14 @@ impl Family for Dirichlet {
     }
 
     fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
-        crate::family::resolved(self, eta.iter().map(|e| e + 1.0).sum())
+        simplex::check_resolved(self, eta)
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
         check_shape(self, "mean parameter", mu)?;
-        let slack = simplex::slack(mu);
-        mean_in(self, slack > 0.0, 0, 1.0 - slack, simplex::EXPECTED)
+        let mut c = vec![0.0; mu.len()];
+        simplex::centred_from_mean(mu, &mut c);
+        simplex::check_centred(self, &c)
     }
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
@@ -86,10 +87,9 @@ impl Family for Dirichlet {
     }
 
     fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
-        let slack = simplex::slack(mu);
-        mean_in(self, slack > 0.0, 0, 1.0 - slack, simplex::EXPECTED)?;
-        simplex::natural(mu, eta);
-        Ok(())
+        let mut c = vec![0.0; mu.len()];
+        simplex::centred_from_mean(mu, &mut c);
+        self.natural_from_centred(&c, eta)
     }
 
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
@@ -107,6 +107,28 @@ impl Family for Dirichlet {
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         simplex::kl(p, q)
     }
+
+    fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
+        simplex::centred_from_mean(mu, c);
+    }
+
+    fn mean_from_centred(&self, c: &[f64], mu: &mut [f64]) {
+        simplex::mean_from_centred(c, mu);
+    }
+
+    fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
+        simplex::centred_from_natural(eta, c);
+    }
+
+    fn natural_from_centred(&self, c: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        simplex::check_centred(self, c)?;
+        simplex::natural_from_centred(c, eta);
+        Ok(())
+    }
+
+    fn blend(&self, into: &mut [f64], share: f64, other: &[f64]) {
+        simplex::blend(into, share, other);
+    }
 }
 
 impl Density for Dirichlet {
@@ -123,6 +145,13 @@ impl Density for Dirichlet {
 
     fn statistics(&self, x: &[f64], out: &mut [f64]) {
         out.iter_mut().zip(x).for_each(|(out, x)| *out = x.ln());
+    }
+
+    /// Of the point divided by the sum of its entries, as in the densities.
+    fn centred(&self, x: &[f64], c: &mut [f64]) {
+        let total: f64 = x.iter().sum();
+        let shares: Vec<f64> = x.iter().map(|p| (p / total).ln()).collect();
+        simplex::centre(&shares, 0.0, c);
     }
 
     fn log_base(&self, _: &[f64]) -> f64 {

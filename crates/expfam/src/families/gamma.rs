@@ -73,7 +73,7 @@ impl Family for Gamma {
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
         let a = eta[0] + 1.0;
-        ln_gamma_scaled(a, -eta[1])
+        ln_gamma_scaled(a, (-eta[1]).ln())
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
@@ -161,7 +161,7 @@ pub(crate) const LARGE: f64 = 10.0;
 /// formula, since the plain terms are far larger than their sum.
 pub(crate) fn log_density((a, less): (f64, f64), rate: f64, x: f64) -> f64 {
     if a < LARGE {
-        return less * x.ln() - rate * x - ln_gamma_scaled(a, rate);
+        return less * x.ln() - rate * x - ln_gamma_scaled(a, rate.ln());
     }
     log_density_of_log(a, rate * x, rate.ln() + x.ln()) - x.ln()
 }

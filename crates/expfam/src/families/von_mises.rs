@@ -233,14 +233,16 @@ impl Sample for VonMises {
                 x
             }
         };
-        if k < 1e-8 {
+        if k < 1e-100 {
             return PI - TAU * rng.random::<f64>();
         }
         if k > 1e5 {
             return wrap(m + standard_normal(rng) / k.sqrt());
         }
-        let tau = 1.0 + (1.0 + 4.0 * k * k).sqrt();
-        let rho = (tau - (2.0 * tau).sqrt()) / (2.0 * k);
+        // rho = (tau - sqrt(2 tau)) / (2 k) with tau = 2 + w, without the difference.
+        let w = 4.0 * k * k / (1.0 + (1.0 + 4.0 * k * k).sqrt());
+        let tau = 2.0 + w;
+        let rho = w / (2.0 * k) * tau / (tau + (2.0 * tau).sqrt());
         let r = (1.0 + rho * rho) / (2.0 * rho);
         loop {
             let z = (PI * rng.random::<f64>()).cos();

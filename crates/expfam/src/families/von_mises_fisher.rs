@@ -219,7 +219,13 @@ impl Sample for VonMisesFisher {
         // 1 - w is what has digits for large k.
         let missing = if self.d == 3 {
             let u = open_uniform(rng);
-            (-(u + (1.0 - u) * (-2.0 * k).exp()).ln() / k).clamp(0.0, 2.0)
+            // log(u + (1 - u) e^(-2 k)), with its digits at both ends.
+            let log = if k < 1.0 {
+                ((1.0 - u) * (-2.0 * k).exp_m1()).ln_1p()
+            } else {
+                (u + (1.0 - u) * (-2.0 * k).exp()).ln()
+            };
+            (-log / k).clamp(0.0, 2.0)
         } else {
             let b = (d - 1.0) / (2.0 * k + (4.0 * k * k + (d - 1.0) * (d - 1.0)).sqrt());
             let x0 = (1.0 - b) / (1.0 + b);

@@ -12,9 +12,8 @@ use super::half::{self, pack, unpack};
 use super::normal::HALF_LOG_TAU;
 use crate::family::{check_shape, mean_in, natural_in};
 use crate::special::{
-    digamma, digamma_multivariate_above, gamma_entropy, ln_gamma_multivariate_above,
-    log_minus_digamma, shape_divergence, stirling_error, trigamma_multivariate_above,
-    x_log_x_divergence_drop,
+    digamma, digamma_multivariate_above, gamma_entropy, ln_gamma_scaled, log_minus_digamma,
+    shape_divergence, stirling_error, trigamma_multivariate_above, x_log_x_divergence_drop,
 };
 use crate::{Density, Distribution, Error, Family, Sample, samplers};
 
@@ -92,8 +91,11 @@ impl Member<'_> {
 
     pub(crate) fn log_partition(&self) -> f64 {
         let Some(factor) = self.factor() else { return f64::NAN };
-        ln_gamma_multivariate_above(self.d, self.above)
-            + self.half_degrees() * (self.d as f64 * std::f64::consts::LN_2 - factor.log_det())
+        // Each gamma function with its share of the logarithm of the determinant, since both may overflow.
+        let (d, rate) = (self.d as f64, factor.log_det() / self.d as f64 - std::f64::consts::LN_2);
+        let gammas = |i: usize| ln_gamma_scaled(self.above + 0.5 * i as f64, rate);
+        (0..self.d).map(gammas).sum::<f64>()
+            + 0.25 * d * (d - 1.0) * (std::f64::consts::PI.ln() - rate)
     }
 
     /// `n V` as a vector, and `E log det W`.

@@ -177,12 +177,12 @@ pub(crate) fn deviance(x: f64, m: f64, ln_m: f64) -> f64 {
     }
 }
 
-/// `log Gamma(a) - a log(rate)`, without the difference of two large terms where the shape is large.
-pub(crate) fn ln_gamma_scaled(a: f64, rate: f64) -> f64 {
+/// `log Gamma(a) - a ln_rate`, without the difference of two large terms where the shape is large.
+pub(crate) fn ln_gamma_scaled(a: f64, ln_rate: f64) -> f64 {
     if a < 10.0 {
-        return ln_gamma(a) - a * rate.ln();
+        return ln_gamma(a) - a * ln_rate;
     }
-    a * (a.ln() - rate.ln() - 1.0) + HALF_LOG_TAU - 0.5 * a.ln() + stirling_error(a)
+    a * (a.ln() - ln_rate - 1.0) + HALF_LOG_TAU - 0.5 * a.ln() + stirling_error(a)
 }
 
 /// The entropy of a gamma variable of rate 1. In `a + log Gamma(a) + (1 - a) psi(a)` the large terms are taken out by
@@ -319,12 +319,8 @@ pub fn gamma_shape(s: f64) -> f64 {
 
 /// `log Gamma_d(x) = d (d - 1) / 4 log pi + sum_{i<d} log Gamma(x - i/2)`.
 pub fn ln_gamma_multivariate(d: usize, x: f64) -> f64 {
-    ln_gamma_multivariate_above(d, x - 0.5 * (d as f64 - 1.0))
-}
-
-/// [`ln_gamma_multivariate`] at `above + (d - 1) / 2`.
-pub(crate) fn ln_gamma_multivariate_above(d: usize, above: f64) -> f64 {
     let pairs = (d * d.saturating_sub(1)) as f64;
+    let above = x - 0.5 * (d as f64 - 1.0);
     0.25 * pairs * std::f64::consts::PI.ln() + from_above(d, above, ln_gamma)
 }
 

@@ -26,9 +26,9 @@ pub use fenchel_linalg::special::{
 };
 pub(crate) use gamma::{
     between, deviance, digamma_drop, digamma_multivariate_above, gamma_entropy, integrate_along,
-    ln_binomial, ln_choose, ln_gamma_1p, ln_gamma_divergence, ln_gamma_multivariate_above,
-    ln_gamma_scaled, shape_divergence, stirling_error, trigamma_drop, trigamma_multivariate_above,
-    x_log_x_divergence_drop,
+    ln_binomial, ln_choose, ln_gamma_1p, ln_gamma_divergence, ln_gamma_scaled,
+    one_minus_shape_trigamma, shape_divergence, stirling_error, trigamma_drop,
+    trigamma_multivariate_above, x_log_x_divergence_drop,
 };
 pub use gamma::{
     digamma_multivariate, gamma_shape, ln_beta, ln_gamma_multivariate, log_minus_digamma, logit,

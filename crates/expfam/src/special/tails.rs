@@ -9,7 +9,8 @@ use fenchel_linalg::special::{
     log1pmx,
 };
 
-use super::{ln_beta, stirling_error};
+use super::panel::legendre;
+use super::{digamma, ln_gamma_1p, stirling_error};
 
 /// `P(X <= x)` and `P(X > x)`.
 pub(crate) type Tails = (f64, f64);
@@ -48,11 +49,7 @@ pub(crate) fn beta_tails(a: f64, b: f64, x: f64) -> Tails {
     (below.exp(), above.exp())
 }
 
-/// The logarithms of the tails of a beta variable, by the continued fraction of DLMF 8.17.22, from the side where it converges quickly.
-/// Where both shapes are large, the density is integrated.
-///
-/// If one shape is far larger than everything else, the continued fraction loses digits. In this case `-log(1 - X)` is
-/// a gamma variable, up to a relative error of the square of the ratio of the shapes (J. Wise, 1950).
+/// The logarithms of the tails of a beta variable.
 pub(crate) fn beta_ln_tails(a: f64, b: f64, x: f64) -> Tails {
     if x <= 0.0 {
         return (f64::NEG_INFINITY, 0.0);
@@ -60,81 +57,96 @@ pub(crate) fn beta_ln_tails(a: f64, b: f64, x: f64) -> Tails {
     if x >= 1.0 {
         return (0.0, f64::NEG_INFINITY);
     }
-    if a > 1e3 && b > 1e3 {
-        if x <= 0.5 {
-            return logit_tails(a, b, x);
-        }
-        let (above, below) = logit_tails(b, a, 1.0 - x);
-        return (below, above);
+    if x <= 0.5 {
+        return beta_ln_tails_near_0(a, b, x);
     }
-    let logs = (x.ln(), (-x).ln_1p());
-    let gamma = |small: f64, large: f64, log: f64| {
-        let rate = large + 0.5 * (small - 1.0);
-        let point = -rate * log;
-        // With two small shapes the rate is negative, and so is the point.
-        (rate > 0.0 && small + 1.0 + point < 1e-8 * rate).then(|| gamma_ln_tails(small, point))
-    };
-    if let Some(tails) = gamma(a, b, logs.1) {
-        return tails;
-    }
-    if let Some((above, below)) = gamma(b, a, logs.0) {
-        return (below, above);
-    }
-    if x > (a + 1.0) / (a + b + 2.0) {
-        with_rest(beta_fraction(b, a, 1.0 - x, (logs.1, logs.0)), false)
-    } else {
-        with_rest(beta_fraction(a, b, x, logs), true)
-    }
+    // Here 1 - x is exact.
+    let (above, below) = beta_ln_tails_near_0(b, a, 1.0 - x);
+    (below, above)
 }
 
-/// The tails for large shapes and `x <= 1/2`, by the density of the logit, which is log-concave. No term is much larger than the
-/// exponent of the result.
-fn logit_tails(a: f64, b: f64, x: f64) -> Tails {
+/// The same for `x <= 1/2`: the density times a continued fraction, from the side where it converges quickly. Where both shapes
+/// are large, the density is integrated. What is missing from a probability near 1 is a series.
+fn beta_ln_tails_near_0(a: f64, b: f64, x: f64) -> Tails {
+    let (front, slope) = beta_front(a, b, x);
+    if a > 1e3 && b > 1e3 {
+        return with_rest(front + logit_area(a + b, x, slope).ln(), slope > 0.0);
+    }
+    let is_below = x <= (a + 1.0) / (a + b + 2.0);
+    let (a, b, x, rest, slope) =
+        if is_below { (a, b, x, 1.0 - x, slope) } else { (b, a, 1.0 - x, x, -slope) };
+    let tail = front - beta_fraction((a, b), (x, rest), slope).ln();
+    if tail > -0.02 {
+        return with_rest(beta_series(a, b, x).ln(), !is_below);
+    }
+    with_rest(tail, is_below)
+}
+
+/// `log(x^a (1 - x)^b / B(a, b))` for `x <= 1/2`, and `a - (a + b) x`. No term is much larger than the exponent of the result.
+fn beta_front(a: f64, b: f64, x: f64) -> (f64, f64) {
     let sum = a + b;
     // a (1 - x) - b x = sum (mean - x). Near the mean the differences are exact, and so are the products with their rounding.
     let (bx, ax) = (b * x, a * x);
     let rounding = libm::fma(b, x, -bx) + libm::fma(a, x, -ax);
     let slope = ((a - bx) - ax) - rounding;
-    let (spread, delta) = (x * (1.0 - x), slope / sum);
+    let delta = slope / sum;
     // From the mean to x, of the log density: a log(mean / x) + b log((1 - mean) / (1 - x)).
     let (u, v) = (delta / x, -delta / (1.0 - x));
     let drop = if u.abs() <= 0.5 {
-        a * log1pmx(u) + b * log1pmx(v) + slope * delta / spread
+        a * log1pmx(u) + b * log1pmx(v) + slope * delta / (x * (1.0 - x))
     } else {
-        let rest = if v < -0.5 { (b / sum / (1.0 - x)).ln() } else { v.ln_1p() };
-        a * (a / sum / x).ln() + b * rest
+        let ratio = a / sum / x;
+        let log = if ratio < f64::MAX { ratio.ln() } else { (a / sum).ln() - x.ln() };
+        a * log + b * if v < -0.5 { (b / sum / (1.0 - x)).ln() } else { v.ln_1p() }
     };
     let stirling = stirling_error(sum) - stirling_error(a) - stirling_error(b);
-    let front = 0.5 * (a * (b / sum) / TAU).ln() + (stirling - drop);
+    (0.5 * (a * (b / sum) / TAU).ln() + (stirling - drop), slope)
+}
+
+/// The part of a beta law on the side of `x` away from its mean, in units of `e^beta_front`: the density of the logit is log-concave.
+fn logit_area(sum: f64, x: f64, slope: f64) -> f64 {
     let sign = if slope > 0.0 { -1.0 } else { 1.0 };
-    let unit = 1.0 / (slope.abs() + (sum * spread).sqrt());
-    let area = concave_tail(unit, |t| {
+    let unit = 1.0 / (slope.abs() + (sum * (x * (1.0 - x))).sqrt());
+    concave_tail(unit, |t| {
         // e^t - 1 - t = v - log(1 + v).
         let v = (sign * t).exp_m1();
         slope * sign * t - sum * (log1pmx(x * v) - x * log1pmx(v))
-    });
-    with_rest(front + area.ln(), slope > 0.0)
+    })
 }
 
-/// `log P(X <= x)` given `log x` and `log(1 - x)`, by Lentz's method on `1 / (1 + d_1 / (1 + d_2 / (1 + ...)))`.
-fn beta_fraction(a: f64, b: f64, x: f64, (log_x, log_rest): (f64, f64)) -> f64 {
-    let front = a * log_x + b * log_rest - ln_beta(a, b);
-    let (mut c, mut delta, mut value) = (1.0, 0.0, 1.0);
-    for j in 1..10_000_u32 {
-        let m = f64::from(j / 2);
-        let d = if j % 2 == 0 {
-            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
-        } else {
-            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
-        };
-        delta = 1.0 / (1.0 + d * delta);
-        c = 1.0 + d / c;
+/// `e^beta_front / P(X <= x)` by Lentz's method: the even part of the continued fraction of DLMF 8.17.22 (A. R. Didonato and
+/// A. H. Morris, 1992). It has `rest = 1 - x` and `slope = a - (a + b) x` as arguments, since `x` itself may round to 1.
+fn beta_fraction((a, b): (f64, f64), (x, rest): (f64, f64), slope: f64) -> f64 {
+    let mut value = a * (slope + 1.0) / (a + 1.0);
+    let (mut c, mut delta) = (value, 0.0);
+    for m in (1..10_000_u32).map(f64::from) {
+        let end = a + 2.0 * m - 1.0;
+        let up = ((a + m - 1.0) / end * m) * ((a + b + m - 1.0) / end * x) * ((b - m) * x);
+        let next =
+            m + m * (b - m) / end * x + (a + m) / (end + 2.0) * (slope + 1.0 + m * (1.0 + rest));
+        delta = 1.0 / (next + up * delta);
+        c = next + up / c;
         value *= c * delta;
         // Rounding can hold the factor one unit away from 1.
         if (c * delta - 1.0).abs() <= f64::EPSILON {
-            return front - (a * value).ln();
+            return value;
         }
     }
     // The smaller shape is at most 1000, for which some hundred terms suffice.
     f64::NAN
+}
+
+/// `P(X > x)` of a small first shape, by the power series of `P(X <= x)` (DLMF 8.17.7):
+/// `x^a / (a B(a, b)) (1 + a sum_n (1 - b)_n x^n / (n! (a + n)))`.
+fn beta_series(a: f64, b: f64, x: f64) -> f64 {
+    // log Gamma(a + b) - log Gamma(b), where b > a: else most of the law is above.
+    let rise = a * legendre(0.0, 1.0, |s| digamma(b + s * a));
+    let log = a * x.ln() + rise - ln_gamma_1p(a);
+    let (mut sum, mut term, mut n) = (0.0, 1.0, 0.0);
+    while f64::abs(term) > 1e-18 {
+        n += 1.0;
+        term *= (n - b) * x / n;
+        sum += term / (a + n);
+    }
+    -log.exp_m1() - a * log.exp() * sum
 }

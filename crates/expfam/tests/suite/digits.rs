@@ -291,3 +291,38 @@ fn gamma_and_bessel_functions_at_their_limits_are_finished_values() {
     assert!(large.log_partition().is_finite());
     assert!(large.fisher_information().iter().all(|i| !i.is_nan()));
 }
+
+/// The roots of the likelihood equations by Newton's method with 60 digits.
+#[test]
+fn concentrated_beta_and_dirichlet_laws_are_fitted_to_their_last_digits() {
+    for (x, a, b) in [
+        ([0.78310855, 0.78299545, 0.7829634], 34316558.855506315, 9509206.4530938116),
+        ([0.3, 0.3 + 1e-6, 0.3 - 2e-6], 40499904796.279709, 94499927857.800058),
+        ([2e-8, 2.1e-8, 1.9e-8], 599.41629543055883, 29970814172.112132),
+        ([1e-3, 2e-3, 1.7e-3], 12.335360473013463, 7861.3572140763395),
+        ([1e-9, 1.00001e-9, 0.99999e-9], 14999999984.469502, 1.4999999969469502e19),
+    ] {
+        // At once, and in parts of which one is taken out again.
+        let mut parts = Summary::of(Beta, &x[..1]).unwrap();
+        parts.merge(&Summary::of(Beta, &x[1..]).unwrap()).unwrap();
+        parts.observe(&x[0]).unwrap();
+        parts.forget(&x[0]).unwrap();
+        for found in [mle(Beta, &x).unwrap(), parts.mle().unwrap()] {
+            // What the rounding of the points moves, seen beside their spread.
+            let tolerance = 1e-14 * x[0] / (x[0] - x[1]).abs();
+            close(found.shapes().0, a, tolerance);
+            close(found.shapes().1, b, tolerance);
+        }
+    }
+    let points = [[0.2, 0.3, 0.5], [0.2 + 1e-5, 0.3, 0.5 - 1e-5], [0.2, 0.3 - 1e-5, 0.5 + 1e-5]];
+    let family = Dirichlet::new(3).unwrap();
+    let found = Summary::of_each(family, points.iter().map(|x| &x[..])).unwrap().mle().unwrap();
+    for (found, expected) in found.concentrations().iter().zip([
+        1255841643.758923,
+        1883710139.8160121,
+        3139551783.2377212,
+    ]) {
+        close(*found, expected, 1e-10);
+    }
+    assert!(mle(Beta, &[0.3, 0.1 + 0.2]).is_err());
+}

@@ -96,3 +96,38 @@ fn random_parameters_have_no_nan_and_come_back() {
         }
     }
 }
+
+#[test]
+fn parameters_at_the_ends_of_the_range_have_no_nan() {
+    let mut wrong = String::new();
+    for (family, etas) in cases::all() {
+        let k = family.dimension();
+        let (mut mu, mut information) = (vec![0.0; k], vec![0.0; k * k]);
+        for (eta, size) in etas.iter().flat_map(|eta| [1e-306, 1e150, 1e306].map(|s| (eta, s))) {
+            // One coordinate, or all.
+            for i in 0..=k {
+                let mut eta = eta.clone();
+                for (_, e) in eta.iter_mut().enumerate().filter(|(j, _)| i == k || *j == i) {
+                    *e = if *e == 0.0 { size } else { size.copysign(*e) };
+                }
+                if family.check_natural(&eta).is_err() {
+                    continue;
+                }
+                family.mean(&eta, &mut mu);
+                family.fisher(&eta, &mut information);
+                let mut values = vec![family.log_partition(&eta), family.conjugate_at(&eta)];
+                values.extend(mu.iter().chain(&information));
+                // Divergences of matrices from across the whole range are not asked for.
+                for other in etas.iter().filter(|_| k <= 2) {
+                    values.extend([family.kl(&eta, other), family.kl(other, &eta)]);
+                }
+                // Fisher information of 1e612.
+                let is_beyond = family.name() == "normal-Wishart" && size < 1.0;
+                if !is_beyond && values.iter().any(|v| v.is_nan()) {
+                    wrong += &format!("{} {eta:?}: {values:?}\n", family.name());
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}

@@ -2,6 +2,7 @@
 
 use fenchel_expfam::samplers::*;
 use fenchel_expfam::special::{digamma, trigamma};
+use fenchel_expfam::{Distribution, VonMises};
 use fenchel_linalg::{Cholesky, Invalid};
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2, array};
@@ -173,4 +174,17 @@ fn normal_wishart_laws_scale_the_mean() {
         let z = lower.t().dot(&(m - &mean));
         z.dot(&z)
     });
+}
+
+/// The first moment of a nearly uniform law is `k / 2`; a sampler that rejects all draws does not end.
+#[test]
+fn nearly_uniform_angles_are_drawn() {
+    for k in [1e-150, 1e-20, 1e-9, 1.1e-8, 2e-8, 1e-7, 1e-5, 0.5] {
+        let p = Distribution::from_natural(VonMises, &[k, 0.0]).unwrap();
+        let mut rng = stream(31, 0);
+        let cosines: Vec<f64> = (0..2000).map(|_| p.sample(&mut rng).cos()).collect();
+        // The cosine has a variance of 1/2.
+        let mean = cosines.iter().sum::<f64>() / 2000.0;
+        assert!((mean - 0.5 * k).abs() < 4.0 * (0.5_f64 / 2000.0).sqrt(), "{k}: {mean}");
+    }
 }

@@ -3,6 +3,7 @@
 //! | function | second formula |
 //! |---|---|
 //! | `A`, means, entropies, divergences | integrals of means and of the Fisher information along the segment between two members |
+//! | entropies of counts | sums over the counts |
 //! | `log p`, maximum likelihood | `sum log p(x) = sum log p(x at the estimate) - n KL(estimate, member)` |
 //! | tails | integrals of the density, and quantiles on both sides of the point |
 //! | posterior, evidence | prior times likelihood = evidence times posterior |
@@ -220,6 +221,41 @@ fn sweep_of_likelihoods_by_estimates() {
         for i in 0..count {
             let eta = moved(&*family, &etas[i % etas.len()], &[1e-3, 0.5, 14.0], &mut rng);
             likelihood(&mut counts, &*family, &eta, &mut rng);
+        }
+    }
+    counts.close(count > 1000);
+}
+
+#[test]
+fn sweep_of_entropies_of_counts_by_sums() {
+    let count = cases::problems(100);
+    let mut counts = Counts::default();
+    for (family, etas) in cases::univariate() {
+        let first = match family.name() {
+            "binomial" | "Poisson" | "geometric" | "negative binomial" => 0.0,
+            "logarithmic" => 1.0,
+            _ => continue,
+        };
+        let mut rng = stream(25, 0);
+        for i in 0..count {
+            let eta = moved(&*family, &etas[i % etas.len()], &[1e-3, 0.5, 14.0], &mut rng);
+            let mut mean = [0.0];
+            family.mean(&eta, &mut mean);
+            if !(mean[0] < 100.0) {
+                continue;
+            }
+            let (mut sum, mut x) = (0.0, first);
+            while family.check_point(&x).is_ok() {
+                let log = family.log_density(&eta, &x);
+                sum -= if log > -745.0 { log * log.exp() } else { 0.0 };
+                if x > mean[0] && log < -80.0 {
+                    break;
+                }
+                x += 1.0;
+            }
+            let found = family.entropy(&eta).unwrap();
+            let member = (&eta, mean[0]);
+            counts.judge(family.name(), "entropy", (found, sum, 1e-13 * sum), &member);
         }
     }
     counts.close(count > 1000);
