@@ -1,11 +1,12 @@
 //! The regularised likelihood of a data set of sequences.
 
-use fenchel_linalg::{Invalid, lanes};
+use fenchel_linalg::Invalid;
 
 use crate::Error;
 use crate::dataset::Dataset;
 use crate::layout::Layout;
 use crate::support::Features;
+use crate::terms::Common;
 use crate::weights::Weights;
 
 /// The training problem `P(w) = l2/2 norm(w)^2 + 1/n sum_i [log Z_i(w) - s_w(x_i, y_i)]`, a mean over *sequences*. Here
@@ -23,11 +24,9 @@ use crate::weights::Weights;
 #[derive(Debug, Clone)]
 pub struct Problem<'a> {
     data: &'a Dataset,
-    l2: f64,
     features: Features,
     pub(crate) layout: Layout,
-    /// `sum_i F(x_i, y_i)`
-    pub(crate) counts: Vec<f64>,
+    pub(crate) common: Common,
 }
 
 impl<'a> Problem<'a> {
@@ -45,8 +44,9 @@ impl<'a> Problem<'a> {
             return Err(Invalid::Parameter { name: "number of labels", value, expected }.into());
         }
         let layout = Layout::new(data, features)?;
-        let mut problem = Problem { data, l2, features, layout, counts: Vec::new() };
-        problem.counts = problem.observed_counts();
+        let common = Common { n: data.sequences(), l2, counts: Vec::new() };
+        let mut problem = Problem { data, features, layout, common };
+        problem.common.counts = problem.observed_counts();
         Ok(problem)
     }
 
@@ -66,7 +66,7 @@ impl<'a> Problem<'a> {
 
     /// Weight of the squared norm.
     pub fn l2(&self) -> f64 {
-        self.l2
+        self.common.l2
     }
 
     /// Which features have a weight.
@@ -76,7 +76,7 @@ impl<'a> Problem<'a> {
 
     /// Number of sequences.
     pub fn n(&self) -> usize {
-        self.data.sequences()
+        self.common.n
     }
 
     /// Number of weights.
@@ -113,10 +113,5 @@ impl<'a> Problem<'a> {
         self.layout.mask_pairs(&mut pairs);
         self.layout.scatter_pairs(1.0, &pairs, &mut counts);
         counts
-    }
-
-    /// `l2/2 norm(w)^2` of flat weights.
-    pub(crate) fn penalty(&self, w: &[f64]) -> f64 {
-        0.5 * self.l2 * lanes::dispatch(|| lanes::dot(w, w))
     }
 }

@@ -40,7 +40,8 @@ use crate::checkpoint::{Borrowed, Storage, WriteDuals};
 pub use crate::checkpoint::{Checkpoint, Duals, is_checkpoint};
 use crate::estimator::check_finite;
 use crate::estimator::{Crf, Method};
-use crate::methods::lbfgs::{Likelihood, lbfgs, owlqn};
+use crate::likelihood::Likelihood;
+use crate::methods::lbfgs::{lbfgs, owlqn};
 use crate::methods::sdca::{DualState, Init, Sdca, SdcaSettings, sdca};
 use crate::model::CrfModel;
 use crate::problem::Problem;
@@ -372,13 +373,13 @@ impl<T: Storage> Snap for Sdca<'_, '_, T> {
     }
 }
 
-impl Snap for Lbfgs<Likelihood<'_, '_>> {
+impl Snap for Lbfgs<Likelihood<'_, Problem<'_>>> {
     fn weights_now(&self, problem: &Problem<'_>) -> Weights {
         problem.unpack(self.point())
     }
 }
 
-impl Snap for Owlqn<Likelihood<'_, '_>> {
+impl Snap for Owlqn<Likelihood<'_, Problem<'_>>> {
     fn weights_now(&self, problem: &Problem<'_>) -> Weights {
         problem.unpack(self.point())
     }

@@ -10,10 +10,12 @@ use super::data::GraphDataset;
 use super::lbfgs::graph_lbfgs;
 use super::model::GraphModel;
 use super::problem::GraphProblem;
-use super::sdca::{GraphDualState, GraphSdcaSettings, graph_sdca};
+use super::sdca::{GraphDualState, graph_sdca};
 use crate::Error;
 use crate::estimator::Method;
 use crate::estimator::{check_finite, no_weights};
+use crate::methods::sdca::SdcaSettings;
+use crate::terms::Terms;
 use crate::training::{DUAL_PASSES, left_of, pairs, whole};
 
 settings! {
@@ -128,7 +130,7 @@ impl GraphCrf {
         watch: &mut Watch<'_>,
     ) -> Result<(Vec<f64>, Report), Error> {
         let (max_memory, seed) = (self.max_memory, self.seed);
-        let settings = GraphSdcaSettings { max_memory, seed, stop, ..GraphSdcaSettings::default() };
+        let settings = SdcaSettings { max_memory, seed, stop, ..SdcaSettings::default() };
         let given = match start {
             None => None,
             Some(w) => Some((problem.objective(&w)?, GraphDualState::at(problem, w, max_memory)?)),

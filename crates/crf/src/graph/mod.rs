@@ -6,7 +6,7 @@
 //!
 //! Algorithm 2 of Le Priol, Piche and Lacoste-Julien (2018) needs from a model only the marginals of cliques and separators.
 //! Entropies, divergences and their derivatives are sums over the cliques minus sums over the separators. This module has the
-//! code that differs from chains, which have a faster implementation. The sampling and the line search are those of
+//! code that differs from chains, which have a faster implementation. Loop, sampling, line search and certificate are those of
 //! [`sdca`](fn@crate::methods::sdca).
 //!
 //! | file | content |
@@ -36,4 +36,4 @@ pub use lbfgs::{GraphLikelihood, graph_lbfgs};
 pub use model::GraphModel;
 pub use oracle::TreeMarginals;
 pub use problem::GraphProblem;
-pub use sdca::{GraphDualState, GraphSdca, GraphSdcaSettings, graph_sdca};
+pub use sdca::{GraphDualState, GraphSdca, graph_sdca};

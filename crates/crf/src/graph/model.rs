@@ -8,7 +8,7 @@ use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 use super::data::{CliqueTemplate, GraphDataset, GraphInstance, check_templates};
-use super::oracle::Oracle;
+use super::oracle::Work;
 use super::problem::{Compiler, Structure};
 use crate::Error;
 
@@ -164,8 +164,8 @@ impl<'m> Predictor<'m> {
         let mut item = self.compiler.item(graph)?;
         let Structure { tree, model } = self.compiler.structures[item.structure].clone();
         item.structure = 0;
-        let mut oracle = Oracle::new(&[Structure { tree: tree.clone(), model }]);
-        let model = oracle.model(&item, &self.model.weights);
+        let mut work = Work::new(&[Structure { tree: tree.clone(), model }]);
+        let model = work.model(&item, &self.model.weights);
         let overflow =
             Invalid::NonFinite { what: "score", row: 0, column: 0, value: f64::INFINITY };
         Ok(Structure { tree, model: model.ok_or(overflow)?.clone() })

@@ -1,12 +1,14 @@
 //! The oracle: marginals of a graph at the current weights, by a calibration of its junction tree.
 
+use std::ops::Range;
+
 use fenchel_graphical::chain::{LineTerms, Probability};
 use fenchel_graphical::{Evidence, FactorGraph, FactorId, JunctionTree, Workspace};
 use fenchel_linalg::lanes;
 
 use super::problem::{GraphProblem, Item, Place, Structure};
 use crate::Error;
-use crate::methods::sdca::line_search::Segment;
+use crate::terms::{Common, Marginals, Oracle, Terms};
 
 /// Marginals of the cliques and separators of a graph's junction tree, which are the dual variables of the graph. They
 /// represent the distribution `prod_C m_C / prod_S m_S`, which has the largest entropy of all distributions with these
@@ -46,53 +48,64 @@ impl TreeMarginals {
     pub fn entropy(&self) -> f64 {
         f64::entropy(&self.cliques) - f64::entropy(&self.separators)
     }
+}
 
-    /// Replaces `m` by `(1 - step) m + step target` in every clique.
-    pub(super) fn mix(&mut self, target: &Self, step: f64) {
+impl Marginals for TreeMarginals {
+    const ROUNDED: bool = false;
+
+    fn entropy(&self, _: bool) -> f64 {
+        TreeMarginals::entropy(self)
+    }
+
+    fn line_terms(&self, target: &Self, step: f64) -> LineTerms {
+        let cliques = f64::line_terms(&self.cliques, &target.cliques, step);
+        cliques.minus(f64::line_terms(&self.separators, &target.separators, step))
+    }
+
+    fn mix(&mut self, target: &Self, step: f64) {
         f64::mix(&mut self.cliques, &target.cliques, step);
         f64::mix(&mut self.separators, &target.separators, step);
     }
 }
 
-impl Segment for TreeMarginals {
-    fn line_terms(&self, target: &Self, step: f64) -> LineTerms {
-        let cliques = f64::line_terms(&self.cliques, &target.cliques, step);
-        cliques.minus(f64::line_terms(&self.separators, &target.separators, step))
-    }
-}
-
-/// The working memory of inference, and the results for the last graph.
-pub(super) struct Oracle {
+/// The memory of one thread.
+pub struct Work {
     models: Vec<FactorGraph>,
     workspace: Workspace,
     evidence: Evidence,
     scratch: Vec<f64>,
     /// The weights in the rows of the graph.
-    pub(super) local: Vec<f64>,
+    local: Vec<f64>,
     /// The scores of its cells.
-    pub(super) scores: Vec<f64>,
-    /// The marginals `p` of the model.
-    pub(super) target: TreeMarginals,
-    /// `p` on the cells.
-    pub(super) expected: Vec<f64>,
+    scores: Vec<f64>,
+    /// Numbers on the cells.
+    cells: Vec<f64>,
+    /// Marginals of the cells.
+    expected: Vec<f64>,
+    /// The features of `cells`, on the rows of the graph.
+    sums: Vec<f64>,
+    marginals: TreeMarginals,
 }
 
-impl Oracle {
+impl Work {
     pub(super) fn new(structures: &[Structure]) -> Self {
-        Oracle {
+        Work {
             models: structures.iter().map(|structure| structure.model.clone()).collect(),
             workspace: Workspace::default(),
             evidence: Evidence::new(),
             scratch: Vec::new(),
             local: Vec::new(),
             scores: Vec::new(),
-            target: TreeMarginals::default(),
+            cells: Vec::new(),
             expected: Vec::new(),
+            sums: Vec::new(),
+            marginals: TreeMarginals::default(),
         }
     }
 
     /// The factor graph of a graph at `w`; `None` if a score overflows.
     pub(super) fn model(&mut self, item: &Item, w: &[f64]) -> Option<&FactorGraph> {
+        self.local.clear();
         item.gather(w, &mut self.local);
         item.scores(&self.local, &mut self.scores);
         let model = &mut self.models[item.structure];
@@ -111,53 +124,135 @@ impl Oracle {
         Some(model)
     }
 
-    /// `log Z` alone.
-    pub(super) fn log_partition(
-        &mut self,
-        problem: &GraphProblem<'_>,
-        item: &Item,
-        w: &[f64],
-    ) -> Option<f64> {
-        self.model(item, w)?;
-        let (model, tree) = (&self.models[item.structure], problem.tree(item));
-        let answers = tree.calibrate(model, &self.evidence, &mut self.workspace).ok()?;
+    /// Writes marginals to `cells`.
+    fn read(&mut self, problem: &GraphProblem<'_>, item: &Item, m: &TreeMarginals) {
+        // Marginals are checked where they enter: their length is that of the tree.
+        let tree = problem.tree(item);
+        let _ = margins(tree, item, &m.cliques, &mut self.scratch, &mut self.cells);
+    }
+}
+
+impl Terms for GraphProblem<'_> {
+    type Work = Work;
+
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn work(&self) -> Result<Work, Error> {
+        Ok(Work::new(&self.structures))
+    }
+
+    fn uniform_objective(&self) -> f64 {
+        let logs = |labels: &[usize]| labels.iter().map(|&k| (k as f64).ln()).sum::<f64>();
+        self.data.iter().map(|(graph, _)| logs(&graph.labels)).sum::<f64>() / self.n() as f64
+    }
+
+    /// The upper bound.
+    fn radius(&self, i: usize) -> f64 {
+        self.radius_bound(i)
+    }
+
+    fn radius_bound(&self, i: usize) -> f64 {
+        self.items[i].radius(&self.truth(i))
+    }
+
+    fn begin(&self, _: Option<&[f64]>, _: &mut Work) {}
+
+    fn log_partition(&self, w: &[f64], work: &mut Work, i: usize) -> Option<f64> {
+        let item = &self.items[i];
+        work.model(item, w)?;
+        let (model, tree) = (&work.models[item.structure], self.tree(item));
+        let answers = tree.calibrate(model, &work.evidence, &mut work.workspace).ok()?;
         Some(answers.log_partition()).filter(|log_z| log_z.is_finite())
     }
 
-    /// Computes the marginals of the model for a graph. Returns `log Z`. One oracle call.
-    pub(super) fn infer(
-        &mut self,
-        problem: &GraphProblem<'_>,
-        item: &Item,
-        w: &[f64],
-    ) -> Option<f64> {
-        self.model(item, w)?;
-        let (model, tree) = (&self.models[item.structure], problem.tree(item));
-        let answers = tree.calibrate(model, &self.evidence, &mut self.workspace).ok()?;
-        let TreeMarginals { cliques, separators } = &mut self.target;
+    fn add_model(&self, w: &[f64], work: &mut Work, i: usize, counts: &mut [f64]) -> Option<f64> {
+        let mut p = std::mem::take(&mut work.marginals);
+        let log_z = self.infer(w, work, i, &mut p);
+        work.marginals = p;
+        self.items[i].sums(&work.expected, &mut work.sums);
+        self.items[i].scatter(1.0, &work.sums, counts);
+        log_z
+    }
+
+    fn finish(&self, _: &mut Work, _: &mut [f64]) {}
+
+    fn features<'w>(&self, work: &'w Work) -> (&'w [f64], &'w [f64]) {
+        (&work.sums, &[])
+    }
+
+    fn gather(&self, _: &Work, i: usize, w: &[f64], out: &mut Vec<f64>) {
+        self.items[i].gather(w, out);
+    }
+
+    fn scatter(&self, work: &Work, i: usize, scale: f64, w: &mut [f64]) {
+        self.items[i].scatter(scale, &work.sums, w);
+    }
+
+    fn dot(&self, work: &Work, i: usize, w: &[f64]) -> f64 {
+        let mut sums = &work.sums[..];
+        let mut total = 0.0;
+        for range in self.items[i].ranges() {
+            let (row, rest) = sums.split_at(range.len());
+            total += lanes::dot(row, &w[range]);
+            sums = rest;
+        }
+        total
+    }
+
+    fn ranges(&self, _: &Work, i: usize) -> impl Iterator<Item = Range<usize>> {
+        self.items[i].ranges()
+    }
+}
+
+impl Oracle<TreeMarginals> for GraphProblem<'_> {
+    fn infer(&self, w: &[f64], work: &mut Work, i: usize, p: &mut TreeMarginals) -> Option<f64> {
+        let item = &self.items[i];
+        work.model(item, w)?;
+        let (model, tree) = (&work.models[item.structure], self.tree(item));
+        let answers = tree.calibrate(model, &work.evidence, &mut work.workspace).ok()?;
+        let TreeMarginals { cliques, separators } = p;
         cliques.resize(tree.cells(), 0.0);
         separators.resize(tree.separator_cells(), 0.0);
         answers.write_marginals(cliques, separators).ok()?;
         let log_z = answers.log_partition();
-        margins(tree, item, cliques, &mut self.scratch, &mut self.expected)?;
+        margins(tree, item, cliques, &mut work.scratch, &mut work.expected)?;
         Some(log_z).filter(|log_z| log_z.is_finite())
     }
 
-    /// Writes the marginals of a graph to its cells.
-    pub(super) fn cells(
-        &mut self,
-        problem: &GraphProblem<'_>,
-        item: &Item,
-        marginals: &TreeMarginals,
-        out: &mut Vec<f64>,
-    ) {
-        // Marginals are checked where they enter: their length is that of the tree.
-        let _ = margins(problem.tree(item), item, &marginals.cliques, &mut self.scratch, out);
+    fn expected_score(&self, work: &mut Work, i: usize, m: &TreeMarginals) -> f64 {
+        work.read(self, &self.items[i], m);
+        lanes::dot(&work.scores, &work.cells)
     }
 
-    /// The expected score `<s, m>`, for numbers `m` on the cells of the last graph.
-    pub(super) fn expected_score(&self, cells: &[f64]) -> f64 {
-        lanes::dot(&self.scores, cells)
+    fn direction(
+        &self,
+        work: &mut Work,
+        i: usize,
+        m: &TreeMarginals,
+        _: &TreeMarginals,
+    ) -> (f64, f64) {
+        let item = &self.items[i];
+        work.read(self, item, m);
+        work.cells.iter_mut().zip(&work.expected).for_each(|(d, p)| *d = p - *d);
+        item.sums(&work.cells, &mut work.sums);
+        (lanes::dot(&work.scores, &work.cells), lanes::dot(&work.sums, &work.sums))
+    }
+
+    fn add_marginals(
+        &self,
+        work: &mut Work,
+        i: usize,
+        m: &TreeMarginals,
+        _: bool,
+        counts: &mut [f64],
+    ) -> Option<()> {
+        let item = &self.items[i];
+        work.read(self, item, m);
+        item.sums(&work.cells, &mut work.sums);
+        item.scatter(1.0, &work.sums, counts);
+        Some(())
     }
 }
 

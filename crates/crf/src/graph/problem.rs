@@ -9,8 +9,10 @@ use fenchel_linalg::{Invalid, lanes};
 use rustc_hash::FxHashMap;
 
 use super::data::{CliqueTemplate, GraphDataset, GraphInstance, var};
-use super::oracle::{Oracle, TreeMarginals};
+use super::oracle::TreeMarginals;
 use crate::Error;
+use crate::likelihood::Likelihood;
+use crate::terms::Common;
 
 /// The junction tree of a graph, and its factor graph with all scores 0. Graphs of the same shape share it.
 #[derive(Debug, Clone)]
@@ -56,12 +58,14 @@ struct Row {
 }
 
 impl Item {
-    /// Copies the weights of the graph's rows.
-    pub(super) fn gather(&self, w: &[f64], local: &mut Vec<f64>) {
-        local.clear();
-        for row in &self.rows {
-            local.extend_from_slice(&w[row.global..row.global + row.cells]);
-        }
+    /// The rows of the graph in the flat weights.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        self.rows.iter().map(|row| row.global..row.global + row.cells)
+    }
+
+    /// Appends the weights of the graph's rows to `out`.
+    pub(super) fn gather(&self, w: &[f64], out: &mut Vec<f64>) {
+        self.ranges().for_each(|range| out.extend_from_slice(&w[range]));
     }
 
     /// `w += scale sums`
@@ -100,7 +104,7 @@ impl Item {
 
     /// An upper bound of the squared radius `R_i = max_y norm(F(x_i, y_i) - F(x_i, y))^2`, as in
     /// [`radius_upper`](crate::methods::radius_upper).
-    fn radius(&self, truth: &[f64]) -> f64 {
+    pub(super) fn radius(&self, truth: &[f64]) -> f64 {
         let (mut totals, mut sums) = (vec![0.0; self.locals], Vec::new());
         self.entries.iter().for_each(|entry| totals[entry.local] += entry.value.abs());
         self.sums(truth, &mut sums);
@@ -220,12 +224,9 @@ impl<'t> Compiler<'t> {
 #[derive(Debug, Clone)]
 pub struct GraphProblem<'a> {
     pub(super) data: &'a GraphDataset,
-    pub(super) l2: f64,
     pub(super) items: Vec<Item>,
     pub(super) structures: Vec<Structure>,
-    pub(super) dimension: usize,
-    /// `sum_i F(x_i, y_i)`
-    pub(super) counts: Vec<f64>,
+    pub(super) common: Common,
 }
 
 impl<'a> GraphProblem<'a> {
@@ -247,12 +248,12 @@ impl<'a> GraphProblem<'a> {
         let items: Vec<Item> = data.iter().enumerate().map(item).collect::<Result<_, _>>()?;
         let dimension = compiler.starts[data.templates().len()];
         let structures = compiler.structures;
-        let counts = vec![0.0; dimension];
-        let mut problem = GraphProblem { data, l2, items, structures, dimension, counts };
+        let common = Common { n: data.len(), l2, counts: vec![0.0; dimension] };
+        let mut problem = GraphProblem { data, items, structures, common };
         let mut sums = Vec::new();
         for i in 0..problem.items.len() {
             problem.items[i].sums(&problem.truth(i), &mut sums);
-            problem.items[i].scatter(1.0, &sums, &mut problem.counts);
+            problem.items[i].scatter(1.0, &sums, &mut problem.common.counts);
         }
         Ok(problem)
     }
@@ -264,12 +265,12 @@ impl<'a> GraphProblem<'a> {
 
     /// Weight of the squared norm.
     pub fn l2(&self) -> f64 {
-        self.l2
+        self.common.l2
     }
 
     /// Number of weights.
     pub fn weights(&self) -> usize {
-        self.dimension
+        self.common.counts.len()
     }
 
     /// Number of bytes of the marginals that [`graph_sdca`](crate::graph::graph_sdca) stores: all cells of all junction trees.
@@ -288,45 +289,19 @@ impl<'a> GraphProblem<'a> {
     /// # Errors
     /// [`Error::Invalid`] for weights of another length or not finite, or for an objective that overflows.
     pub fn objective(&self, w: &[f64]) -> Result<f64, Error> {
-        Invalid::check_length("weights", self.dimension, w.len())?;
+        Invalid::check_length("weights", self.weights(), w.len())?;
         Invalid::check_finite("weights", w)?;
-        let value = self.value(w, &mut Oracle::new(&self.structures));
+        let value = Likelihood::new(self).value(w);
         Invalid::check_finite("objective", &[value])?;
         Ok(value)
-    }
-
-    /// The objective `P(0)`, at which all labellings are equally likely.
-    pub(super) fn uniform_objective(&self) -> f64 {
-        let logs =
-            |graph: &GraphInstance| graph.labels.iter().map(|&k| (k as f64).ln()).sum::<f64>();
-        self.data.graphs.iter().map(logs).sum::<f64>() / self.n() as f64
-    }
-
-    /// The objective `P(w)`; NaN if a score overflows.
-    pub(super) fn value(&self, w: &[f64], oracle: &mut Oracle) -> f64 {
-        let log_z = |item| oracle.log_partition(self, item, w).unwrap_or(f64::NAN);
-        self.finish(w, self.items.iter().map(log_z).sum())
-    }
-
-    /// The objective `P(w)`, from the sum of the log-partition functions.
-    pub(super) fn finish(&self, w: &[f64], log_partitions: f64) -> f64 {
-        let scores = lanes::dot(w, &self.counts);
-        (log_partitions - scores) / self.n() as f64 + 0.5 * self.l2 * lanes::dot(w, w)
     }
 
     pub(super) fn tree(&self, item: &Item) -> &JunctionTree {
         &self.structures[item.structure].tree
     }
 
-    /// `1 + R_i / (l2 n)` of every graph, with an upper bound of the radius.
-    pub(super) fn conditions(&self) -> Vec<f64> {
-        let scale = 1.0 / (self.l2 * self.n() as f64);
-        let condition = |(i, item): (usize, &Item)| 1.0 + scale * item.radius(&self.truth(i));
-        self.items.iter().enumerate().map(condition).collect()
-    }
-
     /// The indicator of the true labelling on the cells.
-    fn truth(&self, i: usize) -> Vec<f64> {
+    pub(super) fn truth(&self, i: usize) -> Vec<f64> {
         let (graph, truth) = (&self.data.graphs[i], &self.data.truths[i]);
         let mut cells = vec![0.0; self.items[i].cells];
         for (clique, place) in graph.cliques.iter().zip(&self.items[i].places) {

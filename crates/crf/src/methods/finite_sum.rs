@@ -1,11 +1,13 @@
 //! The likelihood as a finite sum, for the methods of `fenchel-finite-sum`.
 
 use fenchel_finite_sum::general::FiniteSum;
-use fenchel_graphical::chain::{Chain, stride};
+use fenchel_graphical::chain::stride;
 
 use crate::layout::Rows;
 use crate::methods::radius::radius_upper;
 use crate::problem::Problem;
+use crate::sequences::Work;
+use crate::terms::Terms;
 use crate::weights::Weights;
 
 /// The terms `f_i(w) = log Z_i(w) - s_w(x_i, y_i)` of a [`Problem`], one per sequence, as functions of the flat weights.
@@ -44,18 +46,6 @@ pub struct CrfFiniteSum<'p, 'a> {
     smoothness: Vec<f64>,
 }
 
-/// The memory of one evaluation.
-#[derive(Debug)]
-pub struct Scratch {
-    chain: Option<Chain>,
-    rows: Rows,
-    scores: Vec<f64>,
-    nodes: Vec<f64>,
-    pairs: Vec<f64>,
-    dense_pairs: Vec<f64>,
-    sums: Vec<f64>,
-}
-
 impl<'p, 'a> CrfFiniteSum<'p, 'a> {
     /// Lists the weights that each term depends on. O(total length of the lists).
     pub fn new(problem: &'p Problem<'a>) -> Self {
@@ -87,19 +77,10 @@ impl<'p, 'a> CrfFiniteSum<'p, 'a> {
 }
 
 impl FiniteSum for CrfFiniteSum<'_, '_> {
-    type Scratch = Scratch;
+    type Scratch = Option<Work>;
 
-    fn scratch(&self) -> Scratch {
-        let labels = self.problem.data().labels();
-        Scratch {
-            chain: Chain::shared(labels, 1).ok(),
-            rows: Rows::default(),
-            scores: Vec::new(),
-            nodes: Vec::new(),
-            pairs: vec![0.0; labels * stride(labels)],
-            dense_pairs: Vec::new(),
-            sums: Vec::new(),
-        }
+    fn scratch(&self) -> Option<Work> {
+        self.problem.work().ok()
     }
 
     fn terms(&self) -> usize {
@@ -115,43 +96,27 @@ impl FiniteSum for CrfFiniteSum<'_, '_> {
     }
 
     /// NaN where a score overflows.
-    fn gradient(&self, i: usize, x: &[f64], scratch: &mut Scratch, gradient: &mut [f64]) -> f64 {
-        let data = self.problem.data();
-        let (layout, labels, sequence) = (&self.problem.layout, data.labels(), data.sequence(i));
-        let Scratch { chain, rows, scores, nodes, pairs, dense_pairs, sums } = scratch;
+    fn gradient(
+        &self,
+        i: usize,
+        x: &[f64],
+        scratch: &mut Option<Work>,
+        gradient: &mut [f64],
+    ) -> f64 {
         gradient.fill(f64::NAN);
-        let Some(chain) = chain else { return f64::NAN };
-        layout.locate(&sequence, rows);
-        layout.scores(x, &sequence, rows, scores);
-        layout.write_transitions(x, chain);
-        if chain.resize(sequence.len()).is_err() {
-            return f64::NAN;
-        }
-        chain.padded_unary_mut().copy_from_slice(scores);
-        chain.seal();
-        nodes.resize(scores.len(), 0.0);
-        pairs.fill(0.0);
-        let Ok(log_z) = chain.expectations(nodes, pairs) else { return f64::NAN };
-        let (y, stride) = (sequence.labels(), stride(labels));
-        let mut truth = 0.0;
-        for (t, &label) in y.iter().enumerate() {
-            nodes[t * stride + label as usize] -= 1.0;
-            truth += scores[t * stride + label as usize];
-        }
-        for pair in y.windows(2) {
-            pairs[pair[0] as usize * stride + pair[1] as usize] -= 1.0;
-            truth += chain.pairwise(0, pair[0] as usize)[pair[1] as usize];
-        }
-        layout.sums(nodes, &sequence, rows, sums);
-        dense_pairs.clear();
-        for row in pairs.chunks_exact(stride) {
-            dense_pairs.extend_from_slice(&row[..labels]);
-        }
-        layout.mask_pairs(dense_pairs);
-        let (emissions, transitions) = gradient.split_at_mut(sums.len());
-        emissions.copy_from_slice(sums);
-        transitions.copy_from_slice(dense_pairs);
-        log_z - truth
+        let mut term = || {
+            let work = scratch.as_mut()?;
+            work.read(self.problem, x, i);
+            self.problem.layout.write_transitions(x, &mut work.chain);
+            work.write(self.problem.data().sequence(i).len())?;
+            let value = work.loss(self.problem, i)?;
+            work.features_of(self.problem, i);
+            let (emissions, transitions) = gradient.split_at_mut(work.sums.len());
+            emissions.copy_from_slice(&work.sums);
+            transitions.copy_from_slice(&work.pairs);
+            Some(value)
+        };
+        term().unwrap_or(f64::NAN)
     }
 
     /// An upper bound of the smoothness constant: the norm of the covariance of the features is at most their largest squared

@@ -2,10 +2,10 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn, Smooth};
-use fenchel_optim::{Certificate, Observer, Solution};
+use fenchel_optim::{Observer, Solution};
 
 use crate::Error;
-use crate::objective::Objective;
+use crate::likelihood::Likelihood;
 use crate::problem::Problem;
 use crate::weights::Weights;
 
@@ -40,7 +40,7 @@ use crate::weights::Weights;
 ///
 /// # Errors
 /// [`Error::Invalid`] for settings out of range or a start of another shape or not finite.
-pub fn lbfgs<'p, 'a, O: Observer<Lbfgs<Likelihood<'p, 'a>>>>(
+pub fn lbfgs<'p, 'a, O: Observer<Lbfgs<Likelihood<'p, Problem<'a>>>>>(
     problem: &'p Problem<'a>,
     settings: &LbfgsSettings,
     start: Option<Weights>,
@@ -81,7 +81,7 @@ pub fn lbfgs<'p, 'a, O: Observer<Lbfgs<Likelihood<'p, 'a>>>>(
 ///
 /// # Errors
 /// As [`lbfgs`], and [`Error::Invalid`] for a negative `l1`.
-pub fn owlqn<'p, 'a, O: Observer<Owlqn<Likelihood<'p, 'a>>>>(
+pub fn owlqn<'p, 'a, O: Observer<Owlqn<Likelihood<'p, Problem<'a>>>>>(
     problem: &'p Problem<'a>,
     l1: f64,
     settings: &LbfgsSettings,
@@ -100,19 +100,7 @@ pub fn owlqn<'p, 'a, O: Observer<Owlqn<Likelihood<'p, 'a>>>>(
     Ok(Solution { state: problem.layout.unpack(&solution.state.point), report: solution.report })
 }
 
-/// The objective of a [`Problem`] as a smooth function of flat weights. Observers of [`lbfgs`] receive it, and any method for
-/// [`Smooth`] functions can use it to train conditional random fields.
-pub struct Likelihood<'p, 'a> {
-    problem: &'p Problem<'a>,
-    objective: Objective<'p, 'a>,
-}
-
-impl<'p, 'a> Likelihood<'p, 'a> {
-    /// `P` and its gradient, on all cores.
-    pub fn new(problem: &'p Problem<'a>) -> Self {
-        Likelihood { problem, objective: Objective::new(problem) }
-    }
-
+impl Likelihood<'_, Problem<'_>> {
     /// The flat vector of given weights, in the order of [`value_gradient`](Smooth::value_gradient). Weights of features that
     /// the problem does not have are ignored.
     ///
@@ -120,7 +108,7 @@ impl<'p, 'a> Likelihood<'p, 'a> {
     /// [`Error::Invalid`] for weights of another shape or that are not finite.
     pub fn flat(&self, weights: &Weights) -> Result<Vec<f64>, Error> {
         weights.check()?;
-        self.problem.layout.pack(weights)
+        self.problem().layout.pack(weights)
     }
 
     /// Converts flat weights to [`Weights`].
@@ -129,20 +117,6 @@ impl<'p, 'a> Likelihood<'p, 'a> {
     /// If `w` has another length than [`dimension`](Smooth::dimension).
     pub fn weights(&self, w: &[f64]) -> Weights {
         assert_eq!(w.len(), self.dimension());
-        self.problem.unpack(w)
-    }
-}
-
-impl Smooth for Likelihood<'_, '_> {
-    fn dimension(&self) -> usize {
-        self.objective.dimension()
-    }
-
-    fn value_gradient(&mut self, w: &[f64], gradient: &mut [f64]) -> f64 {
-        self.objective.value_gradient(w, gradient)
-    }
-
-    fn certify(&mut self, w: &[f64], value: f64, gradient: &[f64]) -> Certificate {
-        self.objective.certify(w, value, gradient)
+        self.problem().unpack(w)
     }
 }

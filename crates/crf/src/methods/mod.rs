@@ -16,12 +16,13 @@ pub(crate) mod radius;
 pub(crate) mod sag;
 pub(crate) mod sdca;
 
+pub use crate::likelihood::Likelihood;
 pub use finite_sum::CrfFiniteSum;
-pub use lbfgs::{Likelihood, lbfgs, owlqn};
+pub use lbfgs::{lbfgs, owlqn};
 pub use oeg::{Oeg, OegSettings, oeg};
 pub use radius::{radius_heuristic, radius_upper};
 pub use sag::{Sag, SagSettings, sag};
 pub use sdca::{
-    Catalyst, CatalystSettings, DualState, Init, NewtonStart, Sdca, SdcaSettings, SdcaStep,
-    catalyst, memory, sdca, single_precision_suffices,
+    Catalyst, CatalystSettings, DualAscent, DualState, Init, NewtonStart, Sdca, SdcaSettings,
+    SdcaStep, catalyst, memory, sdca, single_precision_suffices,
 };

@@ -26,12 +26,13 @@ use fenchel_optim::{
 };
 
 use crate::Error;
-use crate::layout::Rows;
+use crate::likelihood::{Likelihood, entropies};
 use crate::methods::sdca::sampling::Sampler;
 use crate::methods::sdca::{DualState, Init, memory};
-use crate::methods::sdca::{checked, entropies, mean, sampler, weights_of};
-use crate::objective::Objective;
+use crate::methods::sdca::{checked, mean, sampler};
 use crate::problem::Problem;
+use crate::sequences::Work;
+use crate::terms::Terms;
 use crate::weights::Weights;
 
 /// Number of passes after which `w` is computed anew from the marginals, to remove accumulated rounding errors.
@@ -128,7 +129,7 @@ pub struct Oeg<'p, 'a> {
     sampler: Sampler,
     dual: f64,
     block: Block,
-    objective: Objective<'p, 'a>,
+    likelihood: Likelihood<'p, Problem<'a>>,
     steps: u64,
     oracle_calls: u64,
     broken: bool,
@@ -136,16 +137,11 @@ pub struct Oeg<'p, 'a> {
 
 /// The memory of one step.
 struct Block {
-    chain: Chain,
-    rows: Rows,
-    scores: Vec<f64>,
+    work: Work,
     /// `log m_t(j, k) - log m_t(j)` for each pair, without the second term in the first pair. If there is only one position,
     /// its log-marginals.
     logs: Vec<f64>,
     target: ChainMarginals<f64>,
-    nodes: Vec<f64>,
-    pairs: Vec<f64>,
-    sums: Vec<f64>,
 }
 
 /// The gain of an update of a block: `n` times the change of the dual.
@@ -188,16 +184,11 @@ impl<'p, 'a> Oeg<'p, 'a> {
             )?,
             dual: f64::NAN,
             block: Block {
-                chain: Chain::per_edge(labels, 1)?,
-                rows: Rows::default(),
-                scores: Vec::new(),
+                work: Work::new(Chain::per_edge(labels, 1)?),
                 logs: Vec::new(),
                 target: ChainMarginals::new(),
-                nodes: Vec::new(),
-                pairs: vec![0.0; labels * labels],
-                sums: Vec::new(),
             },
-            objective: Objective::new(problem),
+            likelihood: Likelihood::new(problem),
             marginals,
             steps: 0,
             oracle_calls: 0,
@@ -234,12 +225,12 @@ impl<'p, 'a> Oeg<'p, 'a> {
     }
 
     fn recompute(&mut self) {
-        self.w = weights_of(self.problem, &mut self.objective, &self.marginals, false);
+        self.w = self.likelihood.weights_of(&self.marginals, false);
         self.entropies = entropies(&self.marginals, false);
-        self.dual = mean(&self.entropies) - self.problem.penalty(&self.w);
+        self.dual = mean(&self.entropies) - self.problem.common().penalty(&self.w);
     }
 
-    fn climb(&mut self, i: usize) {
+    fn ascend(&mut self, i: usize) {
         self.read(i);
         for trial in 0..=self.retries {
             let Some(gain) = self.attempt(i) else {
@@ -263,10 +254,8 @@ impl<'p, 'a> Oeg<'p, 'a> {
 
     /// The scores of sequence `i`, and the logarithms of its marginals.
     fn read(&mut self, i: usize) {
-        let sequence = self.problem.data().sequence(i);
-        let (layout, block, m) = (&self.problem.layout, &mut self.block, &self.marginals[i]);
-        layout.locate(&sequence, &mut block.rows);
-        layout.scores(&self.w, &sequence, &block.rows, &mut block.scores);
+        let (block, m) = (&mut self.block, &self.marginals[i]);
+        block.work.read(self.problem, &self.w, i);
         block.logs.clear();
         lanes::dispatch(|| {
             if m.length() == 1 {
@@ -290,58 +279,44 @@ impl<'p, 'a> Oeg<'p, 'a> {
     /// block.
     fn attempt(&mut self, i: usize) -> Option<Gain> {
         let (problem, rate) = (self.problem, self.rates[i]);
-        let layout = &problem.layout;
-        let sequence = problem.data().sequence(i);
-        let (labels, length) = (problem.data().labels(), sequence.len());
-        let (block, from) = (&mut self.block, &self.marginals[i]);
-        let transitions = &self.w[layout.transitions()..];
-        block.chain.resize(length).ok()?;
-        let unary = block.chain.padded_unary_mut();
-        unary.iter_mut().zip(&block.scores).for_each(|(u, score)| *u = rate * score);
-        block.chain.seal();
+        let (labels, length) = (problem.data().labels(), problem.data().sequence(i).len());
+        let (Block { work, logs, target }, from) = (&mut self.block, &self.marginals[i]);
+        let transitions = &self.w[problem.layout.transitions()..];
+        let chain = &mut work.chain;
+        chain.resize(length).ok()?;
+        let unary = chain.padded_unary_mut();
+        unary.iter_mut().zip(&work.scores).for_each(|(u, score)| *u = rate * score);
+        chain.seal();
         if length == 1 {
-            let unary = block.chain.unary_mut(0).iter_mut();
-            unary.zip(&block.logs).for_each(|(u, log)| *u += (1.0 - rate) * log);
+            let unary = chain.unary_mut(0).iter_mut();
+            unary.zip(&*logs).for_each(|(u, log)| *u += (1.0 - rate) * log);
         }
         for t in 1..length {
             for j in 0..labels {
-                let logs = &block.logs[((t - 1) * labels + j) * labels..][..labels];
+                let logs = &logs[((t - 1) * labels + j) * labels..][..labels];
                 let scores = &transitions[j * stride(labels)..][..labels];
-                let pair = block.chain.pairwise_mut(t - 1, j).iter_mut();
+                let pair = chain.pairwise_mut(t - 1, j).iter_mut();
                 pair.zip(logs.iter().zip(scores))
                     .for_each(|(x, (log, score))| *x = rate * score + (1.0 - rate) * log);
             }
         }
         self.oracle_calls += 1;
-        block.chain.marginals(&mut block.target).ok().filter(|log_z| log_z.is_finite())?;
+        chain.marginals(target).ok().filter(|log_z| log_z.is_finite())?;
 
-        block.nodes.clear();
-        let targets = block.target.padded_nodes().iter();
-        block.nodes.extend(targets.zip(from.padded_nodes()).map(|(p, m)| p - m));
-        block.pairs.fill(0.0);
-        from.add_pair_differences(&block.target, &mut block.pairs);
-        layout.mask_pairs(&mut block.pairs);
-        layout.sums(&block.nodes, &sequence, &block.rows, &mut block.sums);
-        let linear = lanes::dot(&block.scores, &block.nodes)
-            + transitions
-                .chunks_exact(stride(labels))
-                .zip(block.pairs.chunks_exact(labels))
-                .map(|(scores, pairs)| lanes::dot(scores, pairs))
-                .sum::<f64>();
-        let square = lanes::dot(&block.sums, &block.sums) + lanes::dot(&block.pairs, &block.pairs);
+        let square = work.difference(problem, i, from, target);
+        let linear =
+            lanes::dot(&work.scores, &work.nodes) + problem.layout.dot_pairs(&work.pairs, &self.w);
         let scale = 1.0 / (problem.l2() * problem.n() as f64);
-        let (before, entropy) = (self.entropies[i], block.target.entropy());
+        let (before, entropy) = (self.entropies[i], target.entropy());
         let value = entropy - before + linear - 0.5 * scale * square;
         let rounding = self.tolerance * (1.0 + before.abs() + linear.abs());
         value.is_finite().then_some(Gain { value, rounding, entropy })
     }
 
     fn accept(&mut self, i: usize, gain: &Gain) {
-        let layout = &self.problem.layout;
         let scale = 1.0 / (self.problem.l2() * self.problem.n() as f64);
         let block = &mut self.block;
-        layout.scatter(-scale, &block.rows, &block.sums, &mut self.w);
-        layout.scatter_pairs(-scale, &block.pairs, &mut self.w);
+        self.problem.scatter(&block.work, i, -scale, &mut self.w);
         std::mem::swap(&mut self.marginals[i], &mut block.target);
         self.entropies[i] = gain.entropy;
         self.dual += gain.value / self.problem.n() as f64;
@@ -354,7 +329,7 @@ impl Iterative for Oeg<'_, '_> {
         let steps = (passes * n as f64).round().max(1.0);
         for _ in 0..steps as u64 {
             let i = self.sampler.draw();
-            self.climb(i);
+            self.ascend(i);
             if self.broken {
                 break;
             }
@@ -368,9 +343,9 @@ impl Iterative for Oeg<'_, '_> {
 
     /// The gap between `P` at the current weights and `D` at the marginals, whose weights are computed anew.
     fn certify(&mut self) -> Certificate {
-        let objective = self.objective.value(&self.w);
-        let w = weights_of(self.problem, &mut self.objective, &self.marginals, false);
-        let dual = mean(&entropies(&self.marginals, false)) - self.problem.penalty(&w);
+        let objective = self.likelihood.value(&self.w);
+        let w = self.likelihood.weights_of(&self.marginals, false);
+        let dual = mean(&entropies(&self.marginals, false)) - self.problem.common().penalty(&w);
         Certificate::gap(objective, dual)
     }
 

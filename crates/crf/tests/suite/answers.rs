@@ -3,7 +3,7 @@
 //!
 //! `FENCHEL_PROBLEMS` is the number of problems; by default there are a few.
 
-use fenchel_crf::graph::{GraphProblem, GraphSdcaSettings, graph_lbfgs, graph_sdca};
+use fenchel_crf::graph::{GraphProblem, graph_lbfgs, graph_sdca};
 use fenchel_crf::methods::{
     CatalystSettings, CrfFiniteSum, OegSettings, SagSettings, SdcaSettings, SdcaStep, catalyst,
     lbfgs, oeg, owlqn, sag, sdca,
@@ -199,7 +199,7 @@ fn reports_of_every_trainer_of_graphs() {
             (Order::Permuted, SdcaStep::SkipIfImproves),
         ] {
             let name = format!("graph_sdca {order:?} {step:?}");
-            let s = GraphSdcaSettings { order, step, stop: STOP, ..Default::default() };
+            let s = SdcaSettings { order, step, stop: STOP, ..Default::default() };
             let found = graph_sdca(&problem, &s, None, &mut ()).unwrap();
             add(name, &found.state.weights, found.report);
         }

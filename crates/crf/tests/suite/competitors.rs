@@ -32,7 +32,7 @@ const SAGS: [(Order, bool); 3] =
     [(Order::Uniform, false), (Order::Lipschitz, false), (Order::Lipschitz, true)];
 
 /// The problem's own function, counting how often it is asked.
-struct Counted<'c, 'p, 'a>(Likelihood<'p, 'a>, &'c Cell<u32>);
+struct Counted<'c, 'p, 'a>(Likelihood<'p, Problem<'a>>, &'c Cell<u32>);
 
 impl Smooth for Counted<'_, '_, '_> {
     fn dimension(&self) -> usize {

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use crate::common::graphs::*;
 use crate::common::*;
-use fenchel_crf::graph::{GraphProblem, GraphSdca, GraphSdcaSettings, graph_lbfgs, graph_sdca};
-use fenchel_crf::methods::{NewtonStart, SdcaSettings, SdcaStep, sdca};
-use fenchel_crf::{GraphDataset, Order};
+use fenchel_crf::graph::{GraphProblem, GraphSdca, graph_lbfgs, graph_sdca};
+use fenchel_crf::methods::{Init, NewtonStart, SdcaSettings, SdcaStep, sdca};
+use fenchel_crf::{GraphDataset, Order, Weights};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Cadence, Certificate, Progress, Status, Stop};
 
@@ -43,8 +43,8 @@ fn every_visit_is_that_of_enumeration() {
             let visits = script.len() as f64 / n as f64;
             let stop = Stop { check: Cadence::Every(1.0 / n as f64), ..Stop::after_passes(visits) };
             let order = Order::Scripted(script.clone());
-            let smoothing = 0.1;
-            let settings = GraphSdcaSettings { order, step, smoothing, stop, ..Default::default() };
+            let init = Init::Smoothed { smoothing: 0.1 };
+            let settings = SdcaSettings { order, step, init, stop, ..Default::default() };
             let mut reference: Vec<Vec<f64>> = Vec::new();
             let (mut seen, mut moved) = (0, 0);
             let mut watch = |_: &Progress, method: &GraphSdca<'_, '_>| {
@@ -78,7 +78,7 @@ fn block_gaps_are_divergences_and_the_certificate_is_their_mean() {
         let problem = GraphProblem::new(&data, graphs.l2, None).unwrap();
         let stop = Stop { check: Cadence::Every(1.0 / n as f64), ..Stop::after_passes(6.0) };
         let order = Order::Cyclic;
-        let settings = GraphSdcaSettings { order, step: EXACT, stop, ..Default::default() };
+        let settings = SdcaSettings { order, step: EXACT, stop, ..Default::default() };
         let mut expected: Vec<f64> = Vec::new();
         let (mut seen, mut last) = (0, f64::NEG_INFINITY);
         let mut watch = |progress: &Progress, method: &GraphSdca<'_, '_>| {
@@ -131,8 +131,7 @@ fn certificates_bound_what_is_left_and_every_rule_arrives() {
             let problem = GraphProblem::new(data, graphs.l2, None).unwrap();
             let stop = Stop { absolute: 1e-9, relative: 0.0, ..Stop::default() };
             let stop = Stop { check: Cadence::Every(1.0), max_passes: 5000.0, ..stop };
-            let settings =
-                GraphSdcaSettings { step, order: order.clone(), stop, ..Default::default() };
+            let settings = SdcaSettings { step, order: order.clone(), stop, ..Default::default() };
             let mut watch = |progress: &Progress, method: &GraphSdca<'_, '_>| {
                 let above = problem.objective(method.weights()).unwrap() - best;
                 let Certificate::Gap { lower_bound, .. } = progress.certificate else {
@@ -164,15 +163,13 @@ fn chains_have_the_trajectory_of_the_chain_crf() {
         for step in [EXACT, SdcaStep::SingleNewton] {
             let stop = Stop { check: Cadence::Every(0.5), ..Stop::after_passes(20.0) };
             let (order, seed) = (Order::Gap, 5);
-            let settings =
-                SdcaSettings { order: order.clone(), step, stop, seed, ..Default::default() };
+            let settings = SdcaSettings { order, step, stop, seed, ..Default::default() };
             let mut rows: Vec<(f64, Vec<f64>, Vec<f64>)> = Vec::new();
             let mut watch = |p: &Progress, m: &fenchel_crf::methods::Sdca<'_, '_, f64>| {
                 rows.push((p.certificate.value(), flat(&m.weights()).to_vec(), m.gaps().to_vec()));
                 ControlFlow::Continue(())
             };
             sdca(&chain, &settings, None, &mut watch).unwrap();
-            let settings = GraphSdcaSettings { order, step, stop, seed, ..Default::default() };
             let mut at = 0;
             let mut watch = |p: &Progress, m: &GraphSdca<'_, '_>| {
                 let (gap, w, gaps) = &rows[at];
@@ -190,12 +187,57 @@ fn chains_have_the_trajectory_of_the_chain_crf() {
     }
 }
 
+/// Objective and dual value of an elastic net, at the points of batches, are those of enumeration.
+#[test]
+fn an_l1_penalty_and_batches_are_those_of_enumeration() {
+    for mut graphs in sets() {
+        graphs.l1 = 0.3 * graphs.l2;
+        let data = graphs.data();
+        let problem = GraphProblem::new(&data, graphs.l2, None).unwrap();
+        let stop = Stop { absolute: 1e-9, relative: 0.0, ..Stop::after_passes(2000.0) };
+        let stop = Stop { check: Cadence::Every(1.0), ..stop };
+        let settings = SdcaSettings { step: EXACT, l1: graphs.l1, stop, ..Default::default() };
+        for (batch, refresh) in [(1, None), (3, Some(2))] {
+            let settings = SdcaSettings { batch, refresh, ..settings.clone() };
+            let mut best = f64::NEG_INFINITY;
+            let mut watch = |progress: &Progress, method: &GraphSdca<'_, '_>| {
+                let w = method.weights();
+                let norm: f64 = w.iter().map(|w| w.abs()).sum();
+                let value = graphs.primal(w).0 + graphs.l1 * norm;
+                best = best.max(graphs.dual(&joints(&graphs, method)));
+                let Certificate::Gap { objective, lower_bound } = progress.certificate else {
+                    panic!("{:?}", progress.certificate)
+                };
+                assert!((objective - value).abs() < 1e-9 * (1.0 + value), "{objective} {value}");
+                assert!((lower_bound - best).abs() < 1e-9 * (1.0 + value), "{lower_bound} {best}");
+                ControlFlow::Continue(())
+            };
+            let found = graph_sdca(&problem, &settings, None, &mut watch).unwrap();
+            assert_eq!(found.report.status, Status::Converged, "{batch}: {}", found.report);
+            assert!(found.state.weights.contains(&0.0));
+        }
+    }
+}
+
+#[test]
+fn starts_of_chains_are_refused_and_uniform_ones_are_not() {
+    let data = sets()[0].data();
+    let problem = GraphProblem::new(&data, 0.5, None).unwrap();
+    let with = |init| SdcaSettings { init, ..Default::default() };
+    for init in [Init::Tilted { score: 1.0 }, Init::Weights(Weights::zeros(1, 2))] {
+        let error = graph_sdca(&problem, &with(init), None, &mut ()).unwrap_err();
+        assert!(error.to_string().contains("GraphDualState::at"), "{error}");
+    }
+    let found = graph_sdca(&problem, &with(Init::Uniform), None, &mut ()).unwrap();
+    assert_eq!(found.report.status, Status::Converged);
+}
+
 #[test]
 fn a_state_is_a_warm_start_and_one_of_other_graphs_is_refused() {
     let graphs = &sets()[0];
     let data = graphs.data();
     let problem = GraphProblem::new(&data, graphs.l2, None).unwrap();
-    let settings = GraphSdcaSettings { stop: Stop::at_relative(1e-8), ..Default::default() };
+    let settings = SdcaSettings { stop: Stop::at_relative(1e-8), ..Default::default() };
     let cold = graph_sdca(&problem, &settings, None, &mut ()).unwrap();
     let warm = graph_sdca(&problem, &settings, Some(cold.state.clone()), &mut ()).unwrap();
     assert!(warm.report.passes <= 2.0 && cold.report.passes > 5.0, "{}", warm.report);
@@ -217,7 +259,7 @@ fn a_seed_determines_every_bit() {
     let data = graphs.data();
     let problem = GraphProblem::new(&data, graphs.l2, None).unwrap();
     let run = |seed| {
-        let settings = GraphSdcaSettings { seed, ..Default::default() };
+        let settings = SdcaSettings { seed, ..Default::default() };
         let found = graph_sdca(&problem, &settings, None, &mut ()).unwrap();
         (found.state, found.report.without_seconds())
     };

@@ -2,10 +2,8 @@
 
 use crate::common::graphs::*;
 use crate::common::*;
-use fenchel_crf::graph::{
-    GraphLikelihood, GraphProblem, GraphSdcaSettings, graph_lbfgs, graph_sdca,
-};
-use fenchel_crf::methods::lbfgs;
+use fenchel_crf::graph::{GraphLikelihood, GraphProblem, graph_lbfgs, graph_sdca};
+use fenchel_crf::methods::{Init, SdcaSettings, lbfgs};
 use fenchel_crf::{
     CliqueTemplate, Error, Fit, GraphCrf, GraphDataset, GraphInstance, GraphModel, MAX_MEMORY,
     Method, Refusal, Saved, Stop,
@@ -300,7 +298,7 @@ fn graphs_that_are_too_wide_are_refused_before_anything_is_allocated() {
     assert!(GraphProblem::new(&narrow, 1.0, Some(needed - 1)).is_err());
     let problem = GraphProblem::new(&narrow, 1.0, Some(needed)).unwrap();
     let limit = problem.memory() - 1;
-    let settings = GraphSdcaSettings { max_memory: Some(limit), ..GraphSdcaSettings::default() };
+    let settings = SdcaSettings { max_memory: Some(limit), ..SdcaSettings::default() };
     let refused = graph_sdca(&problem, &settings, None, &mut ()).unwrap_err();
     let Error::Refused(Refusal::MemoryLimit { needed, limit: found, .. }) = refused else {
         panic!("{refused}")
@@ -328,7 +326,8 @@ fn parameters_out_of_range_are_refused() {
     assert!(problem.objective(&[0.0, 0.0, 0.0, f64::NAN]).is_err());
     assert!(problem.objective(&[1e308; 4]).is_err());
     for smoothing in [0.0, -0.1, 1.1, f64::NAN] {
-        let settings = GraphSdcaSettings { smoothing, ..GraphSdcaSettings::default() };
+        let init = Init::Smoothed { smoothing };
+        let settings = SdcaSettings { init, ..SdcaSettings::default() };
         assert!(graph_sdca(&problem, &settings, None, &mut ()).is_err());
     }
     assert!(graph_lbfgs(&problem, &exactly(), Some(vec![0.0; 3]), &mut ()).is_err());

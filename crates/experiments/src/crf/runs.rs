@@ -109,7 +109,9 @@ impl Watched for Sag<'_, '_> {
     }
 }
 
-impl Watched for fenchel_optim::lbfgs::Lbfgs<fenchel_crf::methods::Likelihood<'_, '_>> {
+impl Watched
+    for fenchel_optim::lbfgs::Lbfgs<fenchel_crf::methods::Likelihood<'_, fenchel_crf::Problem<'_>>>
+{
     fn weights(&self) -> Option<Weights> {
         None
     }

@@ -7,7 +7,7 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_crf::graph::{GraphProblem, GraphSdca, GraphSdcaSettings, graph_lbfgs, graph_sdca};
+use fenchel_crf::graph::{GraphProblem, GraphSdca, graph_lbfgs, graph_sdca};
 use fenchel_crf::methods::{SdcaSettings, sdca};
 use fenchel_crf::text::{Boundary, Template};
 use fenchel_crf::{
@@ -115,7 +115,7 @@ fn runs(context: &Context, data: &GraphDataset, seed: u64) -> Result<(f64, Vec<R
         let mut rows = Vec::new();
         let stop = Stop { check: Cadence::Every(1.0), ..to(1e-6, 200.0) };
         let stop = context.stop(name, stop);
-        let settings = GraphSdcaSettings { order, seed, stop, ..GraphSdcaSettings::default() };
+        let settings = SdcaSettings { order, seed, stop, ..SdcaSettings::default() };
         let mut watch = |progress: &Progress, _: &GraphSdca<'_, '_>| {
             rows.push(row(progress));
             context.control()
@@ -429,7 +429,7 @@ fn speed(
     let settings = SdcaSettings { stop, seed, ..SdcaSettings::default() };
     let fast = sdca::<f64, _>(&chain, &settings, None, &mut ())?.report.seconds;
     let graph = GraphProblem::new(chains, l2, MAX_MEMORY)?;
-    let settings = GraphSdcaSettings { stop, seed, ..GraphSdcaSettings::default() };
+    let settings = SdcaSettings { stop, seed, ..SdcaSettings::default() };
     let general = graph_sdca(&graph, &settings, None, &mut ())?.report.seconds;
     let times = format!("{} s against {} s", short(general), short(fast));
     let claim =

@@ -21,7 +21,7 @@
 mod curvature;
 mod lazy;
 
-use fenchel_graphical::chain::{Chain, stride};
+use fenchel_graphical::chain::stride;
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::random::Order;
@@ -32,9 +32,10 @@ use fenchel_optim::{
 
 use crate::Error;
 use crate::dataset::Dataset;
-use crate::layout::Rows;
-use crate::objective::Objective;
+use crate::likelihood::Likelihood;
 use crate::problem::Problem;
+use crate::sequences::Work;
+use crate::terms::Terms;
 use crate::weights::Weights;
 use curvature::{Curvature, Draws};
 use lazy::Lazy;
@@ -145,46 +146,20 @@ pub struct Sag<'p, 'a> {
     /// For each sequence, the number of successive searches that succeeded at once, and the number of visits to skip.
     streaks: Vec<(u32, u64)>,
     block: Block,
-    objective: Objective<'p, 'a>,
+    likelihood: Likelihood<'p, Problem<'a>>,
     steps: u64,
     oracle_calls: u64,
     broken: bool,
 }
 
-/// The memory of one step.
+/// The memory of one step. Its `nodes` and `pairs` are the gradient `p - 1{y}`.
 struct Block {
-    chain: Chain,
-    rows: Rows,
-    scores: Vec<f64>,
-    /// `p - 1{y}`
-    nodes: Vec<f64>,
-    /// The gradient on pairs: rows of `stride` from the oracle, then `K x K`.
-    padded_pairs: Vec<f64>,
-    pairs: Vec<f64>,
-    sums: Vec<f64>,
+    work: Work,
     /// A single gradient as a dense vector, zero between steps, and its scores on the sequence.
     gradient: Vec<f64>,
     slopes: Vec<f64>,
     changes: Vec<f64>,
     change_sums: Vec<f64>,
-}
-
-impl Block {
-    fn new(labels: usize, dimension: usize) -> Result<Self, Error> {
-        Ok(Block {
-            chain: Chain::shared(labels, 1)?,
-            rows: Rows::default(),
-            scores: Vec::new(),
-            nodes: Vec::new(),
-            padded_pairs: vec![0.0; labels * stride(labels)],
-            pairs: vec![0.0; labels * labels],
-            sums: Vec::new(),
-            gradient: vec![0.0; dimension],
-            slopes: Vec::new(),
-            changes: Vec::new(),
-            change_sums: Vec::new(),
-        })
-    }
 }
 
 impl<'p, 'a> Sag<'p, 'a> {
@@ -219,8 +194,14 @@ impl<'p, 'a> Sag<'p, 'a> {
             seen: vec![false; n],
             met: 0,
             streaks: vec![(0, 0); n],
-            block: Block::new(labels, dimension)?,
-            objective: Objective::new(problem),
+            block: Block {
+                work: problem.work()?,
+                gradient: vec![0.0; dimension],
+                slopes: Vec::new(),
+                changes: Vec::new(),
+                change_sums: Vec::new(),
+            },
+            likelihood: Likelihood::new(problem),
             steps: 0,
             oracle_calls: 0,
             broken: false,
@@ -257,34 +238,34 @@ impl<'p, 'a> Sag<'p, 'a> {
     /// Writes `w(x_i)` and the transitions to the chain, after updating the rows.
     fn read(&mut self, i: usize) {
         let sequence = self.problem.data().sequence(i);
-        let (layout, block, point) = (&self.problem.layout, &mut self.block, &mut self.point);
-        layout.locate(&sequence, &mut block.rows);
+        let (layout, work, point) = (&self.problem.layout, &mut self.block.work, &mut self.point);
+        layout.locate(&sequence, &mut work.rows);
         let attributes = self.problem.data().attributes();
         let places = sequence.distinct().iter().map(|&id| id as usize);
         let places = places.chain(attributes..attributes + 3);
-        for (row, range) in places.zip(block.rows.ranges()) {
+        for (row, range) in places.zip(work.rows.ranges()) {
             point.catch_up(row, range);
         }
         point.catch_up(point.transitions(), layout.transitions()..layout.dimension());
-        layout.scores(&point.v, &sequence, &block.rows, &mut block.scores);
-        block.scores.iter_mut().for_each(|score| *score *= point.scale);
+        layout.scores(&point.v, &sequence, &work.rows, &mut work.scores);
+        work.scores.iter_mut().for_each(|score| *score *= point.scale);
     }
 
     /// Writes the scores minus `step` times those of the gradient to the chain. Returns the score of the true labels.
     fn write(&mut self, i: usize, step: f64) -> Option<f64> {
-        let sequence = self.problem.data().sequence(i);
-        let (layout, block, point) = (&self.problem.layout, &mut self.block, &self.point);
-        let labels = self.problem.data().labels();
-        let chain = &mut block.chain;
-        chain.resize(sequence.len()).ok()?;
+        let (problem, point) = (self.problem, &self.point);
+        let (layout, labels) = (&problem.layout, problem.data().labels());
+        let block = &mut self.block;
+        let Work { chain, scores, pairs, .. } = &mut block.work;
+        chain.resize(problem.data().sequence(i).len()).ok()?;
         let unary = chain.padded_unary_mut();
-        unary.copy_from_slice(&block.scores);
+        unary.copy_from_slice(scores);
         if step > 0.0 {
             unary.iter_mut().zip(&block.slopes).for_each(|(u, slope)| *u -= step * slope);
         }
         chain.seal();
         let rows = point.v[layout.transitions()..].chunks_exact(stride(labels));
-        for (j, (row, slopes)) in rows.zip(block.pairs.chunks_exact(labels)).enumerate() {
+        for (j, (row, slopes)) in rows.zip(pairs.chunks_exact(labels)).enumerate() {
             let slopes = slopes.iter().map(|slope| if step > 0.0 { step * slope } else { 0.0 });
             let scores = row.iter().map(|v| point.scale * v);
             chain
@@ -293,34 +274,16 @@ impl<'p, 'a> Sag<'p, 'a> {
                 .zip(scores.zip(slopes))
                 .for_each(|(score, (w, slope))| *score = w - slope);
         }
-        let y = sequence.labels();
-        let unary: f64 = y.iter().enumerate().map(|(t, &k)| chain.unary(t)[k as usize]).sum();
-        let pairs = y.windows(2).map(|p| chain.pairwise(0, p[0] as usize)[p[1] as usize]);
-        Some(unary + pairs.sum::<f64>())
+        Some(block.work.true_score(problem, i))
     }
 
     /// Computes `f_i(w)`, and its gradient in the block, with one oracle call.
     fn gradient(&mut self, i: usize) -> Option<f64> {
-        let truth = self.write(i, 0.0)?;
+        self.write(i, 0.0)?;
         self.oracle_calls += 1;
-        let sequence = self.problem.data().sequence(i);
-        let labels = self.problem.data().labels();
-        let (stride, y, block) = (stride(labels), sequence.labels(), &mut self.block);
-        block.nodes.resize(sequence.len() * stride, 0.0);
-        block.padded_pairs.fill(0.0);
-        let log_z = block.chain.expectations(&mut block.nodes, &mut block.padded_pairs).ok()?;
-        for (t, &label) in y.iter().enumerate() {
-            block.nodes[t * stride + label as usize] -= 1.0;
-        }
-        block.pairs.clear();
-        for row in block.padded_pairs.chunks_exact(stride) {
-            block.pairs.extend_from_slice(&row[..labels]);
-        }
-        for pair in y.windows(2) {
-            block.pairs[pair[0] as usize * labels + pair[1] as usize] -= 1.0;
-        }
-        self.problem.layout.mask_pairs(&mut block.pairs);
-        Some(log_z - truth).filter(|loss| loss.is_finite())
+        let loss = self.block.work.loss(self.problem, i)?;
+        self.problem.layout.mask_pairs(&mut self.block.work.pairs);
+        Some(loss).filter(|loss| loss.is_finite())
     }
 
     /// Searches the curvature of `f_i`: it is doubled until a step of its inverse lowers `f_i` by enough.
@@ -331,20 +294,21 @@ impl<'p, 'a> Sag<'p, 'a> {
         }
         let sequence = self.problem.data().sequence(i);
         let (layout, block) = (&self.problem.layout, &mut self.block);
-        layout.sums(&block.nodes, &sequence, &block.rows, &mut block.sums);
-        let square = lanes::dot(&block.sums, &block.sums) + lanes::dot(&block.pairs, &block.pairs);
+        let Work { rows, nodes, sums, pairs, .. } = &mut block.work;
+        layout.sums(nodes, &sequence, rows, sums);
+        let square = lanes::dot(sums, sums) + lanes::dot(pairs, pairs);
         if square <= FLAT {
             return Some(());
         }
-        layout.scatter(1.0, &block.rows, &block.sums, &mut block.gradient);
-        layout.scores(&block.gradient, &sequence, &block.rows, &mut block.slopes);
-        block.rows.ranges().for_each(|range| block.gradient[range].fill(0.0));
+        layout.scatter(1.0, rows, sums, &mut block.gradient);
+        layout.scores(&block.gradient, &sequence, rows, &mut block.slopes);
+        rows.ranges().for_each(|range| block.gradient[range].fill(0.0));
         let mut curvature = self.curvature.get(i) * self.decrease;
         let mut doubled = false;
         loop {
             let truth = self.write(i, 1.0 / curvature)?;
             self.oracle_calls += 1;
-            let there = self.block.chain.log_partition().ok()? - truth;
+            let there = self.block.work.chain.log_partition().ok()? - truth;
             if there <= loss - square / (2.0 * curvature) || !curvature.is_finite() {
                 break;
             }
@@ -373,17 +337,18 @@ impl<'p, 'a> Sag<'p, 'a> {
         let (layout, labels) = (&problem.layout, problem.data().labels());
         let sequence = problem.data().sequence(i);
         let block = &mut self.block;
+        let Work { rows, nodes, pairs, .. } = &mut block.work;
         let stored = &mut self.nodes[self.starts[i]..self.starts[i + 1]];
         block.changes.clear();
-        block.changes.extend(block.nodes.iter().zip(&*stored).map(|(new, old)| new - old));
-        stored.copy_from_slice(&block.nodes);
-        layout.sums(&block.changes, &sequence, &block.rows, &mut block.change_sums);
-        layout.scatter(1.0, &block.rows, &block.change_sums, &mut self.point.direction);
+        block.changes.extend(nodes.iter().zip(&*stored).map(|(new, old)| new - old));
+        stored.copy_from_slice(nodes);
+        layout.sums(&block.changes, &sequence, rows, &mut block.change_sums);
+        layout.scatter(1.0, rows, &block.change_sums, &mut self.point.direction);
         let stored = &mut self.pairs[i * labels * labels..][..labels * labels];
-        for (old, new) in stored.iter_mut().zip(&mut block.pairs) {
+        for (old, new) in stored.iter_mut().zip(&mut *pairs) {
             (*old, *new) = (*new, *new - *old);
         }
-        layout.scatter_pairs(1.0, &block.pairs, &mut self.point.direction);
+        layout.scatter_pairs(1.0, pairs, &mut self.point.direction);
         let step = self.curvature.step(problem.l2(), self.met);
         self.curvature.relax();
         self.point.advance(step, problem.l2(), self.met);
@@ -421,8 +386,8 @@ impl Iterative for Sag<'_, '_> {
     fn certify(&mut self) -> Certificate {
         let w = self.flat();
         let mut gradient = vec![0.0; w.len()];
-        let value = self.objective.value_gradient(&w, &mut gradient);
-        self.objective.certify(&w, value, &gradient)
+        let value = self.likelihood.value_gradient(&w, &mut gradient);
+        self.likelihood.certify(&w, value, &gradient)
     }
 
     fn oracle_calls(&self) -> u64 {

@@ -4,14 +4,9 @@
 //! other, each at the weights that the earlier blocks have left. Along the direction `d` only the linear term `c = <w, F d>`
 //! has changed, and `nu` with an l1 penalty, so that no further oracle call is needed.
 
-use fenchel_graphical::chain::{Chain, ChainMarginals, Probability};
-use fenchel_linalg::lanes;
-
 use super::line_search::{Line, Move, SdcaStep};
 use super::point::{Bend, Point};
-use crate::Error;
-use crate::layout::Rows;
-use crate::problem::Problem;
+use crate::terms::{Marginals, Oracle};
 
 /// The numbers of a block before its step, except for its marginals.
 #[derive(Debug, Clone, Copy)]
@@ -25,22 +20,14 @@ pub(super) struct Known {
 }
 
 /// The memory of one step.
-pub(super) struct Block<T> {
+pub(super) struct Block<W, M> {
     pub(super) index: usize,
     pub(super) known: Known,
     /// The marginals `m_i`, moved out of the state during the step.
-    pub(super) marginals: ChainMarginals<T>,
-    chain: Chain,
-    rows: Rows,
-    scores: Vec<f64>,
+    pub(super) marginals: M,
+    work: W,
     /// `p`
-    target: ChainMarginals<T>,
-    /// `d` on positions, rows of `stride`.
-    nodes: Vec<f64>,
-    /// `sum_t d_t` on pairs, `K x K`.
-    pairs: Vec<f64>,
-    /// The features `F d` on the rows that the sequence uses.
-    sums: Vec<f64>,
+    target: M,
     /// The gap of the block, if it is stored.
     gap: f64,
     /// `c`
@@ -53,65 +40,36 @@ pub(super) struct Block<T> {
     found: Option<Move>,
 }
 
-impl<T: Probability> Block<T> {
-    pub(super) fn new(labels: usize, point: &Point) -> Result<Self, Error> {
-        Ok(Block {
+impl<W, M: Marginals> Block<W, M> {
+    pub(super) fn new(work: W, point: &Point) -> Self {
+        Block {
             index: 0,
             known: Known { entropy: None, previous: 0.5, safe: 0.0 },
-            marginals: ChainMarginals::new(),
-            chain: Chain::shared(labels, 1)?,
-            rows: Rows::default(),
-            scores: Vec::new(),
-            target: ChainMarginals::new(),
-            nodes: Vec::new(),
-            pairs: vec![0.0; labels * labels],
-            sums: Vec::new(),
+            marginals: M::default(),
+            work,
+            target: M::default(),
             gap: 0.0,
             linear: 0.0,
             quadratic: 0.0,
             bend: (point.threshold > 0.0).then(Bend::default),
             found: None,
-        })
+        }
     }
 
-    /// Writes the marginals of the model for sequence `i` to the target. Returns `log Z`. One oracle call.
-    pub(super) fn infer(&mut self, problem: &Problem<'_>, w: &[f64], i: usize) -> Option<f64> {
-        let sequence = problem.data().sequence(i);
-        let layout = &problem.layout;
-        layout.locate(&sequence, &mut self.rows);
-        layout.scores(w, &sequence, &self.rows, &mut self.scores);
-        layout.write_transitions(w, &mut self.chain);
-        self.chain.resize(sequence.len()).ok()?;
-        self.chain.padded_unary_mut().copy_from_slice(&self.scores);
-        self.chain.seal();
-        self.chain.marginals(&mut self.target).ok().filter(|log_z| log_z.is_finite())
-    }
-
-    /// The score of expected features under `w`: `<u, nodes> + <M, pairs>`, where `pairs` is `K x K`.
-    fn expected_score(&self, nodes: &[f64], pairs: &[f64]) -> f64 {
-        let labels = self.chain.states();
-        let transitions: f64 = pairs
-            .chunks_exact(labels)
-            .enumerate()
-            .map(|(j, row)| lanes::dot(self.chain.pairwise(0, j), row))
-            .sum();
-        lanes::dot(&self.scores, nodes) + transitions
-    }
-
-    /// The gap `g_i = log Z - H(m_i) - E_m s`. Cancellation limits its accuracy to about 1e-13 of `log Z`.
-    pub(super) fn gap_of(
+    /// The exact gap of block `i` with the marginals `m`; `None` if a score overflows. One oracle call.
+    pub(super) fn gap<P: Oracle<M, Work = W>>(
         &mut self,
-        marginals: &ChainMarginals<T>,
+        problem: &P,
+        w: &[f64],
+        i: usize,
+        m: &M,
         entropy: f64,
-        log_z: f64,
-    ) -> f64 {
-        self.pairs.fill(0.0);
-        marginals.add_pairs(&mut self.pairs);
-        let score = self.expected_score(marginals.padded_nodes(), &self.pairs);
-        (log_z - entropy - score).max(0.0)
+    ) -> Option<f64> {
+        let log_z = problem.infer(w, &mut self.work, i, &mut self.target)?;
+        Some(gap(problem, &mut self.work, i, m, entropy, log_z))
     }
 
-    fn line(&self) -> Line<'_, ChainMarginals<T>> {
+    fn line(&self) -> Line<'_, M> {
         Line {
             from: &self.marginals,
             target: &self.target,
@@ -125,57 +83,50 @@ impl<T: Probability> Block<T> {
     }
 
     /// Computes the directions `d` and `F d` at the current weights, and the best step along them.
-    pub(super) fn propose(&mut self, problem: &Problem<'_>, point: &Point, rule: SdcaStep) {
+    pub(super) fn propose<P: Oracle<M, Work = W>>(
+        &mut self,
+        problem: &P,
+        point: &Point,
+        rule: SdcaStep,
+    ) {
         self.found = None;
-        let Some(log_z) = self.infer(problem, point.weights(), self.index) else { return };
+        let Block { index, marginals, work, target, .. } = self;
+        let i = *index;
+        let Some(log_z) = problem.infer(point.weights(), work, i, target) else { return };
         if let Some(entropy) = self.known.entropy {
-            let marginals = std::mem::take(&mut self.marginals);
-            self.gap = self.gap_of(&marginals, entropy, log_z);
-            self.marginals = marginals;
+            self.gap = gap(problem, work, i, marginals, entropy, log_z);
         }
-        let (layout, sequence) = (&problem.layout, problem.data().sequence(self.index));
-        self.nodes.clear();
-        let pairs = self.target.padded_nodes().iter().zip(self.marginals.padded_nodes());
-        self.nodes.extend(pairs.map(|(p, m)| p - m));
-        self.pairs.fill(0.0);
-        self.marginals.add_pair_differences(&self.target, &mut self.pairs);
-        self.linear = self.expected_score(&self.nodes, &self.pairs);
-        layout.sums(&self.nodes, &sequence, &self.rows, &mut self.sums);
-        layout.mask_pairs(&mut self.pairs);
-        let square = lanes::dispatch(|| {
-            lanes::dot(&self.sums, &self.sums) + lanes::dot(&self.pairs, &self.pairs)
-        });
-        self.quadratic = square / (point.curvature * problem.n() as f64);
+        let (linear, square) = problem.direction(work, i, marginals, target);
+        self.linear = linear;
+        self.quadratic = square / (point.curvature * problem.common().n as f64);
         self.read_bend(problem, point);
         self.found = Some(self.line().search(rule));
     }
 
-    fn read_bend(&mut self, problem: &Problem<'_>, point: &Point) {
+    fn read_bend<P: Oracle<M, Work = W>>(&mut self, problem: &P, point: &Point) {
         if let Some(bend) = &mut self.bend {
-            point.bend(problem, &self.rows, (&self.sums, &self.pairs), bend);
+            point.bend(problem, &self.work, self.index, bend);
         }
     }
 
     /// Takes the step at weights that other blocks may have changed. Returns the step, and `n` times the gain of the dual.
-    pub(super) fn land(
+    pub(super) fn take<P: Oracle<M, Work = W>>(
         &mut self,
-        problem: &Problem<'_>,
+        problem: &P,
         point: &mut Point,
         moved: bool,
         rule: SdcaStep,
     ) -> Option<(Move, f64)> {
         let mut found = self.found?;
-        let layout = &problem.layout;
         if moved {
             let before = self.linear;
-            let w = point.weights();
-            self.linear = layout.dot(&self.rows, &self.sums, w) + layout.dot_pairs(&self.pairs, w);
+            self.linear = problem.dot(&self.work, self.index, point.weights());
             self.read_bend(problem, point);
             found = self.line().again(rule, found, before);
             self.found = Some(found);
         }
-        let scale = -found.step / (point.curvature * problem.n() as f64);
-        point.step(problem, scale, &self.rows, (&self.sums, &self.pairs));
+        let scale = -found.step / (point.curvature * problem.common().n as f64);
+        point.step(problem, &self.work, self.index, scale);
         let gain = found.entropy.map_or(f64::NAN, |entropy| self.line().gain(found.step, entropy));
         Some((found, gain))
     }
@@ -186,4 +137,16 @@ impl<T: Probability> Block<T> {
             self.marginals.mix(&self.target, found.step);
         }
     }
+}
+
+/// The gap `g_i = log Z - H(m_i) - E_m s`. Cancellation limits its accuracy to about 1e-13 of `log Z`.
+fn gap<M, P: Oracle<M>>(
+    problem: &P,
+    work: &mut P::Work,
+    i: usize,
+    m: &M,
+    entropy: f64,
+    log_z: f64,
+) -> f64 {
+    (log_z - entropy - problem.expected_score(work, i, m)).max(0.0)
 }

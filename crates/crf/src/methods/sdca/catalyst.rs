@@ -24,15 +24,15 @@ use fenchel_graphical::chain::{ChainMarginals, Probability};
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::Order;
 use fenchel_optim::{
-    Certificate, CertificateCost, Iterative, MAX_MEMORY, Observer, Solution, Status, Stop, run,
-    settings,
+    Certificate, CertificateCost, Iterative, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop,
+    run, settings,
 };
 
 use super::point::Point;
-use super::state::{checked, memory, weights_of};
-use super::{DualState, Init, Sdca, SdcaSettings, SdcaStep};
+use super::state::{checked, memory};
+use super::{DualAscent, DualState, Init, LESS_MEMORY, Sdca, SdcaSettings, SdcaStep};
 use crate::Error;
-use crate::objective::Objective;
+use crate::likelihood::Likelihood;
 use crate::problem::Problem;
 use crate::weights::Weights;
 
@@ -163,8 +163,8 @@ impl<'p, 'a, T: Probability> Catalyst<'p, 'a, T> {
         let ascent = settings.ascent();
         let cold = start.is_none();
         ascent.check(cold)?;
-        ascent.check_memory(memory::<T>(data))?;
-        let point = Point::new(problem, 0.0);
+        Refusal::check_memory("catalyst", memory::<T>(data), ascent.max_memory, LESS_MEMORY)?;
+        let point = Point::new(problem.l2(), 0.0);
         let (marginals, point) = match start {
             None => {
                 let marginals = settings.init.marginals(problem)?;
@@ -181,7 +181,7 @@ impl<'p, 'a, T: Probability> Catalyst<'p, 'a, T> {
                 (marginals, point.with_centre(kappa, centre))
             }
         };
-        let ascent = Sdca::at(problem, &ascent, marginals, point, cold)?;
+        let ascent = DualAscent::new(problem, &ascent, marginals, point, cold)?;
         let before = ascent.point.weights().to_vec();
         let centre = Vec::new();
         let inner = settings.inner;
@@ -238,7 +238,7 @@ fn centre_of<T: Probability>(
     marginals: &[ChainMarginals<T>],
 ) -> Vec<f64> {
     if kappa > 0.0 {
-        let of = weights_of(problem, &mut Objective::new(problem), marginals, false);
+        let of = Likelihood::new(problem).weights_of(marginals, false);
         let share = problem.l2() / kappa;
         w.iter_mut().zip(of).for_each(|(w, of)| *w += share * (*w - of));
     }

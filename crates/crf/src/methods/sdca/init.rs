@@ -37,22 +37,29 @@ impl Default for Init {
 }
 
 impl Init {
+    /// The fraction of the uniform distribution, for starts that are the true labels mixed with it.
+    pub(crate) fn smoothing(&self) -> Result<Option<f64>, Invalid> {
+        match *self {
+            Init::Smoothed { smoothing } if !(smoothing > 0.0 && smoothing <= 1.0) => {
+                let (name, expected) = ("init.smoothing", "a number in (0, 1]");
+                Err(Invalid::Parameter { name, value: smoothing, expected })
+            }
+            Init::Smoothed { smoothing } => Ok(Some(smoothing)),
+            Init::Uniform => Ok(Some(1.0)),
+            Init::Empirical => Ok(Some(0.0)),
+            Init::Tilted { .. } | Init::Weights(_) => Ok(None),
+        }
+    }
+
     pub(crate) fn marginals<T: Probability>(
         &self,
         problem: &Problem<'_>,
     ) -> Result<Vec<ChainMarginals<T>>, Error> {
         let labels = problem.data().labels();
         let mut path = Vec::new();
-        let smoothed =
-            |smoothing: f64, path: &[usize]| Ok(ChainMarginals::smoothed(labels, path, smoothing)?);
-        match self {
-            Init::Smoothed { smoothing } if !(*smoothing > 0.0 && *smoothing <= 1.0) => {
-                let expected = "a number in (0, 1]";
-                let (name, value) = ("init.smoothing", *smoothing);
-                return Err(Invalid::Parameter { name, value, expected }.into());
-            }
-            Init::Tilted { score } => Invalid::check_nonnegative("init.score", *score)?,
-            _ => {}
+        let smoothing = self.smoothing()?;
+        if let Init::Tilted { score } = self {
+            Invalid::check_nonnegative("init.score", *score)?;
         }
         let mut model = match self {
             Init::Weights(weights) => {
@@ -71,10 +78,10 @@ impl Init {
         let one = |sequence: crate::Sequence<'_>| {
             path.clear();
             path.extend(sequence.labels().iter().map(|&label| label as usize));
+            if let Some(smoothing) = smoothing {
+                return Ok(ChainMarginals::smoothed(labels, &path, smoothing)?);
+            }
             match self {
-                Init::Smoothed { smoothing } => smoothed(*smoothing, &path),
-                Init::Uniform => smoothed(1.0, &path),
-                Init::Empirical => smoothed(0.0, &path),
                 Init::Tilted { score } => {
                     let mut chain = Chain::per_edge(labels, path.len())?;
                     for (t, &label) in path.iter().enumerate() {
@@ -87,7 +94,7 @@ impl Init {
                     chain.marginals(&mut marginals)?;
                     Ok(marginals)
                 }
-                Init::Weights(_) => {
+                _ => {
                     let mut marginals = ChainMarginals::new();
                     if let Some((weights, chain)) = &mut model {
                         let tokens = (0..sequence.len()).map(|t| sequence.attributes(t));

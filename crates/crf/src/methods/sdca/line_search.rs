@@ -12,13 +12,14 @@
 //! With an l1 penalty, `w + s v` is `S(nu + s v)`. The terms `c - s q` and `-q` are then those of [`Bend`]. `f` stays concave with
 //! the same signs at both ends, and `f''` jumps where a weight becomes 0 or leaves it.
 
-use fenchel_graphical::chain::{ChainMarginals, LineTerms, Probability};
+use fenchel_graphical::chain::LineTerms;
 use fenchel_linalg::Invalid;
 use fenchel_optim::scalar::brent_maximum;
 use serde::{Deserialize, Serialize};
 
 use super::point::Bend;
 use crate::Error;
+use crate::terms::Marginals;
 
 /// The rule for the step of a block towards the marginals of the model; see [`Sdca`](super::Sdca).
 ///
@@ -108,20 +109,8 @@ impl SdcaStep {
     }
 }
 
-/// Marginals that can compute the entropy along a segment: those of a chain, and those of a junction tree.
-pub(crate) trait Segment {
-    /// The terms at `(1 - step) self + step target`.
-    fn line_terms(&self, target: &Self, step: f64) -> LineTerms;
-}
-
-impl<T: Probability> Segment for ChainMarginals<T> {
-    fn line_terms(&self, target: &Self, step: f64) -> LineTerms {
-        ChainMarginals::line_terms(self, target, step)
-    }
-}
-
 /// The line search problem of one block.
-pub(crate) struct Line<'m, M> {
+pub(super) struct Line<'m, M> {
     pub(crate) from: &'m M,
     pub(crate) target: &'m M,
     /// `c`
@@ -181,7 +170,7 @@ impl Bracket {
     }
 }
 
-impl<M: Segment> Line<'_, M> {
+impl<M: Marginals> Line<'_, M> {
     fn terms(&self, step: f64) -> LineTerms {
         self.from.line_terms(self.target, step)
     }

@@ -21,18 +21,23 @@
 //! ```
 //!
 //! and all other formulas stay as they are.
+//!
+//! [`DualAscent`] asks a model for marginals, entropies and features only, so that chains and junction trees have the same
+//! loop, sampling, line search and certificate.
 
 mod block;
 mod catalyst;
 mod init;
-pub(crate) mod line_search;
+mod line_search;
 mod point;
 pub(crate) mod sampling;
 mod settings;
 mod state;
 
 use fenchel_graphical::chain::{ChainMarginals, Probability};
-use fenchel_optim::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, run};
+use fenchel_optim::{
+    Certificate, CertificateCost, Iterative, Observer, Refusal, Report, Solution, Status, run,
+};
 
 pub use catalyst::{Catalyst, CatalystSettings, catalyst};
 pub use init::Init;
@@ -41,11 +46,12 @@ pub use settings::SdcaSettings;
 pub use state::{DualState, memory, single_precision_suffices};
 
 pub(crate) use settings::sampler;
-pub(crate) use state::{agreeing, checked, entropies, mean, weights_of};
+pub(crate) use state::{checked, mean};
 
 use crate::Error;
-use crate::objective::{Objective, each};
+use crate::likelihood::{Likelihood, each, entropies};
 use crate::problem::Problem;
+use crate::terms::{Marginals, Oracle, Terms};
 use crate::weights::Weights;
 use block::{Block, Known};
 use point::Point;
@@ -111,20 +117,55 @@ where
     T: Probability,
     O: Observer<Sdca<'p, 'a, T>>,
 {
-    let mut method = Sdca::new(problem, settings, start)?;
-    let report = run(&mut method, &settings.stop, observer)?;
+    let data = problem.data();
+    let cold = start.is_none();
+    settings.check(cold)?;
+    Refusal::check_memory("sdca", memory::<T>(data), settings.max_memory, LESS_MEMORY)?;
+    let marginals = match start {
+        Some(state) => checked(data, state.marginals)?,
+        None => settings.init.marginals(problem)?,
+    };
+    let (method, report) = ascend(problem, settings, marginals, cold, observer)?;
     let weights = method.weights();
     Ok(Solution { state: DualState { weights, marginals: method.marginals }, report })
 }
 
-/// The running method: observers of [`sdca`](fn@sdca) receive it.
-pub struct Sdca<'p, 'a, T> {
-    problem: &'p Problem<'a>,
+/// Runs dual ascent from given marginals.
+pub(crate) fn ascend<'p, M: Marginals, P: Oracle<M>>(
+    problem: &'p P,
+    settings: &SdcaSettings,
+    marginals: Vec<M>,
+    cold: bool,
+    observer: &mut impl Observer<DualAscent<'p, P, M>>,
+) -> Result<(DualAscent<'p, P, M>, Report), Error> {
+    let point = Point::new(problem.common().l2, settings.l1);
+    let mut method = DualAscent::new(problem, settings, marginals, point, cold)?;
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok((method, report))
+}
+
+/// What to do if the marginals need too much memory.
+const LESS_MEMORY: &str = "store pairs as f32, merge labels, or train with lbfgs";
+
+/// The running method on chains: observers of [`sdca`](fn@sdca) receive it.
+pub type Sdca<'p, 'a, T> = DualAscent<'p, Problem<'a>, ChainMarginals<T>>;
+
+impl<T: Probability> Sdca<'_, '_, T> {
+    /// The current weights.
+    pub fn weights(&self) -> Weights {
+        self.problem.unpack(self.point.weights())
+    }
+}
+
+/// Dual ascent, while it runs. Its models are chains ([`Sdca`]) or junction trees ([`GraphSdca`](crate::graph::GraphSdca)),
+/// and `M` are the marginals of one of them. A *block* is a sequence or a graph.
+pub struct DualAscent<'p, P: Terms, M> {
+    problem: &'p P,
     step: SdcaStep,
     refresh: Option<usize>,
     /// The weights of the marginals.
     point: Point,
-    marginals: Vec<ChainMarginals<T>>,
+    marginals: Vec<M>,
     sampler: Sampler,
     /// `H(m_i)`; empty unless the step tracks them.
     entropies: Vec<f64>,
@@ -134,10 +175,10 @@ pub struct Sdca<'p, 'a, T> {
     safe: Vec<f64>,
     dual: f64,
     /// One element per block of a batch.
-    blocks: Vec<Block<T>>,
+    blocks: Vec<Block<P::Work, M>>,
     /// A block that was drawn twice in a batch. It is the first of the next batch.
     waiting: Option<usize>,
-    objective: Objective<'p, 'a>,
+    likelihood: Likelihood<'p, P>,
     visits: u64,
     oracle_calls: u64,
     evaluations: u64,
@@ -148,37 +189,20 @@ pub struct Sdca<'p, 'a, T> {
     best: Option<Vec<f64>>,
 }
 
-impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
-    fn new(
-        problem: &'p Problem<'a>,
-        settings: &SdcaSettings,
-        start: Option<DualState<T>>,
-    ) -> Result<Self, Error> {
-        let data = problem.data();
-        let cold = start.is_none();
-        settings.check(cold)?;
-        settings.check_memory(memory::<T>(data))?;
-        let marginals = match start {
-            Some(state) => checked(data, state.marginals)?,
-            None => settings.init.marginals(problem)?,
-        };
-        let point = Point::new(problem, settings.l1);
-        Sdca::at(problem, settings, marginals, point, cold)
-    }
-
+impl<'p, M: Marginals, P: Oracle<M>> DualAscent<'p, P, M> {
     /// The method at given marginals; `point` has no weights yet.
-    fn at(
-        problem: &'p Problem<'a>,
+    fn new(
+        problem: &'p P,
         settings: &SdcaSettings,
-        marginals: Vec<ChainMarginals<T>>,
+        marginals: Vec<M>,
         point: Point,
         cold: bool,
     ) -> Result<Self, Error> {
-        let (n, data, curvature) = (problem.n(), problem.data(), point.curvature);
-        let block = |_| Block::new(data.labels(), &point);
-        let blocks = (0..settings.batch.min(n)).map(block).collect::<Result<_, _>>()?;
+        let (n, curvature) = (problem.common().n, point.curvature);
+        let block = |_| Ok(Block::new(problem.work()?, &point));
+        let blocks = (0..settings.batch.min(n)).map(block).collect::<Result<_, Error>>()?;
         let SdcaSettings { order, non_uniformity, seed, .. } = settings;
-        let mut method = Sdca {
+        let mut method = DualAscent {
             problem,
             step: settings.step,
             refresh: settings.refresh,
@@ -190,7 +214,7 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
             dual: f64::NAN,
             blocks,
             waiting: None,
-            objective: Objective::new(problem),
+            likelihood: Likelihood::new(problem),
             marginals,
             visits: 0,
             oracle_calls: 0,
@@ -204,13 +228,18 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         Ok(method)
     }
 
-    /// The current weights.
-    pub fn weights(&self) -> Weights {
-        self.problem.layout.unpack(self.point.weights())
+    /// The current weights, flat.
+    pub(crate) fn flat_weights(&self) -> &[f64] {
+        self.point.weights()
     }
 
-    /// The marginals of every sequence.
-    pub fn marginals(&self) -> &[ChainMarginals<T>] {
+    /// The flat weights and the marginals.
+    pub(crate) fn into_state(self) -> (Vec<f64>, Vec<M>) {
+        (self.flat_weights().to_vec(), self.marginals)
+    }
+
+    /// The marginals of every block.
+    pub fn marginals(&self) -> &[M] {
         &self.marginals
     }
 
@@ -236,24 +265,24 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
 
     /// Computes `w`, the entropies and the dual value anew from the marginals.
     fn recompute(&mut self) {
-        self.point.set(weights_of(self.problem, &mut self.objective, &self.marginals, false));
+        self.point.set(self.likelihood.weights_of(&self.marginals, false));
         if self.step.tracks() {
             self.entropies = entropies(&self.marginals, false);
-            self.dual = mean(&self.entropies) - self.problem.penalty(self.point.weights());
+            self.dual = mean(&self.entropies) - self.problem.common().penalty(self.point.weights());
         }
     }
 
     /// Draws a batch and returns its size. A batch ends early before a block that it already has, and at the end of a pass.
     fn draw(&mut self) -> usize {
-        let n = self.problem.n();
-        let room = self.blocks.len().min(n - (self.visits % n as u64) as usize);
-        for count in 0..room {
+        let n = self.steps.len();
+        let size = self.blocks.len().min(n - (self.visits % n as u64) as usize);
+        for count in 0..size {
             let i = self.waiting.take().unwrap_or_else(|| self.sampler.draw());
             if self.blocks[..count].iter().any(|block| block.index == i) {
                 self.waiting = Some(i);
                 return count;
             }
-            if room > 1 {
+            if size > 1 {
                 self.sampler.hold(i);
             }
             let block = &mut self.blocks[count];
@@ -265,11 +294,11 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
             };
             block.marginals = std::mem::take(&mut self.marginals[i]);
         }
-        room
+        size
     }
 
     /// A step of algorithm 2 on every block of a batch. Returns the number of blocks.
-    fn climb(&mut self) -> usize {
+    fn ascend(&mut self) -> usize {
         let count = self.draw();
         let (problem, rule, point) = (self.problem, self.step, &mut self.point);
         let blocks = &mut self.blocks[..count];
@@ -279,14 +308,14 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         let mut moved = false;
         for block in blocks.iter_mut() {
             let i = block.index;
-            let Some((found, gain)) = block.land(problem, point, moved, rule) else {
+            let Some((found, gain)) = block.take(problem, point, moved, rule) else {
                 self.broken = true;
                 continue;
             };
             moved = true;
             if let (Some(entropy), Some(known)) = (found.entropy, self.entropies.get_mut(i)) {
                 *known = entropy;
-                self.dual += gain / problem.n() as f64;
+                self.dual += gain / problem.common().n as f64;
             }
             self.sampler.record(i, found.gap);
             self.steps[i] = found.step;
@@ -308,23 +337,24 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         let entropies = entropies(&self.marginals, false);
         let block = &mut self.blocks[0];
         for (i, (marginals, entropy)) in self.marginals.iter().zip(entropies).enumerate() {
-            if let Some(log_z) = block.infer(self.problem, self.point.weights(), i) {
-                self.sampler.record(i, block.gap_of(marginals, entropy, log_z));
+            let w = self.point.weights();
+            if let Some(gap) = block.gap(self.problem, w, i, marginals, entropy) {
+                self.sampler.record(i, gap);
             }
         }
-        self.oracle_calls += self.problem.n() as u64;
+        self.oracle_calls += self.steps.len() as u64;
     }
 }
 
-impl<T: Probability> Iterative for Sdca<'_, '_, T> {
+impl<M: Marginals, P: Oracle<M>> Iterative for DualAscent<'_, P, M> {
     fn advance(&mut self, passes: f64) -> f64 {
         self.cold = false;
-        let n = self.problem.n();
+        let n = self.steps.len();
         let wanted = (passes * n as f64).round().max(1.0) as usize;
-        // A batch is not cut where somebody looks: the trajectory does not depend on it.
+        // Certificates do not cut a batch: the trajectory does not depend on them.
         let mut steps = 0;
         while steps < wanted && !self.broken {
-            steps += self.climb();
+            steps += self.ascend();
             if self.visits.is_multiple_of(n as u64) {
                 let pass = (self.visits / n as u64) as usize;
                 if pass.is_multiple_of(REFRESH) {
@@ -340,12 +370,11 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
 
     /// The gap between `P` at the current weights and `D` at the marginals, whose weights are computed anew.
     fn certify(&mut self) -> Certificate {
-        let objective = self.objective.value(self.point.weights()) + self.point.l1_penalty();
+        let objective = self.likelihood.value(self.point.weights()) + self.point.l1_penalty();
         // Marginals in single precision contradict each other by rounding, which adds up.
-        let agree = T::ROUNDING > 0.0;
-        let nu = weights_of(self.problem, &mut self.objective, &self.marginals, agree);
-        let entropy = mean(&entropies(&self.marginals, agree));
-        Certificate::gap(objective, entropy - self.point.conjugate(self.problem, &nu))
+        let nu = self.likelihood.weights_of(&self.marginals, M::ROUNDED);
+        let entropy = mean(&entropies(&self.marginals, M::ROUNDED));
+        Certificate::gap(objective, entropy - self.point.conjugate(self.problem.common(), &nu))
     }
 
     /// The primal objective may increase while the dual increases.

@@ -10,8 +10,7 @@
 
 use fenchel_linalg::lanes;
 
-use crate::layout::Rows;
-use crate::problem::Problem;
+use crate::terms::{Common, Terms};
 
 /// The current point, with `nu` beside the weights if there is an l1 penalty.
 pub(super) struct Point {
@@ -46,8 +45,8 @@ fn shrink(x: f64, threshold: f64) -> f64 {
 }
 
 impl Point {
-    pub(super) fn new(problem: &Problem<'_>, l1: f64) -> Self {
-        let (threshold, curvature) = (l1 / problem.l2(), problem.l2());
+    pub(super) fn new(l2: f64, l1: f64) -> Self {
+        let (threshold, curvature) = (l1 / l2, l2);
         Point { nu: Vec::new(), shrunk: Vec::new(), l1, threshold, curvature, centre: None }
     }
 
@@ -99,27 +98,19 @@ impl Point {
     }
 
     /// `l2 r*(nu)`, the penalty of the dual objective.
-    pub(super) fn conjugate(&self, problem: &Problem<'_>, nu: &[f64]) -> f64 {
-        if self.l1 > 0.0 { problem.penalty(&self.shrunk_of(nu)) } else { problem.penalty(nu) }
+    pub(super) fn conjugate(&self, common: &Common, nu: &[f64]) -> f64 {
+        if self.l1 > 0.0 { common.penalty(&self.shrunk_of(nu)) } else { common.penalty(nu) }
     }
 
     fn shrunk_of(&self, nu: &[f64]) -> Vec<f64> {
         nu.iter().map(|&x| shrink(x, self.threshold)).collect()
     }
 
-    /// Moves `nu` by `scale` times the features `sums` and `pairs` of a block, and the weights with it.
-    pub(super) fn step(
-        &mut self,
-        problem: &Problem<'_>,
-        scale: f64,
-        rows: &Rows,
-        (sums, pairs): (&[f64], &[f64]),
-    ) {
-        problem.layout.scatter(scale, rows, sums, &mut self.nu);
-        problem.layout.scatter_pairs(scale, pairs, &mut self.nu);
+    /// Moves `nu` by `scale` times the features of block `i`, and the weights with it.
+    pub(super) fn step<P: Terms>(&mut self, problem: &P, work: &P::Work, i: usize, scale: f64) {
+        problem.scatter(work, i, scale, &mut self.nu);
         if self.l1 > 0.0 {
-            let transitions = problem.layout.transitions()..self.nu.len();
-            for range in rows.ranges().chain([transitions]) {
+            for range in problem.ranges(work, i) {
                 let from = self.nu[range.clone()].iter();
                 let to = self.shrunk[range].iter_mut();
                 to.zip(from).for_each(|(w, &x)| *w = shrink(x, self.threshold));
@@ -127,21 +118,15 @@ impl Point {
         }
     }
 
-    /// Reads the terms of a block's line search, with `F d` as `sums` and `pairs`.
-    pub(super) fn bend(
-        &self,
-        problem: &Problem<'_>,
-        rows: &Rows,
-        (sums, pairs): (&[f64], &[f64]),
-        bend: &mut Bend,
-    ) {
+    /// Reads the terms of a block's line search.
+    pub(super) fn bend<P: Terms>(&self, problem: &P, work: &P::Work, i: usize, bend: &mut Bend) {
         let Bend { nu, change, threshold, scale } = bend;
-        (*threshold, *scale) = (self.threshold, self.curvature * problem.n() as f64);
+        (*threshold, *scale) = (self.threshold, self.curvature * problem.common().n as f64);
         nu.clear();
-        rows.ranges().for_each(|range| nu.extend_from_slice(&self.nu[range]));
-        problem.layout.extend_with_transitions(&self.nu, nu);
+        problem.gather(work, i, &self.nu, nu);
+        let (first, second) = problem.features(work);
         change.clear();
-        change.extend(sums.iter().chain(pairs).map(|x| -x / *scale));
+        change.extend(first.iter().chain(second).map(|x| -x / *scale));
         // Whole vectors: the padding has no weight and does not move.
         let length = nu.len().next_multiple_of(8);
         nu.resize(length, 0.0);

@@ -2,16 +2,15 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::Order;
-use fenchel_optim::{MAX_MEMORY, Refusal, Stop, settings};
+use fenchel_optim::{MAX_MEMORY, Stop, settings};
 
 use super::sampling::{Sampler, needs_radii};
 use super::{Init, SdcaStep};
 use crate::Error;
-use crate::methods::radius::{radius_heuristic, radius_upper};
-use crate::problem::Problem;
+use crate::terms::Terms;
 
 settings! {
-    /// Settings of [`sdca`](fn@super::sdca).
+    /// Settings of [`sdca`](fn@super::sdca) and of [`graph_sdca`](fn@crate::graph::graph_sdca), where a sequence is a graph.
     ///
     /// Orders that use gaps store the gap of every sequence from its last visit. With probability `1 - non_uniformity` a sequence
     /// is drawn uniformly instead, so that no stored gap becomes too old. For the orders of [`Order`], `L_i` is the squared radius
@@ -44,7 +43,7 @@ settings! {
 
 impl SdcaSettings {
     /// Checks the ranges, and the combinations that are not possible at a cold start.
-    pub(super) fn check(&self, cold: bool) -> Result<(), Error> {
+    pub(crate) fn check(&self, cold: bool) -> Result<(), Error> {
         self.stop.check()?;
         self.step.check()?;
         Invalid::check_nonnegative("l1", self.l1)?;
@@ -63,38 +62,32 @@ impl SdcaSettings {
         }
         Ok(())
     }
-
-    pub(super) fn check_memory(&self, needed: u64) -> Result<(), Error> {
-        let hint = "store pairs as f32, merge labels, or train with lbfgs";
-        Ok(Refusal::check_memory("sdca", needed, self.max_memory, hint)?)
-    }
 }
 
 /// The sampler of the blocks. All gaps are large at first. `curvature` is `l2`, or `l2 + kappa` with a proximal term.
-pub(crate) fn sampler(
-    problem: &Problem<'_>,
+pub(crate) fn sampler<P: Terms>(
+    problem: &P,
     order: &Order,
     non_uniformity: f64,
     seed: u64,
     curvature: f64,
 ) -> Result<Sampler, Error> {
-    let (n, data) = (problem.n(), problem.data());
-    let scale = 1.0 / (curvature * n as f64);
+    let common = problem.common();
     let importance = match needs_radii(order) {
-        true => (0..n).map(|i| 1.0 + scale * radius_heuristic(data, i)).collect(),
+        true => (0..common.n).map(|i| common.condition(curvature, problem.radius(i))).collect(),
         false => Vec::new(),
     };
     // More than any block can have: P(0) is their mean at the true labels.
-    let first = 10.0 * data.tokens() as f64 / n as f64 * (data.labels() as f64).ln();
-    Sampler::new(order, n, non_uniformity, importance, first.max(100.0), seed)
+    let first = 10.0 * problem.uniform_objective();
+    Sampler::new(order, common.n, non_uniformity, importance, first.max(100.0), seed)
 }
 
 /// The step sizes `1 / (1 + R_i / (l2 n))` of the theory, if the rule needs them.
-pub(super) fn safe_steps(problem: &Problem<'_>, step: SdcaStep, curvature: f64) -> Vec<f64> {
+pub(super) fn safe_steps<P: Terms>(problem: &P, step: SdcaStep, curvature: f64) -> Vec<f64> {
     if step != SdcaStep::Safe {
         return Vec::new();
     }
-    let scale = 1.0 / (curvature * problem.n() as f64);
-    let step = |i| 1.0 / (1.0 + scale * radius_upper(problem.data(), i));
-    (0..problem.n()).map(step).collect()
+    let common = problem.common();
+    let step = |i| 1.0 / common.condition(curvature, problem.radius_bound(i));
+    (0..common.n).map(step).collect()
 }

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::dataset::Dataset;
-use crate::objective::{Objective, each};
-use crate::problem::Problem;
+use crate::sequences::agreeing;
 use crate::weights::Weights;
 
 /// The state of [`sdca`](fn@super::sdca): the marginals of every sequence, and their weights.
@@ -42,64 +41,7 @@ pub fn single_precision_suffices(data: &Dataset, l2: f64, relative: f64) -> bool
     <f32 as Probability>::ROUNDING * length <= relative * l2 * n
 }
 
-/// `nu(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]`, which without an l1 penalty are the weights `w(m)`. `agree`: those
-/// of the marginals of [`agreeing`].
-pub(crate) fn weights_of<T: Probability>(
-    problem: &Problem<'_>,
-    objective: &mut Objective<'_, '_>,
-    marginals: &[ChainMarginals<T>],
-    agree: bool,
-) -> Vec<f64> {
-    let scale = 1.0 / (problem.l2() * problem.n() as f64);
-    let expected = objective.expected(marginals, agree);
-    problem.counts.iter().zip(expected).map(|(count, e)| scale * (count - e)).collect()
-}
-
-/// The entropies of marginals, or of those of [`agreeing`].
-pub(crate) fn entropies<T: Probability>(marginals: &[ChainMarginals<T>], agree: bool) -> Vec<f64> {
-    let of = |m: &ChainMarginals<T>| match agree {
-        true => agreeing::<f64>(m).map_or(f64::NAN, |own| own.entropy()),
-        false => m.entropy(),
-    };
-    let mut entropies: Vec<(&ChainMarginals<T>, f64)> =
-        marginals.iter().map(|m| (m, 0.0)).collect();
-    each(&mut entropies, |(m, entropy)| *entropy = of(m));
-    entropies.into_iter().map(|(_, entropy)| entropy).collect()
-}
-
-/// The marginals of the Markov chain that begins like `m` and has its transitions, or `None` if they are not numbers. Those of
-/// `m` agree with each other up to rounding only, which adds up over many visits in single precision: a dual value at them may
-/// exceed the optimum. At these it cannot. O(T K^2).
-pub(crate) fn agreeing<U: Probability>(
-    m: &ChainMarginals<impl Probability>,
-) -> Option<ChainMarginals<U>> {
-    let states = m.states();
-    let law = |row: &mut Vec<f64>| {
-        let sum: f64 = row.iter().sum();
-        let flat = 1.0 / states as f64;
-        row.iter_mut().for_each(|p| *p = if sum > 0.0 { *p / sum } else { flat });
-    };
-    let mut node: Vec<f64> = m.node(0).iter().map(|p| p.max(0.0)).collect();
-    law(&mut node);
-    let (mut nodes, mut edges) = (node.clone(), Vec::with_capacity(m.length() * states * states));
-    let mut row = Vec::with_capacity(states);
-    for t in 1..m.length() {
-        let mut next = vec![0.0; states];
-        for (from, pairs) in node.iter().zip(m.edge(t - 1).chunks_exact(states)) {
-            row.clear();
-            row.extend(pairs.iter().map(|p| p.linear().max(0.0)));
-            law(&mut row);
-            for (to, p) in next.iter_mut().zip(&row) {
-                *to += from * p;
-                edges.push(U::from_linear(from * p));
-            }
-        }
-        nodes.extend(&next);
-        node = next;
-    }
-    ChainMarginals::from_parts(states, &nodes, &edges).ok()
-}
-
+/// The mean of numbers.
 pub(crate) fn mean(x: &[f64]) -> f64 {
     x.iter().sum::<f64>() / x.len() as f64
 }

@@ -1,5 +1,5 @@
 use super::*;
-use fenchel_graphical::chain::Chain;
+use fenchel_graphical::chain::{Chain, ChainMarginals};
 use fenchel_optim::random::stream;
 use proptest::prelude::*;
 use rand::RngExt;
