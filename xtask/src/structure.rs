@@ -15,14 +15,11 @@ const NAMES_AT_A_ROOT: usize = 40;
 const CIRCLES: &[&str] = &[
     "causal",
     "crf",
-    "erm",
     "experiments",
     "expfam",
     "ggm",
     "graphical",
-    "linalg",
     "mrf-learn",
-    "optim",
     "saddle",
 ];
 

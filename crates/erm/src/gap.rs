@@ -16,9 +16,9 @@ mod repair;
 mod scale;
 
 use fenchel_linalg::{Columns, Design, multiply_row_by_row, multiply_transposed};
-use fenchel_optim::scalar::increasing_root;
 use fenchel_optim::{Certificate, Loss, Regulariser};
 
+use crate::origin::{best_shift, has_gap, origin};
 use crate::{Error, Point, Problem};
 use repair::{balance, concave_maximiser};
 pub(crate) use scale::{Scale, gradient_mapping, norm};
@@ -351,49 +351,6 @@ impl Gap {
         -problem.sum_conjugates(&self.dual, scale) / n
             - regulariser.conjugate(correlation, problem.l2())
     }
-}
-
-/// Whether every dual point is feasible after scaling: without an l2 term that is up to the regulariser.
-pub(crate) fn has_gap<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> bool {
-    problem.l2() > 0.0 || problem.regulariser().coercive()
-}
-
-/// Where a run begins that is given no start: the origin, with the best intercept if there is one. From far off, weights would
-/// do the work of the intercept first. O(n).
-pub(crate) fn origin<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> Point {
-    let mut point = Point::zero(problem.d());
-    if problem.intercept() {
-        point.intercept = best_shift(problem, &vec![0.0; problem.n()]);
-    }
-    point
-}
-
-/// The walk of [`best_shift`] ends here for a slope that is never 0 in floating point.
-const FARTHEST: f64 = 1e100;
-
-/// The `s` that minimises `sum_i phi_i(t_i + s)`. No pass over the design.
-fn best_shift<D: Design, L: Loss, R: Regulariser>(
-    problem: &Problem<'_, D, L, R>,
-    margins: &[f64],
-) -> f64 {
-    let slope = |shift: f64| problem.sum_slopes(margins, shift);
-    let (here, curvature) = slope(0.0);
-    if here == 0.0 || !here.is_finite() {
-        return 0.0;
-    }
-    // Walk against the slope until it changes its sign or vanishes: the losses are bounded below. With one
-    // class the infimum lies at infinity; beyond 2^10 the slope of the logistic loss is 0 in floating point,
-    // and any shift is as good. Piecewise linear losses may have to walk as far as their targets lie.
-    let mut reach = (here / curvature).abs();
-    if !(1e-8..1024.0).contains(&reach) {
-        reach = 1.0;
-    }
-    let direction = -here.signum();
-    while slope(direction * reach).0 * direction < 0.0 && reach < FARTHEST {
-        reach *= 2.0;
-    }
-    let (low, high) = if direction > 0.0 { (0.0, reach) } else { (-reach, 0.0) };
-    increasing_root(slope, low, high, direction * reach.min((here / curvature).abs()), 1e-15)
 }
 
 #[cfg(test)]

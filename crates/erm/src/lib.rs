@@ -39,6 +39,7 @@ mod error;
 mod gap;
 pub mod methods;
 pub mod multiclass;
+mod origin;
 pub mod parts;
 pub mod prelude;
 mod problem;

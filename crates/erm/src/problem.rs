@@ -1,11 +1,10 @@
 //! The problem: data, loss, regulariser, checked once.
 
-use fenchel_linalg::{Design, Invalid, Subset, multiply};
-use fenchel_optim::{Loss, Regulariser, Stop};
+use fenchel_linalg::{Design, Invalid, Subset, multiply, row_norms_squared};
+use fenchel_optim::{Loss, Regulariser};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::gap::{has_gap, origin};
 use crate::shared::{check_shape, check_weights, rows_and_penalties};
 
 /// Regularised empirical risk of a linear model,
@@ -77,7 +76,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         regulariser: R,
         l2: f64,
     ) -> Result<Self, Error> {
-        let norms_squared = design.row_norms_squared();
+        let norms_squared = row_norms_squared(&design);
         Problem::with_norms((design, norms_squared), targets, loss, regulariser, l2)
     }
 
@@ -221,7 +220,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     {
         regulariser.check(design.columns())?;
         let mut problem = Problem {
-            norms_squared: design.row_norms_squared(),
+            norms_squared: row_norms_squared(&design),
             design,
             targets: self.targets,
             loss: self.loss.clone(),
@@ -323,47 +322,6 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     ) -> f64 {
         let risk = self.differentiate_and_sum(0..self.n(), margins, factor);
         risk / self.n() as f64 + self.quadratic(weights)
-    }
-
-    /// Where a method begins: at 0, or at a start of the right shape, whose intercept counts only if the problem has one. From a far
-    /// start a loss without a curvature bound overflows, or has slopes that no step can use: the origin is taken, if it is lower.
-    pub(crate) fn start_point(&self, start: Option<Point>) -> Result<Point, Invalid> {
-        let mut point = start.unwrap_or_else(|| Point::zero(self.d()));
-        self.check_point(&point)?;
-        if !self.intercept() {
-            point.intercept = 0.0;
-        }
-        let unbounded = self.loss.twice_differentiable() && !self.loss.curvature().is_finite();
-        if unbounded && point.support() > 0 {
-            let (mut margins, zero) = (vec![0.0; self.n()], origin(self));
-            self.margins(&point, &mut margins);
-            let here = self.objective_at(&margins, &point.weights);
-            margins.fill(zero.intercept);
-            if !(here <= self.objective_at(&margins, &zero.weights)) {
-                return Ok(zero);
-            }
-        }
-        Ok(point)
-    }
-
-    /// The stopping rule of a run on this problem, which no unit of the targets influences: of a gap, at most that multiple of the mean
-    /// loss at the origin counts as [`Stop::absolute`]. A gap of 1e-12 is nothing beside a loss of 1, and all of a loss of 1e-18, as
-    /// that of targets near 1e-9. O(n).
-    ///
-    /// # Errors
-    /// Those of [`Stop::check`].
-    pub fn stop(&self, stop: &Stop) -> Result<Stop, Invalid> {
-        stop.check()?;
-        // Counts have no unit, and the losses of some cancel those of others.
-        let counts = self.loss.twice_differentiable() && !self.loss.curvature().is_finite();
-        if counts || !L::HAS_DUAL || !has_gap(self) {
-            return Ok(*stop);
-        }
-        let loss = |t: f64| self.sum_values(&vec![t; self.n()]).abs() / self.n() as f64;
-        // The loss of targets that are all alike is a rounding error, the square of one at least.
-        let unit = loss(origin(self).intercept).max(1e-16 * loss(0.0));
-        let share = if unit > 0.0 { unit.min(1.0) } else { 1.0 };
-        Ok(Stop { absolute: share * stop.absolute, ..*stop })
     }
 
     pub(crate) fn check_point(&self, point: &Point) -> Result<(), Invalid> {

@@ -42,6 +42,7 @@ pub use design::{
     AsDesign, Centred, CentredView, Columns, Csr, CsrMatrix, Dense, Design, FarColumn, Nonzeros,
     Rows, Scalar, Subset, far_columns, multiply, multiply_row_by_row, multiply_squares,
     multiply_squares_transposed, multiply_through, multiply_transposed, nonzeros_by_column,
+    row_norms_squared,
 };
 pub use error::Invalid;
 pub use gram::Gram;

@@ -14,7 +14,7 @@ use super::choice::{Choice, Method};
 use super::guarded::{Guarded, guarded};
 use super::head_start::HeadStart;
 use super::state::AutoState;
-use crate::gap::{Gap, origin};
+use crate::gap::Gap;
 use crate::methods::dual::{
     CatalystSettings, DualState, QningSettings, SdcaSettings, SdcaStep, catalyst, qning, sdca,
 };
@@ -24,6 +24,7 @@ use crate::methods::newton::{
     AsElasticNet, NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
 };
 use crate::methods::{CoordinateSettings, coordinate_descent, fista, lbfgs};
+use crate::origin::origin;
 use crate::{Error, Point, Problem};
 use fenchel_optim::settings;
 

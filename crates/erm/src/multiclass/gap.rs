@@ -6,6 +6,7 @@ use fenchel_optim::{Certificate, Regulariser};
 
 use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
 use super::product::multiply_transposed_rows;
+use crate::Error;
 use crate::gap::{Scale, gradient_mapping, norm};
 
 /// Scratch memory for certificates: `n r + d r` numbers.
@@ -30,6 +31,16 @@ impl Gap {
 }
 
 impl<D: Design, R: Regulariser> MulticlassProblem<'_, D, R> {
+    /// What can be proved at any point: the duality gap with `p_i = softmax(z_i)`, repaired where it is not
+    /// feasible. Two passes.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a point of another shape or with non-finite entries.
+    pub fn certify(&self, point: &MulticlassPoint) -> Result<Certificate, Error> {
+        self.check_point(point)?;
+        Ok(self.certificate_at(&mut Gap::new(self), point))
+    }
+
     /// Certificate with the dual distributions `p_i = softmax(z_i)`. Two half passes.
     pub(super) fn certificate_at(&self, gap: &mut Gap, point: &MulticlassPoint) -> Certificate {
         self.scores(point, &mut gap.table);

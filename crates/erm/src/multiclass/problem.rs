@@ -1,12 +1,11 @@
 //! The problem: data, class codes, regulariser, checked once.
 
 use fenchel_linalg::special::log_sum_exp;
-use fenchel_linalg::{Design, Invalid};
+use fenchel_linalg::{Design, Invalid, row_norms_squared};
 use fenchel_optim::prox::Groups;
-use fenchel_optim::{Certificate, Regulariser, Report, Status};
+use fenchel_optim::{Regulariser, Report, Status};
 use serde::{Deserialize, Serialize};
 
-use super::gap::Gap;
 use super::product::{multiply_rows, multiply_transposed_rows};
 use crate::Error;
 use crate::shared::{check_shape, check_weights, rows_and_penalties};
@@ -94,7 +93,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         }
         Invalid::check_nonnegative("l2", l2)?;
         regulariser.check(design.columns() * classes)?;
-        let norms_squared = design.row_norms_squared();
+        let norms_squared = row_norms_squared(&design);
         let mut problem = MulticlassProblem {
             design,
             labels,
@@ -202,7 +201,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     where
         R: Clone,
     {
-        let norms_squared = design.row_norms_squared();
+        let norms_squared = row_norms_squared(&design);
         let problem = self.with_rows(design, norms_squared);
         problem.check_rows()?;
         Ok(problem)
@@ -322,16 +321,6 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         self.scores(point, &mut scores);
         Ok(self.smooth_objective_at(&scores, &point.weights)
             + self.regulariser.value(&point.weights))
-    }
-
-    /// What can be proved at any point: the duality gap with `p_i = softmax(z_i)`, repaired where it is not
-    /// feasible. Two passes.
-    ///
-    /// # Errors
-    /// [`Invalid`] for a point of another shape or with non-finite entries.
-    pub fn certify(&self, point: &MulticlassPoint) -> Result<Certificate, Error> {
-        self.check_point(point)?;
-        Ok(self.certificate_at(&mut Gap::new(self), point))
     }
 
     /// The risk and the l2 term, from the scores.

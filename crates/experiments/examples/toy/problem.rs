@@ -1,6 +1,6 @@
 //! The problem, checked once.
 
-use fenchel_linalg::{Design, Invalid, multiply, multiply_transposed};
+use fenchel_linalg::{Design, Invalid, multiply, multiply_transposed, row_norms_squared};
 
 use crate::error::Result;
 
@@ -33,6 +33,6 @@ impl<'a, D: Design> Problem<'a, D> {
 
     /// A bound of the smoothness: the trace of the Hessian's data part, and `l2`.
     pub fn smoothness(&self) -> f64 {
-        self.design.row_norms_squared().iter().sum::<f64>() / self.targets.len() as f64 + self.l2
+        row_norms_squared(&self.design).iter().sum::<f64>() / self.targets.len() as f64 + self.l2
     }
 }

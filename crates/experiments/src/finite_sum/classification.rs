@@ -3,7 +3,7 @@
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_linalg::Design;
+use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
@@ -200,7 +200,7 @@ impl<L: Loss + Copy> Race<L> {
         y: &[f64],
         tick: &dyn Fn(f64, &str),
     ) -> Result<(Vec<Line>, Step), Failure> {
-        let l0 = self.loss.curvature() * design.row_norms_squared().into_iter().fold(0.0, f64::max);
+        let l0 = self.loss.curvature() * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
         let mu = 2.0 * l0 / (design.rows() as f64 - 2.0);
         let problem = Problem::new(design, y, self.loss, Zero, mu)?;
         let (best, _) = optimum(context, &problem)?;

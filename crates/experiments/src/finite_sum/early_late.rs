@@ -3,7 +3,7 @@
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_linalg::Design;
+use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
@@ -115,7 +115,7 @@ fn race<D: Design>(
     seeds: u64,
     tick: &dyn Fn(f64, &str),
 ) -> Result<Vec<Line>, Failure> {
-    let l0 = 0.25 * design.row_norms_squared().into_iter().fold(0.0, f64::max);
+    let l0 = 0.25 * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
     let problem = Problem::new(design, y, Logistic, Zero, 2.0 * l0 / (y.len() as f64 - 2.0))?;
     let (best, _) = optimum(context, &problem)?;
     let entries = entries();

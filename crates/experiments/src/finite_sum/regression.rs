@@ -7,7 +7,7 @@ use fenchel_datasets::transform::normalise_rows;
 use fenchel_datasets::{Dataset, Folder, TableOptions, embedded, table_file};
 use fenchel_finite_sum::loss::Squared;
 use fenchel_finite_sum::{Problem, Standardiser};
-use fenchel_linalg::Design;
+use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use ndarray::Array2;
@@ -96,7 +96,7 @@ fn first_pass(
 ) -> Result<(), Failure> {
     const NAME: &str = "Finito, terms introduced";
     let line = with_design!(task, |design| {
-        let largest = design.row_norms_squared().into_iter().fold(0.0, f64::max);
+        let largest = row_norms_squared(&design).into_iter().fold(0.0, f64::max);
         let mu = 2.0 * largest / (design.rows() as f64 - 2.0);
         let problem = Problem::new(design, &task.y, Squared, Zero, mu)?;
         let (best, _) = optimum(context, &problem)?;

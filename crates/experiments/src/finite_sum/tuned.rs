@@ -3,7 +3,7 @@
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::{Logistic, Squared};
-use fenchel_linalg::Design;
+use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
@@ -140,7 +140,7 @@ fn race<D: Design, L: Loss + Copy>(
     y: &[f64],
     tick: &dyn Fn(f64, &str),
 ) -> Result<(Vec<Line>, Steps), Failure> {
-    let l0 = loss.curvature() * design.row_norms_squared().into_iter().fold(0.0, f64::max);
+    let l0 = loss.curvature() * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
     let problem = Problem::new(design, y, loss, Zero, 2.0 * l0 / (y.len() as f64 - 2.0))?;
     let (best, _) = optimum(context, &problem)?;
     let (mut lines, mut steps) = (vec![], vec![]);

@@ -2,6 +2,7 @@
 
 use sprs::{CsMatI, CsMatViewI};
 
+use super::product::row_norms_squared;
 use super::{AsDesign, Design, Scalar, all_finite, sum_of_squares};
 use crate::Invalid;
 
@@ -38,7 +39,7 @@ impl<'a, T: Scalar> Csr<'a, T> {
     /// As [`Csr::new`].
     pub fn with_norms(matrix: CsMatViewI<'a, T, u32, usize>) -> Result<(Self, Vec<f64>), Invalid> {
         let csr = Csr::laid_out(matrix)?;
-        let norms_squared = csr.row_norms_squared();
+        let norms_squared = row_norms_squared(&csr);
         // Squares of finite numbers may overflow: then there is nothing to find.
         if norms_squared.iter().any(|norm| !norm.is_finite()) {
             csr.find_fault()?;
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!((csr.rows(), csr.columns(), csr.stored()), (3, 3, 3));
         let x = [1.0, 10.0, 100.0];
         assert_eq!((0..3).map(|i| csr.row_dot(i, &x)).collect::<Vec<_>>(), [-198.5, 0.0, 40.0]);
-        assert_eq!(csr.row_norms_squared(), [6.25, 0.0, 16.0]);
+        assert_eq!(row_norms_squared(&csr), [6.25, 0.0, 16.0]);
         let mut out = x;
         csr.row_axpy(0, 2.0, &mut out);
         assert_eq!(out, [4.0, 10.0, 96.0]);

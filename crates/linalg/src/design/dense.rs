@@ -2,6 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
+use super::product::row_norms_squared;
 use super::{AsDesign, Design, Scalar, all_finite, sum_of_squares};
 use crate::Invalid;
 
@@ -31,7 +32,7 @@ impl<'a, T: Scalar> Dense<'a, T> {
     /// As [`Dense::new`].
     pub fn with_norms(matrix: ArrayView2<'a, T>) -> Result<(Self, Vec<f64>), Invalid> {
         let design = Dense::unchecked(matrix)?;
-        let norms_squared = design.row_norms_squared();
+        let norms_squared = row_norms_squared(&design);
         // Squares of finite numbers may overflow.
         for (i, norm) in norms_squared.iter().enumerate() {
             if !norm.is_finite() && !all_finite(design.row(i)) {

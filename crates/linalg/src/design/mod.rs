@@ -11,6 +11,7 @@
 //! | `a_i` | row `i` | `d` |
 //! | `x` | point, weights | `d` |
 
+mod as_design;
 mod centred;
 mod columns;
 mod csr;
@@ -19,6 +20,7 @@ mod nonzeros;
 mod product;
 mod subset;
 
+pub use as_design::AsDesign;
 pub use centred::{Centred, CentredView, FarColumn, far_columns};
 pub use columns::{Columns, nonzeros_by_column};
 pub use csr::{Csr, CsrMatrix};
@@ -26,11 +28,9 @@ pub use dense::Dense;
 pub use nonzeros::Nonzeros;
 pub use product::{
     multiply, multiply_row_by_row, multiply_squares, multiply_squares_transposed, multiply_through,
-    multiply_transposed,
+    multiply_transposed, row_norms_squared,
 };
 pub use subset::{Rows, Subset};
-
-use crate::Invalid;
 
 /// A number type that a design matrix may be stored in. Arithmetic is always `f64`.
 pub trait Scalar: Copy + Send + Sync + 'static {
@@ -118,40 +118,6 @@ pub trait Design: Sync {
         let mut sum = 0.0;
         self.row_entries(i, |_, a| sum += a * a);
         sum
-    }
-
-    /// `||a_i||^2` of every row.
-    fn row_norms_squared(&self) -> Vec<f64>
-    where
-        Self: Sized,
-    {
-        product::row_norms_squared(self)
-    }
-}
-
-/// The type of data that `fit` accepts: anything that can be viewed as a [`Design`] without a copy.
-pub trait AsDesign {
-    /// The borrowed, validated view.
-    type View<'a>: Design + Copy
-    where
-        Self: 'a;
-
-    /// Validates the data once and borrows it.
-    ///
-    /// # Errors
-    /// [`Invalid::NonFinite`] with row and column; [`Invalid::Layout`] if rows are not contiguous,
-    /// the storage is not CSR, or columns of a row are not ascending.
-    fn as_design(&self) -> Result<Self::View<'_>, Invalid>;
-
-    /// Does the same as [`as_design`](AsDesign::as_design), and also returns [the squared norms of all
-    /// rows](Design::row_norms_squared). The data are read once for both.
-    ///
-    /// # Errors
-    /// As [`as_design`](AsDesign::as_design).
-    fn as_design_with_norms(&self) -> Result<(Self::View<'_>, Vec<f64>), Invalid> {
-        let design = self.as_design()?;
-        let norms_squared = design.row_norms_squared();
-        Ok((design, norms_squared))
     }
 }
 

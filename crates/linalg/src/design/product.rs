@@ -38,8 +38,8 @@ pub fn multiply<D: Design>(design: &D, x: &[f64], out: &mut [f64]) {
     each_row(design, &Dots { design, x }, out);
 }
 
-/// `||a_i||^2` of every row.
-pub(super) fn row_norms_squared<D: Design>(design: &D) -> Vec<f64> {
+/// `||a_i||^2` of every row. O(nnz).
+pub fn row_norms_squared<D: Design>(design: &D) -> Vec<f64> {
     let mut norms_squared = vec![0.0; design.rows()];
     each_row(design, &Norms { design }, &mut norms_squared);
     norms_squared
@@ -476,7 +476,7 @@ mod tests {
         assert_eq!(multiply_row_by_row(&view, &[0.0; 5], &mut t, &mut out, |_, t| t + 1.0), 70.0);
         assert_eq!(t, [0.0; 70]);
         assert_eq!(out, a.sum_axis(ndarray::Axis(0)).to_vec());
-        assert_eq!(view.row_norms_squared(), a.map_axis(ndarray::Axis(1), |r| r.dot(&r)).to_vec());
+        assert_eq!(row_norms_squared(&view), a.map_axis(ndarray::Axis(1), |r| r.dot(&r)).to_vec());
     }
 
     #[cfg(feature = "parallel")]

@@ -120,6 +120,7 @@ impl<X: AsDesign + ?Sized> AsDesign for Rows<'_, X> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::product::row_norms_squared;
     use super::*;
     use crate::Dense;
     use ndarray::array;
@@ -129,7 +130,7 @@ mod tests {
         let x = array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
         let subset = Subset::new(Dense::new(x.view()).unwrap(), &[2, 0, 2]);
         assert_eq!((subset.rows(), subset.columns(), subset.stored()), (3, 2, 6));
-        assert_eq!(subset.row_norms_squared(), [61.0, 5.0, 61.0]);
+        assert_eq!(row_norms_squared(&subset), [61.0, 5.0, 61.0]);
         assert_eq!(subset.row_dot(1, &[10.0, 1.0]), 12.0);
         assert_eq!(subset.row_square_dot(0, &[10.0, 1.0]), 286.0);
         let mut part = [0.0];

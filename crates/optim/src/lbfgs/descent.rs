@@ -1,7 +1,7 @@
 //! The common part of L-BFGS and OWL-QN.
 
-use super::memory::norm;
-use super::{LbfgsState, Memory, Smooth};
+use super::memory::{Memory, norm};
+use super::smooth::{LbfgsState, Smooth};
 
 /// Steps without a lower value or a smaller gradient after which the method stalls. As long as values differ by more than
 /// rounding, every step lowers them.

@@ -73,7 +73,7 @@ pub trait Regulariser: Sync {
     ///
     /// The default uses the proximal operator if `l2 > 0`, and is infinite otherwise.
     fn conjugate(&self, v: &[f64], l2: f64) -> f64 {
-        if l2 > 0.0 { norm_ball::conjugate_by_prox(self, v, l2) } else { f64::INFINITY }
+        if l2 > 0.0 { conjugate_by_prox(self, v, l2) } else { f64::INFINITY }
     }
 
     /// The largest `c` in `[0, 1]` for which [`conjugate`](Regulariser::conjugate) is finite at `c v`. The default is 1 if
@@ -183,6 +183,14 @@ impl Separable for Zero {
     fn conjugate_gradient(&self, _: usize, v: f64, l2: f64) -> f64 {
         v / l2
     }
+}
+
+/// The conjugate `v.x - h(x) - (l2/2) ||x||^2` at its maximiser, which is the proximal point of `v / l2`.
+fn conjugate_by_prox<R: Regulariser + ?Sized>(h: &R, v: &[f64], l2: f64) -> f64 {
+    let mut x: Vec<f64> = v.iter().map(|v| v / l2).collect();
+    h.prox(&mut x, 1.0 / l2);
+    let gain: f64 = v.iter().zip(&x).map(|(v, x)| (v - 0.5 * l2 * x) * x).sum();
+    gain - h.value(&x)
 }
 
 /// The proximal operator of `threshold |x|`, which is `sign(v) max(|v| - threshold, 0)`.

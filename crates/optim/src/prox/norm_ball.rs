@@ -2,7 +2,7 @@
 
 use fenchel_linalg::{Invalid, project};
 
-use super::Regulariser;
+use super::{Regulariser, conjugate_by_prox};
 
 /// A point whose distance from a ball is at most this fraction of the radius counts as inside. It allows for the rounding of a
 /// projection.
@@ -168,14 +168,6 @@ impl Regulariser for Simplex {
     fn coercive(&self) -> bool {
         true
     }
-}
-
-/// The conjugate `v.x - h(x) - (l2/2) ||x||^2` at its maximiser, which is the proximal point of `v / l2`.
-pub(super) fn conjugate_by_prox<R: Regulariser + ?Sized>(h: &R, v: &[f64], l2: f64) -> f64 {
-    let mut x: Vec<f64> = v.iter().map(|v| v / l2).collect();
-    h.prox(&mut x, 1.0 / l2);
-    let gain: f64 = v.iter().zip(&x).map(|(v, x)| (v - 0.5 * l2 * x) * x).sum();
-    gain - h.value(&x)
 }
 
 /// Handles the result of a projection. A projection refuses and does not change a vector with entries that are not finite, so

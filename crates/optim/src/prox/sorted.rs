@@ -3,8 +3,8 @@
 use fenchel_linalg::{Invalid, project};
 
 use super::Regulariser;
+use super::conjugate_by_prox;
 use super::group::slack;
-use super::norm_ball::conjugate_by_prox;
 
 /// `sum_k weights_k |x|_(k)`, where `|x|_(1) >= |x|_(2) >= ...` (Bogdan et al., *SLOPE: adaptive variable selection via convex
 /// optimization*, 2015).

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fenchel_linalg::Invalid;
 
-use super::norm_ball::conjugate_by_prox;
+use super::conjugate_by_prox;
 use super::{Regulariser, soft_threshold};
 
 /// `strength * sum_c |x_{c+1} - x_c|`, whose minimisers are piecewise constant in neighbouring coordinates.

@@ -10,14 +10,15 @@ use fenchel_optim::Refusal;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Certificate, Loss, Regulariser, Separable};
 
+use super::batches::{Batches, of_minibatches};
 use super::state::DualState;
 use super::tail::Tail;
-use crate::gap::{Gap, origin};
+use crate::gap::Gap;
 use crate::methods::REFRESH;
 use crate::methods::order::{Score, check_dual as check_order, dual_visits};
+use crate::origin::origin;
 use crate::{Error, Point, Problem};
 
-use batch::{Batches, of_minibatches};
 use checks::check_dual;
 pub(crate) use checks::{bias_weight, check_strength};
 pub(super) use keep::copied;

@@ -25,6 +25,7 @@
 //! | `q_j` | `\|\|a_j\|\|^2 / ((l2 + kappa) n)`: the change of the margin if `s_j` changes by 1 |
 
 mod ascent;
+mod batches;
 mod catalyst;
 mod miso_mu;
 mod momentum;

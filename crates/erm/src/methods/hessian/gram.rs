@@ -3,11 +3,13 @@
 use fenchel_linalg::{Design, Gram};
 
 use super::cost::is_dense;
-use super::sample::Weighted;
 
 /// What is added to each entry of the diagonal, as a fraction of it: the unit of a feature does not matter. A column of zeros, or of zero
 /// weights, has this fraction of the largest entry instead (or this number), so that nothing divides by 0.
 pub(crate) const RIDGE: f64 = 1e-12;
+
+/// Rows, and their factors: `h_i`, divided by the probability of the row in a sample.
+pub(crate) type Weighted = Vec<(usize, f64)>;
 
 /// The coordinates of a Hessian: some weights, and the intercept last if there is one.
 #[derive(Debug, Clone, Copy)]

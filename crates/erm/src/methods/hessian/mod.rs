@@ -5,5 +5,5 @@ mod gram;
 mod sample;
 
 pub(crate) use cost::{REGULAR, gram_cost};
-pub(crate) use gram::{RIDGE, Variables};
-pub(crate) use sample::{Sample, Weighted, all};
+pub(crate) use gram::{RIDGE, Variables, Weighted};
+pub(crate) use sample::{Sample, all};

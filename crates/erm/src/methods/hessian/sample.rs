@@ -19,10 +19,7 @@ use fenchel_optim::random::Generator;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::gram::Variables;
-
-/// Rows, and their factors `h_i / p_i`.
-pub(crate) type Weighted = Vec<(usize, f64)>;
+use super::gram::{Variables, Weighted};
 
 /// All rows with some curvature.
 pub(crate) fn all(h: &[f64]) -> Weighted {

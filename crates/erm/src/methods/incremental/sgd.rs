@@ -7,8 +7,9 @@ use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, StepSize, 
 use super::kernel::{Kernel, Plan};
 use super::mean::{PointMean, certify};
 use super::state::IncrementalState;
-use crate::gap::{Gap, origin};
+use crate::gap::Gap;
 use crate::methods::lag::Composite;
+use crate::origin::origin;
 use crate::{Error, Point, Problem};
 use fenchel_optim::settings;
 

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::kernel::{Kernel, Plan};
 use super::mean::PointMean;
 use super::state::IncrementalState;
-use crate::gap::{Gap, origin};
+use crate::gap::Gap;
 use crate::methods::lag::Composite;
 use crate::methods::order::smoothness;
+use crate::origin::origin;
 use crate::{Error, Point, Problem};
 use fenchel_optim::settings;
 

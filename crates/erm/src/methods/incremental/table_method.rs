@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::kernel::{Kernel, Plan};
 use super::mean::{PointMean, certify};
-use crate::gap::{Gap, origin};
+use crate::gap::Gap;
 use crate::methods::REFRESH;
 use crate::methods::lag::Composite;
+use crate::origin::origin;
 use crate::{Error, Point, Problem};
 
 /// The initial contents of the table of derivatives.

@@ -1,7 +1,7 @@
 //! Folds of models with one margin.
 
 use fenchel_erm::parts::{Warm, on_centred};
-use fenchel_linalg::{Design, Subset};
+use fenchel_linalg::{Design, Subset, row_norms_squared};
 use fenchel_metrics::Split;
 use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
@@ -131,7 +131,7 @@ impl<'w, D: Design + Copy, L: Loss + Copy> Plan<'_, 'w, D, L> {
             let points = sweep(&problem, &settings, grid, &mut self.whole.watch())?;
             return Ok(points.iter().map(|point| point.dense(d)).collect());
         }
-        let norms_squared = design.row_norms_squared();
+        let norms_squared = row_norms_squared(&design);
         let ridge = |&l2: &f64| {
             let stop = self.whole.stop();
             let hyper = Hyper { loss: self.loss, l1: 0.0, l2, intercept, stop, seed };
