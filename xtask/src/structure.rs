@@ -12,16 +12,7 @@ use crate::workspace;
 const NAMES_AT_A_ROOT: usize = 40;
 
 /// The crates whose circles are still to be opened.
-const CIRCLES: &[&str] = &[
-    "causal",
-    "crf",
-    "experiments",
-    "expfam",
-    "ggm",
-    "graphical",
-    "mrf-learn",
-    "saddle",
-];
+const CIRCLES: &[&str] = &["causal", "crf", "expfam", "ggm", "graphical", "mrf-learn", "saddle"];
 
 /// The crates whose roots are still to be narrowed.
 const BROAD: &[&str] =

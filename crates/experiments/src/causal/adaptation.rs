@@ -4,8 +4,9 @@
 use super::methods::adapt::Momentum;
 use fenchel_causal::prior::{CategoricalPrior, Target};
 
+use super::entry::entry;
 use super::runs::{Runs, counting, pairs, show, sweep_pairs};
-use super::{entry, thesis};
+use super::thesis;
 use crate::number::short;
 use crate::{Context, Experiment, Failure, Ground, Outcome, Reason, Source};
 

@@ -6,7 +6,7 @@ use fenchel_causal::{Admg, Error, LatentModel, NodeSet, Query, identify};
 use fenchel_optim::random::{Generator, stream};
 use rand::RngExt;
 
-use super::entry;
+use super::entry::entry;
 use crate::number::short;
 use crate::{Cell, Context, Experiment, Failure, Ground, Outcome, Source, Table};
 

@@ -17,14 +17,15 @@
 
 mod adaptation;
 mod census;
+mod entry;
 pub mod methods;
 mod normal;
 mod real;
 mod runs;
 mod theory;
 
-use crate::documents::LE_PRIOL as DOCUMENT;
-use crate::{Context, Experiment, Failure, Outcome, Source};
+use crate::Experiment;
+use crate::documents::le_priol as thesis;
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: &[Experiment] = &[
@@ -49,17 +50,3 @@ pub(crate) const ALL: &[Experiment] = &[
     real::SACHS,
     real::NHEFS,
 ];
-
-/// An experiment of the thesis that needs no data.
-const fn entry(
-    id: &'static str,
-    title: &'static str,
-    run: fn(&Context) -> Result<Outcome, Failure>,
-) -> Experiment {
-    Experiment { id, document: DOCUMENT, title, needs: &[], run }
-}
-
-/// A sentence of the thesis.
-const fn thesis(section: &'static str, quote: &'static str) -> Source {
-    Source::quoted(DOCUMENT, section, quote)
-}

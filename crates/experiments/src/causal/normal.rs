@@ -6,8 +6,9 @@ use fenchel_causal::normal::CholeskyPair;
 use fenchel_causal::prior::{NormalPrior, Target};
 use fenchel_optim::random::stream;
 
+use super::entry::entry;
 use super::runs::Runs;
-use super::{entry, thesis};
+use super::thesis;
 use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Judged, Outcome, Series, Source};
 

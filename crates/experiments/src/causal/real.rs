@@ -13,7 +13,7 @@ use fenchel_optim::random::stream;
 use ndarray::{Array2, Axis as Direction};
 use rand::RngExt;
 
-use super::entry;
+use super::entry::entry;
 use crate::number::short;
 use crate::{Cell, Context, Experiment, Failure, Ground, Outcome, Source, Table};
 

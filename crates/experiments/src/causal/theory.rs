@@ -14,7 +14,8 @@ use fenchel_optim::random::stream;
 use ndarray::{Array2, array};
 use rand::RngExt;
 
-use super::{entry, thesis};
+use super::entry::entry;
+use super::thesis;
 use crate::number::short;
 use crate::{
     Axis, Cell, Context, Experiment, Failure, Figure, Ground, Outcome, Reason, Series, Source,

@@ -30,8 +30,8 @@ mod start;
 mod tasks;
 mod trees;
 
-use crate::documents::ADAPTIVE_SDCA as DOCUMENT;
-use crate::{Experiment, Source};
+use crate::Experiment;
+use crate::documents::{ADAPTIVE_SDCA as DOCUMENT, adaptive_sdca as paper};
 
 /// The experiments in the order of the paper.
 pub(crate) const ALL: &[Experiment] = &[
@@ -49,8 +49,3 @@ pub(crate) const ALL: &[Experiment] = &[
     oeg::OEG,
     acceleration::ACCELERATION,
 ];
-
-/// A sentence of the paper.
-const fn paper(section: &'static str, quote: &'static str) -> Source {
-    Source::quoted(DOCUMENT, section, quote)
-}

@@ -26,8 +26,8 @@ mod real;
 mod shapes;
 mod variance;
 
-use crate::documents::{BABICHEV, LE_PRIOL};
-use crate::{Experiment, Source};
+use crate::Experiment;
+use crate::documents::{BABICHEV, LE_PRIOL, babichev, le_priol};
 
 /// Chapter 5 of the first thesis.
 pub(crate) const RISKS: &[Experiment] = &[
@@ -43,13 +43,3 @@ pub(crate) const RISKS: &[Experiment] = &[
 /// Chapter 3 of the second.
 pub(crate) const AVERAGES: &[Experiment] =
     &[averages::FIRST, averages::SECOND, kernel::EXPERIMENT, real::EXPERIMENT];
-
-/// A sentence of the first thesis.
-const fn le_priol(section: &'static str, quote: &'static str) -> Source {
-    Source::quoted(LE_PRIOL, section, quote)
-}
-
-/// A sentence of the second.
-const fn babichev(section: &'static str, quote: &'static str) -> Source {
-    Source::quoted(BABICHEV, section, quote)
-}

@@ -24,8 +24,8 @@ mod sparse;
 mod tasks;
 mod tuned;
 
-use crate::documents::DEFAZIO as DOCUMENT;
-use crate::{Experiment, Source};
+use crate::Experiment;
+use crate::documents::{DEFAZIO as DOCUMENT, defazio as thesis};
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: &[Experiment] = &[
@@ -38,8 +38,3 @@ pub(crate) const ALL: &[Experiment] = &[
     early_late::EXPERIMENT,
     acceleration::EXPERIMENT,
 ];
-
-/// A sentence of the thesis.
-const fn thesis(section: &'static str, quote: &'static str) -> Source {
-    Source::quoted(DOCUMENT, section, quote)
-}

@@ -27,8 +27,8 @@ mod roc;
 mod selection;
 mod shortcut;
 
-use crate::documents::DEFAZIO as DOCUMENT;
-use crate::{Experiment, Source};
+use crate::Experiment;
+use crate::documents::{DEFAZIO as DOCUMENT, defazio as thesis};
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: &[Experiment] = &[
@@ -45,8 +45,3 @@ pub(crate) const ALL: &[Experiment] = &[
     films::EXPERIMENT,
     iterations::EXPERIMENT,
 ];
-
-/// A sentence of the thesis.
-const fn thesis(section: &'static str, quote: &'static str) -> Source {
-    Source::quoted(DOCUMENT, section, quote)
-}

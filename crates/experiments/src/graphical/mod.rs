@@ -6,13 +6,8 @@
 
 mod structure;
 
-use crate::documents::LE_PRIOL as DOCUMENT;
-use crate::{Experiment, Source};
+use crate::Experiment;
+use crate::documents::{LE_PRIOL as DOCUMENT, le_priol as thesis};
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: &[Experiment] = &[structure::EXPERIMENT];
-
-/// A sentence of the thesis.
-const fn thesis(section: &'static str, quote: &'static str) -> Source {
-    Source::quoted(DOCUMENT, section, quote)
-}

@@ -9,7 +9,8 @@ use fenchel_moments::{
 };
 use fenchel_optim::Stop;
 
-use super::{DOCUMENT, PINNED, SHORT, error, sized, unless_frozen};
+use super::DOCUMENT;
+use super::curves::{PINNED, SHORT, error, sized, unless_frozen};
 use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 

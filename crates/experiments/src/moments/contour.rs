@@ -3,7 +3,8 @@
 use fenchel_moments::GaussianMixture;
 use ndarray::Array2;
 
-use super::{DOCUMENT, SHORT};
+use super::DOCUMENT;
+use super::curves::SHORT;
 use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Series, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -7,7 +7,8 @@ use fenchel_moments::{
     Components, LearnedSade, Mave, Sade, ScoreMatching, Slicing, Stop, synthetic,
 };
 
-use super::{DOCUMENT, SHORT, error, sized, unless_frozen};
+use super::DOCUMENT;
+use super::curves::{SHORT, error, sized, unless_frozen};
 use crate::number::short;
 use crate::{
     Axis, Claim, Context, Experiment, Failure, Figure, Outcome, Reason, Series, Size, Source, Table,

@@ -7,7 +7,8 @@ use fenchel_moments::synthetic::{self, Problem};
 use fenchel_moments::transform::ResponseTransform;
 use fenchel_moments::{Components, GaussianMixture, PhdPlus, Sade, Save, Sir, Slicing, Sphd};
 
-use super::{Curve, DOCUMENT, PINNED, SHORT, curves, error, shown, sized};
+use super::DOCUMENT;
+use super::curves::{Curve, PINNED, SHORT, curves, error, figure_and_table, sized};
 use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
 
@@ -113,7 +114,7 @@ fn measured(
     })?;
     let caption =
         "Geometric means over independent draws; 10 slices of equal counts, exact scores.";
-    let (figure, table) = shown(title, caption, Axis::log("samples"), &curves);
+    let (figure, table) = figure_and_table(title, caption, Axis::log("samples"), &curves);
     outcome.figure(figure).table(table).setting("draws", repeats).setting("slices", 10);
     Ok(curves)
 }

@@ -5,7 +5,8 @@ use fenchel_moments::synthetic::{StandardFeatures, multi_index};
 use fenchel_moments::{Ade, Components, PhdPlus, Sade, Sphd};
 use ndarray::{Array2, ArrayView1};
 
-use super::{DOCUMENT, SHORT, error, unless_frozen};
+use super::DOCUMENT;
+use super::curves::{SHORT, error, unless_frozen};
 use crate::{Context, Experiment, Failure, Outcome, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -6,7 +6,8 @@ use fenchel_moments::score::Component;
 use fenchel_moments::{Components, GaussianMixture, Sade, ScoreMatching, Slicing, synthetic};
 use ndarray::{Array2, array};
 
-use super::{DOCUMENT, PINNED, SHORT, curves, error, shown, sized};
+use super::DOCUMENT;
+use super::curves::{PINNED, SHORT, curves, error, figure_and_table, sized};
 use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
 
@@ -55,7 +56,8 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
     })?;
     let mut outcome = Outcome::default();
     let caption = "100 bumps of width 1 on a grid, ridge 0.01; geometric means.";
-    let (figure, table) = shown("Two steps, two features", caption, Axis::log("samples"), &all);
+    let (figure, table) =
+        figure_and_table("Two steps, two features", caption, Axis::log("samples"), &all);
     outcome.figure(figure).table(table).setting("draws", repeats).setting("slices", 10);
     outcome.note("The document does not state the number of slices here; 10 is assumed.");
     let slope = all[0].slope(1 << 10);

@@ -15,8 +15,8 @@ mod structure;
 mod tightness;
 mod trials;
 
-use crate::documents::SPG_TAY as DOCUMENT;
-use crate::{Experiment, Source};
+use crate::Experiment;
+use crate::documents::{SPG_TAY as DOCUMENT, spg_tay as paper};
 
 /// The experiments in the order of the paper.
 pub(crate) const ALL: &[Experiment] = &[
@@ -26,8 +26,3 @@ pub(crate) const ALL: &[Experiment] = &[
     tightness::EXPERIMENT,
     senate::EXPERIMENT,
 ];
-
-/// A sentence of the paper.
-const fn paper(section: &'static str, quote: &'static str) -> Source {
-    Source::quoted(DOCUMENT, section, quote)
-}

@@ -14,6 +14,7 @@
 
 mod axis;
 mod counts;
+mod entry;
 mod files;
 mod html;
 mod pen;
@@ -23,67 +24,11 @@ mod svg;
 use std::path::{Path, PathBuf};
 
 pub use counts::{counts, write_counts};
+pub use entry::{Entry, Provenance, State};
 pub use store::{Key, Record, Store, build_fingerprint};
 
-use crate::{Error, Experiment, Figure, Outcome, Size};
-
-/// The circumstances under which the outcomes were computed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Provenance {
-    /// Version of this project.
-    pub version: String,
-    /// Size of the run.
-    pub size: Size,
-    /// Seed of the run.
-    pub seed: u64,
-    /// Whether the run had a folder of real data.
-    pub data: bool,
-    /// Further facts about the run that the page shows, as pairs of a name and a text: revision, date, processor, command.
-    pub facts: Vec<(String, String)>,
-}
-
-/// The state of an experiment after the run.
-#[derive(Debug, Clone, PartialEq)]
-pub enum State {
-    /// It has an outcome, from this run or an earlier one.
-    Done(Box<Outcome>),
-    /// It failed with this message.
-    Failed(String),
-    /// The user stopped the run during this experiment or before it.
-    Stopped,
-}
-
-/// An experiment of a report.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// The experiment.
-    pub experiment: Experiment,
-    /// The names of its real data sets that were present.
-    pub data: Vec<String>,
-    /// What became of it.
-    pub state: State,
-    /// The duration of its run in seconds (wall-clock time); `None` if it did not finish.
-    pub seconds: Option<f64>,
-}
-
-impl Entry {
-    /// Its outcome, if it has one.
-    pub fn outcome(&self) -> Option<&Outcome> {
-        match &self.state {
-            State::Done(outcome) => Some(outcome),
-            _ => None,
-        }
-    }
-
-    /// Whether it failed, or a verdict differs from the expected one.
-    pub fn differs(&self) -> bool {
-        match &self.state {
-            State::Done(outcome) => outcome.differs(),
-            State::Failed(_) => true,
-            State::Stopped => false,
-        }
-    }
-}
+use crate::{Error, Figure, Outcome};
+use entry::{Attachments, Drawing};
 
 /// Draws a figure as SVG text. The text can be put into a page or a file, and the drawing scales with its container.
 ///
@@ -110,20 +55,6 @@ pub fn write(folder: &Path, provenance: &Provenance, entries: &[Entry]) -> Resul
     let path = folder.join("report.html");
     files::write_atomically(&path, page.as_bytes())?;
     Ok(path)
-}
-
-/// The files of one outcome: their links relative to the page, and the text of the drawings.
-#[derive(Debug, Default)]
-struct Attachments {
-    figures: Vec<Drawing>,
-    tables: Vec<String>,
-}
-
-#[derive(Debug)]
-struct Drawing {
-    svg: String,
-    svg_link: String,
-    csv_link: String,
 }
 
 fn attach(folder: &Path, id: &str, outcome: &Outcome) -> Result<Attachments, Error> {

@@ -7,43 +7,13 @@
 //! | `sa-race` | Figure 4-2 | the sublinear method, subgradients and mirror prox, with steps of the theory and longer ones |
 //! | `sa-real` | none | accuracy against nonzeros on real data |
 
+mod identity;
 mod real;
 mod rivals;
 mod runtime;
 
-use ndarray::Array2;
-use rand::RngExt;
-
-use crate::documents::BABICHEV as DOCUMENT;
-use crate::{Experiment, Source};
+use crate::Experiment;
+use crate::documents::{BABICHEV as DOCUMENT, babichev as thesis};
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: &[Experiment] = &[runtime::EXPERIMENT, rivals::EXPERIMENT, real::EXPERIMENT];
-
-/// A sentence of the thesis.
-const fn thesis(section: &'static str, quote: &'static str) -> Source {
-    Source::quoted(DOCUMENT, section, quote)
-}
-
-/// Normal features, the class of the largest noisy feature: `n = d = k`, the true weights are the identity.
-fn identity(n: usize, seed: u64) -> (Array2<f64>, Vec<usize>) {
-    let mut rng = fenchel_optim::random::stream(seed, 4);
-    let mut normal = || {
-        let (a, b): (f64, f64) = (rng.random(), rng.random());
-        (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
-    };
-    let x = Array2::from_shape_simple_fn((n, n), &mut normal);
-    let scale = 1.0 / (n as f64).sqrt();
-    let largest = |row: ndarray::ArrayView1<f64>, normal: &mut dyn FnMut() -> f64| {
-        let mut best = (0, f64::NEG_INFINITY);
-        for (l, v) in row.iter().enumerate() {
-            let noisy = v + scale * normal();
-            if noisy > best.1 {
-                best = (l, noisy);
-            }
-        }
-        best.0
-    };
-    let y = x.rows().into_iter().map(|row| largest(row, &mut normal)).collect();
-    (x, y)
-}

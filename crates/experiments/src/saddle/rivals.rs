@@ -9,7 +9,8 @@ use fenchel_saddle::multiclass::{
 };
 use fenchel_saddle::{MulticlassLoss, SaddleProblem};
 
-use super::{identity, thesis};
+use super::identity::identity;
+use super::thesis;
 use crate::race::exponent;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 

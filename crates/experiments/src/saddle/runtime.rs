@@ -8,7 +8,8 @@ use fenchel_optim::{Cadence, Progress, Stop};
 use fenchel_saddle::MulticlassLoss;
 use fenchel_saddle::multiclass::{Multiclass, Samples, Sublinear, SublinearSettings, sublinear};
 
-use super::{identity, thesis};
+use super::identity::identity;
+use super::thesis;
 use crate::race::exponent;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 

@@ -1,8 +1,7 @@
 //! Claims as rows: what is said, expected and measured, and the verdict. Claims that differ only by their data set are one row.
 
-use super::super::{Entry, State, counts};
-use super::section::table_of;
-use super::{badge, claims, escape, inline, is_open};
+use super::parts::{badge, claims, escape, inline, is_open, table_of};
+use crate::report::{Entry, State, counts};
 use crate::{Claim, Expectation, Source, Verdict};
 
 fn verdict(claim: &Claim) -> String {

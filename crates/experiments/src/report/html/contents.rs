@@ -1,8 +1,8 @@
 //! The contents: a line an experiment, with its first figure in small and the counts of its verdicts.
 
-use super::super::{Attachments, Entry, State};
-use super::{KINDS, badge, claims, escape, figure_id, holds, is_open};
+use super::parts::{KINDS, badge, claims, escape, figure_id, holds, is_open};
 use crate::Outcome;
+use crate::report::entry::{Attachments, Entry, State};
 
 pub(super) fn contents(entries: &[Entry], attachments: &[Attachments]) -> String {
     if entries.is_empty() {

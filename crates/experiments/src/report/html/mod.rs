@@ -2,41 +2,16 @@
 
 mod claims;
 mod contents;
+mod parts;
 mod section;
 
-use super::{Attachments, Entry, Provenance, State};
-use crate::{Claim, Size, Verdict};
+pub(in crate::report) use parts::escape;
+use parts::{KINDS, claims};
+
+use super::entry::{Attachments, Entry, Provenance, State};
+use crate::Size;
 
 const STYLE: &str = include_str!("../style.css");
-
-/// Text with the five characters that mean something to HTML and XML replaced.
-pub(in crate::report) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-/// Escaped text in which a pair of backticks encloses code.
-fn inline(text: &str) -> String {
-    let parts: Vec<&str> = text.split('`').collect();
-    // An odd number of parts means that every backtick has its partner.
-    if parts.len().is_multiple_of(2) {
-        return escape(text);
-    }
-    let wrap = |(k, part): (usize, &&str)| {
-        if k % 2 == 1 { format!("<code>{}</code>", escape(part)) } else { escape(part) }
-    };
-    parts.iter().enumerate().map(wrap).collect()
-}
 
 /// The whole page; `attachments` go with `entries` one to one.
 pub(in crate::report) fn page(
@@ -97,10 +72,6 @@ fn header(provenance: &Provenance, entries: &[Entry]) -> String {
     )
 }
 
-fn claims(entries: &[Entry]) -> impl Iterator<Item = &Claim> {
-    entries.iter().filter_map(Entry::outcome).flat_map(|outcome| &outcome.claims)
-}
-
 /// The counts a reader looks for first, and whether anything needs attention.
 fn summary(entries: &[Entry]) -> String {
     let count = |outcome: &str| claims(entries).filter(|c| c.outcome() == outcome).count();
@@ -131,47 +102,4 @@ fn summary(entries: &[Entry]) -> String {
         "<ul class=\"tiles\">\n{tiles}</ul>\n<p class=\"{class}\">{}</p>\n",
         sentences.join(" ")
     )
-}
-
-/// The kinds of verdicts, as tiles, counts and badges show them.
-const KINDS: [(&str, &str, &str); 7] = [
-    ("pass", "pass", "pass"),
-    ("fail", "fail", "fail"),
-    ("does not reproduce", "known", "known not to reproduce"),
-    ("unexpected pass", "fail", "pass against what is registered"),
-    ("reason fails", "fail", "whose registered reason fails its check"),
-    ("reported", "reported", "shown where the document gives neither order nor number"),
-    ("not judged", "reported", "not judged: other data than the document's"),
-];
-
-/// Whether a reader who looks for what does not hold wants to see it.
-fn is_open(claim: &Claim) -> bool {
-    claim.verdict == Verdict::Fail || claim.differs()
-}
-
-/// The mark of an experiment that the filter hides.
-fn holds(entry: &Entry) -> &'static str {
-    let open = entry.differs() || entry.outcome().is_some_and(|o| o.claims.iter().any(is_open));
-    if open { "" } else { " class=\"holds\"" }
-}
-
-fn badge(class: &str, text: &str) -> String {
-    format!("<span class=\"badge {class}\">{}</span>", escape(text))
-}
-
-/// The name of a figure on the page.
-fn figure_id(id: &str, k: usize) -> String {
-    format!("{}-figure-{}", escape(id), k + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn markup_in_a_text_stays_text() {
-        assert_eq!(escape("<a href=\"x\">&'"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
-        assert_eq!(inline("gap `a < b` & c"), "gap <code>a &lt; b</code> &amp; c");
-        assert_eq!(inline("a lone ` stays"), "a lone ` stays");
-    }
 }

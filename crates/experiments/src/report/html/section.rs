@@ -1,8 +1,9 @@
 //! The section of an experiment: its question and answer, claims, figures, tables, settings.
 
-use super::super::{Attachments, Drawing, Entry, State};
-use super::{claims, escape, figure_id, holds, inline};
-use crate::{Column, Figure, Outcome, Table, synopsis};
+use super::claims;
+use super::parts::{escape, figure_id, holds, inline, table_of};
+use crate::report::entry::{Attachments, Drawing, Entry, State};
+use crate::{Figure, Outcome, Table, synopsis};
 
 pub(super) fn section(entry: &Entry, attached: &Attachments) -> String {
     let e = &entry.experiment;
@@ -110,33 +111,4 @@ fn figures(id: &str, outcome: &Outcome, attached: &Attachments) -> String {
 
 fn data_table(table: &Table, link: &str) -> String {
     table_of(table, &format!(" <a class=\"files\" href=\"{}\">CSV</a>", escape(link)))
-}
-
-/// A table; `after` stands behind its title, as it is.
-pub(super) fn table_of(table: &Table, after: &str) -> String {
-    let class = |c: usize| if table.is_numeric(c) { " class=\"number\"" } else { "" };
-    let heading = |(c, column): (usize, &Column)| {
-        let unit = if column.unit.is_empty() {
-            String::new()
-        } else {
-            format!(" <small>{}</small>", escape(&column.unit))
-        };
-        format!("<th{}>{}{unit}</th>", class(c), escape(&column.name))
-    };
-    let headings: String = table.columns.iter().enumerate().map(heading).collect();
-    let mut rows = String::new();
-    for row in &table.rows {
-        let missing = table.columns.len().saturating_sub(row.len());
-        let cells: String = row
-            .iter()
-            .enumerate()
-            .map(|(c, cell)| format!("<td{}>{}</td>", class(c), inline(&cell.short())))
-            .collect();
-        rows += &format!("<tr>{cells}{}</tr>\n", "<td></td>".repeat(missing));
-    }
-    format!(
-        "<div class=\"scroll\"><table>\n<caption>{}{after}</caption>\n\
-         <thead><tr>{headings}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
-        escape(&table.title),
-    )
 }
