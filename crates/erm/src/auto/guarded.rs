@@ -138,4 +138,160 @@ impl Forecast {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::Point;
+    use crate::auto::Reason;
+    use fenchel_optim::{Cadence, Certificate, Iterative, run};
+    use std::cell::Cell;
+
+    fn judged(limit: f64, gap: impl Fn(f64) -> f64) -> Option<f64> {
+        let mut forecast = Forecast::default();
+        let gives_up = |passes: &f64| forecast.gives_up((*passes, gap(*passes)), 1e-6, limit);
+        (0..200).map(f64::from).find(gives_up)
+    }
+
+    /// A digit every ten passes reaches 1e-6 after 60.
+    #[test]
+    fn a_straight_line_is_judged_at_the_first_check() {
+        let line = |passes: f64| 10f64.powf(-passes / 10.0);
+        assert_eq!(judged(61.0, line), None);
+        assert_eq!(judged(59.0, line), Some(10.0));
+    }
+
+    #[test]
+    fn a_run_that_slows_down_is_judged_when_it_does() {
+        // A digit a pass up to 5 passes, then one every hundred.
+        let kink = |passes: f64| 10f64.powf(-passes.min(4.0) - (passes - 4.0).max(0.0) / 100.0);
+        assert_eq!(judged(100.0, kink), Some(10.0));
+        // The same at 15 passes is seen between 20 and 40.
+        let late =
+            |passes: f64| 10f64.powf(-passes.min(15.0) / 3.0 - (passes - 15.0).max(0.0) / 300.0);
+        assert_eq!(judged(100.0, late), Some(40.0));
+        // No progress at all.
+        assert_eq!(judged(1e9, |_| 1.0), Some(10.0));
+        // Nothing is known of an infinite gap.
+        assert_eq!(judged(1e9, |_| f64::INFINITY), None);
+    }
+
+    /// A method whose gap falls by a digit every so many passes; its point counts them.
+    struct Falling {
+        passes: f64,
+        digit: f64,
+    }
+
+    impl Iterative for Falling {
+        fn advance(&mut self, passes: f64) -> f64 {
+            let steps = passes.round().max(1.0);
+            self.passes += steps;
+            steps
+        }
+
+        fn certify(&mut self) -> Certificate {
+            Certificate::gap(10f64.powf(-self.passes / self.digit), 0.0)
+        }
+
+        fn oracle_calls(&self) -> u64 {
+            7
+        }
+    }
+
+    /// What a method of `guarded` was given: its name, the weight that it starts at, and its passes.
+    type Given = (Method, Option<f64>, f64);
+
+    fn fall<O: Observer<Method>>(
+        given: &mut Vec<Given>,
+        (method, start, stop): (Method, Option<Point>, Stop),
+        watch: &mut Guarded<'_, O>,
+    ) -> Result<(Point, Report), Error> {
+        let passes = start.map(|start| start.weights[0]);
+        given.push((method, passes, stop.max_passes));
+        let digit = if method == Method::Catalyst { 100.0 } else { 10.0 };
+        let mut falling = Falling { passes: passes.unwrap_or(0.0), digit };
+        let report = run(&mut falling, &stop, watch)?;
+        Ok((Point { weights: vec![falling.passes], intercept: 0.0 }, report))
+    }
+
+    /// What `guarded` does with such methods, and what they were given.
+    fn taken_over<O: Observer<Method>>(
+        choice: Choice,
+        stop: Stop,
+        start: Option<Point>,
+        observer: &mut O,
+    ) -> (Solution<AutoState>, Vec<Given>) {
+        let mut given = vec![];
+        let by = |method, start, stop, watch: &mut Guarded<'_, O>| {
+            fall(&mut given, (method, start, stop), watch)
+        };
+        let solution = guarded(choice, Budget::new(stop), start, observer, by).unwrap();
+        (solution, given)
+    }
+
+    fn slow() -> Choice {
+        let only = Choice::only(Method::Catalyst, Reason::Dual);
+        Choice { promised: 20.0, second: Some(Method::Newton), ..only }
+    }
+
+    fn until(max_passes: f64) -> Stop {
+        Stop { absolute: 1e-6, relative: 0.0, max_passes, ..Stop::default() }
+    }
+
+    /// A method of a digit every hundred passes is given up at the first look; what it left goes to the second method,
+    /// whose account is added to its own. An observer sees the passes go on.
+    #[test]
+    fn the_second_method_goes_on_where_the_first_was_given_up() {
+        let stop = Stop { check: Cadence::Every(1.0), ..until(500.0) };
+        let mut seen = vec![];
+        let mut observer = |progress: &Progress, method: &Method| {
+            seen.push((*method, progress.passes));
+            ControlFlow::Continue(())
+        };
+        let (Solution { state, report }, given) = taken_over(slow(), stop, None, &mut observer);
+        assert_eq!(
+            (state.point.weights, state.choice.switched),
+            (vec![60.0], Some(Method::Newton))
+        );
+        // Three times the promise; then what is left, without guard.
+        let first = (Method::Catalyst, None, 60.0);
+        assert_eq!(given, [first, (Method::Newton, Some(10.0), 490.0)]);
+        assert_eq!((report.passes, report.oracle_calls), (60.0, 14));
+        assert_eq!(seen.len(), 11 + 51);
+        assert_eq!(seen[10], (Method::Catalyst, 10.0));
+        assert_eq!(seen[11], (Method::Newton, 10.0));
+    }
+
+    /// The limits hold for both methods together: passes, and seconds on the wall, of which more go by than those of the
+    /// method itself.
+    #[test]
+    fn limits_hold_for_both_methods() {
+        struct Watch(Cell<f64>);
+        impl Clock for &Watch {
+            fn seconds(&self) -> f64 {
+                self.0.get()
+            }
+        }
+        let watch = Watch(Cell::new(50.0));
+        let mut given = vec![];
+        let by = |_: Method, _: Option<Point>, stop: Stop, _: &mut Guarded<'_, ()>| {
+            given.push((stop.max_passes, stop.max_seconds));
+            watch.0.set(watch.0.get() + 7.0);
+            let (status, certificate) = (Status::Stalled, Certificate::gap(1.0, 0.0));
+            let report = Report { status, certificate, passes: 4.0, oracle_calls: 1, seconds: 0.5 };
+            Ok((Point::zero(1), report))
+        };
+        let stop = Stop { max_seconds: Some(10.0), ..until(9.0) };
+        let solution = guarded(slow(), Budget::by(&watch, stop), None, &mut (), by).unwrap();
+        assert_eq!(given, [(9.0, Some(10.0)), (5.0, Some(3.0))]);
+        let Report { passes, oracle_calls, seconds, .. } = solution.report;
+        assert_eq!((passes, oracle_calls, seconds), (8.0, 2, 1.0));
+    }
+
+    /// What the observer ends is ended, and is no failure of the method.
+    #[test]
+    fn an_observer_that_ends_the_run_ends_it() {
+        let mut ends = |_: &Progress, _: &Method| ControlFlow::Break(());
+        let solution = taken_over(slow(), Stop::default(), None, &mut ends);
+        let (Solution { state, report }, given) = solution;
+        assert_eq!((report.status, state.choice.switched, given.len()), (Status::Stopped, None, 1));
+    }
+}

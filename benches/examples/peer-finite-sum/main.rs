@@ -11,13 +11,9 @@
 //! and the script can alternate between solvers: a line of JSON on standard input is a
 //! [`Request`](protocol::Request), a line on standard output its [`Reply`](protocol::Reply).
 
-#[path = "peer-finite-sum/files.rs"]
 mod files;
-#[path = "peer-finite-sum/methods.rs"]
 mod methods;
-#[path = "peer-finite-sum/new_ground.rs"]
 mod new_ground;
-#[path = "peer-finite-sum/protocol.rs"]
 mod protocol;
 
 use std::error::Error;
