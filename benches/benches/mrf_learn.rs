@@ -5,16 +5,16 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use fenchel_graphical::{BinaryGibbs, BinaryStart, Order};
 use fenchel_mrf_learn::{
-    BinaryData, Enumeration, MissingPolicy, Penalty, Schedule, Spg, packed_length, synthetic,
+    Coordinates, Data, Enumeration, Layout, MissingPolicy, Penalty, Schedule, Spg, synthetic,
 };
 use fenchel_optim::StepSize;
 
-fn data(p: usize, rows: usize) -> BinaryData {
+fn data(p: usize, rows: usize) -> Data {
     let truth = synthetic::random_network(p, 0.3, (0.3, 0.8), 1).expect("in range");
     let (start, scan) = (BinaryStart::Random, Order::Cyclic);
     let mut chains = BinaryGibbs::new(&truth, rows, start, scan, 1).expect("fits");
     chains.sweep(100);
-    BinaryData::new(chains.samples().view(), MissingPolicy::Error).expect("bits")
+    Data::binary(chains.samples().view(), MissingPolicy::Error).expect("bits")
 }
 
 fn spg(c: &mut Criterion) {
@@ -41,14 +41,16 @@ fn spg(c: &mut Criterion) {
 
 fn gradient(c: &mut Criterion) {
     let truth = synthetic::random_network(20, 0.3, (1.0, 2.0), 0).expect("in range");
-    let mut table = Enumeration::new(20, None).expect("fits");
-    let mut means = vec![0.0; packed_length(20)];
+    let layout = Layout::two_states(20, Coordinates::Binary).expect("fits");
+    let mut table = Enumeration::new(&layout, None).expect("fits");
+    let theta = layout.parameters(&truth).expect("two states");
+    let mut means = vec![0.0; layout.len()];
     c.bench_function("means by enumeration, p = 20", |b| {
-        b.iter(|| table.means(black_box(&truth), &mut means).expect("finite"));
+        b.iter(|| table.means(black_box(&theta), &mut means).expect("finite"));
     });
     let (start, scan) = (BinaryStart::Random, Order::Cyclic);
     let chains = BinaryGibbs::new(&truth, 5000, start, scan, 1).expect("fits");
-    let mut counts = vec![0; packed_length(20)];
+    let mut counts = vec![0; layout.len()];
     c.bench_function("pair counts, p = 20, q = 5,000", |b| {
         b.iter(|| chains.pair_counts(black_box(&mut counts)));
     });

@@ -16,8 +16,8 @@ use fenchel_datasets::Folder;
 use fenchel_mrf_learn::potts::contacts::{Structure, precision};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
 use fenchel_mrf_learn::{
-    BinaryData, Enumeration, ExactMle, MissingPolicy, NetworkModel, NodewiseLogistic, Penalty,
-    Schedule, Spg, Tay, packed_length, synthetic,
+    Coordinates, Data, Enumeration, ExactMle, Layout, MissingPolicy, NetworkModel,
+    NodewiseLogistic, Penalty, Schedule, Spg, Tay, synthetic,
 };
 use fenchel_optim::{Cadence, Regulariser, StepSize, Stop};
 use ndarray::Array2;
@@ -42,7 +42,7 @@ fn main() -> Outcome {
             let (model, seconds) = timed(&spg, &data)?;
             println!(
                 "{}",
-                json!({ "seconds": seconds, "sweeps": sweeps(&model), "theta": model.parameters() })
+                json!({ "seconds": seconds, "sweeps": sweeps(&model), "theta": model.theta })
             );
             Ok(())
         }
@@ -52,9 +52,9 @@ fn main() -> Outcome {
     }
 }
 
-fn read(file: &str, rows: &str, variables: &str) -> Result<BinaryData, Box<dyn Error>> {
+fn read(file: &str, rows: &str, variables: &str) -> Result<Data, Box<dyn Error>> {
     let x = Array2::from_shape_vec((rows.parse()?, variables.parse()?), std::fs::read(file)?)?;
-    Ok(BinaryData::new(x.view(), MissingPolicy::Error)?)
+    Ok(Data::binary(x.view(), MissingPolicy::Error)?)
 }
 
 /// No certificate in between, and no early end: all sides do the same iterations.
@@ -65,7 +65,7 @@ fn settings(lambda: f64, chains: usize, iterations: usize, schedule: Schedule) -
     Spg { penalty, chains, schedule, stop, noise_floor: None, ..Spg::default() }
 }
 
-fn timed(spg: &Spg, data: &BinaryData) -> Result<(NetworkModel, f64), Box<dyn Error>> {
+fn timed(spg: &Spg, data: &Data) -> Result<(NetworkModel, f64), Box<dyn Error>> {
     let clock = Instant::now();
     let model = spg.fit(data)?;
     Ok((model, clock.elapsed().as_secs_f64()))
@@ -75,11 +75,11 @@ fn sweeps(model: &NetworkModel) -> usize {
     model.trace.iter().map(|record| record.sweeps).sum()
 }
 
-fn nodewise(data: &BinaryData, penalties: &str) -> Outcome {
+fn nodewise(data: &Data, penalties: &str) -> Outcome {
     for lambda in penalties.split(',') {
         let lambda: f64 = lambda.parse()?;
         let clock = Instant::now();
-        let model = NodewiseLogistic { lambda, ..NodewiseLogistic::default() }.fit(data)?;
+        let model = NodewiseLogistic { l1: lambda, ..NodewiseLogistic::default() }.fit(data)?;
         let seconds = clock.elapsed().as_secs_f64();
         println!(
             "{}",
@@ -114,12 +114,13 @@ fn potts(root: &str, family: &str) -> Outcome {
 
 fn own() -> Outcome {
     let truth = synthetic::random_network(20, 0.3, (1.0, 2.0), 0)?;
-    let mut table = Enumeration::new(20, None)?;
-    let mut means = vec![0.0; packed_length(20)];
+    let layout = Layout::two_states(20, Coordinates::Binary)?;
+    let (theta, mut means) = (layout.parameters(&truth)?, vec![0.0; layout.len()]);
+    let mut table = Enumeration::new(&layout, None)?;
     let mut best = f64::INFINITY;
     for _ in 0..10 {
         let clock = Instant::now();
-        table.means(&truth, &mut means)?;
+        table.means(&theta, &mut means)?;
         best = best.min(clock.elapsed().as_secs_f64());
     }
     println!("{}", json!({ "enumeration, p = 20, best of 10": best }));
@@ -135,7 +136,7 @@ fn own() -> Outcome {
             let mut exact = exact;
             exact.stop.absolute = 1e-5;
             let optimum = exact.fit(&data)?.report.certificate.objective().unwrap_or(f64::NAN);
-            let strengths = penalty.strengths(p)?;
+            let strengths = penalty.strengths(&Layout::two_states(p, Coordinates::Binary)?)?;
             let tay = Schedule::Tay(Tay { most: fixed, ..Tay::default() });
             let mut line = json!({ "p": p, "seed": seed });
             for (name, schedule) in [("tay", tay), ("fixed", Schedule::Fixed(fixed))] {
@@ -145,8 +146,7 @@ fn own() -> Outcome {
                     ..settings(lambda, chains, 150, schedule)
                 };
                 let (model, seconds) = timed(&spg, &data)?;
-                let gap =
-                    strengths.value(&model.parameters()) - model.log_likelihood(&data)? - optimum;
+                let gap = strengths.value(&model.theta) - model.log_likelihood(&data)? - optimum;
                 line[name] = json!({ "seconds": seconds, "sweeps": sweeps(&model), "gap": gap });
             }
             println!("{line}");

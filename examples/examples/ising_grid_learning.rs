@@ -4,8 +4,8 @@
 
 use fenchel_graphical::{BinaryGibbs, BinaryStart, Order};
 use fenchel_mrf_learn::{
-    BinaryData, Coordinates, Drawing, InteractionScreening, MissingPolicy, NodewiseLogistic,
-    Penalty, Spg, metrics, synthetic,
+    Coordinates, Data, Drawing, InteractionScreening, MissingPolicy, NodewiseLogistic, Penalty,
+    Spg, metrics, synthetic,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (start, scan) = (BinaryStart::Random, Order::Cyclic);
     let mut chains = BinaryGibbs::new(&truth, 4000, start, scan, 1)?;
     chains.sweep(500);
-    let data = BinaryData::new(chains.samples().view(), MissingPolicy::Error)?;
+    let data = Data::binary(chains.samples().view(), MissingPolicy::Error)?;
     println!("{} variables, {} rows, {} true edges", 36, data.rows(), truth.edge_count());
 
     let spg = Spg {
@@ -28,9 +28,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sampled = spg.fit(&data)?;
     let last = sampled.trace.last().expect("a record an iteration");
     println!("likelihood: {}, {} sweeps in the last step", sampled.report, last.sweeps);
-    let nodewise = NodewiseLogistic { lambda: 0.04, ..NodewiseLogistic::default() }.fit(&data)?;
+    let nodewise = NodewiseLogistic { l1: 0.04, ..NodewiseLogistic::default() }.fit(&data)?;
     let screening =
-        InteractionScreening { lambda: 0.04, ..InteractionScreening::default() }.fit(&data)?;
+        InteractionScreening { l1: 0.04, ..InteractionScreening::default() }.fit(&data)?;
 
     println!("\n{:<22} {:>6} {:>8} {:>8} {:>8}", "method", "edges", "AUC", "missing", "extra");
     for (name, model) in

@@ -4,7 +4,7 @@
 //! `FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example senate [network.svg]`
 
 use fenchel_datasets::Folder;
-use fenchel_mrf_learn::{BinaryData, Drawing, MissingPolicy, Penalty, Spg, Warning};
+use fenchel_mrf_learn::{Data, Drawing, MissingPolicy, Penalty, Spg, Warning};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     fenchel_examples::end_on_closed_pipe();
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     };
     // A missing vote counts as nay, as in the paper; MissingPolicy::Impute draws it instead.
-    let data = BinaryData::new(calls.votes.view(), MissingPolicy::AsZero)?;
+    let data = Data::binary(calls.votes.view(), MissingPolicy::AsZero)?;
     println!("{} votes of {} senators", data.rows(), data.variables());
     let model = Spg { penalty: Penalty::l1(0.1), ..Spg::default() }.fit(&data)?;
     println!("{}", model.report);

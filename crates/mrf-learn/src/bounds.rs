@@ -19,7 +19,7 @@
 use fenchel_graphical::{BinaryPairwise, Influence};
 use serde::{Deserialize, Serialize};
 
-use crate::coordinates::packed_length;
+use crate::layout::packed_length;
 
 /// The bound of the bias that a schedule uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

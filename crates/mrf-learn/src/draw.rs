@@ -8,7 +8,8 @@ use std::io::Write;
 
 use fenchel_linalg::Invalid;
 
-use crate::{Error, NetworkModel};
+use crate::error::Error;
+use crate::model::NetworkModel;
 
 /// How a network is drawn.
 ///

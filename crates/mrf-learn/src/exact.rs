@@ -1,42 +1,62 @@
 //! Penalised maximum likelihood with exact gradients and a duality gap.
 //!
 //! ```text
-//! primal   min_theta  g(theta) = A(theta) - theta.E psi + sum_c s_c |theta_c|
-//! dual     max_P      H(P)       over distributions P with |E_P psi_c - E psi_c| <= s_c for every c
+//! primal   min_theta  g(theta) = A(theta) - theta.E psi + h(theta)
+//! dual     max_P      H(P)       over distributions P whose E_P psi - E psi lies in the dual ball of h for every pair of variables
 //! ```
 //!
-//! The dual maximises the entropy over distributions whose means lie in boxes around the means of the data. A dual
-//! point is a mixture of the model and the data; if a coordinate is unpenalised, it also contains independent variables
-//! that correct the mean of this coordinate. The entropy is concave, so the mixture of the entropies is a lower bound
-//! of the dual value. The duality gap computed from it bounds the suboptimality, and it tends to 0 as the iterates
-//! converge.
+//! The dual maximises the entropy over distributions whose means lie in boxes or balls around the means of the data. A dual
+//! point is a mixture of the model and the data; if a bias is unpenalised, it also contains independent variables that
+//! correct its mean. The entropy is concave, so the mixture of the entropies is a lower bound of the dual value. The duality
+//! gap computed from it bounds the suboptimality, and it tends to 0 as the iterates converge.
 
-use fenchel_linalg::Invalid;
 use fenchel_linalg::special::xlogx;
+use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, Fit, Regulariser, Report, Stop, Watch, settings};
-use fenchel_optim::{MAX_MEMORY, Refusal};
+use fenchel_optim::{Certificate, Fit, MAX_MEMORY, Refusal, Report, Stop, Watch, settings};
 use ndarray::ArrayView1;
 
-use crate::coordinates::{packed_length, pair_index, pairs};
-use crate::oracle::AnyOracle;
-use crate::penalty::Strengths;
-use crate::{BinaryData, Coordinates, Error, NetworkModel, Oracle, Penalty};
+use crate::data::Data;
+use crate::error::Error;
+use crate::layout::{Coordinates, Layout, packed_length};
+use crate::model::NetworkModel;
+use crate::oracle::{AnyOracle, Oracle};
+use crate::penalty::{Penalty, Strengths};
 
 settings! {
     /// Maximum likelihood with exact gradients: FISTA with backtracking and restarts. The gradients come from
     /// [`Enumeration`](crate::Enumeration) or a junction tree.
     ///
     /// ```
-    /// use fenchel_mrf_learn::{BinaryData, ExactMle, MissingPolicy, Penalty};
+    /// use fenchel_mrf_learn::{Data, ExactMle, MissingPolicy, Penalty};
     /// use ndarray::array;
     ///
     /// let x = array![[1u8, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]];
-    /// let data = BinaryData::new(x.view(), MissingPolicy::Error)?;
+    /// let data = Data::binary(x.view(), MissingPolicy::Error)?;
     /// let model = ExactMle { penalty: Penalty::edges(0.05), ..ExactMle::default() }.fit(&data)?;
     /// assert!(model.report.certificate.value() <= 1e-8);
     /// assert_eq!((model.edges()[0].0, model.edges()[0].1), (0, 1));
+    /// # Ok::<(), fenchel_mrf_learn::Error>(())
+    /// ```
+    ///
+    /// Variables with any number of states:
+    ///
+    /// ```
+    /// use fenchel_mrf_learn::{Coordinates, Data, ExactMle, Penalty};
+    /// use ndarray::Array2;
+    ///
+    /// // Variable 1 repeats variable 0 three times out of four; variable 2 goes its own way.
+    /// let x = Array2::from_shape_fn((72, 3), |(n, i)| match i {
+    ///     0 => n % 3,
+    ///     1 => (n % 3 + usize::from(n / 3 % 4 == 0)) % 3,
+    ///     _ => n / 12 % 3,
+    /// } as u8);
+    /// let data = Data::states(x.view())?;
+    /// let coordinates = Coordinates::Indicators;
+    /// let method = ExactMle { penalty: Penalty::group(0.05), coordinates, ..ExactMle::default() };
+    /// let edges = method.fit(&data)?.edges();
+    /// assert_eq!((edges.len(), edges[0].0, edges[0].1), (1, 0, 1));
     /// # Ok::<(), fenchel_mrf_learn::Error>(())
     /// ```
     pub struct ExactMle {
@@ -57,10 +77,10 @@ impl ExactMle {
     /// Fits a model.
     ///
     /// # Errors
-    /// [`Error::UnboundedMle`] where an unpenalised parameter grows without end because a value of a variable, or of a pair, never occurs (other
-    /// directions without end show as parameters that still grow at the pass limit); [`Error::Refused`]; [`Error::Invalid`] for settings out of range;
-    /// [`Error::Refused`] for data with cells to impute.
-    pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
+    /// [`Error::UnboundedMle`] where an unpenalised parameter grows without end because a state of a variable, or of a pair, never occurs (other
+    /// directions without end show as parameters that still grow at the pass limit); [`Error::Refused`]; [`Error::Invalid`] for settings out of
+    /// range, and for binary coordinates or spins of variables with more than two states; [`Error::Refused`] for data with cells to impute.
+    pub fn fit(&self, data: &Data) -> Result<NetworkModel, Error> {
         self.fit_with(data, Fit::new())
     }
 
@@ -70,28 +90,21 @@ impl ExactMle {
     /// # Errors
     /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
     /// variables.
-    pub fn fit_with(
-        &self,
-        data: &BinaryData,
-        fit: Fit<'_, NetworkModel>,
-    ) -> Result<NetworkModel, Error> {
+    pub fn fit_with(&self, data: &Data, fit: Fit<'_, NetworkModel>) -> Result<NetworkModel, Error> {
         let Fit { weights, start, mut watch } = fit;
-        let (data, p) = (data.weighted(weights)?, data.variables());
-        if !data.missing().is_empty() {
-            return Err(Refusal::unsupported("ExactMle", "cells to impute; Spg does that").into());
-        }
+        let (data, layout) = (data.weighted(weights)?, data.layout(self.coordinates)?);
+        data.check_complete("ExactMle")?;
         let start = match start {
-            Some(model) => model.start(p, self.coordinates)?,
-            None => vec![0.0; packed_length(p)],
+            Some(model) => model.start(&layout)?,
+            None => vec![0.0; layout.len()],
         };
-        let target = data.means(self.coordinates);
-        let likelihood = Likelihood::new(p, target, data.entropy(), self)?;
-        let (theta, report) = self.minimise(likelihood, start, &mut watch)?;
-        NetworkModel::new(&theta, &data, self.coordinates, &self.penalty, report)
+        let (target, entropy) = (data.means_of(&layout), data.entropy());
+        let (theta, report) = self.minimise(&layout, target, entropy, start, &mut watch)?;
+        Ok(NetworkModel::new(layout, theta, &self.penalty, report).learned_from(&data))
     }
 
-    /// As [`fit`](Self::fit), from the sufficient statistics alone: `means` are the means of `psi` in the coordinates of
-    /// this estimator, packed, as [`BinaryData::means`] returns them.
+    /// As [`fit`](Self::fit), from the sufficient statistics of binary variables alone: `means` are the means of `psi` in the
+    /// coordinates of this estimator, as [`Data::means`] returns them.
     ///
     /// The certificate is a duality gap where the means under the model lie within the penalty of those that are given.
     /// Elsewhere a gap would need the entropy of the data, and the certificate is the residual of a proximal step.
@@ -100,53 +113,61 @@ impl ExactMle {
     ///
     /// # Errors
     /// As [`fit`](Self::fit); [`Invalid::Layout`] for a number of means that is not `p (p + 1) / 2`, and for a pair of
-    /// variables that cannot have these means.
+    /// variables that cannot have these means; [`Error::Refused`] for indicators.
     pub fn fit_means<'a>(
         &self,
         means: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<NetworkModel, Error> {
+        if self.coordinates == Coordinates::Indicators {
+            return Err(Refusal::unsupported("ExactMle::fit_means", "indicators").into());
+        }
         let target = means.into().to_vec();
         let p = (1..=target.len()).take_while(|&p| packed_length(p) <= target.len()).count();
-        let layout = |reason| Invalid::Layout { what: "means", reason };
+        let wrong = |reason| Error::from(Invalid::Layout { what: "means", reason });
         if p == 0 || packed_length(p) != target.len() {
-            let reason =
-                format!("{} numbers; expected p (p + 1) / 2 for p variables", target.len());
-            return Err(layout(reason).into());
+            let count = target.len();
+            return Err(wrong(format!("{count} numbers; expected p (p + 1) / 2 for p variables")));
         }
         Invalid::check_finite("means", &target)?;
-        let mut binary = target.clone();
-        self.coordinates.to_binary_means(&mut binary, p);
-        for (c, (i, j)) in pairs(p).enumerate() {
-            let (a, b) = (binary[pair_index(i, i, p)], binary[pair_index(j, j, p)]);
-            let (low, high) = if i == j { (0.0, 1.0) } else { ((a + b - 1.0).max(0.0), a.min(b)) };
-            if !(low - 1e-12..=high + 1e-12).contains(&binary[c]) {
-                let reason = format!(
-                    "P(x_{i} = 1, x_{j} = 1) is {}; expected a number between {low} and {high}",
-                    binary[c]
-                );
-                return Err(layout(reason).into());
+        let layout = Layout::two_states(p, self.coordinates)?;
+        for ((i, j), _) in layout.blocks() {
+            let (a, b) = (layout.shares(&target, i)[1], layout.shares(&target, j)[1]);
+            let (found, low, high) = if i == j {
+                (a, 0.0, 1.0)
+            } else {
+                (layout.pair_shares(&target, i, j)[3], (a + b - 1.0).max(0.0), a.min(b))
+            };
+            if !(low - 1e-12..=high + 1e-12).contains(&found) {
+                return Err(wrong(format!(
+                    "P(x_{i} = 1, x_{j} = 1) is {found}; expected a number between {low} and {high}"
+                )));
             }
         }
-        let start = vec![0.0; target.len()];
-        let likelihood = Likelihood::new(p, target, f64::NEG_INFINITY, self)?;
-        let (theta, report) = self.minimise(likelihood, start, &mut Watch::nobody())?;
-        NetworkModel::of(&theta, p, self.coordinates, &self.penalty, report)
+        let (start, entropy) = (vec![0.0; target.len()], f64::NEG_INFINITY);
+        let (theta, report) =
+            self.minimise(&layout, target, entropy, start, &mut Watch::nobody())?;
+        Ok(NetworkModel::new(layout, theta, &self.penalty, report))
     }
 
     fn minimise(
         &self,
-        mut likelihood: Likelihood,
+        layout: &Layout,
+        target: Vec<f64>,
+        entropy: f64,
         mut start: Vec<f64>,
         watch: &mut Watch<'_>,
     ) -> Result<(Vec<f64>, Report), Error> {
-        let strengths = self.penalty.strengths(likelihood.p)?;
-        check_bounded(&likelihood.binary_target, likelihood.p, &strengths)?;
-        for (theta, strength) in start.iter_mut().zip(&strengths.0) {
-            if strength.is_infinite() {
-                *theta = 0.0;
-            }
-        }
-        likelihood.strengths = Some(strengths.clone());
+        let strengths = self.penalty.strengths(layout)?;
+        check_bounded(layout, &target, &strengths)?;
+        strengths.confine(&mut start);
+        let mut likelihood = Likelihood {
+            layout,
+            target,
+            entropy,
+            oracle: AnyOracle::new(self.oracle, layout, self.max_memory)?,
+            strengths: &strengths,
+            failure: None,
+        };
         let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
         let solved = fista(&mut likelihood, &strengths, &settings, start, watch)?;
         match likelihood.failure {
@@ -158,24 +179,32 @@ impl ExactMle {
 
 /// Refuses problems without a minimiser. These have an unpenalised direction along which the likelihood increases
 /// without bound, because a state of one variable, or a pair of states of two variables, never occurs in the data.
-/// `means` are those of the binary statistics.
-pub(crate) fn check_bounded(means: &[f64], p: usize, strengths: &Strengths) -> Result<(), Error> {
-    let free = |i: usize, j: usize| strengths.0[pair_index(i, j, p)] == 0.0;
+pub(crate) fn check_bounded(
+    layout: &Layout,
+    means: &[f64],
+    strengths: &Strengths,
+) -> Result<(), Error> {
+    let absent = |share: f64| share <= 1e-12;
+    let free: Vec<bool> = strengths.pairs.iter().map(|&strength| strength == 0.0).collect();
+    let field = |i: usize| free[crate::layout::pair_index(i, i, layout.variables())];
     let mut coordinates = Vec::new();
-    for (c, (i, j)) in pairs(p).enumerate() {
-        let both = means[c];
-        if !free(i, j) {
-            continue;
-        }
+    for (((i, j), _), _) in layout.blocks().zip(&free).filter(|(_, free)| **free) {
         let unbounded = if i == j {
-            both <= 0.0 || both >= 1.0
+            layout.shares(means, i).into_iter().any(absent)
         } else {
-            let (a, b) = (means[pair_index(i, i, p)], means[pair_index(j, j, p)]);
-            let tiny = 1e-12;
-            both <= tiny
-                || (free(i, i) && a - both <= tiny)
-                || (free(j, j) && b - both <= tiny)
-                || (free(i, i) && free(j, j) && 1.0 - a - b + both <= tiny)
+            // A pair of states counts if its indicator is a sum of free statistics.
+            let counts = |cell: usize| match layout.coordinates() {
+                Coordinates::Indicators => true,
+                Coordinates::Binary => (cell % 2 == 1 || field(i)) && (cell >= 2 || field(j)),
+                Coordinates::Spins => field(i) && field(j),
+            };
+            let cells = layout.pair_shares(means, i, j);
+            let never = (0..cells.len()).any(|cell| counts(cell) && absent(cells[cell]));
+            let spins = layout.coordinates() == Coordinates::Spins;
+            never
+                || spins
+                    && (absent(cells[0]) && absent(cells[3])
+                        || absent(cells[1]) && absent(cells[2]))
         };
         if unbounded {
             coordinates.push((i as u32, j as u32));
@@ -185,125 +214,43 @@ pub(crate) fn check_bounded(means: &[f64], p: usize, strengths: &Strengths) -> R
 }
 
 /// `f(theta) = A(theta) - theta.E psi`.
-pub(crate) struct Likelihood {
-    p: usize,
-    coordinates: Coordinates,
+struct Likelihood<'a> {
+    layout: &'a Layout,
     /// Means of the data.
     target: Vec<f64>,
-    binary_target: Vec<f64>,
     /// The entropy of the data; `-inf` where it is unknown.
     entropy: f64,
     oracle: AnyOracle,
-    strengths: Option<Strengths>,
+    strengths: &'a Strengths,
     /// The first error of the oracle; the value is infinite from then on.
     failure: Option<Error>,
 }
 
-impl Likelihood {
-    fn new(p: usize, target: Vec<f64>, entropy: f64, settings: &ExactMle) -> Result<Self, Error> {
-        let mut binary_target = target.clone();
-        settings.coordinates.to_binary_means(&mut binary_target, p);
-        Ok(Likelihood {
-            p,
-            coordinates: settings.coordinates,
-            target,
-            binary_target,
-            entropy,
-            oracle: AnyOracle::new(settings.oracle, p, settings.max_memory)?,
-            strengths: None,
-            failure: None,
-        })
-    }
-
-    /// `f`, and the means under the model into `means`.
-    pub(crate) fn evaluate(&mut self, theta: &[f64], means: &mut [f64]) -> Result<f64, Error> {
-        let (model, constant) = self.coordinates.model(theta, self.p)?;
-        let log_partition = self.oracle.means(&model, means)? - constant;
-        self.coordinates.from_binary_means(means, self.p);
-        Ok(log_partition - dot(theta, &self.target))
-    }
-
+impl Likelihood<'_> {
     fn remember<T>(&mut self, result: Result<T, Error>) -> Option<T> {
         result.map_err(|error| self.failure.get_or_insert(error)).ok()
     }
 
-    /// A lower bound of the optimum from the means under the model.
-    fn lower_bound(&self, theta: &[f64], value: f64, means: &[f64], strengths: &[f64]) -> f64 {
-        // H(P_theta) = A(theta) - theta.mu
-        let entropy = value + dot(theta, &self.target) - dot(theta, means);
-        let p = self.p;
-        let free_bias = (0..p).any(|i| strengths[pair_index(i, i, p)] == 0.0);
-        let free_pair = pairs(p).zip(strengths).any(|((i, j), &s)| i != j && s == 0.0);
+    /// A lower bound of the optimum from the means under the model, whose entropy is given.
+    fn lower_bound(&self, entropy: f64, means: &[f64]) -> f64 {
+        let (free_bias, free_pair) = self.strengths.free();
         if free_pair {
             // A free coupling would have to be met exactly, for which a mixture of these three does not suffice.
             return f64::NEG_INFINITY;
         }
+        // An unknown entropy counts only where the data have a share.
+        let of_data = |share: f64| if share > 0.0 { share * self.entropy } else { 0.0 };
         if !free_bias {
-            let excess = means.iter().zip(&self.target).zip(strengths);
-            let share = excess
-                .map(
-                    |((mean, target), &s)| {
-                        if s.is_infinite() { 1.0 } else { s / (mean - target).abs() }
-                    },
-                )
-                .fold(1.0, f64::min);
-            return if share < 1.0 {
-                share * entropy + (1.0 - share) * self.entropy
-            } else {
-                entropy
-            };
+            let off: Vec<f64> = means.iter().zip(&self.target).map(|(a, b)| a - b).collect();
+            let share = self.strengths.share(&off);
+            return share * entropy + of_data(1.0 - share);
         }
-        self.mixture(entropy, means, strengths)
-    }
-
-    /// A mixture of three parts: the model with share `c`, independent variables with share `s` that correct the means
-    /// of unpenalised biases, and the data with the remaining share. For each of several `s`, bisection finds the
-    /// largest feasible `c`.
-    fn mixture(&self, entropy: f64, means: &[f64], strengths: &[f64]) -> f64 {
-        let p = self.p;
-        let spins = self.coordinates == Coordinates::Spins;
-        let probability = |mean: f64| if spins { 0.5 * (1.0 + mean) } else { mean };
-        let off = |i: usize| {
-            let c = pair_index(i, i, p);
-            probability(means[c]) - probability(self.target[c])
-        };
-        // The entropy of the independent part, or nothing where it cannot be.
-        let try_mix = |c: f64, s: f64| -> Option<f64> {
-            let mut singles = vec![0.0; p];
-            for (i, single) in singles.iter_mut().enumerate() {
-                let target = self.binary_target[pair_index(i, i, p)];
-                *single = if strengths[pair_index(i, i, p)] == 0.0 {
-                    target - c / s * off(i)
-                } else {
-                    target
-                };
-                if !(0.0..=1.0).contains(single) {
-                    return None;
-                }
-            }
-            for (at, (i, j)) in pairs(p).enumerate() {
-                if i == j && strengths[at] == 0.0 {
-                    continue;
-                }
-                let independent = match (i == j, spins) {
-                    (true, true) => 2.0 * singles[i] - 1.0,
-                    (true, false) => singles[i],
-                    (false, true) => (2.0 * singles[i] - 1.0) * (2.0 * singles[j] - 1.0),
-                    (false, false) => singles[i] * singles[j],
-                };
-                let shift = c * (means[at] - self.target[at]) + s * (independent - self.target[at]);
-                if shift.abs() > strengths[at] {
-                    return None;
-                }
-            }
-            let entropy = |b: f64| -xlogx(b) - xlogx(1.0 - b);
-            Some(singles.iter().map(|&b| entropy(b)).sum())
-        };
-        let mut best = self.entropy;
+        // For each of several shares `s` of the independent part, bisection finds the largest feasible share of the model.
+        let (mut best, mut single) = (self.entropy, vec![0.0; means.len()]);
         for exponent in 0..46 {
             let s = 0.5_f64.powi(exponent);
             let (mut low, mut high) = (0.0, 1.0 - s);
-            if try_mix(high, s).is_some() {
+            if self.mixture(high, s, means, &mut single).is_some() {
                 low = high;
             }
             for _ in 0..50 {
@@ -311,60 +258,90 @@ impl Likelihood {
                     break;
                 }
                 let middle = 0.5 * (low + high);
-                if try_mix(middle, s).is_some() { low = middle } else { high = middle }
+                if self.mixture(middle, s, means, &mut single).is_some() {
+                    low = middle
+                } else {
+                    high = middle
+                }
             }
-            if let Some(independent) = try_mix(low, s) {
-                let rest = (1.0 - low - s).max(0.0);
-                let of_data = if rest > 0.0 { rest * self.entropy } else { 0.0 };
-                best = best.max(low * entropy + s * independent + of_data);
+            if let Some(independent) = self.mixture(low, s, means, &mut single) {
+                best = best.max(low * entropy + s * independent + of_data(1.0 - low - s));
             }
         }
         best
     }
+
+    /// The entropy of the independent part in `c model + s independent + (1 - c - s) data`, or `None` if this mixture
+    /// is not feasible. `single` is scratch for the means of the independent variables.
+    fn mixture(&self, c: f64, s: f64, means: &[f64], single: &mut [f64]) -> Option<f64> {
+        let (layout, target) = (self.layout, &self.target);
+        let spins = layout.coordinates() == Coordinates::Spins;
+        let least = if spins { -1.0 } else { 0.0 };
+        let mut entropy = 0.0;
+        for i in 0..layout.variables() {
+            let free = self.strengths.of(i, i) == 0.0;
+            for at in layout.field(i) {
+                let moved = if free { c / s * (means[at] - target[at]) } else { 0.0 };
+                single[at] = target[at] - moved;
+                if !(least..=1.0).contains(&single[at]) {
+                    return None;
+                }
+                let share = if spins { 0.5 * (1.0 + single[at]) } else { single[at] };
+                entropy -= xlogx(share);
+                if layout.coordinates() != Coordinates::Indicators {
+                    entropy -= xlogx(1.0 - share);
+                }
+            }
+        }
+        for ((i, j), block) in layout.blocks() {
+            let limit = self.strengths.of(i, j);
+            if i == j && limit == 0.0 {
+                continue;
+            }
+            let (one, two) = (&single[layout.field(i)], &single[layout.field(j)]);
+            let off = block.enumerate().map(|(k, at)| {
+                let other = if i == j { one[k] } else { one[k / two.len()] * two[k % two.len()] };
+                c * (means[at] - target[at]) + s * (other - target[at])
+            });
+            if self.strengths.dual_norm(off, i == j) > limit {
+                return None;
+            }
+        }
+        Some(entropy)
+    }
 }
 
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-impl Smooth for &mut Likelihood {
+impl Smooth for &mut Likelihood<'_> {
     fn dimension(&self) -> usize {
         self.target.len()
     }
 
     fn value_gradient(&mut self, theta: &[f64], gradient: &mut [f64]) -> f64 {
-        let result = self.evaluate(theta, gradient);
-        let Some(value) = self.remember(result) else {
+        let result = self.oracle.means(theta, gradient);
+        let Some(log_partition) = self.remember(result) else {
             gradient.fill(0.0);
             return f64::INFINITY;
         };
-        for (g, target) in gradient.iter_mut().zip(&self.target) {
-            *g -= target;
-        }
-        value
+        gradient.iter_mut().zip(&self.target).for_each(|(g, target)| *g -= target);
+        log_partition - lanes::dot(theta, &self.target)
     }
 
     fn value_only(&mut self, theta: &[f64]) -> f64 {
-        let result = self.coordinates.model(theta, self.p).and_then(|(model, constant)| {
-            Ok(self.oracle.log_partition(&model)? - constant - dot(theta, &self.target))
-        });
-        self.remember(result).unwrap_or(f64::INFINITY)
+        let result = self.oracle.log_partition(theta);
+        self.remember(result).map_or(f64::INFINITY, |a| a - lanes::dot(theta, &self.target))
     }
 
     fn certify_composite(&mut self, theta: &[f64], h: f64) -> Option<Certificate> {
         let mut means = vec![0.0; theta.len()];
-        let result = self.evaluate(theta, &mut means);
-        let value = self.remember(result)?;
-        let strengths = self.strengths.as_ref()?;
-        let bound = self.lower_bound(theta, value, &means, &strengths.0);
+        let result = self.oracle.means(theta, &mut means);
+        let log_partition = self.remember(result)?;
+        let value = log_partition - lanes::dot(theta, &self.target);
+        let bound = self.lower_bound(log_partition - lanes::dot(theta, &means), &means);
         if bound > f64::NEG_INFINITY {
             return Some(Certificate::gap(value + h, bound));
         }
-        // The residual of the proximal step of length 1.
-        let moved = means.iter().zip(&self.target).zip(theta).map(|((m, t), x)| x - (m - t));
-        let mut moved: Vec<f64> = moved.collect();
-        strengths.prox(&mut moved, 1.0);
-        let residual = moved.iter().zip(theta).fold(0.0, |r: f64, (a, b)| r.max((a - b).abs()));
+        let gradient: Vec<f64> = means.iter().zip(&self.target).map(|(m, t)| m - t).collect();
+        let residual = self.strengths.residual(theta, &gradient);
         Some(Certificate::residual(value + h, residual, 0.0))
     }
 }

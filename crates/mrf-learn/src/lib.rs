@@ -4,21 +4,21 @@
 //! min_theta  -mean over the data of log P_theta(x) + sum_c s_c |theta_c|,    P_theta(x) ~ exp(theta.psi(x))
 //! ```
 //!
-//! In the binary case, `psi` are the variables and their pair products. In [`discrete`], `psi` are the indicators of
-//! the states of each variable and of each pair of variables. The README of the crate says which method to use when.
+//! In the binary case, `psi` are the variables and their pair products. Otherwise, `psi` are the indicators of the states
+//! of each variable and of each pair of variables ([`Coordinates`]). The README of the crate says which method to use when.
 #![forbid(unsafe_code)]
 
 pub mod bounds;
 mod conditional;
-pub mod coordinates;
 mod data;
-pub mod discrete;
 mod draw;
 mod error;
 mod exact;
+pub mod layout;
 pub mod metrics;
 mod model;
 mod oracle;
+mod parallel;
 mod penalty;
 pub mod potts;
 pub mod selection;
@@ -29,22 +29,19 @@ pub use conditional::{
     EdgeWeight, InteractionScreening, NodewiseLogistic, PseudoLikelihood, Regression, Rule,
     ScreeningObjective,
 };
-pub use coordinates::{Coordinates, packed_length, pair_index};
-pub use data::{BinaryData, BinaryEntry, MissingPolicy};
-pub use discrete::{
-    DiscreteData, DiscreteMle, DiscreteModel, DiscretePenalty, DiscreteSpg, TableNorm,
-};
+pub use data::{BinaryEntry, Data, MissingPolicy};
 pub use draw::Drawing;
 pub use error::Error;
 pub use exact::ExactMle;
 pub use fenchel_optim::Fit;
+pub use layout::{Coordinates, Layout};
 pub use model::NetworkModel;
 pub use oracle::{Enumeration, Oracle, TreeOracle};
-pub use penalty::{Penalty, Strengths, lambda_max};
+pub use penalty::{Penalty, Strengths};
 pub use selection::Learner;
 pub use spg::{
-    AdaptiveChains, Averaging, ChainStart, InitialParameters, NonAsymptotic, ObjectiveEstimate,
-    Schedule, Spg, SpgRecord, Tay, Tracking, Uncertified, Warning,
+    AdaptiveChains, Averaging, ChainStart, InitialParameters, NonAsymptotic, Schedule, Spg, Tay,
+    Tracking, Uncertified, Warning,
 };
 
 /// The example of the README is a test.

@@ -2,7 +2,7 @@
 
 use fenchel_graphical::BinaryPairwise;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The area under the ROC curve of `scores` against the edges of the true model. The scores are those of the pairs
 /// `i < j`, row by row; ties count one half. `None` if the true graph has no edge, or all edges.

@@ -1,34 +1,40 @@
 //! A learned network: parameters, certificate, record of the run, and methods for using it.
 
-use fenchel_graphical::{
-    BinaryGibbs, BinaryPairwise, BinaryStart, Graph, Influence, Labels, Order,
-};
-use fenchel_linalg::Invalid;
-use fenchel_linalg::special::{sigmoid, softplus};
-use fenchel_optim::model::Saved;
-use fenchel_optim::{Refusal, Report};
-use ndarray::Array2;
-use serde::{Deserialize, Serialize};
 use std::io::Write;
 
-use crate::coordinates::packed_length;
-use crate::spg::{SpgRecord, Warning};
-use crate::{BinaryData, Coordinates, Error, Penalty};
+use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Start};
+use fenchel_graphical::{
+    BinaryGibbs, BinaryPairwise, BinaryStart, Evidence, FactorGraph, Graph, Influence, Labels,
+    Order,
+};
+use fenchel_linalg::special::{log_sum_exp, softmax_in_place};
+use fenchel_linalg::{Invalid, lanes};
+use fenchel_optim::model::Saved;
+use fenchel_optim::{MAX_MEMORY, Report};
+use ndarray::{Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
 
-/// A learned binary pairwise model.
+use crate::data::Data;
+use crate::error::Error;
+use crate::layout::{Coordinates, Layout, pair_index, pairs};
+use crate::oracle::{AnyOracle, Oracle};
+use crate::penalty::Penalty;
+use crate::spg::{SpgRecord, Warning};
+
+/// A learned pairwise model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkModel {
-    /// The model, in states 0 and 1.
-    pub model: BinaryPairwise,
-    /// The coordinates of the penalty and of [`edges`](Self::edges).
-    pub coordinates: Coordinates,
+    /// The variables, the coordinates of the penalty, and the order of the parameters.
+    pub layout: Layout,
+    /// The parameters.
+    pub theta: Vec<f64>,
     /// The penalty that it was learned with.
     pub penalty: Penalty,
     /// The report of the fit.
     pub report: Report,
     /// The average of the iterates, if requested; it is dense.
     #[serde(default)]
-    pub average: Option<BinaryPairwise>,
+    pub average: Option<Vec<f64>>,
     /// One record per iteration of [`Spg`](crate::Spg); empty for other methods.
     #[serde(default)]
     pub trace: Vec<SpgRecord>,
@@ -38,66 +44,70 @@ pub struct NetworkModel {
 }
 
 impl NetworkModel {
-    pub(crate) fn new(
-        theta: &[f64],
-        data: &BinaryData,
-        coordinates: Coordinates,
-        penalty: &Penalty,
-        report: Report,
-    ) -> Result<Self, Error> {
-        let mut model = Self::of(theta, data.variables(), coordinates, penalty, report)?;
-        let (dropped, kept) = (data.dropped().len(), data.rows());
-        if dropped > 0 {
-            model.warnings.push(Warning::RowsDropped { dropped, kept });
-        }
-        Ok(model)
+    pub(crate) fn new(layout: Layout, theta: Vec<f64>, penalty: &Penalty, report: Report) -> Self {
+        let (penalty, trace, warnings) = (penalty.clone(), Vec::new(), Vec::new());
+        NetworkModel { layout, theta, penalty, report, average: None, trace, warnings }
     }
 
-    /// A model that was not learned from rows.
-    pub(crate) fn of(
-        theta: &[f64],
-        p: usize,
-        coordinates: Coordinates,
-        penalty: &Penalty,
-        report: Report,
-    ) -> Result<Self, Error> {
-        let (model, _) = coordinates.model(theta, p)?;
-        let penalty = penalty.clone();
-        Ok(NetworkModel {
-            model,
-            coordinates,
-            penalty,
-            report,
-            average: None,
-            trace: Vec::new(),
-            warnings: Vec::new(),
-        })
+    /// Adds the warning about the data.
+    pub(crate) fn learned_from(mut self, data: &Data) -> Self {
+        let (dropped, kept) = (data.dropped().len(), data.rows());
+        if dropped > 0 {
+            self.warnings.push(Warning::RowsDropped { dropped, kept });
+        }
+        self
     }
 
     /// Number of variables, `p`.
     pub fn variables(&self) -> usize {
-        self.model.variables()
+        self.layout.variables()
     }
 
-    /// The packed parameters in the coordinates of the penalty.
-    pub fn parameters(&self) -> Vec<f64> {
-        self.coordinates.parameters(&self.model)
+    /// The parameters as the start of a fit with a layout. Two states can be given in other coordinates.
+    pub(crate) fn start(&self, layout: &Layout) -> Result<Vec<f64>, Error> {
+        Invalid::check_length("variables of start", layout.variables(), self.variables())?;
+        Invalid::check_finite("parameters of start", &self.theta)?;
+        if self.layout == *layout {
+            return Ok(self.theta.clone());
+        }
+        if self.layout.cards() != layout.cards() {
+            self.layout.check_same(layout)?;
+        }
+        layout.parameters(&self.binary()?)
     }
 
-    /// The packed parameters of this model as the start of a fit of `p` variables.
-    pub(crate) fn start(&self, p: usize, coordinates: Coordinates) -> Result<Vec<f64>, Error> {
-        Invalid::check_length("variables of start", p, self.variables())?;
-        let theta = coordinates.parameters(&self.model);
-        Invalid::check_finite("parameters of start", &theta)?;
-        Ok(theta)
+    /// The model in binary coordinates, for variables with two states.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for variables with more than two states.
+    pub fn binary(&self) -> Result<BinaryPairwise, Error> {
+        Ok(self.layout.binary(&self.theta)?.0)
     }
 
-    /// The couplings that are not 0, in the coordinates of the penalty, strongest first.
+    /// The model as factors.
+    ///
+    /// # Errors
+    /// [`Error::Graphical`] for parameters that are not finite.
+    pub fn factor_graph(&self) -> Result<FactorGraph, Error> {
+        self.layout.factor_graph(&self.theta)
+    }
+
+    /// The parameters of `i < j`: the table whose rows are the states of `i`, or the one coupling of binary coordinates and spins.
+    ///
+    /// # Errors
+    /// [`Invalid::Layout`] unless `i < j` and `j` is a variable.
+    pub fn table(&self, i: usize, j: usize) -> Result<ArrayView2<'_, f64>, Error> {
+        let table = &self.theta[self.layout.table(i, j)?];
+        let shape = (self.layout.field(i).len(), self.layout.field(j).len());
+        Ok(ArrayView2::from_shape(shape, table).expect("a table of the layout"))
+    }
+
+    /// The pairs whose parameters are not 0, strongest first: with their coupling in binary coordinates and spins, and with the
+    /// Frobenius norm of their table in the zero-sum gauge for indicators.
     pub fn edges(&self) -> Vec<(u32, u32, f64)> {
-        let mut edges: Vec<_> = match self.coordinates {
-            Coordinates::Binary => self.model.edges().collect(),
-            Coordinates::Spins => self.model.to_spins().1,
-        };
+        let pairs = self.layout.support(&self.theta).into_iter();
+        let mut edges: Vec<_> =
+            pairs.map(|(i, j)| (i as u32, j as u32, self.coupling(i, j))).collect();
         edges.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()).then((a.0, a.1).cmp(&(b.0, b.1))));
         edges
     }
@@ -107,11 +117,29 @@ impl NetworkModel {
         self.edges().into_iter().filter(|edge| edge.2 > 0.0).collect()
     }
 
-    /// `|coupling|` of every pair `i < j`, row by row: the scores that [`edge_auc`](crate::metrics::edge_auc) ranks.
+    /// The size of the coupling of every pair `i < j`, row by row: the scores that [`edge_auc`](crate::metrics::edge_auc) ranks.
     pub fn scores(&self) -> Vec<f64> {
-        let theta = self.parameters();
-        let pairs = crate::coordinates::pairs(self.variables()).zip(&theta);
-        pairs.filter(|((i, j), _)| i != j).map(|(_, theta)| theta.abs()).collect()
+        let pairs = pairs(self.variables()).filter(|(i, j)| i != j);
+        pairs.map(|(i, j)| self.coupling(i, j).abs()).collect()
+    }
+
+    fn coupling(&self, i: usize, j: usize) -> f64 {
+        let table = &self.theta[self.layout.block(pair_index(i, j, self.variables()))];
+        if self.layout.coordinates() != Coordinates::Indicators {
+            return table[0];
+        }
+        let (rows, columns) = (self.layout.cards()[i], self.layout.cards()[j]);
+        let mut by_row = vec![0.0; rows];
+        let mut by_column = vec![0.0; columns];
+        for (at, value) in table.iter().enumerate() {
+            by_row[at / columns] += value / columns as f64;
+            by_column[at % columns] += value / rows as f64;
+        }
+        let mean = by_row.iter().sum::<f64>() / rows as f64;
+        let off = |(at, value): (usize, &f64)| {
+            (value - by_row[at / columns] - by_column[at % columns] + mean).powi(2)
+        };
+        table.iter().enumerate().map(off).sum::<f64>().sqrt()
     }
 
     /// The graph of the edges.
@@ -119,86 +147,140 @@ impl NetworkModel {
     /// # Errors
     /// None of those of [`Graph::new`] can arise.
     pub fn graph(&self) -> Result<Graph, Error> {
-        Ok(Graph::new(self.variables(), self.model.edges().map(|(i, j, _)| (i, j)))?)
+        let edges = self.layout.support(&self.theta).into_iter();
+        Ok(Graph::new(self.variables(), edges.map(|(i, j)| (i as u32, j as u32)))?)
     }
 
-    /// The influence bound of Gibbs sampling from this model.
-    pub fn influence(&self) -> Influence {
-        Influence::bound(&self.model)
-    }
-
-    /// `P(x_i = 1 | the other variables)` of every cell: samples x variables.
+    /// The influence bound of Gibbs sampling from this model: [`Influence::bound`] in binary coordinates and spins, and
+    /// `max_bc tanh(osc_a(J(a, b) - J(a, c)) / 4)` for indicators.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for data with another number of variables. [`Error::Refused`] for data with cells to impute.
-    pub fn predict(&self, data: &BinaryData) -> Result<Array2<f64>, Error> {
-        Self::check_complete(data, "NetworkModel::predict")?;
-        Ok(self.logits(data)?.mapv_into(sigmoid))
+    /// [`Error::Graphical`] for parameters that are not finite.
+    pub fn influence(&self) -> Result<Influence, Error> {
+        if self.layout.coordinates() == Coordinates::Indicators {
+            return Ok(Influence::of_factors(&self.factor_graph()?)?);
+        }
+        Ok(Influence::bound(&self.binary()?))
+    }
+
+    /// `P(x_i = a | the other variables)` for every state `a` of variable `i`.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`]; [`Invalid::Parameter`] for a variable or a state that does not exist.
+    pub fn conditional(&self, x: &[u8], i: usize) -> Result<Vec<f64>, Error> {
+        let p = self.variables();
+        Invalid::check_length("states", p, x.len())?;
+        if i >= p {
+            let expected = "a variable of the model";
+            return Err(Invalid::Parameter { name: "variable", value: i as f64, expected }.into());
+        }
+        for (&state, &card) in x.iter().zip(self.layout.cards()) {
+            if usize::from(state) >= card {
+                let (name, value) = ("state", f64::from(state));
+                let expected = "a state of its variable";
+                return Err(Invalid::Parameter { name, value, expected }.into());
+            }
+        }
+        let mut logits = Conditionals::new(self).logits(|j| x[j].into(), i);
+        softmax_in_place(&mut logits);
+        Ok(logits)
+    }
+
+    /// The most probable state of every cell given the others: samples x variables.
+    ///
+    /// # Errors
+    /// [`Invalid::Layout`] for data with other variables; [`Error::Refused`] for data with cells to impute.
+    pub fn predict(&self, data: &Data) -> Result<Array2<u8>, Error> {
+        let mut out = data.to_array();
+        self.each_cell(data, "NetworkModel::predict", |row, i, logits| {
+            let better = |b, a| if logits[a] > logits[b] { a } else { b };
+            out[[row, i]] = (1..logits.len()).fold(0, better) as u8;
+        })?;
+        Ok(out)
+    }
+
+    /// `P(x_i = state | the other variables)` of every cell: samples x variables. It is 0 for variables without this state.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn probabilities(&self, data: &Data, state: u8) -> Result<Array2<f64>, Error> {
+        let mut out = Array2::zeros((data.rows(), data.variables()));
+        self.each_cell(data, "NetworkModel::probabilities", |row, i, logits| {
+            softmax_in_place(logits);
+            out[[row, i]] = logits.get(usize::from(state)).copied().unwrap_or(0.0);
+        })?;
+        Ok(out)
     }
 
     /// The mean log pseudo-likelihood per row, `sum_i log P(x_i | the others)`, in nats.
     ///
     /// # Errors
-    /// As [`predict`](Self::predict). [`Error::Refused`] for data with cells to impute.
-    pub fn score(&self, data: &BinaryData) -> Result<f64, Error> {
-        Self::check_complete(data, "NetworkModel::score")?;
-        let logits = self.logits(data)?;
-        let row = |row: usize| -> f64 {
-            let cell = |i: usize| {
-                let logit = logits[[row, i]];
-                -softplus(if data.get(row, i) { -logit } else { logit })
-            };
-            (0..data.variables()).map(cell).sum()
-        };
-        Ok((0..data.rows()).map(|k| data.weight(k) * row(k)).sum())
+    /// As [`predict`](Self::predict).
+    pub fn score(&self, data: &Data) -> Result<f64, Error> {
+        let mut total = 0.0;
+        self.each_cell(data, "NetworkModel::score", |row, i, logits| {
+            let own = logits[usize::from(data.state(row, i))];
+            total += data.weight(row) * (own - log_sum_exp(logits));
+        })?;
+        Ok(total)
     }
 
-    /// Data with cells to impute are refused: these cells have no value.
-    fn check_complete(data: &BinaryData, what: &'static str) -> Result<(), Error> {
-        if data.missing().is_empty() {
-            return Ok(());
+    /// Calls a function with the logits of every cell given the others.
+    fn each_cell(
+        &self,
+        data: &Data,
+        method: &'static str,
+        mut visit: impl FnMut(usize, usize, &mut [f64]),
+    ) -> Result<(), Error> {
+        self.check_data(data, method)?;
+        let conditionals = Conditionals::new(self);
+        for row in 0..data.rows() {
+            for i in 0..self.variables() {
+                let mut logits = conditionals.logits(|j| data.state(row, j).into(), i);
+                visit(row, i, &mut logits);
+            }
         }
-        let hint = "cells to impute: they have no value; drop their rows, or read them as 0";
-        Err(Refusal::unsupported(what, hint).into())
+        Ok(())
     }
 
-    fn logits(&self, data: &BinaryData) -> Result<Array2<f64>, Error> {
+    fn check_data(&self, data: &Data, method: &'static str) -> Result<(), Error> {
         Invalid::check_length("variables of the data", self.variables(), data.variables())?;
-        Ok(Array2::from_shape_fn((data.rows(), data.variables()), |(row, i)| {
-            let neighbours = self.model.edges_of(i).filter(|&(j, _)| data.get(row, j as usize));
-            self.model.bias()[i] + neighbours.map(|edge| edge.1).sum::<f64>()
-        }))
+        self.layout.check_same(&data.layout(self.layout.coordinates())?)?;
+        data.check_complete(method)
     }
 
-    /// The exact mean log-likelihood per row: by enumeration up to 20 variables, by a junction tree beyond.
+    /// The exact mean log-likelihood per row, by enumeration or a junction tree.
     ///
     /// # Errors
-    /// [`Error::Refused`] or [`Error::Graphical`] for graphs that are too dense. [`Error::Refused`] for data with cells to impute.
-    pub fn log_likelihood(&self, data: &BinaryData) -> Result<f64, Error> {
-        Invalid::check_length("variables of the data", self.variables(), data.variables())?;
-        Self::check_complete(data, "NetworkModel::log_likelihood")?;
-        let p = self.variables();
-        let mut oracle =
-            crate::oracle::AnyOracle::new(crate::Oracle::Auto, p, fenchel_optim::MAX_MEMORY)?;
-        let log_partition = oracle.log_partition(&self.model)?;
-        let theta = Coordinates::Binary.parameters(&self.model);
-        Ok(crate::exact::dot(&theta, &data.means(Coordinates::Binary)) - log_partition)
+    /// As [`predict`](Self::predict); [`Error::Refused`] or [`Error::Graphical`] for graphs that are too dense.
+    pub fn log_likelihood(&self, data: &Data) -> Result<f64, Error> {
+        self.check_data(data, "NetworkModel::log_likelihood")?;
+        let mut oracle = AnyOracle::new(Oracle::Auto, &self.layout, MAX_MEMORY)?;
+        let log_partition = oracle.log_partition(&self.theta)?;
+        Ok(lanes::dot(&self.theta, &data.means_of(&self.layout)) - log_partition)
     }
 
-    /// Draws by Gibbs sampling: `sweeps` sweeps per draw, each started from fair coins. The result has the shape
+    /// Draws by Gibbs sampling: `sweeps` sweeps per draw, each started from a random state. The result has the shape
     /// samples x variables. [`influence`](Self::influence) gives a number of sweeps that is proved to suffice.
     ///
     /// # Errors
-    /// The errors of [`BinaryGibbs::new`]; [`Invalid::Parameter`] for no samples.
-    pub fn sample(&self, samples: usize, sweeps: usize, seed: u64) -> Result<Array2<bool>, Error> {
+    /// [`Error::Graphical`] for more samples than fit into memory; [`Invalid::Parameter`] for no samples.
+    pub fn sample(&self, samples: usize, sweeps: usize, seed: u64) -> Result<Array2<u8>, Error> {
         Invalid::check_positive("samples", samples as f64)?;
-        let (start, scan) = (BinaryStart::Random, Order::Cyclic);
-        let mut chains = BinaryGibbs::new(&self.model, samples, start, scan, seed)?;
+        if let Ok(model) = self.binary() {
+            let (start, scan) = (BinaryStart::Random, Order::Cyclic);
+            let mut chains = BinaryGibbs::new(&model, samples, start, scan, seed)?;
+            chains.sweep(sweeps);
+            return Ok(chains.samples().mapv(u8::from));
+        }
+        let settings = GibbsSettings { chains: samples, seed, ..GibbsSettings::default() };
+        let graph = self.factor_graph()?;
+        let mut chains = Gibbs::new(&graph, &Evidence::new(), Start::Random, &settings)?;
         chains.sweep(sweeps);
-        Ok(chains.samples())
+        Ok(chains.samples().mapv(|state| state as u8))
     }
 
-    /// The graph in the DOT language of Graphviz; no names for numbers.
+    /// The graph in the DOT language of Graphviz, couplings as weights; no names for numbers.
     ///
     /// # Errors
     /// [`Error::Graphical`] if the number of names is wrong, or if writing fails.
@@ -235,8 +317,41 @@ impl NetworkModel {
 
     /// Couplings in the order of [`Graph::edges`].
     fn weights(&self) -> Vec<f64> {
-        let scale = if self.coordinates == Coordinates::Spins { 0.25 } else { 1.0 };
-        self.model.edges().map(|(_, _, coupling)| scale * coupling).collect()
+        self.layout.support(&self.theta).into_iter().map(|(i, j)| self.coupling(i, j)).collect()
+    }
+}
+
+/// The neighbours of every variable, for conditional distributions.
+struct Conditionals<'a> {
+    model: &'a NetworkModel,
+    neighbours: Vec<Vec<usize>>,
+}
+
+impl<'a> Conditionals<'a> {
+    fn new(model: &'a NetworkModel) -> Self {
+        let mut neighbours = vec![Vec::new(); model.variables()];
+        for (i, j) in model.layout.support(&model.theta) {
+            neighbours[i].push(j);
+            neighbours[j].push(i);
+        }
+        Conditionals { model, neighbours }
+    }
+
+    /// The logits of the states of `i` given those of the others.
+    fn logits(&self, state: impl Fn(usize) -> usize, i: usize) -> Vec<f64> {
+        let NetworkModel { layout, theta, .. } = self.model;
+        let states = 0..layout.cards()[i];
+        let mut logits: Vec<f64> =
+            states.map(|a| layout.unary(&theta[layout.field(i)], a)).collect();
+        for &j in &self.neighbours[i] {
+            let table = &theta[layout.block(pair_index(i.min(j), i.max(j), self.neighbours.len()))];
+            let b = state(j);
+            for (a, logit) in logits.iter_mut().enumerate() {
+                *logit +=
+                    if i < j { layout.pair(table, a, b, j) } else { layout.pair(table, b, a, i) };
+            }
+        }
+        logits
     }
 }
 
@@ -250,17 +365,15 @@ fn quoted(text: &str) -> String {
 }
 
 impl Saved for NetworkModel {
-    const KIND: &'static str = "binary pairwise network";
+    const KIND: &'static str = "pairwise network";
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), String> {
-        let theta = self.parameters();
-        if theta.len() != packed_length(self.variables()) || theta.iter().any(|v| !v.is_finite()) {
-            return Err("model: a parameter is not finite".to_owned());
-        }
-        let (p, average) = (self.variables(), self.average.as_ref());
-        if let Some(average) = average.filter(|average| average.variables() != p) {
-            return Err(format!("average: {} variables; expected {p}", average.variables()));
+        let average = self.average.iter().map(|average| ("average", average));
+        for (name, list) in average.chain([("theta", &self.theta)]) {
+            if list.len() != self.layout.len() || list.iter().any(|v| !v.is_finite()) {
+                return Err(format!("{name}: not one finite number a parameter"));
+            }
         }
         Ok(())
     }

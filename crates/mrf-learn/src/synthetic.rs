@@ -7,7 +7,10 @@ use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::Array2;
 use rand::RngExt;
 
-use crate::{BinaryData, Enumeration, Error, MissingPolicy};
+use crate::data::{Data, MissingPolicy};
+use crate::error::Error;
+use crate::layout::{Coordinates, Layout};
+use crate::oracle::Enumeration;
 
 /// A random model. Every parameter, including the biases, is nonzero with probability `density`. Its absolute value is
 /// uniform in `[low, high]`, and its sign is a fair coin. Geng et al. (UAI 2018) use density 0.3 and sizes 1 to 2.
@@ -80,10 +83,11 @@ pub fn ising_grid(side: usize, coupling: f64) -> Result<BinaryPairwise, Error> {
 ///
 /// # Errors
 /// [`Error::Refused`] for more variables; [`Invalid::Empty`] for no rows.
-pub fn exact_draws(model: &BinaryPairwise, rows: usize, seed: u64) -> Result<BinaryData, Error> {
+pub fn exact_draws(model: &BinaryPairwise, rows: usize, seed: u64) -> Result<Data, Error> {
     let p = model.variables();
-    let mut table = Enumeration::new(p, Some(16 << 24))?;
-    let mut cumulative = table.probabilities(model)?.to_vec();
+    let layout = Layout::two_states(p, Coordinates::Binary)?;
+    let mut table = Enumeration::new(&layout, Some(16 << 24))?;
+    let mut cumulative = table.probabilities(&layout.parameters(model)?)?.to_vec();
     for s in 1..cumulative.len() {
         cumulative[s] += cumulative[s - 1];
     }
@@ -97,5 +101,5 @@ pub fn exact_draws(model: &BinaryPairwise, rows: usize, seed: u64) -> Result<Bin
             x[[row, i]] = state >> i & 1 == 1;
         }
     }
-    BinaryData::new(x.view(), MissingPolicy::Error)
+    Data::binary(x.view(), MissingPolicy::Error)
 }

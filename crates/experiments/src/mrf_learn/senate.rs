@@ -2,7 +2,7 @@
 //! Senate, estimated from their votes.
 
 use fenchel_datasets::{RollCalls, roll_calls_file};
-use fenchel_mrf_learn::{BinaryData, MissingPolicy, Penalty, Schedule, Spg};
+use fenchel_mrf_learn::{Data, MissingPolicy, Penalty, Schedule, Spg};
 use ndarray::Array2;
 
 use super::paper;
@@ -49,7 +49,7 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
         }
     };
     let schedule = context.pick(Schedule::Fixed(2), Schedule::default());
-    let data = BinaryData::new(calls.votes.view(), MissingPolicy::AsZero)?;
+    let data = Data::binary(calls.votes.view(), MissingPolicy::AsZero)?;
     let p = data.variables();
     outcome
         .setting("votes", data.rows())

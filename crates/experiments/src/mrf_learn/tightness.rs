@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use fenchel_mrf_learn::spg::{BinarySampler, Sampler, SpgMethod, SpgProblem, spg};
 use fenchel_mrf_learn::{
-    Coordinates, Enumeration, Penalty, Spg, Strengths, bounds, packed_length, synthetic,
+    Coordinates, Enumeration, Layout, Penalty, Spg, Strengths, bounds, synthetic,
 };
 use fenchel_optim::{Cadence, Progress, StepSize, Stop};
 
@@ -54,32 +54,33 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
         seed,
         ..Spg::default()
     };
+    let layout = Layout::two_states(NODES, Coordinates::Binary)?;
     let problem = SpgProblem {
         sampler: BinarySampler::new(&data, &settings)?,
-        target: data.means(Coordinates::Binary),
-        regulariser: settings.penalty.strengths(NODES)?,
+        target: data.means(Coordinates::Binary)?,
+        regulariser: settings.penalty.strengths(&layout)?,
         missing: None,
         settings: &settings,
     };
-    let m = packed_length(NODES);
-    let mut table = Enumeration::new(NODES, None)?;
+    let m = layout.len();
+    let mut table = Enumeration::new(&layout, None)?;
     let mut before = vec![0.0; m];
     let mut rows: Vec<[f64; 4]> = Vec::new();
     let mut failure = None;
     let mut observer = |_: &Progress, method: &SpgMethod<'_, BinarySampler, Strengths>| {
-        let mut look = || -> Result<(), fenchel_mrf_learn::Error> {
+        let mut compare = || -> Result<(), fenchel_mrf_learn::Error> {
             // The chains still stand where the last gradient was taken, at the parameters before the step.
             let Some(last) = method.trace().last() else { return Ok(()) };
-            let (model, _) = Coordinates::Binary.model(&before, NODES)?;
+            let (model, _) = layout.binary(&before)?;
             let (mut exact, mut sampled) = (vec![0.0; m], vec![0.0; m]);
-            table.means(&model, &mut exact)?;
+            table.means(&before, &mut exact)?;
             method.sampler().means(&mut sampled);
             let off: f64 = exact.iter().zip(&sampled).map(|(a, b)| (a - b).powi(2)).sum();
             let comparison = bounds::bias_comparison(&model, last.sweeps);
             rows.push([off.sqrt(), last.bias_bound, comparison, last.noise]);
             Ok(())
         };
-        if let Err(error) = look() {
+        if let Err(error) = compare() {
             failure = Some(error);
         }
         before = method.parameters().to_vec();

@@ -3,10 +3,11 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_mrf_learn::spg::spg_binary;
+use fenchel_mrf_learn::layout::{packed_length, pair_index};
+use fenchel_mrf_learn::spg::spg_network;
 use fenchel_mrf_learn::{
-    ChainStart, EdgeWeight, ExactMle, Penalty, PseudoLikelihood, Schedule, Spg, metrics,
-    packed_length, pair_index, synthetic,
+    ChainStart, Coordinates, EdgeWeight, ExactMle, Layout, Penalty, PseudoLikelihood, Schedule,
+    Spg, metrics, synthetic,
 };
 use fenchel_optim::{Progress, Regulariser, StepSize};
 
@@ -118,7 +119,7 @@ impl Trials<'_> {
     ) -> Result<Panel, Failure> {
         let p = self.nodes;
         let penalty = Penalty::l1(self.lambda);
-        let strengths = penalty.strengths(p)?;
+        let strengths = penalty.strengths(&Layout::two_states(p, Coordinates::Binary)?)?;
         let mut panel = Panel {
             methods: self.methods.iter().map(|_| Vec::new()).collect(),
             exact: vec![],
@@ -170,8 +171,8 @@ impl Trials<'_> {
                     }
                     ControlFlow::Continue(())
                 };
-                let model = spg_binary(&data, &spg, None, &mut observer)?;
-                let h = strengths.value(&model.parameters());
+                let model = spg_network(&data, &spg, None, &mut observer)?;
+                let h = strengths.value(&model.theta);
                 panel.methods[k].push(Reached {
                     auc: auc(&model.scores())?,
                     gap: h - model.log_likelihood(&data)? - optimum,

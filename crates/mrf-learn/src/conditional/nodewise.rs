@@ -2,34 +2,27 @@
 
 use fenchel_finite_sum::{LogisticModel, LogisticRegression};
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Budget, Fit, Refusal, Report, SharedWatch, Stop, Watch, settings};
+use fenchel_optim::{Budget, Fit, Report, SharedWatch, Stop, Watch, settings};
 use ndarray::{Array1, Array2};
-use serde::{Deserialize, Serialize};
 
-use super::{Regression, combine, for_all, symmetrise};
-use crate::coordinates::pair_index;
-use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty};
-
-/// How the two estimates of a coupling, one from each regression, are combined.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Rule {
-    /// An edge needs both regressions; its coupling is their mean.
-    #[default]
-    And,
-    /// An edge needs one of the two regressions; if both have it, the coupling is their mean.
-    Or,
-}
+use super::regression::{Regression, Rule, combine, symmetrise};
+use crate::data::Data;
+use crate::error::Error;
+use crate::layout::{Coordinates, pair_index};
+use crate::model::NetworkModel;
+use crate::parallel::for_all;
+use crate::penalty::Penalty;
 
 settings! {
     /// `p` independent logistic regressions, each of one variable on all others. They run on all cores with
     /// [`fenchel_finite_sum`], and each has a certified duality gap:
     ///
     /// ```text
-    /// min_{b, theta}  mean_x log(1 + exp(-s_i (b + sum_j theta_j x_j))) + lambda sum_j |theta_j|,   s_i = 2 x_i - 1
+    /// min_{b, theta}  mean_x log(1 + exp(-s_i (b + sum_j theta_j x_j))) + l1 sum_j |theta_j|,   s_i = 2 x_i - 1
     /// ```
     pub struct NodewiseLogistic {
         /// Strength of the l1 penalty of couplings; biases are unpenalised. An edge is penalised twice, once in each regression.
-        lambda: f64 = 0.1,
+        l1: f64 = 0.1,
         /// How the two estimates of a coupling are combined.
         rule: Rule = Rule::And,
         /// The stopping rule of a regression; the time limit is that of all regressions together.
@@ -46,7 +39,7 @@ impl NodewiseLogistic {
     ///
     /// # Errors
     /// As [`regressions`](Self::regressions).
-    pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
+    pub fn fit(&self, data: &Data) -> Result<NetworkModel, Error> {
         self.fit_with(data, Fit::new())
     }
 
@@ -56,42 +49,35 @@ impl NodewiseLogistic {
     /// # Errors
     /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
     /// variables.
-    pub fn fit_with(
-        &self,
-        data: &BinaryData,
-        fit: Fit<'_, NetworkModel>,
-    ) -> Result<NetworkModel, Error> {
+    pub fn fit_with(&self, data: &Data, fit: Fit<'_, NetworkModel>) -> Result<NetworkModel, Error> {
         let Fit { weights, start, watch } = fit;
         let data = data.weighted(weights)?;
         let regressions = self.solve(&data, start, watch)?;
-        let penalty = Penalty::edges(self.lambda);
+        let (layout, penalty) = (data.layout(Coordinates::Binary)?, Penalty::edges(self.l1));
         let theta = symmetrise(&regressions, self.rule);
-        NetworkModel::new(&theta, &data, Coordinates::Binary, &penalty, combine(&regressions))
+        let model = NetworkModel::new(layout, theta, &penalty, combine(&regressions));
+        Ok(model.learned_from(&data))
     }
 
     /// The regression of every variable on the others, before the two estimates of a coupling are combined.
     ///
     /// # Errors
     /// [`Error::Invalid`] for settings out of range; [`Error::FiniteSum`]; [`Error::Refused`] for data with cells to impute.
-    pub fn regressions(&self, data: &BinaryData) -> Result<Vec<Regression>, Error> {
+    pub fn regressions(&self, data: &Data) -> Result<Vec<Regression>, Error> {
         self.solve(data, None, Watch::nobody())
     }
 
     fn solve(
         &self,
-        data: &BinaryData,
+        data: &Data,
         start: Option<&NetworkModel>,
         watch: Watch<'_>,
     ) -> Result<Vec<Regression>, Error> {
-        Invalid::check_nonnegative("lambda", self.lambda)?;
-        if !data.missing().is_empty() {
-            return Err(
-                Refusal::unsupported("NodewiseLogistic", "cells to impute; Spg does that").into()
-            );
-        }
+        Invalid::check_nonnegative("l1", self.l1)?;
+        data.check_binary("NodewiseLogistic", Coordinates::Binary)?;
         let p = data.variables();
         let start = match start {
-            Some(model) => Some((model.start(p, Coordinates::Binary)?, model.report)),
+            Some(model) => Some((model.start(&data.layout(Coordinates::Binary)?)?, model.report)),
             None => None,
         };
         let (watch, budget) = (SharedWatch::from(watch), Budget::new(self.stop));
@@ -101,7 +87,7 @@ impl NodewiseLogistic {
 
     fn regress(
         &self,
-        data: &BinaryData,
+        data: &Data,
         i: usize,
         stop: Stop,
         start: Option<&(Vec<f64>, Report)>,
@@ -122,7 +108,7 @@ impl NodewiseLogistic {
             f64::from(u8::from(data.get(r, other(at))))
         });
         let y = Array1::from_shape_fn(n, |r| f64::from(u8::from(data.get(r, i))));
-        let (l1, seed) = (self.lambda, self.seed ^ i as u64);
+        let (l1, seed) = (self.l1, self.seed ^ i as u64);
         let method =
             LogisticRegression { l2: Some(0.0), l1, stop, seed, ..LogisticRegression::default() };
         let start = start.map(|(theta, report)| LogisticModel {

@@ -11,24 +11,26 @@
 //! moving them towards the data. Its duality gap is the certificate.
 
 use fenchel_linalg::special::{sigmoid, softplus, xlogx};
-use fenchel_optim::Refusal;
 use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, Fit, Regulariser, Stop, settings};
+use fenchel_optim::{Certificate, Fit, Stop, settings};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::coordinates::{packed_length, pair_index, pairs};
-use crate::penalty::Strengths;
-use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty};
+use crate::data::Data;
+use crate::error::Error;
+use crate::exact::check_bounded;
+use crate::layout::{Coordinates, Layout, packed_length, pair_index, pairs};
+use crate::model::NetworkModel;
+use crate::penalty::{Penalty, Strengths};
 
 /// How strong the penalty of a coupling is beside that of the likelihood.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EdgeWeight {
-    /// The same `lambda`, as in appendix B.2 of Geng et al. (UAI 2018): in effect half the penalty.
+    /// The same strength, as in appendix B.2 of Geng et al. (UAI 2018): in effect half the penalty.
     #[default]
     One,
-    /// Twice `lambda` on couplings, whose gradient is doubled too.
+    /// Twice the strength on couplings, whose gradient is doubled too.
     Two,
 }
 
@@ -52,7 +54,7 @@ impl PseudoLikelihood {
     /// # Errors
     /// [`Error::UnboundedMle`] for a free parameter of a constant column or of a pair with an empty cell; [`Error::Invalid`] for settings
     /// out of range; [`Error::Refused`] for data with cells to impute.
-    pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
+    pub fn fit(&self, data: &Data) -> Result<NetworkModel, Error> {
         self.fit_with(data, Fit::new())
     }
 
@@ -62,54 +64,44 @@ impl PseudoLikelihood {
     /// # Errors
     /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
     /// variables.
-    pub fn fit_with(
-        &self,
-        data: &BinaryData,
-        fit: Fit<'_, NetworkModel>,
-    ) -> Result<NetworkModel, Error> {
+    pub fn fit_with(&self, data: &Data, fit: Fit<'_, NetworkModel>) -> Result<NetworkModel, Error> {
         let Fit { weights, start, mut watch } = fit;
-        let (data, p) = (data.weighted(weights)?, data.variables());
-        if !data.missing().is_empty() {
-            return Err(
-                Refusal::unsupported("PseudoLikelihood", "cells to impute; Spg does that").into()
-            );
-        }
+        let data = data.weighted(weights)?;
+        data.check_binary("PseudoLikelihood", self.coordinates)?;
+        let layout = data.layout(self.coordinates)?;
         let mut start = match start {
-            Some(model) => model.start(p, self.coordinates)?,
-            None => vec![0.0; packed_length(p)],
+            Some(model) => model.start(&layout)?,
+            None => vec![0.0; layout.len()],
         };
-        let strengths = self.strengths(p)?;
-        crate::exact::check_bounded(&data.means(Coordinates::Binary), p, &strengths)?;
-        for (theta, strength) in start.iter_mut().zip(&strengths.0) {
-            if strength.is_infinite() {
-                *theta = 0.0;
-            }
-        }
+        let strengths = self.strengths(&layout)?;
+        check_bounded(&layout, &data.means_of(&layout), &strengths)?;
+        strengths.confine(&mut start);
         let mut conditionals = Conditionals::new(&data, self.coordinates, strengths.clone());
         let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
         let solved = fista(&mut conditionals, &strengths, &settings, start, &mut watch)?;
-        let theta = &solved.state.point;
-        NetworkModel::new(theta, &data, self.coordinates, &self.penalty, solved.report)
+        let model = NetworkModel::new(layout, solved.state.point, &self.penalty, solved.report);
+        Ok(model.learned_from(&data))
     }
 
-    /// The smallest `lambda` at which all couplings are zero. It follows from the gradient of the pseudo-likelihood in
-    /// the fit without couplings. A coupling enters two conditionals. So with unpenalised biases this `lambda` is twice
+    /// The smallest strength at which all couplings are zero. It follows from the gradient of the pseudo-likelihood in
+    /// the fit without couplings. A coupling enters two conditionals. So with unpenalised biases this strength is twice
     /// that of the likelihood, unless [`EdgeWeight::Two`] doubles the penalty too.
     ///
     /// # Errors
     /// As [`Penalty::strengths`].
-    pub fn lambda_max(&self, data: &BinaryData) -> Result<f64, Error> {
-        let p = data.variables();
-        let penalty = Penalty { lambda: 1.0, ..self.penalty.clone() };
-        let strengths = PseudoLikelihood { penalty, ..self.clone() }.strengths(p)?.0;
-        let means = data.means(self.coordinates);
+    pub fn largest_strength(&self, data: &Data) -> Result<f64, Error> {
+        data.check_binary("PseudoLikelihood", self.coordinates)?;
+        let (p, layout) = (data.variables(), data.layout(self.coordinates)?);
+        let penalty = self.penalty.with_strength(1.0);
+        let strengths = PseudoLikelihood { penalty, ..self.clone() }.strengths(&layout)?.pairs;
+        let means = data.means_of(&layout);
         let single = |i: usize| means[pair_index(i, i, p)];
         let free = self.penalty.unary_weight == 0.0;
         // What a conditional says of its variable: the mean of the data where biases are free, a fair coin where all is 0.
         let said = |i: usize| match (free, self.coordinates) {
             (true, _) => single(i),
-            (false, Coordinates::Binary) => 0.5,
             (false, Coordinates::Spins) => 0.0,
+            (false, _) => 0.5,
         };
         let mut largest: f64 = 0.0;
         for (c, (i, j)) in pairs(p).enumerate() {
@@ -129,10 +121,10 @@ impl PseudoLikelihood {
     }
 
     /// The strength of every coordinate.
-    fn strengths(&self, p: usize) -> Result<Strengths, Error> {
-        let mut strengths = self.penalty.strengths(p)?;
+    fn strengths(&self, layout: &Layout) -> Result<Strengths, Error> {
+        let mut strengths = self.penalty.strengths(layout)?;
         if self.edge_weight == EdgeWeight::Two {
-            for ((i, j), strength) in pairs(p).zip(&mut strengths.0) {
+            for ((i, j), strength) in pairs(layout.variables()).zip(&mut strengths.pairs) {
                 if i != j {
                     *strength *= 2.0;
                 }
@@ -155,12 +147,12 @@ pub struct Conditionals {
 }
 
 impl Conditionals {
-    fn new(data: &BinaryData, coordinates: Coordinates, strengths: Strengths) -> Self {
+    fn new(data: &Data, coordinates: Coordinates, strengths: Strengths) -> Self {
         let p = data.variables();
         let signs = data.signs();
         let (values, scale) = match coordinates {
-            Coordinates::Binary => (signs.mapv(|s| 0.5 * (s + 1.0)), 1.0),
             Coordinates::Spins => (signs, 2.0),
+            _ => (signs.mapv(|s| 0.5 * (s + 1.0)), 1.0),
         };
         let weights = (0..data.rows()).map(|row| data.weight(row)).collect();
         Conditionals { p, values, scale, weights, strengths, matrix: Array2::zeros((p, p)) }
@@ -215,7 +207,7 @@ impl Conditionals {
     /// The dual value of the probabilities `a`, pulled to feasibility; `-inf` where that cannot be.
     fn dual(&self, mut a: Array2<f64>) -> f64 {
         let p = self.p;
-        let strengths = &self.strengths.0;
+        let strengths = &self.strengths.pairs;
         if pairs(p).zip(strengths).any(|((i, j), &s)| i != j && s == 0.0) {
             return f64::NEG_INFINITY;
         }
@@ -290,9 +282,7 @@ impl Smooth for &mut Conditionals {
         }
         let mut gradient = vec![0.0; theta.len()];
         self.value_gradient(theta, &mut gradient);
-        let mut moved: Vec<f64> = theta.iter().zip(&gradient).map(|(x, g)| x - g).collect();
-        self.strengths.prox(&mut moved, 1.0);
-        let residual = moved.iter().zip(theta).fold(0.0, |r: f64, (a, b)| r.max((a - b).abs()));
+        let residual = self.strengths.residual(theta, &gradient);
         Some(Certificate::residual(objective, residual, 0.0))
     }
 }

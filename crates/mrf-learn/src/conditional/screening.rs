@@ -2,17 +2,16 @@
 //! 2018).
 //!
 //! ```text
-//! RISE     min_{h, J}  S(h, J) + lambda sum_j |J_j|,   S = mean over the data of exp(-s_i (h + sum_j J_j s_j))
-//! logRISE  min_{h, J}  log S(h, J) + lambda sum_j |J_j|
-//! dual     max_u  mean(u - u log u)   with |mean(u s_i s_j)| <= lambda, mean(u s_i) = 0, u >= 0
+//! RISE     min_{h, J}  S(h, J) + l1 sum_j |J_j|,   S = mean over the data of exp(-s_i (h + sum_j J_j s_j))
+//! logRISE  min_{h, J}  log S(h, J) + l1 sum_j |J_j|
+//! dual     max_u  mean(u - u log u)   with |mean(u s_i s_j)| <= l1, mean(u s_i) = 0, u >= 0
 //! ```
 //!
 //! Interaction screening needs a nearly optimal number of samples. This holds at low temperature too, where
 //! pseudo-likelihood needs more. Variables are spins, and every variable has its own convex problem, solved by FISTA.
 //! RISE is certified by a duality gap, logRISE by the residual of a proximal step.
 
-use fenchel_linalg::Invalid;
-use fenchel_optim::Refusal;
+use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::prox::WeightedL1;
@@ -20,10 +19,14 @@ use fenchel_optim::{Budget, Certificate, Fit, SharedWatch, Stop, Watch, settings
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::{Regression, Rule, combine, for_all, symmetrise};
-use crate::coordinates::{pair_index, pairs};
-use crate::penalty::Strengths;
-use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty};
+use super::regression::{Regression, Rule, combine, symmetrise};
+use crate::data::Data;
+use crate::error::Error;
+use crate::exact::check_bounded;
+use crate::layout::{Coordinates, pair_index, pairs};
+use crate::model::NetworkModel;
+use crate::parallel::for_all;
+use crate::penalty::Penalty;
 
 /// The objective that is minimised for each variable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +42,7 @@ settings! {
     /// Interaction screening with an l1 penalty of the couplings.
     pub struct InteractionScreening {
         /// Strength of the l1 penalty of couplings; fields are unpenalised. Theory has `0.4 sqrt(log(p^2 / 0.05) / n)` for RISE, 0.8 in place of 0.4 for logRISE.
-        lambda: f64 = 0.1,
+        l1: f64 = 0.1,
         /// Which function is minimised.
         objective: ScreeningObjective = ScreeningObjective::LogRise,
         /// How the two estimates of a coupling are combined.
@@ -59,7 +62,7 @@ impl InteractionScreening {
     ///
     /// # Errors
     /// As [`regressions`](Self::regressions).
-    pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
+    pub fn fit(&self, data: &Data) -> Result<NetworkModel, Error> {
         self.fit_with(data, Fit::new())
     }
 
@@ -69,11 +72,7 @@ impl InteractionScreening {
     /// # Errors
     /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
     /// variables.
-    pub fn fit_with(
-        &self,
-        data: &BinaryData,
-        fit: Fit<'_, NetworkModel>,
-    ) -> Result<NetworkModel, Error> {
+    pub fn fit_with(&self, data: &Data, fit: Fit<'_, NetworkModel>) -> Result<NetworkModel, Error> {
         let Fit { weights, start, watch } = fit;
         let data = data.weighted(weights)?;
         Invalid::check_nonnegative("threshold", self.threshold)?;
@@ -84,8 +83,9 @@ impl InteractionScreening {
                 *theta = 0.0;
             }
         }
-        let penalty = Penalty::edges(self.lambda);
-        NetworkModel::new(&theta, &data, Coordinates::Spins, &penalty, combine(&regressions))
+        let (layout, penalty) = (data.layout(Coordinates::Spins)?, Penalty::edges(self.l1));
+        let model = NetworkModel::new(layout, theta, &penalty, combine(&regressions));
+        Ok(model.learned_from(&data))
     }
 
     /// The problem of every variable, in spins, before the two estimates of a coupling are combined.
@@ -93,32 +93,28 @@ impl InteractionScreening {
     /// # Errors
     /// [`Error::Invalid`] for settings out of range; [`Error::Refused`] for data with cells to impute; [`Error::UnboundedMle`] where there is no
     /// minimum. Without a penalty this is so where two columns never take one of their four pairs of values, and where a sum of the
-    /// others decides a variable. For logRISE it is also so for two equal columns and `lambda` below 1: raise `lambda`, or use RISE.
-    pub fn regressions(&self, data: &BinaryData) -> Result<Vec<Regression>, Error> {
+    /// others decides a variable in some rows and is 0 in the rest. For logRISE it is also so for two equal columns and `l1` below 1:
+    /// raise `l1`, or use RISE.
+    pub fn regressions(&self, data: &Data) -> Result<Vec<Regression>, Error> {
         self.solve(data, None, Watch::nobody())
     }
 
     fn solve(
         &self,
-        data: &BinaryData,
+        data: &Data,
         start: Option<&NetworkModel>,
         watch: Watch<'_>,
     ) -> Result<Vec<Regression>, Error> {
-        Invalid::check_nonnegative("lambda", self.lambda)?;
-        if !data.missing().is_empty() {
-            return Err(Refusal::unsupported(
-                "InteractionScreening",
-                "cells to impute; Spg does that",
-            )
-            .into());
-        }
-        if self.lambda == 0.0 {
+        Invalid::check_nonnegative("l1", self.l1)?;
+        data.check_binary("InteractionScreening", Coordinates::Spins)?;
+        if self.l1 == 0.0 {
             check_pairs(data)?;
         }
         let signs = data.signs();
         let weights: Vec<f64> = (0..data.rows()).map(|row| data.weight(row)).collect();
         let p = data.variables();
-        let start = start.map(|model| model.start(p, Coordinates::Spins)).transpose()?;
+        let layout = data.layout(Coordinates::Spins)?;
+        let start = start.map(|model| model.start(&layout)).transpose()?;
         let (watch, budget) = (SharedWatch::from(watch), Budget::new(self.stop));
         let screen = |i| {
             // The field stands at the place of the variable itself.
@@ -129,12 +125,13 @@ impl InteractionScreening {
         for_all(p, screen).into_iter().collect()
     }
 
-    /// The smallest `lambda` at which all couplings are zero: the largest derivative by a coupling in the fit with
+    /// The smallest `l1` at which all couplings are zero: the largest derivative by a coupling in the fit with
     /// fields only. There the field is half the log-odds of the data.
     ///
     /// # Errors
-    /// None at present.
-    pub fn lambda_max(&self, data: &BinaryData) -> Result<f64, Error> {
+    /// [`Error::Refused`] for data with cells to impute, and for variables with more than two states.
+    pub fn largest_strength(&self, data: &Data) -> Result<f64, Error> {
+        data.check_binary("InteractionScreening", Coordinates::Spins)?;
         let signs = data.signs();
         let (n, p) = signs.dim();
         let mut largest: f64 = 0.0;
@@ -184,17 +181,17 @@ impl InteractionScreening {
             let s_i = signs[[row, i]];
             if j == i { s_i } else { s_i * signs[[row, j]] }
         });
-        let mut strengths = vec![self.lambda; p];
+        let mut strengths = vec![self.l1; p];
         strengths[i] = 0.0;
         let objective = self.objective;
-        let (lambda, unbounded) = (self.lambda, false);
-        let mut function = Screening { features, weights, objective, own: i, lambda, unbounded };
+        let (l1, unbounded) = (self.l1, None);
+        let mut function = Screening { features, weights, objective, own: i, l1, unbounded };
         let settings = FistaSettings { stop, ..FistaSettings::default() };
         let penalty = WeightedL1 { weights: strengths };
         let solved = fista(&mut function, penalty, &settings, start, watch)?;
-        if function.unbounded {
+        if let Some(direction) = function.unbounded {
             let pair = |j: usize| (i.min(j) as u32, i.max(j) as u32);
-            let along = (0..p).filter(|&j| j != i && solved.state.point[j] != 0.0);
+            let along = (0..p).filter(|&j| j != i && direction[j] != 0.0);
             return Err(Error::UnboundedMle { coordinates: along.map(pair).collect() });
         }
         let mut couplings = solved.state.point;
@@ -205,12 +202,25 @@ impl InteractionScreening {
 
 /// Refuses pairs of columns that never take one of their four pairs of values: without a penalty, a coupling and a
 /// field grow without end. A constant column takes no part.
-fn check_pairs(data: &BinaryData) -> Result<(), Error> {
-    let p = data.variables();
-    let means = data.means(Coordinates::Binary);
+fn check_pairs(data: &Data) -> Result<(), Error> {
+    let (p, layout) = (data.variables(), data.layout(Coordinates::Binary)?);
+    let means = data.means_of(&layout);
     let varies = |i: usize| (1e-12..=1.0 - 1e-12).contains(&means[pair_index(i, i, p)]);
-    let free = |(i, j)| if varies(i) && varies(j) { 0.0 } else { 1.0 };
-    crate::exact::check_bounded(&means, p, &Strengths(pairs(p).map(free).collect()))
+    let fixed = |(i, j)| if varies(i) && varies(j) { 0.0 } else { 1.0 };
+    let penalty = Penalty { weights: pairs(p).map(fixed).collect(), ..Penalty::l1(1.0) };
+    check_bounded(&layout, &means, &penalty.strengths(&layout)?)
+}
+
+/// A margin beyond which a direction without end is looked for: its row has a share of less than 1 % in the objective.
+const FAR: f64 = 5.0;
+
+/// The part of a vector that is orthogonal to an orthonormal basis; twice is enough against rounding.
+fn without(basis: &[Vec<f64>], mut x: Vec<f64>) -> Vec<f64> {
+    for b in basis.iter().chain(basis) {
+        let along = lanes::dot(b, &x);
+        x.iter_mut().zip(b).for_each(|(x, b)| *x -= along * b);
+    }
+    x
 }
 
 struct Screening<'a> {
@@ -219,22 +229,55 @@ struct Screening<'a> {
     objective: ScreeningObjective,
     /// The place of the field, which is unpenalised.
     own: usize,
-    lambda: f64,
-    /// Whether a direction was found along which the objective decreases without bound.
-    unbounded: bool,
+    l1: f64,
+    /// A direction along which the objective decreases for ever, once one was found.
+    unbounded: Option<Vec<f64>>,
 }
 
 impl Screening<'_> {
-    /// Whether `log S(c x) + lambda c |x|` decreases without bound in `c`. This holds if in every row `features x`
-    /// exceeds the penalty of `x`. Without a penalty `S(c x)` then falls to 0, which no point attains.
-    fn falls_for_ever(&self, x: &[f64]) -> bool {
-        if self.objective == ScreeningObjective::Rise && self.lambda > 0.0 {
-            return false;
+    /// A direction along which the objective decreases for ever, near a point on the way there.
+    ///
+    /// `log S(c x) + l1 c |x|` does so in `c` if in every row `features x` exceeds the penalty of `x`. Without a penalty
+    /// it suffices for both objectives that `features x` is negative in no row and positive in some: the terms of these rows
+    /// then vanish, which no point attains.
+    fn falls_for_ever(&self, x: &[f64]) -> Option<Vec<f64>> {
+        let counts = |row: &usize| self.weights[*row] > 0.0;
+        let margins = |x: &[f64]| -> Vec<f64> { self.exponents(x).iter().map(|e| -e).collect() };
+        let range = |margins: &[f64]| {
+            let rows = (0..margins.len()).filter(counts).map(|row| margins[row]);
+            rows.fold((f64::INFINITY, 0.0_f64), |(low, high), m| (low.min(m), high.max(m)))
+        };
+        let found = margins(x);
+        let (least, most) = range(&found);
+        if self.l1 > 0.0 {
+            let size: f64 = (0..x.len()).filter(|&j| j != self.own).map(|j| x[j].abs()).sum();
+            let falls = least > self.l1 * size * (1.0 + 1e-9) && least > 1.0;
+            return (falls && self.objective == ScreeningObjective::LogRise).then(|| x.to_vec());
         }
-        let rows = self.exponents(x).into_iter().zip(self.weights).filter(|(_, w)| **w > 0.0);
-        let margin = rows.map(|(e, _)| -e).fold(f64::INFINITY, f64::min);
-        let size: f64 = (0..x.len()).filter(|&j| j != self.own).map(|j| x[j].abs()).sum();
-        margin > self.lambda * size * (1.0 + 1e-9) && margin > 1.0
+        if least > 1.0 {
+            return Some(x.to_vec());
+        }
+        if most < FAR {
+            return None;
+        }
+        // On the way margins grow in some rows and stay in the others: the part of `x` that moves only the former.
+        let mut basis: Vec<Vec<f64>> = Vec::new();
+        let near = |row: &usize| counts(row) && found[*row] < 0.5 * most;
+        for row in (0..found.len()).filter(near) {
+            let row = without(&basis, self.features.row(row).to_vec());
+            let norm = lanes::dot(&row, &row).sqrt();
+            if norm > 1e-6 {
+                basis.push(row.iter().map(|x| x / norm).collect());
+            }
+            if basis.len() == x.len() {
+                return None;
+            }
+        }
+        let mut direction = without(&basis, x.to_vec());
+        let size = direction.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
+        direction.iter_mut().for_each(|x| *x = if x.abs() > 1e-9 * size { *x } else { 0.0 });
+        let (least, gained) = range(&margins(&direction));
+        (least >= -1e-9 * size && gained > 0.1 * most).then_some(direction)
     }
 
     /// `-(features x)`, the exponents.
@@ -279,8 +322,8 @@ impl Screening<'_> {
             if j != self.own {
                 let slope: f64 =
                     column.iter().zip(&u).zip(self.weights).map(|((z, u), w)| w * u * z).sum();
-                if slope.abs() > self.lambda {
-                    scale = scale.min(self.lambda / slope.abs());
+                if slope.abs() > self.l1 {
+                    scale = scale.min(self.l1 / slope.abs());
                 }
             }
         }
@@ -298,7 +341,7 @@ impl Smooth for &mut Screening<'_> {
     }
 
     fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
-        if self.unbounded {
+        if self.unbounded.is_some() {
             // Ends the run; the caller looks at the mark.
             return f64::INFINITY;
         }
@@ -313,8 +356,8 @@ impl Smooth for &mut Screening<'_> {
     }
 
     fn certify_composite(&mut self, x: &[f64], h: f64) -> Option<Certificate> {
-        if self.falls_for_ever(x) {
-            self.unbounded = true;
+        if let Some(direction) = self.falls_for_ever(x) {
+            self.unbounded = Some(direction);
             return Some(Certificate::Uncertified { objective: Some(self.terms(x).0 + h) });
         }
         match self.objective {

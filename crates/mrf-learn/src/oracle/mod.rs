@@ -2,8 +2,10 @@
 //!
 //! | oracle | cost of a gradient | for |
 //! |---|---|---|
-//! | [`Enumeration`] | `2^p` exponentials and about `5 2^p` additions | p up to 25, any graph |
-//! | [`TreeOracle`] | `p` calibrations of a junction tree | sparse graphs of small width |
+//! | [`Enumeration`] | an exponential and a few additions per joint state | some million joint states, any graph |
+//! | [`TreeOracle`] | one calibration of a junction tree per state but the first of every variable | sparse graphs of small width |
+//!
+//! Both work in binary coordinates ([`Layout::reference`]): the first state of a variable needs no parameter of its own.
 
 mod enumeration;
 mod tree;
@@ -11,22 +13,25 @@ mod tree;
 pub use enumeration::Enumeration;
 pub use tree::TreeOracle;
 
-use fenchel_graphical::BinaryPairwise;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::error::Error;
+use crate::layout::Layout;
 
 /// Which oracle an exact method uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Oracle {
-    /// Enumeration up to 20 variables, a junction tree beyond.
+    /// Enumeration up to `2^20` joint states, a junction tree beyond.
     #[default]
     Auto,
-    /// All `2^p` states.
+    /// All joint states.
     Enumeration,
     /// A junction tree, compiled again when the support of the parameters changes.
     JunctionTree,
 }
+
+/// The number of joint states up to which [`Oracle::Auto`] enumerates.
+const FEW: u64 = 1 << 20;
 
 /// The oracle of an exact method.
 pub(crate) enum AnyOracle {
@@ -35,36 +40,36 @@ pub(crate) enum AnyOracle {
 }
 
 impl AnyOracle {
-    pub(crate) fn new(which: Oracle, p: usize, max_memory: Option<u64>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        which: Oracle,
+        layout: &Layout,
+        max_memory: Option<u64>,
+    ) -> Result<Self, Error> {
         let enumerate = match which {
-            Oracle::Auto => p <= 20,
+            Oracle::Auto => enumeration::states(layout) <= FEW,
             Oracle::Enumeration => true,
             Oracle::JunctionTree => false,
         };
         Ok(if enumerate {
-            AnyOracle::Enumeration(Enumeration::new(p, max_memory)?)
+            AnyOracle::Enumeration(Enumeration::new(layout, max_memory)?)
         } else {
-            AnyOracle::Tree(Box::new(TreeOracle::new(max_memory)))
+            AnyOracle::Tree(Box::new(TreeOracle::new(layout, max_memory)?))
         })
     }
 
-    /// `log Z`, and the means of the binary statistics.
-    pub(crate) fn means(
-        &mut self,
-        model: &BinaryPairwise,
-        means: &mut [f64],
-    ) -> Result<f64, Error> {
+    /// `A(theta)`, and the means of the statistics into `out`.
+    pub(crate) fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
         match self {
-            AnyOracle::Enumeration(oracle) => oracle.means(model, means),
-            AnyOracle::Tree(oracle) => oracle.means(model, means),
+            AnyOracle::Enumeration(oracle) => oracle.means(theta, out),
+            AnyOracle::Tree(oracle) => oracle.means(theta, out),
         }
     }
 
-    /// `log Z` alone.
-    pub(crate) fn log_partition(&mut self, model: &BinaryPairwise) -> Result<f64, Error> {
+    /// `A(theta)` alone.
+    pub(crate) fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
         match self {
-            AnyOracle::Enumeration(oracle) => oracle.log_partition(model),
-            AnyOracle::Tree(oracle) => oracle.log_partition(model),
+            AnyOracle::Enumeration(oracle) => oracle.log_partition(theta),
+            AnyOracle::Tree(oracle) => oracle.log_partition(theta),
         }
     }
 }

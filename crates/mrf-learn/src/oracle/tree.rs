@@ -1,22 +1,22 @@
-//! Exact means by junction trees of the graph of nonzero couplings.
+//! Exact means by junction trees of the graph of the pairs whose parameters are not 0.
 //!
-//! A gradient needs the means of all pairs, whether they are neighbours or not. One calibration given `x_i = 1` gives
-//! the pair means of variable `i` by `E x_i x_j = P(x_i = 1) P(x_j = 1 | x_i = 1)`, so a gradient takes one calibration
-//! per variable. The tree of a graph is kept until the graph changes, because the active set changes rarely along a
-//! path.
+//! A gradient needs the means of all pairs, whether they are neighbours or not. One calibration given `x_i = a` gives them
+//! by `P(x_i = a, x_j = b) = P(x_i = a) P(x_j = b | x_i = a)`. The first state of a variable is the rest. The tree of a graph
+//! is kept until the graph changes, because the active set changes rarely along a path.
 
-use fenchel_graphical::{
-    BinaryPairwise, Evidence, JunctionTree, OrderingOptions, TreeCache, VarId,
-};
-use fenchel_linalg::Invalid;
-use fenchel_optim::Refusal;
 use std::sync::Arc;
 
-use crate::Error;
-use crate::coordinates::{packed_length, pair_index};
+use fenchel_graphical::{Evidence, FactorGraph, JunctionTree, OrderingOptions, TreeCache, VarId};
+use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 
-/// Exact means of a binary pairwise model of small tree width.
+use crate::error::Error;
+use crate::layout::{Layout, pair_index};
+
+/// Exact means of a pairwise model of small tree width.
 pub struct TreeOracle {
+    layout: Layout,
+    reference: Layout,
     trees: TreeCache,
     max_memory: Option<u64>,
 }
@@ -29,56 +29,67 @@ impl std::fmt::Debug for TreeOracle {
 
 impl TreeOracle {
     /// Refuses trees whose tables take more than `max_memory` bytes.
-    pub fn new(max_memory: Option<u64>) -> Self {
-        TreeOracle { trees: TreeCache::new(OrderingOptions::default(), 16), max_memory }
-    }
-
-    fn tree(&mut self, model: &BinaryPairwise) -> Result<Arc<JunctionTree>, Error> {
-        let tree = self.trees.tree(&model.factor_graph()?)?;
-        let hint = "the graph is too dense for a junction tree; raise lambda or sample";
-        Refusal::check_memory(
-            "the junction tree",
-            16 * tree.cells() as u64,
-            self.max_memory,
-            hint,
-        )?;
-        Ok(tree)
-    }
-
-    /// `log Z`.
     ///
     /// # Errors
-    /// [`Error::Graphical`] or [`Error::Refused`] for a tree that is too large.
-    pub fn log_partition(&mut self, model: &BinaryPairwise) -> Result<f64, Error> {
-        let (tree, factors) = (self.tree(model)?, model.factor_graph()?);
-        let mut workspace = tree.workspace();
-        Ok(tree.calibrate(&factors, &Evidence::new(), &mut workspace)?.log_partition())
+    /// [`Error::Refused`] for more than 4 GiB of parameters.
+    pub fn new(layout: &Layout, max_memory: Option<u64>) -> Result<Self, Error> {
+        let (reference, trees) =
+            (layout.reference()?, TreeCache::new(OrderingOptions::default(), 16));
+        Ok(TreeOracle { layout: layout.clone(), reference, trees, max_memory })
     }
 
-    /// `log Z`, and the means of `x_i` and `x_i x_j`, packed, into `out`.
+    /// The tree, its factors, and what is to be added to their log-scores.
+    fn tree(&mut self, theta: &[f64]) -> Result<(Arc<JunctionTree>, FactorGraph, f64), Error> {
+        Invalid::check_length("parameters", self.layout.len(), theta.len())?;
+        let (theta, constant) = self.layout.to_reference(&self.reference, theta);
+        let factors = self.reference.factor_graph(&theta)?;
+        let tree = self.trees.tree(&factors)?;
+        let hint = "the graph is too dense for a junction tree; raise the penalty or sample";
+        let bytes = 16 * tree.cells() as u64;
+        Refusal::check_memory("the junction tree", bytes, self.max_memory, hint)?;
+        Ok((tree, factors, constant))
+    }
+
+    /// `A(theta)`.
     ///
     /// # Errors
-    /// As [`log_partition`](Self::log_partition); [`Invalid::Length`] for `out` of the wrong length.
-    pub fn means(&mut self, model: &BinaryPairwise, out: &mut [f64]) -> Result<f64, Error> {
-        let p = model.variables();
-        Invalid::check_length("out", packed_length(p), out.len())?;
-        let (tree, factors) = (self.tree(model)?, model.factor_graph()?);
+    /// [`Invalid::Length`]; [`Error::Graphical`] or [`Error::Refused`] for a tree that is too large.
+    pub fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
+        let (tree, factors, constant) = self.tree(theta)?;
         let mut workspace = tree.workspace();
         let free = tree.calibrate(&factors, &Evidence::new(), &mut workspace)?;
-        let log_partition = free.log_partition();
-        let singles: Vec<f64> = free.marginals().iter().map(|marginal| marginal[1]).collect();
-        for i in 0..p {
-            out[pair_index(i, i, p)] = singles[i];
-            if i + 1 == p || singles[i] == 0.0 {
-                (i + 1..p).for_each(|j| out[pair_index(i, j, p)] = 0.0);
-                continue;
-            }
-            let evidence = Evidence::new().observe(VarId(i as u32), 1);
-            let given = tree.calibrate(&factors, &evidence, &mut workspace)?.marginals();
-            for j in i + 1..p {
-                out[pair_index(i, j, p)] = singles[i] * given[j][1];
+        Ok(free.log_partition() + constant)
+    }
+
+    /// `A(theta)`, and the means of the statistics into `out`.
+    ///
+    /// # Errors
+    /// As [`log_partition`](Self::log_partition).
+    pub fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
+        Invalid::check_length("out", self.layout.len(), out.len())?;
+        let (tree, factors, constant) = self.tree(theta)?;
+        let mut workspace = tree.workspace();
+        let free = tree.calibrate(&factors, &Evidence::new(), &mut workspace)?;
+        let log_partition = free.log_partition() + constant;
+        let (singles, p) = (free.marginals(), self.reference.variables());
+        let mut means = vec![0.0; self.reference.len()];
+        for (i, shares) in singles.iter().enumerate() {
+            means[self.reference.field(i)].copy_from_slice(&shares[1..]);
+            for (a, &share) in shares.iter().enumerate().skip(1) {
+                if i + 1 == p || share == 0.0 {
+                    continue;
+                }
+                let evidence = Evidence::new().observe(VarId(i as u32), a);
+                let given = tree.calibrate(&factors, &evidence, &mut workspace)?.marginals();
+                for j in i + 1..p {
+                    let table = &mut means[self.reference.block(pair_index(i, j, p))];
+                    let width = given[j].len() - 1;
+                    let row = table[(a - 1) * width..a * width].iter_mut();
+                    row.zip(&given[j][1..]).for_each(|(to, b)| *to = share * b);
+                }
             }
         }
+        self.layout.expand(&self.reference, &means, out);
         Ok(log_partition)
     }
 }

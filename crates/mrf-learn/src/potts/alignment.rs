@@ -6,8 +6,8 @@ use fenchel_linalg::{Invalid, lanes};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::conditional::for_all;
+use crate::error::Error;
+use crate::parallel::for_all;
 
 /// The letters of an alignment, in the order of their codes. Letters are compared without case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::io::Write;
 use fenchel_linalg::Invalid;
 use ndarray::ArrayView2;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Distances of a structure, column by column of the alignment.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@
 use fenchel_linalg::lanes;
 
 use super::{Alignment, PottsModel};
-use crate::conditional::for_all;
+use crate::parallel::for_all;
 
 /// Lanes of a row: a multiple of 8 that holds every letter.
 pub(super) fn lanes_for(states: usize) -> usize {

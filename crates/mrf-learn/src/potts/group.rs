@@ -13,7 +13,7 @@ use super::engine::{Cells, evaluate};
 use super::proof::prove;
 use super::pseudo::Ridge;
 use super::{PottsModel, PottsPseudoLikelihood};
-use crate::Error;
+use crate::error::Error;
 
 pub(super) fn fit_groups(
     cells: &Cells,

@@ -11,8 +11,8 @@ use ndarray::Array2;
 use rand::RngExt;
 
 use super::{Alignment, Alphabet, Gaps};
-use crate::Error;
-use crate::conditional::for_all;
+use crate::error::Error;
+use crate::parallel::for_all;
 
 /// A Potts model of the columns of an alignment, in single precision.
 ///

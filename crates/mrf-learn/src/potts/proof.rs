@@ -8,7 +8,7 @@ use fenchel_linalg::special::xlogx;
 
 use super::PottsModel;
 use super::engine::{Cells, GROUP, lanes_for};
-use crate::conditional::for_all;
+use crate::parallel::for_all;
 
 /// The sums over all columns.
 pub(super) struct Proof {

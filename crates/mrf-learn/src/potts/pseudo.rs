@@ -7,7 +7,7 @@ use super::engine::{Cells, GROUP, lanes_for};
 use super::group::fit_groups;
 use super::sdca::fit_ridge;
 use super::{Alignment, PottsModel};
-use crate::Error;
+use crate::error::Error;
 
 settings! {
     /// Symmetric pseudo-likelihood of a Potts model with a ridge penalty and, on request, a group penalty of the coupling

@@ -20,7 +20,7 @@ use super::engine::{Cells, GROUP, gather, lanes_for, logits, scatter, softmax};
 use super::proof::prove;
 use super::pseudo::Ridge;
 use super::{PottsModel, PottsPseudoLikelihood};
-use crate::Error;
+use crate::error::Error;
 
 pub(super) fn fit_ridge(
     cells: &Cells,

@@ -11,10 +11,11 @@ use fenchel_optim::{Fit, MAX_MEMORY, Refusal, settings};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::Learner;
-use crate::conditional::for_all;
-use crate::coordinates::pairs;
-use crate::{BinaryData, Error};
+use super::learner::Learner;
+use crate::data::Data;
+use crate::error::Error;
+use crate::layout::pairs;
+use crate::parallel::for_all;
 
 settings! {
     /// Settings of the bootstrap of edges.
@@ -25,7 +26,7 @@ settings! {
         /// Probability of an interval.
         level: f64 = 0.95,
         /// Strength of the penalty in every fit; shrinkage moves intervals towards 0.
-        lambda: f64 = 0.1,
+        strength: f64 = 0.1,
         /// Seed of the weights.
         seed: u64 = 0,
     }
@@ -56,7 +57,7 @@ impl EdgeBootstrap {
     /// memory; the errors of the method.
     pub fn intervals(
         &self,
-        data: &BinaryData,
+        data: &Data,
         learner: &impl Learner,
     ) -> Result<Vec<EdgeInterval>, Error> {
         if self.draws < 2 {
@@ -67,7 +68,7 @@ impl EdgeBootstrap {
             let expected = "a probability in (0, 1)";
             return Err(Invalid::Parameter { name: "level", value: self.level, expected }.into());
         }
-        Invalid::check_nonnegative("lambda", self.lambda)?;
+        Invalid::check_nonnegative("strength", self.strength)?;
         let p = data.variables() as u64;
         let bytes = (self.draws as u64).saturating_mul(24 + 4 * p * (p + 1));
         Refusal::check_memory("the couplings of all draws", bytes, MAX_MEMORY, "take fewer draws")?;
@@ -77,7 +78,7 @@ impl EdgeBootstrap {
                 .map(|row| -(1.0 - random.random::<f64>()).ln() * data.weight(row))
                 .collect();
             let fit = Fit::new().weights(&weights);
-            Ok(learner.learn(data, self.lambda, fit)?.parameters())
+            Ok(learner.learn(data, self.strength, learner.stop(), fit)?.theta)
         })
         .into_iter()
         .collect();

@@ -12,9 +12,10 @@ use fenchel_optim::{Fit, MAX_MEMORY, Refusal, settings};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use super::Learner;
-use crate::conditional::for_all;
-use crate::{BinaryData, Error};
+use super::learner::Learner;
+use crate::data::Data;
+use crate::error::Error;
+use crate::parallel::for_all;
 
 settings! {
     /// Settings of stability selection.
@@ -25,7 +26,7 @@ settings! {
         /// Share of the halves an edge must be found in, above 1/2.
         threshold: f64 = 0.75,
         /// Strength of the penalty in every half.
-        lambda: f64 = 0.1,
+        strength: f64 = 0.1,
         /// Seed of the halves.
         seed: u64 = 0,
     }
@@ -50,14 +51,14 @@ impl StabilitySelection {
     /// # Errors
     /// [`Invalid::Parameter`] for a threshold outside (1/2, 1], no round, or fewer than 4 rows; [`Error::Refused`] for more
     /// rounds than memory; the errors of the method.
-    pub fn select(&self, data: &BinaryData, learner: &impl Learner) -> Result<StableEdges, Error> {
+    pub fn select(&self, data: &Data, learner: &impl Learner) -> Result<StableEdges, Error> {
         if !(self.threshold > 0.5 && self.threshold <= 1.0) {
             let expected = "a share in (1/2, 1]";
             let (name, value) = ("threshold", self.threshold);
             return Err(Invalid::Parameter { name, value, expected }.into());
         }
         Invalid::check_positive("pairs", self.pairs as f64)?;
-        Invalid::check_nonnegative("lambda", self.lambda)?;
+        Invalid::check_nonnegative("strength", self.strength)?;
         let bytes = (self.pairs as u64).saturating_mul(2 * size_of::<Vec<(u32, u32)>>() as u64);
         Refusal::check_memory("the edges of all halves", bytes, MAX_MEMORY, "take fewer pairs")?;
         let (n, p) = (data.rows(), data.variables());
@@ -70,8 +71,10 @@ impl StabilitySelection {
             order.shuffle(&mut stream(self.seed, at as u64 / 2));
             let half = n / 2;
             let rows = if at % 2 == 0 { &order[..half] } else { &order[half..2 * half] };
-            let model = learner.learn(&data.select(rows)?, self.lambda, Fit::new())?;
-            Ok(model.model.edges().map(|(i, j, _)| (i, j)).collect())
+            let model =
+                learner.learn(&data.select(rows)?, self.strength, learner.stop(), Fit::new())?;
+            let edges = model.edges().into_iter().map(|(i, j, _)| (i, j));
+            Ok(edges.collect())
         })
         .into_iter()
         .collect();

@@ -2,17 +2,21 @@
 
 use fenchel_graphical::ais::{AisSettings, ais_binary};
 use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryStart, Influence, Order};
+use fenchel_optim::Refusal;
 use ndarray::Array2;
 
-use super::{Begin, Origin, Sampler, Spg};
+use super::sampler::{Begin, Origin, SUBSAMPLE, Sampler, largest_eigenvalue};
+use super::settings::Spg;
 use crate::bounds::{self, BoundKind};
-use crate::coordinates::{packed_length, pair_index, pairs};
-use crate::{BinaryData, Coordinates, Error};
+use crate::data::Data;
+use crate::error::Error;
+use crate::layout::{Coordinates, Layout, pair_index};
 
-/// Chains by [`BinaryGibbs`], with the statistics of either coordinates.
+/// Chains by [`BinaryGibbs`], with the statistics of binary coordinates or spins.
 #[derive(Debug, Clone)]
 pub struct BinarySampler {
-    coordinates: Coordinates,
+    layout: Layout,
+    reference: Layout,
     model: BinaryPairwise,
     /// `log Z - A(theta)`: not 0 in spins.
     constant: f64,
@@ -21,20 +25,19 @@ pub struct BinarySampler {
     exact_degree: usize,
 }
 
-/// Chains that the largest eigenvalue of a covariance is estimated from.
-const SUBSAMPLE: usize = 500;
-/// Power iterations for it.
-const POWER: usize = 15;
-
 impl BinarySampler {
     /// Chains as the settings ask for, of the model without parameters.
     ///
     /// # Errors
-    /// [`Error::Graphical`] for more chains than fit into memory.
-    pub fn new(data: &BinaryData, settings: &Spg) -> Result<Self, Error> {
-        let p = data.variables();
+    /// [`Error::Graphical`] for more chains than fit into memory; [`Error::Refused`] for indicators, and for variables with more
+    /// than two states.
+    pub fn new(data: &Data, settings: &Spg) -> Result<Self, Error> {
+        let (p, layout) = (data.variables(), data.layout(settings.coordinates)?);
+        if layout.coordinates() == Coordinates::Indicators {
+            return Err(Refusal::unsupported("BinarySampler", "indicators").into());
+        }
         let model = BinaryPairwise::new(&vec![0.0; p], &[])?;
-        let begin = Begin::new(settings, || data.to_array());
+        let begin = Begin::new(settings, || data.to_array().mapv(|state| state == 1));
         let rows = begin.rows();
         let start = match &rows {
             Some(rows) => BinaryStart::Rows(rows.view()),
@@ -46,7 +49,8 @@ impl BinarySampler {
             BinaryGibbs::new(&dense, settings.chains, start, Order::Cyclic, settings.seed)?;
         chains.set_model(&model)?;
         Ok(BinarySampler {
-            coordinates: settings.coordinates,
+            reference: layout.reference()?,
+            layout,
             model,
             constant: 0.0,
             chains,
@@ -83,7 +87,7 @@ fn dense_model(p: usize) -> Result<BinaryPairwise, Error> {
 
 impl Sampler for BinarySampler {
     fn dimension(&self) -> usize {
-        packed_length(self.variables())
+        self.layout.len()
     }
 
     fn variables(&self) -> usize {
@@ -95,7 +99,7 @@ impl Sampler for BinarySampler {
     }
 
     fn set(&mut self, theta: &[f64]) -> Result<(), Error> {
-        (self.model, self.constant) = self.coordinates.model(theta, self.variables())?;
+        (self.model, self.constant) = self.layout.binary(theta)?;
         Ok(self.chains.set_model(&self.model)?)
     }
 
@@ -118,12 +122,11 @@ impl Sampler for BinarySampler {
     }
 
     fn means(&self, out: &mut [f64]) {
-        let p = self.variables();
         let mut counts = vec![0; out.len()];
         self.chains.pair_counts(&mut counts);
         let chains = self.chains() as f64;
-        out.iter_mut().zip(counts).for_each(|(mean, count)| *mean = count as f64 / chains);
-        self.coordinates.from_binary_means(out, p);
+        let both: Vec<f64> = counts.into_iter().map(|count| count as f64 / chains).collect();
+        self.layout.expand(&self.reference, &both, out);
     }
 
     fn half_means(&self, first: &mut [f64], second: &mut [f64]) {
@@ -131,24 +134,24 @@ impl Sampler for BinarySampler {
         let states = self.chains.samples();
         let half = states.nrows() / 2;
         for (out, rows) in [(&mut *first, 0..half), (&mut *second, half..states.nrows())] {
-            out.fill(0.0);
+            let mut both = vec![0.0; out.len()];
             let count = rows.len() as f64;
             for row in rows {
                 let ones: Vec<usize> = (0..p).filter(|&i| states[[row, i]]).collect();
                 for (at, &i) in ones.iter().enumerate() {
                     for &j in &ones[at..] {
-                        out[pair_index(i, j, p)] += 1.0 / count;
+                        both[pair_index(i, j, p)] += 1.0 / count;
                     }
                 }
             }
-            self.coordinates.from_binary_means(out, p);
+            self.layout.expand(&self.reference, &both, out);
         }
     }
 
     fn variances(&self, means: &[f64], out: &mut [f64]) {
         let q = self.chains() as f64;
         for (v, &mean) in out.iter_mut().zip(means) {
-            *v = q / (q - 1.0) * self.coordinates.variance(mean).max(0.0);
+            *v = q / (q - 1.0) * self.layout.coordinates().variance(mean).max(0.0);
         }
     }
 
@@ -161,29 +164,26 @@ impl Sampler for BinarySampler {
     }
 
     fn bias(&self, kind: BoundKind, d: &[f64]) -> f64 {
-        bounds::bias(kind, d, self.coordinates.range())
+        bounds::bias(kind, d, self.layout.coordinates().range())
     }
 
     fn sampling_error(&self, variances: &[f64], doubt: f64) -> f64 {
-        bounds::sampling_error(variances, self.chains(), doubt, self.coordinates.range())
+        bounds::sampling_error(variances, self.chains(), doubt, self.layout.coordinates().range())
     }
 
     /// The largest eigenvalue by power iterations without forming the matrix:
     /// `Cov v = mean_c psi_c (psi_c.v) - s (s.v)`, with `psi_c.v = x_c' V x_c`.
     fn curvature(&self) -> f64 {
         let p = self.variables();
-        let m = packed_length(p);
+        let m = self.dimension();
         let used = self.chains().min(SUBSAMPLE);
+        let spins = self.layout.coordinates() == Coordinates::Spins;
         // One row of statistics a chain, as lists of the ones (binary) or signs (spins).
         let signs: Vec<Vec<f64>> = (0..used)
             .map(|c| {
                 let state = self.chains.state(c);
-                let value = |&one: &bool| match (self.coordinates, one) {
-                    (Coordinates::Binary, one) => f64::from(u8::from(one)),
-                    (Coordinates::Spins, true) => 1.0,
-                    (Coordinates::Spins, false) => -1.0,
-                };
-                state.iter().map(value).collect()
+                let zero = if spins { -1.0 } else { 0.0 };
+                state.iter().map(|&one| if one { 1.0 } else { zero }).collect()
             })
             .collect();
         let statistic = |x: &[f64], i: usize, j: usize| if i == j { x[i] } else { x[i] * x[j] };
@@ -200,16 +200,8 @@ impl Sampler for BinarySampler {
             }
         }
         // A start that no symmetry makes orthogonal to the leading vector.
-        let mut v: Vec<f64> =
-            (0..m).map(|c| 1.0 + 0.1 * ((c * 7919 % 101) as f64 / 101.0)).collect();
-        let mut largest = 0.0;
-        for _ in 0..POWER {
-            let norm = v.iter().map(|v| v * v).sum::<f64>().sqrt();
-            if norm == 0.0 {
-                break;
-            }
-            v.iter_mut().for_each(|v| *v /= norm);
-            let mut next = vec![0.0; m];
+        let start = (0..m).map(|c| 1.0 + 0.1 * ((c * 7919 % 101) as f64 / 101.0)).collect();
+        largest_eigenvalue(start, &mean, |v, next| {
             for x in &signs {
                 let mut along = 0.0;
                 for i in 0..p {
@@ -232,24 +224,13 @@ impl Sampler for BinarySampler {
                     }
                 }
             }
-            let along: f64 = mean.iter().zip(&v).map(|(s, v)| s * v).sum();
-            for (next, s) in next.iter_mut().zip(&mean) {
-                *next -= s * along;
-            }
-            largest = next.iter().map(|v| v * v).sum::<f64>().sqrt();
-            v = next;
-        }
-        largest
+        })
     }
 
     fn reach(&self, target: &[f64], out: &mut [f64]) {
-        let (low, high) = match self.coordinates {
-            Coordinates::Binary => (0.0, 1.0),
-            Coordinates::Spins => (-1.0, 1.0),
-        };
-        for (out, target) in out.iter_mut().zip(target) {
-            *out = (target - low).max(high - target);
-        }
+        let low = 1.0 - self.layout.coordinates().range();
+        let reach = |target: &f64| (target - low).max(1.0 - target);
+        out.iter_mut().zip(target).for_each(|(out, target)| *out = reach(target));
     }
 
     fn log_partition(&self, settings: &AisSettings) -> Result<(f64, f64), Error> {
@@ -258,7 +239,10 @@ impl Sampler for BinarySampler {
     }
 
     fn edges(&self, theta: &[f64]) -> usize {
-        let p = self.variables();
-        pairs(p).zip(theta).filter(|((i, j), theta)| i != j && **theta != 0.0).count()
+        self.layout.support(theta).len()
+    }
+
+    fn binary(&self) -> Option<&BinaryPairwise> {
+        Some(&self.model)
     }
 }

@@ -1,155 +1,59 @@
 //! The stochastic proximal gradient method: algorithm 3 of Geng et al. (UAI 2018) with its schedules.
 
-use std::ops::ControlFlow;
+use std::ops::Range;
 
 use fenchel_graphical::ais::AisSettings;
-use fenchel_optim::{
-    Certificate, CertificateCost, Iterative, Observer, Progress, Regulariser, Report, Status,
-    StepSize, run,
-};
+use fenchel_linalg::Invalid;
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Regulariser, Status, StepSize};
 
+use super::certificate::{DOUBT, certificate};
 use super::missing::Missing;
-use super::record::Average;
-use super::{
-    AdaptiveChains, NonAsymptotic, ObjectiveEstimate, Sampler, Schedule, Spg, SpgRecord, Tracking,
-    Uncertified, Warning,
-};
-use crate::Error;
+use super::record::{Average, ObjectiveEstimate, SpgRecord, Tracking, Warning};
+use super::sampler::Sampler;
+use super::schedule::{AdaptiveChains, NonAsymptotic, Schedule, Uncertified};
+use super::settings::Spg;
+use crate::error::Error;
 
-/// The objective `A(theta) - theta.target + h(theta)`, with `A` estimated from chains.
-pub struct SpgProblem<'a, S, R> {
-    /// Chains of the model.
-    pub sampler: S,
-    /// Means of the statistics over the data.
-    pub target: Vec<f64>,
-    /// `h`.
-    pub regulariser: R,
-    /// The cells to redraw. If there are any, the model of the sampler must be binary.
-    pub missing: Option<Missing>,
-    /// Chains, schedule, step and so on. Its penalty and coordinates are ignored; `target` and `regulariser` define them.
-    pub settings: &'a Spg,
-}
-
-/// The result of [`spg`].
-#[derive(Debug, Clone)]
-pub struct SpgSolution<S> {
-    /// The last iterate.
-    pub theta: Vec<f64>,
-    /// The average of all iterates, if requested.
-    pub average: Option<Vec<f64>>,
-    /// One record per iteration.
-    pub trace: Vec<SpgRecord>,
-    /// What to know about the run.
-    pub warnings: Vec<Warning>,
-    /// How it ended.
-    pub report: Report,
-    /// The chains after the last iteration. A later [`spg`] can start from them and from `theta` to continue the run.
-    pub sampler: S,
-}
-
-/// Runs the stochastic proximal gradient method from `theta`.
-///
-/// # Errors
-/// [`Error::Uncertified`] where the schedule refuses to go on; what the sampler refuses; settings out of range.
-pub fn spg<S, R, O>(
-    problem: SpgProblem<'_, S, R>,
-    theta: Vec<f64>,
-    observer: &mut O,
-) -> Result<SpgSolution<S>, Error>
-where
-    S: Sampler + ModelOf,
-    R: Regulariser,
-    O: for<'m> Observer<SpgMethod<'m, S, R>>,
-{
-    let settings = problem.settings;
-    settings.check()?;
-    let mut method = SpgMethod::new(problem, theta)?;
-    let report = run(&mut method, &settings.stop, observer)?;
-    if let Some(error) = method.failure {
-        return Err(error);
-    }
-    Ok(SpgSolution {
-        theta: method.theta,
-        average: method.average.value(),
-        trace: method.trace,
-        warnings: method.warnings,
-        report,
-        sampler: method.sampler,
-    })
-}
-
-/// The binary model of a sampler, where missing cells are to be drawn from it.
-pub trait ModelOf {
-    /// The model, or `None` where it is not a binary pairwise one.
-    fn binary(&self) -> Option<&fenchel_graphical::BinaryPairwise> {
-        None
-    }
-}
-
-impl ModelOf for super::BinarySampler {
-    fn binary(&self) -> Option<&fenchel_graphical::BinaryPairwise> {
-        Some(self.model())
-    }
-}
-
-/// An observer of the parameters, as one of the method.
-pub(crate) struct Parameters<'a, O>(pub(crate) &'a mut O);
-
-impl<S, R, O: Observer<[f64]>> Observer<SpgMethod<'_, S, R>> for Parameters<'_, O> {
-    fn watches(&self) -> bool {
-        self.0.watches()
-    }
-
-    fn polls(&self) -> bool {
-        self.0.polls()
-    }
-
-    fn observe(&mut self, progress: &Progress, method: &SpgMethod<'_, S, R>) -> ControlFlow<()> {
-        self.0.observe(progress, &method.theta)
-    }
-
-    fn poll(&mut self, progress: &Progress, method: &SpgMethod<'_, S, R>) -> ControlFlow<()> {
-        self.0.poll(progress, &method.theta)
-    }
-}
-
-/// The method behind [`spg`].
+/// The method behind [`spg`](super::spg).
 pub struct SpgMethod<'a, S, R> {
-    sampler: S,
+    pub(super) sampler: S,
     target: Vec<f64>,
     regulariser: R,
     missing: Option<Missing>,
     settings: &'a Spg,
-    theta: Vec<f64>,
+    pub(super) theta: Vec<f64>,
     trial: Vec<f64>,
     means: Vec<f64>,
     variances: Vec<f64>,
     /// `norm(G)` cannot be larger, in any iteration.
     cap: f64,
     step: f64,
-    average: Average,
-    trace: Vec<SpgRecord>,
-    warnings: Vec<Warning>,
-    quiet: usize,
+    pub(super) average: Average,
+    pub(super) trace: Vec<SpgRecord>,
+    pub(super) warnings: Vec<Warning>,
+    at_noise: usize,
     sweeps: u64,
-    failure: Option<Error>,
+    pub(super) failure: Option<Error>,
 }
 
 /// Iterations between two estimates of the curvature, and of the spectral radius.
 const REFRESH: usize = 10;
 /// Iterations in a row at the noise floor after which a run ends.
-const QUIET: usize = 10;
-/// The probability with which the error bound of a certificate may fail.
-const DOUBT: f64 = 0.05;
+const NOISE_ROUNDS: usize = 10;
 
-impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
-    fn new(problem: SpgProblem<'a, S, R>, theta: Vec<f64>) -> Result<Self, Error> {
-        let SpgProblem { mut sampler, target, regulariser, missing, settings } = problem;
+impl<'a, S: Sampler, R: Regulariser> SpgMethod<'a, S, R> {
+    pub(super) fn new(
+        mut sampler: S,
+        target: Vec<f64>,
+        regulariser: R,
+        missing: Option<Missing>,
+        settings: &'a Spg,
+        mut theta: Vec<f64>,
+    ) -> Result<Self, Error> {
         let m = sampler.dimension();
-        fenchel_linalg::Invalid::check_length("target", m, target.len())?;
-        fenchel_linalg::Invalid::check_length("theta", m, theta.len())?;
+        Invalid::check_length("target", m, target.len())?;
+        Invalid::check_length("theta", m, theta.len())?;
         regulariser.check(m)?;
-        let mut theta = theta;
         // Coordinates that must stay 0 begin there.
         if regulariser.value(&theta).is_infinite() {
             regulariser.prox(&mut theta, 1.0);
@@ -157,17 +61,19 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
         sampler.set(&theta)?;
         let mut reach = vec![0.0; m];
         sampler.reach(&target, &mut reach);
-        // |G_c| <= |Df_c| + the largest subgradient of h, for which the prox of a far point shows it.
+        // norm(G) <= norm(Df) + the largest norm of a subgradient of h, which the prox of a far point shows.
         let mut shrunk = vec![1e6; m];
         regulariser.prox(&mut shrunk, 1.0);
-        let cap = reach.iter().zip(&shrunk).map(|(r, s)| (r + (1e6 - s)).powi(2)).sum::<f64>();
+        let square = |x: f64| x * x;
+        let cap = reach.iter().map(|&r| square(r)).sum::<f64>().sqrt()
+            + shrunk.iter().map(|s| square(1e6 - s)).sum::<f64>().sqrt();
         Ok(SpgMethod {
             trial: theta.clone(),
             average: Average::new(settings.average, m),
             means: vec![0.0; m],
             variances: vec![0.0; m],
-            // Missing cells move the target, and groups have subgradients that a far point does not show.
-            cap: if missing.is_some() { f64::INFINITY } else { cap.sqrt() },
+            // Missing cells move the target.
+            cap: if missing.is_some() { f64::INFINITY } else { cap },
             sampler,
             target,
             regulariser,
@@ -177,7 +83,7 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
             step: 0.0,
             trace: Vec::new(),
             warnings: Vec::new(),
-            quiet: 0,
+            at_noise: 0,
             sweeps: 0,
             failure: None,
         })
@@ -222,16 +128,19 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
     }
 
     /// Takes the statistics of the chains, and the step from them into `trial`. Returns `norm(G)`.
-    fn look(&mut self) -> f64 {
+    fn sample_step(&mut self) -> f64 {
         if self.settings.split_chains {
-            let (mut first, mut second) =
-                (vec![0.0; self.means.len()], vec![0.0; self.means.len()]);
-            self.sampler.half_means(&mut first, &mut second);
-            self.means = first;
+            self.means = self.half_means().0;
         } else {
             self.sampler.means(&mut self.means);
         }
         self.propose()
+    }
+
+    fn half_means(&self) -> (Vec<f64>, Vec<f64>) {
+        let (mut first, mut second) = (vec![0.0; self.means.len()], vec![0.0; self.means.len()]);
+        self.sampler.half_means(&mut first, &mut second);
+        (first, second)
     }
 
     /// The step from the means at hand into `trial`. Returns `norm(G)`.
@@ -307,7 +216,7 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
                     if sweeps < wanted {
                         continue;
                     }
-                    mapping = self.look();
+                    mapping = self.sample_step();
                     break;
                 }
                 Plan::Until { most, doubt } => {
@@ -315,7 +224,7 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
                     if bias >= 0.5 * self.cap && sweeps < most {
                         continue;
                     }
-                    mapping = self.look();
+                    mapping = self.sample_step();
                     let mut error = bias;
                     if let Some(doubt) = doubt {
                         self.sampler.variances(&self.means, &mut self.variances);
@@ -323,19 +232,19 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
                         let halves = if settings.split_chains { 2.0 } else { 1.0 };
                         let sampling = halves * self.sampler.sampling_error(&self.variances, doubt);
                         error += sampling;
-                        let room = match settings.schedule {
+                        let may_double = match settings.schedule {
                             Schedule::NonAsymptotic(rule) => {
                                 2 * self.sampler.chains() <= rule.most_chains
                             }
                             _ => false,
                         };
-                        if sampling >= 0.5 * mapping && room && sweeps < most {
+                        if sampling >= 0.5 * mapping && may_double && sweeps < most {
                             self.sampler.double(k as u64)?;
                             // The copies share their past: independent they are given where they stand now.
                             d.fill(1.0);
                             continue;
                         }
-                        if sampling >= 0.5 * mapping && !room {
+                        if sampling >= 0.5 * mapping && !may_double {
                             break;
                         }
                     }
@@ -346,10 +255,7 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
             }
         }
         if settings.split_chains {
-            let (mut first, mut second) =
-                (vec![0.0; self.means.len()], vec![0.0; self.means.len()]);
-            self.sampler.half_means(&mut first, &mut second);
-            self.means = second;
+            self.means = self.half_means().1;
             mapping = self.propose();
         }
         self.finish(sweeps, mapping, bias, radius)
@@ -366,15 +272,16 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
     }
 
     /// Whether the mean mapping of the last window is within a share of that of the window before.
-    fn level(&self, share: f64) -> bool {
+    fn is_level(&self, share: f64) -> bool {
         let n = self.trace.len();
-        if n < 2 * QUIET {
+        if n < 2 * NOISE_ROUNDS {
             return false;
         }
-        let mean = |range: std::ops::Range<usize>| -> f64 {
-            self.trace[range].iter().map(|record| record.mapping).sum::<f64>() / QUIET as f64
+        let mean = |range: Range<usize>| -> f64 {
+            self.trace[range].iter().map(|record| record.mapping).sum::<f64>() / NOISE_ROUNDS as f64
         };
-        let (before, now) = (mean(n - 2 * QUIET..n - QUIET), mean(n - QUIET..n));
+        let (before, now) =
+            (mean(n - 2 * NOISE_ROUNDS..n - NOISE_ROUNDS), mean(n - NOISE_ROUNDS..n));
         (before - now).abs() < share * before
     }
 
@@ -433,9 +340,9 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
         self.trace.push(record);
         self.sweeps += sweeps as u64;
         let floor = settings.noise_floor.is_some_and(|floor| mapping < floor * noise);
-        self.quiet = if floor { self.quiet + 1 } else { 0 };
-        if settings.plateau.is_some_and(|least| self.level(least)) {
-            self.quiet = QUIET;
+        self.at_noise = if floor { self.at_noise + 1 } else { 0 };
+        if settings.plateau.is_some_and(|least| self.is_level(least)) {
+            self.at_noise = NOISE_ROUNDS;
         }
         let grow = match settings.adaptive {
             AdaptiveChains::Off => false,
@@ -447,7 +354,7 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
         };
         if grow {
             self.sampler.double(k as u64)?;
-            self.quiet = 0;
+            self.at_noise = 0;
         }
         Ok(())
     }
@@ -459,7 +366,7 @@ enum Plan {
     Until { most: usize, doubt: Option<f64> },
 }
 
-impl<S: Sampler + ModelOf, R: Regulariser> Iterative for SpgMethod<'_, S, R> {
+impl<S: Sampler, R: Regulariser> Iterative for SpgMethod<'_, S, R> {
     fn advance(&mut self, passes: f64) -> f64 {
         let mut done = 0.0;
         while done < passes && self.verdict().is_none() {
@@ -471,36 +378,12 @@ impl<S: Sampler + ModelOf, R: Regulariser> Iterative for SpgMethod<'_, S, R> {
         done.max(1.0)
     }
 
-    /// `norm(G)` at the current point, from fresh sweeps of a copy of the chains. Its uncertainty is the bound on the bias plus a bound
-    /// on the sampling error that holds with probability 0.95.
     fn certify(&mut self) -> Certificate {
         let Some(last) = self.trace.last().copied() else {
             return Certificate::Uncertified { objective: None };
         };
-        let mut chains = self.sampler.clone();
-        let influence = chains.influence();
-        let mut d = vec![1.0; chains.variables()];
-        for _ in 0..last.sweeps {
-            chains.sweep();
-            influence.sweep(&mut d);
-        }
-        let mut means = vec![0.0; self.means.len()];
-        chains.means(&mut means);
-        let mut variances = vec![0.0; means.len()];
-        chains.variances(&means, &mut variances);
-        let mut moved = self.theta.clone();
-        for c in 0..moved.len() {
-            moved[c] -= last.step * (means[c] - self.target[c]);
-        }
-        self.regulariser.prox(&mut moved, last.step);
-        let square: f64 = moved.iter().zip(&self.theta).map(|(a, b)| (a - b).powi(2)).sum();
-        let error = chains.bias(self.settings.bound, &d) + chains.sampling_error(&variances, DOUBT);
-        Certificate::Residual {
-            objective: None,
-            norm: square.sqrt() / last.step,
-            error,
-            scale: None,
-        }
+        let (theta, target) = (&self.theta, &self.target);
+        certificate(&self.sampler, theta, target, &self.regulariser, self.settings.bound, &last)
     }
 
     /// Sweeps of all chains.
@@ -513,6 +396,6 @@ impl<S: Sampler + ModelOf, R: Regulariser> Iterative for SpgMethod<'_, S, R> {
     }
 
     fn verdict(&self) -> Option<Status> {
-        (self.quiet >= QUIET || self.failure.is_some()).then_some(Status::NoiseFloor)
+        (self.at_noise >= NOISE_ROUNDS || self.failure.is_some()).then_some(Status::NoiseFloor)
     }
 }

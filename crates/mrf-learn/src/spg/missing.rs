@@ -14,34 +14,34 @@ use fenchel_linalg::special::sigmoid;
 use fenchel_optim::random::{Generator, stream};
 use rand::RngExt;
 
-use crate::{BinaryData, Coordinates};
+use crate::data::Data;
+use crate::layout::Layout;
 
 /// The data with its missing cells filled in, for now.
 #[derive(Debug, Clone)]
 pub struct Missing {
-    data: BinaryData,
+    data: Data,
     cells: Vec<(u32, u32)>,
-    coordinates: Coordinates,
+    layout: Layout,
     random: Generator,
     rounds: u32,
 }
 
 impl Missing {
     /// `None` if no cell is missing. Cells start as draws from the mean of their column.
-    pub(crate) fn new(data: &BinaryData, coordinates: Coordinates, seed: u64) -> Option<Self> {
+    pub(crate) fn new(data: &Data, layout: &Layout, seed: u64) -> Option<Self> {
         let cells = data.missing().to_vec();
         if cells.is_empty() {
             return None;
         }
         let mut random = stream(seed, u64::MAX - 1);
         let mut filled = data.clone();
-        let p = data.variables();
-        let means = data.means(Coordinates::Binary);
+        let means = data.means_of(layout);
         for &(row, i) in &cells {
-            let mean = means[crate::pair_index(i as usize, i as usize, p)];
+            let mean = layout.shares(&means, i as usize)[1];
             filled.set(row as usize, i as usize, random.random::<f64>() < mean);
         }
-        Some(Missing { data: filled, cells, coordinates, random, rounds: 0 })
+        Some(Missing { data: filled, cells, layout: layout.clone(), random, rounds: 0 })
     }
 
     /// One sweep over the missing cells; moves `target` towards the new means.
@@ -55,7 +55,7 @@ impl Missing {
         }
         self.rounds += 1;
         let weight = (1.0 / f64::from(self.rounds)).max(0.05);
-        for (target, fresh) in target.iter_mut().zip(self.data.means(self.coordinates)) {
+        for (target, fresh) in target.iter_mut().zip(self.data.means_of(&self.layout)) {
             *target += weight * (fresh - *target);
         }
     }

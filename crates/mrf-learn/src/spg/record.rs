@@ -1,11 +1,11 @@
-//! Optional outputs of a run: averages of the iterates, and the objective by annealed importance sampling.
+//! Outputs of a run: its records and warnings, averages of the iterates, and the objective by annealed importance sampling.
 
 use fenchel_graphical::ais::AisSettings;
 use fenchel_linalg::Invalid;
 use fenchel_optim::settings;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Whether and how iterates are averaged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,61 @@ pub struct ObjectiveEstimate {
     pub value: f64,
     /// Its standard error, that of `log Z`.
     pub standard_error: f64,
+}
+
+/// One iteration, as the trace of a fit keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SpgRecord {
+    /// Sweeps of the chains, `t`.
+    pub sweeps: usize,
+    /// Number of chains, `q >= 2`.
+    pub chains: usize,
+    /// The step, `a`.
+    pub step: f64,
+    /// `norm(G)`, the proximal gradient mapping.
+    pub mapping: f64,
+    /// The bound on the bias of the gradient after these sweeps.
+    pub bias_bound: f64,
+    /// The standard error of the gradient, `sqrt(sum V / q)`.
+    pub noise: f64,
+    /// The spectral radius of the influence bound, if it was computed (every tenth iteration, or when a schedule needs it).
+    pub radius: Option<f64>,
+    /// Whether the bound is below half of the mapping.
+    pub certified: bool,
+    /// Couplings that are not 0 after the step.
+    pub edges: usize,
+    /// The objective after the step, where [`Spg::track`](crate::Spg::track) asked for it.
+    #[serde(default)]
+    pub objective: Option<ObjectiveEstimate>,
+}
+
+/// What to know about a fit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Warning {
+    /// The step exceeds `2 / lambda_max(Cov psi)` over the chains, so iterates oscillate. Use [`StepSize::Theory`](fenchel_optim::StepSize::Theory).
+    StepTooLarge {
+        /// The step.
+        step: f64,
+        /// `2 / lambda_max`.
+        limit: f64,
+    },
+    /// From this iteration on the spectral radius of the influence bound was 1 or more, so there is no bound on the error.
+    Uncertified {
+        /// The iteration, counted from 0.
+        iteration: usize,
+    },
+    /// Rows with a missing value were left out of the data.
+    RowsDropped {
+        /// How many.
+        dropped: usize,
+        /// How many were kept.
+        kept: usize,
+    },
+    /// A parameter was held at `max_parameter`.
+    Clamped {
+        /// The iteration, counted from 0.
+        iteration: usize,
+    },
 }
 
 /// Sums of the iterates since the last power of two and since the one before. The older sum always covers the last half

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use fenchel_graphical::Influence;
 use fenchel_graphical::ais::AisSettings;
+use fenchel_graphical::{BinaryPairwise, Influence};
 use ndarray::Array2;
 
-use super::{ChainStart, Spg};
-use crate::Error;
-use crate::bounds::BoundKind;
+use super::settings::{ChainStart, Spg};
+use crate::bounds::{self, BoundKind};
+use crate::error::Error;
 
 /// Where chains begin, and the streams that they draw from: every time new ones.
 #[derive(Debug, Clone)]
@@ -97,8 +97,13 @@ pub trait Sampler: Clone {
     /// Means over the first and over the second half of the chains.
     fn half_means(&self, first: &mut [f64], second: &mut [f64]);
 
-    /// Unbiased sample variances of the statistics, given their means.
-    fn variances(&self, means: &[f64], out: &mut [f64]);
+    /// Unbiased sample variances of the statistics, given their means. Unless overridden, statistics are 0 or 1.
+    fn variances(&self, means: &[f64], out: &mut [f64]) {
+        let q = self.chains() as f64;
+        for (v, &mean) in out.iter_mut().zip(means) {
+            *v = q / (q - 1.0) * (mean * (1.0 - mean)).max(0.0);
+        }
+    }
 
     /// The influence bound of the current model.
     fn influence(&self) -> Influence;
@@ -106,14 +111,18 @@ pub trait Sampler: Clone {
     /// The bound of the bias of the gradient from `d = B^t 1`.
     fn bias(&self, kind: BoundKind, d: &[f64]) -> f64;
 
-    /// The bound of the error that `q` chains add, with probability `1 - doubt`.
-    fn sampling_error(&self, variances: &[f64], doubt: f64) -> f64;
+    /// The bound of the error that `q` chains add, with probability `1 - doubt`. Unless overridden, statistics are 0 or 1.
+    fn sampling_error(&self, variances: &[f64], doubt: f64) -> f64 {
+        bounds::sampling_error(variances, self.chains(), doubt, 1.0)
+    }
 
     /// The largest eigenvalue of the sample covariance of the statistics.
     fn curvature(&self) -> f64;
 
-    /// The largest possible `|mean over chains - target|` of every statistic.
-    fn reach(&self, target: &[f64], out: &mut [f64]);
+    /// The largest possible `|mean over chains - target|` of every statistic. Unless overridden, statistics are 0 or 1.
+    fn reach(&self, target: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(target).for_each(|(out, target)| *out = target.max(1.0 - target));
+    }
 
     /// `A(theta)` by annealed importance sampling, and its standard error.
     ///
@@ -123,4 +132,38 @@ pub trait Sampler: Clone {
 
     /// Couplings that are not 0.
     fn edges(&self, theta: &[f64]) -> usize;
+
+    /// The binary model, from which missing cells are drawn; `None` where there is none.
+    fn binary(&self) -> Option<&BinaryPairwise> {
+        None
+    }
+}
+
+/// Chains that the largest eigenvalue of a covariance is estimated from.
+pub(super) const SUBSAMPLE: usize = 500;
+/// Power iterations for it.
+const POWER: usize = 15;
+
+/// The largest eigenvalue of `E psi psi' - mean mean'` by power iterations without forming the matrix. `apply` adds
+/// `E psi (psi.v)` to its second argument.
+pub(super) fn largest_eigenvalue(
+    mut v: Vec<f64>,
+    mean: &[f64],
+    apply: impl Fn(&[f64], &mut [f64]),
+) -> f64 {
+    let mut largest = 0.0;
+    for _ in 0..POWER {
+        let norm = v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        if norm == 0.0 {
+            break;
+        }
+        v.iter_mut().for_each(|v| *v /= norm);
+        let mut next = vec![0.0; v.len()];
+        apply(&v, &mut next);
+        let along: f64 = mean.iter().zip(&v).map(|(s, v)| s * v).sum();
+        next.iter_mut().zip(mean).for_each(|(next, s)| *next -= s * along);
+        largest = next.iter().map(|v| v * v).sum::<f64>().sqrt();
+        v = next;
+    }
+    largest
 }

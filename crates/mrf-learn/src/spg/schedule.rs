@@ -4,7 +4,7 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::settings;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::error::Error;
 
 /// How the number of sweeps per iteration is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -6,16 +6,15 @@
 
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsModel, PottsPseudoLikelihood};
 use fenchel_mrf_learn::{
-    BinaryData, Coordinates, DiscreteData, DiscreteMle, DiscreteModel, DiscretePenalty,
-    DiscreteSpg, EdgeWeight, Error, ExactMle, InteractionScreening, MissingPolicy,
-    NodewiseLogistic, Penalty, PseudoLikelihood, Regression, ScreeningObjective, Spg, TableNorm,
+    Coordinates, Data, EdgeWeight, Error, ExactMle, InteractionScreening, MissingPolicy,
+    NetworkModel, NodewiseLogistic, Penalty, PseudoLikelihood, Regression, ScreeningObjective, Spg,
 };
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{Certificate, Report, Status, Stop};
 use ndarray::Array2;
 use rand::RngExt;
 
-use crate::common::{bits, statistics};
+use crate::common::{bits, statistics, two_states};
 
 fn problems() -> impl Iterator<Item = (u64, Generator)> {
     let count = std::env::var("FENCHEL_PROBLEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(25);
@@ -67,7 +66,7 @@ fn weights(random: &mut Generator, rows: usize) -> Vec<f64> {
 }
 
 /// 1 to 40 rows of 1 to 5 columns that may be constant or copies, with weights in one of two cases.
-fn binary(random: &mut Generator) -> BinaryData {
+fn binary(random: &mut Generator) -> Data {
     let (n, p) = (random.random_range(1..=40), random.random_range(1..=5));
     let shares: Vec<f64> =
         (0..p).map(|_| [0.0, 0.1, 0.5, 0.8][random.random_range(0..4)]).collect();
@@ -79,13 +78,13 @@ fn binary(random: &mut Generator) -> BinaryData {
             x[[row, i]] = if copy { x[[row, i - 1]] } else { random.random::<f64>() < shares[i] };
         }
     }
-    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
     let mut weights = weights(random, n);
     weights[0] = 1.0;
     if random.random_range(0..2) == 0 { data.with_weights(&weights).unwrap() } else { data }
 }
 
-fn rows(data: &BinaryData) -> impl Iterator<Item = (f64, Vec<bool>)> + '_ {
+fn rows(data: &Data) -> impl Iterator<Item = (f64, Vec<bool>)> + '_ {
     (0..data.rows())
         .map(|row| (data.weight(row), (0..data.variables()).map(|i| data.get(row, i)).collect()))
 }
@@ -110,7 +109,7 @@ fn log_sum(terms: &[f64]) -> f64 {
 }
 
 /// `-mean log P(x)` over all states, or, where `each`, `-sum_i mean log P(x_i | the others)`.
-fn loss(data: &BinaryData, coordinates: Coordinates, theta: &[f64], each: bool) -> f64 {
+fn loss(data: &Data, coordinates: Coordinates, theta: &[f64], each: bool) -> f64 {
     let p = data.variables();
     let score = |x: &[bool]| dot(theta, &psi(coordinates, x));
     let all: Vec<f64> = (0..1 << p).map(|s| score(&bits(s, p))).collect();
@@ -147,7 +146,7 @@ fn reports_of_binary_networks_are_about_their_answers() {
         let lambda = [0.0, 0.01, 0.1, 0.6][random.random_range(0..4)];
         for coordinates in [Coordinates::Binary, Coordinates::Spins] {
             for penalty in [Penalty::l1(lambda), Penalty::edges(lambda)] {
-                let strengths = penalty.strengths(p).unwrap().0;
+                let strengths = penalty.strengths(&two_states(p)).unwrap().pairs().to_vec();
                 let what = |name: &str, stop: &Stop| {
                     let passes = stop.max_passes;
                     format!("{name}, {passes} passes, problem {seed}, {coordinates:?}, {penalty:?}")
@@ -160,13 +159,13 @@ fn reports_of_binary_networks_are_about_their_answers() {
                 for stop in limits(&Stop { max_passes: 500.0, ..default.stop }) {
                     let method =
                         ExactMle { penalty: penalty.clone(), coordinates, stop, ..default.clone() };
-                    let means = data.means(coordinates);
+                    let means = data.means(coordinates).unwrap();
                     for (name, model) in
                         [("rows", method.fit(&data)), ("means", method.fit_means(&means))]
                     {
                         let what = what(name, &stop);
                         let Some(model) = answer(model, &what) else { continue };
-                        let theta = model.parameters();
+                        let theta = model.theta;
                         let found =
                             loss(&data, coordinates, &theta, false) + size(&theta, &strengths);
                         exact.add(&stop, &model.report, found, what);
@@ -188,7 +187,7 @@ fn reports_of_binary_networks_are_about_their_answers() {
                         let what = what("pseudo-likelihood", &stop);
                         let method = PseudoLikelihood { penalty, edge_weight, coordinates, stop };
                         let Some(model) = answer(method.fit(&data), &what) else { continue };
-                        let theta = model.parameters();
+                        let theta = model.theta;
                         let found =
                             loss(&data, coordinates, &theta, true) + size(&theta, &strengths);
                         pseudo.add(&stop, &model.report, found, what);
@@ -202,7 +201,7 @@ fn reports_of_binary_networks_are_about_their_answers() {
 
 /// Problems of single variables, in values -1 and 1 or 0 and 1, with the loss of a margin.
 fn check_regressions(
-    data: &BinaryData,
+    data: &Data,
     lambda: f64,
     fits: Vec<(Stop, Vec<Regression>)>,
     spins: bool,
@@ -238,7 +237,7 @@ fn reports_of_regressions_are_about_their_answers() {
             m.iter().map(|(weight, margin)| weight * f(*margin)).sum()
         };
         let what = format!("problem {seed}, lambda {lambda}");
-        let default = NodewiseLogistic { lambda, ..NodewiseLogistic::default() };
+        let default = NodewiseLogistic { l1: lambda, ..NodewiseLogistic::default() };
         let fit = |stop: Stop| {
             let regressions = NodewiseLogistic { stop, ..default.clone() }.regressions(&data);
             (stop, regressions.unwrap())
@@ -248,7 +247,7 @@ fn reports_of_regressions_are_about_their_answers() {
         check_regressions(&data, lambda, fits, false, logistic, &what);
         for objective in [ScreeningObjective::Rise, ScreeningObjective::LogRise] {
             let default =
-                InteractionScreening { lambda, objective, ..InteractionScreening::default() };
+                InteractionScreening { l1: lambda, objective, ..InteractionScreening::default() };
             let fit = |stop: Stop| {
                 let method = InteractionScreening { stop, ..default.clone() };
                 Some((stop, answer(method.regressions(&data), &what)?))
@@ -266,7 +265,7 @@ fn reports_of_regressions_are_about_their_answers() {
 }
 
 /// `-mean log P(x)` of a discrete model, over all states.
-fn discrete_loss(model: &DiscreteModel, data: &DiscreteData) -> f64 {
+fn discrete_loss(model: &NetworkModel, data: &Data) -> f64 {
     let layout = &model.layout;
     let score = |x: &[usize]| -> f64 {
         let fields: f64 = (0..x.len()).map(|i| model.theta[layout.field(i).start + x[i]]).sum();
@@ -285,7 +284,7 @@ fn discrete_loss(model: &DiscreteModel, data: &DiscreteData) -> f64 {
         let x: Vec<usize> = x.iter().map(|&s| usize::from(s)).collect();
         data.weight(n) * (whole - score(&x))
     };
-    data.states().rows().into_iter().enumerate().map(row).sum()
+    data.to_array().rows().into_iter().enumerate().map(row).sum()
 }
 
 #[test]
@@ -294,16 +293,17 @@ fn reports_of_discrete_networks_are_about_their_answers() {
         let (n, p) = (random.random_range(1..=30), random.random_range(1..=4));
         let cards: Vec<u8> = (0..p).map(|_| random.random_range(2..=3)).collect();
         let x = Array2::from_shape_fn((n, p), |(_, i)| random.random_range(0..cards[i]));
-        let data = DiscreteData::new(x.view()).unwrap();
-        let lambda = [0.01, 0.1, 0.6][random.random_range(0..3)];
-        for norm in [TableNorm::Group, TableNorm::Entries] {
+        let data = Data::states(x.view()).unwrap();
+        let strength = [0.01, 0.1, 0.6][random.random_range(0..3)];
+        for penalty in [Penalty::group(strength), Penalty::edges(strength)] {
             for unary_weight in [0.0, 1.0] {
-                let penalty = DiscretePenalty { lambda, unary_weight, norm };
+                let penalty = Penalty { unary_weight, ..penalty.clone() };
                 let what = format!("problem {seed}, {penalty:?}");
                 let mut answers = Answers::default();
-                let default = DiscreteMle { penalty, ..DiscreteMle::default() };
+                let coordinates = Coordinates::Indicators;
+                let default = ExactMle { penalty, coordinates, ..ExactMle::default() };
                 for stop in limits(&Stop { max_passes: 300.0, ..default.stop }) {
-                    let fit = DiscreteMle { stop, ..default.clone() }.fit(&data);
+                    let fit = ExactMle { stop, ..default.clone() }.fit(&data);
                     let Some(model) = answer(fit, &what) else { continue };
                     let fields: f64 = (0..p)
                         .flat_map(|i| model.theta[model.layout.field(i)].iter())
@@ -313,14 +313,15 @@ fn reports_of_discrete_networks_are_about_their_answers() {
                     for i in 0..p {
                         for j in i + 1..p {
                             let table = model.table(i, j).unwrap();
-                            tables += match norm {
-                                TableNorm::Group => table.iter().map(|t| t * t).sum::<f64>().sqrt(),
-                                TableNorm::Entries => table.iter().map(|t| t.abs()).sum(),
+                            tables += if model.penalty.group > 0.0 {
+                                table.iter().map(|t| t * t).sum::<f64>().sqrt()
+                            } else {
+                                table.iter().map(|t| t.abs()).sum()
                             };
                         }
                     }
                     let found =
-                        discrete_loss(&model, &data) + lambda * (unary_weight * fields + tables);
+                        discrete_loss(&model, &data) + strength * (unary_weight * fields + tables);
                     answers.add(&stop, &model.report, found, format!("{what}, {stop:?}"));
                 }
                 answers.check();
@@ -337,10 +338,9 @@ fn sampled_methods_say_how_they_ended() {
         let spg = Spg { chains: 64, seed, ..Spg::default() }.with_iterations(12);
         let model = spg.fit(&data).unwrap();
         assert_ne!(model.report.status, Status::Converged, "{}", model.report);
-        assert!(model.parameters().iter().all(|t| t.abs() <= 20.0));
-        let states = data.to_array().mapv(u8::from);
-        let data = DiscreteData::new(states.view()).unwrap();
-        let model = DiscreteSpg { method: spg, ..DiscreteSpg::default() }.fit(&data).unwrap();
+        assert!(model.theta.iter().all(|t| t.abs() <= 20.0));
+        let (penalty, coordinates) = (Penalty::group(0.1), Coordinates::Indicators);
+        let model = Spg { penalty, coordinates, ..spg }.fit(&data).unwrap();
         assert_ne!(model.report.status, Status::Converged, "{}", model.report);
     }
 }
@@ -441,14 +441,14 @@ fn the_bound_of_a_potts_model_is_below_the_optimum_at_any_tolerance() {
 fn means_give_the_model_of_their_rows() {
     let (_, mut random) = problems().nth(3).unwrap();
     let x = Array2::from_shape_fn((50, 4), |_| random.random::<bool>());
-    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
     for coordinates in [Coordinates::Binary, Coordinates::Spins] {
         for penalty in [Penalty::l1(0.05), Penalty::edges(0.05), Penalty::l1(0.0)] {
             let method = ExactMle { penalty, coordinates, ..ExactMle::default() };
             let rows = method.fit(&data).unwrap();
-            let means = method.fit_means(&data.means(coordinates)).unwrap();
+            let means = method.fit_means(&data.means(coordinates).unwrap()).unwrap();
             assert_eq!(means.report.status, Status::Converged, "{}", means.report);
-            for (a, b) in rows.parameters().iter().zip(means.parameters()) {
+            for (a, b) in rows.theta.iter().zip(means.theta) {
                 assert!((a - b).abs() < 1e-3, "{a} {b}");
             }
         }

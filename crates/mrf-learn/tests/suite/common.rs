@@ -1,9 +1,14 @@
 //! Brute force over all states, written without the crate's own routines.
 
 use fenchel_graphical::BinaryPairwise;
-use fenchel_mrf_learn::synthetic;
+use fenchel_mrf_learn::{Coordinates, Layout, synthetic};
 use fenchel_optim::random::stream;
 use rand::RngExt;
+
+/// The layout of `p` variables in binary coordinates.
+pub(crate) fn two_states(p: usize) -> Layout {
+    Layout::two_states(p, Coordinates::Binary).unwrap()
+}
 
 /// State `s` as bits.
 pub(crate) fn bits(s: usize, p: usize) -> Vec<bool> {
@@ -58,6 +63,22 @@ pub(crate) fn sweep(model: &BinaryPairwise, law: &[f64]) -> Vec<f64> {
         law = next;
     }
     law
+}
+
+/// The means of the statistics in some coordinates, from those of binary coordinates.
+pub(crate) fn means(coordinates: Coordinates, binary: &[f64], p: usize) -> Vec<f64> {
+    let at = |i: usize, j: usize| binary[fenchel_mrf_learn::layout::pair_index(i, j, p)];
+    if coordinates == Coordinates::Binary {
+        return binary.to_vec();
+    }
+    let of = |(i, j)| {
+        if i == j {
+            2.0 * at(i, i) - 1.0
+        } else {
+            4.0 * at(i, j) - 2.0 * at(i, i) - 2.0 * at(j, j) + 1.0
+        }
+    };
+    fenchel_mrf_learn::layout::pairs(p).map(of).collect()
 }
 
 pub(crate) fn norm(x: &[f64]) -> f64 {

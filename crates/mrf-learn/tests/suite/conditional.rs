@@ -1,22 +1,22 @@
 use fenchel_mrf_learn::{
-    BinaryData, Coordinates, EdgeWeight, Error, InteractionScreening, MissingPolicy,
+    Coordinates, Data, EdgeWeight, Error, InteractionScreening, Layout, MissingPolicy,
     NodewiseLogistic, Penalty, PseudoLikelihood, Rule, ScreeningObjective, metrics, synthetic,
 };
 use fenchel_optim::Refusal;
 use fenchel_optim::Regulariser;
 use ndarray::array;
 
-use crate::common::norm;
+use crate::common::{norm, two_states};
 
-fn data(p: usize, rows: usize, seed: u64) -> BinaryData {
+fn data(p: usize, rows: usize, seed: u64) -> Data {
     let truth = synthetic::random_network(p, 0.3, (1.0, 2.0), seed).unwrap();
     synthetic::exact_draws(&truth, rows, seed).unwrap()
 }
 
 /// The objective, written out cell by cell.
-fn objective(data: &BinaryData, theta: &[f64], coordinates: Coordinates, strengths: &[f64]) -> f64 {
+fn objective(data: &Data, theta: &[f64], coordinates: Coordinates, strengths: &[f64]) -> f64 {
     let p = data.variables();
-    let model = coordinates.model(theta, p).unwrap().0;
+    let model = Layout::two_states(p, coordinates).unwrap().binary(theta).unwrap().0;
     let mut total = 0.0;
     for row in 0..data.rows() {
         let x: Vec<bool> = (0..p).map(|i| data.get(row, i)).collect();
@@ -45,7 +45,7 @@ fn pseudo_likelihood_is_certified() {
             let model = method.fit(&data).unwrap();
             let certificate = model.report.certificate;
             assert!(certificate.value() <= 1e-8, "{}", model.report);
-            let mut strengths = penalty.strengths(6).unwrap().0;
+            let mut strengths = penalty.strengths(&two_states(6)).unwrap().pairs().to_vec();
             if edge_weight == EdgeWeight::Two {
                 let mut c = 0;
                 for i in 0..6 {
@@ -55,7 +55,7 @@ fn pseudo_likelihood_is_certified() {
                     }
                 }
             }
-            let theta = model.parameters();
+            let theta = model.theta;
             let value = objective(&data, &theta, coordinates, &strengths);
             assert!((value - certificate.objective().unwrap()).abs() < 1e-10);
             for c in 0..theta.len() {
@@ -81,20 +81,19 @@ fn nodewise_recovers_a_chain() {
     .0;
     let data = synthetic::exact_draws(&model, 3000, 1).unwrap();
     for rule in [Rule::And, Rule::Or] {
-        let found = NodewiseLogistic { lambda: 0.02, rule, ..NodewiseLogistic::default() }
-            .fit(&data)
-            .unwrap();
+        let found =
+            NodewiseLogistic { l1: 0.02, rule, ..NodewiseLogistic::default() }.fit(&data).unwrap();
         assert_eq!(metrics::edge_auc(&model, &found.scores()).unwrap(), Some(1.0));
         assert!(found.report.certificate.relative() <= 1e-4);
     }
-    let and = NodewiseLogistic { lambda: 0.005, ..NodewiseLogistic::default() }.fit(&data).unwrap();
-    let or = NodewiseLogistic { lambda: 0.005, rule: Rule::Or, ..NodewiseLogistic::default() }
+    let and = NodewiseLogistic { l1: 0.005, ..NodewiseLogistic::default() }.fit(&data).unwrap();
+    let or = NodewiseLogistic { l1: 0.005, rule: Rule::Or, ..NodewiseLogistic::default() }
         .fit(&data)
         .unwrap();
     assert!(and.edges().len() <= or.edges().len());
     let weighted = data.clone().with_weights(&vec![2.0; 3000]).unwrap();
-    let same = NodewiseLogistic { lambda: 0.02, ..NodewiseLogistic::default() };
-    let (a, b) = (same.fit(&data).unwrap().parameters(), same.fit(&weighted).unwrap().parameters());
+    let same = NodewiseLogistic { l1: 0.02, ..NodewiseLogistic::default() };
+    let (a, b) = (same.fit(&data).unwrap().theta, same.fit(&weighted).unwrap().theta);
     assert!(norm(&a.iter().zip(&b).map(|(a, b)| a - b).collect::<Vec<_>>()) < 0.05);
 }
 
@@ -104,23 +103,24 @@ fn nodewise_recovers_a_chain() {
 fn screening_is_unbiased_on_the_exact_distribution() {
     let (fields, couplings) = ([0.2, -0.3, 0.1, 0.0], [(0, 1, 0.7), (1, 2, -0.5), (2, 3, 0.4)]);
     let truth = fenchel_graphical::BinaryPairwise::from_spins(&fields, &couplings).unwrap().0;
-    let mut table = fenchel_mrf_learn::Enumeration::new(4, None).unwrap();
-    let weights = table.probabilities(&truth).unwrap().to_vec();
+    let layout = two_states(4);
+    let mut table = fenchel_mrf_learn::Enumeration::new(&layout, None).unwrap();
+    let law = table.probabilities(&layout.parameters(&truth).unwrap()).unwrap();
+    let weights = law.to_vec();
     let states = ndarray::Array2::from_shape_fn((16, 4), |(s, i)| s >> i & 1 == 1);
-    let data = BinaryData::new(states.view(), MissingPolicy::Error)
-        .unwrap()
-        .with_weights(&weights)
-        .unwrap();
+    let data =
+        Data::binary(states.view(), MissingPolicy::Error).unwrap().with_weights(&weights).unwrap();
     // A gap of `e` leaves a node at most `sqrt(2 e / mu)` from its minimiser, where `mu` is the smallest curvature; a pair takes the mean of two
     // nodes, so that all together are within twice that. Another factor of 2 for the change of the curvature on the way.
     let (epsilon, mu) =
         (1e-10, (0..4).map(|i| least_curvature(&truth, &weights, i)).fold(1.0, f64::min));
     for objective in [ScreeningObjective::Rise, ScreeningObjective::LogRise] {
         let mut method =
-            InteractionScreening { lambda: 0.0, objective, ..InteractionScreening::default() };
+            InteractionScreening { l1: 0.0, objective, ..InteractionScreening::default() };
         method.stop.absolute = epsilon;
-        let found = method.fit(&data).unwrap().parameters();
-        let expected = Coordinates::Spins.parameters(&truth);
+        let found = method.fit(&data).unwrap().theta;
+        let spins = Layout::two_states(4, Coordinates::Spins).unwrap();
+        let expected = spins.parameters(&truth).unwrap();
         let off: Vec<f64> = found.iter().zip(&expected).map(|(a, b)| a - b).collect();
         let bound = 4.0 * (2.0 * epsilon / mu).sqrt();
         assert!(norm(&off) < bound && bound < 1e-3, "{objective:?} {found:?} {bound}");
@@ -166,7 +166,7 @@ fn screening_recovers_edges_with_a_gap() {
     let data = synthetic::exact_draws(&truth, 2000, 4).unwrap();
     for objective in [ScreeningObjective::Rise, ScreeningObjective::LogRise] {
         let method =
-            InteractionScreening { lambda: 0.05, objective, ..InteractionScreening::default() };
+            InteractionScreening { l1: 0.05, objective, ..InteractionScreening::default() };
         let found = method.fit(&data).unwrap();
         // The certificates of six variables, each within 1e-6, add up.
         assert!(found.report.certificate.value() <= 6e-6, "{}", found.report);
@@ -179,19 +179,18 @@ fn screening_recovers_edges_with_a_gap() {
 #[test]
 fn constant_columns_have_no_neighbours() {
     let x = array![[1u8, 1, 0], [1, 0, 0], [1, 1, 1], [1, 0, 1], [1, 1, 1]];
-    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
-    let node = NodewiseLogistic { lambda: 0.01, ..NodewiseLogistic::default() }.fit(&data).unwrap();
-    let screen = InteractionScreening { lambda: 0.05, ..InteractionScreening::default() }
-        .fit(&data)
-        .unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
+    let node = NodewiseLogistic { l1: 0.01, ..NodewiseLogistic::default() }.fit(&data).unwrap();
+    let screen =
+        InteractionScreening { l1: 0.05, ..InteractionScreening::default() }.fit(&data).unwrap();
     for model in [&node, &screen] {
         assert!(model.edges().iter().all(|edge| edge.0 != 0));
-        assert!(model.parameters().iter().all(|t| t.is_finite()));
+        assert!(model.theta.iter().all(|t| t.is_finite()));
     }
     let pseudo = PseudoLikelihood { penalty: Penalty::edges(0.1), ..PseudoLikelihood::default() };
     assert!(matches!(pseudo.fit(&data), Err(Error::UnboundedMle { .. })));
     let x = array![[1i8, -1], [0, 1]];
-    let missing = BinaryData::new(x.view(), MissingPolicy::Impute).unwrap();
+    let missing = Data::binary(x.view(), MissingPolicy::Impute).unwrap();
     assert!(matches!(
         PseudoLikelihood::default().fit(&missing),
         Err(Error::Refused(Refusal::Unsupported { .. }))
@@ -200,17 +199,17 @@ fn constant_columns_have_no_neighbours() {
         NodewiseLogistic::default().fit(&missing),
         Err(Error::Refused(Refusal::Unsupported { .. }))
     ));
-    assert!(NodewiseLogistic { lambda: -1.0, ..NodewiseLogistic::default() }.fit(&data).is_err());
-    assert!(Penalty::l1(0.1).strengths(2).unwrap().value(&[1.0, 0.0, -1.0]) == 0.2);
+    assert!(NodewiseLogistic { l1: -1.0, ..NodewiseLogistic::default() }.fit(&data).is_err());
+    assert!(Penalty::l1(0.1).strengths(&two_states(2)).unwrap().value(&[1.0, 0.0, -1.0]) == 0.2);
 }
 
-/// Two equal columns: `log S` falls along their coupling for ever unless `lambda` is 1 or more. RISE has a minimum in any case.
+/// Two equal columns: `log S` falls along their coupling for ever unless `l1` is 1 or more. RISE has a minimum in any case.
 #[test]
 fn log_rise_without_a_minimum_is_refused() {
     let x = array![[1u8, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0]];
-    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
     let with = |lambda, objective| {
-        InteractionScreening { lambda, objective, ..InteractionScreening::default() }.fit(&data)
+        InteractionScreening { l1: lambda, objective, ..InteractionScreening::default() }.fit(&data)
     };
     let refused = with(0.5, ScreeningObjective::LogRise);
     assert!(
@@ -225,13 +224,13 @@ fn log_rise_without_a_minimum_is_refused() {
 #[test]
 fn rows_without_weight_do_not_count() {
     let x = array![[1u8, 1, 0], [0, 0, 1], [0, 1, 1], [0, 0, 0]];
-    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
     let data = data.with_weights(&[0.0, 1.0, 1.0, 1.0]).unwrap();
-    let node = NodewiseLogistic { lambda: 0.1, ..Default::default() }.fit(&data).unwrap();
+    let node = NodewiseLogistic { l1: 0.1, ..Default::default() }.fit(&data).unwrap();
     // One more row of each kind: odds 1 to 4.
-    assert!((node.parameters()[0] - 0.25_f64.ln()).abs() < 1e-12);
-    let screen = InteractionScreening { lambda: 0.5, ..Default::default() }.fit(&data).unwrap();
-    assert!((screen.parameters()[0] - 0.5 * 0.25_f64.ln()).abs() < 1e-12);
+    assert!((node.theta[0] - 0.25_f64.ln()).abs() < 1e-12);
+    let screen = InteractionScreening { l1: 0.5, ..Default::default() }.fit(&data).unwrap();
+    assert!((screen.theta[0] - 0.5 * 0.25_f64.ln()).abs() < 1e-12);
 }
 
 /// Without a penalty there is no minimiser where a pair of values never occurs, or where the others decide a variable: RISE
@@ -245,10 +244,9 @@ fn screening_without_a_minimiser_is_refused() {
         if i < 3 { (s >> i & 1) as u8 } else { u8::from((s as u8).count_ones() >= 2) }
     });
     for objective in [ScreeningObjective::Rise, ScreeningObjective::LogRise] {
-        let method =
-            InteractionScreening { lambda: 0.0, objective, ..InteractionScreening::default() };
+        let method = InteractionScreening { l1: 0.0, objective, ..InteractionScreening::default() };
         let fit = |x: &ndarray::Array2<u8>| {
-            method.fit(&BinaryData::new(x.view(), MissingPolicy::Error).unwrap())
+            method.fit(&Data::binary(x.view(), MissingPolicy::Error).unwrap())
         };
         let Err(Error::UnboundedMle { coordinates }) = fit(&three_cells) else {
             panic!("{objective:?}");
@@ -261,11 +259,47 @@ fn screening_without_a_minimiser_is_refused() {
         let Err(Error::UnboundedMle { coordinates }) = fit(&states) else {
             panic!("{objective:?}");
         };
-        assert!(coordinates.iter().all(|pair| pair.1 == 3), "{coordinates:?}");
+        assert!(coordinates.iter().any(|pair| pair.1 == 3), "{coordinates:?}");
         // With a penalty RISE has a minimiser in all cases.
-        let penalised = InteractionScreening { lambda: 0.1, ..method.clone() };
-        let data = BinaryData::new(three_cells.view(), MissingPolicy::Error).unwrap();
+        let penalised = InteractionScreening { l1: 0.1, ..method.clone() };
+        let data = Data::binary(three_cells.view(), MissingPolicy::Error).unwrap();
         assert!(penalised.fit(&data).is_ok());
+    }
+}
+
+/// Quasi-separation: `x_3` is 1 where at least two of the first three are, and goes its own way where exactly one is, so that no sum
+/// decides it in all rows; every pair of columns has its four cells. The direction `s_0 + s_1 + s_2 + 1` of `s_3` is 0 where one of
+/// three is 1, and has the sign of `s_3` elsewhere.
+#[test]
+fn a_sum_that_decides_some_rows_and_is_silent_in_the_rest_is_refused() {
+    let rows: Vec<[u8; 4]> = (0..16)
+        .map(|s| [0, 1, 2, 3].map(|i| (s >> i & 1) as u8))
+        .filter(|x| match x[0] + x[1] + x[2] {
+            0 => x[3] == 0,
+            1 => true,
+            _ => x[3] == 1,
+        })
+        .collect();
+    let x = ndarray::Array2::from_shape_fn((rows.len(), 4), |(row, i)| rows[row][i]);
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
+    for objective in [ScreeningObjective::Rise, ScreeningObjective::LogRise] {
+        let method = InteractionScreening { l1: 0.0, objective, ..Default::default() };
+        let Err(Error::UnboundedMle { coordinates }) = method.fit(&data) else {
+            panic!("{objective:?}");
+        };
+        assert!(coordinates.iter().any(|pair| pair.1 == 3), "{coordinates:?}");
+    }
+    // One row against it, and there is a minimiser.
+    let more = ndarray::concatenate![
+        ndarray::Axis(0),
+        x,
+        array![[0u8, 0, 0, 1], [1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 1, 0]]
+    ];
+    let data = Data::binary(more.view(), MissingPolicy::Error).unwrap();
+    for objective in [ScreeningObjective::Rise, ScreeningObjective::LogRise] {
+        let method = InteractionScreening { l1: 0.0, objective, ..Default::default() };
+        let model = method.fit(&data).unwrap();
+        assert_eq!(model.report.status, fenchel_optim::Status::Converged, "{objective:?}");
     }
 }
 
@@ -286,10 +320,10 @@ fn single_regressions_are_those_of_the_network() {
         }
         assert!(rows.iter().all(|row| row.report.is_some()));
     };
-    let method = NodewiseLogistic { lambda: 0.02, ..NodewiseLogistic::default() };
-    check(method.regressions(&data).unwrap(), method.fit(&data).unwrap().parameters());
-    let method = InteractionScreening { lambda: 0.02, ..InteractionScreening::default() };
-    check(method.regressions(&data).unwrap(), method.fit(&data).unwrap().parameters());
+    let method = NodewiseLogistic { l1: 0.02, ..NodewiseLogistic::default() };
+    check(method.regressions(&data).unwrap(), method.fit(&data).unwrap().theta);
+    let method = InteractionScreening { l1: 0.02, ..InteractionScreening::default() };
+    check(method.regressions(&data).unwrap(), method.fit(&data).unwrap().theta);
 }
 
 #[test]

@@ -1,43 +1,46 @@
-use fenchel_mrf_learn::{
-    BinaryData, Coordinates, Error, MissingPolicy, NetworkModel, Penalty, Spg, lambda_max,
-};
+use fenchel_mrf_learn::{Coordinates, Data, Error, MissingPolicy, NetworkModel, Penalty, Spg};
 use fenchel_optim::model::Saved;
 use ndarray::{Array2, array};
+
+use crate::common::two_states;
 
 #[test]
 fn what_is_not_binary_is_named() {
     let x = array![[0u8, 1], [2, 1]];
-    let error = BinaryData::new(x.view(), MissingPolicy::Error).unwrap_err().to_string();
+    let error = Data::binary(x.view(), MissingPolicy::Error).unwrap_err().to_string();
     assert_eq!(error, "data: row 1, column 0 is 2; expected 0, 1, or 255 for a missing value");
     let x = array![[0.0, 1.0], [0.5, f64::NAN]];
-    let error = BinaryData::new(x.view(), MissingPolicy::Error).unwrap_err();
+    let error = Data::binary(x.view(), MissingPolicy::Error).unwrap_err();
     assert!(matches!(error, Error::Entry { row: 1, column: 0, .. }));
     let x = array![[0.0, f64::NAN]];
-    let error = BinaryData::new(x.view(), MissingPolicy::Error).unwrap_err();
+    let error = Data::binary(x.view(), MissingPolicy::Error).unwrap_err();
     assert!(matches!(error, Error::Entry { row: 0, column: 1, .. }), "{error}");
     let empty: Array2<bool> = Array2::default((0, 3));
-    assert!(BinaryData::new(empty.view(), MissingPolicy::Error).is_err());
+    assert!(Data::binary(empty.view(), MissingPolicy::Error).is_err());
     let empty: Array2<bool> = Array2::default((3, 0));
-    assert!(BinaryData::new(empty.view(), MissingPolicy::Error).is_err());
+    assert!(Data::binary(empty.view(), MissingPolicy::Error).is_err());
     let wide: Array2<bool> = Array2::default((1, 65_536));
-    let error = BinaryData::new(wide.view(), MissingPolicy::Error).unwrap_err().to_string();
+    let error = Data::binary(wide.view(), MissingPolicy::Error).unwrap_err().to_string();
     assert!(error.contains("65535"), "{error}");
 }
 
 #[test]
 fn missing_cells_follow_the_policy() {
     let x = array![[1i8, 1], [-1, 1], [0, 1]];
-    let zero = BinaryData::new(x.view(), MissingPolicy::AsZero).unwrap();
-    assert_eq!(zero.means(Coordinates::Binary), [1.0 / 3.0, 1.0 / 3.0, 1.0]);
-    let dropped = BinaryData::new(x.view(), MissingPolicy::DropRow).unwrap();
-    assert_eq!((dropped.rows(), dropped.means(Coordinates::Binary)), (2, vec![0.5, 0.5, 1.0]));
-    let imputed = BinaryData::new(x.view(), MissingPolicy::Impute).unwrap();
+    let zero = Data::binary(x.view(), MissingPolicy::AsZero).unwrap();
+    assert_eq!(zero.means(Coordinates::Binary).unwrap(), [1.0 / 3.0, 1.0 / 3.0, 1.0]);
+    let dropped = Data::binary(x.view(), MissingPolicy::DropRow).unwrap();
+    assert_eq!(
+        (dropped.rows(), dropped.means(Coordinates::Binary).unwrap()),
+        (2, vec![0.5, 0.5, 1.0])
+    );
+    let imputed = Data::binary(x.view(), MissingPolicy::Impute).unwrap();
     assert_eq!(imputed.missing(), [(1, 0)]);
     let all = array![[-1i8], [-1]];
-    assert!(BinaryData::new(all.view(), MissingPolicy::DropRow).is_err());
+    assert!(Data::binary(all.view(), MissingPolicy::DropRow).is_err());
     // A column without a single value says nothing about edges.
     let never = array![[1i8, -1], [0, -1]];
-    let error = BinaryData::new(never.view(), MissingPolicy::Impute).unwrap_err().to_string();
+    let error = Data::binary(never.view(), MissingPolicy::Impute).unwrap_err().to_string();
     assert!(error.contains("column 1"), "{error}");
 }
 
@@ -45,11 +48,12 @@ fn missing_cells_follow_the_policy() {
 #[test]
 fn means_are_those_of_the_rows() {
     let x = Array2::from_shape_fn((130, 5), |(r, i)| (r * (i + 3) + r / 7) % 3 == 0);
-    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
     let weights: Vec<f64> = (0..130).map(|r| 1.0 + f64::from(r % 4)).collect();
     let total: f64 = weights.iter().sum();
     let weighted = data.clone().with_weights(&weights).unwrap();
-    let (plain, heavy) = (data.means(Coordinates::Binary), weighted.means(Coordinates::Binary));
+    let (plain, heavy) =
+        (data.means(Coordinates::Binary).unwrap(), weighted.means(Coordinates::Binary).unwrap());
     let mut c = 0;
     for i in 0..5 {
         for j in i..5 {
@@ -74,29 +78,29 @@ fn bad_penalties_are_refused() {
         Penalty { weights: vec![1.0; 2], ..Penalty::default() },
         Penalty { weights: vec![1.0, f64::NAN, 1.0], ..Penalty::default() },
     ] {
-        assert!(penalty.strengths(2).is_err(), "{penalty:?}");
+        assert!(penalty.strengths(&two_states(2)).is_err(), "{penalty:?}");
     }
     assert!(
         Penalty { weights: vec![1.0, f64::INFINITY, 1.0], ..Penalty::default() }
-            .strengths(2)
+            .strengths(&two_states(2))
             .is_ok()
     );
 }
 
 /// By hand: means 3/4, 1/2, 1/2 of `x_0`, `x_0 x_1`, `x_1`.
 #[test]
-fn lambda_max_by_hand() {
+fn the_largest_strength_by_hand() {
     let means = [0.75, 0.5, 0.5];
-    let all = lambda_max(&means, Coordinates::Binary, &Penalty::l1(1.0), 2).unwrap();
+    let all = Penalty::l1(1.0).largest(&means, &two_states(2)).unwrap();
     assert_eq!(all, 0.25);
-    let edges = lambda_max(&means, Coordinates::Binary, &Penalty::edges(1.0), 2).unwrap();
+    let edges = Penalty::edges(1.0).largest(&means, &two_states(2)).unwrap();
     assert_eq!(edges, 0.125);
 }
 
 #[test]
 fn a_model_comes_back_from_its_file_and_goes_out_as_a_graph() {
     let x = array![[1u8, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]];
-    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
     let spg = Spg {
         penalty: Penalty::l1(0.05),
         chains: 100,
@@ -115,7 +119,9 @@ fn a_model_comes_back_from_its_file_and_goes_out_as_a_graph() {
     model.write_edges(&names, &mut out).unwrap();
     assert!(String::from_utf8(out).unwrap().contains("a & b,\"c, d\","));
     assert!(model.write_dot(&names[..2], vec![]).is_err());
-    assert_eq!(model.predict(&data).unwrap().dim(), (6, 3));
+    let ones = model.probabilities(&data, 1).unwrap();
+    let likely = ones.mapv(|share| u8::from(share > 0.5));
+    assert_eq!(model.predict(&data).unwrap(), likely);
     assert!(model.score(&data).unwrap() < 0.0);
 }
 
@@ -123,7 +129,7 @@ fn a_model_comes_back_from_its_file_and_goes_out_as_a_graph() {
 #[test]
 fn selections_keep_missing_cells() {
     let x = array![[1i8, -1], [0, 1], [-1, -1], [1, 0]];
-    let data = BinaryData::new(x.view(), MissingPolicy::Impute).unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Impute).unwrap();
     let picked = data.select(&[2, 0, 1, 2]).unwrap();
     assert_eq!(picked.missing(), [(0, 0), (0, 1), (1, 1), (3, 0), (3, 1)]);
     assert!(matches!(fenchel_mrf_learn::ExactMle::default().fit(&picked), Err(Error::Refused(_))));
@@ -135,8 +141,7 @@ fn infinite_weights_are_saved() {
     use fenchel_optim::model::Saved;
     let weights = vec![1.0, f64::INFINITY, 2.0];
     let penalty = Penalty { weights, ..Penalty::l1(0.1) };
-    let data =
-        BinaryData::new(array![[1u8, 1], [0, 0], [0, 1]].view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(array![[1u8, 1], [0, 0], [0, 1]].view(), MissingPolicy::Error).unwrap();
     let model = fenchel_mrf_learn::ExactMle { penalty, ..Default::default() }.fit(&data).unwrap();
     let mut bytes = vec![];
     model.save(&mut bytes).unwrap();
@@ -149,14 +154,14 @@ fn scores_and_means_that_do_not_fit() {
     let truth = fenchel_graphical::BinaryPairwise::new(&[0.0; 3], &[(0, 1, 1.0)]).unwrap();
     assert!(metrics::hamming(&truth, &[1.0, f64::NAN, 0.0]).is_err());
     assert!(metrics::edge_scores(&truth, &[1.0, f64::NAN, 0.0]).is_err());
-    assert!(lambda_max(&[0.1], Coordinates::Binary, &Penalty::l1(1.0), 3).is_err());
+    assert!(Penalty::l1(1.0).largest(&[0.1], &two_states(3)).is_err());
 }
 
 /// A cell to impute has no value: what would count it refuses. Rows that were dropped are named by the data and counted by the model.
 #[test]
 fn missing_cells_are_not_zeros() {
     let x = array![[1i8, -1, 0], [0, 1, 1], [1, 1, -1], [1, 0, 0], [0, 0, 1], [1, 1, 1]];
-    let dropped = BinaryData::new(x.view(), MissingPolicy::DropRow).unwrap();
+    let dropped = Data::binary(x.view(), MissingPolicy::DropRow).unwrap();
     assert_eq!((dropped.dropped(), dropped.rows()), (&[0_u32, 2][..], 4));
     let pseudo =
         fenchel_mrf_learn::PseudoLikelihood { penalty: Penalty::l1(0.1), ..Default::default() };
@@ -165,10 +170,11 @@ fn missing_cells_are_not_zeros() {
     assert_eq!(model.warnings, [told]);
     let sampled = Spg { chains: 64, ..Spg::default() }.with_iterations(2).fit(&dropped).unwrap();
     assert!(sampled.warnings.contains(&told));
-    let holes = BinaryData::new(x.view(), MissingPolicy::Impute).unwrap();
+    let holes = Data::binary(x.view(), MissingPolicy::Impute).unwrap();
     assert!(holes.dropped().is_empty());
     for (name, error) in [
         ("predict", model.predict(&holes).unwrap_err()),
+        ("probabilities", model.probabilities(&holes, 1).unwrap_err()),
         ("score", model.score(&holes).unwrap_err()),
         ("log_likelihood", model.log_likelihood(&holes).unwrap_err()),
     ] {
@@ -181,50 +187,45 @@ fn missing_cells_are_not_zeros() {
 /// A file with a right checksum may still hold lists that are no model.
 #[test]
 fn lists_that_are_no_network_are_refused() {
-    use fenchel_graphical::BinaryPairwise;
-    let model = BinaryPairwise::new(&[0.5, -1.0, 0.25], &[(0, 1, 0.4), (1, 2, -0.3)]).unwrap();
     let x = array![[1u8, 1, 0], [1, 0, 1], [0, 0, 1], [0, 1, 0]];
-    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
     let fit = fenchel_mrf_learn::ExactMle { penalty: Penalty::l1(0.1), ..Default::default() };
-    let network = NetworkModel { model, ..fit.fit(&data).unwrap() };
+    let network =
+        NetworkModel { theta: vec![0.5, 0.4, 0.0, -1.0, -0.3, 0.25], ..fit.fit(&data).unwrap() };
     let mut file = vec![];
     network.save(&mut file).unwrap();
     let file = String::from_utf8(file).unwrap();
     let (_, content) = file.split_once("\"model\":").unwrap();
     let (content, _) = content.rsplit_once(",\"crc32\"").unwrap();
-    for list in [
-        "\"bias\":[0.5,-1.0,0.25]",
-        "\"starts\":[0,1,3,4]",
-        "\"neighbours\":[1,0,2,1]",
-        "\"couplings\":[0.4,0.4,-0.3,-0.3]",
-    ] {
-        assert!(content.contains(list), "{list} is not in {content}");
-    }
-    let load = |bias: &str, starts: &str, neighbours: &str, couplings: &str| {
-        let changed = content
-            .replace("[0.5,-1.0,0.25]", bias)
-            .replace("[0,1,3,4]", starts)
-            .replace("[1,0,2,1]", neighbours)
-            .replace("[0.4,0.4,-0.3,-0.3]", couplings);
+    let theta = "[0.5,0.4,0.0,-1.0,-0.3,0.25]";
+    let layout = "{\"cards\":[2,2,2],\"coordinates\":\"Binary\"}";
+    assert!(content.contains(theta) && content.contains(layout), "{content}");
+    let load = |old: &str, new: &str| {
         let (kind, version) = (NetworkModel::KIND, NetworkModel::VERSION);
+        let changed = content.replace(old, new);
         NetworkModel::load(fenchel_optim::model::envelope(kind, version, &changed).as_bytes())
     };
-    let (b, s, n, c) = ("[0.5,-1.0,0.25]", "[0,1,3,4]", "[1,0,2,1]", "[0.4,0.4,-0.3,-0.3]");
-    assert_eq!(load(b, s, n, c).unwrap(), network);
-    for bias in ["[]", "[0.0]", "[0.5,-1.0]", "[0.5,-1.0,0.25,1.0]", "[1e999,0.0,0.0]"] {
-        assert!(load(bias, s, n, c).is_err(), "{bias}");
+    assert_eq!(load("", "").unwrap(), network);
+    for list in ["[]", "[0.0]", "[0.5,0.4,0.0,-1.0,-0.3]", "[1e999,0.0,0.0,0.0,0.0,0.0]"] {
+        assert!(load(theta, list).is_err(), "{list}");
     }
-    for starts in ["[]", "[0,2,1,4]", "[0,2,3,1000000]", "[1,1,3,4]", "[0,1,3,3]", "[0,2,3,4]"] {
-        assert!(load(b, starts, n, c).is_err(), "{starts}");
+    for (cards, coordinates) in [
+        ("[]", "Binary"),
+        ("[2,2]", "Binary"),
+        ("[2,2,3]", "Binary"),
+        ("[2,2,3]", "Spins"),
+        ("[2,0,2]", "Indicators"),
+        ("[2,2,256]", "Indicators"),
+        ("[2,2,2]", "Indicators"),
+    ] {
+        let other = format!("{{\"cards\":{cards},\"coordinates\":\"{coordinates}\"}}");
+        assert!(load(layout, &other).is_err(), "{other}");
     }
-    for near in ["[]", "[7,0,2,1]", "[3,0,2,1]", "[1,2,0,1]", "[1,0,0,1]", "[0,0,2,1]", "[1,0,2]"] {
-        assert!(load(b, s, near, c).is_err(), "{near}");
-    }
-    for couplings in ["[0.4]", "[9,0.4,-0.3,-0.3]", "[0.0,0.0,-0.3,-0.3]", "[0.4,0.4,-0.3,0.3]"] {
-        assert!(load(b, s, n, couplings).is_err(), "{couplings}");
-    }
-    let average = Some(BinaryPairwise::new(&[0.0], &[]).unwrap());
-    let other = NetworkModel { average, ..network };
+    // Parameters for which no list of a file could be long enough are refused before they are allocated.
+    let wide = format!("{{\"cards\":[{}2],\"coordinates\":\"Indicators\"}}", "255,".repeat(2000));
+    let error = load(layout, &wide).unwrap_err().to_string();
+    assert!(error.contains("GiB"), "{error}");
+    let other = NetworkModel { average: Some(vec![0.0]), ..network };
     let mut bytes = vec![];
     assert!(other.save(&mut bytes).is_err() || NetworkModel::load(&bytes[..]).is_err());
 }

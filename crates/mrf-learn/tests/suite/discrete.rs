@@ -1,10 +1,10 @@
 //! Networks of discrete variables against brute force, and against the binary ones.
 
 use fenchel_graphical::Influence;
-use fenchel_mrf_learn::discrete::{DiscreteEnumeration, DiscreteSampler, Layout, TableNorm};
-use fenchel_mrf_learn::spg::Sampler;
+use fenchel_mrf_learn::layout::pairs;
+use fenchel_mrf_learn::spg::{Sampler, StateSampler};
 use fenchel_mrf_learn::{
-    Averaging, DiscreteData, DiscreteMle, DiscretePenalty, DiscreteSpg, Error, ExactMle, Oracle,
+    Averaging, Coordinates, Data, Enumeration, Error, ExactMle, Layout, NetworkModel, Oracle,
     Penalty, Spg, bounds,
 };
 use fenchel_optim::model::Saved;
@@ -32,14 +32,12 @@ fn configurations(cards: &[usize]) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// The indicators, written without the layout: fields, then tables row by row of pairs.
+/// The indicators, written without the layout: of every variable its field, and then its tables row by row.
 fn statistics(x: &[usize], cards: &[usize]) -> Vec<f64> {
     let mut out = vec![];
     let hot = |a: bool| f64::from(u8::from(a));
-    for (i, &card) in cards.iter().enumerate() {
-        out.extend((0..card).map(|a| hot(x[i] == a)));
-    }
     for i in 0..cards.len() {
+        out.extend((0..cards[i]).map(|a| hot(x[i] == a)));
         for j in i + 1..cards.len() {
             for a in 0..cards[i] {
                 out.extend((0..cards[j]).map(|b| hot(x[i] == a && x[j] == b)));
@@ -47,6 +45,23 @@ fn statistics(x: &[usize], cards: &[usize]) -> Vec<f64> {
         }
     }
     out
+}
+
+/// The layout of indicators.
+fn indicators(cards: &[usize]) -> Layout {
+    Layout::new(cards, Coordinates::Indicators).unwrap()
+}
+
+fn means(data: &Data) -> Vec<f64> {
+    data.means(Coordinates::Indicators).unwrap()
+}
+
+fn mle(penalty: Penalty) -> ExactMle {
+    ExactMle { penalty, coordinates: Coordinates::Indicators, ..ExactMle::default() }
+}
+
+fn spg(penalty: Penalty, method: Spg) -> Spg {
+    Spg { penalty, coordinates: Coordinates::Indicators, ..method }
 }
 
 /// `log Z`, the law, the means.
@@ -70,7 +85,7 @@ fn random(m: usize, scale: f64, seed: u64) -> Vec<f64> {
 }
 
 /// Draws from the model, by inverting its distribution function.
-fn draws(theta: &[f64], cards: &[usize], rows: usize, seed: u64) -> DiscreteData {
+fn draws(theta: &[f64], cards: &[usize], rows: usize, seed: u64) -> Data {
     let law = brute(theta, cards).1;
     let states = configurations(cards);
     let mut random = stream(seed, 4);
@@ -84,13 +99,13 @@ fn draws(theta: &[f64], cards: &[usize], rows: usize, seed: u64) -> DiscreteData
         }
         row.iter_mut().zip(&states[at]).for_each(|(to, from)| *to = *from as u8);
     }
-    DiscreteData::with_cards(x.view(), cards).unwrap()
+    Data::with_cards(x.view(), cards).unwrap()
 }
 
 /// A chain 0 - 1 - 2 and a variable by itself.
-fn chain_data(rows: usize) -> DiscreteData {
+fn chain_data(rows: usize) -> Data {
     let cards = [3, 4, 2, 3];
-    let layout = Layout::new(&cards).unwrap();
+    let layout = indicators(&cards);
     let mut theta = vec![0.0; layout.len()];
     for (i, j, seed) in [(0, 1, 1), (1, 2, 2)] {
         let range = layout.table(i, j).unwrap();
@@ -103,11 +118,11 @@ fn chain_data(rows: usize) -> DiscreteData {
 #[test]
 fn both_oracles_equal_brute_force() {
     for (cards, seed) in [(&[3, 2, 4][..], 1), (&[2, 2], 2), (&[5], 3), (&[2, 3, 3, 1, 2], 4)] {
-        let layout = Layout::new(cards).unwrap();
+        let layout = indicators(cards);
         let theta = random(layout.len(), 1.5, seed);
         let (log_z, _, means) = brute(&theta, cards);
         let mut found = vec![0.0; layout.len()];
-        let mut table = DiscreteEnumeration::new(&layout, None).unwrap();
+        let mut table = Enumeration::new(&layout, None).unwrap();
         assert!((table.means(&theta, &mut found).unwrap() - log_z).abs() < 1e-12);
         assert!((table.log_partition(&theta).unwrap() - log_z).abs() < 1e-12);
         let off: Vec<f64> = found.iter().zip(&means).map(|(a, b)| a - b).collect();
@@ -116,8 +131,8 @@ fn both_oracles_equal_brute_force() {
     // The tree's means steer a whole fit to the same place.
     let data = chain_data(300);
     let fit = |oracle| {
-        let penalty = DiscretePenalty::group(0.04);
-        DiscreteMle { penalty, oracle, ..DiscreteMle::default() }.fit(&data).unwrap()
+        let penalty = Penalty::group(0.04);
+        ExactMle { oracle, ..mle(penalty) }.fit(&data).unwrap()
     };
     let (a, b) = (fit(Oracle::Enumeration), fit(Oracle::JunctionTree));
     let (a, b) = (a.report.certificate, b.report.certificate);
@@ -128,19 +143,18 @@ fn both_oracles_equal_brute_force() {
 #[test]
 fn the_exact_fit_is_certified() {
     let data = chain_data(200);
-    let cards = data.layout().cards().to_vec();
-    let target = data.means();
-    let unary = |norm| DiscretePenalty { lambda: 0.03, unary_weight: 1.0, norm };
+    let cards = data.cards().to_vec();
+    let target = means(&data);
     for penalty in [
-        DiscretePenalty::group(0.05),
-        DiscretePenalty { norm: TableNorm::Entries, ..DiscretePenalty::group(0.03) },
-        unary(TableNorm::Group),
-        unary(TableNorm::Entries),
+        Penalty::group(0.05),
+        Penalty::edges(0.03),
+        Penalty { unary_weight: 1.0, ..Penalty::group(0.03) },
+        Penalty::l1(0.03),
     ] {
-        let model = DiscreteMle { penalty, ..DiscreteMle::default() }.fit(&data).unwrap();
+        let model = mle(penalty.clone()).fit(&data).unwrap();
         let certificate = model.report.certificate;
         assert!(certificate.value() <= 1e-8, "{penalty:?}: {}", model.report);
-        let h = penalty.strengths(data.layout()).unwrap();
+        let h = penalty.strengths(&data.layout(Coordinates::Indicators).unwrap()).unwrap();
         let objective = |theta: &[f64]| {
             let linear: f64 = theta.iter().zip(&target).map(|(a, b)| a * b).sum();
             brute(theta, &cards).0 - linear + h.value(theta)
@@ -154,10 +168,9 @@ fn the_exact_fit_is_certified() {
             assert!(objective(&other) >= value - certificate.value() - 1e-12);
         }
     }
-    let model =
-        DiscreteMle { penalty: DiscretePenalty::group(0.05), ..DiscreteMle::default() }.fit(&data);
+    let model = mle(Penalty::group(0.05)).fit(&data);
     let model = model.unwrap();
-    for (i, j) in data.layout().pairs() {
+    for (i, j) in pairs(data.variables()).filter(|(i, j)| i != j) {
         let table = model.table(i, j).unwrap();
         let rows = table.rows().into_iter().map(|row| row.sum().abs());
         let columns = table.columns().into_iter().map(|column| column.sum().abs());
@@ -167,22 +180,29 @@ fn the_exact_fit_is_certified() {
     assert!(edges.contains(&(0, 1)) && edges.contains(&(1, 2)));
 }
 
-/// At `lambda_max` nothing is left; a little below, something is.
+/// At the largest strength no table is left; a little below, there is one.
 #[test]
-fn lambda_max_is_where_tables_vanish() {
+fn the_largest_strength_is_where_tables_vanish() {
     let data = chain_data(200);
-    for norm in [TableNorm::Group, TableNorm::Entries] {
-        let unit = DiscretePenalty { lambda: 1.0, unary_weight: 0.0, norm };
-        let most = unit.lambda_max(&data).unwrap();
+    for unit in [Penalty::group(1.0), Penalty::edges(1.0)] {
+        let layout = data.layout(Coordinates::Indicators).unwrap();
+        let most = unit.largest(&means(&data), &layout).unwrap();
         let edges = |factor: f64| {
-            let penalty = DiscretePenalty { lambda: factor * most, ..unit };
-            let mut method = DiscreteMle { penalty, ..DiscreteMle::default() };
+            let mut method = mle(unit.with_strength(factor * most));
             method.stop.absolute = 1e-10;
             method.fit(&data).unwrap().edges()
         };
         assert!(edges(1.0001).iter().all(|edge| edge.2 < 1e-4), "{:?}", edges(1.0001));
         assert!(edges(0.9).iter().any(|edge| edge.2 > 1e-2));
     }
+    // With penalised fields nothing at all is left.
+    let data = draws(&random(indicators(&[3, 2]).len(), 1.0, 4), &[3, 2], 100, 6);
+    let all = Penalty { unary_weight: 1.0, ..Penalty::group(1.0) };
+    let layout = data.layout(Coordinates::Indicators).unwrap();
+    let most = all.largest(&means(&data), &layout).unwrap();
+    let theta = |factor: f64| mle(all.with_strength(factor * most)).fit(&data).unwrap().theta;
+    assert!(theta(1.0001).iter().all(|t| t.abs() < 1e-4));
+    assert!(theta(0.9).iter().any(|t| t.abs() > 1e-2));
 }
 
 /// Two states: the group penalty of a zero-sum table `c (1, -1; -1, 1)` is `2 |c| = |coupling| / 2`, so that twice the strength is the l1
@@ -192,11 +212,11 @@ fn two_states_are_the_binary_model() {
     let truth = fenchel_mrf_learn::synthetic::random_network(5, 0.5, (0.5, 1.5), 3).unwrap();
     let binary = fenchel_mrf_learn::synthetic::exact_draws(&truth, 400, 3).unwrap();
     let states = binary.to_array().mapv(u8::from);
-    let data = DiscreteData::with_cards(states.view(), &[2; 5]).unwrap();
+    let data = Data::with_cards(states.view(), &[2; 5]).unwrap();
     let exact = ExactMle { penalty: Penalty::edges(0.02), ..ExactMle::default() };
     let a = exact.fit(&binary).unwrap();
-    let penalty = DiscretePenalty::group(0.04);
-    let b = DiscreteMle { penalty, ..DiscreteMle::default() }.fit(&data).unwrap();
+    let penalty = Penalty::group(0.04);
+    let b = mle(penalty.clone()).fit(&data).unwrap();
     let of = |report: fenchel_optim::Report| report.certificate.objective().unwrap();
     assert!((of(a.report) - of(b.report)).abs() <= 2e-8, "{} {}", a.report, b.report);
     for (x, y) in a.scores().iter().zip(b.scores()) {
@@ -219,10 +239,10 @@ fn two_states_are_the_binary_model() {
 #[test]
 fn the_bias_is_below_both_bounds() {
     let cards = [3, 2, 3];
-    let layout = Layout::new(&cards).unwrap();
+    let layout = indicators(&cards);
     let states = configurations(&cards);
-    let data = DiscreteData::with_cards(array![[0u8, 0, 0]].view(), &cards).unwrap();
-    let sampler = DiscreteSampler::new(&data, &Spg { chains: 10, ..Spg::default() }).unwrap();
+    let data = Data::with_cards(array![[0u8, 0, 0]].view(), &cards).unwrap();
+    let sampler = StateSampler::new(&data, &Spg { chains: 10, ..Spg::default() }).unwrap();
     for seed in 0..12 {
         let theta = random(layout.len(), [0.2, 0.6, 1.5][seed as usize % 3], seed);
         let (_, law, means) = brute(&theta, &cards);
@@ -263,19 +283,19 @@ fn the_bias_is_below_both_bounds() {
 #[test]
 fn sampled_fits_reach_the_exact_optimum() {
     let data = chain_data(500);
-    let penalty = DiscretePenalty::group(0.05);
-    let exact = DiscreteMle { penalty, ..DiscreteMle::default() }.fit(&data).unwrap();
+    let penalty = Penalty::group(0.05);
+    let exact = mle(penalty.clone()).fit(&data).unwrap();
     let optimum = exact.report.certificate.objective().unwrap();
-    let h = penalty.strengths(data.layout()).unwrap();
-    let target = data.means();
+    let h = penalty.strengths(&data.layout(Coordinates::Indicators).unwrap()).unwrap();
+    let target = means(&data);
     let gap = |theta: &[f64]| {
         let linear: f64 = theta.iter().zip(&target).map(|(a, b)| a * b).sum();
-        brute(theta, data.layout().cards()).0 - linear + h.value(theta) - optimum
+        brute(theta, data.cards()).0 - linear + h.value(theta) - optimum
     };
     let track = Some(fenchel_mrf_learn::Tracking { every: 40, ..Default::default() });
     let method =
         Spg { chains: 2000, noise_floor: None, track, average: Averaging::Tail, ..Spg::default() };
-    let fit = DiscreteSpg { penalty, method: method.with_iterations(81) };
+    let fit = spg(penalty.clone(), method.with_iterations(81));
     let model = fit.fit(&data).unwrap();
     assert_eq!(model.trace[0].sweeps, 1);
     let reached = gap(&model.theta);
@@ -287,18 +307,18 @@ fn sampled_fits_reach_the_exact_optimum() {
     assert!(off.abs() <= 4.0 * estimate.standard_error, "{off} {estimate:?}");
     assert!(model.trace[1].objective.is_none() && model.trace[40].objective.is_some());
     // The same bits without the estimates.
-    let plain = DiscreteSpg { method: Spg { track: None, ..fit.method.clone() }, ..fit.clone() };
+    let plain = Spg { track: None, ..fit.clone() };
     assert_eq!(plain.fit(&data).unwrap().theta, model.theta);
     let mut bytes = vec![];
     model.save(&mut bytes).unwrap();
-    assert_eq!(fenchel_mrf_learn::DiscreteModel::load(&bytes[..]).unwrap(), model);
-    let short = fenchel_mrf_learn::DiscreteModel { average: Some(vec![]), ..model.clone() };
+    assert_eq!(NetworkModel::load(&bytes[..]).unwrap(), model);
+    let short = NetworkModel { average: Some(vec![]), ..model.clone() };
     let mut bytes = vec![];
     let saved = short.save(&mut bytes);
-    assert!(saved.is_err() || fenchel_mrf_learn::DiscreteModel::load(&bytes[..]).is_err());
+    assert!(saved.is_err() || NetworkModel::load(&bytes[..]).is_err());
     for start in [fenchel_mrf_learn::ChainStart::Restart, fenchel_mrf_learn::ChainStart::Data] {
         let method = Spg { start, chains: 200, split_chains: true, ..Spg::default() };
-        let short = DiscreteSpg { penalty, method: method.with_iterations(5) };
+        let short = spg(penalty.clone(), method.with_iterations(5));
         assert!(short.fit(&data).unwrap().theta.iter().all(|t| t.is_finite()));
     }
 }
@@ -306,10 +326,10 @@ fn sampled_fits_reach_the_exact_optimum() {
 #[test]
 fn conditionals_scores_and_draws() {
     let data = chain_data(300);
-    let penalty = DiscretePenalty::group(0.02);
-    let model = DiscreteMle { penalty, ..DiscreteMle::default() }.fit(&data).unwrap();
-    let cards = data.layout().cards();
-    let (log_z, law, means) = brute(&model.theta, cards);
+    let penalty = Penalty::group(0.02);
+    let model = mle(penalty.clone()).fit(&data).unwrap();
+    let cards = data.cards();
+    let (log_z, law, expected) = brute(&model.theta, cards);
     let states = configurations(cards);
     let x = [2, 1, 0, 1];
     let p = |i: usize| {
@@ -327,7 +347,7 @@ fn conditionals_scores_and_draws() {
         let found = model.conditional(&[2, 1, 0, 1], i).unwrap();
         assert!(found.iter().zip(p(i)).all(|(a, b)| (a - b).abs() < 1e-12));
     }
-    let one = DiscreteData::with_cards(array![[2u8, 1, 0, 1]].view(), cards).unwrap();
+    let one = Data::with_cards(array![[2u8, 1, 0, 1]].view(), cards).unwrap();
     let score: f64 = (0..4).map(|i| p(i)[x[i]].ln()).sum();
     assert!((model.score(&one).unwrap() - score).abs() < 1e-12);
     let score: f64 = statistics(&x, cards).iter().zip(&model.theta).map(|(a, b)| a * b).sum();
@@ -338,8 +358,8 @@ fn conditionals_scores_and_draws() {
     assert_eq!(model.predict(&one).unwrap().row(0).to_vec(), best);
     // Shares over independent draws within five standard errors, of which there are 46.
     let drawn = model.sample(20_000, 60, 9).unwrap();
-    let shares = DiscreteData::with_cards(drawn.view(), cards).unwrap().means();
-    for (share, mean) in shares.iter().zip(&means) {
+    let shares = means(&Data::with_cards(drawn.view(), cards).unwrap());
+    for (share, mean) in shares.iter().zip(&expected) {
         assert!((share - mean).abs() <= 5.0 * (mean * (1.0 - mean) / 20_000.0).sqrt() + 1e-9);
     }
     let mut dot = vec![];
@@ -350,51 +370,52 @@ fn conditionals_scores_and_draws() {
 #[test]
 fn bad_arguments_are_named() {
     let x = array![[0u8, 2], [1, 0]];
-    let entry = DiscreteData::with_cards(x.view(), &[2, 2]);
+    let entry = Data::with_cards(x.view(), &[2, 2]);
     assert!(matches!(entry, Err(Error::Entry { row: 0, column: 1, .. })));
-    assert!(matches!(DiscreteData::new(array![[255u8]].view()), Err(Error::Entry { .. })));
-    assert!(DiscreteData::with_cards(x.view(), &[2]).is_err());
-    assert!(DiscreteData::new(Array2::<u8>::zeros((0, 2)).view()).is_err());
-    let data = DiscreteData::with_cards(x.view(), &[2, 3]).unwrap();
+    assert!(matches!(Data::states(array![[255u8]].view()), Err(Error::Entry { .. })));
+    assert!(Data::with_cards(x.view(), &[2]).is_err());
+    assert!(Data::states(Array2::<u8>::zeros((0, 2)).view()).is_err());
+    let data = Data::with_cards(x.view(), &[2, 3]).unwrap();
     assert!(data.clone().with_weights(&[1.0, f64::NAN]).is_err());
     assert!(data.clone().with_weights(&[0.0, 0.0]).is_err());
     // State 1 of the second variable never occurs, and its field is free.
-    let unseen = DiscreteMle::default().fit(&data);
+    let unseen = mle(Penalty::group(0.1)).fit(&data);
     assert!(matches!(unseen, Err(Error::UnboundedMle { coordinates }) if coordinates == [(1, 1)]));
-    let bad = DiscretePenalty { lambda: -1.0, ..DiscretePenalty::default() };
-    assert!(DiscreteMle { penalty: bad, ..DiscreteMle::default() }.fit(&data).is_err());
-    assert!(DiscreteSpg { penalty: bad, ..DiscreteSpg::default() }.fit(&data).is_err());
-    let spins = Spg { coordinates: fenchel_mrf_learn::Coordinates::Spins, ..Spg::default() };
-    let spins = DiscreteSpg { method: spins, ..DiscreteSpg::default() }.fit(&data);
-    assert!(matches!(spins, Err(Error::Refused(_))));
-    let small = DiscreteMle { max_memory: Some(10), ..DiscreteMle::default() };
-    let one = DiscretePenalty { unary_weight: 1.0, ..DiscretePenalty::default() };
+    for bad in [Penalty::group(-1.0), Penalty { l1: 0.1, ..Penalty::group(0.1) }] {
+        assert!(mle(bad.clone()).fit(&data).unwrap_err().to_string().contains("group"));
+        assert!(spg(bad, Spg::default()).fit(&data).is_err());
+    }
+    for coordinates in [Coordinates::Binary, Coordinates::Spins] {
+        let error = Spg { coordinates, ..Spg::default() }.fit(&data).unwrap_err().to_string();
+        assert!(error.contains("Coordinates::Indicators"), "{error}");
+    }
+    let one = Penalty { unary_weight: 1.0, ..Penalty::group(0.1) };
+    let free = mle(one);
     assert!(matches!(
-        DiscreteMle { penalty: one, ..small }.fit(&data),
+        ExactMle { max_memory: Some(10), ..free.clone() }.fit(&data),
         Err(Error::Refused(fenchel_optim::Refusal::MemoryLimit { .. }))
     ));
-    let free = DiscreteMle { penalty: one, ..DiscreteMle::default() };
     let model = free.fit(&data).unwrap();
     assert!(model.conditional(&[0, 3], 0).is_err() && model.conditional(&[0, 0], 2).is_err());
-    let other = DiscreteData::with_cards(array![[0u8, 1]].view(), &[2, 2]).unwrap();
+    let other = Data::with_cards(array![[0u8, 1]].view(), &[2, 2]).unwrap();
     assert!(
         model.score(&other).is_err() && free.fit_with(&other, Fit::new().start(&model)).is_err()
     );
     // One row, constant variables: nothing panics.
-    let flat = DiscreteData::new(array![[0u8, 0, 1]].view()).unwrap();
+    let flat = Data::states(array![[0u8, 0, 1]].view()).unwrap();
     assert!(free.fit(&flat).unwrap().theta.iter().all(|t| t.is_finite()));
     let method = Spg { chains: 50, step: StepSize::Theory, ..Spg::default() }.with_iterations(20);
-    let sampled = DiscreteSpg { penalty: DiscretePenalty::group(0.0), method }.fit(&flat).unwrap();
+    let sampled = spg(Penalty::group(0.0), method).fit(&flat).unwrap();
     assert!(sampled.theta.iter().all(|t| t.is_finite()));
 }
 
 /// Pairs that there are not are an error.
 #[test]
 fn tables_of_no_pair_are_refused() {
-    let layout = Layout::new(&[2, 3, 2]).unwrap();
+    let layout = indicators(&[2, 3, 2]);
     for (i, j) in [(1, 1), (2, 1), (0, 3), (7, 9)] {
         let error = layout.table(i, j).unwrap_err().to_string();
         assert!(error.contains(&format!("variables {i} and {j}")), "{error}");
     }
-    assert_eq!(layout.table(1, 2).unwrap(), 17..23);
+    assert_eq!(layout.table(1, 2).unwrap(), 15..21);
 }

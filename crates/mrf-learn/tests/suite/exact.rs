@@ -1,13 +1,13 @@
 use fenchel_mrf_learn::{
-    BinaryData, Coordinates, Error, ExactMle, MissingPolicy, Oracle, Penalty, lambda_max,
-    pair_index, synthetic,
+    Coordinates, Data, Error, ExactMle, MissingPolicy, Oracle, Penalty, layout::pair_index,
+    synthetic,
 };
 use fenchel_optim::{Fit, Progress};
 use ndarray::array;
 
-use crate::common::{brute, norm};
+use crate::common::{brute, means, norm, two_states};
 
-fn data(p: usize, seed: u64) -> BinaryData {
+fn data(p: usize, seed: u64) -> Data {
     let truth = synthetic::random_network(p, 0.3, (1.0, 2.0), seed).unwrap();
     synthetic::exact_draws(&truth, 300, seed).unwrap()
 }
@@ -16,14 +16,14 @@ fn data(p: usize, seed: u64) -> BinaryData {
 #[test]
 fn one_variable_has_a_closed_form() {
     let x = array![[1u8], [1], [1], [0]];
-    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
     let fit = |lambda| {
         ExactMle { penalty: Penalty::l1(lambda), ..ExactMle::default() }.fit(&data).unwrap()
     };
     let logit = |m: f64| (m / (1.0 - m)).ln();
-    assert!((fit(0.1).parameters()[0] - logit(0.65)).abs() < 1e-4);
-    assert_eq!(fit(0.25).parameters(), [0.0]);
-    assert!((fit(0.0).parameters()[0] - logit(0.75)).abs() < 1e-4);
+    assert!((fit(0.1).theta[0] - logit(0.65)).abs() < 1e-4);
+    assert_eq!(fit(0.25).theta, [0.0]);
+    assert!((fit(0.0).theta[0] - logit(0.75)).abs() < 1e-4);
 }
 
 /// The conditions of optimality, by brute force: `|m_c - mu_c| <= s_c`, with equality and the right sign on the support.
@@ -42,10 +42,9 @@ fn the_optimum_satisfies_its_conditions() {
             let model = method.fit(&data).unwrap();
             let value = model.report.certificate.value();
             assert!(value <= 1e-11, "{:?} {value}", penalty);
-            let mut means = brute(&model.model).2;
-            coordinates.from_binary_means(&mut means, 6);
-            let (target, theta) = (data.means(coordinates), model.parameters());
-            let strengths = penalty.strengths(6).unwrap().0;
+            let means = means(coordinates, &brute(&model.binary().unwrap()).2, 6);
+            let (target, theta) = (data.means(coordinates).unwrap(), model.theta);
+            let strengths = penalty.strengths(&two_states(6)).unwrap().pairs().to_vec();
             for c in 0..21 {
                 let slope = target[c] - means[c];
                 assert!(slope.abs() <= strengths[c] + 2e-5, "{c}: {slope} {}", strengths[c]);
@@ -85,24 +84,23 @@ fn both_oracles_find_the_same_point() {
     let fit = |oracle| {
         ExactMle { penalty: Penalty::l1(0.05), oracle, ..ExactMle::default() }.fit(&data).unwrap()
     };
-    let (a, b) = (fit(Oracle::Enumeration).parameters(), fit(Oracle::JunctionTree).parameters());
+    let (a, b) = (fit(Oracle::Enumeration).theta, fit(Oracle::JunctionTree).theta);
     let off: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
     assert!(norm(&off) < 1e-6, "{}", norm(&off));
 }
 
-/// Above `lambda_max` nothing is left; below something is.
+/// Above the largest strength nothing is left; below something is.
 #[test]
-fn lambda_max_is_where_the_first_parameter_appears() {
+fn the_largest_strength_is_where_the_first_parameter_appears() {
     let data = data(8, 2);
     for base in [Penalty::l1(1.0), Penalty::edges(1.0)] {
-        let most =
-            lambda_max(&data.means(Coordinates::Binary), Coordinates::Binary, &base, 8).unwrap();
+        let most = base.largest(&data.means(Coordinates::Binary).unwrap(), &two_states(8)).unwrap();
         let fit = |factor: f64| {
-            let penalty = Penalty { lambda: factor * most, ..base.clone() };
+            let penalty = base.with_strength(factor * most);
             ExactMle { penalty, ..ExactMle::default() }.fit(&data).unwrap()
         };
         let nonzero = |factor| {
-            let theta = fit(factor).parameters();
+            let theta = fit(factor).theta;
             let free = base.unary_weight == 0.0;
             (0..8)
                 .flat_map(|i| (i..8).map(move |j| (i, j)))
@@ -121,7 +119,7 @@ fn forbidden_edges_stay_absent() {
     weights[pair_index(1, 3, 5)] = f64::INFINITY;
     let penalty = Penalty { weights, ..Penalty::l1(0.001) };
     let model = ExactMle { penalty, ..ExactMle::default() }.fit(&data).unwrap();
-    assert_eq!(model.parameters()[pair_index(1, 3, 5)], 0.0);
+    assert_eq!(model.theta[pair_index(1, 3, 5)], 0.0);
     assert!(model.report.certificate.value() <= 1e-8);
     assert!(model.edges().len() > 3);
 }
@@ -130,7 +128,7 @@ fn forbidden_edges_stay_absent() {
 fn a_maximum_at_infinity_is_an_error() {
     // Column 1 is constant; x_2 implies x_0.
     let x = array![[1u8, 1, 1], [1, 1, 0], [0, 1, 0], [1, 1, 1]];
-    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
     let fit = |penalty| ExactMle { penalty, ..ExactMle::default() }.fit(&data);
     let Err(Error::UnboundedMle { coordinates }) = fit(Penalty::edges(0.1)) else { panic!() };
     assert_eq!(coordinates, [(1, 1)]);

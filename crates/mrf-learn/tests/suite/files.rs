@@ -3,8 +3,7 @@
 
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsModel, PottsPseudoLikelihood};
 use fenchel_mrf_learn::{
-    BinaryData, DiscreteData, DiscreteMle, DiscreteModel, Drawing, ExactMle, MissingPolicy,
-    NetworkModel, Penalty, Spg,
+    Coordinates, Data, Drawing, ExactMle, MissingPolicy, NetworkModel, Penalty, Spg,
 };
 use fenchel_optim::model::{Saved, envelope};
 use fenchel_optim::random::stream;
@@ -90,13 +89,14 @@ fn bits() -> Array2<u8> {
 
 #[test]
 fn changed_networks_are_refused_or_work() {
-    let data = BinaryData::new(bits().view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(bits().view(), MissingPolicy::Error).unwrap();
     let used = |model: &NetworkModel| {
         let _ = model.edges();
         let _ = model.scores();
         let _ = model.graph();
-        let _ = model.influence().spectral_radius();
+        let _ = model.influence().map(|influence| influence.spectral_radius());
         let _ = model.predict(&data);
+        let _ = model.probabilities(&data, 1);
         let _ = model.score(&data);
         let _ = model.log_likelihood(&data);
         let _ = model.sample(4, 2, 0);
@@ -119,15 +119,15 @@ fn changed_networks_are_refused_or_work() {
 
 #[test]
 fn changed_discrete_networks_are_refused_or_work() {
-    let data = DiscreteData::new(bits().view()).unwrap();
-    let used = |model: &DiscreteModel| {
+    let data = Data::states(bits().mapv(|bit| 2 * bit).view()).unwrap();
+    let used = |model: &NetworkModel| {
         let _ = model.edges();
         let _ = model.scores();
         let _ = model.table(0, 1);
         let _ = model.factor_graph();
         let _ = model.graph();
         let _ = model.influence();
-        let _ = model.conditional(&[0, 1, 1], 1);
+        let _ = model.conditional(&[0, 2, 2], 1);
         let _ = model.predict(&data);
         let _ = model.score(&data);
         let _ = model.log_likelihood(&data);
@@ -136,7 +136,10 @@ fn changed_discrete_networks_are_refused_or_work() {
         let _ = model.write_graphml(&[], Vec::new());
         let _ = model.to_owned().save(Vec::new());
     };
-    let (refused, works) = mutate(&DiscreteMle::default().fit(&data).unwrap(), used);
+    let penalty = Penalty { unary_weight: 1.0, ..Penalty::group(0.1) };
+    let coordinates = Coordinates::Indicators;
+    let exact = ExactMle { penalty, coordinates, ..ExactMle::default() };
+    let (refused, works) = mutate(&exact.fit(&data).unwrap(), used);
     assert!(refused > 200 && works > 30, "{refused} {works}");
 }
 

@@ -1,10 +1,10 @@
 use fenchel_graphical::BinaryPairwise;
 use fenchel_mrf_learn::selection::{
-    EdgeBootstrap, StabilitySelection, falling_grid, held_out_scores, lambda_path,
+    EdgeBootstrap, StabilitySelection, falling_grid, held_out_scores, penalty_path,
 };
 use fenchel_mrf_learn::{
-    BinaryData, Coordinates, Drawing, Enumeration, Error, ExactMle, MissingPolicy,
-    NodewiseLogistic, Penalty, PseudoLikelihood, Spg, pair_index, synthetic,
+    Coordinates, Data, Drawing, Enumeration, Error, ExactMle, MissingPolicy, NodewiseLogistic,
+    Penalty, PseudoLikelihood, Spg, layout::pair_index, synthetic,
 };
 use fenchel_optim::Fit;
 use ndarray::array;
@@ -24,7 +24,7 @@ fn ebic_finds_a_chain() {
         (chain(), ExactMle { penalty: Penalty::edges(1.0), ..ExactMle::default() });
     let data = synthetic::exact_draws(&truth, 2000, 3).unwrap();
     let grid = falling_grid(&data, &method, 12, 0.01).unwrap();
-    let path = lambda_path(&data, &method, &grid).unwrap();
+    let path = penalty_path(&data, &method, &grid).unwrap();
     // At the largest strength the last edge is on the verge of vanishing.
     assert!(path.fits[0].model.edges().iter().all(|edge| edge.2.abs() < 1e-3));
     assert!(
@@ -35,7 +35,7 @@ fn ebic_finds_a_chain() {
     let free = path.refitted(&data, &method).unwrap();
     let best = free.best_ebic(0.5).unwrap();
     let pairs = |model: &BinaryPairwise| model.edges().map(|e| (e.0, e.1)).collect::<Vec<_>>();
-    assert_eq!(pairs(&best.model.model), pairs(&truth));
+    assert_eq!(pairs(&best.model.binary().unwrap()), pairs(&truth));
     // The path with shrunken likelihoods keeps no fewer.
     assert!(path.best_ebic(0.5).unwrap().edges >= best.edges);
     // By hand.
@@ -45,13 +45,16 @@ fn ebic_finds_a_chain() {
     assert!((path.ebic(0.5)[5] - expected).abs() < 1e-9);
     // A refit is the unpenalised likelihood of its network: its means are those of the data, on biases and edges.
     let mut means = vec![0.0; 21];
-    Enumeration::new(6, None).unwrap().means(&best.model.model, &mut means).unwrap();
-    let target = data.means(Coordinates::Binary);
+    Enumeration::new(&best.model.layout, None)
+        .unwrap()
+        .means(&best.model.theta, &mut means)
+        .unwrap();
+    let target = data.means(Coordinates::Binary).unwrap();
     for (i, j) in pairs(&truth).into_iter().chain((0..6).map(|i| (i, i))) {
         let c = pair_index(i as usize, j as usize, 6);
         assert!((means[c] - target[c]).abs() < 1e-3, "{i} {j}");
     }
-    let shrunken = path.fits.iter().find(|fit| fit.lambda == best.lambda).unwrap();
+    let shrunken = path.fits.iter().find(|fit| fit.strength == best.strength).unwrap();
     assert!(best.log_likelihood > shrunken.log_likelihood);
 }
 
@@ -72,14 +75,14 @@ fn learners_walk_paths() {
     let pseudo = PseudoLikelihood::default();
     let nodewise = NodewiseLogistic::default();
     for path in [
-        lambda_path(&data, &spg, &[0.1, 0.03]).unwrap(),
-        lambda_path(&data, &pseudo, &[0.1, 0.03]).unwrap(),
-        lambda_path(&data, &nodewise, &[0.1, 0.03]).unwrap(),
+        penalty_path(&data, &spg, &[0.1, 0.03]).unwrap(),
+        penalty_path(&data, &pseudo, &[0.1, 0.03]).unwrap(),
+        penalty_path(&data, &nodewise, &[0.1, 0.03]).unwrap(),
     ] {
         assert!(path.fits[1].edges >= path.fits[0].edges);
     }
-    assert!(lambda_path(&data, &pseudo, &[]).is_err());
-    assert!(lambda_path(&data, &pseudo, &[f64::NAN]).is_err());
+    assert!(penalty_path(&data, &pseudo, &[]).is_err());
+    assert!(penalty_path(&data, &pseudo, &[f64::NAN]).is_err());
     assert!(falling_grid(&data, &pseudo, 5, 1.5).is_err());
 }
 
@@ -88,7 +91,7 @@ fn stable_edges_are_true_and_the_bound_is_its_formula() {
     let truth = chain();
     let data = synthetic::exact_draws(&truth, 800, 7).unwrap();
     let learner = NodewiseLogistic::default();
-    let settings = StabilitySelection { pairs: 10, threshold: 0.8, lambda: 0.06, seed: 2 };
+    let settings = StabilitySelection { pairs: 10, threshold: 0.8, strength: 0.06, seed: 2 };
     let found = settings.select(&data, &learner).unwrap();
     let mut edges: Vec<(u32, u32)> = found.edges.iter().map(|e| (e.0, e.1)).collect();
     edges.sort_unstable();
@@ -107,7 +110,7 @@ fn intervals_cover_and_rare_columns_do_no_harm() {
     let truth = chain();
     let rows = 1500;
     let method = ExactMle { penalty: Penalty::edges(1.0), ..ExactMle::default() };
-    let settings = EdgeBootstrap { draws: 60, lambda: 1e-4, ..EdgeBootstrap::default() };
+    let settings = EdgeBootstrap { draws: 60, strength: 1e-4, ..EdgeBootstrap::default() };
     let variances = inverse_information(&truth);
     let (mut covered, mut ratios) = (0, vec![]);
     for seed in 0..5 {
@@ -127,8 +130,8 @@ fn intervals_cover_and_rare_columns_do_no_harm() {
     ratios.sort_by(f64::total_cmp);
     assert!((0.8..1.2).contains(&ratios[37]), "{ratios:?}");
     let x = array![[1u8, 1], [0, 0], [0, 1], [0, 0], [0, 1], [0, 0]];
-    let rare = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
-    let settings = EdgeBootstrap { draws: 20, lambda: 0.01, ..EdgeBootstrap::default() };
+    let rare = Data::binary(x.view(), MissingPolicy::Error).unwrap();
+    let settings = EdgeBootstrap { draws: 20, strength: 0.01, ..EdgeBootstrap::default() };
     assert!(settings.intervals(&rare, &method).unwrap()[0].low.is_finite());
     assert!(EdgeBootstrap { draws: 1, ..settings }.intervals(&rare, &method).is_err());
     let endless = EdgeBootstrap { draws: usize::MAX, ..settings }.intervals(&rare, &method);
@@ -206,8 +209,9 @@ fn grids_begin_where_the_first_edge_appears() {
             let edges = |model: fenchel_mrf_learn::NetworkModel| {
                 model.edges().iter().filter(|edge| edge.2.abs() > 1e-5).count()
             };
-            let most = exact.lambda_max(&data).unwrap();
-            let fit = |lambda: f64| edges(exact.learn(&data, lambda, Fit::new()).unwrap());
+            let stop = exact.stop;
+            let most = exact.largest_strength(&data).unwrap();
+            let fit = |lambda: f64| edges(exact.learn(&data, lambda, stop, Fit::new()).unwrap());
             if all {
                 check(&fit, most)
             } else {
@@ -218,8 +222,10 @@ fn grids_begin_where_the_first_edge_appears() {
                 let mut pseudo =
                     PseudoLikelihood { penalty, coordinates, edge_weight, ..Default::default() };
                 pseudo.stop.absolute = 1e-12;
-                let most = Learner::lambda_max(&pseudo, &data).unwrap();
-                let fit = |lambda: f64| edges(pseudo.learn(&data, lambda, Fit::new()).unwrap());
+                let stop = pseudo.stop;
+                let most = Learner::largest_strength(&pseudo, &data).unwrap();
+                let fit =
+                    |lambda: f64| edges(pseudo.learn(&data, lambda, stop, Fit::new()).unwrap());
                 if all { check(&fit, most) } else { assert_eq!(fit(1.001 * most), 0) }
             }
         }
@@ -228,15 +234,17 @@ fn grids_begin_where_the_first_edge_appears() {
     for objective in [ScreeningObjective::Rise, ScreeningObjective::LogRise] {
         let mut screening = InteractionScreening { objective, ..Default::default() };
         screening.stop.absolute = 1e-10;
-        let most = Learner::lambda_max(&screening, &data).unwrap();
+        let stop = screening.stop;
+        let most = Learner::largest_strength(&screening, &data).unwrap();
         let fit = |lambda: f64| {
-            let model = screening.learn(&data, lambda, Fit::new()).unwrap();
+            let model = screening.learn(&data, lambda, stop, Fit::new()).unwrap();
             model.edges().iter().filter(|edge| edge.2.abs() > 1e-4).count()
         };
         check(&fit, most);
     }
     let nodewise = NodewiseLogistic::default();
-    let most = nodewise.lambda_max(&data).unwrap();
-    let fit = |lambda: f64| nodewise.learn(&data, lambda, Fit::new()).unwrap().edges().len();
+    let stop = nodewise.stop;
+    let most = nodewise.largest_strength(&data).unwrap();
+    let fit = |lambda: f64| nodewise.learn(&data, lambda, stop, Fit::new()).unwrap().edges().len();
     assert_eq!(fit(1.01 * most), 0);
 }

@@ -1,26 +1,26 @@
 use fenchel_graphical::Influence;
-use fenchel_mrf_learn::spg::spg_binary;
+use fenchel_mrf_learn::spg::spg_network;
 use fenchel_mrf_learn::{
-    BinaryData, ChainStart, Coordinates, Error, ExactMle, MissingPolicy, NonAsymptotic, Penalty,
+    ChainStart, Coordinates, Data, Error, ExactMle, Layout, MissingPolicy, NonAsymptotic, Penalty,
     Schedule, Spg, Tay, Uncertified, Warning, bounds, synthetic,
 };
 use fenchel_optim::{Progress, Status, StepSize};
 use ndarray::array;
 
-use crate::common::{brute, norm};
+use crate::common::{brute, norm, two_states};
 
-fn data(p: usize, rows: usize, seed: u64) -> BinaryData {
+fn data(p: usize, rows: usize, seed: u64) -> Data {
     let truth = synthetic::random_network(p, 0.3, (1.0, 2.0), seed).unwrap();
     synthetic::exact_draws(&truth, rows, seed).unwrap()
 }
 
-fn gap(data: &BinaryData, theta: &[f64], penalty: &Penalty, optimum: f64) -> f64 {
+fn gap(data: &Data, theta: &[f64], penalty: &Penalty, optimum: f64) -> f64 {
     use fenchel_optim::Regulariser;
     let p = data.variables();
-    let model = Coordinates::Binary.model(theta, p).unwrap().0;
-    let target = data.means(Coordinates::Binary);
+    let model = Layout::two_states(p, Coordinates::Binary).unwrap().binary(theta).unwrap().0;
+    let target = data.means(Coordinates::Binary).unwrap();
     let linear: f64 = theta.iter().zip(&target).map(|(a, b)| a * b).sum();
-    brute(&model).0 - linear + penalty.strengths(p).unwrap().value(theta) - optimum
+    brute(&model).0 - linear + penalty.strengths(&two_states(p)).unwrap().value(theta) - optimum
 }
 
 /// At zero parameters one sweep is exact: TAY starts with 1, and its grand sums are those of the influence matrix.
@@ -36,7 +36,7 @@ fn tay_starts_with_one_sweep_and_certifies_its_steps() {
     }
     assert!(model.trace.iter().any(|record| record.sweeps > 1));
     // The criterion is met for the first time: one sweep fewer would not have done, with any mapping that is not larger.
-    let influence = Influence::bound(&model.model);
+    let influence = model.influence().unwrap();
     let sums = bounds::grand_sums(&influence, 3);
     let power = influence.to_dense();
     let mut d = [1.0; 8];
@@ -65,7 +65,7 @@ fn schedules_reach_the_optimum_and_restarts_do_not() {
     let run = |spg: Spg| {
         let model = spg.fit(&data).unwrap();
         let sweeps: usize = model.trace.iter().map(|r| r.sweeps).sum();
-        (gap(&data, &model.parameters(), &penalty, optimum), sweeps)
+        (gap(&data, &model.theta, &penalty, optimum), sweeps)
     };
     let (tay, tay_sweeps) = run(base.clone());
     let (fixed, fixed_sweeps) = run(Spg { schedule: Schedule::Fixed(30), ..base.clone() });
@@ -98,7 +98,7 @@ fn a_seed_determines_every_bit() {
         assert_eq!(a, pool.install(fit));
     }
     let c = Spg { seed: 12, ..spg.clone() }.fit(&data).unwrap();
-    assert_ne!(a.parameters(), c.parameters());
+    assert_ne!(a.theta, c.theta);
 }
 
 /// Theorem 4: over many repetitions the error of the gradient stays below the bound.
@@ -149,7 +149,7 @@ fn certified_steps_decrease_the_objective() {
         values.push(gap(&data, theta, &penalty, 0.0));
         std::ops::ControlFlow::Continue(())
     };
-    let model = spg_binary(&data, &spg, None, &mut observer).unwrap();
+    let model = spg_network(&data, &spg, None, &mut observer).unwrap();
     let certified: Vec<usize> = (0..model.trace.len())
         .filter(|&k| {
             model.trace[k].certified && model.trace[k].mapping > 4.0 * model.trace[k].noise
@@ -175,7 +175,7 @@ fn steps_that_are_too_long_are_reported() {
 #[test]
 fn what_cannot_be_certified_is_said() {
     let x = ndarray::Array2::from_shape_fn((40, 4), |(row, i)| row % 2 == 0 && (row + i) % 9 != 0);
-    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
     let with = |uncertified| Spg {
         penalty: Penalty::l1(0.001),
         schedule: Schedule::Tay(Tay { most: 50, uncertified }),
@@ -212,7 +212,7 @@ fn more_chains_where_the_noise_asks_for_them() {
 fn imputation_maximises_the_likelihood_of_what_is_observed() {
     let (p, rows, lambda) = (4, 500, 0.02);
     let full = data(p, rows, 21);
-    let mut x = full.to_array().mapv(i8::from);
+    let mut x = full.to_array().mapv(|state| state as i8);
     for row in 0..rows {
         for i in 0..p {
             if (row * 31 + i * 17) % 10 < 3 {
@@ -221,7 +221,7 @@ fn imputation_maximises_the_likelihood_of_what_is_observed() {
         }
     }
     let residual = |theta: &[f64]| {
-        let model = Coordinates::Binary.model(theta, p).unwrap().0;
+        let model = Layout::two_states(p, Coordinates::Binary).unwrap().binary(theta).unwrap().0;
         let (_, law, mut gradient) = brute(&model);
         for row in x.rows() {
             let fits = |s: &usize| (0..p).all(|i| row[i] < 0 || row[i] == (s >> i & 1) as i8);
@@ -248,8 +248,8 @@ fn imputation_maximises_the_likelihood_of_what_is_observed() {
     };
     let spg = spg.with_iterations(300);
     let fit = |policy| {
-        let model = spg.fit(&BinaryData::new(x.view(), policy).unwrap()).unwrap();
-        Coordinates::Binary.parameters(&model.average.unwrap())
+        let model = spg.fit(&Data::binary(x.view(), policy).unwrap()).unwrap();
+        model.average.unwrap()
     };
     // Noise of one gradient: sqrt(10 * 0.25 / 20,000) = 0.011 from the chains; from 600 imputed cells sqrt(10 * 0.3 * 0.25 / 500) = 0.04,
     // averaged over some 40 independent rounds at the end: 0.006.
@@ -277,16 +277,17 @@ fn the_objective_is_tracked_by_annealing() {
             std::ops::ControlFlow::Continue(())
         };
         let tracked = Spg { stop, ..tracked };
-        let model = spg_binary(&data, &tracked, None, &mut observer).unwrap();
-        assert_eq!(model.parameters(), plain.fit(&data).unwrap().parameters());
-        let strengths = penalty.strengths(8).unwrap();
-        let target = data.means(coordinates);
+        let model = spg_network(&data, &tracked, None, &mut observer).unwrap();
+        assert_eq!(model.theta, plain.fit(&data).unwrap().theta);
+        let layout = Layout::two_states(8, coordinates).unwrap();
+        let strengths = penalty.strengths(&layout).unwrap();
+        let target = data.means(coordinates).unwrap();
         for (k, record) in model.trace.iter().enumerate() {
             assert_eq!(record.objective.is_some(), k % 13 == 0);
             let Some(estimate) = record.objective else { continue };
             // The observer sees the start first.
             let theta = &thetas[k + 1];
-            let (binary, constant) = coordinates.model(theta, 8).unwrap();
+            let (binary, constant) = layout.binary(theta).unwrap();
             let linear: f64 = theta.iter().zip(&target).map(|(a, b)| a * b).sum();
             use fenchel_optim::Regulariser;
             let exact = brute(&binary).0 - constant - linear + strengths.value(theta);
@@ -338,7 +339,7 @@ fn a_run_that_reaches_the_noise_ends() {
 
 #[test]
 fn bad_settings_are_named() {
-    let data = BinaryData::new(array![[0u8, 1], [1, 0]].view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(array![[0u8, 1], [1, 0]].view(), MissingPolicy::Error).unwrap();
     let message = |spg: Spg| spg.fit(&data).unwrap_err().to_string();
     assert!(message(Spg { chains: 1, ..Spg::default() }).contains("chains = 1"));
     assert!(message(Spg { step: StepSize::Constant(0.0), ..Spg::default() }).contains("step = 0"));
@@ -346,7 +347,7 @@ fn bad_settings_are_named() {
         message(Spg { step: StepSize::Backtracking, ..Spg::default() }).contains("backtracking")
     );
     assert!(message(Spg { schedule: Schedule::Fixed(0), ..Spg::default() }).contains("sweeps = 0"));
-    assert!(message(Spg { penalty: Penalty::l1(f64::NAN), ..Spg::default() }).contains("lambda"));
+    assert!(message(Spg { penalty: Penalty::l1(f64::NAN), ..Spg::default() }).contains("l1"));
     assert!(message(Spg { max_parameter: 0.0, ..Spg::default() }).contains("max_parameter"));
 }
 
@@ -354,15 +355,15 @@ fn bad_settings_are_named() {
 #[test]
 fn degenerate_data_is_survived() {
     for x in [array![[1u8]], array![[0], [0]], array![[1], [0], [1]]] {
-        let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+        let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
         let model = Spg { penalty: Penalty::l1(0.0), chains: 65, ..Spg::default() }
             .with_iterations(30)
             .fit(&data)
             .unwrap();
-        assert!(model.parameters().iter().all(|theta| theta.is_finite()));
+        assert!(model.theta.iter().all(|theta| theta.is_finite()));
     }
     let x = array![[1u8, 1, 0], [1, 1, 0], [1, 0, 0]];
-    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
     for start in [ChainStart::Persistent, ChainStart::Restart, ChainStart::Data] {
         let spg = Spg {
             start,
@@ -403,14 +404,13 @@ fn doubled_chains_draw_anew() {
 /// tells the sweeps from the bound.
 #[test]
 fn doubled_chains_begin_anew_for_the_bound() {
-    use fenchel_mrf_learn::spg::{BinarySampler, ModelOf, Sampler, SpgProblem, spg};
+    use fenchel_mrf_learn::spg::{BinarySampler, Sampler, SpgProblem, spg};
     use std::sync::{Arc, Mutex};
 
     /// What happened, in order: `true` for a doubling, `false` for a look at the bound, with `d`.
     type Events = Arc<Mutex<Vec<(bool, f64)>>>;
     #[derive(Clone)]
     struct Watched(BinarySampler, Influence, Events);
-    impl ModelOf for Watched {}
     impl Sampler for Watched {
         fn dimension(&self) -> usize {
             self.0.dimension()
@@ -474,7 +474,11 @@ fn doubled_chains_begin_anew_for_the_bound() {
     let rule = NonAsymptotic { most_chains: 1600, ..NonAsymptotic::default() };
     let settings = Spg { schedule: Schedule::NonAsymptotic(rule), chains: 100, ..Spg::default() };
     let settings = settings.with_iterations(1);
-    let pair = Coordinates::Binary.model(&[0.0, 1.0, 1.0, 0.0, 1.0, 0.0], 3).unwrap().0;
+    let pair = Layout::two_states(3, Coordinates::Binary)
+        .unwrap()
+        .binary(&[0.0, 1.0, 1.0, 0.0, 1.0, 0.0])
+        .unwrap()
+        .0;
     let influence = Influence::bound(&pair);
     let mut once = vec![1.0; 3];
     influence.sweep(&mut once);
@@ -483,8 +487,8 @@ fn doubled_chains_begin_anew_for_the_bound() {
     let penalty = Penalty::l1(0.4);
     let problem = SpgProblem {
         sampler,
-        target: data.means(Coordinates::Binary),
-        regulariser: penalty.strengths(3).unwrap(),
+        target: data.means(Coordinates::Binary).unwrap(),
+        regulariser: penalty.strengths(&two_states(3)).unwrap(),
         missing: None,
         settings: &settings,
     };
@@ -512,8 +516,8 @@ fn a_run_goes_on_with_its_chains() {
             Some(done) => (done.sampler, done.theta),
             None => (BinarySampler::new(&data, settings).unwrap(), vec![0.0; 15]),
         };
-        let target = data.means(Coordinates::Binary);
-        let regulariser = Penalty::l1(0.02).strengths(5).unwrap();
+        let target = data.means(Coordinates::Binary).unwrap();
+        let regulariser = Penalty::l1(0.02).strengths(&two_states(5)).unwrap();
         let problem = SpgProblem { sampler, target, regulariser, missing: None, settings };
         spg(problem, theta, &mut ()).unwrap()
     };

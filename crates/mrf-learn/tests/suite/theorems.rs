@@ -1,16 +1,16 @@
 //! The theorems of the SPG paper with their constants. Gradients are exact, errors injected, optima certified.
 
 use fenchel_mrf_learn::{
-    BinaryData, Coordinates, ExactMle, Penalty, bounds, packed_length, synthetic,
+    Coordinates, Data, ExactMle, Penalty, bounds, layout::packed_length, synthetic,
 };
 use fenchel_optim::Regulariser;
 use fenchel_optim::random::stream;
 use proptest::prelude::*;
 use rand::RngExt;
 
-use crate::common::{brute, norm, random_theta};
+use crate::common::{brute, norm, random_theta, two_states};
 
-fn data(p: usize, seed: u64) -> BinaryData {
+fn data(p: usize, seed: u64) -> Data {
     let truth = synthetic::random_network(p, 0.5, (0.5, 2.0), seed).unwrap();
     synthetic::exact_draws(&truth, 60, seed).unwrap()
 }
@@ -26,15 +26,15 @@ struct Objective {
 }
 
 impl Objective {
-    fn new(data: &BinaryData, lambda: f64) -> Self {
+    fn new(data: &Data, lambda: f64) -> Self {
         let p = data.variables();
-        let h = Penalty::l1(lambda).strengths(p).unwrap();
-        Objective { p, target: data.means(Coordinates::Binary), h }
+        let h = Penalty::l1(lambda).strengths(&two_states(p)).unwrap();
+        Objective { p, target: data.means(Coordinates::Binary).unwrap(), h }
     }
 
     /// `g` and the gradient of `f`.
     fn at(&self, theta: &[f64]) -> (f64, Vec<f64>) {
-        let model = Coordinates::Binary.model(theta, self.p).unwrap().0;
+        let model = two_states(self.p).binary(theta).unwrap().0;
         let (log_z, _, means) = brute(&model);
         let gradient = means.iter().zip(&self.target).map(|(a, b)| a - b).collect();
         (log_z - dot(theta, &self.target) + self.h.value(theta), gradient)
@@ -99,7 +99,7 @@ fn rates_hold_with_injected_errors() {
         let mut best = ExactMle { penalty: Penalty::l1(0.02), ..ExactMle::default() };
         best.stop.absolute = 1e-10;
         let best = best.fit(&data).unwrap();
-        let (optimum, point) = (best.report.certificate.objective().unwrap(), best.parameters());
+        let (optimum, point) = (best.report.certificate.objective().unwrap(), best.theta);
         let size = [0.0, 1e-3, 3e-2][seed as usize % 3];
         let mut theta = random_theta(p, 1.0, seed);
         let far: Vec<f64> = theta.iter().zip(&point).map(|(a, b)| a - b).collect();

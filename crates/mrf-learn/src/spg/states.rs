@@ -5,17 +5,18 @@ use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Start};
 use fenchel_graphical::{Evidence, FactorGraph, Influence};
 use ndarray::{Array2, Axis};
 
-use super::data::weighted_means;
-use super::{DiscreteData, Layout};
-use crate::Error;
+use super::sampler::{Begin, Origin, SUBSAMPLE, Sampler, largest_eigenvalue};
+use super::settings::Spg;
 use crate::bounds::{self, BoundKind};
-use crate::spg::{Begin, ModelOf, Origin, Sampler, Spg};
+use crate::data::{Data, means_of_states};
+use crate::error::Error;
+use crate::layout::{Coordinates, Layout};
 
 /// Chains by [`Gibbs`], with the indicators of states and pairs of states as statistics.
 ///
 /// Chains are compiled anew when tables appear or vanish; their states stay.
 #[derive(Debug, Clone)]
-pub struct DiscreteSampler {
+pub struct StateSampler {
     layout: Layout,
     support: Vec<(usize, usize)>,
     graph: FactorGraph,
@@ -23,26 +24,21 @@ pub struct DiscreteSampler {
     begin: Begin<usize>,
 }
 
-/// Chains that the largest eigenvalue of a covariance is estimated from.
-const SUBSAMPLE: usize = 500;
-/// Power iterations for it.
-const POWER: usize = 15;
-
-impl DiscreteSampler {
+impl StateSampler {
     /// Chains as the settings ask for, of the model without parameters.
     ///
     /// # Errors
     /// [`Error::Graphical`] for more chains than fit into memory.
-    pub fn new(data: &DiscreteData, settings: &Spg) -> Result<Self, Error> {
-        let layout = data.layout().clone();
+    pub fn new(data: &Data, settings: &Spg) -> Result<Self, Error> {
+        let layout = data.layout(Coordinates::Indicators)?;
         let graph = layout.factor_graph(&vec![0.0; layout.len()])?;
-        let begin = Begin::new(settings, || data.states().mapv(usize::from));
+        let begin = Begin::new(settings, || data.to_array().mapv(usize::from));
         let rows = begin.rows();
         let start = rows.as_ref().map_or(Start::Random, |rows| Start::Rows(rows.view()));
         let (chains, seed) = (settings.chains, settings.seed);
         let options = GibbsSettings { chains, seed, ..GibbsSettings::default() };
         let chains = Gibbs::new(&graph, &Evidence::new(), start, &options)?;
-        Ok(DiscreteSampler { layout, support: Vec::new(), graph, chains, begin })
+        Ok(StateSampler { layout, support: Vec::new(), graph, chains, begin })
     }
 
     fn compile(&mut self, chains: usize, start: Start<'_>) -> Result<(), Error> {
@@ -57,9 +53,7 @@ impl DiscreteSampler {
     }
 }
 
-impl ModelOf for DiscreteSampler {}
-
-impl Sampler for DiscreteSampler {
+impl Sampler for StateSampler {
     fn dimension(&self) -> usize {
         self.layout.len()
     }
@@ -104,7 +98,7 @@ impl Sampler for DiscreteSampler {
     fn means(&self, out: &mut [f64]) {
         let states = self.states();
         let share = 1.0 / states.nrows() as f64;
-        out.copy_from_slice(&weighted_means(&self.layout, &states, |_| share));
+        out.copy_from_slice(&means_of_states(&self.layout, &states, |_| share));
     }
 
     fn half_means(&self, first: &mut [f64], second: &mut [f64]) {
@@ -113,14 +107,7 @@ impl Sampler for DiscreteSampler {
         for (out, part) in [(first, a), (second, b)] {
             let rows = part.to_owned();
             let share = 1.0 / rows.nrows() as f64;
-            out.copy_from_slice(&weighted_means(&self.layout, &rows, |_| share));
-        }
-    }
-
-    fn variances(&self, means: &[f64], out: &mut [f64]) {
-        let q = self.chains() as f64;
-        for (v, &mean) in out.iter_mut().zip(means) {
-            *v = q / (q - 1.0) * (mean * (1.0 - mean)).max(0.0);
+            out.copy_from_slice(&means_of_states(&self.layout, &rows, |_| share));
         }
     }
 
@@ -140,59 +127,35 @@ impl Sampler for DiscreteSampler {
         }
     }
 
-    fn sampling_error(&self, variances: &[f64], doubt: f64) -> f64 {
-        bounds::sampling_error(variances, self.chains(), doubt, 1.0)
-    }
-
     /// The largest eigenvalue by power iterations without forming the matrix, as for two states.
     fn curvature(&self) -> f64 {
         let states = self.states();
         let used = states.nrows().min(SUBSAMPLE);
-        let p = self.variables();
-        let cards = self.layout.cards();
         // The places of the indicators that are 1, a row of places a chain.
         let places: Vec<Vec<usize>> = (0..used)
             .map(|c| {
                 let state = |i: usize| usize::from(states[[c, i]]);
-                let fields = (0..p).map(|i| self.layout.field(i).start + state(i));
-                let pairs = self.layout.pairs();
-                let tables = pairs.map(|(i, j)| {
-                    self.layout.table_of(i, j).start + state(i) * cards[j] + state(j)
-                });
-                fields.chain(tables).collect()
+                let place = |((i, j), block): ((usize, usize), std::ops::Range<usize>)| {
+                    let own = state(i);
+                    block.start + if i == j { own } else { own * self.layout.cards()[j] + state(j) }
+                };
+                self.layout.blocks().map(place).collect()
             })
             .collect();
-        let m = self.dimension();
-        let mut mean = vec![0.0; m];
+        let mut mean = vec![0.0; self.dimension()];
         for &place in places.iter().flatten() {
             mean[place] += 1.0 / used as f64;
         }
         // A start that no symmetry makes orthogonal to the leading vector.
-        let mut v: Vec<f64> = (0..m)
+        let start = (0..mean.len())
             .map(|c| ((c * 7919 % 101) as f64 / 101.0 - 0.4) + 0.01 * (c % 7) as f64)
             .collect();
-        let mut largest = 0.0;
-        for _ in 0..POWER {
-            let norm = v.iter().map(|v| v * v).sum::<f64>().sqrt();
-            if norm == 0.0 {
-                break;
-            }
-            v.iter_mut().for_each(|v| *v /= norm);
-            let mut next = vec![0.0; m];
+        largest_eigenvalue(start, &mean, |v, next| {
             for row in &places {
                 let along = row.iter().map(|&place| v[place]).sum::<f64>() / used as f64;
                 row.iter().for_each(|&place| next[place] += along);
             }
-            let along: f64 = mean.iter().zip(&v).map(|(s, v)| s * v).sum();
-            next.iter_mut().zip(&mean).for_each(|(next, s)| *next -= s * along);
-            largest = next.iter().map(|v| v * v).sum::<f64>().sqrt();
-            v = next;
-        }
-        largest
-    }
-
-    fn reach(&self, target: &[f64], out: &mut [f64]) {
-        out.iter_mut().zip(target).for_each(|(out, target)| *out = target.max(1.0 - target));
+        })
     }
 
     fn log_partition(&self, settings: &AisSettings) -> Result<(f64, f64), Error> {
