@@ -55,14 +55,6 @@ pub enum Error {
         /// The spectral radius.
         radius: f64,
     },
-    /// A file that does not have the promised form.
-    #[error("line {line}: {reason}")]
-    Format {
-        /// The line, counted from 1; 0 for a binary file.
-        line: usize,
-        /// What is wrong, and what was expected.
-        reason: String,
-    },
     /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),

@@ -56,6 +56,11 @@ pub fn pair_index(i: usize, j: usize, p: usize) -> usize {
     i * (2 * p - i - 1) / 2 + j
 }
 
+/// The place of two variables in any order.
+pub(crate) fn place(i: usize, j: usize, p: usize) -> usize {
+    pair_index(i.min(j), i.max(j), p)
+}
+
 /// `p (p + 1) / 2`, the number of pairs `i <= j`: the number of parameters in binary coordinates and spins.
 #[inline]
 pub fn packed_length(p: usize) -> usize {
@@ -65,6 +70,21 @@ pub fn packed_length(p: usize) -> usize {
 /// The pairs `(i, j)`, `i <= j`, in order.
 pub fn pairs(p: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..p).flat_map(move |i| (i..p).map(move |j| (i, j)))
+}
+
+/// Means of the rows, of the columns and of all of a table.
+pub(crate) fn table_means(
+    table: impl Iterator<Item = f64>,
+    rows: usize,
+    columns: usize,
+) -> (Vec<f64>, Vec<f64>, f64) {
+    let (mut by_row, mut by_column) = (vec![0.0; rows], vec![0.0; columns]);
+    for (at, value) in table.enumerate() {
+        by_row[at / columns] += value / columns as f64;
+        by_column[at % columns] += value / rows as f64;
+    }
+    let mean = by_row.iter().sum::<f64>() / rows as f64;
+    (by_row, by_column, mean)
 }
 
 /// The order of the parameters of a model.

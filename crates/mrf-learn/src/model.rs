@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Data;
 use crate::error::Error;
-use crate::layout::{Coordinates, Layout, pair_index, pairs};
+use crate::layout::{Coordinates, Layout, pair_index, pairs, place, table_means};
 use crate::oracle::{AnyOracle, Oracle};
 use crate::penalty::Penalty;
 use crate::spg::{SpgRecord, Warning};
@@ -129,13 +129,7 @@ impl NetworkModel {
             return table[0];
         }
         let (rows, columns) = (self.layout.cards()[i], self.layout.cards()[j]);
-        let mut by_row = vec![0.0; rows];
-        let mut by_column = vec![0.0; columns];
-        for (at, value) in table.iter().enumerate() {
-            by_row[at / columns] += value / columns as f64;
-            by_column[at % columns] += value / rows as f64;
-        }
-        let mean = by_row.iter().sum::<f64>() / rows as f64;
+        let (by_row, by_column, mean) = table_means(table.iter().copied(), rows, columns);
         let off = |(at, value): (usize, &f64)| {
             (value - by_row[at / columns] - by_column[at % columns] + mean).powi(2)
         };
@@ -344,7 +338,7 @@ impl<'a> Conditionals<'a> {
         let mut logits: Vec<f64> =
             states.map(|a| layout.unary(&theta[layout.field(i)], a)).collect();
         for &j in &self.neighbours[i] {
-            let table = &theta[layout.block(pair_index(i.min(j), i.max(j), self.neighbours.len()))];
+            let table = &theta[layout.block(place(i, j, self.neighbours.len()))];
             let b = state(j);
             for (a, logit) in logits.iter_mut().enumerate() {
                 *logit +=

@@ -111,7 +111,7 @@ impl Penalty {
     ///
     /// # Errors
     /// As [`strengths`](Self::strengths); [`Invalid::Length`] for means of the wrong length.
-    pub fn largest(&self, means: &[f64], layout: &Layout) -> Result<f64, Error> {
+    pub fn largest_strength(&self, means: &[f64], layout: &Layout) -> Result<f64, Error> {
         Invalid::check_length("means", layout.len(), means.len())?;
         let strengths = self.with_strength(1.0).strengths(layout)?;
         let free = self.unary_weight == 0.0;

@@ -11,9 +11,32 @@ use crate::parallel::for_all;
 
 /// The letters of an alignment, in the order of their codes. Letters are compared without case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Letters", into = "Letters")]
 pub struct Alphabet {
     letters: Vec<u8>,
     gap: u8,
+}
+
+/// An alphabet in a file.
+#[derive(Serialize, Deserialize)]
+struct Letters {
+    letters: String,
+    gap: char,
+}
+
+impl TryFrom<Letters> for Alphabet {
+    type Error = Error;
+
+    fn try_from(Letters { letters, gap }: Letters) -> Result<Self, Error> {
+        Alphabet::new(&letters, gap)
+    }
+}
+
+impl From<Alphabet> for Letters {
+    fn from(Alphabet { letters, gap }: Alphabet) -> Self {
+        let letters = letters.into_iter().map(char::from).collect();
+        Letters { letters, gap: char::from(gap) }
+    }
 }
 
 impl Alphabet {

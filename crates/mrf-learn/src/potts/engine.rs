@@ -7,7 +7,8 @@
 
 use fenchel_linalg::lanes;
 
-use super::{Alignment, PottsModel};
+use super::alignment::Alignment;
+use super::model::PottsModel;
 use crate::parallel::for_all;
 
 /// Lanes of a row: a multiple of 8 that holds every letter.

@@ -10,9 +10,9 @@ use fenchel_optim::prox::{GroupLasso, Groups};
 use fenchel_optim::{Certificate, Watch};
 
 use super::engine::{Cells, evaluate};
+use super::model::PottsModel;
 use super::proof::prove;
-use super::pseudo::Ridge;
-use super::{PottsModel, PottsPseudoLikelihood};
+use super::pseudo::{PottsPseudoLikelihood, Ridge};
 use crate::error::Error;
 
 pub(super) fn fit_groups(

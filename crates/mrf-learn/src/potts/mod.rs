@@ -22,6 +22,7 @@ pub mod contacts;
 
 mod alignment;
 mod engine;
+mod fit;
 mod group;
 mod model;
 mod proof;

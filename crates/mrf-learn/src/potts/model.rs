@@ -1,36 +1,32 @@
 //! A Potts model: fields, couplings, and methods for using them.
 
-use std::io::{Read, Write};
-use std::path::Path;
-
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::softmax_in_place;
+use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
 use fenchel_optim::{MAX_MEMORY, Refusal, Report};
 use ndarray::Array2;
 use rand::RngExt;
+use serde::{Deserialize, Serialize};
 
-use super::{Alignment, Alphabet, Gaps};
+use super::alignment::{Alignment, Alphabet, Gaps};
 use crate::error::Error;
+use crate::layout::table_means;
 use crate::parallel::for_all;
 
 /// A Potts model of the columns of an alignment, in single precision.
 ///
 /// Couplings are stored once, for `i < j`, as `q x q` tables `J_ij(a, b)`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PottsModel {
     columns: usize,
     states: usize,
     alphabet: Alphabet,
     fields: Vec<f32>,
     couplings: Vec<f32>,
-    /// The report of the fit; `None` in a model from a file.
+    /// The report of the fit; `None` in a model without parameters.
     pub report: Option<Report>,
 }
-
-/// The first bytes of a model file.
-const MAGIC: &[u8; 8] = b"FNLPOTTS";
-const VERSION: u32 = 1;
 
 impl PottsModel {
     /// A model without fields and couplings.
@@ -171,22 +167,6 @@ impl PottsModel {
         Ok(effects)
     }
 
-    /// The weighted mean log pseudo-likelihood per sequence, in nats.
-    ///
-    /// # Errors
-    /// [`Invalid::Length`] or [`Invalid::Layout`] for an alignment with other columns or letters.
-    pub fn score(&self, alignment: &Alignment) -> Result<f64, Error> {
-        Invalid::check_length("columns of the alignment", self.columns, alignment.columns())?;
-        Invalid::check_length("letters of the alignment", self.states, alignment.states())?;
-        if self.alphabet != *alignment.alphabet() {
-            let reason = "its alphabet is not that of the model".to_owned();
-            return Err(Invalid::Layout { what: "alignment", reason }.into());
-        }
-        let cells = super::engine::Cells::new(alignment, 1.0);
-        let whole = super::proof::prove(&cells, self, None);
-        Ok(-whole.loss / alignment.effective())
-    }
-
     /// Draws by Gibbs sampling from random sequences, as codes in the shape draws x columns. Every draw has its own chain.
     ///
     /// # Errors
@@ -228,7 +208,7 @@ impl PottsModel {
         for i in 0..columns {
             for j in i + 1..columns {
                 let block = self.coupling(i, j);
-                let (rows, sides, mean) = means(block, q);
+                let (rows, sides, mean) = table_means(block.iter().map(|&x| f64::from(x)), q, q);
                 let at = self.place(i, j);
                 for a in 0..q {
                     for b in 0..q {
@@ -264,7 +244,7 @@ impl PottsModel {
         for i in 0..columns {
             for j in i + 1..columns {
                 let block = self.coupling(i, j);
-                let (rows, sides, mean) = means(block, q);
+                let (rows, sides, mean) = table_means(block.iter().map(|&x| f64::from(x)), q, q);
                 let mut sum = 0.0;
                 for a in 0..letters {
                     for b in 0..letters {
@@ -277,114 +257,6 @@ impl PottsModel {
         }
         norms
     }
-
-    /// Writes the model in a binary format: the 8 bytes `FNLPOTTS`; then, in little-endian `u32`, version, columns, letters, and length
-    /// of the alphabet; the alphabet and its gap as bytes; fields and couplings as `f32`; and a `u32` CRC-32 of everything before it.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn write(&self, mut to: impl Write) -> Result<(), Error> {
-        let mut bytes = Vec::with_capacity(64 + 4 * self.parameters());
-        bytes.extend_from_slice(MAGIC);
-        let letters = self.alphabet.len();
-        for number in [VERSION, self.columns as u32, self.states as u32, letters as u32] {
-            bytes.extend_from_slice(&number.to_le_bytes());
-        }
-        bytes.extend((0..=letters).map(|code| self.alphabet.letter(code as u8) as u8));
-        for value in self.fields.iter().chain(&self.couplings) {
-            bytes.extend_from_slice(&value.to_le_bytes());
-        }
-        let sum = crc32fast::hash(&bytes);
-        bytes.extend_from_slice(&sum.to_le_bytes());
-        to.write_all(&bytes)?;
-        Ok(to.flush()?)
-    }
-
-    /// Reads a model that [`write`](Self::write) wrote.
-    ///
-    /// # Errors
-    /// [`Error::Format`] for anything else, a damaged file included; [`Error::Refused`] for a model of more than `max_memory` bytes; [`Error::Io`].
-    pub fn read(mut from: impl Read, max_memory: Option<u64>) -> Result<Self, Error> {
-        let wrong = |reason: &str| Error::Format { line: 0, reason: reason.to_owned() };
-        let mut head = [0; 24];
-        from.read_exact(&mut head).map_err(|_| wrong("too short for a Potts model file"))?;
-        if &head[..8] != MAGIC {
-            return Err(wrong("not a Potts model file: it does not begin with FNLPOTTS"));
-        }
-        let number = |k: usize| {
-            let mut bytes = [0; 4];
-            bytes.copy_from_slice(&head[8 + 4 * k..12 + 4 * k]);
-            u32::from_le_bytes(bytes) as usize
-        };
-        let (version, columns, states, letters) = (number(0), number(1), number(2), number(3));
-        if version != VERSION as usize {
-            return Err(wrong(&format!("version {version}; this reads version {VERSION}")));
-        }
-        let fits = (2..=31).contains(&letters) && (states == letters || states == letters + 1);
-        if !(2..=1 << 16).contains(&columns) || !fits {
-            let reason = format!("{columns} columns, {states} letters of an alphabet of {letters}");
-            return Err(wrong(&reason));
-        }
-        let fields = columns * states;
-        let couplings = columns * (columns - 1) / 2 * states * states;
-        let needed = 8 * (fields + couplings) as u64;
-        Refusal::check_memory("the Potts model", needed, max_memory, "raise max_memory")?;
-        let mut rest = Vec::new();
-        from.read_to_end(&mut rest)?;
-        let expected = letters + 1 + 4 * (fields + couplings) + 4;
-        if rest.len() != expected {
-            let reason = format!("{} bytes after the head; expected {expected}", rest.len());
-            return Err(wrong(&reason));
-        }
-        let (body, tail) = rest.split_at(expected - 4);
-        let mut crc = crc32fast::Hasher::new();
-        crc.update(&head);
-        crc.update(body);
-        if crc.finalize().to_le_bytes() != tail {
-            return Err(wrong("the checksum does not match: the file is damaged"));
-        }
-        let (alphabet, numbers) = body.split_at(letters + 1);
-        let text = String::from_utf8_lossy(&alphabet[..letters]).into_owned();
-        let alphabet = Alphabet::new(&text, char::from(alphabet[letters]))?;
-        let (numbers, _) = numbers.as_chunks::<4>();
-        let mut values: Vec<f32> = numbers.iter().map(|&b| f32::from_le_bytes(b)).collect();
-        if values.iter().any(|v| !v.is_finite()) {
-            return Err(wrong("a parameter is not finite"));
-        }
-        let couplings = values.split_off(fields);
-        Ok(PottsModel { columns, states, alphabet, fields: values, couplings, report: None })
-    }
-
-    /// Writes the model to a file, whole or not at all.
-    ///
-    /// # Errors
-    /// [`Error::Io`] with the path.
-    pub fn save_file(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let write = |to: &mut dyn Write| self.write(to).map_err(std::io::Error::other);
-        Ok(fenchel_optim::file::replace(path, write)?)
-    }
-
-    /// Reads a model from a file, up to [`MAX_MEMORY`](fenchel_optim::MAX_MEMORY).
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
-    pub fn load_file(path: impl AsRef<Path>) -> Result<Self, Error> {
-        PottsModel::read(std::fs::File::open(path)?, fenchel_optim::MAX_MEMORY)
-    }
-}
-
-/// Means of the rows, of the columns and of all of a table.
-fn means(block: &[f32], q: usize) -> (Vec<f64>, Vec<f64>, f64) {
-    let (mut rows, mut sides) = (vec![0.0; q], vec![0.0; q]);
-    for a in 0..q {
-        for b in 0..q {
-            let value = f64::from(block[a * q + b]) / q as f64;
-            rows[a] += value;
-            sides[b] += value;
-        }
-    }
-    let mean = rows.iter().sum::<f64>() / q as f64;
-    (rows, sides, mean)
 }
 
 /// `S_ij - mean_k S_ik mean_k S_kj / mean S`, the means over pairs of different columns (Dunn, Wahl and Gloor 2008).
@@ -396,4 +268,25 @@ fn average_product_correction(norms: &Array2<f64>) -> Array2<f64> {
     Array2::from_shape_fn(norms.dim(), |(i, j)| {
         if i == j || mean == 0.0 { 0.0 } else { norms[[i, j]] - means[i] * means[j] / mean }
     })
+}
+
+impl Saved for PottsModel {
+    const KIND: &'static str = "Potts model of an alignment";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        let (columns, q, letters) = (self.columns, self.states, self.alphabet.len());
+        if !(2..=1 << 16).contains(&columns) || !(letters..=letters + 1).contains(&q) {
+            return Err(format!("{columns} columns, {q} states of an alphabet of {letters}"));
+        }
+        let couplings = columns * (columns - 1) / 2 * q * q;
+        for (name, list, length) in
+            [("fields", &self.fields, columns * q), ("couplings", &self.couplings, couplings)]
+        {
+            if list.len() != length || list.iter().any(|v| !v.is_finite()) {
+                return Err(format!("{name}: expected {length} finite numbers"));
+            }
+        }
+        Ok(())
+    }
 }

@@ -3,11 +3,13 @@
 //! A dual point is a distribution for every cell. Distributions in single precision do not sum to 1, so they are divided
 //! by their sums first: then they are feasible, and the dual value is a lower bound up to the rounding of doubles.
 
-use fenchel_linalg::lanes;
 use fenchel_linalg::special::xlogx;
+use fenchel_linalg::{Invalid, lanes};
 
-use super::PottsModel;
-use super::engine::{Cells, GROUP, lanes_for};
+use super::alignment::Alignment;
+use super::engine::{Cells, GROUP, add_share, gather, lanes_for};
+use super::model::PottsModel;
+use crate::error::Error;
 use crate::parallel::for_all;
 
 /// The sums over all columns.
@@ -39,7 +41,7 @@ pub(super) fn prove(cells: &Cells, model: &PottsModel, duals: Option<&[Vec<f32>]
         for (&i, share) in group.iter().zip(&shares) {
             loss += share.loss;
             entropy += share.entropy;
-            super::engine::add_share(model, i, lanes_for(cells.states), &share.sums, &mut sums);
+            add_share(model, i, lanes_for(cells.states), &share.sums, &mut sums);
         }
     }
     Proof { loss, entropy, sums }
@@ -61,7 +63,7 @@ impl<const W: usize> lanes::Kernel for Pass<'_, W> {
         let Pass { cells, model, i, duals } = self;
         let (q, columns) = (cells.states, cells.columns);
         let mut table = vec![0.0_f64; cells.table_rows() * W];
-        super::engine::gather(model, i, W, &mut table);
+        gather(model, i, W, &mut table);
         let mut sums = vec![0.0_f64; table.len()];
         let (mut loss, mut entropy) = (0.0, 0.0);
         for n in 0..cells.sequences {
@@ -107,5 +109,23 @@ impl<const W: usize> lanes::Kernel for Pass<'_, W> {
             }
         }
         Proof { loss, entropy, sums }
+    }
+}
+
+impl PottsModel {
+    /// The weighted mean log pseudo-likelihood per sequence, in nats.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] or [`Invalid::Layout`] for an alignment with other columns or letters.
+    pub fn score(&self, alignment: &Alignment) -> Result<f64, Error> {
+        Invalid::check_length("columns of the alignment", self.columns(), alignment.columns())?;
+        Invalid::check_length("letters of the alignment", self.states(), alignment.states())?;
+        if self.alphabet() != alignment.alphabet() {
+            let reason = "its alphabet is not that of the model".to_owned();
+            return Err(Invalid::Layout { what: "alignment", reason }.into());
+        }
+        let cells = Cells::new(alignment, 1.0);
+        let whole = prove(&cells, self, None);
+        Ok(-whole.loss / alignment.effective())
     }
 }

@@ -17,9 +17,9 @@ use fenchel_optim::{Certificate, CertificateCost, Iterative, Status, Watch, run}
 use rand::seq::SliceRandom;
 
 use super::engine::{Cells, GROUP, gather, lanes_for, logits, scatter, softmax};
+use super::model::PottsModel;
 use super::proof::prove;
-use super::pseudo::Ridge;
-use super::{PottsModel, PottsPseudoLikelihood};
+use super::pseudo::{PottsPseudoLikelihood, Ridge};
 use crate::error::Error;
 
 pub(super) fn fit_ridge(

@@ -27,7 +27,7 @@ pub trait Learner: Sync {
     /// As [`Penalty::strengths`].
     fn largest_strength(&self, data: &Data) -> Result<f64, Error> {
         let layout = data.layout(self.coordinates())?;
-        self.penalty().largest(&data.means_of(&layout), &layout)
+        self.penalty().largest_strength(&data.means_of(&layout), &layout)
     }
 
     /// Its stopping rule; what consists of several fits shares the time limit among them.

@@ -91,9 +91,9 @@ fn bad_penalties_are_refused() {
 #[test]
 fn the_largest_strength_by_hand() {
     let means = [0.75, 0.5, 0.5];
-    let all = Penalty::l1(1.0).largest(&means, &two_states(2)).unwrap();
+    let all = Penalty::l1(1.0).largest_strength(&means, &two_states(2)).unwrap();
     assert_eq!(all, 0.25);
-    let edges = Penalty::edges(1.0).largest(&means, &two_states(2)).unwrap();
+    let edges = Penalty::edges(1.0).largest_strength(&means, &two_states(2)).unwrap();
     assert_eq!(edges, 0.125);
 }
 
@@ -154,7 +154,7 @@ fn scores_and_means_that_do_not_fit() {
     let truth = fenchel_graphical::BinaryPairwise::new(&[0.0; 3], &[(0, 1, 1.0)]).unwrap();
     assert!(metrics::hamming(&truth, &[1.0, f64::NAN, 0.0]).is_err());
     assert!(metrics::edge_scores(&truth, &[1.0, f64::NAN, 0.0]).is_err());
-    assert!(Penalty::l1(1.0).largest(&[0.1], &two_states(3)).is_err());
+    assert!(Penalty::l1(1.0).largest_strength(&[0.1], &two_states(3)).is_err());
 }
 
 /// A cell to impute has no value: what would count it refuses. Rows that were dropped are named by the data and counted by the model.

@@ -186,7 +186,7 @@ fn the_largest_strength_is_where_tables_vanish() {
     let data = chain_data(200);
     for unit in [Penalty::group(1.0), Penalty::edges(1.0)] {
         let layout = data.layout(Coordinates::Indicators).unwrap();
-        let most = unit.largest(&means(&data), &layout).unwrap();
+        let most = unit.largest_strength(&means(&data), &layout).unwrap();
         let edges = |factor: f64| {
             let mut method = mle(unit.with_strength(factor * most));
             method.stop.absolute = 1e-10;
@@ -199,7 +199,7 @@ fn the_largest_strength_is_where_tables_vanish() {
     let data = draws(&random(indicators(&[3, 2]).len(), 1.0, 4), &[3, 2], 100, 6);
     let all = Penalty { unary_weight: 1.0, ..Penalty::group(1.0) };
     let layout = data.layout(Coordinates::Indicators).unwrap();
-    let most = all.largest(&means(&data), &layout).unwrap();
+    let most = all.largest_strength(&means(&data), &layout).unwrap();
     let theta = |factor: f64| mle(all.with_strength(factor * most)).fit(&data).unwrap().theta;
     assert!(theta(1.0001).iter().all(|t| t.abs() < 1e-4));
     assert!(theta(0.9).iter().any(|t| t.abs() > 1e-2));

@@ -94,7 +94,9 @@ fn both_oracles_find_the_same_point() {
 fn the_largest_strength_is_where_the_first_parameter_appears() {
     let data = data(8, 2);
     for base in [Penalty::l1(1.0), Penalty::edges(1.0)] {
-        let most = base.largest(&data.means(Coordinates::Binary).unwrap(), &two_states(8)).unwrap();
+        let most = base
+            .largest_strength(&data.means(Coordinates::Binary).unwrap(), &two_states(8))
+            .unwrap();
         let fit = |factor: f64| {
             let penalty = base.with_strength(factor * most);
             ExactMle { penalty, ..ExactMle::default() }.fit(&data).unwrap()

@@ -143,53 +143,22 @@ fn changed_discrete_networks_are_refused_or_work() {
     assert!(refused > 200 && works > 30, "{refused} {works}");
 }
 
-/// The binary format: every byte of a small file in several ways, with the checksum made right.
 #[test]
 fn changed_potts_models_are_refused_or_work() {
     let mut random = stream(2, 0);
     let letters = Array2::from_shape_fn((6, 3), |_| b"AB-"[random.random_range(0..3)]);
     let alphabet = Alphabet::new("AB", '-').unwrap();
     let data = Alignment::new(letters.view(), alphabet, Gaps::State).unwrap();
-    let model = PottsPseudoLikelihood::default().fit(&data).unwrap();
-    let mut whole = Vec::new();
-    model.write(&mut whole).unwrap();
-    let end = whole.len() - 4;
-    let (mut refused, mut works) = (0, 0);
-    let mut check = |mut bytes: Vec<u8>| {
-        let sum = crc32(&bytes);
-        bytes.extend_from_slice(&sum.to_le_bytes());
-        let Ok(model) = PottsModel::read(&bytes[..], Some(1 << 20)) else {
-            refused += 1;
-            return;
-        };
-        works += 1;
+    let used = |model: &PottsModel| {
         let _ = model.contact_scores();
         let _ = model.zero_sum();
         let _ = model.log_score(&[0, 1, 2]);
         let _ = model.mutation_effects(&[0, 1, 2]);
         let _ = model.score(&data);
         let _ = model.sample(2, 2, 0);
-        let _ = model.write(Vec::new());
+        let _ = model.save(Vec::new());
     };
-    for at in 0..end {
-        for value in [0, 1, 2, 32, 127, 255, whole[at] ^ 1] {
-            let mut bytes = whole[..end].to_vec();
-            bytes[at] = value;
-            check(bytes);
-        }
-        check(whole[..at].to_vec());
-    }
-    assert!(refused > 300 && works > 300, "{refused} {works}");
-}
-
-/// CRC-32 bit by bit.
-fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = u32::MAX;
-    for byte in bytes {
-        crc ^= u32::from(*byte);
-        for _ in 0..8 {
-            crc = if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };
-        }
-    }
-    !crc
+    let model = PottsPseudoLikelihood::default().fit(&data).unwrap();
+    let (refused, works) = mutate(&model, used);
+    assert!(refused > 150 && works > 30, "{refused} {works}");
 }
