@@ -5,8 +5,8 @@ use std::ops::Deref;
 use fenchel_linalg::{Design, Nonzeros};
 use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::prox::{
-    ElasticNet, FusedLasso, GroupLasso, GroupMax, Interval, L1, L1Ball, L2Ball, L2Norm,
-    NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
+    FusedLasso, GroupMax, GroupNorm, Interval, L1, L1Ball, L1L2, L2Ball, L2Norm, NonnegativeL1,
+    Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
 };
 use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
 
@@ -117,9 +117,9 @@ macro_rules! open_to {
     )*};
 }
 
-open_to!(elastic_net: Zero, L1, ElasticNet);
+open_to!(elastic_net: Zero, L1, L1L2);
 open_to!(separable: Interval, WeightedL1, NonnegativeL1);
-open_to!(joint: GroupLasso, GroupMax, SparseGroupLasso, L2Norm, L1Ball, L2Ball, Simplex, TotalVariation, FusedLasso);
+open_to!(joint: GroupNorm, GroupMax, SparseGroupLasso, L2Norm, L1Ball, L2Ball, Simplex, TotalVariation, FusedLasso);
 
 impl<R: Automatic> Automatic for &R {
     fn dispatch<C: Call<Self>>(call: C) -> C::Solved {
@@ -149,7 +149,7 @@ where
         R: AsElasticNet + Lagged,
     {
         let Binary { problem, settings, start, observer } = self;
-        let ElasticNet { l1, l2 } = problem.regulariser().weights();
+        let L1L2 { l1, l2 } = problem.regulariser().weights();
         if l1 == 0.0 && !R::IDENTITY {
             let problem = &problem.clone().penalised(Zero, problem.l2() + l2)?;
             return Binary { problem, settings, start, observer }.elastic_net();

@@ -31,7 +31,7 @@ use fenchel_linalg::{Design, Nonzeros};
 use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
-use fenchel_optim::prox::{ElasticNet, Zero};
+use fenchel_optim::prox::{L1L2, Zero};
 use fenchel_optim::{Budget, Observer, Regulariser, Report, Separable, Solution, Stop};
 
 use super::batch::{fista, lbfgs};
@@ -130,7 +130,7 @@ impl<D: Design + Copy, R: Regulariser + Clone, O: Observer<Method>> Call<R>
     where
         R: AsElasticNet + Lagged,
     {
-        let ElasticNet { l1, l2 } = self.problem.regulariser().weights();
+        let L1L2 { l1, l2 } = self.problem.regulariser().weights();
         if l1 > 0.0 {
             return self.separable();
         }

@@ -46,7 +46,7 @@ impl MulticlassPoint {
     }
 }
 
-/// One group a feature, its weights for the `classes` classes: with [`GroupLasso`](crate::prox::GroupLasso) a
+/// One group a feature, its weights for the `classes` classes: with [`GroupNorm`](crate::prox::GroupNorm) a
 /// feature counts for all classes or for none. The weights of the groups are `sqrt(classes)`.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use fenchel_erm::loss::{Hinge, Logistic, Squared, SquaredHinge};
 use fenchel_erm::methods::{Sdca, SdcaSettings, sdca};
 use fenchel_erm::{Point, Problem};
 use fenchel_linalg::{Csr, Dense};
-use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};
+use fenchel_optim::prox::{Interval, L1, L1L2, Zero};
 use fenchel_optim::random::{Order, stream};
 use fenchel_optim::{Cadence, Certificate, Loss, Progress, Regulariser, Status, Stop};
 use proptest::prelude::*;
@@ -68,7 +68,7 @@ proptest! {
         check(SquaredHinge, Zero, 0.05, true, intercept, seed);
         check(Logistic, L1 { strength: 0.03 }, 0.0, true, intercept, seed);
         check(Squared, L1 { strength: 0.05 }, 0.01, false, intercept, seed);
-        check(Logistic, ElasticNet { l1: 0.02, l2: 0.03 }, 0.0, true, intercept, seed);
+        check(Logistic, L1L2 { l1: 0.02, l2: 0.03 }, 0.0, true, intercept, seed);
         check(Logistic, Interval { lower: -0.2, upper: 0.3 }, 0.01, true, intercept, seed);
         check(Logistic, Interval { lower: -0.2, upper: 0.3 }, 0.0, true, intercept, seed);
         check(Squared, Interval::NONNEGATIVE, 0.01, false, intercept, seed);

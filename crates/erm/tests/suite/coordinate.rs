@@ -8,7 +8,7 @@ use fenchel_erm::methods::{CoordinateSettings, coordinate_descent};
 use fenchel_erm::prelude::Refusal;
 use fenchel_erm::{AutoSettings, Error, Point, Problem, auto};
 use fenchel_linalg::{Csr, CsrMatrix, Dense, Invalid};
-use fenchel_optim::prox::{ElasticNet, L1, Zero, soft_threshold};
+use fenchel_optim::prox::{L1, L1L2, Zero, soft_threshold};
 use fenchel_optim::random::{Order, stream};
 use fenchel_optim::{Cadence, Certificate, Loss, Status, Stop, Trace};
 use rand::RngExt;
@@ -147,7 +147,7 @@ fn every_order_finds_the_optimum() {
     for (shape, seed) in [((40, 12), 5), ((20, 30), 6)] {
         let data = data(shape.0, shape.1, 0.5, seed);
         for order in &ORDERS {
-            let net = ElasticNet { l1: 0.01, l2: 0.02 };
+            let net = L1L2 { l1: 0.01, l2: 0.02 };
             check(&data, &data.reals, (Squared, net, 0.0), order);
             check(&data, &data.reals, (Squared, L1 { strength: 0.02 }, 0.0), order);
             check(&data, &data.signs, (SquaredHinge, Zero, 0.05), order);

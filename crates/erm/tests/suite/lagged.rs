@@ -6,7 +6,7 @@ use fenchel_erm::methods::lag::Lagged;
 use fenchel_erm::methods::{SagSettings, SagaSettings, SvrgSettings, sag, saga, svrg};
 use fenchel_erm::{Point, Problem};
 use fenchel_linalg::{Csr, Dense, Design};
-use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};
+use fenchel_optim::prox::{Interval, L1, L1L2, Zero};
 use fenchel_optim::{Cadence, Loss, StepSize, Stop};
 use proptest::prelude::*;
 
@@ -74,7 +74,7 @@ proptest! {
         compare(Logistic, Zero, n, d, density, l2, step, seed);
         compare(Logistic, L1 { strength: l1 }, n, d, density, l2, step, seed);
         compare(Squared, L1 { strength: l1 }, n, d, density, l2, step.min(1.0), seed);
-        compare(Logistic, ElasticNet { l1, l2: 0.1 }, n, d, density, l2, step, seed);
+        compare(Logistic, L1L2 { l1, l2: 0.1 }, n, d, density, l2, step, seed);
         compare(Logistic, Interval { lower: -0.1, upper: 0.05 }, n, d, density, l2, step, seed);
     }
 }

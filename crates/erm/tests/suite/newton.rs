@@ -8,7 +8,7 @@ use fenchel_erm::methods::{NewtonSettings, newton};
 use fenchel_erm::prelude::Refusal;
 use fenchel_erm::{Error, Point, Problem};
 use fenchel_linalg::{Csr, CsrMatrix, Dense};
-use fenchel_optim::prox::{ElasticNet, L1, Zero};
+use fenchel_optim::prox::{L1, L1L2, Zero};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Loss, Status, Stop};
 use proptest::prelude::*;
@@ -75,8 +75,8 @@ proptest! {
         check(Logistic, L1 { strength: 0.01 }, 0.0, shape, seed);
         check(Squared, L1 { strength: 0.03 }, 0.0, shape, seed);
         check(Logistic, L1 { strength: 0.01 }, 0.02, shape, seed);
-        check(Logistic, ElasticNet { l1: 0.02, l2: 0.01 }, 0.0, shape, seed);
-        check(Logistic, ElasticNet { l1: 0.0, l2: 0.05 }, 0.0, shape, seed);
+        check(Logistic, L1L2 { l1: 0.02, l2: 0.01 }, 0.0, shape, seed);
+        check(Logistic, L1L2 { l1: 0.0, l2: 0.05 }, 0.0, shape, seed);
     }
 }
 
@@ -226,7 +226,7 @@ fn wide_data_is_solved_through_its_rows() {
         for l2 in [0.5, 0.01] {
             check_on(&data, Squared, Zero, l2, "wide");
             check_on(&data, Logistic, Zero, l2, "wide");
-            check_on(&data, Logistic, ElasticNet { l1: 0.0, l2 }, 0.0, "wide");
+            check_on(&data, Logistic, L1L2 { l1: 0.0, l2 }, 0.0, "wide");
         }
     }
 }

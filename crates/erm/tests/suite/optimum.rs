@@ -14,7 +14,7 @@ use fenchel_erm::methods::{
 use fenchel_erm::{Point, Problem};
 use fenchel_linalg::{Csr, CsrMatrix, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
-use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};
+use fenchel_optim::prox::{Interval, L1, L1L2, Zero};
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Report, Status, Stop};
 
@@ -218,7 +218,7 @@ fn l1_optimum_is_the_same_for_all() {
 
 #[test]
 fn elastic_net_and_explicit_l2_agree() {
-    composite!("elastic net", ElasticNet { l1: 0.02, l2: 0.01 }, 0.0);
+    composite!("elastic net", L1L2 { l1: 0.02, l2: 0.01 }, 0.0);
 }
 
 #[test]

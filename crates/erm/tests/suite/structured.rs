@@ -11,7 +11,7 @@ use fenchel_erm::methods::{
 use fenchel_erm::prelude::Refusal;
 use fenchel_erm::prelude::{Certificate, Status, StepSize, Stop};
 use fenchel_erm::prox::{
-    ElasticNet, FusedLasso, GroupLasso, GroupMax, Groups, Interval, L1, L1Ball, L2Ball, L2Norm,
+    FusedLasso, GroupMax, GroupNorm, Groups, Interval, L1, L1Ball, L1L2, L2Ball, L2Norm,
     NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
 };
 use fenchel_erm::{Error, Point, Problem};
@@ -71,13 +71,13 @@ fn every<L: Loss + Copy>(loss: L, l2: f64, intercept: bool, seed: u64) {
     let groups = || Groups::new(D, &[vec![0, 3], vec![1, 2, 5], vec![4]]).unwrap();
     let weights = |free| vec![0.02, free, 0.05, 0.01, 0.3, 0.02];
     check(loss, &L1 { strength: 0.04 }, l2, intercept, seed);
-    check(loss, &ElasticNet { l1: 0.02, l2: 0.03 }, l2, intercept, seed);
+    check(loss, &L1L2 { l1: 0.02, l2: 0.03 }, l2, intercept, seed);
     check(loss, &WeightedL1 { weights: weights(0.03) }, l2, intercept, seed);
     check(loss, &WeightedL1 { weights: weights(0.0) }, l2, intercept, seed);
     check(loss, &NonnegativeL1 { strength: 0.02 }, l2, intercept, seed);
     check(loss, &Interval { lower: -0.2, upper: 0.3 }, l2, intercept, seed);
     check(loss, &Interval::NONNEGATIVE, l2, intercept, seed);
-    check(loss, &GroupLasso { groups: groups(), strength: 0.04 }, l2, intercept, seed);
+    check(loss, &GroupNorm { groups: groups(), strength: 0.04 }, l2, intercept, seed);
     check(loss, &GroupMax { groups: groups(), strength: 0.03 }, l2, intercept, seed);
     let sparse = SparseGroupLasso { groups: groups(), l1: 0.02, group: 0.02 };
     check(loss, &sparse, l2, intercept, seed);
@@ -139,7 +139,7 @@ fn incremental_methods_take_regularisers_that_tie_weights_together() {
         check("sag", &sag(&q, &settings, None, &mut ()).unwrap().state.point);
     }
     let groups = || Groups::new(D, &[vec![0, 3], vec![1, 2, 5], vec![4]]).unwrap();
-    one(&GroupLasso { groups: groups(), strength: 0.04 }, false, 1);
+    one(&GroupNorm { groups: groups(), strength: 0.04 }, false, 1);
     one(&GroupMax { groups: groups(), strength: 0.03 }, true, 2);
     one(&SparseGroupLasso { groups: groups(), l1: 0.02, group: 0.02 }, true, 3);
     one(&L2Norm { strength: 0.1 }, false, 4);
@@ -197,7 +197,7 @@ fn sgd_takes_regularisers_that_tie_weights_together() {
         assert!((-1e-12..2e-3).contains(&excess), "{}: {excess:e}", R::NAME);
     }
     let groups = || Groups::new(D, &[vec![0, 3], vec![1, 2, 5], vec![4]]).unwrap();
-    one(&GroupLasso { groups: groups(), strength: 0.04 }, 1);
+    one(&GroupNorm { groups: groups(), strength: 0.04 }, 1);
     one(&GroupMax { groups: groups(), strength: 0.03 }, 2);
     one(&SparseGroupLasso { groups: groups(), l1: 0.02, group: 0.02 }, 3);
     one(&L2Norm { strength: 0.1 }, 4);

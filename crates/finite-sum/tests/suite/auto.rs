@@ -10,11 +10,11 @@ use fenchel_finite_sum::multiclass::MulticlassProblem;
 use fenchel_finite_sum::prelude::Refusal;
 use fenchel_finite_sum::prelude::{Saved, Status, Stop};
 use fenchel_finite_sum::prox::{
-    ElasticNet, FusedLasso, GroupLasso, Groups, Interval, L1, L1Ball, L2Ball, L2Norm,
-    NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
+    FusedLasso, GroupNorm, Groups, Interval, L1, L1Ball, L1L2, L2Ball, L2Norm, NonnegativeL1,
+    Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
 };
 use fenchel_finite_sum::{
-    AutoSettings, Automatic, Choice, ElasticNet as Net, Error, Lasso, LinearModel, LinearSvc,
+    AutoSettings, Automatic, Choice, ElasticNet, Error, Lasso, LinearModel, LinearSvc,
     LogisticModel, LogisticRegression, Method, OneVsRest, Problem, Reason, Ridge,
     SoftmaxRegression, SvcLoss, auto, multiclass,
 };
@@ -57,7 +57,7 @@ fn regularisers_that_tie_the_weights_together_go_to_fista() {
         assert_eq!(choice.switched, None);
         assert!(choice.to_string().ends_with("the regulariser ties the weights together"));
     };
-    by_fista(check(Logistic, GroupLasso { groups: groups(), strength: 0.02 }, 0.0, false));
+    by_fista(check(Logistic, GroupNorm { groups: groups(), strength: 0.02 }, 0.0, false));
     let both = SparseGroupLasso { groups: groups(), l1: 0.01, group: 0.01 };
     by_fista(check(Logistic, both, 0.01, false));
     by_fista(check(Squared, L2Norm { strength: 0.02 }, 0.0, true));
@@ -200,7 +200,7 @@ fn several_classes_go_to_newton_where_they_are_few() {
     let s = multiclass::auto(&sparse, &tight(), None, &mut ()).unwrap();
     assert_eq!((s.state.choice.method, s.report.status), (Method::Catalyst, Status::Converged));
     let groups = multiclass::feature_groups(D, 3).unwrap();
-    let h = GroupLasso { groups, strength: 0.02 };
+    let h = GroupNorm { groups, strength: 0.02 };
     let problem = MulticlassProblem::new(design, &y, 3, h, 0.0).unwrap();
     let s = multiclass::auto(&problem, &tight(), None, &mut ()).unwrap();
     assert_eq!((s.state.choice.method, s.report.status), (Method::Fista, Status::Converged));
@@ -309,7 +309,7 @@ fn models_say_how_they_were_fitted() {
     let (x, t) = (&data.dense, &data.reals);
     assert_eq!(of(Ridge::default().fit(x, t).unwrap()), Method::Newton);
     assert_eq!(of(Lasso { l1: 0.1, ..Default::default() }.fit(x, t).unwrap()), Method::Newton);
-    assert_eq!(of(Net { l1: 0.1, ..Default::default() }.fit(x, t).unwrap()), Method::Newton);
+    assert_eq!(of(ElasticNet { l1: 0.1, ..Default::default() }.fit(x, t).unwrap()), Method::Newton);
     let svc = LinearSvc { loss: SvcLoss::Hinge, ..Default::default() }.fit(x, &signs).unwrap();
     assert_eq!(svc.choice.unwrap().reason, Reason::Kink);
     assert_eq!(SoftmaxRegression::default().fit(x, &y).unwrap().choice.unwrap().beta.signum(), 1.0);
@@ -317,10 +317,7 @@ fn models_say_how_they_were_fitted() {
     assert_eq!(grouped.choice.unwrap().method, Method::Fista);
     let rest = OneVsRest::default().fit(x, &y).unwrap();
     assert!(rest.models.iter().all(|model| model.choice.is_some()));
-    assert_eq!(
-        check(Logistic, ElasticNet { l1: 0.01, l2: 0.01 }, 0.0, false).method,
-        Method::Catalyst
-    );
+    assert_eq!(check(Logistic, L1L2 { l1: 0.01, l2: 0.01 }, 0.0, false).method, Method::Catalyst);
 }
 
 /// Dense data that is mostly zeros is solved as the same data stored sparse, bit for bit.

@@ -14,7 +14,7 @@ use fenchel_finite_sum::prelude::Refusal;
 use fenchel_finite_sum::{Error, Lasso, LogisticRegression, Point, Problem};
 use fenchel_linalg::{CsrMatrix, Dense, Invalid};
 use fenchel_optim::lbfgs::LbfgsSettings;
-use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};
+use fenchel_optim::prox::{Interval, L1, L1L2, Zero};
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, StepSize, Stop};
 use ndarray::{Array2, array};
@@ -54,7 +54,7 @@ fn problems_are_checked_once() {
     refused(Problem::new(design(), &[1.0, 1.0], Squared, Zero, -0.1), "l2 = -0.1");
     refused(Problem::new(design(), &[1.0, 1.0], Squared, Zero, f64::NAN), "l2 = NaN");
     refused(Problem::new(design(), &[1.0, 1.0], Squared, L1 { strength: -1.0 }, 0.1), "l1 = -1");
-    let net = ElasticNet { l1: 0.0, l2: f64::INFINITY };
+    let net = L1L2 { l1: 0.0, l2: f64::INFINITY };
     refused(Problem::new(design(), &[1.0, 1.0], Squared, net, 0.1), "l2 = inf");
     let crossed = Interval { lower: 1.0, upper: 0.0 };
     refused(

@@ -7,7 +7,7 @@ use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::methods::{SagaSettings, SagaTheory, saga};
 use fenchel_finite_sum::prelude::Refusal;
 use fenchel_finite_sum::prelude::{Certificate, Order, Status, StepSize, Stop};
-use fenchel_finite_sum::prox::{GroupLasso, Groups, L1, Zero};
+use fenchel_finite_sum::prox::{GroupNorm, Groups, L1, Zero};
 use fenchel_finite_sum::{Error, Point, Problem};
 use fenchel_linalg::Csr;
 use fenchel_optim::Loss;
@@ -267,7 +267,7 @@ fn settings_of_the_theory_are_as_printed() {
 fn groups_of_a_general_sum_are_zero_together() {
     let data = data(40, 6, 0.5, 7);
     let groups = Groups::new(6, &[vec![0, 3], vec![1, 2, 5], vec![4]]).unwrap();
-    let h = GroupLasso { groups, strength: 0.05 };
+    let h = GroupNorm { groups, strength: 0.05 };
     let (w, _) = reference(&data.dense, &data.signs, &Logistic, &h, 0.02, false);
     let stop = Stop { absolute: 1e-10, relative: 0.0, max_passes: 1e5, ..Stop::default() };
     for sparse in [false, true] {

@@ -12,7 +12,7 @@ use fenchel_finite_sum::multiclass::{
 };
 use fenchel_finite_sum::prelude::Refusal;
 use fenchel_finite_sum::prelude::{Certificate, Order, Report, Saved, Status, Stop};
-use fenchel_finite_sum::prox::{ElasticNet, GroupLasso, L1, Zero};
+use fenchel_finite_sum::prox::{GroupNorm, L1, L1L2, Zero};
 use fenchel_finite_sum::{
     Error, Fit, LogisticRegression, OneVsRest, OneVsRestModel, Problem, SoftmaxModel,
     SoftmaxRegression,
@@ -96,12 +96,12 @@ fn every_method_ends_at_the_same_optimum() {
         let (w, b) = reference(&data.dense, &y, 3, &h, 0.0, intercepts);
         let best = objective(&data.dense, &y, 3, &h, 0.0, &w, &b);
         dual_methods(&format!("{name} l1"), sparse, &y, (h, 0.0), intercepts, (&w, best));
-        let h = ElasticNet { l1: 0.01, l2: 0.02 };
+        let h = L1L2 { l1: 0.01, l2: 0.02 };
         let (w, b) = reference(&data.dense, &y, 3, &h, l2, intercepts);
         let best = objective(&data.dense, &y, 3, &h, l2, &w, &b);
         dual_methods(&format!("{name} net"), dense, &y, (h, l2), intercepts, (&w, best));
 
-        let h = GroupLasso { groups: feature_groups(D, 3).unwrap(), strength: 0.05 };
+        let h = GroupNorm { groups: feature_groups(D, 3).unwrap(), strength: 0.05 };
         let (w, b) = reference(&data.dense, &y, 3, &h, 0.0, intercepts);
         let best = objective(&data.dense, &y, 3, &h, 0.0, &w, &b);
         let problem = MulticlassProblem::new(sparse, &y, 3, &h, 0.0).unwrap();
@@ -176,7 +176,7 @@ fn certificates_bound_the_suboptimality_anywhere() {
         at(&data, &y, &Zero, 0.05, intercepts, seed);
         at(&data, &y, &L1 { strength: 0.03 }, 0.0, intercepts, seed);
         let groups = feature_groups(D, 3).unwrap();
-        at(&data, &y, &GroupLasso { groups, strength: 0.03 }, 0.0, intercepts, seed);
+        at(&data, &y, &GroupNorm { groups, strength: 0.03 }, 0.0, intercepts, seed);
     }
 }
 

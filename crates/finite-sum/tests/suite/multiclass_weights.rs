@@ -8,7 +8,7 @@ use fenchel_finite_sum::multiclass::{
     SoftmaxStep, catalyst, feature_groups, fista, lbfgs, newton, newton_cg, sdca,
 };
 use fenchel_finite_sum::prelude::{Certificate, Report, Status, Stop};
-use fenchel_finite_sum::prox::{ElasticNet, GroupLasso, L1, Zero};
+use fenchel_finite_sum::prox::{GroupNorm, L1, L1L2, Zero};
 use fenchel_finite_sum::{Fit, LogisticRegression, OneVsRest, SoftmaxRegression};
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -98,7 +98,7 @@ fn every_method_finds_the_optimum_of_the_copies() {
         let problem = if intercepts { problem.with_intercepts().unwrap() } else { problem };
         judge(dual_methods(&problem), copies, (&Zero, 0.02, intercepts));
         judge(smooth_methods(&problem), copies, (&Zero, 0.02, intercepts));
-        let net = ElasticNet { l1: 0.01, l2: 0.02 };
+        let net = L1L2 { l1: 0.01, l2: 0.02 };
         let problem = MulticlassProblem::new(dense(), &y, 3, net, 0.01).unwrap();
         let problem = if intercepts { problem.with_intercepts().unwrap() } else { problem };
         let problem = problem.with_weights(&weights).unwrap();
@@ -108,7 +108,7 @@ fn every_method_finds_the_optimum_of_the_copies() {
         let problem = problem.with_weights(&weights).unwrap();
         let problem = if intercepts { problem.with_intercepts().unwrap() } else { problem };
         judge(dual_methods(&problem), copies, (&h, 0.0, intercepts));
-        let h = GroupLasso { groups: feature_groups(D, 3).unwrap(), strength: 0.03 };
+        let h = GroupNorm { groups: feature_groups(D, 3).unwrap(), strength: 0.03 };
         let problem = MulticlassProblem::new(dense(), &y, 3, &h, 0.0).unwrap();
         let problem = problem.with_weights(&weights).unwrap();
         let problem = if intercepts { problem.with_intercepts().unwrap() } else { problem };
@@ -160,9 +160,9 @@ fn certificates_are_those_of_the_copies() {
         both(7, &Zero, 0.1, intercepts);
         both(7, &Zero, 0.0, intercepts);
         both(8, &L1 { strength: 0.05 }, 0.0, intercepts);
-        both(8, &ElasticNet { l1: 0.05, l2: 0.3 }, 0.1, intercepts);
+        both(8, &L1L2 { l1: 0.05, l2: 0.3 }, 0.1, intercepts);
         let groups = feature_groups(D, 3).unwrap();
-        both(9, &GroupLasso { groups, strength: 0.05 }, 0.0, intercepts);
+        both(9, &GroupNorm { groups, strength: 0.05 }, 0.0, intercepts);
     }
 }
 

@@ -11,7 +11,7 @@ use fenchel_finite_sum::multiclass::{
     self, MulticlassPoint, MulticlassProblem, MulticlassSettings, MulticlassState,
 };
 use fenchel_finite_sum::prelude::{AsDesign, Status, Stop};
-use fenchel_finite_sum::prox::{ElasticNet, L1, Zero};
+use fenchel_finite_sum::prox::{L1, L1L2, Zero};
 use fenchel_finite_sum::{AutoSettings, LogisticRegression, Point, Problem, auto};
 use fenchel_linalg::Dense;
 use fenchel_optim::{Loss, Report, Separable, Solution};
@@ -175,7 +175,7 @@ fn one_class_with_an_intercept_has_no_minimiser() {
     let data = data(20, 3, 1.0, 10);
     let design = Dense::new(data.dense.view()).unwrap();
     let mut y = vec![1.0; 20];
-    let net = ElasticNet { l1: 0.1, l2: 0.1 };
+    let net = L1L2 { l1: 0.1, l2: 0.1 };
     let check = |y: &[f64], weights: &[f64], expected: Status| {
         let problem = Problem::new(design, y, Logistic, Zero, 0.1).unwrap().with_intercept();
         let problem = problem.with_weights(weights).unwrap();

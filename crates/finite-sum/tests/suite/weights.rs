@@ -14,7 +14,7 @@ use fenchel_finite_sum::path::{PathSettings, Screening};
 use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
-use fenchel_optim::prox::{ElasticNet, L1, Zero};
+use fenchel_optim::prox::{L1, L1L2, Zero};
 use fenchel_optim::random::{Order, stream};
 use fenchel_optim::{Certificate, Loss, Regulariser, Report, Status, Stop};
 use ndarray::{Array2, Axis};
@@ -128,7 +128,7 @@ fn every_method_finds_the_optimum_of_the_copies() {
     check(Logistic, Zero, 0.02, false, true);
     check(Logistic, Zero, 0.02, true, true);
     check(Squared, Zero, 0.05, true, false);
-    check(Logistic, ElasticNet { l1: 0.01, l2: 0.02 }, 0.01, true, true);
+    check(Logistic, L1L2 { l1: 0.01, l2: 0.02 }, 0.01, true, true);
     check(Squared, L1 { strength: 0.02 }, 0.02, false, false);
 }
 
@@ -288,7 +288,7 @@ fn certificates_are_those_of_the_copies() {
         both(&data, &weights, copied, (Zero, 0.1, intercept));
         both(&data, &weights, copied, (Zero, 0.0, intercept));
         both(&data, &weights, copied, (L1 { strength: 0.05 }, 0.0, intercept));
-        both(&data, &weights, copied, (ElasticNet { l1: 0.05, l2: 0.3 }, 0.1, intercept));
+        both(&data, &weights, copied, (L1L2 { l1: 0.05, l2: 0.3 }, 0.1, intercept));
     }
 }
 

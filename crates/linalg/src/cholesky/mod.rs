@@ -1,8 +1,8 @@
 //! Cholesky factorisation of a symmetric positive definite matrix, `A = L L'`, without dependencies.
 //!
 //! This implementation serves Newton's method and Gaussian models without a factorisation library, whose compile time does not pay.
-//! It works in blocks of columns, with eight by eight sums in registers. The feature `factor` computes the same [`Cholesky`] with a
-//! library (`factor::cholesky`). The README of the crate has the times of both.
+//! It works in blocks of columns, with eight by eight sums in registers. With the feature `factor`,
+//! `factor::cholesky` checks the symmetry of the matrix first.
 //!
 //! | symbol | name | shape |
 //! |---|---|---|
@@ -94,14 +94,6 @@ impl Cholesky {
             Cholesky::in_place(shifted, n)
         };
         (1..20).find_map(|k| shifted(scale * 1e-16 * 10f64.powi(k)).ok()).map_or(first, Ok)
-    }
-
-    /// Wraps a factor that another algorithm has computed: its diagonal is positive, and the entries above the diagonal are
-    /// zero.
-    #[cfg(feature = "factor")]
-    pub(crate) fn from_lower(lower: Vec<f64>, n: usize) -> Self {
-        debug_assert_eq!(lower.len(), n * n);
-        Cholesky { n, lower }
     }
 
     /// The order of the matrix.

@@ -14,8 +14,8 @@
 //! | features of a kernel from landmarks | [`Nystrom`] | `9 m^3` once, and `m r` per point |
 //!
 //! Arguments are `ArrayView2` of any memory layout, and results are row-major `Array2`. Two libraries do the work, and this
-//! module hides which one. Cholesky and the symmetric eigenproblem use nalgebra up to order [`SMALL`] and faer for larger
-//! matrices; QR and SVD use faer. nalgebra's SVD is not used, because its version 0.35 returns wrong singular values even for a
+//! module hides which one. The symmetric eigenproblem uses nalgebra up to order [`SMALL`] and faer for larger
+//! matrices; QR, SVD and inverses use faer. Cholesky is [our own](crate::Cholesky), which is faster from order 30 on. nalgebra's SVD is not used, because its version 0.35 returns wrong singular values even for a
 //! matrix of ones (its issue 1172). It fails for 231 of the 841 shapes from 2 x 2 to 30 x 30; a test of this module covers such
 //! matrices.
 //!

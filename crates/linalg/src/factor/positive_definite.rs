@@ -6,54 +6,19 @@ use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
 };
 use faer::{Mat, MatRef};
-use nalgebra::DMatrix;
 use ndarray::{Array2, ArrayView2};
 
-use super::{SEQUENTIAL, SMALL, check_entries, check_symmetric, from_faer, to_faer};
+use super::{SEQUENTIAL, check_entries, check_symmetric, from_faer, to_faer};
 use crate::{Cholesky, Invalid};
 
-/// Computes the Cholesky factor of a symmetric positive definite matrix. The result is that of
-/// [`Cholesky::new`](crate::Cholesky::new), which takes less time from about order 30 on.
+/// [`Cholesky::new`](crate::Cholesky::new), for a matrix whose symmetry is checked first.
 ///
 /// # Errors
 /// Those of the [module](super), and [`Invalid::NotPositiveDefinite`] with the first pivot that is
 /// not positive and its value. A singular matrix may have a tiny positive pivot by rounding and pass.
 pub fn cholesky(a: ArrayView2<f64>) -> Result<Cholesky, Invalid> {
-    let n = check_symmetric("matrix", a)?;
-    let factored = if n <= SMALL { small_factor(a, n) } else { large_factor(a, n) };
-    match factored {
-        Some(lower) => Ok(Cholesky::from_lower(lower, n)),
-        // The libraries say that it failed, at most where: the plain factorisation finds the
-        // pivot and its value. Should rounding let it pass, its factor is as good as any.
-        None => Cholesky::new(a),
-    }
-}
-
-/// Row-major `L`, zeros above the diagonal.
-fn small_factor(a: ArrayView2<f64>, n: usize) -> Option<Vec<f64>> {
-    let lower = DMatrix::from_fn(n, n, |i, j| a[[i, j]]).cholesky()?.unpack();
-    // By columns of L' = rows of L.
-    Some(lower.transpose().as_slice().to_vec())
-}
-
-fn large_factor(a: ArrayView2<f64>, n: usize) -> Option<Vec<f64>> {
-    let mut lower = to_faer(a, 1.0);
-    let need = llt::factor::cholesky_in_place_scratch::<f64>(n, SEQUENTIAL, Default::default());
-    llt::factor::cholesky_in_place(
-        lower.as_mut(),
-        Default::default(),
-        SEQUENTIAL,
-        MemStack::new(&mut MemBuffer::new(need)),
-        Default::default(),
-    )
-    .ok()?;
-    let mut rows = vec![0.0; n * n];
-    for (i, row) in rows.chunks_exact_mut(n).enumerate() {
-        for (j, entry) in row[..=i].iter_mut().enumerate() {
-            *entry = lower[(i, j)];
-        }
-    }
-    Some(rows)
+    check_symmetric("matrix", a)?;
+    Cholesky::new(a)
 }
 
 /// `A^-1` from the Cholesky factor of `A`; symmetric to the last bit.

@@ -6,7 +6,7 @@
 
 use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::prox::{GroupLasso, Groups};
+use fenchel_optim::prox::{GroupNorm, Groups};
 use fenchel_optim::{Certificate, Watch};
 
 use super::engine::{Cells, evaluate};
@@ -29,7 +29,7 @@ pub(super) fn fit_groups(
     let mut weights = vec![0.0; columns];
     weights.resize(sizes.len(), 1.0);
     let groups = Groups::consecutive(&sizes)?.with_weights(&weights)?;
-    let penalty = GroupLasso { strength: ridge.group / ridge.effective, groups };
+    let penalty = GroupNorm { strength: ridge.group / ridge.effective, groups };
     let mut result = Ridged { cells, model: model.clone(), ridge };
     let function = Ridged { cells, model, ridge };
     let fista_settings = FistaSettings { stop: settings.stop, ..FistaSettings::default() };

@@ -12,8 +12,8 @@ pub struct L1 {
 }
 
 impl L1 {
-    const fn as_net(&self) -> ElasticNet {
-        ElasticNet { l1: self.strength, l2: 0.0 }
+    const fn as_net(&self) -> L1L2 {
+        L1L2 { l1: self.strength, l2: 0.0 }
     }
 }
 
@@ -65,14 +65,14 @@ impl Separable for L1 {
 /// A problem also has an l2 term of its own, which is treated as part of the smooth loss. An elastic net can be written either
 /// way. The solution is the same, and the iterates differ slightly.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ElasticNet {
+pub struct L1L2 {
     /// Weight of the l1 norm, `>= 0`.
     pub l1: f64,
     /// Weight of half the squared l2 norm, `>= 0`.
     pub l2: f64,
 }
 
-impl Regulariser for ElasticNet {
+impl Regulariser for L1L2 {
     const NAME: &'static str = "elastic net";
 
     fn check(&self, _: usize) -> Result<(), Invalid> {
@@ -116,7 +116,7 @@ impl Regulariser for ElasticNet {
     }
 }
 
-impl Separable for ElasticNet {
+impl Separable for L1L2 {
     #[inline(always)]
     fn prox_coordinate(&self, _: usize, v: f64, step: f64) -> f64 {
         soft_threshold(v, step * self.l1) / (1.0 + step * self.l2)

@@ -203,14 +203,14 @@ fn group_scale(v: &[f64], group: &[usize], radius: f64, l1: f64) -> f64 {
 
 /// `strength * sum_g weights_g ||x_g||`. Each group is zero as a whole or not (Yuan and Lin, 2006).
 #[derive(Debug, Clone, PartialEq)]
-pub struct GroupLasso {
+pub struct GroupNorm {
     /// The groups and their weights.
     pub groups: Groups,
     /// Weight of the sum of norms, `>= 0`.
     pub strength: f64,
 }
 
-impl Regulariser for GroupLasso {
+impl Regulariser for GroupNorm {
     const NAME: &'static str = "group lasso";
 
     fn check(&self, columns: usize) -> Result<(), Invalid> {

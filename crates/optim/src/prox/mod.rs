@@ -6,11 +6,11 @@
 //! |---|---|---|
 //! | [`Zero`] | 0 | smooth problems; a problem has an l2 term of its own |
 //! | [`L1`] | `strength * \|\|x\|\|_1` | sparse weights |
-//! | [`ElasticNet`] | `l1 \|\|x\|\|_1 + (l2/2) \|\|x\|\|^2` | both terms in one proximal step |
+//! | [`L1L2`] | `l1 \|\|x\|\|_1 + (l2/2) \|\|x\|\|^2` | both terms in one proximal step |
 //! | [`Interval`] | 0 on `[lower, upper]^d`, else infinite | bounds, non-negative weights |
 //! | [`WeightedL1`] | `sum_c weights_c \|x_c\|` | one penalty per coordinate, 0 for none |
 //! | [`NonnegativeL1`] | `strength * sum_c x_c`, `x >= 0` | sparse non-negative weights |
-//! | [`GroupLasso`] | `strength * sum_g weights_g \|\|x_g\|\|` | groups that are zero together |
+//! | [`GroupNorm`] | `strength * sum_g weights_g \|\|x_g\|\|` | groups that are zero together |
 //! | [`GroupMax`] | `strength * sum_g weights_g max_{c in g} \|x_c\|` | groups that are zero together, with equal largest entries |
 //! | [`SparseGroupLasso`] | `l1 \|\|x\|\|_1 + group * sum_g weights_g \|\|x_g\|\|` | sparse groups, and sparsity within groups |
 //! | [`SortedL1`] | `sum_k weights_k` times the k-th largest `\|x_c\|` | sparse, with equal weights for correlated columns |
@@ -33,8 +33,8 @@ mod sorted;
 mod total_variation;
 mod weighted_l1;
 
-pub use elastic_net::{ElasticNet, L1};
-pub use group::{GroupLasso, Groups, SparseGroupLasso};
+pub use elastic_net::{L1, L1L2};
+pub use group::{GroupNorm, Groups, SparseGroupLasso};
 pub use group_max::GroupMax;
 pub use interval::Interval;
 pub use norm_ball::{L1Ball, L2Ball, L2Norm, Simplex};

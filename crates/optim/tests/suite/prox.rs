@@ -1,6 +1,6 @@
 //! Regularisers against their definitions.
 
-use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero, soft_threshold};
+use fenchel_optim::prox::{Interval, L1, L1L2, Zero, soft_threshold};
 use fenchel_optim::{Regulariser, Separable};
 use proptest::prelude::*;
 
@@ -48,7 +48,7 @@ impl Independent for L1 {
 }
 
 /// `h*(u) = max(|u| - l1, 0)^2 / (2 l2)`: beyond `l1`, `(|u| - l1) / l2 + (|u| - |w|) / t = 0`.
-impl Independent for ElasticNet {
+impl Independent for L1L2 {
     fn prox_of_conjugate(&self, w: f64, t: f64) -> f64 {
         if w.abs() <= self.l1 {
             return w;
@@ -109,7 +109,7 @@ fn parameters() -> impl Strategy<Value = Parameters> {
 fn every(p: Parameters, check: &mut impl Check) {
     check.check(Zero);
     check.check(L1 { strength: p.l1 });
-    check.check(ElasticNet { l1: p.l1, l2: p.l2 });
+    check.check(L1L2 { l1: p.l1, l2: p.l2 });
     let interval = Interval { lower: p.bounds.0, upper: p.bounds.1 };
     assert!(interval.check(1).is_ok(), "{interval:?}");
     check.check(interval);
@@ -325,7 +325,7 @@ struct Zeros<'a>(&'a [f64], f64, f64);
 impl Check for Zeros<'_> {
     fn check<R: Separable + Independent + Copy>(&mut self, h: R) {
         let Self(v, step, l1) = *self;
-        if R::NAME != L1::NAME && R::NAME != ElasticNet::NAME {
+        if R::NAME != L1::NAME && R::NAME != L1L2::NAME {
             return;
         }
         for (c, (&v, p)) in v.iter().zip(prox(&h, v, step)).enumerate() {
@@ -413,14 +413,14 @@ proptest! {
 #[test]
 fn known_values() {
     assert_eq!(prox(&L1 { strength: 2.0 }, &[3.0, -3.0, 0.5], 0.5), [2.0, -2.0, 0.0]);
-    assert_eq!(prox(&ElasticNet { l1: 2.0, l2: 2.0 }, &[3.0, -3.0, 0.5], 0.5), [1.0, -1.0, 0.0]);
+    assert_eq!(prox(&L1L2 { l1: 2.0, l2: 2.0 }, &[3.0, -3.0, 0.5], 0.5), [1.0, -1.0, 0.0]);
     assert_eq!(
         prox(&Interval { lower: -1.0, upper: 2.0 }, &[3.0, -3.0, 0.5], 9.0),
         [2.0, -1.0, 0.5]
     );
     assert_eq!(prox(&Interval::NONNEGATIVE, &[3.0, -3.0], 9.0), [3.0, 0.0]);
     assert_eq!(prox(&Zero, &[3.0, -3.0], 9.0), [3.0, -3.0]);
-    assert_eq!(ElasticNet { l1: 2.0, l2: 3.0 }.value(&[1.0, -2.0]), 2.0 * 3.0 + 1.5 * 5.0);
+    assert_eq!(L1L2 { l1: 2.0, l2: 3.0 }.value(&[1.0, -2.0]), 2.0 * 3.0 + 1.5 * 5.0);
     assert_eq!(Interval::NONNEGATIVE.value(&[0.0, -1e-9]), f64::INFINITY);
     // A dual point on the edge of the box of the l1 norm, and outside it.
     let l1 = L1 { strength: 0.5 };
@@ -463,11 +463,11 @@ fn bad_parameters_are_named() {
         [(-1.0, "-1"), (-1e-300, "-1e-300"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")]
     {
         refused(L1 { strength: bad }, &format!("l1 = {shown}"));
-        refused(ElasticNet { l1: bad, l2: 1.0 }, &format!("l1 = {shown}"));
-        refused(ElasticNet { l1: 1.0, l2: bad }, &format!("l2 = {shown}"));
+        refused(L1L2 { l1: bad, l2: 1.0 }, &format!("l1 = {shown}"));
+        refused(L1L2 { l1: 1.0, l2: bad }, &format!("l2 = {shown}"));
     }
     assert!(L1 { strength: 0.0 }.check(3).is_ok());
-    assert!(ElasticNet { l1: 0.0, l2: 0.0 }.check(3).is_ok());
+    assert!(L1L2 { l1: 0.0, l2: 0.0 }.check(3).is_ok());
     let infinity = f64::INFINITY;
     for (lower, upper) in [
         (1.0, 0.0),

@@ -3,7 +3,7 @@
 
 use fenchel_optim::Regulariser;
 use fenchel_optim::prox::{
-    FusedLasso, GroupLasso, GroupMax, Groups, L1Ball, L2Ball, L2Norm, NonnegativeL1, Simplex,
+    FusedLasso, GroupMax, GroupNorm, Groups, L1Ball, L2Ball, L2Norm, NonnegativeL1, Simplex,
     SortedL1, SparseGroupLasso, TotalVariation, WeightedL1,
 };
 use proptest::prelude::*;
@@ -77,7 +77,7 @@ fn outside_groups(groups: &Groups, strength: f64, l1: f64, u: &[f64]) -> f64 {
     free.fold(worst, f64::max)
 }
 
-impl Independent for GroupLasso {
+impl Independent for GroupNorm {
     fn subgradient_error(&self, p: &[f64], u: &[f64]) -> f64 {
         let outside = outside_groups(&self.groups, self.strength, 0.0, u);
         let h = self.groups.iter().map(|(group, w)| {
@@ -244,7 +244,7 @@ fn every(p: &Parameters, check: &mut impl Check) {
     let weighted = groups.clone().with_weights(&weights).unwrap();
     check.check(&WeightedL1 { weights: p.weights.clone() });
     check.check(&NonnegativeL1 { strength: p.l1 });
-    check.check(&GroupLasso { groups, strength: p.other });
+    check.check(&GroupNorm { groups, strength: p.other });
     check.check(&GroupMax { groups: weighted.clone(), strength: p.other });
     check.check(&SparseGroupLasso { groups: weighted, l1: p.l1, group: p.other });
     let mut falling = p.weights.clone();

@@ -2,7 +2,7 @@
 
 use fenchel_optim::Regulariser;
 use fenchel_optim::prox::{
-    FusedLasso, GroupLasso, GroupMax, Groups, L1Ball, L2Ball, L2Norm, NonnegativeL1, Simplex,
+    FusedLasso, GroupMax, GroupNorm, Groups, L1Ball, L2Ball, L2Norm, NonnegativeL1, Simplex,
     SortedL1, SparseGroupLasso, TotalVariation, WeightedL1,
 };
 
@@ -15,7 +15,7 @@ fn prox<R: Regulariser>(h: &R, v: &[f64], step: f64) -> Vec<f64> {
 #[test]
 fn known_values() {
     let groups = || Groups::new(4, &[vec![0, 2], vec![1]]).unwrap().with_weights(&[1.0, 2.0]);
-    let h = GroupLasso { groups: groups().unwrap(), strength: 1.0 };
+    let h = GroupNorm { groups: groups().unwrap(), strength: 1.0 };
     // ||(3, 4)|| = 5: four fifths stay. The second group of norm 1.5 < 2 goes, the free coordinate stays.
     assert_eq!(prox(&h, &[3.0, 1.5, 4.0, 7.0], 1.0), [3.0 * 0.8, 0.0, 4.0 * 0.8, 7.0]);
     assert_eq!(h.value(&[3.0, 1.5, 4.0, 7.0]), 8.0);
@@ -62,7 +62,7 @@ fn bad_parameters_are_named() {
         refused(WeightedL1 { weights: vec![1.0, bad, 1.0] }, &format!("l1 (weight) = {bad}"));
         refused(SortedL1 { weights: vec![bad, 1.0, 1.0] }, &format!("weight = {bad}"));
         refused(NonnegativeL1 { strength: bad }, &format!("l1 = {bad}"));
-        refused(GroupLasso { groups: groups(), strength: bad }, &format!("group = {bad}"));
+        refused(GroupNorm { groups: groups(), strength: bad }, &format!("group = {bad}"));
         refused(GroupMax { groups: groups(), strength: bad }, &format!("group = {bad}"));
         refused(SparseGroupLasso { groups: groups(), l1: bad, group: 1.0 }, "l1 = ");
         refused(SparseGroupLasso { groups: groups(), l1: 1.0, group: bad }, "group = ");
@@ -78,7 +78,7 @@ fn bad_parameters_are_named() {
     refused(WeightedL1 { weights: vec![1.0] }, "expected length 3, found 1");
     refused(SortedL1 { weights: vec![1.0] }, "expected length 3, found 1");
     refused(SortedL1 { weights: vec![1.0, 2.0, 1.0] }, "weight = 2; expected weights that fall");
-    let four = GroupLasso { groups: Groups::consecutive(&[4]).unwrap(), strength: 1.0 };
+    let four = GroupNorm { groups: Groups::consecutive(&[4]).unwrap(), strength: 1.0 };
     refused(four, "expected length 4, found 3");
     let error = |groups: &[Vec<usize>]| Groups::new(3, groups).unwrap_err().to_string();
     assert_eq!(error(&[vec![0], vec![]]), "a group is empty");

@@ -13,8 +13,8 @@
 //! The closed forms for l1 and bounds are not from the thesis.
 
 use fenchel_optim::prox::{
-    ElasticNet, FusedLasso, GroupLasso, GroupMax, Interval, L1, L1Ball, L2Ball, L2Norm,
-    NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero, soft_threshold,
+    FusedLasso, GroupMax, GroupNorm, Interval, L1, L1Ball, L1L2, L2Ball, L2Norm, NonnegativeL1,
+    Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero, soft_threshold,
 };
 use fenchel_optim::{Regulariser, Separable};
 
@@ -237,7 +237,7 @@ macro_rules! joint {
 }
 
 joint!(
-    GroupLasso,
+    GroupNorm,
     GroupMax,
     SparseGroupLasso,
     L2Norm,
@@ -262,7 +262,7 @@ impl Lagged for L1 {
     }
 }
 
-impl Lagged for ElasticNet {
+impl Lagged for L1L2 {
     fn shrink(&self, step: f64) -> f64 {
         1.0 / (1.0 + step * self.l2)
     }

@@ -37,7 +37,7 @@ proptest! {
     ) {
         check(Zero, step, l2, x, g, m);
         check(L1 { strength: l1 }, step, l2, x, g, m);
-        check(ElasticNet { l1, l2: net }, step, l2, x, g, m);
+        check(L1L2 { l1, l2: net }, step, l2, x, g, m);
         let (lower, upper) = (-0.3, 0.7);
         check(Interval { lower, upper }, step, l2, x.clamp(lower, upper), g, m);
         check(Interval::NONNEGATIVE, step, l2, x.abs(), g, m);
@@ -81,7 +81,7 @@ proptest! {
         for steps in [&steps, &uneven] {
             check_listed(Zero, steps, l2, x, g, m);
             check_listed(L1 { strength: l1 }, steps, l2, x, g, m);
-            check_listed(ElasticNet { l1, l2: net }, steps, l2, x, g, m);
+            check_listed(L1L2 { l1, l2: net }, steps, l2, x, g, m);
             check_listed(Interval { lower: -0.3, upper: 0.7 }, steps, l2, x.clamp(-0.3, 0.7), g, m);
         }
     }

@@ -1,7 +1,7 @@
 //! The iterate, and the line search that moves it.
 
 use fenchel_linalg::Design;
-use fenchel_optim::prox::ElasticNet;
+use fenchel_optim::prox::L1L2;
 use fenchel_optim::{Certificate, Loss, Regulariser};
 
 use crate::gap::Gap;
@@ -74,7 +74,7 @@ impl Iterate {
     pub(super) fn model<'m, D: Design, L: Loss, R: Regulariser>(
         &'m self,
         problem: &Problem<'_, D, L, R>,
-        &ElasticNet { l1, l2 }: &ElasticNet,
+        &L1L2 { l1, l2 }: &L1L2,
         set: &'m [usize],
         h: &'m [f64],
     ) -> Model<'m> {

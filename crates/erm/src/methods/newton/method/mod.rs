@@ -9,7 +9,7 @@ pub(crate) use data::GRAM_PASSES;
 use std::sync::Arc;
 
 use fenchel_linalg::{Columns, Design};
-use fenchel_optim::prox::{ElasticNet, L1, Zero};
+use fenchel_optim::prox::{L1, L1L2, Zero};
 use fenchel_optim::random::stream;
 use fenchel_optim::{
     Certificate, CertificateCost, Iterative, Loss, MAX_MEMORY, Observer, Refusal, Separable,
@@ -29,23 +29,23 @@ use fenchel_optim::settings;
 /// A regulariser of the form `l1 ||x||_1 + (l2/2) ||x||^2`, either weight possibly 0.
 pub trait AsElasticNet: Separable {
     /// The two weights.
-    fn weights(&self) -> ElasticNet;
+    fn weights(&self) -> L1L2;
 }
 
 impl AsElasticNet for Zero {
-    fn weights(&self) -> ElasticNet {
-        ElasticNet { l1: 0.0, l2: 0.0 }
+    fn weights(&self) -> L1L2 {
+        L1L2 { l1: 0.0, l2: 0.0 }
     }
 }
 
 impl AsElasticNet for L1 {
-    fn weights(&self) -> ElasticNet {
-        ElasticNet { l1: self.strength, l2: 0.0 }
+    fn weights(&self) -> L1L2 {
+        L1L2 { l1: self.strength, l2: 0.0 }
     }
 }
 
-impl AsElasticNet for ElasticNet {
-    fn weights(&self) -> ElasticNet {
+impl AsElasticNet for L1L2 {
+    fn weights(&self) -> L1L2 {
         *self
     }
 }
@@ -67,7 +67,7 @@ settings! {
 pub struct Newton<'p, 'a, D, L, R> {
     problem: &'p Problem<'a, D, L, R>,
     /// The penalty of the weights, the l2 term of the problem included.
-    penalty: ElasticNet,
+    penalty: L1L2,
     iterate: Iterate,
     working_set: WorkingSet,
     data: ModelData,
@@ -163,10 +163,10 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
         gap: Gap,
         settings: &NewtonSettings,
     ) -> Self {
-        let ElasticNet { l1, l2 } = problem.regulariser().weights();
+        let L1L2 { l1, l2 } = problem.regulariser().weights();
         Newton {
             problem,
-            penalty: ElasticNet { l1, l2: problem.l2() + l2 },
+            penalty: L1L2 { l1, l2: problem.l2() + l2 },
             iterate: Iterate::new(point, gap),
             working_set: WorkingSet::default(),
             data: ModelData::default(),
