@@ -8,7 +8,7 @@ use std::error::Error;
 
 use fenchel_datasets::embedded;
 use fenchel_finite_sum::path::Grid;
-use fenchel_finite_sum::{Choose, LogisticRegressionCv, Standardiser};
+use fenchel_finite_sum::{LogisticRegressionCv, Standardiser, estimators::Choose};
 use fenchel_metrics::{accuracy, log_loss, stratified_k_fold};
 use ndarray::Axis;
 

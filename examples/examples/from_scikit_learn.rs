@@ -13,7 +13,8 @@ use fenchel_datasets::{Dataset, LibsvmOptions, embedded, libsvm_file};
 use fenchel_finite_sum::path::{Grid, PathSettings, logistic_path};
 use fenchel_finite_sum::prelude::{AsDesign, Rows, Saved};
 use fenchel_finite_sum::{
-    ClassWeights, LogisticModel, LogisticRegression, LogisticRegressionCv, Scoring, penalty_of_c,
+    ClassWeights, LogisticModel, LogisticRegression, LogisticRegressionCv,
+    estimators::{Scoring, penalty_of_c},
 };
 use fenchel_metrics::train_test_split;
 

@@ -14,7 +14,7 @@ use fenchel_datasets::generate::{Spgen, spgen};
 use fenchel_datasets::{LibsvmOptions, libsvm_file, write_libsvm};
 use fenchel_finite_sum::path::Grid;
 use fenchel_finite_sum::prelude::{Rows, Saved};
-use fenchel_finite_sum::{ClassWeights, LogisticModel, LogisticRegressionCv, Scoring};
+use fenchel_finite_sum::{ClassWeights, LogisticModel, LogisticRegressionCv, estimators::Scoring};
 use fenchel_metrics::{binary_scores, roc_auc, train_test_split};
 use ndarray::Axis;
 

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use fenchel_datasets::generate::{LowRank, Spgen, low_rank, spgen};
 use fenchel_datasets::transform::normalise_rows;
-use fenchel_datasets::{Folder, Images};
+use fenchel_datasets::{Folder, idx::Images};
 use fenchel_linalg::CsrMatrix;
 use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};

@@ -8,11 +8,11 @@
 //! |---|---|---|---|
 //! | LIBSVM text | [`libsvm()`] | [`libsvm_file`] | `Dataset<CsrMatrix<f64>>` |
 //! | CSV and similar formats, numbers only | [`table()`] | [`table_file`] | [`Table`]: names, `Array2<f64>` |
-//! | IDX (MNIST) | [`idx()`], [`idx_rows`], [`idx_labels`] | [`idx_dataset`] | [`Images`]: `Dataset<Array2<u8>, Array1<u8>>` |
+//! | IDX (MNIST) | [`idx()`], [`idx_rows`](idx::idx_rows), [`idx_labels`](idx::idx_labels) | [`idx_dataset`](idx::idx_dataset) | [`Images`](idx::Images): `Dataset<Array2<u8>, Array1<u8>>` |
 //! | CoNLL columns, CoNLL-U | [`conll()`] | [`conll_file`] | `Vec<`[`Sentence`]`>` |
 //! | handwritten words (OCR) | [`letters()`] | [`letters_file`] | `Vec<`[`Word`]`>` |
 //! | FASTA, A3M, aligned lines | [`alignment()`] | [`alignment_file`] | [`Sequences`]: names, `Array2<u8>` |
-//! | distances of alignment columns | [`column_distances`] | [`column_distances_file`] | [`ColumnDistances`] |
+//! | distances of alignment columns | [`column_distances`](alignment::column_distances) | [`column_distances_file`](alignment::column_distances_file) | [`ColumnDistances`](alignment::ColumnDistances) |
 //! | roll calls | [`roll_calls()`] | [`roll_calls_file`] | [`RollCalls`]: names, `Array2<i8>` |
 //! | a compressed file of any format | [`decompress`] | [`open()`] | `impl BufRead` |
 //!
@@ -39,14 +39,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod alignment;
+pub mod alignment;
 mod conll;
 mod dataset;
 pub mod embedded;
 mod error;
 pub mod folder;
 pub mod generate;
-mod idx;
+pub mod idx;
 mod letters;
 mod libsvm;
 mod number;
@@ -56,15 +56,12 @@ pub mod sets;
 mod table;
 pub mod transform;
 
-pub use alignment::{
-    AlignmentFormat, ColumnDistances, Sequences, alignment, alignment_file, column_distances,
-    column_distances_file,
-};
+pub use alignment::{AlignmentFormat, Sequences, alignment, alignment_file};
 pub use conll::{ConllOptions, ConllReader, Encoding, Sentence, Separator, conll, conll_file};
 pub use dataset::Dataset;
 pub use error::Error;
 pub use folder::Folder;
-pub use idx::{Images, idx, idx_dataset, idx_labels, idx_rows};
+pub use idx::idx;
 pub use letters::{Word, letters, letters_file};
 pub use libsvm::{IndexBase, LibsvmOptions, libsvm, libsvm_file, write_libsvm};
 pub use open::{decompress, open};

@@ -11,6 +11,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`estimators`] | which estimator to take; cross-validation; penalties from `C` |
 //! | [`methods`] | solvers for a [`Problem`], their settings and states |
 //! | [`loss`], [`prox`] | what a problem is made of |
 //! | [`path`] | solutions for a falling sequence of penalties |
@@ -37,28 +38,20 @@
 #![forbid(unsafe_code)]
 
 pub mod averaged;
-mod estimators;
+pub mod estimators;
 pub mod general;
 pub mod path;
 
 pub use estimators::{
-    Choose, CrossValidated, ElasticNetCv, LassoCv, LinearSvcCv, LogisticRegressionCv, RidgeCv,
-    Score, Scoring, SoftmaxRegressionCv,
-};
-pub use estimators::{
-    ClassWeights, ElasticNet, GroupLasso, Label, Lasso, LinearModel, LinearSvc, LogisticModel,
-    LogisticRegression, OneVsRest, OneVsRestModel, PoissonModel, PoissonRegressor, Ridge,
-    SoftmaxModel, SoftmaxRegression, Standardised, Standardiser, SvcLoss, SvcModel, penalty_of_c,
-    weighted_penalty_of_c,
+    ClassWeights, ElasticNet, ElasticNetCv, GroupLasso, Lasso, LassoCv, LinearModel, LinearSvc,
+    LinearSvcCv, LogisticModel, LogisticRegression, LogisticRegressionCv, OneVsRest, PoissonModel,
+    PoissonRegressor, Ridge, RidgeCv, SoftmaxModel, SoftmaxRegression, SoftmaxRegressionCv,
+    Standardised, Standardiser, SvcLoss, SvcModel,
 };
 pub use fenchel_erm::{
-    AutoSettings, AutoState, Automatic, Choice, Error, Method, Point, Problem, Reason, auto, loss,
-    methods, multiclass, prelude, prox,
+    AutoSettings, Error, Method, Point, Problem, auto, loss, methods, multiclass, prelude, prox,
 };
 pub use fenchel_optim::Fit;
-
-#[doc = include_str!("../SOURCES.md")]
-pub mod sources {}
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

@@ -72,7 +72,7 @@ use ndarray::ArrayView1;
 /// the mean loss: `1 / (C rows)`. If rows have weights whose sum is not `rows`, use [`weighted_penalty_of_c`].
 ///
 /// ```
-/// use fenchel_finite_sum::{LogisticRegression, penalty_of_c};
+/// use fenchel_finite_sum::{LogisticRegression, estimators::penalty_of_c};
 ///
 /// // LogisticRegression(C=10) on 500 rows.
 /// let fit = LogisticRegression { l2: Some(penalty_of_c(10.0, 500)), ..Default::default() };
@@ -87,7 +87,7 @@ pub fn penalty_of_c(c: f64, rows: usize) -> f64 {
 /// matter.
 ///
 /// ```
-/// use fenchel_finite_sum::{ClassWeights, LogisticRegression, weighted_penalty_of_c};
+/// use fenchel_finite_sum::{ClassWeights, LogisticRegression, estimators::weighted_penalty_of_c};
 ///
 /// // LogisticRegression(C=0.5, class_weight={"yes": 3})
 /// let y = ["no", "no", "no", "yes"];

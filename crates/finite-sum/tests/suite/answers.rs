@@ -12,8 +12,9 @@ use fenchel_finite_sum::prelude::AsDesign;
 use fenchel_finite_sum::prox::{Groups, Zero};
 use fenchel_finite_sum::{
     AutoSettings, ElasticNet, ElasticNetCv, GroupLasso, Lasso, LassoCv, LinearSvc, LinearSvcCv,
-    LogisticRegression, LogisticRegressionCv, OneVsRest, OneVsRestModel, PoissonRegressor, Problem,
-    Ridge, RidgeCv, SoftmaxModel, SoftmaxRegression, SoftmaxRegressionCv, SvcLoss, auto,
+    LogisticRegression, LogisticRegressionCv, OneVsRest, PoissonRegressor, Problem, Ridge, RidgeCv,
+    SoftmaxModel, SoftmaxRegression, SoftmaxRegressionCv, SvcLoss, auto,
+    estimators::OneVsRestModel,
 };
 use fenchel_optim::{Certificate, Loss, Report, Status, Stop};
 use ndarray::{Array2, Axis};

@@ -14,9 +14,10 @@ use fenchel_finite_sum::prox::{
     Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
 };
 use fenchel_finite_sum::{
-    AutoSettings, Automatic, Choice, ElasticNet, Error, Lasso, LinearModel, LinearSvc,
-    LogisticModel, LogisticRegression, Method, OneVsRest, Problem, Reason, Ridge,
-    SoftmaxRegression, SvcLoss, auto, multiclass,
+    AutoSettings, ElasticNet, Error, Lasso, LinearModel, LinearSvc, LogisticModel,
+    LogisticRegression, Method, OneVsRest, Problem, Ridge, SoftmaxRegression, SvcLoss, auto,
+    auto::{Automatic, Choice, Reason},
+    multiclass,
 };
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::{Loss, Regulariser};

@@ -4,7 +4,9 @@ use crate::common::data;
 use fenchel_datasets::embedded::breast_cancer;
 use fenchel_finite_sum::loss::{Hinge, Poisson};
 use fenchel_finite_sum::prelude::{AsDesign, Report, Status};
-use fenchel_finite_sum::{AutoSettings, Automatic, Method, Point, Problem, Standardiser, auto};
+use fenchel_finite_sum::{
+    AutoSettings, Method, Point, Problem, Standardiser, auto, auto::Automatic,
+};
 use fenchel_linalg::{Csr, Design};
 use fenchel_optim::prox::{Interval, Zero};
 use fenchel_optim::{Loss, Stop};

@@ -3,8 +3,8 @@
 use fenchel_finite_sum::prelude::Stop;
 use fenchel_finite_sum::{
     ClassWeights, Fit, LinearSvc, LogisticRegression, LogisticRegressionCv, OneVsRest,
-    PoissonRegressor, SoftmaxRegression, SoftmaxRegressionCv, SvcLoss, penalty_of_c,
-    weighted_penalty_of_c,
+    PoissonRegressor, SoftmaxRegression, SoftmaxRegressionCv, SvcLoss,
+    estimators::{penalty_of_c, weighted_penalty_of_c},
 };
 use ndarray::Array2;
 

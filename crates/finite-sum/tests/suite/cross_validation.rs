@@ -6,9 +6,10 @@ use fenchel_datasets::embedded;
 use fenchel_finite_sum::path::Grid;
 use fenchel_finite_sum::prelude::Stop;
 use fenchel_finite_sum::{
-    Choose, CrossValidated, ElasticNet, ElasticNetCv, Fit, LassoCv, LinearModel, LinearSvc,
-    LinearSvcCv, LogisticRegression, LogisticRegressionCv, RidgeCv, Score, Scoring,
-    SoftmaxRegression, SoftmaxRegressionCv, Standardiser, SvcLoss,
+    ElasticNet, ElasticNetCv, Fit, LassoCv, LinearModel, LinearSvc, LinearSvcCv,
+    LogisticRegression, LogisticRegressionCv, RidgeCv, SoftmaxRegression, SoftmaxRegressionCv,
+    Standardiser, SvcLoss,
+    estimators::{Choose, CrossValidated, Score, Scoring},
 };
 use fenchel_linalg::Cholesky;
 use fenchel_metrics::{

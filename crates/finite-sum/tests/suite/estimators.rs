@@ -5,7 +5,7 @@ use fenchel_finite_sum::prelude::Rows;
 use fenchel_finite_sum::{
     ClassWeights, ElasticNet, Fit, Lasso, LinearModel, LinearSvc, LogisticModel,
     LogisticRegression, OneVsRest, Ridge, SoftmaxRegression, Standardiser, SvcLoss, SvcModel,
-    penalty_of_c,
+    estimators::penalty_of_c,
 };
 use fenchel_linalg::CsrMatrix;
 use fenchel_metrics::accuracy;

@@ -4,9 +4,10 @@ use fenchel_datasets::embedded;
 use fenchel_finite_sum::path::Grid;
 use fenchel_finite_sum::prelude::{Rows, Saved, Status, Stop};
 use fenchel_finite_sum::{
-    CrossValidated, Fit, GroupLasso, Lasso, LinearModel, LinearSvcCv, LogisticModel,
-    LogisticRegression, LogisticRegressionCv, PoissonModel, PoissonRegressor, Ridge, Scoring,
-    SoftmaxRegression, SoftmaxRegressionCv, Standardised, Standardiser,
+    Fit, GroupLasso, Lasso, LinearModel, LinearSvcCv, LogisticModel, LogisticRegression,
+    LogisticRegressionCv, PoissonModel, PoissonRegressor, Ridge, SoftmaxRegression,
+    SoftmaxRegressionCv, Standardised, Standardiser,
+    estimators::{CrossValidated, Scoring},
 };
 use fenchel_metrics::stratified_k_fold;
 use ndarray::{Array1, Array2, array};

@@ -14,8 +14,8 @@ use fenchel_finite_sum::prelude::Refusal;
 use fenchel_finite_sum::prelude::{Certificate, Order, Report, Saved, Status, Stop};
 use fenchel_finite_sum::prox::{GroupNorm, L1, L1L2, Zero};
 use fenchel_finite_sum::{
-    Error, Fit, LogisticRegression, OneVsRest, OneVsRestModel, Problem, SoftmaxModel,
-    SoftmaxRegression,
+    Error, Fit, LogisticRegression, OneVsRest, Problem, SoftmaxModel, SoftmaxRegression,
+    estimators::OneVsRestModel,
 };
 use fenchel_linalg::special::softmax;
 use fenchel_linalg::{Csr, Dense, Design};

@@ -263,7 +263,7 @@ fn every_estimator_fits_from_a_model() {
         OneVsRest { binary },
         &classes,
         Some(&others),
-        |m: &fenchel_finite_sum::OneVsRestModel<&str>| *m.worst_report()
+        |m: &fenchel_finite_sum::estimators::OneVsRestModel<&str>| *m.worst_report()
     );
 }
 

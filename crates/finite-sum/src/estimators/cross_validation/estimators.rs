@@ -96,7 +96,7 @@ cross_validated! {
     ///
     /// ```
     /// use fenchel_datasets::embedded;
-    /// use fenchel_finite_sum::{Scoring, SoftmaxRegressionCv, Standardiser};
+    /// use fenchel_finite_sum::{SoftmaxRegressionCv, Standardiser, estimators::Scoring};
     ///
     /// let data = embedded::wine();
     /// let x = Standardiser::fit(&data.x)?.transform(&data.x)?;
