@@ -11,10 +11,12 @@ use std::path::{Path, PathBuf};
 
 use fenchel_linalg::CsrMatrix;
 
+use crate::alignment::{ColumnDistances, column_distances_file};
+use crate::idx::{Images, idx_dataset};
 use crate::{
-    AlignmentFormat, ColumnDistances, ConllOptions, Dataset, Encoding, Error, Images, IndexBase,
-    LibsvmOptions, RollCalls, Sentence, Sequences, Word, alignment_file, column_distances_file,
-    conll_file, idx_dataset, letters_file, libsvm_file, roll_calls_file, sets,
+    AlignmentFormat, ConllOptions, Dataset, Encoding, Error, IndexBase, LibsvmOptions, RollCalls,
+    Sentence, Sequences, Word, alignment_file, conll_file, letters_file, libsvm_file,
+    roll_calls_file, sets,
 };
 
 /// A folder with data sets.
