@@ -175,7 +175,8 @@ impl NetworkModel {
                 return Err(Invalid::Parameter { name, value, expected }.into());
             }
         }
-        let mut logits = Conditionals::new(self).logits(|j| x[j].into(), i);
+        let mut logits = Vec::new();
+        Conditionals::new(self).logits(|j| x[j].into(), i, &mut logits);
         softmax_in_place(&mut logits);
         Ok(logits)
     }
@@ -227,10 +228,10 @@ impl NetworkModel {
         mut visit: impl FnMut(usize, usize, &mut [f64]),
     ) -> Result<(), Error> {
         self.check_data(data, method)?;
-        let conditionals = Conditionals::new(self);
+        let (conditionals, mut logits) = (Conditionals::new(self), Vec::new());
         for row in 0..data.rows() {
             for i in 0..self.variables() {
-                let mut logits = conditionals.logits(|j| data.state(row, j).into(), i);
+                conditionals.logits(|j| data.state(row, j).into(), i, &mut logits);
                 visit(row, i, &mut logits);
             }
         }
@@ -332,11 +333,11 @@ impl<'a> Conditionals<'a> {
     }
 
     /// The logits of the states of `i` given those of the others.
-    fn logits(&self, state: impl Fn(usize) -> usize, i: usize) -> Vec<f64> {
+    fn logits(&self, state: impl Fn(usize) -> usize, i: usize, logits: &mut Vec<f64>) {
         let NetworkModel { layout, theta, .. } = self.model;
         let states = 0..layout.cards()[i];
-        let mut logits: Vec<f64> =
-            states.map(|a| layout.unary(&theta[layout.field(i)], a)).collect();
+        logits.clear();
+        logits.extend(states.map(|a| layout.unary(&theta[layout.field(i)], a)));
         for &j in &self.neighbours[i] {
             let table = &theta[layout.block(place(i, j, self.neighbours.len()))];
             let b = state(j);
@@ -345,7 +346,6 @@ impl<'a> Conditionals<'a> {
                     if i < j { layout.pair(table, a, b, j) } else { layout.pair(table, b, a, i) };
             }
         }
-        logits
     }
 }
 

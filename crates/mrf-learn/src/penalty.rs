@@ -237,6 +237,14 @@ impl Regulariser for Strengths {
     }
 
     fn prox(&self, x: &mut [f64], step: f64) {
+        if x.len() == self.pairs.len() {
+            // Every block is one number.
+            for (x, strength) in x.iter_mut().zip(&self.pairs) {
+                let allowed = strength.is_finite();
+                *x = if allowed { soft_threshold(*x, step * strength) } else { 0.0 };
+            }
+            return;
+        }
         for (((i, j), block), &strength) in self.layout.blocks().zip(&self.pairs) {
             let (block, threshold) = (&mut x[block], step * strength);
             if threshold.is_infinite() {

@@ -80,3 +80,37 @@ pub(crate) fn combine(regressions: &[Regression]) -> Report {
         seconds: reports.iter().map(|report| report.seconds).sum(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(certificates: &[Certificate]) -> Certificate {
+        let report = |&certificate| Report {
+            status: Status::Converged,
+            certificate,
+            passes: 1.0,
+            oracle_calls: 1,
+            seconds: 0.0,
+        };
+        let one = |certificate| Regression {
+            bias: 0.0,
+            couplings: Vec::new(),
+            report: Some(report(certificate)),
+        };
+        combine(&certificates.iter().map(one).collect::<Vec<_>>()).certificate
+    }
+
+    /// Gaps and residuals keep their kind and scale; what cannot be added proves nothing.
+    #[test]
+    fn sums_of_certificates_are_of_one_kind() {
+        let gap = Certificate::gap(3.0, 1.0);
+        let residual = Certificate::residual(2.0, 0.5, 0.25).on_scale(4.0);
+        assert_eq!(sum(&[]), Certificate::gap(0.0, 0.0));
+        assert_eq!(sum(&[gap, gap]), Certificate::gap(6.0, 2.0));
+        assert_eq!(sum(&[residual, residual]), Certificate::residual(4.0, 1.0, 0.5).on_scale(8.0));
+        let nothing = Certificate::Uncertified { objective: Some(5.0) };
+        assert_eq!(sum(&[gap, residual]), nothing);
+        assert_eq!(sum(&[nothing, gap]), Certificate::Uncertified { objective: Some(8.0) });
+    }
+}

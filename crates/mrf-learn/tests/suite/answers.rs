@@ -7,14 +7,14 @@
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsModel, PottsPseudoLikelihood};
 use fenchel_mrf_learn::{
     Coordinates, Data, EdgeWeight, Error, ExactMle, InteractionScreening, MissingPolicy,
-    NetworkModel, NodewiseLogistic, Penalty, PseudoLikelihood, Regression, ScreeningObjective, Spg,
+    NodewiseLogistic, Penalty, PseudoLikelihood, Regression, ScreeningObjective, Spg,
 };
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{Certificate, Report, Status, Stop};
 use ndarray::Array2;
 use rand::RngExt;
 
-use crate::common::{bits, statistics, two_states};
+use crate::common::{configurations, dot, log_sum, psi, two_states};
 
 fn problems() -> impl Iterator<Item = (u64, Generator)> {
     let count = std::env::var("FENCHEL_PROBLEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(25);
@@ -84,47 +84,28 @@ fn binary(random: &mut Generator) -> Data {
     if random.random_range(0..2) == 0 { data.with_weights(&weights).unwrap() } else { data }
 }
 
-fn rows(data: &Data) -> impl Iterator<Item = (f64, Vec<bool>)> + '_ {
-    (0..data.rows())
-        .map(|row| (data.weight(row), (0..data.variables()).map(|i| data.get(row, i)).collect()))
-}
-
-/// `psi(x)` in either coordinates.
-fn psi(coordinates: Coordinates, x: &[bool]) -> Vec<f64> {
-    if coordinates == Coordinates::Binary {
-        return statistics(x);
-    }
-    let s: Vec<f64> = x.iter().map(|&x| if x { 1.0 } else { -1.0 }).collect();
-    let pairs = (0..s.len()).flat_map(|i| (i..s.len()).map(move |j| (i, j)));
-    pairs.map(|(i, j)| if i == j { s[i] } else { s[i] * s[j] }).collect()
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn log_sum(terms: &[f64]) -> f64 {
-    let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    top + terms.iter().map(|t| (t - top).exp()).sum::<f64>().ln()
+fn rows(data: &Data) -> impl Iterator<Item = (f64, Vec<usize>)> + '_ {
+    let states = |row| (0..data.variables()).map(|i| usize::from(data.state(row, i))).collect();
+    (0..data.rows()).map(move |row| (data.weight(row), states(row)))
 }
 
 /// `-mean log P(x)` over all states, or, where `each`, `-sum_i mean log P(x_i | the others)`.
 fn loss(data: &Data, coordinates: Coordinates, theta: &[f64], each: bool) -> f64 {
-    let p = data.variables();
-    let score = |x: &[bool]| dot(theta, &psi(coordinates, x));
-    let all: Vec<f64> = (0..1 << p).map(|s| score(&bits(s, p))).collect();
+    let cards = data.cards();
+    let score = |x: &[usize]| dot(theta, &psi(coordinates, cards, x));
+    let all: Vec<f64> = configurations(cards).iter().map(|x| score(x)).collect();
     let whole = log_sum(&all);
-    let of_row = |x: &[bool]| -> f64 {
+    let of_row = |x: &[usize]| -> f64 {
         let own = score(x);
         if !each {
             return whole - own;
         }
         let other = |i: usize| {
             let mut turned = x.to_vec();
-            turned[i] = !turned[i];
+            turned[i] = 1 - turned[i];
             log_sum(&[own, score(&turned)]) - own
         };
-        (0..p).map(other).sum()
+        (0..cards.len()).map(other).sum()
     };
     rows(data).map(|(weight, x)| weight * of_row(&x)).sum()
 }
@@ -214,10 +195,10 @@ fn check_regressions(
             let Regression { bias, couplings, report } = &regressions[i];
             assert_eq!(couplings[i], 0.0);
             let Some(report) = report else { continue };
-            let value = |x: bool| if spins && !x { -1.0 } else { f64::from(u8::from(x)) };
-            let margin = |(weight, x): (f64, Vec<bool>)| {
+            let value = |x: usize| if spins && x == 0 { -1.0 } else { x as f64 };
+            let margin = |(weight, x): (f64, Vec<usize>)| {
                 let sum: f64 = couplings.iter().zip(&x).map(|(j, &x)| j * value(x)).sum();
-                (weight, if x[i] { bias + sum } else { -bias - sum })
+                (weight, if x[i] == 1 { bias + sum } else { -bias - sum })
             };
             let margins: Vec<(f64, f64)> = rows(data).map(margin).collect();
             let size: f64 = couplings.iter().map(|j| j.abs()).sum();
@@ -264,29 +245,6 @@ fn reports_of_regressions_are_about_their_answers() {
     }
 }
 
-/// `-mean log P(x)` of a discrete model, over all states.
-fn discrete_loss(model: &NetworkModel, data: &Data) -> f64 {
-    let layout = &model.layout;
-    let score = |x: &[usize]| -> f64 {
-        let fields: f64 = (0..x.len()).map(|i| model.theta[layout.field(i).start + x[i]]).sum();
-        let pairs = (0..x.len()).flat_map(|i| (i + 1..x.len()).map(move |j| (i, j)));
-        fields + pairs.map(|(i, j)| model.table(i, j).unwrap()[[x[i], x[j]]]).sum::<f64>()
-    };
-    let mut all = vec![vec![]];
-    for &card in layout.cards() {
-        all = all
-            .iter()
-            .flat_map(|x: &Vec<usize>| (0..card).map(move |s| [x.as_slice(), &[s]].concat()))
-            .collect();
-    }
-    let whole = log_sum(&all.iter().map(|x| score(x)).collect::<Vec<_>>());
-    let row = |(n, x): (usize, ndarray::ArrayView1<u8>)| {
-        let x: Vec<usize> = x.iter().map(|&s| usize::from(s)).collect();
-        data.weight(n) * (whole - score(&x))
-    };
-    data.to_array().rows().into_iter().enumerate().map(row).sum()
-}
-
 #[test]
 fn reports_of_discrete_networks_are_about_their_answers() {
     for (seed, mut random) in problems() {
@@ -305,23 +263,20 @@ fn reports_of_discrete_networks_are_about_their_answers() {
                 for stop in limits(&Stop { max_passes: 300.0, ..default.stop }) {
                     let fit = ExactMle { stop, ..default.clone() }.fit(&data);
                     let Some(model) = answer(fit, &what) else { continue };
-                    let fields: f64 = (0..p)
-                        .flat_map(|i| model.theta[model.layout.field(i)].iter())
-                        .map(|t| t.abs())
-                        .sum();
-                    let mut tables = 0.0;
+                    let mut size = 0.0;
                     for i in 0..p {
+                        let field = &model.theta[model.layout.field(i)];
+                        size += unary_weight * field.iter().map(|t| t.abs()).sum::<f64>();
                         for j in i + 1..p {
                             let table = model.table(i, j).unwrap();
-                            tables += if model.penalty.group > 0.0 {
+                            size += if model.penalty.group > 0.0 {
                                 table.iter().map(|t| t * t).sum::<f64>().sqrt()
                             } else {
                                 table.iter().map(|t| t.abs()).sum()
                             };
                         }
                     }
-                    let found =
-                        discrete_loss(&model, &data) + strength * (unary_weight * fields + tables);
+                    let found = loss(&data, coordinates, &model.theta, false) + strength * size;
                     answers.add(&stop, &model.report, found, format!("{what}, {stop:?}"));
                 }
                 answers.check();

@@ -48,6 +48,66 @@ pub(crate) fn expectation(probabilities: &[f64], p: usize) -> Vec<f64> {
     means
 }
 
+/// All joint states, the first variable fastest.
+pub(crate) fn configurations(cards: &[usize]) -> Vec<Vec<usize>> {
+    let total: usize = cards.iter().product();
+    let of = |mut s: usize| {
+        let digit = |card: &usize| {
+            let state = s % card;
+            s /= card;
+            state
+        };
+        cards.iter().map(digit).collect()
+    };
+    (0..total).map(of).collect()
+}
+
+/// `psi(x)` in some coordinates, written without the layout.
+pub(crate) fn psi(coordinates: Coordinates, cards: &[usize], x: &[usize]) -> Vec<f64> {
+    let mut out = vec![];
+    for i in 0..x.len() {
+        for j in i..x.len() {
+            if coordinates == Coordinates::Indicators {
+                let columns = if i == j { 1 } else { cards[j] };
+                let own = x[i] * columns + if i == j { 0 } else { x[j] };
+                out.extend((0..cards[i] * columns).map(|at| f64::from(u8::from(at == own))));
+                continue;
+            }
+            let zero = if coordinates == Coordinates::Spins { -1.0 } else { 0.0 };
+            let value = |i: usize| if x[i] == 1 { 1.0 } else { zero };
+            out.push(value(i) * if i == j { 1.0 } else { value(j) });
+        }
+    }
+    out
+}
+
+/// `A(theta)`, the law of all joint states, and the means of the statistics.
+pub(crate) fn brute_states(
+    coordinates: Coordinates,
+    cards: &[usize],
+    theta: &[f64],
+) -> (f64, Vec<f64>, Vec<f64>) {
+    let all: Vec<Vec<f64>> =
+        configurations(cards).iter().map(|x| psi(coordinates, cards, x)).collect();
+    let scores: Vec<f64> = all.iter().map(|psi| dot(psi, theta)).collect();
+    let log_z = log_sum(&scores);
+    let law: Vec<f64> = scores.iter().map(|score| (score - log_z).exp()).collect();
+    let mut means = vec![0.0; theta.len()];
+    for (psi, weight) in all.iter().zip(&law) {
+        means.iter_mut().zip(psi).for_each(|(mean, psi)| *mean += weight * psi);
+    }
+    (log_z, law, means)
+}
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+pub(crate) fn log_sum(terms: &[f64]) -> f64 {
+    let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    top + terms.iter().map(|t| (t - top).exp()).sum::<f64>().ln()
+}
+
 /// The law of one systematic sweep from a law: the conditional of one variable after the other.
 pub(crate) fn sweep(model: &BinaryPairwise, law: &[f64]) -> Vec<f64> {
     let p = model.variables();
@@ -63,22 +123,6 @@ pub(crate) fn sweep(model: &BinaryPairwise, law: &[f64]) -> Vec<f64> {
         law = next;
     }
     law
-}
-
-/// The means of the statistics in some coordinates, from those of binary coordinates.
-pub(crate) fn means(coordinates: Coordinates, binary: &[f64], p: usize) -> Vec<f64> {
-    let at = |i: usize, j: usize| binary[fenchel_mrf_learn::layout::pair_index(i, j, p)];
-    if coordinates == Coordinates::Binary {
-        return binary.to_vec();
-    }
-    let of = |(i, j)| {
-        if i == j {
-            2.0 * at(i, i) - 1.0
-        } else {
-            4.0 * at(i, j) - 2.0 * at(i, i) - 2.0 * at(j, j) + 1.0
-        }
-    };
-    fenchel_mrf_learn::layout::pairs(p).map(of).collect()
 }
 
 pub(crate) fn norm(x: &[f64]) -> f64 {

@@ -13,38 +13,16 @@ use fenchel_optim::{Fit, Regulariser, StepSize};
 use ndarray::{Array2, array};
 use rand::RngExt;
 
-use crate::common::norm;
+use crate::common::{brute_states, configurations, norm, psi};
 
-/// All configurations, the first variable fastest.
-fn configurations(cards: &[usize]) -> Vec<Vec<usize>> {
-    let total: usize = cards.iter().product();
-    (0..total)
-        .map(|mut s| {
-            cards
-                .iter()
-                .map(|card| {
-                    let state = s % card;
-                    s /= card;
-                    state
-                })
-                .collect()
-        })
-        .collect()
+/// The indicators of a joint state.
+fn statistics(x: &[usize], cards: &[usize]) -> Vec<f64> {
+    psi(Coordinates::Indicators, cards, x)
 }
 
-/// The indicators, written without the layout: of every variable its field, and then its tables row by row.
-fn statistics(x: &[usize], cards: &[usize]) -> Vec<f64> {
-    let mut out = vec![];
-    let hot = |a: bool| f64::from(u8::from(a));
-    for i in 0..cards.len() {
-        out.extend((0..cards[i]).map(|a| hot(x[i] == a)));
-        for j in i + 1..cards.len() {
-            for a in 0..cards[i] {
-                out.extend((0..cards[j]).map(|b| hot(x[i] == a && x[j] == b)));
-            }
-        }
-    }
-    out
+/// `log Z`, the law, the means.
+fn brute(theta: &[f64], cards: &[usize]) -> (f64, Vec<f64>, Vec<f64>) {
+    brute_states(Coordinates::Indicators, cards, theta)
 }
 
 /// The layout of indicators.
@@ -62,21 +40,6 @@ fn mle(penalty: Penalty) -> ExactMle {
 
 fn spg(penalty: Penalty, method: Spg) -> Spg {
     Spg { penalty, coordinates: Coordinates::Indicators, ..method }
-}
-
-/// `log Z`, the law, the means.
-fn brute(theta: &[f64], cards: &[usize]) -> (f64, Vec<f64>, Vec<f64>) {
-    let states = configurations(cards);
-    let score = |x: &Vec<usize>| -> f64 {
-        statistics(x, cards).iter().zip(theta).map(|(a, b)| a * b).sum()
-    };
-    let total: f64 = states.iter().map(|x| score(x).exp()).sum();
-    let law: Vec<f64> = states.iter().map(|x| score(x).exp() / total).collect();
-    let mut means = vec![0.0; theta.len()];
-    for (x, weight) in states.iter().zip(&law) {
-        means.iter_mut().zip(statistics(x, cards)).for_each(|(m, s)| *m += weight * s);
-    }
-    (total.ln(), law, means)
 }
 
 fn random(m: usize, scale: f64, seed: u64) -> Vec<f64> {

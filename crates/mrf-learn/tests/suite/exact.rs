@@ -5,7 +5,7 @@ use fenchel_mrf_learn::{
 use fenchel_optim::{Fit, Progress};
 use ndarray::array;
 
-use crate::common::{brute, means, norm, two_states};
+use crate::common::{brute_states, norm, two_states};
 
 fn data(p: usize, seed: u64) -> Data {
     let truth = synthetic::random_network(p, 0.3, (1.0, 2.0), seed).unwrap();
@@ -42,7 +42,7 @@ fn the_optimum_satisfies_its_conditions() {
             let model = method.fit(&data).unwrap();
             let value = model.report.certificate.value();
             assert!(value <= 1e-11, "{:?} {value}", penalty);
-            let means = means(coordinates, &brute(&model.binary().unwrap()).2, 6);
+            let means = brute_states(coordinates, &[2; 6], &model.theta).2;
             let (target, theta) = (data.means(coordinates).unwrap(), model.theta);
             let strengths = penalty.strengths(&two_states(6)).unwrap().pairs().to_vec();
             for c in 0..21 {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod bounds;
+mod chains;
 mod common;
 mod conditional;
 mod data;

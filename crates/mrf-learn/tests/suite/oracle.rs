@@ -5,7 +5,7 @@ use fenchel_mrf_learn::{
 use fenchel_optim::Refusal;
 use proptest::prelude::*;
 
-use crate::common::{brute, random_model, random_theta, two_states};
+use crate::common::{brute, brute_states, random_model, random_theta, two_states};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
@@ -43,24 +43,10 @@ proptest! {
         let log_z = table.means(&eta, &mut means).unwrap();
         let (model, constant) = layout.binary(&eta).unwrap();
         prop_assert!((brute(&model).0 - constant - log_z).abs() < 1e-10);
-        let statistics = |s: usize| {
-            let spin = |i: usize| if s >> i & 1 == 1 { 1.0 } else { -1.0 };
-            let mut out = vec![];
-            for i in 0..p {
-                for j in i..p {
-                    out.push(if i == j { spin(i) } else { spin(i) * spin(j) });
-                }
-            }
-            out
-        };
-        let scores: Vec<f64> = (0..1 << p)
-            .map(|s| statistics(s).iter().zip(&eta).map(|(a, b)| a * b).sum())
-            .collect();
-        let z: f64 = scores.iter().map(|s| s.exp()).sum();
-        prop_assert!((z.ln() - log_z).abs() < 1e-10);
-        for c in 0..means.len() {
-            let mean: f64 = (0..1 << p).map(|s| scores[s].exp() / z * statistics(s)[c]).sum();
-            prop_assert!((mean - means[c]).abs() < 1e-11);
+        let (log_partition, _, expected) = brute_states(Coordinates::Spins, &vec![2; p], &eta);
+        prop_assert!((log_partition - log_z).abs() < 1e-10);
+        for (mean, expected) in means.iter().zip(&expected) {
+            prop_assert!((mean - expected).abs() < 1e-11);
         }
     }
 }

@@ -8,15 +8,11 @@ use fenchel_optim::random::stream;
 use proptest::prelude::*;
 use rand::RngExt;
 
-use crate::common::{brute, norm, random_theta, two_states};
+use crate::common::{brute, dot, norm, random_theta, two_states};
 
 fn data(p: usize, seed: u64) -> Data {
     let truth = synthetic::random_network(p, 0.5, (0.5, 2.0), seed).unwrap();
     synthetic::exact_draws(&truth, 60, seed).unwrap()
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 struct Objective {
