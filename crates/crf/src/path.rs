@@ -17,9 +17,9 @@ use fenchel_optim::{Budget, Fit, Status, settings};
 
 use crate::Error;
 use crate::builder::Corpus;
-use crate::estimator::Crf;
 use crate::instance::Instance;
 use crate::model::CrfModel;
+use crate::settings::Crf;
 
 settings! {
     /// Settings of a [`path`](fn@path).

@@ -55,13 +55,72 @@ pub struct Tagger<'m> {
     found: Found,
 }
 
+impl CrfModel {
+    /// A tagger, which has the buffers for inference on many sequences. The first call makes a table of the weights by name,
+    /// which the model keeps. O(A K).
+    pub fn tagger(&self) -> Tagger<'_> {
+        Tagger::new(self)
+    }
+
+    /// The most probable labels of one sequence. For many, make a [`tagger`](Self::tagger) once or use
+    /// [`tag_all`](Self::tag_all). Attributes that the model does not know are ignored.
+    ///
+    /// # Errors
+    /// Those of [`Tagger::tag`].
+    pub fn tag(&self, instance: &Instance) -> Result<Vec<&str>, Error> {
+        self.tagger().tag(instance)
+    }
+
+    /// Tags many sequences on all cores (with the feature `parallel`). The results do not depend on the number of cores.
+    ///
+    /// # Errors
+    /// The error of [`Tagger::tag`] for the first sequence that has one, with the number of the sequence:
+    /// [`Error::InSequence`].
+    pub fn tag_all(&self, instances: &[Instance]) -> Result<Vec<Vec<&str>>, Error> {
+        self.tagger().for_all(instances, Tagger::tag)
+    }
+
+    /// The fraction of tokens whose predicted label is the label of their instance. A label that the model does not know counts
+    /// as wrong. For scores of spans see `ChunkCounts` of `fenchel-metrics`.
+    ///
+    /// ```
+    /// # use fenchel_crf::{CrfModel, Instance, Vocabulary, Weights};
+    /// # let attributes: Vocabulary = ["run"].into_iter().collect();
+    /// # let labels: Vocabulary = ["N", "V"].into_iter().collect();
+    /// # let mut weights = Weights::zeros(1, 2);
+    /// # weights.emission[[0, 1]] = 1.5;
+    /// # let model = CrfModel::new(attributes, labels, weights, None)?;
+    /// let mut sentence = Instance::new();
+    /// for label in ["V", "N"] {
+    ///     sentence.begin_token(label);
+    ///     sentence.push("run", 1.0);
+    /// }
+    /// assert_eq!(model.score(&[sentence])?, 0.5);
+    /// # Ok::<(), fenchel_crf::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`tag_all`](Self::tag_all); [`Error::Invalid`] if there is no sequence.
+    pub fn score(&self, instances: &[Instance]) -> Result<f64, Error> {
+        if instances.is_empty() {
+            return Err(Invalid::Empty { what: "instances" }.into());
+        }
+        let (mut right, mut tokens) = (0, 0);
+        for (instance, found) in instances.iter().zip(self.tag_all(instances)?) {
+            right += instance.labels().zip(&found).filter(|(truth, label)| truth == *label).count();
+            tokens += instance.len();
+        }
+        Ok(right as f64 / tokens as f64)
+    }
+}
+
 impl<'m> Tagger<'m> {
-    pub(crate) fn new(model: &'m CrfModel, records: Arc<Records>) -> Self {
+    fn new(model: &'m CrfModel) -> Self {
         let labels = model.labels().len();
         let chain = Chain::shared(labels, 1).expect("a model has labels");
         let mut tagger = Tagger {
             model,
-            records,
+            records: model.records(),
             scheme: LabelScheme::Any,
             chain,
             path: Vec::new(),

@@ -168,6 +168,8 @@ pub struct ConllReader<R> {
     width: Option<usize>,
     /// The line and the last word of the last multiword token of the sentence.
     range: (u64, usize),
+    /// The last empty node after the last word, or 0.
+    empty: usize,
     bytes: Vec<u8>,
 }
 
@@ -175,7 +177,7 @@ impl<R: BufRead> ConllReader<R> {
     /// A reader that starts at the beginning of a text.
     pub fn new(from: R, options: ConllOptions) -> Self {
         let (line, lines, width, range, bytes) = (0, Vec::new(), None, (0, 0), Vec::new());
-        ConllReader { from, options, line, lines, width, range, bytes }
+        ConllReader { from, options, line, lines, width, range, empty: 0, bytes }
     }
 
     /// The line number, counted from 1, of the first token of the last sentence.
@@ -196,7 +198,7 @@ impl<R: BufRead> ConllReader<R> {
         sentence.cells.clear();
         sentence.others.clear();
         self.lines.clear();
-        self.range = (0, 0);
+        (self.range, self.empty) = ((0, 0), 0);
         loop {
             self.bytes.clear();
             if self.from.read_until(b'\n', &mut self.bytes)? == 0 {
@@ -240,12 +242,13 @@ impl<R: BufRead> ConllReader<R> {
         let id = self.bytes.split(|&byte| byte == b'\t').next().unwrap_or_default();
         let text = std::str::from_utf8(id).unwrap_or_default();
         let next = words + 1;
-        if text.parse() == Ok(next) {
+        if number(text) == Some(next) {
+            self.empty = 0;
             return Ok(true);
         }
         if let Some((first, last)) = text.split_once('-')
-            && first.parse() == Ok(next)
-            && let Ok(last) = last.parse::<usize>()
+            && number(first) == Some(next)
+            && let Some(last) = number(last)
             && last >= next
             && self.range.1 < next
         {
@@ -253,15 +256,18 @@ impl<R: BufRead> ConllReader<R> {
             return Ok(false);
         }
         if let Some((word, part)) = text.split_once('.')
-            && word.parse() == Ok(words)
-            && part.parse::<usize>().is_ok_and(|part| part > 0)
+            && number(word) == Some(words)
+            && let Some(part) = number(part)
+            && part > self.empty
         {
+            self.empty = part;
             return Ok(false);
         }
         let reason = format!(
-            "number {}; expected {next}, {next}-{} or {words}.1; an empty line ends a sentence",
+            "number {}; expected {next}, {next}-{} or {words}.{}; an empty line ends a sentence",
             shown(id),
-            next + 1
+            next + 1,
+            self.empty + 1
         );
         Err(Error::format(self.line, 1, reason))
     }
@@ -299,6 +305,11 @@ impl<R: BufRead> ConllReader<R> {
         sentence.width = expected;
         Ok(())
     }
+}
+
+/// A number as CoNLL-U writes it: without a sign and without leading zeros.
+fn number(text: &str) -> Option<usize> {
+    text.parse().ok().filter(|number: &usize| number.to_string() == text)
 }
 
 /// Reads a file of sentences, plain or compressed.
@@ -390,6 +401,21 @@ mod tests {
             (&["2-1 ab", "1 a", "2 b"], "line 1"),
             (&["1 a", "2.1 b"], "line 2"),
             (&["1 a", "1.x b"], "line 2"),
+            (&["01 a"], "line 1, column 1: number \"01\"; expected 1"),
+            (&["+1 a"], "line 1, column 1: number \"+1\"; expected 1"),
+            (&["1-+2 ab", "1 a", "2 b"], "line 1, column 1: number \"1-+2\""),
+            (&["1-02 ab", "1 a", "2 b"], "line 1"),
+            (
+                &["1 a", "1.1 e", "1.1 f"],
+                "line 3, column 1: number \"1.1\"; expected 2, 2-3 or 1.2",
+            ),
+            (
+                &["1 a", "1.2 e", "1.1 f"],
+                "line 3, column 1: number \"1.1\"; expected 2, 2-3 or 1.3",
+            ),
+            (&["1 a", "01.1 e"], "line 2"),
+            (&["1 a", "1.01 e"], "line 2"),
+            (&["1 a", "1.+1 e"], "line 2"),
         ] {
             refused(&universal(lines), place);
         }
@@ -397,10 +423,13 @@ mod tests {
         refused(&text.replacen("\t_\n", "\n", 1), "line 1, column 10: 9 columns; expected the ten");
         refused(&format!("{}\n{text}", universal(&["1-2 ab", "1 a"])), "line 1");
         // An empty node may come before the first word, and a new sentence counts anew.
-        let text =
-            format!("{}\n{}", universal(&["0.1 e", "1 a"]), universal(&["1-2 bc", "1 b", "2 c"]));
+        let text = format!(
+            "{}\n{}",
+            universal(&["0.1 e", "1 a", "1.1 f", "1.2 g", "2 h", "2.1 i"]),
+            universal(&["0.1 e", "1-2 bc", "1 b", "2 c"])
+        );
         let lengths = read(text.as_bytes(), &ConllOptions::universal()).unwrap();
-        assert_eq!(lengths.iter().map(Sentence::len).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(lengths.iter().map(Sentence::len).collect::<Vec<_>>(), [2, 2]);
     }
 
     #[test]

@@ -9,9 +9,11 @@
 //! | IOB2 (BIO) | `B-X I-X B-X` | every chunk begins with `B` |
 //! | IOBES | `B-X E-X S-X` | `E` ends a chunk, `S` is a chunk of a single token |
 //! | BILOU | `B-X L-X U-X` | IOBES with the letters `L` for `E` and `U` for `S` |
+//! | BMES | `B-X E-X S-X` | IOBES with the letter `M` for `I` |
 //!
-//! [`chunks`] reads all four schemes without an argument for the scheme. `B` and `S` begin a chunk, and `E` and `S` end one.
-//! An `I` or `E` also begins a chunk if it follows an `O`, the end of a chunk, or another type. For IOB1 and IOB2 these are the
+//! [`chunks`] reads all of these schemes without an argument for the scheme. `B` and `S` begin a chunk, and `E` and `S` end one.
+//! An `I` or `E` also begins a chunk if it follows an `O`, the end of a chunk, or another type; an `M` never does, so that
+//! labels such as `M-SG` alone are no chunks. For IOB1 and IOB2 these are the
 //! rules of `conlleval`, the evaluation script of the CoNLL shared tasks, also for malformed labellings.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,8 +33,8 @@ pub struct Chunk<'a> {
 
 /// The chunks of one sequence of labels, in order. O(n).
 ///
-/// A label counts as outside unless it is one of the marks `B`, `I`, `E`, `S`, `L`, `U`, alone or followed by a hyphen and a
-/// type. So does a mark of another scheme, such as `M-NP`; [`ChunkCounts::add`] refuses it.
+/// A label counts as outside unless it is one of the marks `B`, `I`, `M`, `E`, `S`, `L`, `U`, alone or followed by a hyphen and a
+/// type. So does a mark of another scheme, such as `X-NP`; [`ChunkCounts::add`] refuses it.
 ///
 /// ```
 /// use fenchel_metrics::{Chunk, chunks};
@@ -72,14 +74,20 @@ fn find<'a>(labels: &[&'a str], strict: bool) -> Vec<Chunk<'a>> {
     for (t, label) in labels.iter().enumerate() {
         let parsed = parse(label);
         let goes_on = match (open, parsed) {
-            (Some((_, kind)), Some((Mark::Inside | Mark::End, next))) => kind == next,
+            (Some((_, kind)), Some((Mark::Inside | Mark::Middle | Mark::End, next))) => {
+                kind == next
+            }
             _ => false,
         };
         if !goes_on {
             if let Some((start, kind)) = open.take() {
                 found.push(Chunk { start, end: t, kind });
             }
-            let begins = |mark: Mark| !strict || matches!(mark, Mark::Begin | Mark::Single);
+            let begins = |mark: Mark| match mark {
+                Mark::Begin | Mark::Single => true,
+                Mark::Inside | Mark::End => !strict,
+                Mark::Middle => false,
+            };
             open = parsed.filter(|&(mark, _)| begins(mark)).map(|(_, kind)| (t, kind));
         }
         if let Some((Mark::End | Mark::Single, _)) = parsed
@@ -98,6 +106,8 @@ fn find<'a>(labels: &[&'a str], strict: bool) -> Vec<Chunk<'a>> {
 enum Mark {
     Begin,
     Inside,
+    /// As `Inside`, but it begins no chunk.
+    Middle,
     End,
     Single,
 }
@@ -108,6 +118,7 @@ fn parse(label: &str) -> Option<(Mark, &str)> {
     let mark = match mark {
         "B" => Mark::Begin,
         "I" => Mark::Inside,
+        "M" => Mark::Middle,
         "E" | "L" => Mark::End,
         "S" | "U" => Mark::Single,
         _ => return None,
@@ -185,7 +196,7 @@ impl ChunkCounts {
     ///
     /// # Errors
     /// [`Error::Empty`] for a sequence without tokens, [`Error::Length`] for labellings of different lengths, [`Error::Mark`] for
-    /// a label like `M-NP` beside one like `B-NP`: the type is that of a chunk, and the mark is unknown.
+    /// a label like `X-NP` beside one like `B-NP`: the type is that of a chunk, and the mark is unknown.
     pub fn add<'t, 'p, T: AsRef<str> + ?Sized + 't, P: AsRef<str> + ?Sized + 'p>(
         &mut self,
         truth: impl IntoIterator<Item = &'t T>,
@@ -346,10 +357,26 @@ mod tests {
     }
 
     #[test]
+    fn bmes_by_hand() {
+        let bmes = expected(&[(0, 4, "X"), (4, 5, "X"), (5, 7, "Y")]);
+        assert_eq!(spans("B-X M-X M-X E-X S-X B-Y E-Y"), bmes);
+        // Words of a text, without types.
+        assert_eq!(spans("B M E S"), expected(&[(0, 3, ""), (3, 4, "")]));
+        let mut counts = ChunkCounts::new();
+        counts.add(&["B-X", "M-X", "E-X"], &["B-X", "I-X", "E-X"]).unwrap();
+        assert_eq!(counts.totals(), (1, 1, 1));
+        counts.add(&["B-X", "M-X", "E-X"], &["B-X", "E-X", "S-X"]).unwrap();
+        assert_eq!(counts.totals(), (2, 3, 1));
+        // Masculine and feminine singular.
+        assert_eq!(spans("M-SG F-SG M-SG"), []);
+        assert_eq!(spans("B-X M-Y M-X"), expected(&[(0, 1, "X")]));
+    }
+
+    #[test]
     fn an_unknown_mark_beside_chunks_of_its_type_is_refused() {
         let mut counts = ChunkCounts::new();
-        let error = counts.add(&["B-X", "M-X", "E-X"], &["B-X", "I-X", "E-X"]).unwrap_err();
-        assert!(error.to_string().contains("\"M-X\""), "{error}");
+        let error = counts.add(&["B-X", "W-X", "E-X"], &["B-X", "I-X", "E-X"]).unwrap_err();
+        assert!(error.to_string().contains("\"W-X\""), "{error}");
         assert_eq!(counts, ChunkCounts::new());
         // These are no chunks.
         counts.add(&["N-SG", "V-PST", "O-X", "B-X"], &["N-SG", "N-SG", "O", "B-X"]).unwrap();

@@ -201,8 +201,8 @@ fn bilou_is_read_by_eval_and_by_the_schemes() {
     assert!(table.contains("2 chunks; found 2 chunks, 1 correct"), "{table}");
     let row = table.lines().find(|line| line.starts_with("all")).unwrap();
     assert!(row.trim_end().ends_with("50.00"), "{row}");
-    folder.write("unknown.txt", "p B-X B-X\nq M-X M-X\n");
-    assert!(folder.error("eval unknown.txt").contains("label \"M-X\": unknown mark"));
+    folder.write("unknown.txt", "p B-X B-X\nq W-X W-X\n");
+    assert!(folder.error("eval unknown.txt").contains("label \"W-X\": unknown mark"));
 
     folder.write("train.txt", "B-X\tp\nL-X\tq\nU-X\tr\nO\ts\n\n");
     folder.ok("learn -q -m m.json train.txt");

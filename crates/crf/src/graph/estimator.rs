@@ -12,9 +12,8 @@ use super::model::GraphModel;
 use super::problem::GraphProblem;
 use super::sdca::{GraphDualState, graph_sdca};
 use crate::Error;
-use crate::estimator::Method;
-use crate::estimator::{check_finite, no_weights};
 use crate::methods::sdca::SdcaSettings;
+use crate::settings::{Method, check_finite, no_weights};
 use crate::terms::Terms;
 use crate::training::{DUAL_PASSES, left_of, pairs, whole};
 

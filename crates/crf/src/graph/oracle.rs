@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use fenchel_graphical::chain::{LineTerms, Probability};
 use fenchel_graphical::{Evidence, FactorGraph, FactorId, JunctionTree, Workspace};
-use fenchel_linalg::lanes;
+use fenchel_linalg::{Invalid, lanes};
 
 use super::problem::{GraphProblem, Item, Place, Structure};
 use crate::Error;
+use crate::likelihood::Likelihood;
 use crate::terms::{Common, Marginals, Oracle, Terms};
 
 /// Marginals of the cliques and separators of a graph's junction tree, which are the dual variables of the graph. They
@@ -129,6 +130,31 @@ impl Work {
         // Marginals are checked where they enter: their length is that of the tree.
         let tree = problem.tree(item);
         let _ = margins(tree, item, &m.cliques, &mut self.scratch, &mut self.cells);
+    }
+}
+
+impl GraphProblem<'_> {
+    /// Number of bytes of the marginals that [`graph_sdca`](crate::graph::graph_sdca) stores: all cells of all junction trees.
+    pub fn memory(&self) -> u64 {
+        let cells = |item: &Item| {
+            let tree = self.tree(item);
+            (tree.cells() as u64).saturating_add(tree.separator_cells() as u64)
+        };
+        let total = self.items.iter().map(cells).fold(0, u64::saturating_add);
+        let buffers = self.n() as u64 * size_of::<TreeMarginals>() as u64;
+        total.saturating_mul(8).saturating_add(buffers)
+    }
+
+    /// The objective `P(w)`. One pass, which takes n oracle calls.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for weights of another length or not finite, or for an objective that overflows.
+    pub fn objective(&self, w: &[f64]) -> Result<f64, Error> {
+        Invalid::check_length("weights", self.weights(), w.len())?;
+        Invalid::check_finite("weights", w)?;
+        let value = Likelihood::new(self).value(w);
+        Invalid::check_finite("objective", &[value])?;
+        Ok(value)
     }
 }
 

@@ -9,9 +9,7 @@ use fenchel_linalg::{Invalid, lanes};
 use rustc_hash::FxHashMap;
 
 use super::data::{CliqueTemplate, GraphDataset, GraphInstance, var};
-use super::oracle::TreeMarginals;
 use crate::Error;
-use crate::likelihood::Likelihood;
 use crate::terms::Common;
 
 /// The junction tree of a graph, and its factor graph with all scores 0. Graphs of the same shape share it.
@@ -271,29 +269,6 @@ impl<'a> GraphProblem<'a> {
     /// Number of weights.
     pub fn weights(&self) -> usize {
         self.common.counts.len()
-    }
-
-    /// Number of bytes of the marginals that [`graph_sdca`](crate::graph::graph_sdca) stores: all cells of all junction trees.
-    pub fn memory(&self) -> u64 {
-        let cells = |item: &Item| {
-            let tree = self.tree(item);
-            (tree.cells() as u64).saturating_add(tree.separator_cells() as u64)
-        };
-        let total = self.items.iter().map(cells).fold(0, u64::saturating_add);
-        let buffers = self.n() as u64 * size_of::<TreeMarginals>() as u64;
-        total.saturating_mul(8).saturating_add(buffers)
-    }
-
-    /// The objective `P(w)`. One pass, which takes n oracle calls.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for weights of another length or not finite, or for an objective that overflows.
-    pub fn objective(&self, w: &[f64]) -> Result<f64, Error> {
-        Invalid::check_length("weights", self.weights(), w.len())?;
-        Invalid::check_finite("weights", w)?;
-        let value = Likelihood::new(self).value(w);
-        Invalid::check_finite("objective", &[value])?;
-        Ok(value)
     }
 
     pub(super) fn tree(&self, item: &Item) -> &JunctionTree {

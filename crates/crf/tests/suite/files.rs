@@ -4,79 +4,16 @@
 use fenchel_crf::text::Template;
 use fenchel_crf::training::{Checkpoint, Snapshot, train};
 use fenchel_crf::{
-    CorpusBuilder, Crf, CrfModel, GraphCrf, GraphInstance, GraphModel, Instance, Saved, Tagger,
+    CorpusBuilder, Crf, CrfModel, GraphCrf, GraphInstance, GraphModel, Instance, Tagger,
 };
 use fenchel_optim::Progress;
-use fenchel_optim::model::envelope;
-use serde_json::{Value, json, to_value};
+use serde_json::{json, to_value};
 
 use crate::common::graphs::random_graphs;
+use mutants::{load, try_all};
 
-/// Every pointer to a value, from the root on.
-fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
-    all.push(at.to_owned());
-    match value {
-        Value::Array(list) => {
-            // The first and the last entry stand for the others.
-            for i in (0..list.len()).filter(|i| *i < 2 || *i + 1 == list.len()) {
-                pointers(&list[i], &format!("{at}/{i}"), all);
-            }
-        }
-        Value::Object(map) => {
-            map.iter().for_each(|(key, value)| pointers(value, &format!("{at}/{key}"), all));
-        }
-        _ => {}
-    }
-}
-
-/// Reads every changed file and uses what is read; how many were refused and how many work.
-fn try_all<M: Saved>(model: &M, used: impl Fn(&M)) -> (usize, usize) {
-    let whole = to_value(model).unwrap();
-    let mut all = vec![];
-    pointers(&whole, "", &mut all);
-    let (mut refused, mut works) = (0, 0);
-    for pointer in &all {
-        let old = whole.pointer(pointer).unwrap();
-        let mut values = vec![
-            json!(0),
-            json!(1),
-            json!(-1),
-            json!(7),
-            json!(1e308),
-            json!(-1e308),
-            json!(1e200),
-            json!(1e-320),
-            json!(4_294_967_295_u64),
-            json!(u64::MAX),
-            json!(null),
-            json!([]),
-            json!({}),
-            json!(""),
-            json!(true),
-            json!([old]),
-        ];
-        if let Value::Array(list) = old {
-            let mut longer = list.clone();
-            longer.extend(list.last().cloned());
-            values.push(json!(longer));
-            values.push(json!(list[..list.len().saturating_sub(1)]));
-            values.push(json!(list.iter().rev().collect::<Vec<_>>()));
-        }
-        for value in values {
-            let mut changed = whole.clone();
-            *changed.pointer_mut(pointer).unwrap() = value;
-            let text = envelope(M::KIND, M::VERSION, &changed.to_string());
-            match M::load(text.as_bytes()) {
-                Err(_) => refused += 1,
-                Ok(read) => {
-                    works += 1;
-                    used(&read);
-                }
-            }
-        }
-    }
-    (refused, works)
-}
+#[path = "../../../optim/tests/mutants/mod.rs"]
+mod mutants;
 
 fn sentence(words: &[&str], labels: &[&str]) -> Instance {
     let mut instance = Instance::new();
@@ -123,7 +60,7 @@ fn trained() -> (fenchel_crf::Corpus, CrfModel) {
 #[test]
 fn changed_models_are_refused_or_work() {
     let (_, model) = trained();
-    let (refused, works) = try_all(&model, used);
+    let (refused, works) = try_all(&model, load, used);
     assert!(refused > 200 && works > 30, "{refused} {works}");
 }
 
@@ -134,8 +71,7 @@ fn weights_of_1e308_have_no_probabilities() {
     for pointer in ["/transition/weights/0", "/state/weights/0"] {
         let mut changed = to_value(&model).unwrap();
         *changed.pointer_mut(pointer).unwrap() = json!(1e308);
-        let text = envelope(CrfModel::KIND, CrfModel::VERSION, &changed.to_string());
-        let read = CrfModel::load(text.as_bytes()).unwrap();
+        let read: CrfModel = load(&changed).unwrap();
         used(&read);
         let instance = sentence(&["a", "b", "c"], &["X", "Y", "X"]);
         assert!(read.tag(&instance).is_ok());
@@ -153,7 +89,7 @@ fn changed_models_of_graphs_are_refused_or_work() {
     let model = GraphCrf::default().fit(&data).unwrap();
     let graph: GraphInstance = graphs.instance(0);
     let truth = &graphs.graphs[0].truth;
-    let (refused, works) = try_all(&model, |model: &GraphModel| {
+    let (refused, works) = try_all(&model, load, |model: &GraphModel| {
         let _ = (model.predict(&graph), model.score(&data), model.weights_of(0));
         if let Ok(marginals) = model.marginals(&graph) {
             for row in marginals {

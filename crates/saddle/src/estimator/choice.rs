@@ -22,11 +22,11 @@
 //! If PDHG is predicted to need less than a moment (0.3 seconds), it is chosen without a comparison. Its weights are
 //! sparse, while small weights of the other two methods have to be removed afterwards.
 
-use fenchel_optim::Stop;
+use fenchel_optim::{Refusal, Stop};
 
-use super::Solver;
+use super::settings::Solver;
 use crate::Error;
-use crate::methods::pdhg::Bilinear;
+use crate::methods::steps::Bilinear;
 use crate::multiclass::{HingeBilinear, Multiclass, MulticlassLoss, Primal};
 use crate::problem::SaddleProblem;
 
@@ -43,6 +43,24 @@ const APART: f64 = 10.0;
 /// The sublinear method reads shifted sparse data from dense copies. Beyond this number of bytes it is not chosen.
 const COPIES: f64 = 1e9;
 
+/// Chooses the method for a problem. `None` stands for a race of PDHG and the mirror method.
+pub(super) fn choose(
+    solver: Solver,
+    problem: &Multiclass,
+    stop: &Stop,
+) -> Result<Option<Solver>, Error> {
+    let hinge = problem.loss() == MulticlassLoss::Hinge;
+    let entries = problem.geometry().primal == Primal::Entries;
+    let unsupported = |method, what: &str| Err(Refusal::unsupported(method, what).into());
+    match solver {
+        Solver::Auto => cheapest(problem, stop),
+        Solver::Sublinear if !hinge => unsupported("the sublinear method", "the softmax loss"),
+        Solver::Sublinear if !entries => unsupported("the sublinear method", "the norm of rows"),
+        Solver::Pdhg if !hinge => unsupported("pdhg", "the softmax loss"),
+        other => Ok(Some(other)),
+    }
+}
+
 /// The predicted cost of a method as a function of the gap.
 struct Prediction {
     solver: Solver,
@@ -53,7 +71,7 @@ struct Prediction {
 /// Returns the cheapest method for the tolerance. If all methods would reach the time limit before, it is the method
 /// with the least gap at that time, provided that this gap is less than that of zero weights. `None` stands for a
 /// race.
-pub(super) fn cheapest(problem: &Multiclass, stop: &Stop) -> Result<Option<Solver>, Error> {
+fn cheapest(problem: &Multiclass, stop: &Stop) -> Result<Option<Solver>, Error> {
     let at_zero = problem.loss().at_zero(problem.samples().classes());
     let wanted = stop.tolerance(Some(at_zero)).clamp(1e-9 * at_zero, at_zero);
     let predictions = predictions(problem, at_zero)?;

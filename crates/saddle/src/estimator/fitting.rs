@@ -2,7 +2,8 @@
 
 use fenchel_optim::{Certificate, Iterative, Stop};
 
-use super::engine::{Columns, Engine, by_rows, objective, within};
+use super::method::Method;
+use super::weights::{Columns, by_rows, objective, within};
 use crate::multiclass::{Multiclass, Primal};
 
 /// Weights below one of these shares of the largest weight are set to 0 if the objective hardly increases. This is
@@ -17,16 +18,16 @@ const PRICE: f64 = 0.05;
 /// A method, and the best weights that it has returned. The zero weights are the first candidate.
 pub(super) struct Fitting<'a> {
     problem: &'a Multiclass<'a>,
-    pub(super) engine: Engine<'a>,
+    pub(super) method: Box<dyn Method + 'a>,
     objective: f64,
     pub(super) best: Columns,
     lower_bound: f64,
 }
 
 impl<'a> Fitting<'a> {
-    pub(super) fn new(problem: &'a Multiclass<'a>, engine: Engine<'a>) -> Self {
+    pub(super) fn new(problem: &'a Multiclass<'a>, method: Box<dyn Method + 'a>) -> Self {
         let objective = objective(problem, &vec![]);
-        Fitting { problem, engine, objective, best: vec![], lower_bound: f64::NEG_INFINITY }
+        Fitting { problem, method, objective, best: vec![], lower_bound: f64::NEG_INFINITY }
     }
 
     /// Keeps weights that are better than the best so far, or the same weights without the smallest.
@@ -101,12 +102,12 @@ pub(super) fn cut(columns: &mut Columns, threshold: f64) {
 
 impl Iterative for Fitting<'_> {
     fn advance(&mut self, passes: f64) -> f64 {
-        self.engine.advance(passes)
+        self.method.advance(passes)
     }
 
     fn certify(&mut self) -> Certificate {
         let (radius, penalty) = (self.problem.radius(), self.problem.penalty());
-        for (columns, parts) in self.engine.candidates(self.problem) {
+        for (columns, parts) in self.method.candidates() {
             if let Some(columns) = columns {
                 self.consider(columns);
             }
@@ -117,6 +118,6 @@ impl Iterative for Fitting<'_> {
     }
 
     fn oracle_calls(&self) -> u64 {
-        self.engine.calls()
+        self.method.calls()
     }
 }

@@ -1,35 +1,27 @@
 //! The estimator: a sparse linear classifier of several classes, with its certificate.
 
 mod choice;
-mod engine;
-mod exact;
 mod fitting;
+mod method;
 mod model;
+mod phases;
 mod posed;
 mod race;
 mod radius;
 mod settings;
-mod work;
+mod weights;
 
 use fenchel_linalg::labels::Label;
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::{Budget, Fit, Status};
 use ndarray::ArrayView1;
 
-use self::engine::{Columns, by_classes, check_radius};
 pub use self::model::MulticlassL1Model;
 use self::posed::Posed;
 pub use self::settings::{ClassWeights, MulticlassL1, Radius, SaddleStep, Solver};
+use self::weights::{Start, by_classes};
 use crate::Error;
 use crate::multiclass::{Dual, Geometry, Multiclass, Samples};
-
-/// Where a fit begins.
-pub(crate) struct Start {
-    columns: Columns,
-    /// Whether the weights are those of PDHG, and its dual variables.
-    exact: bool,
-    duals: Option<Vec<f64>>,
-}
 
 impl MulticlassL1 {
     /// Fits a model.
@@ -71,7 +63,10 @@ impl MulticlassL1 {
         let (posed, start) = self.posed(x, y.into(), &fit)?;
         let at_zero = self.loss.at_zero(posed.samples.classes());
         let radius = match self.radius {
-            Radius::At(radius) => check_radius(radius)?,
+            Radius::At(radius) => {
+                Invalid::check_positive("radius", radius)?;
+                radius
+            }
             Radius::FromPenalty => {
                 Invalid::check_positive("penalty (or set radius)", self.penalty)?;
                 at_zero / self.penalty
@@ -120,7 +115,7 @@ impl MulticlassL1 {
         let mut budget = Budget::new(self.stop);
         let mut models = vec![];
         for radius in radii {
-            check_radius(*radius)?;
+            Invalid::check_positive("radius", *radius)?;
             let watch = fit.watch.again();
             let (model, state) = self.at_radius(&posed, *radius, &budget.left(), start, watch)?;
             start = state;

@@ -9,9 +9,10 @@ use ndarray::{Array1, Array2, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::engine::{by_classes, objective};
 use super::fitting::cut;
-use super::{MulticlassL1, Posed, Radius, Solver};
+use super::posed::Posed;
+use super::settings::{MulticlassL1, Radius, Solver};
+use super::weights::{by_classes, by_rows, objective};
 use crate::Error;
 
 /// The bound on the norm counts as active if the norm of the weights is at least this share of it. Averages, and
@@ -321,7 +322,7 @@ impl<L: Label> MulticlassL1Model<L> {
         };
         let certificate = problem.gap(objective(&problem, &columns), lower_bound);
         let report = judged(self.report, certificate, &self.settings.stop);
-        let u = super::engine::by_rows(&columns, posed.samples.features(), k);
+        let u = by_rows(&columns, posed.samples.features(), k);
         let norm = problem.norm(&u) / posed.unit;
         Ok(MulticlassL1Model::new(
             &self.settings,

@@ -5,7 +5,7 @@ use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::Refusal;
 use ndarray::ArrayView1;
 
-use super::{ClassWeights, MulticlassL1};
+use super::settings::{ClassWeights, MulticlassL1};
 use crate::Error;
 use crate::multiclass::Samples;
 use crate::multiclass::preparation::Preparation;

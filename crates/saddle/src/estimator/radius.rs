@@ -3,11 +3,15 @@
 use fenchel_linalg::labels::Label;
 use fenchel_optim::{Budget, Cadence, Certificate, Refusal, Report, Status, Stop, Watch, run};
 
-use super::engine::{Engine, by_classes, by_rows, choose, objective};
+use super::choice::choose;
 use super::fitting::Fitting;
-use super::model::judged;
+use super::method::{Exact, Method, Mirror, Prox};
+use super::model::{MulticlassL1Model, judged};
+use super::phases::Phases;
 use super::posed::Posed;
-use super::{MulticlassL1, MulticlassL1Model, Solver, Start};
+use super::race::Race;
+use super::settings::{MulticlassL1, Solver};
+use super::weights::{Start, by_classes, by_rows, objective};
 use crate::Error;
 use crate::methods::pdhg::PdhgState;
 use crate::multiclass::sublinear::steps_a_pass;
@@ -107,7 +111,7 @@ impl MulticlassL1 {
             Some(PdhgState::at(x, y))
         };
         let bilinear;
-        let engine = match solver {
+        let method: Box<dyn Method + '_> = match solver {
             Some(Solver::Sublinear) => {
                 if stop.check == Cadence::Adaptive {
                     // A certificate costs as much as so many passes: half of the time at most.
@@ -115,35 +119,36 @@ impl MulticlassL1 {
                     let certificate = 2.0 * s.stored() as f64 * s.classes() as f64 / each as f64;
                     stop.check = Cadence::Doubling((certificate / steps_a_pass(s)).max(1.0));
                 }
-                Engine::sublinear(&problem, self.step, self.seed, self.max_memory)?
+                Box::new(Phases::new(&problem, self.step, self.seed, self.max_memory)?)
             }
             Some(Solver::MirrorPdhg) => {
                 fits(12)?;
-                Engine::mirror(&problem)?
+                Box::new(Mirror::new(&problem)?)
             }
             Some(Solver::MirrorProx) => {
                 fits(10)?;
-                Engine::prox(&problem)?
+                Box::new(Prox::new(&problem)?)
             }
             Some(Solver::Pdhg) => {
                 fits(10)?;
                 bilinear = HingeBilinear::new(&problem)?;
-                Engine::pdhg(&bilinear, pair(&bilinear))?
+                Box::new(Exact::new(&problem, &bilinear, pair(&bilinear))?)
             }
             Some(Solver::Auto) | None => {
                 bilinear = HingeBilinear::new(&problem)?;
-                Engine::race(&problem, &bilinear, pair(&bilinear))?
+                let exact = Exact::new(&problem, &bilinear, pair(&bilinear))?;
+                Box::new(Race::new(&problem, exact, Mirror::new(&problem)?))
             }
         };
         if stop.check == Cadence::Adaptive {
             stop.check = Cadence::Every(20.0);
         }
-        let mut fitting = Fitting::new(&problem, engine);
+        let mut fitting = Fitting::new(&problem, method);
         if let Some(start) = &start {
             fitting.consider(start.columns.clone());
         }
         let report = run(&mut fitting, &stop, &mut watch)?;
-        let (state, solver) = (fitting.engine.state(), fitting.engine.solver());
+        let (state, solver) = (fitting.method.state(), fitting.method.solver());
         let best = fitting.thinned(&self.stop);
         // From exactly what is returned.
         let value = objective(&problem, &best);

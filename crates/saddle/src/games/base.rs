@@ -3,7 +3,7 @@
 use fenchel_optim::Certificate;
 use ndarray::{Array2, ArrayView1};
 
-use crate::methods::pdhg::Bilinear;
+use crate::methods::steps::Bilinear;
 use crate::problem::SaddleProblem;
 use crate::setup::{Setup, Simplexes, project_rows};
 use crate::spectral::{longest, spectral_norm};

@@ -34,8 +34,9 @@ use rand::RngExt;
 
 use self::base::Base;
 use crate::Error;
+use crate::methods::mirror::{At, Oracle};
 use crate::methods::mirror_descent::{
-    At, MirrorDescent, MirrorDescentSettings, Oracle, stochastic_mirror_descent,
+    MirrorDescent, MirrorDescentSettings, stochastic_mirror_descent,
 };
 use crate::methods::mirror_prox::{MirrorProx, MirrorProxSettings, mirror_prox};
 use crate::methods::pdhg::{Pdhg, PdhgSettings, PdhgState, pdhg};

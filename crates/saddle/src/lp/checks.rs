@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, ArrayView1};
 
-use super::LinearProgram;
+use super::program::LinearProgram;
 
 impl LinearProgram {
     /// The dual value `y'b + min over the box of (c - A'y)'x`, and the size of its largest term. If a variable is

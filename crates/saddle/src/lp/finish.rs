@@ -1,8 +1,8 @@
 //! The exact solution of small programs by the simplex method, with checks of its result.
 
+use super::program::{LinearProgram, LpOutcome, LpSettings};
 use super::scaled::Scaled;
-use super::simplex::Simplex;
-use super::{LinearProgram, LpOutcome, LpSettings};
+use super::simplex::{End, Simplex};
 
 /// The largest numbers of rows and variables.
 const LARGEST: usize = 300;
@@ -23,27 +23,6 @@ pub(super) fn finish(program: &LinearProgram, settings: &LpSettings) -> Option<L
         checked(program, settings, end.original(&rows, &columns), 10.0 * care)
     };
     CARES.iter().find_map(attempt)
-}
-
-/// The result of the simplex method.
-pub(super) enum End {
-    Optimal { x: Vec<f64>, y: Vec<f64> },
-    Infeasible { y: Vec<f64> },
-    Unbounded { x: Vec<f64>, ray: Vec<f64> },
-}
-
-impl End {
-    /// Converts to the variables of the original program.
-    fn original(self, rows: &[f64], columns: &[f64]) -> End {
-        let times = |v: Vec<f64>, s: &[f64]| v.iter().zip(s).map(|(v, s)| v * s).collect();
-        match self {
-            End::Optimal { x, y } => End::Optimal { x: times(x, columns), y: times(y, rows) },
-            End::Infeasible { y } => End::Infeasible { y: times(y, rows) },
-            End::Unbounded { x, ray } => {
-                End::Unbounded { x: times(x, columns), ray: times(ray, columns) }
-            }
-        }
-    }
 }
 
 /// The outcome, if it passes the checks on the original data. Rays are exact up to rounding errors, so that their

@@ -2,8 +2,8 @@
 
 use ndarray::Array2;
 
+use super::program::{LinearProgram, LpSettings};
 use super::scaled::solve;
-use super::{LinearProgram, LpSettings};
 use crate::Error;
 
 /// The result of the first auxiliary program, which minimises the violation: `min sum (s+ + s-)` with `A x + s+ - s-

@@ -3,10 +3,11 @@
 use fenchel_optim::{Certificate, Report, Stop};
 use ndarray::{Array2, ArrayView1, Axis};
 
-use super::{LinearProgram, LpSettings};
+use super::program::{LinearProgram, LpSettings};
 use crate::Error;
 use crate::active::Equations;
-use crate::methods::pdhg::{Bilinear, PdhgSettings, pdhg};
+use crate::methods::pdhg::{PdhgSettings, pdhg};
+use crate::methods::steps::Bilinear;
 use crate::spectral::{longest, spectral_norm};
 
 /// The program in scaled variables.

@@ -5,7 +5,6 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, StepSize};
 
 use crate::Error;
-use crate::methods::mirror_descent::{At, Oracle};
 use crate::problem::{Resume, SaddleProblem, SaddleState, Sums};
 use crate::setup::Setup;
 
@@ -36,6 +35,31 @@ pub(crate) struct Iterate {
 pub(crate) struct Field {
     pub(crate) x: Vec<f64>,
     pub(crate) y: Vec<f64>,
+}
+
+/// A pair of points for an oracle, with the coordinates in which the setups store them.
+#[derive(Debug, Clone, Copy)]
+pub struct At<'a> {
+    /// The minimising block.
+    pub x: &'a [f64],
+    /// The maximising block.
+    pub y: &'a [f64],
+    /// Coordinates of the minimising block.
+    pub x_coordinates: &'a [f64],
+    /// Coordinates of the maximising block.
+    pub y_coordinates: &'a [f64],
+}
+
+/// Unbiased estimates of the field of a problem.
+pub trait Oracle {
+    /// Writes an estimate of the field at a pair. Every call uses new random numbers.
+    fn draw(&mut self, at: &At, gx: &mut [f64], gy: &mut [f64]);
+
+    /// `s`, with `s^2 = Omega_x var(gx) + Omega_y var(gy)` in the dual norms: the noise of the estimates.
+    fn noise(&self) -> f64;
+
+    /// The cost of an estimate, in passes over the data.
+    fn passes(&self) -> f64;
 }
 
 /// The joint geometry of both blocks: `D(z, w) = D_x / rate_x + D_y / rate_y`.

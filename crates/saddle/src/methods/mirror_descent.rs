@@ -17,33 +17,8 @@ use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::methods::mirror::{Field, Iterate, Mirror, Step, repeat};
+use crate::methods::mirror::{Field, Iterate, Mirror, Oracle, Step, repeat};
 use crate::problem::{SaddleProblem, SaddleState};
-
-/// A pair of points for an oracle, with the coordinates in which the setups store them.
-#[derive(Debug, Clone, Copy)]
-pub struct At<'a> {
-    /// The minimising block.
-    pub x: &'a [f64],
-    /// The maximising block.
-    pub y: &'a [f64],
-    /// Coordinates of the minimising block.
-    pub x_coordinates: &'a [f64],
-    /// Coordinates of the maximising block.
-    pub y_coordinates: &'a [f64],
-}
-
-/// Unbiased estimates of the field of a problem.
-pub trait Oracle {
-    /// Writes an estimate of the field at a pair. Every call uses new random numbers.
-    fn draw(&mut self, at: &At, gx: &mut [f64], gy: &mut [f64]);
-
-    /// `s`, with `s^2 = Omega_x var(gx) + Omega_y var(gy)` in the dual norms: the noise of the estimates.
-    fn noise(&self) -> f64;
-
-    /// The cost of an estimate, in passes over the data.
-    fn passes(&self) -> f64;
-}
 
 /// The combination of the potentials of the two blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

@@ -25,8 +25,8 @@
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run, settings};
 
 use crate::Error;
-use crate::methods::mirror::{Field, Iterate, Mirror, Step, along, repeat};
-use crate::methods::mirror_descent::{MirrorDescentSettings, Oracle};
+use crate::methods::mirror::{Field, Iterate, Mirror, Oracle, Step, along, repeat};
+use crate::methods::mirror_descent::MirrorDescentSettings;
 use crate::problem::{SaddleProblem, SaddleState};
 
 settings! {

@@ -16,11 +16,11 @@ pub(crate) mod mirror_prox;
 pub(crate) mod pdhg;
 pub(crate) mod steps;
 
+pub use mirror::{At, Oracle};
 pub use mirror_descent::{
-    At, MirrorDescent, MirrorDescentSettings, Oracle, Potential, mirror_descent,
-    stochastic_mirror_descent,
+    MirrorDescent, MirrorDescentSettings, Potential, mirror_descent, stochastic_mirror_descent,
 };
 pub use mirror_pdhg::{MirrorPdhg, MirrorPdhgSettings, mirror_pdhg};
 pub use mirror_prox::{MirrorProx, MirrorProxSettings, mirror_prox, stochastic_mirror_prox};
-pub use pdhg::{Bilinear, Pdhg, PdhgSettings, PdhgState, pdhg};
-pub use steps::{Pair, Steps};
+pub use pdhg::{Pdhg, PdhgSettings, PdhgState, pdhg};
+pub use steps::{Bilinear, Pair, Steps};

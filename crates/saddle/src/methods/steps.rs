@@ -1,6 +1,57 @@
-//! A step of PDHG, in the general implementation or in the problem's own.
+//! The problems of PDHG, and their steps: in the general implementation or in the problem's own.
 
-use crate::methods::pdhg::Bilinear;
+use fenchel_optim::Certificate;
+
+/// A bilinear problem `min_x max_y y'Kx + <c, x> + <b, y> + g(x) - h(y)` with proximal maps in closed form.
+pub trait Bilinear {
+    /// Lengths of `x` and `y`.
+    fn dimensions(&self) -> (usize, usize);
+
+    /// `K'y + c`.
+    fn grad_x(&self, y: &[f64], out: &mut [f64]);
+
+    /// `-(K x + b)`.
+    fn grad_y(&self, x: &[f64], out: &mut [f64]);
+
+    /// `argmin g(x) + norm(x - z)^2 / (2 tau)`, in place.
+    fn prox_x(&self, z: &mut [f64], tau: f64);
+
+    /// `argmin h(y) + norm(y - z)^2 / (2 sigma)`, in place.
+    fn prox_y(&self, z: &mut [f64], sigma: f64);
+
+    /// An upper bound on the spectral norm of `K`, as sharp as possible.
+    fn norm(&self) -> f64;
+
+    /// The certificate of a pair.
+    fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate;
+
+    /// Returns a nearby pair that may be much better, for instance the solution of the equations of the active
+    /// constraints. PDHG accepts it only if its certificate is better.
+    fn polished(&self, _x: &[f64], _y: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
+        None
+    }
+
+    /// The problem's own implementation of a step, which may use that rows of `x` are 0. It must make the same
+    /// iterates, up to rounding errors.
+    fn steps(&self) -> Option<Box<dyn Steps + '_>> {
+        None
+    }
+
+    /// The ratio of the sizes of `y` and `x`, if the data suggest one: steps of these sizes suit data of any unit.
+    /// It must be a positive finite number.
+    fn balance(&self) -> f64 {
+        1.0
+    }
+
+    /// A feasible start.
+    fn start(&self) -> (Vec<f64>, Vec<f64>) {
+        let (dx, dy) = self.dimensions();
+        let (mut x, mut y) = (vec![0.0; dx], vec![0.0; dy]);
+        self.prox_x(&mut x, 1.0);
+        self.prox_y(&mut y, 1.0);
+        (x, y)
+    }
+}
 
 /// The implementation of the steps of [`pdhg`](fn@crate::methods::pdhg).
 pub trait Steps {

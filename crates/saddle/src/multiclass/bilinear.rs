@@ -8,8 +8,7 @@ use super::polish;
 use super::problem::{Multiclass, Primal};
 use super::steps::HingeSteps;
 use crate::Error;
-use crate::methods::pdhg::Bilinear;
-use crate::methods::steps::Steps;
+use crate::methods::steps::{Bilinear, Steps};
 use crate::setup::project_rows;
 use crate::spectral::{length, spectral_norm};
 

@@ -9,10 +9,9 @@
 use fenchel_linalg::project;
 use ndarray::Array2;
 
-use super::bilinear::HingeBilinear;
 use super::problem::Multiclass;
 use crate::active::Equations;
-use crate::methods::pdhg::Bilinear;
+use crate::methods::steps::Bilinear;
 use crate::setup::project_rows;
 use crate::spectral::length;
 
@@ -31,7 +30,7 @@ struct Active {
 }
 
 pub(super) fn polished(
-    bilinear: &HingeBilinear,
+    bilinear: &dyn Bilinear,
     problem: &Multiclass,
     x: &[f64],
     y: &[f64],
@@ -81,7 +80,7 @@ pub(super) fn polished(
 }
 
 /// A step of each block, with lengths that depend on the sizes of the blocks.
-fn stepped(bilinear: &HingeBilinear, x: &[f64], y: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
+fn stepped(bilinear: &dyn Bilinear, x: &[f64], y: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
     let size = |v: &[f64]| length(v.iter().copied());
     let balance = size(y) / size(x);
     let (tau, sigma) = (1.0 / (balance * bilinear.norm()), balance / bilinear.norm());

@@ -3,9 +3,11 @@
 use std::sync::OnceLock;
 
 use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::Array2;
 
-use super::samples::{Compressed, Rows, Samples};
+use super::products::Compressed;
+use super::samples::{Rows, Samples};
 use crate::Error;
 
 /// The changes of the columns when they are copied.
@@ -24,6 +26,24 @@ pub(crate) struct Preparation {
 }
 
 impl Samples {
+    /// Copies a design. Labels are integers below `classes`. Rows of weight 0 are left out.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there are no rows, columns or classes, if there is not one label per row, if a label is
+    /// not below `classes`, or if weights are negative, not finite or all 0; [`Error::Refused`] if a few numbers per
+    /// column take more than 4 GiB.
+    pub fn new<D: Design>(
+        design: &D,
+        labels: &[usize],
+        classes: usize,
+        weights: Option<&[f64]>,
+    ) -> Result<Self, Error> {
+        let needed = (design.columns() as u64).saturating_mul(32);
+        let hint = "leave out columns without entries";
+        Refusal::check_memory("a list of all columns", needed, MAX_MEMORY, hint)?;
+        Samples::prepared(design, labels, classes, weights, &Preparation::default())
+    }
+
     /// Does the same as [`new`](Samples::new), with columns shifted and multiplied by factors, and with a constant feature
     /// after the others.
     pub(crate) fn prepared<D: Design>(

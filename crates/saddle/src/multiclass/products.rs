@@ -5,10 +5,42 @@
 
 use fenchel_linalg::lanes::{self, Kernel};
 
-use super::samples::Compressed;
-
 /// The largest number of columns of these kernels.
 const WIDEST: usize = 16;
+
+/// Entries of rows, or of columns, one after another.
+#[derive(Debug, Clone)]
+pub(crate) struct Compressed {
+    pub(crate) offsets: Vec<usize>,
+    pub(crate) places: Vec<u32>,
+    pub(crate) values: Vec<f64>,
+}
+
+impl Compressed {
+    #[inline]
+    pub(crate) fn part(&self, k: usize) -> (&[u32], &[f64]) {
+        let range = self.offsets[k]..self.offsets[k + 1];
+        (&self.places[range.clone()], &self.values[range])
+    }
+
+    /// The same entries, ordered by the other index.
+    pub(super) fn transposed(&self, columns: usize) -> Compressed {
+        let mut offsets = vec![0; columns + 1];
+        self.places.iter().for_each(|c| offsets[*c as usize + 1] += 1);
+        (0..columns).for_each(|c| offsets[c + 1] += offsets[c]);
+        let mut next = offsets.clone();
+        let (mut places, mut values) = (vec![0; self.places.len()], vec![0.0; self.values.len()]);
+        for i in 0..self.offsets.len() - 1 {
+            let (of, entries) = self.part(i);
+            for (c, v) in of.iter().zip(entries) {
+                let at = &mut next[*c as usize];
+                (places[*at], values[*at]) = (i as u32, *v);
+                *at += 1;
+            }
+        }
+        Compressed { offsets, places, values }
+    }
+}
 
 /// A subset of the rows of a product, or all rows.
 #[derive(Clone, Copy)]

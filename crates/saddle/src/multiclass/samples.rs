@@ -2,14 +2,10 @@
 
 use std::sync::OnceLock;
 
-use fenchel_linalg::Design;
-use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
-use super::preparation::Preparation;
-use super::products::{self, Which, add};
-use crate::Error;
+use super::products::{self, Compressed, Which, add};
 
 /// The number of rows of a product that are computed together.
 const BLOCK: usize = 64;
@@ -55,59 +51,7 @@ impl Rows {
     }
 }
 
-/// Entries of rows, or of columns, one after another.
-#[derive(Debug, Clone)]
-pub(crate) struct Compressed {
-    pub(crate) offsets: Vec<usize>,
-    pub(crate) places: Vec<u32>,
-    pub(crate) values: Vec<f64>,
-}
-
-impl Compressed {
-    #[inline]
-    pub(crate) fn part(&self, k: usize) -> (&[u32], &[f64]) {
-        let range = self.offsets[k]..self.offsets[k + 1];
-        (&self.places[range.clone()], &self.values[range])
-    }
-
-    /// The same entries, ordered by the other index.
-    fn transposed(&self, columns: usize) -> Compressed {
-        let mut offsets = vec![0; columns + 1];
-        self.places.iter().for_each(|c| offsets[*c as usize + 1] += 1);
-        (0..columns).for_each(|c| offsets[c + 1] += offsets[c]);
-        let mut next = offsets.clone();
-        let (mut places, mut values) = (vec![0; self.places.len()], vec![0.0; self.values.len()]);
-        for i in 0..self.offsets.len() - 1 {
-            let (of, entries) = self.part(i);
-            for (c, v) in of.iter().zip(entries) {
-                let at = &mut next[*c as usize];
-                (places[*at], values[*at]) = (i as u32, *v);
-                *at += 1;
-            }
-        }
-        Compressed { offsets, places, values }
-    }
-}
-
 impl Samples {
-    /// Copies a design. Labels are integers below `classes`. Rows of weight 0 are left out.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if there are no rows, columns or classes, if there is not one label per row, if a label is
-    /// not below `classes`, or if weights are negative, not finite or all 0; [`Error::Refused`] if a few numbers per
-    /// column take more than 4 GiB.
-    pub fn new<D: Design>(
-        design: &D,
-        labels: &[usize],
-        classes: usize,
-        weights: Option<&[f64]>,
-    ) -> Result<Self, Error> {
-        let needed = (design.columns() as u64).saturating_mul(32);
-        let hint = "leave out columns without entries";
-        Refusal::check_memory("a list of all columns", needed, MAX_MEMORY, hint)?;
-        Samples::prepared(design, labels, classes, weights, &Preparation::default())
-    }
-
     /// Number of rows of positive weight, `n`.
     pub fn rows(&self) -> usize {
         self.labels.len()

@@ -21,7 +21,7 @@ use super::problem::{Dual, Multiclass, Primal};
 use super::samples::Rows;
 use crate::Error;
 use crate::games::pick;
-use crate::methods::mirror_descent::{At, Oracle};
+use crate::methods::mirror::{At, Oracle};
 
 /// The part of the matrices that is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! The curvature estimates of the sequences, and draws in proportion to them.
 
-use fenchel_optim::random::{Generator, MaxTree, Order, SumTree, stream};
+use fenchel_optim::random::{Generator, MaxTree, SumTree, stream};
 use rand::RngExt;
 
-use super::SagSettings;
 use crate::Error;
 
 /// The curvatures `L_i`.
@@ -13,9 +12,9 @@ pub(super) enum Curvature {
 }
 
 impl Curvature {
-    pub(super) fn new(settings: &SagSettings, n: usize) -> Result<Self, Error> {
-        let first = settings.first;
-        Ok(if settings.order == Order::Uniform {
+    /// One curvature for all of `n` sequences, or one for each.
+    pub(super) fn new(first: f64, common: bool, n: usize) -> Result<Self, Error> {
+        Ok(if common {
             Curvature::One { value: first, relax: (-1.0 / n as f64).exp2(), n }
         } else {
             let none = vec![0.0; n];
@@ -84,9 +83,8 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    pub(super) fn new(settings: &SagSettings) -> Self {
-        let share = if settings.order == Order::Uniform { 0.0 } else { settings.non_uniformity };
-        Draws { generator: stream(settings.seed, 0), share }
+    pub(super) fn new(share: f64, seed: u64) -> Self {
+        Draws { generator: stream(seed, 0), share }
     }
 
     pub(super) fn next(&mut self, curvature: &Curvature) -> usize {

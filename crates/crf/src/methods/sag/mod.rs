@@ -171,6 +171,8 @@ impl<'p, 'a> Sag<'p, 'a> {
         let (n, data) = (problem.n(), problem.data());
         let (labels, stride) = (data.labels(), stride(data.labels()));
         settings.check_memory(data)?;
+        let common = settings.order == Order::Uniform;
+        let share = if common { 0.0 } else { settings.non_uniformity };
         let dimension = problem.layout.dimension();
         let start = match start {
             Some(weights) => problem.layout.pack(&weights)?,
@@ -185,8 +187,8 @@ impl<'p, 'a> Sag<'p, 'a> {
             problem,
             skip: settings.skip,
             decrease: settings.decrease(),
-            draws: Draws::new(settings),
-            curvature: Curvature::new(settings, n)?,
+            draws: Draws::new(share, settings.seed),
+            curvature: Curvature::new(settings.first, common, n)?,
             point: Lazy::new(start, data.attributes() + 3),
             nodes: vec![0.0; data.tokens() * stride],
             pairs: vec![0.0; n * labels * labels],
