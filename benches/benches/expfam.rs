@@ -4,10 +4,10 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use fenchel_expfam::{
-    Bernoulli, Beta, Distribution, Exponential, Gamma, InverseGaussian, LogNormal, Normal, Poisson,
-    Sample, Summary, VonMises,
+use fenchel_expfam::families::{
+    Bernoulli, Beta, Exponential, Gamma, InverseGaussian, LogNormal, Normal, Poisson, VonMises,
 };
+use fenchel_expfam::{Distribution, Sample, Summary};
 use fenchel_optim::random::stream;
 use rv::data::{
     BernoulliSuffStat, BetaSuffStat, GaussianSuffStat, InvGaussianSuffStat, PoissonSuffStat,

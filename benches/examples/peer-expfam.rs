@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use fenchel_expfam::families::*;
 use fenchel_expfam::glm::{Glm, LogLinear, Logistic, ScalarFamily};
 use fenchel_expfam::quantiles::Quantiles;
 use fenchel_expfam::*;

@@ -7,10 +7,9 @@
 
 use std::error::Error;
 
+use fenchel_expfam::families::{Exponential, Gamma, InverseGaussian, LogNormal};
 use fenchel_expfam::risk::{asymptotic, gamma_mle, sample_size};
-use fenchel_expfam::{
-    Density, Distribution, Exponential, Gamma, InverseGaussian, LogNormal, Prior, Summary, mle,
-};
+use fenchel_expfam::{Density, Distribution, Prior, Summary, mle};
 use fenchel_optim::random::stream;
 
 fn main() -> Result<(), Box<dyn Error>> {

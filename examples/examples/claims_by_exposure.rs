@@ -7,7 +7,7 @@
 
 use std::error::Error;
 
-use fenchel_expfam::Poisson;
+use fenchel_expfam::families::Poisson;
 use fenchel_expfam::glm::{Glm, LogLinear, Targets};
 use fenchel_optim::random::stream;
 use ndarray::{Array2, array};

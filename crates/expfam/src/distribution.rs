@@ -6,13 +6,15 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
 use crate::families::batch;
-use crate::{Density, Error, Family, Sample};
+use crate::family::{Density, Family, Sample};
 
 /// A member of an exponential family: the family and a checked natural parameter.
 ///
 /// ```
-/// use fenchel_expfam::{Distribution, Gamma};
+/// use fenchel_expfam::Distribution;
+/// use fenchel_expfam::families::Gamma;
 ///
 /// let p = Gamma.with_shape_rate(2.0, 3.0)?;
 /// assert!((p.mean()[1] - 2.0 / 3.0).abs() < 1e-15);

@@ -1,47 +1,9 @@
-//! The Kullback-Leibler divergence as the Bregman divergence `B_A` of the log-partition function:
-//!
-//! ```text
-//! KL(p || q) = A(eta_q) - A(eta_p) - <mu_p, eta_q - eta_p> = B_A(eta_q; eta_p) = B_A*(mu_p; mu_q)
-//! ```
+//! Sums, differences and divergences of numbers without cancellation.
 
 use fenchel_linalg::special::log1pmx;
 
-use crate::Family;
-use crate::family::dot;
-use crate::special::legendre;
-
-/// The divergence is a sum of terms that cancel. If it is below this fraction of the terms, it is computed as an
-/// integral instead.
-const CANCELS: f64 = 1e-3;
-
-/// `B_A(q; p)` for any family. If its three terms cancel, it is computed as the integral
-/// `int_0^1 (1 - s) d' I(p + s d) d ds` with `d = q - p`, whose integrand does not change sign. The quadrature has 16
-/// points, or 8 panels of 16 points.
-pub(crate) fn bregman<F: Family + ?Sized>(family: &F, p: &[f64], q: &[f64]) -> f64 {
-    let k = family.dimension();
-    let mut mu = vec![0.0; k];
-    family.mean(p, &mut mu);
-    let d: Vec<f64> = q.iter().zip(p).map(|(q, p)| q - p).collect();
-    if d.iter().all(|&d| d == 0.0) {
-        return 0.0;
-    }
-    let (to, from, slope) = (family.log_partition(q), family.log_partition(p), dot(&mu, &d));
-    let direct = to - from - slope;
-    if direct > CANCELS * (to.abs() + from.abs() + slope.abs()) {
-        return direct;
-    }
-    // A step as long as the point itself is cut into pieces.
-    let far = d.iter().zip(p).any(|(d, p)| d.abs() > 0.1 * p.abs().max(1e-3));
-    let panels = if far { 8 } else { 1 };
-    let mut integrand = |s: f64| {
-        let at: Vec<f64> = p.iter().zip(&d).map(|(p, d)| p + s * d).collect();
-        (1.0 - s) * family.variance_along(&at, &d)
-    };
-    let width = 1.0 / f64::from(panels);
-    let integral: f64 = (0..panels)
-        .map(|i| legendre(f64::from(i) * width, f64::from(i + 1) * width, &mut integrand))
-        .sum();
-    integral.max(0.0)
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// `a b - c d`, without cancellation of the rounded products (W. Kahan).

@@ -20,16 +20,17 @@
 //! | a known normaliser of the conjugate prior | [`Evidence`] |
 //!
 //! The methods of these traits work on slices and do not check their arguments; a new family *implements* them. The
-//! types that check their arguments are [`Distribution`](crate::Distribution), [`Summary`](crate::Summary) and
-//! [`Prior`](crate::Prior).
+//! types that check their arguments are [`Distribution`](crate::distribution::Distribution), [`Summary`](crate::summary::Summary) and
+//! [`Prior`](crate::prior::Prior).
 
 use std::borrow::Borrow;
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
 
-use crate::Error;
-use crate::divergence;
+use crate::divergence::{dot, quadratic};
+use crate::error::Error;
+use crate::special::legendre;
 
 /// An exponential family with its fixed quantities (numbers of trials, known shapes, dimensions).
 ///
@@ -56,7 +57,7 @@ pub trait Family {
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error>;
 
     /// Checks that a mean in double precision can be distinguished from the border of the domain. If all data are equal
-    /// up to rounding, the likelihood has no maximum; [`Summary::mle`](crate::Summary::mle) detects this case by this
+    /// up to rounding, the likelihood has no maximum; [`Summary::mle`](crate::summary::Summary::mle) detects this case by this
     /// check.
     ///
     /// # Errors
@@ -84,7 +85,7 @@ pub trait Family {
     fn variance_along(&self, eta: &[f64], d: &[f64]) -> f64 {
         let mut information = vec![0.0; d.len() * d.len()];
         self.fisher(eta, &mut information);
-        divergence::quadratic(&information, d)
+        quadratic(&information, d)
     }
 
     /// `A*(mu)` at `mu = grad A(eta)`: the negative entropy, up to the expectation of the log base measure.
@@ -106,7 +107,7 @@ pub trait Family {
 
     /// `KL(p || q)` of two natural parameters, in nats. Never negative, and accurate for nearby members.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
-        divergence::bregman(self, p, q)
+        bregman(self, p, q)
     }
 
     /// The `M` with `|D^3 A*[u,u,u]| <= 2 M (D^2 A*[u,u])^(3/2)`, if there is one.
@@ -231,8 +232,38 @@ pub trait Evidence: Family {
     fn log_prior_normaliser(&self, weight: f64, centred: &[f64]) -> f64;
 }
 
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+/// The divergence is a sum of terms that cancel. If it is below this fraction of the terms, it is computed as an
+/// integral instead.
+const CANCELS: f64 = 1e-3;
+
+/// The divergence as the Bregman divergence of `A`, `A(q) - A(p) - <mu_p, q - p>`. If its three terms cancel, it is computed as the integral
+/// `int_0^1 (1 - s) d' I(p + s d) d ds` with `d = q - p`, whose integrand does not change sign. The quadrature has 16
+/// points, or 8 panels of 16 points.
+fn bregman<F: Family + ?Sized>(family: &F, p: &[f64], q: &[f64]) -> f64 {
+    let k = family.dimension();
+    let mut mu = vec![0.0; k];
+    family.mean(p, &mut mu);
+    let d: Vec<f64> = q.iter().zip(p).map(|(q, p)| q - p).collect();
+    if d.iter().all(|&d| d == 0.0) {
+        return 0.0;
+    }
+    let (to, from, slope) = (family.log_partition(q), family.log_partition(p), dot(&mu, &d));
+    let direct = to - from - slope;
+    if direct > CANCELS * (to.abs() + from.abs() + slope.abs()) {
+        return direct;
+    }
+    // A step as long as the point itself is cut into pieces.
+    let far = d.iter().zip(p).any(|(d, p)| d.abs() > 0.1 * p.abs().max(1e-3));
+    let panels = if far { 8 } else { 1 };
+    let mut integrand = |s: f64| {
+        let at: Vec<f64> = p.iter().zip(&d).map(|(p, d)| p + s * d).collect();
+        (1.0 - s) * family.variance_along(&at, &d)
+    };
+    let width = 1.0 / f64::from(panels);
+    let integral: f64 = (0..panels)
+        .map(|i| legendre(f64::from(i) * width, f64::from(i + 1) * width, &mut integrand))
+        .sum();
+    integral.max(0.0)
 }
 
 /// Checks length and finiteness of a parameter.

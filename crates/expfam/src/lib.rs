@@ -3,6 +3,28 @@
 //! ```text
 //! p(x | eta) = h(x) exp(<eta, T(x)> - A(eta)),     mu = grad A(eta) = E T(x),     eta = grad A*(mu).
 //! ```
+//!
+//! | you have | use |
+//! |---|---|
+//! | textbook parameters | a family of [`families`], whose `with_...` gives a [`Distribution`] |
+//! | observations of one law | [`mle`], [`mle_weighted`]; in parts or as a stream [`Summary`] |
+//! | observations of several laws | [`Em`] |
+//! | observations and a belief | [`Prior`]; from quantiles or a mode [`quantiles`], [`maximum_entropy`] |
+//! | counts, shares or times that depend on features | [`glm`] |
+//! | a stream whose law moves | [`mirror`] |
+//! | a number of observations to choose | [`risk`] |
+//!
+//! | module | has |
+//! |---|---|
+//! | [`families`] | one type for each family |
+//! | [`family`](mod@family) | the traits of a family of your own |
+//! | [`quantiles`] | distribution functions, and members with given quantiles |
+//! | [`samplers`] | draws in inner loops |
+//! | [`selfconcordance`] | local quadratic bounds |
+//! | [`special`] | the functions that families need |
+//!
+//! Parameters are checked where a [`Distribution`] is made, observations where they are counted. `docs/sources/expfam.md` says
+//! where the methods come from.
 #![forbid(unsafe_code)]
 
 mod distribution;
@@ -24,7 +46,6 @@ mod summary;
 
 pub use distribution::Distribution;
 pub use error::Error;
-pub use families::*;
 pub use family::{Density, Evidence, Family, Sample};
 pub use fenchel_optim::Fit;
 pub use mixture::{Em, Mixture};

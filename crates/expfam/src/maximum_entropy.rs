@@ -3,7 +3,7 @@
 //! | you know | use |
 //! |---|---|
 //! | the means of some statistics of finitely many values | [`maximum_entropy`] |
-//! | the means of the statistics of a family | [`Distribution::from_mean`](crate::Distribution::from_mean): the family's member *is* the law of maximum entropy relative to its base measure |
+//! | the means of the statistics of a family | [`Distribution::from_mean`](crate::distribution::Distribution::from_mean): the family's member *is* the law of maximum entropy relative to its base measure |
 //! | that a number of a family lies in an interval with some probability | [`maximum_entropy_within`](crate::quantiles::maximum_entropy_within) |
 
 use fenchel_linalg::special::{kl, log_sum_exp, softmax_in_place};
@@ -12,8 +12,8 @@ use fenchel_optim::{Certificate, Iterative, Report, Status, Stop, run};
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::family::dot;
+use crate::divergence::dot;
+use crate::error::Error;
 
 /// The law `p_i ~ q_i exp(<multipliers, t_i>)` on finitely many values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

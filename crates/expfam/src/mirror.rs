@@ -27,7 +27,11 @@ use fenchel_optim::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Density, Distribution, Error, Family, Prior, Summary};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family};
+use crate::prior::Prior;
+use crate::summary::Summary;
 
 /// The step sizes of stochastic mirror descent, for step `n` = 1, 2, ...
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -89,7 +93,8 @@ impl Schedule {
 ///
 /// ```
 /// use fenchel_expfam::mirror::{Schedule, StochasticMirrorDescent};
-/// use fenchel_expfam::{Bernoulli, Prior};
+/// use fenchel_expfam::Prior;
+/// use fenchel_expfam::families::Bernoulli;
 ///
 /// // Beta(1, 1): two pseudo-observations. Three heads make 4/5, as the posterior says.
 /// let prior = Prior::beta(1.0, 1.0)?;
@@ -210,7 +215,7 @@ impl<F: Family> Smooth for NegativeLikelihood<'_, F> {
     fn value_gradient(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
         self.family.mean(eta, gradient);
         gradient.iter_mut().zip(self.mean).for_each(|(g, m)| *g -= m);
-        self.family.log_partition(eta) - crate::family::dot(self.mean, eta)
+        self.family.log_partition(eta) - crate::divergence::dot(self.mean, eta)
     }
 }
 
@@ -288,7 +293,7 @@ impl<F: Family, S: Smooth> Iterative for MirrorDescent<F, S> {
 
     fn certify(&mut self) -> Certificate {
         let objective = self.objective.value_gradient(&self.eta, &mut self.gradient);
-        let norm = crate::family::dot(&self.gradient, &self.gradient).sqrt();
+        let norm = crate::divergence::dot(&self.gradient, &self.gradient).sqrt();
         Certificate::Residual { objective: Some(objective), norm, error: 0.0, scale: None }
     }
 

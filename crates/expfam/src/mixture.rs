@@ -27,14 +27,18 @@ use fenchel_optim::{Certificate, Fit, Iterative, Report, Stop, run, settings};
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::Sample;
 use crate::special::log_sum_exp;
-use crate::{Distribution, Error, Sample, Summary};
+use crate::summary::Summary;
 
 settings! {
     /// Expectation maximisation for a mixture.
     ///
     /// ```
-    /// use fenchel_expfam::{Poisson, mixture::Em};
+    /// use fenchel_expfam::mixture::Em;
+    /// use fenchel_expfam::families::Poisson;
     ///
     /// let counts = [0.0, 1.0, 0.0, 2.0, 1.0, 9.0, 11.0, 10.0, 8.0, 12.0];
     /// let fit = Em { components: 2, ..Em::default() }.fit(Poisson, &counts)?;
@@ -59,7 +63,10 @@ settings! {
 
 /// A mixture `sum_k weights_k p(x | components_k)`, with the report of its fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked<F>", bound(deserialize = "F: crate::Family + Deserialize<'de>"))]
+#[serde(
+    try_from = "Unchecked<F>",
+    bound(deserialize = "F: crate::family::Family + Deserialize<'de>")
+)]
 pub struct Mixture<F> {
     /// Shares of the components; they add up to 1.
     pub weights: Vec<f64>,
@@ -74,7 +81,7 @@ pub struct Mixture<F> {
 
 /// The contents of a file.
 #[derive(Deserialize)]
-#[serde(bound(deserialize = "F: crate::Family + Deserialize<'de>"))]
+#[serde(bound(deserialize = "F: crate::family::Family + Deserialize<'de>"))]
 struct Unchecked<F> {
     weights: Vec<f64>,
     components: Vec<Distribution<F>>,
@@ -82,7 +89,7 @@ struct Unchecked<F> {
     report: Report,
 }
 
-impl<F: crate::Family> TryFrom<Unchecked<F>> for Mixture<F> {
+impl<F: crate::family::Family> TryFrom<Unchecked<F>> for Mixture<F> {
     type Error = Error;
 
     fn try_from(read: Unchecked<F>) -> Result<Self, Error> {
@@ -209,7 +216,8 @@ impl<F: Sample + Clone> Method<'_, F> {
     fn penalty(&self) -> f64 {
         let Some(prior) = &self.prior else { return 0.0 };
         let Some(mu) = prior.mean() else { return 0.0 };
-        let one = |c: &Distribution<F>| crate::family::dot(&mu, c.natural()) - c.log_partition();
+        let one =
+            |c: &Distribution<F>| crate::divergence::dot(&mu, c.natural()) - c.log_partition();
         prior.weight() * self.components.iter().map(one).sum::<f64>()
     }
 

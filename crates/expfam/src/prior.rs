@@ -16,13 +16,16 @@
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::check_points;
-use crate::{Density, Distribution, Error, Evidence, Family, Summary};
+use crate::distribution::{Distribution, check_points};
+use crate::error::Error;
+use crate::family::{Density, Evidence, Family};
+use crate::summary::Summary;
 
 /// A conjugate prior or posterior: `weight` observations of mean `mu0`.
 ///
 /// ```
-/// use fenchel_expfam::{Bernoulli, Prior, Summary};
+/// use fenchel_expfam::{Prior, Summary};
+/// use fenchel_expfam::families::Bernoulli;
 ///
 /// // Beta(1, 1) on the probability: two pseudo-observations, one of them heads.
 /// let prior = Prior::new(Bernoulli, 2.0, &[0.5])?;

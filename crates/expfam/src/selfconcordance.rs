@@ -18,7 +18,9 @@
 use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::ArrayView2;
 
-use crate::{Distribution, Error, Family};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::Family;
 
 /// The root `t*` of `w(t / (1 - t)) = t^2`.
 pub const RADIUS: f64 = 0.215_344_436_2;
@@ -41,7 +43,7 @@ pub fn local_norm<F: Family>(truth: &Distribution<F>, mu: &[f64]) -> Result<f64,
     let d: Vec<f64> = truth.mean().iter().zip(mu).map(|(a, b)| a - b).collect();
     let mut solved = d.clone();
     factor.solve_in_place(&mut solved)?;
-    Ok(crate::family::dot(&d, &solved).max(0.0).sqrt())
+    Ok(crate::divergence::dot(&d, &solved).max(0.0).sqrt())
 }
 
 /// Bounds that self-concordance proves for `B_A*(mu*; mu) = KL(truth || member with mean mu)`.

@@ -3,9 +3,9 @@
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::{check_points, check_same};
-use crate::family::check_shape;
-use crate::{Density, Distribution, Error, Family};
+use crate::distribution::{Distribution, check_points, check_same};
+use crate::error::Error;
+use crate::family::{Density, Family, check_shape};
 
 /// The sufficient statistics of a data set: its total weight and the mean of `T`, in centred coordinates.
 ///
@@ -14,7 +14,8 @@ use crate::{Density, Distribution, Error, Family};
 /// the method of Chan, Golub and LeVeque, so a standard deviation of 1 around 10^8 keeps its digits.
 ///
 /// ```
-/// use fenchel_expfam::{Normal, Summary};
+/// use fenchel_expfam::Summary;
+/// use fenchel_expfam::families::Normal;
 ///
 /// let mut left = Summary::of(Normal, &[1.0, 2.0])?;
 /// left.merge(&Summary::of(Normal, &[3.0, 6.0])?)?;

@@ -1,10 +1,11 @@
 //! This module repeats table 5.1 of R. Le Priol, PhD thesis 2021: three definitions of the variance of stochastic
 //! mirror descent, for the variance of a normal law.
 
+use fenchel_expfam::Family;
+use fenchel_expfam::families::NormalKnownMean;
 use fenchel_expfam::mirror::{
     Schedule, StochasticMirrorDescent, gamma_gap_of_minima, normal_variance_noise,
 };
-use fenchel_expfam::{Family, NormalKnownMean};
 use fenchel_optim::random::stream;
 
 use super::{LE_PRIOL, le_priol};

@@ -1,8 +1,9 @@
 //! This module repeats figures 5.2 and 5.8 of R. Le Priol, PhD thesis 2021: the distribution of estimates of the mean
 //! and the variance of a normal law, and the means of these estimates in the natural and the mean parameters.
 
+use fenchel_expfam::families::Normal;
 use fenchel_expfam::risk::normal_map;
-use fenchel_expfam::{Family, Normal, Prior, Summary};
+use fenchel_expfam::{Family, Prior, Summary};
 use fenchel_optim::random::stream;
 
 use super::{LE_PRIOL, le_priol};

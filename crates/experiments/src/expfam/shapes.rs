@@ -1,8 +1,9 @@
 //! This module repeats figures 5.4, 5.6, 5.7 and 5.9 of R. Le Priol, PhD thesis 2021: plots of the functions that
 //! occur in the bounds.
 
+use fenchel_expfam::Family;
+use fenchel_expfam::families::{Exponential, Normal};
 use fenchel_expfam::selfconcordance::{RADIUS, w};
-use fenchel_expfam::{Exponential, Family, Normal};
 
 use super::{LE_PRIOL, le_priol};
 use crate::claim::Ground;

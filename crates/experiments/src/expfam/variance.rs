@@ -1,8 +1,9 @@
 //! This module repeats figure 5.1 of R. Le Priol, PhD thesis 2021: the risk of maximum likelihood and MAP for the
 //! variance of a normal law.
 
+use fenchel_expfam::Prior;
+use fenchel_expfam::families::NormalKnownMean;
 use fenchel_expfam::risk::{gamma_map, gamma_map_bound, gamma_mle, gamma_mle_bounds, monte_carlo};
-use fenchel_expfam::{NormalKnownMean, Prior};
 
 use super::{LE_PRIOL, le_priol};
 use crate::claim::Ground;

@@ -4,9 +4,11 @@ use fenchel_linalg::special::{log1pmx, sigmoid, softplus};
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-use crate::family::{check_shape, mean_in, point_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Evidence, Family, Sample, check_shape, mean_in, point_in};
+use crate::prior::Prior;
 use crate::special::{ln_beta, logit};
-use crate::{Density, Distribution, Error, Evidence, Family, Prior, Sample};
 
 /// `p(x) = p^x (1 - p)^(1 - x)` for `x` in {0, 1}.
 ///

@@ -5,10 +5,11 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::simplex;
-use crate::family::{check_shape, natural_in, point_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, check_shape, natural_in, point_in};
 use crate::samplers::log_gamma_variable;
 use crate::special::{logit, softplus};
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = x^(a-1) (1 - x)^(b-1) / B(a, b)` for `0 < x < 1`: statistic `T(x) = (log x, log(1 - x))`, natural
 /// parameter `eta = (a - 1, b - 1)`, log-partition function `A = log B(a, b)`, mean

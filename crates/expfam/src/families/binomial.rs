@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::counts::mean_over;
 use super::file::checked_file;
-use crate::family::{check_shape, is_count, mean_in, point_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::families::Bernoulli;
+use crate::family::{Density, Evidence, Family, Sample, check_shape, is_count, mean_in, point_in};
 use crate::special::{ln_beta, ln_binomial, ln_choose};
-use crate::{Bernoulli, Density, Distribution, Error, Evidence, Family, Sample};
 
 /// `x` successes in `N` trials, `N` known: statistic `T(x) = x`, natural parameter `eta = log(p / (1 - p))`,
 /// log-partition function `A = N log(1 + e^eta)`, mean `mu = N p`.

@@ -6,10 +6,12 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
+use crate::distribution::Distribution;
 use crate::divergence::exp_excess;
-use crate::family::{check_shape, mean_in, point_in};
+use crate::error::Error;
+use crate::family::{Density, Evidence, Family, Sample, check_shape, mean_in, point_in};
+use crate::prior::Prior;
 use crate::special::ln_gamma;
-use crate::{Density, Distribution, Error, Evidence, Family, Prior, Sample};
 
 /// `p(x = k) = p_k` for `k` in 0..K, in minimal coordinates: `T(x)` has `K - 1` entries, the indicators of the first
 /// `K - 1` categories; `eta_k = log(p_k / p_K)`, `A = log(1 + sum_k e^eta_k)`, `mu_k = p_k` for `k < K`.

@@ -5,12 +5,13 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::gamma;
-use crate::family::{check_shape, natural_in, point_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, check_shape, natural_in, point_in};
 use crate::samplers::log_gamma_variable;
 use crate::special::{
     digamma, gamma_entropy, inverse_digamma, ln_gamma_divergence, ln_gamma_scaled, trigamma,
 };
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// The chi-squared family by degrees of freedom `k`: statistic `T(x) = log x`, `log h = -x/2`, natural parameter
 /// `eta = k/2 - 1`, log-partition function `A = log Gamma(k/2) + (k/2) log 2`, mean `mu = psi(k/2) + log 2`.

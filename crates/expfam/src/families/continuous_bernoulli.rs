@@ -3,12 +3,13 @@
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::family::{check_shape, mean_in, point_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, check_shape, mean_in, point_in};
 use crate::samplers::open_uniform;
 use crate::special::{
     bessel_ratio, bessel_ratio_slope, integrate_along, inverse_bessel_ratio, ln_sinhc, logit,
 };
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) ~ lambda^x (1 - lambda)^(1 - x)` for `x` in [0, 1]: statistic `T(x) = x`, natural parameter
 /// `eta = log(lambda / (1 - lambda))`, log-partition function `A = log((e^eta - 1) / eta)`, mean

@@ -1,6 +1,6 @@
 //! Expectations under a discrete law, by summing the series.
 
-use crate::Error;
+use crate::error::Error;
 use crate::special::legendre_nodes;
 
 /// Terms that are summed one by one on each side of the mode, and before an end of the range.

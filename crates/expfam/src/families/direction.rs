@@ -4,10 +4,9 @@
 //! The log-partition function is `A = log 0F1(; d/2; k^2/4)`. The mean is `mu = R(k) m` with the ratio of Bessel
 //! functions `R = I_{d/2}(k) / I_{d/2-1}(k)`. The Fisher information is `I = (R/k) (1 - m m') + R' m m'`.
 
-use crate::special::legendre;
 use crate::special::{
-    bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio, ln_bessel_excess, ln_bessel_normaliser,
-    one_minus_bessel_ratio,
+    bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio, legendre, ln_bessel_excess,
+    ln_bessel_normaliser, one_minus_bessel_ratio,
 };
 
 /// `k`, without overflow.

@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::simplex;
-use crate::family::{check_shape, natural_in, point_in};
-use crate::{Density, Distribution, Error, Family, Sample, samplers};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, check_shape, natural_in, point_in};
+use crate::samplers;
 
 /// `p(x) ~ prod_k x_k^(a_k - 1)` on probability vectors of `K` entries: statistic `T(x) = log x`, natural parameter
 /// `eta = a - 1`, log-partition function `A = sum log Gamma(a_k) - log Gamma(sum a)`, mean

@@ -5,9 +5,10 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::scale::scale_family;
-use crate::family::point_in;
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, point_in};
 use crate::samplers::open_uniform;
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = rate e^(-rate x)` for `x >= 0`.
 ///

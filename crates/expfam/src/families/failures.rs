@@ -38,10 +38,10 @@ pub(crate) fn draw(r: f64, eta: f64, mut rng: &mut dyn Rng) -> f64 {
     super::poisson::poisson(rate.min(1e300), rng)
 }
 
-/// Implements [`Family`](crate::Family) and [`Evidence`](crate::Evidence) for a type with a number of successes `r`.
+/// Implements [`Family`](crate::family::Family) and [`Evidence`](crate::family::Evidence) for a type with a number of successes `r`.
 macro_rules! failures_family {
     ($type:ty, $name:literal, $r:expr) => {
-        impl $crate::Family for $type {
+        impl $crate::family::Family for $type {
             fn name(&self) -> &'static str {
                 $name
             }
@@ -50,12 +50,12 @@ macro_rules! failures_family {
                 1
             }
 
-            fn check_natural(&self, eta: &[f64]) -> Result<(), $crate::Error> {
+            fn check_natural(&self, eta: &[f64]) -> Result<(), $crate::error::Error> {
                 $crate::family::check_shape(self, "natural parameter", eta)?;
                 $crate::family::natural_in(self, eta[0] < 0.0, 0, eta[0], "a number < 0")
             }
 
-            fn check_mean(&self, mu: &[f64]) -> Result<(), $crate::Error> {
+            fn check_mean(&self, mu: &[f64]) -> Result<(), $crate::error::Error> {
                 $crate::family::check_shape(self, "mean parameter", mu)?;
                 $crate::family::mean_in(self, mu[0] > 0.0, 0, mu[0], "a number > 0")
             }
@@ -70,7 +70,7 @@ macro_rules! failures_family {
                 mu[0] = r(self) * $crate::families::failures::odds(eta[0]);
             }
 
-            fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), $crate::Error> {
+            fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), $crate::error::Error> {
                 let r: fn(&$type) -> f64 = $r;
                 $crate::family::mean_in(self, mu[0] > 0.0, 0, mu[0], "a number > 0")?;
                 eta[0] = -(r(self) / mu[0]).ln_1p();
@@ -95,7 +95,7 @@ macro_rules! failures_family {
             }
         }
 
-        impl $crate::Evidence for $type {
+        impl $crate::family::Evidence for $type {
             fn log_prior_normaliser(&self, weight: f64, centred: &[f64]) -> f64 {
                 let r: fn(&$type) -> f64 = $r;
                 $crate::special::ln_beta(weight * r(self) + 1.0, weight * centred[0])

@@ -10,9 +10,9 @@ macro_rules! checked_file {
         }
 
         impl TryFrom<Unchecked> for $family {
-            type Error = $crate::Error;
+            type Error = $crate::error::Error;
 
-            fn try_from(Unchecked { $($field),+ }: Unchecked) -> Result<Self, $crate::Error> {
+            fn try_from(Unchecked { $($field),+ }: Unchecked) -> Result<Self, $crate::error::Error> {
                 $make
             }
         }
@@ -22,7 +22,7 @@ macro_rules! checked_file {
 pub(super) use checked_file;
 
 /// A number of trials that a file has as a number.
-pub(super) fn trials(value: f64) -> Result<u32, crate::Error> {
+pub(super) fn trials(value: f64) -> Result<u32, crate::error::Error> {
     if value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value) {
         return Ok(value as u32);
     }

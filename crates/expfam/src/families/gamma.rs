@@ -6,14 +6,15 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::normal::HALF_LOG_TAU;
+use crate::distribution::Distribution;
 use crate::divergence::phi;
-use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, check_shape, mean_in, natural_in, point_in};
 use crate::samplers::log_gamma_variable;
 use crate::special::{
     deviance, digamma, gamma_entropy, gamma_shape, ln_gamma_scaled, log_minus_digamma,
     shape_divergence, stirling_error, trigamma,
 };
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = b^a x^(a-1) e^(-b x) / Gamma(a)` for `x > 0`, by shape `a` and rate `b`.
 ///

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::scale::scale_family;
-use crate::family::point_in;
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, point_in};
 use crate::samplers::log_gamma_variable;
 use crate::special::{digamma, ln_gamma};
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// The gamma family whose shape `a` is known: statistic `T(x) = x`, natural parameter `eta = -rate`, log-partition
 /// function `A = -a log(rate)`, mean `mu = a / rate`.

@@ -5,9 +5,10 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::failures::failures_family;
-use crate::family::{is_count, mean_in, point_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Sample, is_count, mean_in, point_in};
 use crate::samplers::open_uniform;
-use crate::{Density, Distribution, Error, Sample};
 
 /// `p(x) = p (1 - p)^x` for `x` = 0, 1, 2, ...: statistic `T(x) = x`, natural parameter `eta = log(1 - p)`,
 /// log-partition function `A = -log(p)`, mean `mu = (1 - p) / p`.

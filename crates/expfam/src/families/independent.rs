@@ -4,8 +4,8 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::family::check_shape;
-use crate::{Density, Error, Evidence, Family, Sample};
+use crate::error::Error;
+use crate::family::{Density, Evidence, Family, Sample, check_shape};
 
 /// `count` independent numbers of one family, each with its own parameter: `Independent::new(Normal, d)` is the normal family with
 /// diagonal covariance.

@@ -5,9 +5,11 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::gamma;
-use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::families::Gamma;
+use crate::family::{Density, Family, Sample, check_shape, mean_in, natural_in, point_in};
 use crate::special::{digamma, gamma_entropy, log_minus_digamma};
-use crate::{Density, Distribution, Error, Family, Gamma, Sample};
 
 /// `p(x) = b^a x^(-a-1) e^(-b/x) / Gamma(a)` for `x > 0`: statistic `T(x) = (log x, 1/x)`, natural parameter
 /// `eta = (-a - 1, -b)`, log-partition function `A = log Gamma(a) - a log b`, mean `mu = (log b - psi(a), a / b)`.

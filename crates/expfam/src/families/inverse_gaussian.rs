@@ -5,11 +5,12 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use super::normal::HALF_LOG_TAU;
+use crate::distribution::Distribution;
 use crate::divergence::phi;
-use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, check_shape, mean_in, natural_in, point_in};
 use crate::samplers::standard_normal;
 use crate::special::scaled_exponential_integral;
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = sqrt(l / (2 pi x^3)) exp(-l (x - m)^2 / (2 m^2 x))` for `x > 0`, by mean `m` and shape `l`: statistic
 /// `T(x) = (x, 1/x)`, natural parameter `eta = (-l / (2 m^2), -l / 2)`, log-partition function

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::file::checked_file;
 use super::half::{self, pack, unpack};
 use super::wishart::{Member, Wishart, check_matrix, statistics};
-use crate::family::{check_shape, natural_in};
-use crate::{Density, Distribution, Error, Family, Sample, samplers};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, check_shape, natural_in};
+use crate::samplers;
 
 /// The inverses `X = W^-1` of Wishart matrices, by scale `Psi` and degrees `n > d - 1`: statistic
 /// `T(X) = (X^-1, log det X)`, natural parameter `eta = (-Psi / 2, -(n + d + 1) / 2)`, log-partition function

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::normal::HALF_LOG_TAU;
-use crate::divergence::{difference_of_quotients, phi};
-use crate::family::{check_shape, dot, mean_in, natural_in, point_in};
+use crate::distribution::Distribution;
+use crate::divergence::{difference_of_quotients, dot, phi};
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, check_shape, mean_in, natural_in, point_in};
 use crate::samplers::standard_normal;
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `N(m, v I)` on vectors of length `d`: statistic `T(x) = (x, |x|^2)`, natural parameter
 /// `eta = (m / v, -1 / (2 v))`, log-partition function `A = |m|^2 / (2 v) + d log(v) / 2`, mean

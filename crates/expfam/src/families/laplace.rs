@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::scale::scale_family;
-use crate::family::point_in;
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, point_in};
 use crate::samplers::open_uniform;
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = e^(-|x - m| / b) / (2 b)` with the location `m` known: statistic `T(x) = |x - m|`, natural parameter
 /// `eta = -1 / b`, log-partition function `A = log(2 b)`, mean `mu = b`.

@@ -4,8 +4,10 @@ use fenchel_linalg::lanes;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::family::point_in;
-use crate::{Density, Distribution, Error, Evidence, Family, Normal, Sample};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::families::Normal;
+use crate::family::{Density, Evidence, Family, Sample, point_in};
 
 /// `log x ~ N(m, v)`. The statistic is `T(x) = (log x, log^2 x)` and `log h = -log x - log(2 pi) / 2`; everything else
 /// is as for [`Normal`].

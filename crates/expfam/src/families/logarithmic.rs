@@ -7,10 +7,13 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use super::counts::mean_over;
-use crate::family::{check_shape, is_count, mean_in, natural_in, point_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{
+    Density, Family, Sample, check_shape, is_count, mean_in, natural_in, point_in,
+};
 use crate::samplers::open_uniform;
 use crate::special::legendre;
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = q^x / (-x log(1 - q))` for `x` = 1, 2, ...: statistic `T(x) = x`, `log h = -log x`, natural parameter
 /// `eta = log(q)`, log-partition function `A = log(-log(1 - e^eta))`, mean `mu = q / (-(1 - q) log(1 - q)) > 1`.

@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::categorical;
 use super::file::checked_file;
 use super::normal::HALF_LOG_TAU;
-use crate::family::{check_shape, is_count, point_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::families::Categorical;
+use crate::family::{Density, Evidence, Family, Sample, check_shape, is_count, point_in};
 use crate::special::{deviance, ln_binomial, ln_gamma, log1mexp, stirling_error};
-use crate::{Categorical, Density, Distribution, Error, Evidence, Family, Sample};
 
 /// Counts `x_1, ..., x_K` with sum `N`: `T(x)` holds the first `K - 1`, `eta_k = log(p_k / p_K)`,
 /// `A = N log(1 + sum_k e^eta_k)`, `mu_k = N p_k`.

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::counts::mean_over;
 use super::failures::failures_family;
 use super::file::checked_file;
-use crate::family::{is_count, mean_in, point_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, is_count, mean_in, point_in};
 use crate::special::{ln_beta, ln_binomial};
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = Gamma(x + r) / (Gamma(r) x!) p^r (1 - p)^x`, with `r > 0` known, whole or not: statistic `T(x) = x`,
 /// natural parameter `eta = log(1 - p)`, log-partition function `A = -r log(p)`, mean `mu = r (1 - p) / p`.

@@ -4,11 +4,15 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::distribution::Distribution;
 use crate::divergence::{difference_of_quotients, phi};
-use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::error::Error;
+use crate::family::{
+    Density, Evidence, Family, Sample, check_shape, mean_in, natural_in, point_in,
+};
+use crate::prior::Prior;
 use crate::samplers::standard_normal;
 use crate::special::ln_gamma;
-use crate::{Density, Distribution, Error, Evidence, Family, Prior, Sample};
 
 /// `p(x) = exp(-(x - m)^2 / (2 v)) / sqrt(2 pi v)`, by mean `m` and variance `v`.
 ///

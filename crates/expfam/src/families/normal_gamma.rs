@@ -6,11 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::gamma;
 use super::normal::HALF_LOG_TAU;
+use crate::distribution::Distribution;
 use crate::divergence::{difference_of_quotients, phi};
-use crate::family::{check_shape, digits_kept, mean_in, natural_in, point_in};
+use crate::error::Error;
+use crate::family::{
+    Density, Family, Sample, check_shape, digits_kept, mean_in, natural_in, point_in,
+};
+use crate::prior::Prior;
 use crate::samplers::{log_gamma_variable, standard_normal};
 use crate::special::{digamma, gamma_entropy, gamma_shape, ln_gamma, log_minus_digamma, trigamma};
-use crate::{Density, Distribution, Error, Family, Prior, Sample};
 
 /// Points `(m, t)` of a mean `m` and a precision `t`: `t ~ Gamma(a, b)` by shape and rate, and
 /// `m | t ~ N(m0, 1 / (k t))`.
@@ -20,7 +24,7 @@ use crate::{Density, Distribution, Error, Family, Prior, Sample};
 /// `mu = (psi(a) - log b, a / b, m0 a / b, 1 / k + m0^2 a / b)`. Centred coordinates are
 /// `(E t, log E t - E log t, m0, 1 / k)`.
 ///
-/// The posterior of [`Normal`](crate::Normal) observations is a member of this family: see [`NormalGamma::of_prior`].
+/// The posterior of [`Normal`](crate::families::Normal) observations is a member of this family: see [`NormalGamma::of_prior`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NormalGamma;
 
@@ -63,7 +67,7 @@ impl NormalGamma {
     /// # Errors
     /// The errors of [`with_parameters`](Self::with_parameters), if numbers overflow or the location is too far from 0 for the spread
     /// of the data.
-    pub fn of_prior(prior: &Prior<crate::Normal>) -> Result<Distribution<Self>, Error> {
+    pub fn of_prior(prior: &Prior<crate::families::Normal>) -> Result<Distribution<Self>, Error> {
         let (location, weight, shape, rate) = prior.as_normal_gamma();
         NormalGamma.with_parameters(NormalGammaParameters { location, weight, shape, rate })
     }
@@ -228,7 +232,7 @@ impl Family for NormalGamma {
     fn blend(&self, into: &mut [f64], share: f64, other: &[f64]) {
         let keep = 1.0 - share;
         let (t, s) = (into[0], other[0]);
-        crate::Gamma.blend(&mut into[..2], share, &other[..2]);
+        crate::families::Gamma.blend(&mut into[..2], share, &other[..2]);
         // Locations count with their precisions.
         let location = into[2] + share * s / into[0] * (other[2] - into[2]);
         let between = keep * t * (into[2] - location) * (into[2] - location)

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::file::checked_file;
 use super::normal::HALF_LOG_TAU;
 use super::scale::scale_family;
-use crate::family::point_in;
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, point_in};
 use crate::samplers::standard_normal;
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// The normal family with known mean `m`, by variance `v`: statistic `T(x) = (x - m)^2`, natural parameter
 /// `eta = -1 / (2 v)`, log-partition function `A = log(v) / 2`, mean `mu = v`. It is the example of R. Le Priol, PhD

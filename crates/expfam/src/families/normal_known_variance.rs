@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::normal::HALF_LOG_TAU;
-use crate::family::{check_shape, point_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Evidence, Family, Sample, check_shape, point_in};
 use crate::samplers::standard_normal;
-use crate::{Density, Distribution, Error, Evidence, Family, Sample};
 
 /// The normal family with known variance `v`: statistic `T(x) = x`, natural parameter `eta = m / v`, log-partition
 /// function `A = v eta^2 / 2`, mean `mu = m`. It is the quadratic example of R. Le Priol, PhD thesis 2021, section

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::file::checked_file;
 use super::half::{self, pack, pack_outer, unpack};
 use super::normal::HALF_LOG_TAU;
+use crate::distribution::Distribution;
 use crate::divergence::accurate_dot;
-use crate::family::{check_shape, point_in};
+use crate::error::Error;
+use crate::family::{Density, Evidence, Family, Sample, check_shape, point_in};
 use crate::samplers::NormalVector as Law;
 use crate::special::ln_gamma_multivariate;
-use crate::{Density, Distribution, Error, Evidence, Family, Sample};
 
 /// The normal family on vectors of length `d`, by mean `m` and covariance `V` with precision `P = V^-1`.
 ///
@@ -163,7 +164,7 @@ impl Family for NormalVector {
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
         let Some((m, factor)) = self.parts(eta) else { return f64::NAN };
-        0.5 * (crate::family::dot(&m, &eta[..self.d]) - factor.log_det())
+        0.5 * (crate::divergence::dot(&m, &eta[..self.d]) - factor.log_det())
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {

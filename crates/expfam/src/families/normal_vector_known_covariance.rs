@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::half;
 use super::normal::HALF_LOG_TAU;
-use crate::family::{check_shape, dot, point_in};
+use crate::distribution::Distribution;
+use crate::divergence::dot;
+use crate::error::Error;
+use crate::family::{Density, Evidence, Family, Sample, check_shape, point_in};
 use crate::samplers::NormalVector as Law;
-use crate::{Density, Distribution, Error, Evidence, Family, Sample};
 
 /// The normal family on vectors of length `d` whose covariance `V` is known: statistic `T(x) = x`, natural parameter
 /// `eta = V^-1 m`, log-partition function `A = eta'V eta / 2`, mean `mu = m`. The conjugate prior of the mean is

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::file::checked_file;
 use super::half::{self, pack, pack_outer, unpack};
 use super::normal::HALF_LOG_TAU;
-use crate::family::{check_shape, point_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, check_shape, point_in};
 use crate::samplers::NormalVector as Law;
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// The normal family on vectors of length `d` with mean 0, by covariance `V`: statistic `T(x) = x x'`, natural
 /// parameter `eta = -V^-1 / 2`, log-partition function `A = log det(V) / 2`, mean `mu = V`. It is the example of R.

@@ -9,10 +9,13 @@ use super::file::checked_file;
 use super::half::{self, pack, pack_outer, unpack};
 use super::normal::HALF_LOG_TAU;
 use super::wishart::{self, Member, Wishart};
+use crate::distribution::Distribution;
 use crate::divergence::{difference_of_products, phi};
-use crate::family::{check_shape, digits_kept, mean_in, natural_in, point_in};
+use crate::error::Error;
+use crate::family::{
+    Density, Family, Sample, check_shape, digits_kept, mean_in, natural_in, point_in,
+};
 use crate::samplers::NormalVector as Law;
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// Points `(m, P)` of a mean and a precision matrix, `P ~ Wishart(V, n)`, `m | P ~ N(m0, (k P)^-1)`.
 ///
@@ -20,7 +23,7 @@ use crate::{Density, Distribution, Error, Family, Sample};
 /// `eta = ((n - d) / 2, -(V^-1 + k m0 m0') / 2, k m0, -k / 2)`, log-partition function
 /// `A = A_Wishart - (d / 2) log k`, mean `mu = (E log det P, n V, n V m0, d / k + m0' n V m0)`. A matrix is stored as
 /// its lower triangle, row by row, with `sqrt(2)` off the diagonal. In one dimension the family is
-/// [`NormalGamma`](crate::NormalGamma) with `n = 2 a`, `V = 1 / (2 b)`.
+/// [`NormalGamma`](crate::families::NormalGamma) with `n = 2 a`, `V = 1 / (2 b)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct NormalWishart {

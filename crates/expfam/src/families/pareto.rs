@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::scale::scale_family;
-use crate::family::point_in;
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, point_in};
 use crate::samplers::open_uniform;
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = a m^a x^(-a-1)` for `x >= m`, with the minimum `m` known: statistic `T(x) = log(x / m)`, natural parameter
 /// `eta = -a`, log-partition function `A = -log(a)`, mean `mu = 1 / a`.

@@ -6,10 +6,14 @@ use rand_distr::Distribution as _;
 use serde::{Deserialize, Serialize};
 
 use super::counts::mean_over;
+use crate::distribution::Distribution;
 use crate::divergence::exp_excess;
-use crate::family::{check_shape, is_count, mean_in, natural_in, point_in};
+use crate::error::Error;
+use crate::family::{
+    Density, Evidence, Family, Sample, check_shape, is_count, mean_in, natural_in, point_in,
+};
+use crate::prior::Prior;
 use crate::special::{ln_gamma, stirling_error};
-use crate::{Density, Distribution, Error, Evidence, Family, Prior, Sample};
 
 /// `p(x) = rate^x e^-rate / x!`: statistic `T(x) = x`, natural parameter `eta = log(rate)`, log-partition function and
 /// mean `A = mu = rate`.

@@ -5,10 +5,11 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::scale::scale_family;
-use crate::family::point_in;
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, point_in};
 use crate::samplers::open_uniform;
 use crate::special::digamma;
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = x / s^2 e^(-x^2 / (2 s^2))` for `x > 0`: statistic `T(x) = x^2`, natural parameter `eta = -1 / (2 s^2)`,
 /// log-partition function `A = -log(-2 eta)`, mean `mu = 2 s^2`.

@@ -19,10 +19,10 @@ pub(crate) fn log_prior_normaliser(shape: f64, offset: f64, weight: f64, mean: f
     ln_gamma(order) - order * (weight * mean).ln() - weight * offset
 }
 
-/// Implements [`Family`](crate::Family) and [`Evidence`](crate::Evidence) for a type with a shape `a` and an offset `c`.
+/// Implements [`Family`](crate::family::Family) and [`Evidence`](crate::family::Evidence) for a type with a shape `a` and an offset `c`.
 macro_rules! scale_family {
     ($type:ty, $name:literal, $shape:expr, $offset:expr) => {
-        impl $crate::Family for $type {
+        impl $crate::family::Family for $type {
             fn name(&self) -> &'static str {
                 $name
             }
@@ -31,12 +31,12 @@ macro_rules! scale_family {
                 1
             }
 
-            fn check_natural(&self, eta: &[f64]) -> Result<(), $crate::Error> {
+            fn check_natural(&self, eta: &[f64]) -> Result<(), $crate::error::Error> {
                 $crate::family::check_shape(self, "natural parameter", eta)?;
                 $crate::family::natural_in(self, eta[0] < 0.0, 0, eta[0], "a number < 0")
             }
 
-            fn check_mean(&self, mu: &[f64]) -> Result<(), $crate::Error> {
+            fn check_mean(&self, mu: &[f64]) -> Result<(), $crate::error::Error> {
                 $crate::family::check_shape(self, "mean parameter", mu)?;
                 $crate::family::mean_in(self, mu[0] > 0.0, 0, mu[0], "a number > 0")
             }
@@ -51,7 +51,7 @@ macro_rules! scale_family {
                 mu[0] = -shape(self) / eta[0];
             }
 
-            fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), $crate::Error> {
+            fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), $crate::error::Error> {
                 let shape: fn(&$type) -> f64 = $shape;
                 $crate::family::mean_in(self, mu[0] > 0.0, 0, mu[0], "a number > 0")?;
                 eta[0] = -shape(self) / mu[0];
@@ -79,7 +79,7 @@ macro_rules! scale_family {
             }
         }
 
-        impl $crate::Evidence for $type {
+        impl $crate::family::Evidence for $type {
             fn log_prior_normaliser(&self, weight: f64, centred: &[f64]) -> f64 {
                 let (shape, offset): (fn(&$type) -> f64, fn(&$type) -> f64) = ($shape, $offset);
                 $crate::families::scale::log_prior_normaliser(

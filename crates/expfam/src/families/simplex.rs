@@ -12,14 +12,14 @@ use fenchel_optim::scalar::increasing_root;
 
 use super::normal::HALF_LOG_TAU;
 use crate::divergence::exp_excess;
-use crate::family::{mean_in, resolved_below};
+use crate::family::{Family, mean_in, resolved_below};
 use crate::special::{
     between, deviance, digamma, digamma_drop, integrate_along, inverse_digamma, ln_beta, ln_gamma,
     ln_gamma_1p, log_minus_digamma, log_sum_exp, log1pmx, one_minus_shape_trigamma,
     shape_divergence, stirling_error, trigamma, trigamma_drop,
 };
 
-use crate::{Error, Family};
+use crate::error::Error;
 
 /// Checks that centred coordinates lie inside of the domain.
 pub(crate) fn check_centred(family: &impl Family, c: &[f64]) -> Result<(), Error> {

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::direction::{self, Length};
 use super::normal::HALF_LOG_TAU;
-use crate::family::{check_shape, mean_in, point_in, resolved_below};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, check_shape, mean_in, point_in, resolved_below};
 use crate::samplers::{open_uniform, standard_normal};
 use crate::special::ln_bessel_normaliser;
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = exp(k cos(x - m)) / (2 pi I_0(k))` for an angle `x`, by direction `m` and concentration `k`: statistic
 /// `T(x) = (cos x, sin x)`, natural parameter `eta = k (cos m, sin m)`, log-partition function `A = log I_0(k)`, mean

@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::direction::{self, Length};
 use super::file::checked_file;
-use crate::family::{check_shape, dot, mean_in, point_in, resolved_below};
+use crate::distribution::Distribution;
+use crate::divergence::dot;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, check_shape, mean_in, point_in, resolved_below};
 use crate::samplers::{gamma_variable, open_uniform, standard_normal};
 use crate::special::ln_bessel_normaliser;
-use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) ~ exp(k m'x)` for unit vectors `x` in `R^d`, `d >= 2`, with respect to the *uniform probability* on the
 /// sphere: statistic `T(x) = x`, natural parameter `eta = k m`, log-partition function `A = log 0F1(; d/2; k^2/4)`,

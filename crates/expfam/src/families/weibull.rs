@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::scale::scale_family;
-use crate::family::point_in;
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Sample, point_in};
 use crate::samplers::open_uniform;
 use crate::special::digamma;
-use crate::{Density, Distribution, Error, Sample};
 
 /// The Weibull family whose shape `k` is known, by scale `l`: statistic `T(x) = x^k`, natural parameter
 /// `eta = -l^-k`, log-partition function `A = -log(-eta)`, mean `mu = l^k`.

@@ -10,12 +10,14 @@ use serde::{Deserialize, Serialize};
 use super::file::checked_file;
 use super::half::{self, pack, unpack};
 use super::normal::HALF_LOG_TAU;
-use crate::family::{check_shape, mean_in, natural_in};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Density, Family, Sample, check_shape, mean_in, natural_in};
+use crate::samplers;
 use crate::special::{
     digamma, digamma_multivariate_above, gamma_entropy, ln_gamma_scaled, log_minus_digamma,
     shape_divergence, stirling_error, trigamma_multivariate_above, x_log_x_divergence_drop,
 };
-use crate::{Density, Distribution, Error, Family, Sample, samplers};
 
 /// The Wishart family on symmetric positive definite matrices of order `d`, by scale `V` and degrees of freedom `n > d - 1`.
 ///

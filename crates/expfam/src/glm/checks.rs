@@ -4,7 +4,7 @@ use fenchel_linalg::{Cholesky, Design, Invalid, multiply_squares_transposed};
 use ndarray::ArrayView2;
 
 use super::ScalarFamily;
-use crate::Error;
+use crate::error::Error;
 
 /// Second derivatives are sums of squares of columns, and dispersions are sums of squares of targets. These squares
 /// must be finite and normal numbers. Returns the weighted sums of squares of the columns.

@@ -13,7 +13,7 @@ use super::checks::{check_squares, hessian_factor, recedes};
 use super::objective::Objective;
 use super::summary::{Ending, null_intercept};
 use super::{GlmModel, GlmSummary, ScalarFamily, Targets};
-use crate::Error;
+use crate::error::Error;
 
 /// A generalised linear model:
 ///

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{GlmSummary, ScalarFamily};
-use crate::Error;
+use crate::error::Error;
 
 /// A fitted generalised linear model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ScalarFamily;
 use super::objective::Objective;
-use crate::Error;
+use crate::error::Error;
 use crate::special::ln_gamma;
 
 /// One row of the table.

@@ -4,11 +4,11 @@ use fenchel_linalg::quadrature::{Tolerance, integrate_between};
 use fenchel_linalg::special::log1pmx;
 
 use crate::divergence::phi;
-use crate::families::mean_over;
+use crate::families::{Poisson, mean_over};
+use crate::family::Density;
 use crate::special::{
     exponential_integral_excess, ln_binomial, log_minus_digamma, scaled_exponential_integral,
 };
-use crate::{Density, Poisson};
 
 /// Whether all numbers of the first list are positive and finite, and those of the second finite and not negative.
 fn valid(positive: &[f64], nonnegative: &[f64]) -> bool {

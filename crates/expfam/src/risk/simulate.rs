@@ -3,7 +3,11 @@
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
 
-use crate::{Distribution, Error, Family, Prior, Sample, Summary};
+use crate::distribution::Distribution;
+use crate::error::Error;
+use crate::family::{Family, Sample};
+use crate::prior::Prior;
+use crate::summary::Summary;
 
 /// A simulated risk.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,11 +4,12 @@
 //! `FENCHEL_PROBLEMS` sets the number of problems.
 
 use fenchel_datasets::generate::{Odd, odd};
+use fenchel_expfam::families::{Categorical, Normal, Poisson};
 use fenchel_expfam::glm::*;
 use fenchel_expfam::maximum_entropy::maximum_entropy;
 use fenchel_expfam::mirror::{MirrorDescentSettings, NegativeLikelihood, descend};
 use fenchel_expfam::mixture::Em;
-use fenchel_expfam::{Categorical, Error, Family, Normal, Poisson, Summary};
+use fenchel_expfam::{Error, Family, Summary};
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Fit, Report, Status, Stop};
 use ndarray::Array2;

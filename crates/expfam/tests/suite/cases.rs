@@ -1,5 +1,6 @@
 //! The families of the tests, each with natural parameters inside of its domain, awkward ones among them.
 
+use fenchel_expfam::families::*;
 use fenchel_expfam::*;
 use ndarray::array;
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::excessive_precision, reason = "references are quoted as they were computed")]
 
+use fenchel_expfam::families::*;
 use fenchel_expfam::special::{bessel_ratio, ln_beta, ln_gamma};
 use fenchel_expfam::*;
 use ndarray::{Array2, array};

@@ -1,5 +1,6 @@
 //! Estimates, streaming, priors.
 
+use fenchel_expfam::families::*;
 use fenchel_expfam::*;
 use fenchel_optim::random::stream;
 

@@ -1,6 +1,7 @@
 //! The far ends: tails, units, borders, numbers that overflow, files that do not fit.
 #![allow(clippy::excessive_precision, reason = "references are quoted as they were computed")]
 
+use fenchel_expfam::families::*;
 use fenchel_expfam::glm::{Glm, Identity, LogLinear, NegativeBinomialLog};
 use fenchel_expfam::maximum_entropy::maximum_entropy;
 use fenchel_expfam::quantiles::maximum_entropy_within;

@@ -1,5 +1,6 @@
 //! Priors from beliefs, laws of maximum entropy, mixtures.
 
+use fenchel_expfam::families::*;
 use fenchel_expfam::maximum_entropy::maximum_entropy;
 use fenchel_expfam::quantiles::maximum_entropy_within;
 use fenchel_expfam::*;

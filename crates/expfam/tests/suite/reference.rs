@@ -7,6 +7,7 @@
 //! parameters instead: `|<eta, mu>|` for `A`, `I |eta|` for the mean. Matrices next to a condition one are judged by their
 //! condition as well.
 
+use fenchel_expfam::families::*;
 use fenchel_expfam::*;
 
 /// A family and its table.

@@ -1,5 +1,6 @@
 //! What is refused: matrices, constant data, other fixed quantities, files.
 
+use fenchel_expfam::families::*;
 use fenchel_expfam::*;
 use ndarray::{Array2, array};
 

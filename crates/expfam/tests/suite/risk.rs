@@ -1,5 +1,6 @@
 //! Risks against independent values (25-digit quadrature), bounds on grids, identities.
 
+use fenchel_expfam::families::*;
 use fenchel_expfam::mirror::*;
 use fenchel_expfam::risk::*;
 use fenchel_expfam::selfconcordance::*;

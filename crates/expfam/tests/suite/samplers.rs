@@ -1,8 +1,9 @@
 //! Draws against the moments of their laws, within five standard errors.
 
+use fenchel_expfam::Distribution;
+use fenchel_expfam::families::VonMises;
 use fenchel_expfam::samplers::*;
 use fenchel_expfam::special::{digamma, trigamma};
-use fenchel_expfam::{Distribution, VonMises};
 use fenchel_linalg::{Cholesky, Invalid};
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2, array};

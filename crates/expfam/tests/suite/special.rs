@@ -477,7 +477,8 @@ fn the_edges_of_the_domains() {
 /// concentration to `k (1 - cos)`.
 #[test]
 fn huge_concentrations_have_finite_divergences() {
-    use fenchel_expfam::{Family, VonMises, VonMisesFisher};
+    use fenchel_expfam::Family;
+    use fenchel_expfam::families::{VonMises, VonMisesFisher};
     fn check(family: &dyn Family, d: usize) {
         for k in [1e20, 1e120, 1e200, 1e300] {
             let at = |k: f64, turn: f64| {

@@ -13,6 +13,7 @@
 
 use std::collections::BTreeMap;
 
+use fenchel_expfam::families::*;
 use fenchel_expfam::quantiles::Quantiles;
 use fenchel_expfam::*;
 use fenchel_linalg::quadrature::{Rule, gauss_legendre};

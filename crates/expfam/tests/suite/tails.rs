@@ -2,7 +2,7 @@
 
 #![allow(clippy::excessive_precision, reason = "references are quoted as they were computed")]
 
-use fenchel_expfam::*;
+use fenchel_expfam::families::*;
 
 #[track_caller]
 fn close(found: f64, expected: f64, tolerance: f64) {
