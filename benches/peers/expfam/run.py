@@ -2,7 +2,7 @@
 
     cargo xtask peers expfam [-- --quick]
 
-Three parts. Sweep: what sweep.py says, of random members. Accuracy: entropies of the 1,000 members a family in crates/expfam/tests/reference/tables, judged alike for
+Three parts. Sweep: random members against 40 digits, as sweep.py says, and against second formulas, as the crate's tests do. Accuracy: entropies of the 1,000 members a family in crates/expfam/tests/reference/tables, judged alike for
 every library: a failure is an error beyond 1e-13 of the value and 16 units of rounding of the terms it is the sum of. Divergences
 of pairs of members, where rv has them: 1e-13 of the value. Regressions: logistic and Poisson, n rows and 50 columns, to a relative gap of 1e-8 in the mean negative log-likelihood.
 """
@@ -17,6 +17,7 @@ import argparse
 import json
 import math
 import pathlib
+import re
 import subprocess
 import time
 import warnings
@@ -141,6 +142,29 @@ def regression(runner, family, n, d, folder, peer):
     return report
 
 
+def second_formulas(members, log):
+    """The sweep of the crate's own tests, each function against a second formula: a row for each family."""
+    if log:
+        text = log.read_text()
+    else:
+        command = "cargo test --release -p fenchel-expfam --all-features --test suite sweep_of -- --nocapture --test-threads=1"
+        environment = {**os.environ, "FENCHEL_PROBLEMS": str(members)}
+        done = subprocess.run(command.split(), cwd=ROOT, env=environment, capture_output=True, text=True)
+        text = done.stdout + done.stderr
+    pattern = re.compile(r"^(?:test \S+ \.\.\. )?(\S.*?) {2,}(\S.*?) +(\d+) worst (\S+), off (\d+)$", re.MULTILINE)
+    found = pattern.findall(text)
+    functions = list(dict.fromkeys(row[1] for row in found))
+    table = {}
+    for family, function, count, worst, off in found:
+        table.setdefault(family, {})[function] = dict(members=int(count), worst=float(worst), off=int(off))
+    print("members; worst relative error beyond rounding; off by more than 1e-10\n\n| family | " + " | ".join(functions) + " |")
+    print("|---|" + "---|" * len(functions))
+    cell = lambda c: "-" if c is None else f"{c['members']:,}; {c['worst']:.0e}; {c['off']}"
+    for family in sorted(table, key=str.lower):
+        print(f"| {family} | " + " | ".join(cell(table[family].get(function)) for function in functions) + " |")
+    return table
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runner", required=True)
@@ -149,7 +173,9 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rows", type=int)
     parser.add_argument("--part", choices=["accuracy", "regression", "sweep"])
-    parser.add_argument("--members", type=int)
+    parser.add_argument("--members", type=int, help="members a family against 40 digits")
+    parser.add_argument("--problems", type=int, help="members a family against second formulas; default: 100 times as many")
+    parser.add_argument("--log", type=pathlib.Path, help="what such a sweep has printed, in the place of another")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     results = {}
@@ -157,6 +183,7 @@ def main():
         results["accuracy"] = accuracy(arguments.runner)
     if arguments.part in (None, "sweep"):
         members = arguments.members or (40 if arguments.quick else 300)
+        results["second formulas"] = second_formulas(arguments.problems or 100 * members, arguments.log)
         results["sweep"] = sweep.run(arguments.runner, members, (), arguments.out)
     if arguments.part in (None, "regression"):
         n = arguments.rows or (100_000 if arguments.quick else 1_000_000)

@@ -32,7 +32,7 @@
 //! A pass is `n` term gradients. When `n mu >= L` (the big-data condition), every incremental method needs
 //! about ten passes, and permuted [`sdca`](fn@methods::sdca) is the fastest; below, [`catalyst`](fn@methods::catalyst)
 //! accelerates it. With few features, or features of very different scale, [`newton`](fn@methods::newton) needs a handful
-//! of expensive steps whatever the conditioning. The crate's README has the table of choices.
+//! of expensive steps whatever the conditioning. `docs/sources/finite-sum.md` has the table of choices, and the sources.
 //!
 //! The problem, the methods and `auto` come from `fenchel-erm`, which can be used alone.
 #![forbid(unsafe_code)]

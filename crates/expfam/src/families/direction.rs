@@ -180,3 +180,61 @@ pub(crate) fn kl(p: &[f64], q: &[f64]) -> f64 {
         })
         .sum()
 }
+
+/// The methods of [`Family`](crate::family::Family) that both families share.
+macro_rules! methods {
+    () => {
+        fn check_natural(&self, eta: &[f64]) -> Result<(), $crate::error::Error> {
+            $crate::family::check_shape(self, "natural parameter", eta)
+        }
+
+        fn check_resolved(&self, eta: &[f64]) -> Result<(), $crate::error::Error> {
+            $crate::family::resolved_below(
+                self,
+                $crate::families::direction::length(eta),
+                $crate::families::direction::RESOLVED,
+            )
+        }
+
+        fn check_mean(&self, mu: &[f64]) -> Result<(), $crate::error::Error> {
+            $crate::family::check_shape(self, "mean parameter", mu)?;
+            let length = $crate::families::direction::length(mu);
+            $crate::family::mean_in(self, length < 1.0, 0, length, "a vector shorter than 1")
+        }
+
+        fn log_partition(&self, eta: &[f64]) -> f64 {
+            $crate::special::ln_bessel_normaliser(
+                eta.len(),
+                $crate::families::direction::length(eta),
+            )
+        }
+
+        fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+            $crate::families::direction::mean(eta, mu);
+        }
+
+        fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), $crate::error::Error> {
+            let length = $crate::families::direction::length(mu);
+            $crate::family::mean_in(self, length < 1.0, 0, length, "a vector shorter than 1")?;
+            $crate::families::direction::natural(mu, eta);
+            Ok(())
+        }
+
+        fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+            $crate::families::direction::fisher(eta, out);
+        }
+
+        fn variance_along(&self, eta: &[f64], d: &[f64]) -> f64 {
+            $crate::families::direction::variance_along(eta, d)
+        }
+
+        fn conjugate_at(&self, eta: &[f64]) -> f64 {
+            $crate::families::direction::conjugate_at(eta)
+        }
+
+        fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+            $crate::families::direction::kl(p, q)
+        }
+    };
+}
+pub(crate) use methods;

@@ -5,10 +5,10 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
-use super::simplex;
+use super::{shares, simplex};
 use crate::distribution::Distribution;
 use crate::error::Error;
-use crate::family::{Density, Family, Sample, check_shape, natural_in, point_in};
+use crate::family::{Density, Family, Sample, point_in};
 use crate::samplers;
 
 /// `p(x) ~ prod_k x_k^(a_k - 1)` on probability vectors of `K` entries: statistic `T(x) = log x`, natural parameter
@@ -62,75 +62,7 @@ impl Family for Dirichlet {
         self.categories
     }
 
-    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
-        check_shape(self, "natural parameter", eta)?;
-        let outside = eta.iter().position(|&e| !(e > -1.0));
-        let index = outside.unwrap_or(0);
-        natural_in(self, outside.is_none(), index, eta[index], "a number > -1")
-    }
-
-    fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
-        simplex::check_resolved(self, eta)
-    }
-
-    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
-        check_shape(self, "mean parameter", mu)?;
-        let mut c = vec![0.0; mu.len()];
-        simplex::centred_from_mean(mu, &mut c);
-        simplex::check_centred(self, &c)
-    }
-
-    fn log_partition(&self, eta: &[f64]) -> f64 {
-        simplex::log_partition(eta)
-    }
-
-    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
-        simplex::mean(eta, mu);
-    }
-
-    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
-        let mut c = vec![0.0; mu.len()];
-        simplex::centred_from_mean(mu, &mut c);
-        self.natural_from_centred(&c, eta)
-    }
-
-    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
-        simplex::fisher(eta, out);
-    }
-
-    fn variance_along(&self, eta: &[f64], d: &[f64]) -> f64 {
-        simplex::variance_along(eta, d)
-    }
-
-    fn conjugate_at(&self, eta: &[f64]) -> f64 {
-        simplex::conjugate_at(eta)
-    }
-
-    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
-        simplex::kl(p, q)
-    }
-
-    fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
-        simplex::centred_from_mean(mu, c);
-    }
-
-    fn mean_from_centred(&self, c: &[f64], mu: &mut [f64]) {
-        simplex::mean_from_centred(c, mu);
-    }
-
-    fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
-        simplex::centred_from_natural(eta, c);
-    }
-
-    fn natural_from_centred(&self, c: &[f64], eta: &mut [f64]) -> Result<(), Error> {
-        simplex::check_centred(self, c)?;
-        simplex::natural_from_centred(c, eta);
-        Ok(())
-    }
-
-    fn blend(&self, into: &mut [f64], share: f64, other: &[f64]) {
-        simplex::blend(into, share, other);
-    }
+    shares::methods!();
 }
 
 impl Density for Dirichlet {
@@ -153,7 +85,7 @@ impl Density for Dirichlet {
     fn centred(&self, x: &[f64], c: &mut [f64]) {
         let total: f64 = x.iter().sum();
         let shares: Vec<f64> = x.iter().map(|p| (p / total).ln()).collect();
-        simplex::centre(&shares, 0.0, c);
+        shares::centre(&shares, 0.0, c);
     }
 
     fn log_base(&self, _: &[f64]) -> f64 {

@@ -8,9 +8,8 @@ use super::direction::{self, Length};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
-use crate::family::{Density, Family, Sample, check_shape, mean_in, point_in, resolved_below};
+use crate::family::{Density, Family, Sample, mean_in, point_in};
 use crate::samplers::{open_uniform, standard_normal};
-use crate::special::ln_bessel_normaliser;
 
 /// `p(x) = exp(k cos(x - m)) / (2 pi I_0(k))` for an angle `x`, by direction `m` and concentration `k`: statistic
 /// `T(x) = (cos x, sin x)`, natural parameter `eta = k (cos m, sin m)`, log-partition function `A = log I_0(k)`, mean
@@ -56,50 +55,7 @@ impl Family for VonMises {
         2
     }
 
-    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
-        check_shape(self, "natural parameter", eta)
-    }
-
-    fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
-        resolved_below(self, direction::length(eta), direction::RESOLVED)
-    }
-
-    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
-        check_shape(self, "mean parameter", mu)?;
-        let length = direction::length(mu);
-        mean_in(self, length < 1.0, 0, length, "a vector shorter than 1")
-    }
-
-    fn log_partition(&self, eta: &[f64]) -> f64 {
-        ln_bessel_normaliser(2, direction::length(eta))
-    }
-
-    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
-        direction::mean(eta, mu);
-    }
-
-    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
-        let length = direction::length(mu);
-        mean_in(self, length < 1.0, 0, length, "a vector shorter than 1")?;
-        direction::natural(mu, eta);
-        Ok(())
-    }
-
-    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
-        direction::fisher(eta, out);
-    }
-
-    fn variance_along(&self, eta: &[f64], d: &[f64]) -> f64 {
-        direction::variance_along(eta, d)
-    }
-
-    fn conjugate_at(&self, eta: &[f64]) -> f64 {
-        direction::conjugate_at(eta)
-    }
-
-    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
-        direction::kl(p, q)
-    }
+    direction::methods!();
 
     fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
         c[0] = mu[1].atan2(mu[0]);

@@ -9,9 +9,8 @@ use super::file::checked_file;
 use crate::distribution::Distribution;
 use crate::divergence::dot;
 use crate::error::Error;
-use crate::family::{Density, Family, Sample, check_shape, mean_in, point_in, resolved_below};
+use crate::family::{Density, Family, Sample, mean_in, point_in};
 use crate::samplers::{gamma_variable, open_uniform, standard_normal};
-use crate::special::ln_bessel_normaliser;
 
 /// `p(x) ~ exp(k m'x)` for unit vectors `x` in `R^d`, `d >= 2`, with respect to the *uniform probability* on the
 /// sphere: statistic `T(x) = x`, natural parameter `eta = k m`, log-partition function `A = log 0F1(; d/2; k^2/4)`,
@@ -70,50 +69,7 @@ impl Family for VonMisesFisher {
         self.d
     }
 
-    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
-        check_shape(self, "natural parameter", eta)
-    }
-
-    fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
-        resolved_below(self, direction::length(eta), direction::RESOLVED)
-    }
-
-    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
-        check_shape(self, "mean parameter", mu)?;
-        let length = direction::length(mu);
-        mean_in(self, length < 1.0, 0, length, "a vector shorter than 1")
-    }
-
-    fn log_partition(&self, eta: &[f64]) -> f64 {
-        ln_bessel_normaliser(self.d, direction::length(eta))
-    }
-
-    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
-        direction::mean(eta, mu);
-    }
-
-    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
-        let length = direction::length(mu);
-        mean_in(self, length < 1.0, 0, length, "a vector shorter than 1")?;
-        direction::natural(mu, eta);
-        Ok(())
-    }
-
-    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
-        direction::fisher(eta, out);
-    }
-
-    fn variance_along(&self, eta: &[f64], d: &[f64]) -> f64 {
-        direction::variance_along(eta, d)
-    }
-
-    fn conjugate_at(&self, eta: &[f64]) -> f64 {
-        direction::conjugate_at(eta)
-    }
-
-    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
-        direction::kl(p, q)
-    }
+    direction::methods!();
 
     fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
         c.copy_from_slice(mu);

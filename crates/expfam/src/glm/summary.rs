@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use fenchel_linalg::quadrature::{Tolerance, integrate};
-use fenchel_linalg::special::erfcx;
 use fenchel_linalg::{Cholesky, Design};
 use fenchel_optim::scalar::increasing_root;
 use serde::{Deserialize, Serialize};
@@ -11,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::ScalarFamily;
 use super::objective::Objective;
 use crate::error::Error;
-use crate::special::ln_gamma;
+use crate::special::{beta_tails, normal_tails};
 
 /// One row of the table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -161,7 +159,7 @@ impl GlmSummary {
             let standard_error = finite((dispersion * variance / total).sqrt());
             let statistic = finite(estimates[j] / standard_error);
             let p_value = if F::KNOWN_DISPERSION {
-                normal_tails(statistic)
+                2.0 * normal_tails(-statistic.abs()).0
             } else {
                 student_tails(statistic, residual_degrees as f64)
             };
@@ -243,28 +241,18 @@ fn finite(x: f64) -> f64 {
     if x.is_finite() { x } else { f64::NAN }
 }
 
-/// `P(|Z| > |z|)`.
-fn normal_tails(z: f64) -> f64 {
-    let x = z.abs() * std::f64::consts::FRAC_1_SQRT_2;
-    erfcx(x) * (-x * x).exp()
-}
-
-/// `P(|T| > |t|)` for Student's t. With `u = atan(t / sqrt(nu))` the density is a power of the cosine, which is
-/// integrated.
+/// `P(|T| > |t|)` for Student's t: `nu / (nu + T^2)` has a beta law.
 fn student_tails(t: f64, degrees: f64) -> f64 {
     if !(degrees > 0.0) || t.is_nan() {
         return f64::NAN;
     }
-    let from = (t.abs() / degrees.sqrt()).atan();
-    let log = ln_gamma(0.5 * (degrees + 1.0)) - ln_gamma(0.5 * degrees);
-    let constant = log.exp() / std::f64::consts::PI.sqrt();
-    // From the top: v = pi/2 - u, the density is sin(v)^(nu - 1).
-    let end = std::f64::consts::FRAC_PI_2 - from;
-    let peak = end.sin().powf(degrees - 1.0).max(f64::MIN_POSITIVE);
-    let tolerance =
-        Tolerance { absolute: 1e-14 * peak * end, relative: 1e-13, ..Tolerance::default() };
-    let tail = integrate(|v| v.sin().powf(degrees - 1.0), 0.0, end, &tolerance);
-    tail.map_or(f64::NAN, |tail| (2.0 * constant * tail.value).min(1.0))
+    let ratio = t * t / degrees;
+    // From the nearer end, which has the digits.
+    if ratio < 1.0 {
+        beta_tails(0.5, 0.5 * degrees, ratio / (1.0 + ratio)).1
+    } else {
+        beta_tails(0.5 * degrees, 0.5, 1.0 / (1.0 + ratio)).0
+    }
 }
 
 impl fmt::Display for GlmSummary {

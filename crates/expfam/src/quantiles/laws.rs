@@ -7,8 +7,8 @@ use crate::distribution::Distribution;
 use crate::error::Error;
 use crate::families::{Beta, Gamma, InverseGamma, LogNormal, Normal};
 use crate::special::{
-    beta_ln_tails, beta_tails, gamma_ln_tails, gamma_tails, logit, normal_ln_tails, normal_tails,
-    sigmoid,
+    beta_ln_tails, beta_tails, gamma_ln_tails, gamma_tails, ln_gamma, log1mexp, logit,
+    normal_ln_tails, normal_tails, sigmoid,
 };
 
 fn check(first: (f64, f64), second: (f64, f64), (low, high): (f64, f64)) -> Result<(), Error> {
@@ -148,15 +148,44 @@ fn swap((a, b): (f64, f64)) -> (f64, f64) {
     (b, a)
 }
 
-/// The quantile of the gamma law of rate 1, unless it is too small for a number.
-fn gamma_point(shape: f64, tails: (f64, f64)) -> Option<f64> {
-    bisect(-745.0, 709.0, |log| excess(gamma_tails(shape, log.exp()), tails)).map(f64::exp)
+/// The logarithm of the quantile of the gamma law of rate 1.
+fn gamma_log_point(shape: f64, tails: (f64, f64)) -> Option<f64> {
+    bisect(-1500.0, 709.0, |log| excess(gamma_tails_of_log(shape, log), tails))
+}
+
+/// The tails of the gamma law of rate 1 at the point of the given logarithm.
+fn gamma_tails_of_log(shape: f64, log: f64) -> (f64, f64) {
+    gamma_tails_at(shape, log.exp(), log)
+}
+
+/// The same at a point with its logarithm, which has more digits below the normal numbers.
+fn gamma_tails_at(shape: f64, x: f64, log: f64) -> (f64, f64) {
+    match gamma_ln_below(shape, x, log) {
+        Some(below) => (below.exp(), -below.exp_m1()),
+        None => gamma_tails(shape, x),
+    }
+}
+
+fn gamma_ln_tails_at(shape: f64, x: f64, log: f64) -> (f64, f64) {
+    match gamma_ln_below(shape, x, log) {
+        Some(below) => (below, log1mexp(-below)),
+        None => gamma_ln_tails(shape, x),
+    }
+}
+
+/// `log P(X <= x)` below the normal numbers.
+fn gamma_ln_below(shape: f64, x: f64, log: f64) -> Option<f64> {
+    let is_tiny = x < f64::MIN_POSITIVE && log > f64::NEG_INFINITY;
+    is_tiny.then(|| shape * log - ln_gamma(shape + 1.0))
 }
 
 /// The gamma law with two given quantiles whose ratio is `ratio`: its shape, and the first quantile in units of the scale. The shape
 /// follows from the ratio, because the two quantiles move closer together as the shape grows.
 fn gamma_member(ratio: f64, first: (f64, f64), second: (f64, f64)) -> Option<(f64, f64)> {
-    let point = |shape: f64| gamma_point(shape, first);
+    let point = |shape: f64| {
+        // No number is as small as what lies below -745.
+        gamma_log_point(shape, first).filter(|log| *log > -745.0).map(f64::exp)
+    };
     let missing = |log_shape: f64| {
         let shape = log_shape.exp();
         // A shape so small that the point is no number spreads too far.
@@ -168,15 +197,18 @@ fn gamma_member(ratio: f64, first: (f64, f64), second: (f64, f64)) -> Option<(f6
 
 impl Quantiles for Gamma {
     fn tails(self, eta: &[f64], x: f64) -> (f64, f64) {
-        gamma_tails(eta[0] + 1.0, -eta[1] * x)
+        let rate = -eta[1];
+        gamma_tails_at(eta[0] + 1.0, rate * x, rate.ln() + x.ln())
     }
 
     fn log_tails(self, eta: &[f64], x: f64) -> (f64, f64) {
-        gamma_ln_tails(eta[0] + 1.0, -eta[1] * x)
+        let rate = -eta[1];
+        gamma_ln_tails_at(eta[0] + 1.0, rate * x, rate.ln() + x.ln())
     }
 
     fn quantile(self, eta: &[f64], below: f64, above: f64) -> f64 {
-        gamma_point(eta[0] + 1.0, (below, above)).unwrap_or(0.0) / -eta[1]
+        gamma_log_point(eta[0] + 1.0, (below, above))
+            .map_or(0.0, |log| (log - (-eta[1]).ln()).exp())
     }
 
     fn with_quantiles(
@@ -197,20 +229,22 @@ impl Quantiles for Gamma {
 
 impl Quantiles for InverseGamma {
     fn tails(self, eta: &[f64], x: f64) -> (f64, f64) {
-        if x > 0.0 { swap(gamma_tails(-eta[0] - 1.0, -eta[1] / x)) } else { (0.0, 1.0) }
+        let scale = -eta[1];
+        let log = scale.ln() - x.ln();
+        if x > 0.0 { swap(gamma_tails_at(-eta[0] - 1.0, scale / x, log)) } else { (0.0, 1.0) }
     }
 
     fn log_tails(self, eta: &[f64], x: f64) -> (f64, f64) {
-        let inside = x > 0.0;
-        if inside {
-            swap(gamma_ln_tails(-eta[0] - 1.0, -eta[1] / x))
-        } else {
-            (f64::NEG_INFINITY, 0.0)
+        if !(x > 0.0) {
+            return (f64::NEG_INFINITY, 0.0);
         }
+        let scale = -eta[1];
+        swap(gamma_ln_tails_at(-eta[0] - 1.0, scale / x, scale.ln() - x.ln()))
     }
 
     fn quantile(self, eta: &[f64], below: f64, above: f64) -> f64 {
-        -eta[1] / gamma_point(-eta[0] - 1.0, (above, below)).unwrap_or(0.0)
+        gamma_log_point(-eta[0] - 1.0, (above, below))
+            .map_or(f64::INFINITY, |log| ((-eta[1]).ln() - log).exp())
     }
 
     fn with_quantiles(

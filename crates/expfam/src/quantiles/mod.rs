@@ -15,6 +15,7 @@ mod laws;
 mod priors;
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::scalar::brent_maximum;
 
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -116,24 +117,9 @@ pub fn maximum_entropy_within<F: Quantiles>(
         let found = family.with_quantiles((low, below), (high, below + mass));
         found.and_then(|p| Ok((p.entropy()?, p)))
     };
-    // Golden sections of the share below; a share that no member has counts as minus infinity.
-    let value = |share: f64| member(share).map_or(f64::NEG_INFINITY, |(entropy, _)| entropy);
-    let golden = 0.5 * (5f64.sqrt() - 1.0);
-    let (mut a, mut b) = (1e-6, 1.0 - 1e-6);
-    let (mut c, mut d) = (b - golden * (b - a), a + golden * (b - a));
-    let (mut at_c, mut at_d) = (value(c), value(d));
-    while b - a > 1e-7 {
-        if at_c >= at_d {
-            (b, d, at_d) = (d, c, at_c);
-            c = b - golden * (b - a);
-            at_c = value(c);
-        } else {
-            (a, c, at_c) = (c, d, at_d);
-            d = a + golden * (b - a);
-            at_d = value(d);
-        }
-    }
-    member(0.5 * (a + b)).map(|(_, p)| p)
+    // A share that no member has counts as minus infinity.
+    let entropy = |share: f64| member(share).map_or(f64::NEG_INFINITY, |(entropy, _)| entropy);
+    member(brent_maximum(entropy, 1e-6, 1.0 - 1e-6, 1e-7)).map(|(_, p)| p)
 }
 
 fn check_probability(name: &'static str, value: f64) -> Result<(), Error> {

@@ -64,7 +64,7 @@ impl Counts {
         for ((family, what), count) in self.0 {
             let Count { members, worst, off: wrong, example } = count;
             if print {
-                println!("{family:32} {what:12} {members:8} worst {worst:.1e}, off {wrong}");
+                println!("{family:44} {what:12} {members:8} worst {worst:.1e}, off {wrong}");
             }
             if wrong > 0 {
                 off += &format!("{family} {what}: {wrong} of {members}, {example}\n");
@@ -381,7 +381,9 @@ fn posterior<F: Evidence + Sample<Point = f64, Owned = f64> + Clone + PartialEq>
             let likelihood = x.iter().map(|x| family.log_density(eta, &at(x))).sum::<f64>();
             likelihood + prior.log_density(eta).unwrap_or(f64::NAN)
         };
-        let allowed = 1e-13 * terms + rounding(&eta, sum);
+        // The mean of the prior is a rounded number.
+        let mean: f64 = centre.mean().iter().zip(&eta).map(|(m, e)| (m * e).abs()).sum();
+        let allowed = 1e-13 * terms + rounding(&eta, sum) + 4.0 * EPS * (weight + 3.0) * mean;
         if allowed.is_finite() {
             let sides = (before + data, evidence + behind, allowed);
             counts.judge(family.name(), "posterior", sides, &(&eta, weight, centre.natural(), &x));

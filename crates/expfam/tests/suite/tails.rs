@@ -105,3 +105,17 @@ fn probabilities_of_beta_laws_of_one_huge_or_tiny_shape_keep_their_digits() {
         close(p.survival(x), above, 1e-13);
     }
 }
+
+/// By `x^a / Gamma(a + 1)` with 60 digits: the point times the rate is below the normal numbers, the point is not.
+#[test]
+fn probabilities_of_gamma_laws_keep_their_digits_below_the_normal_numbers() {
+    let (below, above) = (0.11250716944330615, 0.88749283055669385);
+    let p = Gamma.with_shape_rate(0.003, 1e-9).unwrap();
+    close(p.cdf(3e-308), below, 1e-12);
+    close(p.survival(3e-308), above, 1e-12);
+    close(p.log_cdf(3e-308), below.ln(), 1e-12);
+    close(p.quantile(below).unwrap(), 3e-308, 1e-10);
+    let p = InverseGamma.with_shape_scale(0.003, 1e-9).unwrap();
+    close(p.survival(1e307), 0.11291427092630521, 1e-11);
+    close(p.upper_quantile(0.11291427092630521).unwrap(), 1e307, 1e-9);
+}
