@@ -17,6 +17,7 @@
 //! The README of the crate has the full table of choices.
 #![forbid(unsafe_code)]
 
+mod admm;
 pub mod bethe;
 mod chow_liu;
 pub mod conditional;

@@ -103,17 +103,13 @@ impl PartialCorrelationLasso {
             Some(start) => GlassoState::in_units(start.precision.view(), &units)?,
             None => GlassoState::from_precision(Array2::eye(p).view())?,
         };
-        let scale = start.precision().diag().mapv(f64::sqrt).to_vec();
-        let unit = UnitDiagonal::new(&correlation, self.l1, &start);
-        let mut method = Alternating { unit, correlation, scale, least: f64::INFINITY, idle: 0 };
+        let point = UnitDiagonal::new(&correlation, self.l1, &start);
+        let mut method = Alternating { point, least: f64::INFINITY, idle: 0 };
         let report: Report = run(&mut method, &self.stop, watch)?;
-        let d = &method.scale;
-        let (precision, covariance) = (
-            Array2::from_shape_fn((p, p), |(i, j)| method.unit.x()[i * p + j] * d[i] * d[j]),
-            Array2::from_shape_fn((p, p), |(i, j)| {
-                method.unit.inverse()[i * p + j] / (d[i] * d[j])
-            }),
-        );
+        let UnitDiagonal { d, .. } = &method.point;
+        let (matrix, inverse) = (method.point.matrix(), method.point.inverse());
+        let precision = Array2::from_shape_fn((p, p), |(i, j)| matrix[i * p + j] * d[i] * d[j]);
+        let covariance = Array2::from_shape_fn((p, p), |(i, j)| inverse[i * p + j] / (d[i] * d[j]));
         let mean = statistics.mean.clone();
         Ok(GaussianModel { mean, precision, covariance, report }.in_units(&units))
     }
@@ -122,56 +118,20 @@ impl PartialCorrelationLasso {
 /// Steps without a visible decrease of the objective after which the method stalls.
 const IDLE: u32 = 20;
 
-/// The two blocks.
-struct Alternating {
-    correlation: Array2<f64>,
-    unit: UnitDiagonal,
-    /// `d`.
-    scale: Vec<f64>,
+/// Steps for `R` and `d` together, then for `d` alone.
+struct Alternating<'a> {
+    point: UnitDiagonal<'a>,
     /// The least objective so far, and the steps since it fell by more than rounding.
     least: f64,
     idle: u32,
 }
 
-impl Alternating {
-    /// The optimal `d` for the current `R`, by coordinate descent on a strictly convex function. Each coordinate solves
-    /// a quadratic equation.
-    fn rescale(&mut self) {
-        let p = self.scale.len();
-        for _ in 0..200 {
-            let mut moved = 0.0_f64;
-            for i in 0..p {
-                let row = self.unit.x()[i * p..][..p].iter().zip(self.correlation.row(i));
-                let all: f64 = row.zip(&self.scale).map(|((x, c), d)| x * c * d).sum();
-                // Both diagonals are 1.
-                let rest = all - self.scale[i];
-                let root = (rest * rest + 4.0).sqrt();
-                let new = if rest > 0.0 { 2.0 / (rest + root) } else { 0.5 * (root - rest) };
-                moved = moved.max((new - self.scale[i]).abs() / new);
-                self.scale[i] = new;
-            }
-            if moved <= 1e-14 {
-                break;
-            }
-        }
-    }
-
-    /// The objective at the current point, from a rescaled `R`.
-    fn objective(&mut self) -> f64 {
-        self.unit.rescaled(&self.correlation, &self.scale);
-        self.unit.objective() - 2.0 * self.scale.iter().map(|d| d.ln()).sum::<f64>()
-    }
-}
-
-impl Iterative for Alternating {
+impl Iterative for Alternating<'_> {
     fn advance(&mut self, _passes: f64) -> f64 {
-        self.objective();
-        if !self.unit.step_all(&self.correlation, &mut self.scale) {
-            self.unit.step();
-        }
-        self.rescale();
-        let now = self.objective();
-        let rounding = 4.0 * f64::EPSILON * (now.abs() + self.scale.len() as f64);
+        self.point.step();
+        self.point.minimise_scale();
+        let now = self.point.objective();
+        let rounding = 4.0 * f64::EPSILON * (now.abs() + self.point.d.len() as f64);
         self.idle = if now < self.least - rounding { 0 } else { self.idle + 1 };
         self.least = self.least.min(now);
         1.0
@@ -184,8 +144,7 @@ impl Iterative for Alternating {
     /// The largest violation of the conditions of a stationary point, in the scale in which all conditional variances
     /// are 1.
     fn certify(&mut self) -> Certificate {
-        let objective = self.objective();
-        let (violation, size) = self.unit.violation();
-        Certificate::residual(objective, violation, 0.0).on_scale(size)
+        let (violation, size) = self.point.violation();
+        Certificate::residual(self.point.objective(), violation, 0.0).on_scale(size)
     }
 }

@@ -100,6 +100,18 @@ impl Weights {
     }
 }
 
+/// Soft-thresholding: `argmin_x t |x| + (x - z)^2 / 2`.
+#[inline(always)]
+pub(crate) fn soft(z: f64, t: f64) -> f64 {
+    if z > t {
+        z - t
+    } else if z < -t {
+        z + t
+    } else {
+        0.0
+    }
+}
+
 impl From<f64> for Weights {
     fn from(l1: f64) -> Self {
         Weights::Uniform(l1)

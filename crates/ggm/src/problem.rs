@@ -12,6 +12,7 @@
 //!
 //! Source: A. Defazio, PhD thesis 2014, equations 6.5, 6.6 and 9.1.
 
+use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_linalg::{Invalid, factor};
 use ndarray::{Array2, ArrayView2};
 
@@ -27,6 +28,33 @@ pub(crate) fn rounding(products: impl ExactSizeIterator<Item = f64>) -> f64 {
     let p = products.len() as f64;
     let roots = products.map(|v| v.abs().sqrt()).sum::<f64>();
     4.0 * (p + 1.0) * f64::EPSILON * roots * roots
+}
+
+/// Moves a `k x k` matrix towards its diagonal until it is positive definite.
+pub(crate) fn repaired(mut x: Vec<f64>, k: usize) -> (Vec<f64>, InPlaceCholesky) {
+    for keep in [1.0, 0.99, 0.9, 0.5, 0.0] {
+        for i in 0..k {
+            for j in 0..k {
+                if i != j && keep < 1.0 {
+                    x[i * k + j] *= keep;
+                } else if i == j && !(x[i * k + i] > f64::MIN_POSITIVE && x[i * k + i] < f64::MAX) {
+                    x[i * k + i] = 1.0;
+                }
+            }
+        }
+        if keep == 0.0 {
+            (0..k * k).filter(|at| at % (k + 1) != 0).for_each(|at| x[at] = 0.0);
+        }
+        if let Ok(factor) = InPlaceCholesky::new(x.clone(), k) {
+            return (x, factor);
+        }
+    }
+    unreachable!("a positive diagonal matrix is positive definite")
+}
+
+/// The value `log det S + k` of a feasible `k x k` dual point; `-inf` unless it is positive definite.
+pub(crate) fn dual_value(s: Vec<f64>, k: usize) -> f64 {
+    InPlaceCholesky::new(s, k).map_or(f64::NEG_INFINITY, |factor| factor.log_det() + k as f64)
 }
 
 /// A covariance matrix and the weights of the penalty, checked.

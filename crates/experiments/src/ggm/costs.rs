@@ -84,7 +84,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         let point = admm.point();
         let found = (0..P).flat_map(|i| (0..i).map(move |j| (i, j)));
         let found = found.filter(|&(i, j)| point[i * P + j] != 0.0).count() as f64;
-        let sorts = admm.inner_iterations as f64;
+        let sorts = admm.inner_iterations() as f64;
         counts[1].push([report.passes, sorts, found, report.certificate.value()]);
         let settings = settings(METHODS[2]);
         let all = liu_ihler(&statistics, Scale::Correlation, 2.0 * LEVEL, 1.0, 10, &settings)?;

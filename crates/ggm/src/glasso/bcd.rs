@@ -18,22 +18,22 @@
 use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_linalg::lanes;
 
-use super::block::{Block, Lambda, soft};
-use super::part::repaired;
+use super::block::{Block, Lambda};
+use super::solver::{Solution, Solver, inverted};
+use crate::penalty::soft;
 
 /// A change of the dual point that counts as none: ten times less than the accuracy of the inner problems shows.
-pub(super) const SETTLED: f64 = 1e-12;
+const SETTLED: f64 = 1e-12;
 
 /// The state of the descent on one block.
 pub(super) struct Bcd {
-    pub(super) x: Vec<f64>,
+    x: Vec<f64>,
     /// The dual point.
     w: Vec<f64>,
     /// Coefficients: row `j` belongs to column `j` of the matrix, and `b_j` itself is 0.
     b: Vec<f64>,
-    pub(super) change: f64,
+    change: f64,
     pub(super) factorisations: u64,
-    room: Vec<f64>,
 }
 
 impl Bcd {
@@ -75,11 +75,13 @@ impl Bcd {
                 }
             }
         }
-        Bcd { x, w, b, change: f64::INFINITY, factorisations: 0, room: Vec::new() }
+        Bcd { x, w, b, change: f64::INFINITY, factorisations: 0 }
     }
+}
 
+impl Solver for Bcd {
     /// One sweep over all columns.
-    pub(super) fn step(&mut self, block: &Block) {
+    fn step(&mut self, block: &Block, _tolerance: f64) -> bool {
         self.change = lanes::run(Columns {
             k: block.k,
             c: &block.c,
@@ -102,15 +104,28 @@ impl Bcd {
                 self.x[j * k + i] = value;
             }
         }
+        true
     }
 
-    /// Objective and lower bound, both scaled.
-    pub(super) fn bounds(&mut self, block: &Block) -> (f64, f64) {
+    fn bounds(&mut self, block: &Block) -> (f64, f64) {
         self.factorisations += 2;
-        let lower = block.dual(&self.x, &self.w, &mut self.room);
-        let (point, factor) = repaired(self.x.clone(), block.k);
-        let objective = block.linear(&point) - factor.log_det();
-        (objective, lower)
+        block.bounds(&self.x, &self.w)
+    }
+
+    fn point(&self) -> &[f64] {
+        &self.x
+    }
+
+    fn stalled(&self) -> bool {
+        !(self.change > SETTLED)
+    }
+
+    fn factorisations(&self) -> u64 {
+        self.factorisations
+    }
+
+    fn finish(self: Box<Self>, k: usize) -> Solution {
+        inverted(self.x, k)
     }
 }
 

@@ -7,7 +7,7 @@
 use fenchel_linalg::factor::InPlaceCholesky;
 
 use crate::penalty::Weights;
-use crate::problem::Problem;
+use crate::problem::{Problem, repaired};
 
 /// The scaled problem of some variables.
 #[derive(Clone)]
@@ -43,17 +43,6 @@ impl Lambda {
             }
             Lambda::Dense { k, entries } => entries[i * k + j],
         }
-    }
-}
-
-#[inline(always)]
-pub(crate) fn soft(z: f64, t: f64) -> f64 {
-    if z > t {
-        z - t
-    } else if z < -t {
-        z + t
-    } else {
-        0.0
     }
 }
 
@@ -114,41 +103,48 @@ impl Block {
         total
     }
 
-    /// The best known dual value for a point `x` with inverse `w`. `room` is overwritten.
+    /// Objective and lower bound of a point, which is repaired first, with an approximate inverse.
+    pub(super) fn bounds(&self, x: &[f64], inverse: &[f64]) -> (f64, f64) {
+        let lower = self.dual(x, inverse, &mut Vec::new());
+        let (point, factor) = repaired(x.to_vec(), self.k);
+        (self.linear(&point) - factor.log_det(), lower)
+    }
+
+    /// The best known dual value for a point `x` with inverse `w`. `workspace` is overwritten.
     ///
     /// For entries where `x` is not 0, the inverse of the solution lies on the boundary of the box. If these entries
     /// are moved to the boundary, the gap is of second order in the error of `x`. If `w` were only clipped to the box,
     /// it would be of first order.
-    pub(super) fn dual(&self, x: &[f64], w: &[f64], room: &mut Vec<f64>) -> f64 {
+    pub(super) fn dual(&self, x: &[f64], w: &[f64], workspace: &mut Vec<f64>) -> f64 {
         let k = self.k;
         let mut best = f64::NEG_INFINITY;
         for on_boundary in [true, false] {
-            room.resize(k * k, 0.0);
+            workspace.resize(k * k, 0.0);
             for i in 0..k {
                 for j in i..k {
                     let at = i * k + j;
                     let (c, bound) = (self.c[at], self.lambda.at(i, j));
-                    room[at] = if x[at] != 0.0 && on_boundary {
+                    workspace[at] = if x[at] != 0.0 && on_boundary {
                         c + bound * x[at].signum()
                     } else {
                         w[at].clamp(c - bound, c + bound)
                     };
                 }
             }
-            best = self.log_det_of(room);
+            best = self.log_det_of(workspace);
             if best > f64::NEG_INFINITY {
                 break;
             }
         }
         if best == f64::NEG_INFINITY {
-            self.shrunk(room);
-            best = self.log_det_of(room);
+            self.shrunk(workspace);
+            best = self.log_det_of(workspace);
         }
         best + k as f64
     }
 
     /// `(1 - t) C + t diag(C) + diag(Lambda)` with the largest `t` in the box; the upper triangle.
-    pub(super) fn shrunk(&self, room: &mut [f64]) {
+    pub(super) fn shrunk(&self, workspace: &mut [f64]) {
         let k = self.k;
         let mut t = 1.0_f64;
         for i in 0..k {
@@ -162,21 +158,21 @@ impl Block {
         for i in 0..k {
             for j in i..k {
                 let keep = if i == j { 1.0 } else { 1.0 - t };
-                room[i * k + j] =
+                workspace[i * k + j] =
                     keep * self.c[i * k + j] + if i == j { self.lambda.at(i, i) } else { 0.0 };
             }
         }
     }
 
-    fn log_det_of(&self, room: &mut Vec<f64>) -> f64 {
-        match InPlaceCholesky::new(std::mem::take(room), self.k) {
+    fn log_det_of(&self, workspace: &mut Vec<f64>) -> f64 {
+        match InPlaceCholesky::new(std::mem::take(workspace), self.k) {
             Ok(factor) => {
                 let value = factor.log_det();
-                *room = factor.into_entries();
+                *workspace = factor.into_entries();
                 value
             }
             Err(memory) => {
-                *room = memory;
+                *workspace = memory;
                 f64::NEG_INFINITY
             }
         }

@@ -15,10 +15,8 @@
 //!
 //! Source: Guillot, Rajaratnam, Rolfs, Maleki and Wong, "Iterative thresholding algorithm for sparse inverse covariance estimation", NIPS 2012.
 
-use fenchel_linalg::factor::InPlaceCholesky;
-
 use super::block::Block;
-use super::quic::Quic;
+use super::point::Point;
 
 /// The state that is kept between rounds of steps.
 #[derive(Clone)]
@@ -36,21 +34,6 @@ pub(super) struct Gradients {
     gap_by_decrease: f64,
     next: Vec<f64>,
     inverse: Vec<f64>,
-}
-
-impl Gradients {
-    pub(super) fn new() -> Gradients {
-        Gradients {
-            left: None,
-            size: 1.0,
-            gained: 0.0,
-            outdone: false,
-            short: false,
-            gap_by_decrease: 2.0,
-            next: Vec::new(),
-            inverse: Vec::new(),
-        }
-    }
 }
 
 /// Blocks of lower order use only Newton steps: their sweeps stay in the cache, and blocked factorisations gain
@@ -77,112 +60,115 @@ struct Trial {
     linear: f64,
 }
 
-impl Quic {
+impl Gradients {
+    pub(super) fn new() -> Gradients {
+        Gradients {
+            left: None,
+            size: 1.0,
+            gained: 0.0,
+            outdone: false,
+            short: false,
+            gap_by_decrease: 2.0,
+            next: Vec::new(),
+            inverse: Vec::new(),
+        }
+    }
+
     /// Takes gradient steps until they have cost as much as a Newton step, or until the estimated gap reaches `enough`.
-    /// The next call takes a Newton step.
-    pub(super) fn step(&mut self, block: &Block, enough: f64) {
-        let before = self.linear - self.log_det;
-        let left = match self.gradients.left.take() {
+    /// False if a Newton step is due instead.
+    pub(super) fn steps(&mut self, block: &Block, point: &mut Point, enough: f64) -> bool {
+        let before = point.objective();
+        let left = match self.left.take() {
             Some(left) => left,
-            None if self.gradients.outdone => 0,
+            None if self.outdone => 0,
             None => {
-                self.gradients.gained = 0.0;
-                affordable(block.k, self.free_entries(block))
+                self.gained = 0.0;
+                let k = block.k;
+                let free = |i: usize| (i + 1..k).filter(|&j| point.is_free(block, i, j)).count();
+                affordable(k, k + (0..k).map(free).sum::<usize>())
             }
         };
-        if left == 0 {
-            self.newton_step(block);
-            let gained = before - (self.linear - self.log_det);
-            self.gradients.outdone |= gained > self.gradients.gained;
-            return;
-        }
         for done in 1..=left {
-            if !self.gradient_step(block) {
+            if !self.step(block, point) {
                 // As far as rounding lets them.
-                self.gradients.left = Some(0);
+                self.left = Some(0);
                 break;
             }
-            self.gradients.left = Some(left - done);
-            if self.estimate <= enough {
+            self.left = Some(left - done);
+            if point.estimate <= enough {
                 break;
             }
         }
-        mirror(&mut self.x, block.k);
-        self.gradients.gained += before - (self.linear - self.log_det);
+        if left > 0 {
+            mirror(&mut point.x, block.k);
+            self.gained += before - point.objective();
+        }
+        left > 0
+    }
+
+    /// Compares a Newton step, by what it gained, with the gradient steps before it.
+    pub(super) fn compare(&mut self, gained: f64) {
+        self.outdone |= gained > self.gained;
     }
 
     /// Corrects the estimate of the gap, after the computed gap was larger.
-    pub(super) fn correct(&mut self, gap: f64) {
-        if self.estimate > 0.0 && gap > self.estimate && gap.is_finite() {
-            self.gradients.gap_by_decrease *= (gap / self.estimate).clamp(1.5, 10.0);
+    pub(super) fn correct(&mut self, gap: f64, estimate: f64) {
+        if estimate > 0.0 && gap > estimate && gap.is_finite() {
+            self.gap_by_decrease *= (gap / estimate).clamp(1.5, 10.0);
         }
     }
 
-    fn free_entries(&self, block: &Block) -> usize {
-        let k = block.k;
-        let free = |i: usize| {
-            let (x, w, c) = (&self.x[i * k..][..k], &self.w[i * k..][..k], &block.c[i * k..][..k]);
-            (i + 1..k)
-                .filter(|&j| x[j] != 0.0 || (c[j] - w[j]).abs() > block.lambda.at(i, j))
-                .count()
-        };
-        k + (0..k).map(free).sum::<usize>()
-    }
-
     /// One step; false if its gain is below rounding. Only the upper triangle of `x` is read and written.
-    fn gradient_step(&mut self, block: &Block) -> bool {
+    fn step(&mut self, block: &Block, point: &mut Point) -> bool {
         let k = block.k;
         for _ in 0..40 {
-            let size = self.gradients.size;
-            let trial = self.try_step(block, size);
+            let size = self.size;
+            let trial = self.try_step(block, point, size);
             let quadratic = 0.5 * trial.square / size;
-            let decrease = self.linear - trial.linear + trial.inverse - quadratic;
-            let rounding = 4e-16 * (self.linear.abs() + self.log_det.abs() + k as f64);
+            let decrease = point.linear - trial.linear + trial.inverse - quadratic;
+            let rounding = 4e-16 * (point.linear.abs() + point.log_det.abs() + k as f64);
             if !(decrease > rounding) {
                 return false;
             }
-            self.room.clear();
-            self.room.extend_from_slice(&self.gradients.next);
-            self.factorisations += 1;
-            match InPlaceCholesky::new(std::mem::take(&mut self.room), k) {
-                Ok(factor) => {
-                    let log_det = factor.log_det();
-                    let gained = self.linear - trial.linear + log_det - self.log_det;
-                    if self.log_det - log_det <= quadratic - trial.inverse + rounding {
-                        if !(gained > 0.0) {
-                            // The factorisation of a nearly singular matrix knows its determinant less well.
-                            self.room = factor.into_entries();
-                            return false;
-                        }
-                        std::mem::swap(&mut self.w, &mut self.gradients.inverse);
-                        self.w.resize(k * k, 0.0);
-                        factor.inverse(&mut self.w);
-                        self.room = factor.into_entries();
-                        self.log_det = log_det;
-                        self.linear = trial.linear;
-                        self.estimate = self.gradients.gap_by_decrease * decrease;
-                        self.next_size(k, trial.square);
-                        std::mem::swap(&mut self.x, &mut self.gradients.next);
-                        return true;
-                    }
-                    self.room = factor.into_entries();
+            point.workspace.clear();
+            point.workspace.extend_from_slice(&self.next);
+            if let Some(factor) = point.factor(k) {
+                let log_det = factor.log_det();
+                let gained = point.linear - trial.linear + log_det - point.log_det;
+                let accepted = point.log_det - log_det <= quadratic - trial.inverse + rounding;
+                if accepted && gained > 0.0 {
+                    std::mem::swap(&mut point.w, &mut self.inverse);
+                    point.w.resize(k * k, 0.0);
+                    factor.inverse(&mut point.w);
                 }
-                Err(memory) => self.room = memory,
+                point.workspace = factor.into_entries();
+                if accepted && !(gained > 0.0) {
+                    // The factorisation of a nearly singular matrix knows its determinant less well.
+                    return false;
+                }
+                if accepted {
+                    point.log_det = log_det;
+                    point.linear = trial.linear;
+                    point.estimate = self.gap_by_decrease * decrease;
+                    self.next_size(k, point, trial.square);
+                    std::mem::swap(&mut point.x, &mut self.next);
+                    return true;
+                }
             }
-            self.gradients.size *= 0.5;
+            self.size *= 0.5;
         }
         false
     }
 
     /// Puts the upper triangle of the new point into `next`.
-    fn try_step(&mut self, block: &Block, size: f64) -> Trial {
+    fn try_step(&mut self, block: &Block, point: &Point, size: f64) -> Trial {
         let k = block.k;
-        let next = &mut self.gradients.next;
+        let next = &mut self.next;
         next.resize(k * k, 0.0);
         let (mut inverse, mut square, mut linear) = (0.0, 0.0, 0.0);
         for i in 0..k {
             let row = i * k + i..(i + 1) * k;
-            let (x, w, c) = (&self.x[row.clone()], &self.w[row.clone()], &block.c[row.clone()]);
+            let (x, w, c) = (&point.x[row.clone()], &point.w[row.clone()], &block.c[row.clone()]);
             let next = &mut next[row];
             for (j, new) in next.iter_mut().enumerate() {
                 let z = x[j] - size * (c[j] - w[j]);
@@ -208,12 +194,12 @@ impl Quic {
 
     /// The size of the next step, from the changes of point and inverse in the last one. At this time `next` and
     /// `inverse` are not yet swapped in.
-    fn next_size(&mut self, k: usize, square: f64) {
+    fn next_size(&mut self, k: usize, point: &Point, square: f64) {
         let (mut along, mut change) = (0.0, 0.0);
         for i in 0..k {
             let row = i * k + i..(i + 1) * k;
-            let (x, next) = (&self.x[row.clone()], &self.gradients.next[row.clone()]);
-            let (w, old) = (&self.w[row.clone()], &self.gradients.inverse[row]);
+            let (x, next) = (&point.x[row.clone()], &self.next[row.clone()]);
+            let (w, old) = (&point.w[row.clone()], &self.inverse[row]);
             for j in 0..x.len() {
                 let twice = if j == 0 { 1.0 } else { 2.0 };
                 let y = old[j] - w[j];
@@ -221,10 +207,10 @@ impl Quic {
                 change += twice * y * y;
             }
         }
-        let size = if self.gradients.short { along / change } else { square / along };
-        self.gradients.short = !self.gradients.short;
+        let size = if self.short { along / change } else { square / along };
+        self.short = !self.short;
         if size > 0.0 && size.is_finite() {
-            self.gradients.size = size;
+            self.size = size;
         }
     }
 }

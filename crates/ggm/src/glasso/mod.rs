@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | [`Method::Quic`], the default | `p` operations per free entry and sweep; one Cholesky factorisation and one inverse per step | always; after 25 iterations block coordinate descent takes over |
 //! | [`Method::BlockCoordinate`] | `p` lasso problems | comparison with other programs |
-//! | [`Method::Admm`] | an eigendecomposition | comparison; what other penalties are built on |
+//! | [`Method::Admm`] | an eigendecomposition | comparison; other penalties are built on the same engine |
 //!
 //! **Components.** The graph `{|C_ij| > Lambda_ij}` has the same connected components as the solution (Witten, Friedman
 //! and Simon, JCGS 20, 2011; Mazumder and Hastie, JMLR 13, 2012). So each component is solved separately, in parallel,
@@ -22,64 +22,33 @@ mod admm;
 mod bcd;
 mod block;
 mod components;
+mod direction;
 mod gradient;
 mod part;
+mod point;
 mod quic;
+mod settings;
+mod solver;
 mod start;
 mod state;
 mod support;
 mod unit;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{MAX_MEMORY, Observer, Report, Solution, Stop, run, settings};
+use fenchel_optim::{Observer, Report, Solution, run};
 use ndarray::Array2;
-use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, check_memory};
 use crate::penalty::Weights;
 use crate::problem::Problem;
 use crate::singular::{check_regular, unexplained};
 
-pub(crate) use admm::{Balance, Residuals, positive_part, relaxed};
-pub(crate) use block::soft;
 pub use components::components;
 pub(crate) use components::components_by;
 pub use part::Screened;
-pub(crate) use part::repaired;
+pub use settings::{GlassoSettings, Method, default_stop};
 pub use state::{GlassoState, Precision};
 pub(crate) use unit::UnitDiagonal;
-
-/// The solver for each connected component.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Method {
-    /// Proximal Newton steps.
-    #[default]
-    Quic,
-    /// Coordinate descent on columns of the dual, known as glasso.
-    BlockCoordinate,
-    /// ADMM: alternating eigendecompositions and soft-thresholding.
-    Admm,
-}
-
-settings! {
-    /// Settings of [`graphical_lasso`].
-    pub struct GlassoSettings {
-        /// The solver for each connected component.
-        method: Method = Method::Quic,
-        /// Whether components are solved by themselves.
-        screening: bool = true,
-        /// When the method stops; a pass is one iteration, with QUIC a Newton step or the gradient steps before it.
-        /// By default gap 1e-6, absolute or relative; 100,000 iterations.
-        stop: Stop = default_stop(),
-        /// Bytes that may be allocated; `None` for no limit.
-        max_memory: Option<u64> = MAX_MEMORY,
-    }
-}
-
-/// The stopping rule of this crate: a gap of 1e-6, or 100,000 passes.
-pub fn default_stop() -> Stop {
-    Stop { absolute: 1e-6, relative: 1e-6, max_passes: 1e5, ..Stop::default() }
-}
 
 /// Solves the graphical lasso from `start`, which is the state of an earlier run or `None`.
 ///

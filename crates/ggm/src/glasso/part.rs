@@ -1,17 +1,17 @@
 //! All components of a problem as one method for [`run`](fenchel_optim::run()).
 
-use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_optim::{Certificate, CertificateCost, Iterative, Status};
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
-use super::admm::Admm;
-use super::bcd::{Bcd, SETTLED};
+use super::admm::BlockAdmm;
+use super::bcd::Bcd;
 use super::block::Block;
 use super::quic::Quic;
+use super::settings::{GlassoSettings, Method};
+use super::solver::{Solution, Solver};
 use super::start::{closed_form, warm};
 use super::state::{Component, GlassoState};
-use super::{GlassoSettings, Method};
 use crate::error::Error;
 use crate::problem::{Problem, rounding};
 
@@ -23,12 +23,13 @@ pub struct Screened {
     order: usize,
     parts: Vec<Part>,
     /// Whether the certificate is of the present point.
-    looked: bool,
+    certified: bool,
 }
 
+/// A component.
 struct Part {
     block: Block,
-    solver: Solver,
+    solver: Box<dyn Solver>,
     /// Whether the solution is known in closed form, so that only rounding separates the point from it.
     solved: bool,
     /// Objective and lower bound of the present point.
@@ -36,22 +37,21 @@ struct Part {
     /// The best lower bound so far.
     lower: f64,
     /// The gap at which this component stops.
-    share: f64,
-    rests: bool,
-    iterations: u32,
+    tolerance: f64,
+    done: bool,
     shift: f64,
 }
 
-enum Solver {
-    Quic(Box<Quic>),
-    Bcd(Box<Bcd>),
-    Admm(Box<Admm>),
+impl Method {
+    /// The solver, from a positive definite start.
+    fn solver(self, block: &Block, (x, w, log_det): Solution) -> Box<dyn Solver> {
+        match self {
+            Method::Quic => Box::new(Quic::new(block, x, w, log_det)),
+            Method::BlockCoordinate => Box::new(Bcd::new(block, x, &w)),
+            Method::Admm => Box::new(BlockAdmm::new(block, x, &w)),
+        }
+    }
 }
-
-/// Newton steps in a row with an unsolved model, after which block coordinate descent takes over.
-const UNSOLVED: u32 = 3;
-/// Iterations of QUIC after which it takes over in any case. Problems that suit QUIC need fewer.
-const LONG: u32 = 25;
 
 impl Screened {
     pub(super) fn new(
@@ -65,24 +65,24 @@ impl Screened {
         let scale = |i: usize| problem.covariance[[i, i]] + problem.weights.at(i, i);
         let guess = p as f64 + (0..p).map(|i| scale(i).ln()).sum::<f64>();
         let tolerance = settings.stop.tolerance(Some(guess));
-        // Where each node was.
-        let mut place = vec![(u32::MAX, 0u32); p];
+        // The component of each node in the start, and its index there.
+        let mut origin = vec![(u32::MAX, 0u32); p];
         if let Some(start) = &start {
             for (c, component) in start.components.iter().enumerate() {
                 for (k, &node) in component.nodes.iter().enumerate() {
-                    place[node as usize] = (c as u32, k as u32);
+                    origin[node as usize] = (c as u32, k as u32);
                 }
             }
         }
         let make = |nodes: Vec<u32>| {
-            let share = tolerance * nodes.len() as f64 / p as f64;
-            Part::new(problem, settings, nodes, share, start.as_ref(), &place)
+            let tolerance = tolerance * nodes.len() as f64 / p as f64;
+            Part::new(problem, settings, nodes, tolerance, start.as_ref(), &origin)
         };
         #[cfg(feature = "parallel")]
         let parts = parts.into_par_iter().map(make).collect();
         #[cfg(not(feature = "parallel"))]
         let parts = parts.into_iter().map(make).collect();
-        Ok(Screened { order: p, parts, looked: false })
+        Ok(Screened { order: p, parts, certified: false })
     }
 
     /// Sizes of the components.
@@ -110,26 +110,23 @@ impl Screened {
 
 impl Iterative for Screened {
     fn advance(&mut self, _passes: f64) -> f64 {
-        // The sum was not good enough although every part rests: each has to do better.
-        if self.looked && self.parts.iter().all(|part| part.rests) {
+        // The sum was not good enough although every part is done: each has to do better.
+        if self.certified && self.parts.iter().all(|part| part.done) {
             self.each(Part::tighten);
         }
-        self.looked = false;
+        self.certified = false;
         self.each(Part::advance);
         1.0
     }
 
     fn certify(&mut self) -> Certificate {
-        self.looked = true;
-        self.each(|part| {
-            part.look();
-        });
+        self.certified = true;
+        self.each(Part::certify);
         let (mut objective, mut lower, mut allowance) = (0.0, 0.0, 0.0);
         for part in &self.parts {
             objective += part.bounds.map_or(f64::INFINITY, |bounds| bounds.0) + part.shift;
             lower += part.lower + part.shift;
-            let (x, k) = (part.point(), part.block.k);
-            allowance += rounding((0..k).map(|i| x[i * k + i]));
+            allowance += part.allowance();
         }
         Certificate::gap_within(objective, lower, allowance)
     }
@@ -141,30 +138,20 @@ impl Iterative for Screened {
     fn certificate_cost(&self) -> CertificateCost {
         let mut total = 0.0;
         for part in &self.parts {
-            if !part.rests {
+            if !part.done {
                 return CertificateCost::Estimated(f64::INFINITY);
             }
             total += part.gap();
         }
-        // Resting parts are worth a look in any case: the tolerance depends on the objective.
-        CertificateCost::Estimated(if self.looked { total } else { 0.0 })
+        // If all parts are done, a certificate is due in any case: the tolerance depends on the objective.
+        CertificateCost::Estimated(if self.certified { total } else { 0.0 })
     }
 
     fn verdict(&self) -> Option<Status> {
-        let stuck = |part: &Part| part.rests && (part.gap() <= part.share || part.stalled());
-        let all = self.parts.iter().all(stuck);
-        let any = self.parts.iter().any(|part| part.stalled() && part.gap() > part.share);
-        (all && any).then_some(Status::Stalled)
-    }
-}
-
-impl Solver {
-    fn factorisations(&self) -> u64 {
-        match self {
-            Solver::Quic(quic) => quic.factorisations,
-            Solver::Bcd(bcd) => bcd.factorisations,
-            Solver::Admm(admm) => admm.factorisations,
-        }
+        let ended = |part: &Part| part.done && (part.gap() <= part.tolerance || part.stalled());
+        let stalled = |part: &Part| part.stalled() && part.gap() > part.tolerance;
+        let all = self.parts.iter().all(ended);
+        (all && self.parts.iter().any(stalled)).then_some(Status::Stalled)
     }
 }
 
@@ -173,141 +160,81 @@ impl Part {
         problem: &Problem<'_>,
         settings: &GlassoSettings,
         nodes: Vec<u32>,
-        share: f64,
+        tolerance: f64,
         start: Option<&GlassoState>,
-        place: &[(u32, u32)],
+        origin: &[(u32, u32)],
     ) -> Part {
         let block = Block::new(problem, nodes);
         let k = block.k;
         let exact = closed_form(&block);
         let solved = exact.is_some();
-        let (x, w, log_det) = exact
-            .or_else(|| start.and_then(|start| warm(&block, start, place)))
+        let first = exact
+            .or_else(|| start.and_then(|start| warm(&block, start, origin)))
             .unwrap_or_else(|| {
                 let mut identity = vec![0.0; k * k];
                 (0..k).for_each(|i| identity[i * k + i] = 1.0);
                 (identity.clone(), identity, 0.0)
             });
-        let solver = match settings.method {
-            Method::Quic => Solver::Quic(Box::new(Quic::new(&block, x, w, log_det))),
-            Method::BlockCoordinate => Solver::Bcd(Box::new(Bcd::new(&block, x, &w))),
-            Method::Admm => Solver::Admm(Box::new(Admm::new(&block, x, &w, 0.5))),
-        };
-        let shift = block.shift();
-        let lower = f64::NEG_INFINITY;
-        let mut part = Part {
-            block,
-            solver,
-            solved,
-            bounds: None,
-            lower,
-            share,
-            rests: false,
-            iterations: 0,
-            shift,
-        };
+        let solver = settings.method.solver(&block, first);
+        let (shift, lower) = (block.shift(), f64::NEG_INFINITY);
+        let (bounds, done) = (None, false);
+        let mut part = Part { block, solver, solved, bounds, lower, tolerance, done, shift };
         if solved || start.is_some() {
-            part.look();
-            part.rests = solved || part.gap() <= share;
+            part.certify();
+            part.done = solved || part.gap() <= tolerance;
         }
         part
     }
 
-    fn point(&self) -> &[f64] {
-        match &self.solver {
-            Solver::Quic(quic) => &quic.x,
-            Solver::Bcd(bcd) => &bcd.x,
-            Solver::Admm(admm) => &admm.y,
-        }
+    /// Whether nothing but rounding is left, or a failure prevents progress.
+    fn stalled(&self) -> bool {
+        self.solved || self.solver.stalled()
     }
 
     fn gap(&self) -> f64 {
         self.bounds.map_or(f64::INFINITY, |(objective, _)| (objective - self.lower).max(0.0))
     }
 
-    fn stalled(&self) -> bool {
-        if self.solved {
-            return true;
-        }
-        match &self.solver {
-            Solver::Quic(quic) => quic.stalled,
-            Solver::Bcd(bcd) => !(bcd.change > SETTLED),
-            Solver::Admm(admm) => admm.residual.is_nan() || admm.residual == 0.0,
-        }
+    /// What rounding may add to the gap. The scaled covariances have ones on the diagonal.
+    fn allowance(&self) -> f64 {
+        let (x, k) = (self.solver.point(), self.block.k);
+        rounding((0..k).map(|i| x[i * k + i]))
     }
 
     fn tighten(&mut self) {
-        self.share *= 0.1;
-        self.rests = self.stalled() || self.gap() <= self.share;
+        self.tolerance *= 0.1;
+        self.done = self.stalled() || self.gap() <= self.tolerance;
     }
 
     fn advance(&mut self) {
-        if self.rests {
+        if self.done {
             return;
         }
         self.bounds = None;
-        self.iterations += 1;
-        let promising = match &mut self.solver {
-            Solver::Quic(quic) => {
-                quic.step(&self.block, self.share);
-                quic.stalled || quic.estimate <= self.share
-            }
-            Solver::Bcd(bcd) => {
-                bcd.step(&self.block);
-                true
-            }
-            Solver::Admm(admm) => {
-                admm.step(&self.block);
-                self.iterations.is_multiple_of(10)
-            }
-        };
-        if promising {
-            self.look();
-            self.rests = self.gap() <= self.share || self.stalled();
-            let gap = self.gap();
-            if let Solver::Quic(quic) = &mut self.solver {
-                quic.correct(gap);
-            }
+        if self.solver.step(&self.block, self.tolerance) {
+            self.certify();
+            self.done = self.gap() <= self.tolerance || self.stalled();
+            self.solver.learn(self.gap());
         }
-        self.hand_over();
-    }
-
-    /// Changes from QUIC to block coordinate descent if Newton steps no longer pay. With few samples and a small penalty, the inverse is
-    /// nearly singular, and the sweeps do not minimise the model of a step.
-    fn hand_over(&mut self) {
-        if self.rests {
-            return;
-        }
-        if let Solver::Quic(quic) = &mut self.solver
-            && (quic.unsolved >= UNSOLVED || self.iterations >= LONG)
+        if !self.done
+            && let Some(solver) = self.solver.successor(&self.block)
         {
-            let mut bcd = Bcd::new(&self.block, std::mem::take(&mut quic.x), &quic.w);
-            bcd.factorisations = quic.factorisations;
-            self.solver = Solver::Bcd(Box::new(bcd));
+            self.solver = solver;
         }
     }
 
-    fn look(&mut self) {
-        if self.bounds.is_some() {
-            return;
+    fn certify(&mut self) {
+        if self.bounds.is_none() {
+            let bounds = self.solver.bounds(&self.block);
+            self.lower = self.lower.max(bounds.1);
+            self.bounds = Some(bounds);
         }
-        let bounds = match &mut self.solver {
-            Solver::Quic(quic) => quic.bounds(&self.block),
-            Solver::Bcd(bcd) => bcd.bounds(&self.block),
-            Solver::Admm(admm) => admm.bounds(&self.block),
-        };
-        self.lower = self.lower.max(bounds.1);
-        self.bounds = Some(bounds);
     }
 
     fn into_component(self) -> Component {
         let Part { block, solver, .. } = self;
         let k = block.k;
-        let (mut x, mut w, log_det) = match solver {
-            Solver::Quic(quic) => (quic.x, quic.w, quic.log_det),
-            Solver::Bcd(bcd) => inverted(bcd.x, k),
-            Solver::Admm(admm) => inverted(admm.y, k),
-        };
+        let (mut x, mut w, log_det) = solver.finish(k);
         for i in 0..k {
             for j in 0..k {
                 let scale = block.scale[i] * block.scale[j];
@@ -318,35 +245,4 @@ impl Part {
         let shift: f64 = block.scale.iter().map(|d| 2.0 * d.ln()).sum();
         Component { nodes: block.nodes, precision: x, covariance: w, log_det: log_det + shift }
     }
-}
-
-/// A point with its inverse and log-determinant. If it is not positive definite, it is first repaired.
-fn inverted(x: Vec<f64>, k: usize) -> (Vec<f64>, Vec<f64>, f64) {
-    let (x, factor) = repaired(x, k);
-    let mut w = vec![0.0; k * k];
-    factor.inverse(&mut w);
-    let log_det = factor.log_det();
-    (x, w, log_det)
-}
-
-/// Moves a point towards its diagonal until it is positive definite.
-pub(crate) fn repaired(mut x: Vec<f64>, k: usize) -> (Vec<f64>, InPlaceCholesky) {
-    for keep in [1.0, 0.99, 0.9, 0.5, 0.0] {
-        for i in 0..k {
-            for j in 0..k {
-                if i != j && keep < 1.0 {
-                    x[i * k + j] *= keep;
-                } else if i == j && !(x[i * k + i] > f64::MIN_POSITIVE && x[i * k + i] < f64::MAX) {
-                    x[i * k + i] = 1.0;
-                }
-            }
-        }
-        if keep == 0.0 {
-            (0..k * k).filter(|at| at % (k + 1) != 0).for_each(|at| x[at] = 0.0);
-        }
-        if let Ok(factor) = InPlaceCholesky::new(x.clone(), k) {
-            return (x, factor);
-        }
-    }
-    unreachable!("a positive diagonal matrix is positive definite")
 }

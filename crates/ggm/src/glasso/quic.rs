@@ -17,57 +17,45 @@
 //!
 //! Source: Hsieh, Sustik, Dhillon and Ravikumar, "QUIC", JMLR 15, 2014; A. Defazio, PhD thesis 2014, section 6.3.1.
 
-use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_linalg::lanes;
 
-use super::block::{Block, Lambda, soft};
+use super::bcd::Bcd;
+use super::block::{Block, Lambda};
+use super::direction::{Direction, Products, add_entry, direction_times};
 use super::gradient::Gradients;
+use super::point::Point;
+use super::solver::{Solution, Solver};
 use super::support;
+use crate::penalty::soft;
+
+/// Newton steps in a row with an unsolved model, after which block coordinate descent takes over.
+const UNSOLVED: u32 = 3;
+/// Iterations after which it takes over in any case. Problems that suit QUIC need fewer.
+const LONG: u32 = 25;
 
 /// The state of QUIC on one block.
 #[derive(Clone)]
 pub(super) struct Quic {
-    pub(super) x: Vec<f64>,
-    /// `X^-1`.
-    pub(super) w: Vec<f64>,
-    pub(super) log_det: f64,
-    /// `<C, X> + penalty(X)`.
-    pub(super) linear: f64,
-    /// An estimate of the gap.
-    pub(super) estimate: f64,
+    pub(super) point: Point,
     pub(super) stalled: bool,
-    /// Newton steps in a row whose model was not minimised within its budget of sweeps.
-    pub(super) unsolved: u32,
-    pub(super) factorisations: u64,
     /// Off-diagonal entries only: the diagonal of `X` stays.
     pub(super) fixed_diagonal: bool,
-    pub(super) gradients: Gradients,
-    pub(super) room: Vec<f64>,
-}
-
-/// The free entries of the upper triangle by rows, and the direction there.
-pub(super) struct Direction {
-    pub(super) starts: Vec<usize>,
-    pub(super) columns: Vec<u32>,
-    pub(super) values: Vec<f64>,
+    /// Newton steps in a row whose model was not minimised within its budget of sweeps.
+    unsolved: u32,
+    iterations: u32,
+    gradients: Gradients,
 }
 
 impl Quic {
     /// A start from a positive definite `x` with its inverse and log-determinant.
     pub(super) fn new(block: &Block, x: Vec<f64>, w: Vec<f64>, log_det: f64) -> Quic {
-        let linear = block.linear(&x);
         Quic {
-            x,
-            w,
-            log_det,
-            linear,
-            estimate: f64::INFINITY,
+            point: Point::new(block, x, w, log_det),
             stalled: false,
-            unsolved: 0,
-            factorisations: 0,
             fixed_diagonal: false,
+            unsolved: 0,
+            iterations: 0,
             gradients: Gradients::new(),
-            room: Vec::new(),
         }
     }
 
@@ -88,12 +76,8 @@ impl Quic {
             if !self.fixed_diagonal {
                 columns.push(i as u32);
             }
-            let (x, w, c) = (&self.x[i * k..][..k], &self.w[i * k..][..k], &block.c[i * k..][..k]);
-            for j in i + 1..k {
-                if x[j] != 0.0 || (c[j] - w[j]).abs() > block.lambda.at(i, j) {
-                    columns.push(j as u32);
-                }
-            }
+            let free = (i + 1..k).filter(|&j| self.point.is_free(block, i, j));
+            columns.extend(free.map(|j| j as u32));
             starts.push(columns.len());
         }
         let values = vec![0.0; columns.len()];
@@ -109,14 +93,19 @@ impl Quic {
         let mut products = if dense { vec![0.0; block.k * block.k] } else { Vec::new() };
         for round in 0..12 {
             if dense && round > 0 {
-                lanes::run(Products { k: block.k, m: &self.w, direction, out: &mut products });
+                lanes::run(Products {
+                    k: block.k,
+                    m: &self.point.w,
+                    direction,
+                    out: &mut products,
+                });
             }
             for sweep in 0..if round == 0 { 10 } else { 4 } {
                 last = lanes::run(Sweep {
                     k: block.k,
                     c: &block.c,
-                    x: &self.x,
-                    w: &self.w,
+                    x: &self.point.x,
+                    w: &self.point.w,
                     lambda: &block.lambda,
                     direction,
                     products: &mut products,
@@ -128,7 +117,7 @@ impl Quic {
                     return (total, last);
                 }
             }
-            let gained = support::descend(block, &self.x, &self.w, direction);
+            let gained = support::descend(block, &self.point.x, &self.point.w, direction);
             if !(gained > 0.0) {
                 break;
             }
@@ -146,92 +135,117 @@ impl Quic {
                     .map(move |at| (i, direction.columns[at] as usize, direction.values[at]))
             })
         };
+        let point = &mut self.point;
         let (mut slope, mut size) = (0.0, 0.0);
         for (i, j, d) in entries() {
             let twice = if i == j { 1.0 } else { 2.0 };
-            let x = self.x[i * k + j];
-            slope += twice * (block.c[i * k + j] - self.w[i * k + j]) * d;
+            let x = point.x[i * k + j];
+            slope += twice * (block.c[i * k + j] - point.w[i * k + j]) * d;
             if d != 0.0 {
                 let more = block.lambda.at(i, j) * ((x + d).abs() - x.abs());
                 slope += twice * more;
                 size += twice * (block.c[i * k + j] * d).abs() + more.abs();
             }
         }
-        let old = self.linear - self.log_det;
-        let rounding = 4e-16 * (self.linear.abs() + self.log_det.abs() + size + k as f64);
-        if !(slope < 0.0) || -slope <= 0.25 * rounding {
-            self.stalled = true;
-            self.estimate = 0.0;
-            return;
-        }
+        let old = point.objective();
+        let rounding = 4e-16 * (point.linear.abs() + point.log_det.abs() + size + k as f64);
         let mut step = 1.0;
-        for _ in 0..40 {
-            self.room.clear();
-            self.room.extend_from_slice(&self.x);
-            let mut linear = self.linear;
+        let trials = if !(slope < 0.0) || -slope <= 0.25 * rounding { 0 } else { 40 };
+        for _ in 0..trials {
+            point.workspace.clear();
+            point.workspace.extend_from_slice(&point.x);
+            let mut linear = point.linear;
             for (i, j, d) in entries() {
                 if d == 0.0 {
                     continue;
                 }
                 let twice = if i == j { 1.0 } else { 2.0 };
-                let (x, at) = (self.x[i * k + j], i * k + j);
+                let (x, at) = (point.x[i * k + j], i * k + j);
                 // A full step to 0 is exactly 0.
                 let moved = if step == 1.0 && x + d == 0.0 { 0.0 } else { x + step * d };
                 let penalty = block.lambda.at(i, j) * (moved.abs() - x.abs());
                 linear += twice * (block.c[at] * (moved - x) + penalty);
-                self.room[at] = moved;
-                self.room[j * k + i] = moved;
+                point.workspace[at] = moved;
+                point.workspace[j * k + i] = moved;
             }
-            self.factorisations += 1;
-            match InPlaceCholesky::new(std::mem::take(&mut self.room), k) {
-                Ok(factor) => {
-                    let log_det = factor.log_det();
-                    if linear - log_det <= old + 1e-3 * step * slope + rounding {
-                        self.accept(block, direction, step, log_det, &factor);
-                        self.room = factor.into_entries();
-                        // The decrement of a Newton step is the square of the one before; what the sweeps left stays.
-                        let undone = (1.0 - step) * -slope;
-                        self.estimate = slope * slope + 2.0 * last + undone;
-                        return;
-                    }
-                    self.room = factor.into_entries();
+            if let Some(factor) = point.factor(k) {
+                let log_det = factor.log_det();
+                let accepted = linear - log_det <= old + 1e-3 * step * slope + rounding;
+                if accepted {
+                    factor.inverse(&mut point.w);
+                    point.log_det = log_det;
                 }
-                Err(memory) => self.room = memory,
+                point.workspace = factor.into_entries();
+                if accepted {
+                    for (i, j, d) in entries() {
+                        let x = point.x[i * k + j];
+                        let moved = if step == 1.0 && x + d == 0.0 { 0.0 } else { x + step * d };
+                        point.x[i * k + j] = moved;
+                        point.x[j * k + i] = moved;
+                    }
+                    // Afresh: differences would add up their rounding.
+                    point.linear = block.linear(&point.x);
+                    // The decrement of a Newton step is the square of the one before; what the sweeps left stays.
+                    let undone = (1.0 - step) * -slope;
+                    point.estimate = slope * slope + 2.0 * last + undone;
+                    return;
+                }
             }
             step *= 0.5;
         }
         self.stalled = true;
-        self.estimate = 0.0;
+        self.point.estimate = 0.0;
     }
+}
 
-    fn accept(
-        &mut self,
-        block: &Block,
-        direction: &Direction,
-        step: f64,
-        log_det: f64,
-        factor: &InPlaceCholesky,
-    ) {
-        let k = block.k;
-        for i in 0..k {
-            for at in direction.starts[i]..direction.starts[i + 1] {
-                let (j, d) = (direction.columns[at] as usize, direction.values[at]);
-                let x = self.x[i * k + j];
-                let moved = if step == 1.0 && x + d == 0.0 { 0.0 } else { x + step * d };
-                self.x[i * k + j] = moved;
-                self.x[j * k + i] = moved;
-            }
+impl Solver for Quic {
+    /// A Newton step, or the gradient steps before it.
+    fn step(&mut self, block: &Block, tolerance: f64) -> bool {
+        self.iterations += 1;
+        let before = self.point.objective();
+        if !self.gradients.steps(block, &mut self.point, tolerance) {
+            self.newton_step(block);
+            self.gradients.compare(before - self.point.objective());
         }
-        factor.inverse(&mut self.w);
-        self.log_det = log_det;
-        // Afresh: differences would add up their rounding.
-        self.linear = block.linear(&self.x);
+        self.stalled || self.point.estimate <= tolerance
     }
 
-    /// Objective and lower bound, both scaled.
-    pub(super) fn bounds(&mut self, block: &Block) -> (f64, f64) {
-        self.factorisations += 1;
-        (self.linear - self.log_det, block.dual(&self.x, &self.w, &mut self.room))
+    fn bounds(&mut self, block: &Block) -> (f64, f64) {
+        let Point { x, w, workspace, .. } = &mut self.point;
+        let lower = block.dual(x, w, workspace);
+        self.point.factorisations += 1;
+        (self.point.objective(), lower)
+    }
+
+    fn learn(&mut self, gap: f64) {
+        self.gradients.correct(gap, self.point.estimate);
+    }
+
+    fn point(&self) -> &[f64] {
+        &self.point.x
+    }
+
+    fn stalled(&self) -> bool {
+        self.stalled
+    }
+
+    fn factorisations(&self) -> u64 {
+        self.point.factorisations
+    }
+
+    /// Block coordinate descent. With few samples and a small penalty, the inverse is nearly singular, and the sweeps do
+    /// not minimise the model of a Newton step.
+    fn successor(&mut self, block: &Block) -> Option<Box<dyn Solver>> {
+        if self.unsolved < UNSOLVED && self.iterations < LONG {
+            return None;
+        }
+        let mut bcd = Bcd::new(block, std::mem::take(&mut self.point.x), &self.point.w);
+        bcd.factorisations = self.point.factorisations;
+        Some(Box::new(bcd))
+    }
+
+    fn finish(self: Box<Self>, _k: usize) -> Solution {
+        (self.point.x, self.point.w, self.point.log_det)
     }
 }
 
@@ -336,71 +350,5 @@ impl lanes::Kernel for Sweep<'_> {
             }
         }
         decrease
-    }
-}
-
-/// `D W` by rows.
-pub(super) struct Products<'a> {
-    pub(super) k: usize,
-    pub(super) m: &'a [f64],
-    pub(super) direction: &'a Direction,
-    pub(super) out: &'a mut [f64],
-}
-
-impl lanes::Kernel for Products<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn compute(self) {
-        let Products { k, m, direction, out } = self;
-        out.fill(0.0);
-        for i in 0..k {
-            for at in direction.starts[i]..direction.starts[i + 1] {
-                add_entry(out, m, k, i, direction.columns[at] as usize, direction.values[at]);
-            }
-        }
-    }
-}
-
-/// Adds the contribution of an entry of `D`, and of its mirror entry, to `D M`.
-#[inline(always)]
-fn add_entry(products: &mut [f64], m: &[f64], k: usize, i: usize, j: usize, by: f64) {
-    if by == 0.0 {
-        return;
-    }
-    let (mi, mj) = (&m[i * k..][..k], &m[j * k..][..k]);
-    for (p, v) in products[i * k..][..k].iter_mut().zip(mj) {
-        *p += by * v;
-    }
-    if i != j {
-        for (p, v) in products[j * k..][..k].iter_mut().zip(mi) {
-            *p += by * v;
-        }
-    }
-}
-
-/// `v = D w` for the symmetric `D` of which the upper triangle is stored.
-#[inline(always)]
-pub(super) fn direction_times(
-    k: usize,
-    starts: &[usize],
-    columns: &[u32],
-    values: &[f64],
-    w: &[f64],
-    v: &mut [f64],
-) {
-    v[..k].fill(0.0);
-    for l in 0..k {
-        let (from, to) = (starts[l], starts[l + 1]);
-        let mut sum = 0.0;
-        let own = w[l];
-        for at in from..to {
-            let (m, d) = (columns[at] as usize, values[at]);
-            sum += d * w[m];
-            if m != l {
-                v[m] += d * own;
-            }
-        }
-        v[l] += sum;
     }
 }

@@ -2,12 +2,14 @@
 
 use fenchel_linalg::factor::InPlaceCholesky;
 
-use super::block::{Block, soft};
+use super::block::Block;
+use super::solver::Solution;
 use super::state::GlassoState;
+use crate::penalty::soft;
 
 /// The solution for one or two variables: the inverse of the soft-thresholded covariance matrix. Without a penalty off the diagonal
 /// the solution is an inverse for any number.
-pub(super) fn closed_form(block: &Block) -> Option<(Vec<f64>, Vec<f64>, f64)> {
+pub(super) fn closed_form(block: &Block) -> Option<Solution> {
     match block.k {
         1 => Some((vec![1.0], vec![1.0], 0.0)),
         2 => {
@@ -35,21 +37,17 @@ pub(super) fn closed_form(block: &Block) -> Option<(Vec<f64>, Vec<f64>, f64)> {
 }
 
 /// The earlier solution on the nodes of a block.
-pub(super) fn warm(
-    block: &Block,
-    start: &GlassoState,
-    place: &[(u32, u32)],
-) -> Option<(Vec<f64>, Vec<f64>, f64)> {
+pub(super) fn warm(block: &Block, start: &GlassoState, origin: &[(u32, u32)]) -> Option<Solution> {
     let k = block.k;
     let mut x = vec![0.0; k * k];
     let mut w = vec![0.0; k * k];
-    let mut used: Vec<u32> = block.nodes.iter().map(|&i| place[i as usize].0).collect();
+    let mut used: Vec<u32> = block.nodes.iter().map(|&i| origin[i as usize].0).collect();
     for a in 0..k {
-        let (c, i) = place[block.nodes[a] as usize];
+        let (c, i) = origin[block.nodes[a] as usize];
         let component = start.components.get(c as usize)?;
         let size = component.nodes.len();
         for b in 0..k {
-            let (other, j) = place[block.nodes[b] as usize];
+            let (other, j) = origin[block.nodes[b] as usize];
             if other == c {
                 let at = i as usize * size + j as usize;
                 // An edge that is forbidden now must go; the inverse is then another.

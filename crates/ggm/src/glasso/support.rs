@@ -14,7 +14,7 @@
 use fenchel_linalg::lanes;
 
 use super::block::Block;
-use super::quic::{Direction, Products, direction_times};
+use super::direction::{Direction, Products, direction_times};
 
 /// Improves the direction without leaving its support; entries may become 0. Returns the decrease of the model, 0 if
 /// there is none.
@@ -36,18 +36,18 @@ const ROUNDS: usize = 10;
 /// One run of conjugate gradients. Returns the decrease, and whether the step ended where an entry became 0.
 fn minimise(block: &Block, x: &[f64], w: &[f64], direction: &mut Direction) -> (f64, bool) {
     let k = block.k;
-    let places: Vec<(usize, usize)> = (0..k)
+    let entries: Vec<(usize, usize)> = (0..k)
         .flat_map(|i| {
             let columns = &direction.columns[direction.starts[i]..direction.starts[i + 1]];
             columns.iter().map(move |&j| (i, j as usize))
         })
         .collect();
-    let count = places.len();
+    let count = entries.len();
     let now = |at: usize, d: f64| {
-        let (i, j) = places[at];
+        let (i, j) = entries[at];
         x[i * k + j] + d
     };
-    let twice = |at: usize| if places[at].0 == places[at].1 { 1.0 } else { 2.0 };
+    let twice = |at: usize| if entries[at].0 == entries[at].1 { 1.0 } else { 2.0 };
     let active: Vec<bool> = (0..count).map(|at| now(at, direction.values[at]) != 0.0).collect();
     let mut product = vec![0.0; count];
     congruence(k, w, direction, &mut product);
@@ -55,7 +55,7 @@ fn minimise(block: &Block, x: &[f64], w: &[f64], direction: &mut Direction) -> (
     let mut residual = vec![0.0; count];
     for at in 0..count {
         if active[at] {
-            let (i, j) = places[at];
+            let (i, j) = entries[at];
             let sign = now(at, direction.values[at]).signum();
             residual[at] =
                 w[i * k + j] - block.c[i * k + j] - block.lambda.at(i, j) * sign - product[at];
@@ -70,11 +70,11 @@ fn minimise(block: &Block, x: &[f64], w: &[f64], direction: &mut Direction) -> (
         values: vec![0.0; count],
     };
     let mut move_by = vec![0.0; count];
-    let precondition = |residual: &[f64], room: &mut Direction, out: &mut [f64]| {
+    let precondition = |residual: &[f64], step: &mut Direction, out: &mut [f64]| {
         for at in 0..count {
-            room.values[at] = if active[at] { residual[at] } else { 0.0 };
+            step.values[at] = if active[at] { residual[at] } else { 0.0 };
         }
-        congruence(k, x, room, out);
+        congruence(k, x, step, out);
     };
     let mut z = vec![0.0; count];
     precondition(&residual, &mut step, &mut z);
@@ -109,7 +109,7 @@ fn minimise(block: &Block, x: &[f64], w: &[f64], direction: &mut Direction) -> (
             }
         }
     }
-    accept(block, x, w, &places, &move_by, direction)
+    accept(block, x, w, &entries, &move_by, direction)
 }
 
 /// Moves along a direction until the model decreases: all of it, with entries that would change sign stopped at 0; as far as the first of
@@ -118,17 +118,17 @@ fn accept(
     block: &Block,
     x: &[f64],
     w: &[f64],
-    places: &[(usize, usize)],
+    entries: &[(usize, usize)],
     move_by: &[f64],
     direction: &mut Direction,
 ) -> (f64, bool) {
     let k = block.k;
-    let count = places.len();
+    let count = entries.len();
     let mut product = vec![0.0; count];
     let mut model = |direction: &Direction| {
         congruence(k, w, direction, &mut product);
         let mut value = 0.0;
-        for (at, &(i, j)) in places.iter().enumerate() {
+        for (at, &(i, j)) in entries.iter().enumerate() {
             let (d, old) = (direction.values[at], x[i * k + j]);
             let linear = (block.c[i * k + j] - w[i * k + j] + 0.5 * product[at]) * d;
             let penalty = if old + d == old {
@@ -143,19 +143,19 @@ fn accept(
     let before = model(direction);
     let start = direction.values.clone();
     let ends = |at: usize, length: f64| {
-        let (i, j) = places[at];
+        let (i, j) = entries[at];
         let old = x[i * k + j] + start[at];
         move_by[at] != 0.0 && i != j && old * (old + length * move_by[at]) <= 0.0
     };
     let mut step = |direction: &mut Direction, length: f64| {
-        for (at, &(i, j)) in places.iter().enumerate() {
+        for (at, &(i, j)) in entries.iter().enumerate() {
             direction.values[at] =
                 if ends(at, length) { -x[i * k + j] } else { start[at] + length * move_by[at] };
         }
         before - model(direction)
     };
     let first = (0..count).filter(|&at| ends(at, 1.0));
-    let first = first.map(|at| -(x[places[at].0 * k + places[at].1] + start[at]) / move_by[at]);
+    let first = first.map(|at| -(x[entries[at].0 * k + entries[at].1] + start[at]) / move_by[at]);
     let first = first.fold(f64::INFINITY, f64::min);
     let mut length = 1.0;
     for trial in 0..12 {
@@ -176,7 +176,7 @@ fn accept(
     (0.0, false)
 }
 
-/// `(M D M)_ij` on the stored places of `D`, for symmetric `M`.
+/// `(M D M)_ij` on the stored entries of `D`, for symmetric `M`.
 fn congruence(k: usize, m: &[f64], direction: &Direction, out: &mut [f64]) {
     let mut products = Vec::new();
     if direction.columns.len() > 4 * k {

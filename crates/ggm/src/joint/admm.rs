@@ -1,14 +1,13 @@
-//! ADMM for all groups of one component.
+//! [ADMM](crate::admm) for all groups of one component.
 
-use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_optim::{Certificate, Iterative};
 use ndarray::Array2;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
 use super::penalty::Penalty;
-use crate::glasso::{Balance, Residuals, positive_part, relaxed, repaired};
-use crate::problem::rounding;
+use crate::admm::{Admm, Splitting};
+use crate::problem::{dual_value, repaired, rounding};
 
 /// All components.
 pub(super) struct Joint {
@@ -20,15 +19,50 @@ pub(super) struct Joint {
 /// The matrices of all groups on one component.
 pub(super) struct Part {
     pub(super) nodes: Vec<u32>,
+    groups: Groups,
+    pub(super) admm: Admm,
+    /// Objective, lower bound, and the allowance for their rounding.
+    bounds: (f64, f64, f64),
+}
+
+/// The covariances of the groups and their penalty.
+struct Groups {
+    k: usize,
     penalty: Penalty,
     shares: Vec<f64>,
     c: Vec<Vec<f64>>,
-    pub(super) y: Vec<Vec<f64>>,
-    u: Vec<Vec<f64>>,
-    rho: f64,
-    balance: Balance,
-    /// Objective, lower bound, and the allowance for their rounding.
-    bounds: (f64, f64, f64),
+    /// One entry of all groups.
+    entry: Vec<f64>,
+}
+
+impl Splitting for Groups {
+    fn order(&self) -> usize {
+        self.k
+    }
+
+    fn covariance(&self, g: usize) -> &[f64] {
+        &self.c[g]
+    }
+
+    fn weight(&self, g: usize) -> f64 {
+        self.shares[g]
+    }
+
+    fn second(&mut self, z: &[Vec<f64>], rho: f64, _: f64, y: &mut [Vec<f64>]) {
+        for i in 0..self.k {
+            for j in 0..=i {
+                let (at, mirror) = (i * self.k + j, j * self.k + i);
+                self.entry.clear();
+                self.entry.extend(z.iter().map(|z| z[at]));
+                if i != j {
+                    self.penalty.prox(&mut self.entry, 1.0 / rho);
+                }
+                for (y, value) in y.iter_mut().zip(&self.entry) {
+                    (y[at], y[mirror]) = (*value, *value);
+                }
+            }
+        }
+    }
 }
 
 impl Part {
@@ -42,7 +76,8 @@ impl Part {
     ) -> Part {
         let k = nodes.len();
         let within = |m: &Array2<f64>| -> Vec<f64> {
-            let row = |i: u32| nodes.iter().map(move |&j| m[[i as usize, j as usize]]);
+            let row =
+                |i: u32| nodes.iter().map(move |&j| m[[i.max(j) as usize, i.min(j) as usize]]);
             nodes.iter().flat_map(|&i| row(i)).collect()
         };
         let c: Vec<Vec<f64>> = matrices.iter().map(|c| within(c)).collect();
@@ -54,101 +89,53 @@ impl Part {
         // A variable by itself is solved from the start.
         let start: Option<Vec<Vec<f64>>> =
             start.filter(|_| k > 1).map(|start| start.iter().map(within).collect());
-        let y = c.iter().map(diagonal).collect();
-        let u = vec![vec![0.0; k * k]; c.len()];
-        let bounds = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
-        let balance = Balance::default();
-        let shares = shares.to_vec();
-        let mut part = Part { nodes, penalty, shares, c, y, u, rho, balance, bounds };
-        if let Some(start) = start {
-            let mut x = Vec::with_capacity(start.len());
-            for (g, point) in start.into_iter().enumerate() {
-                let (point, factor) = repaired(point, k);
-                // At the optimum `rho U_k / w_k` is what the covariance of the model has more than `C_k`.
-                factor.inverse(&mut part.u[g]);
-                let by = part.shares[g] / rho;
-                part.u[g].iter_mut().zip(&part.c[g]).for_each(|(u, c)| *u = by * (*u - c));
-                part.y[g].clone_from(&point);
-                x.push(point);
+        let warm = start.is_some();
+        let mut u = vec![vec![0.0; k * k]; c.len()];
+        let y = match start {
+            None => c.iter().map(diagonal).collect(),
+            Some(start) => {
+                let inverted = |(g, point): (usize, Vec<f64>)| {
+                    let (point, factor) = repaired(point, k);
+                    // At the optimum `rho U_k / w_k` is what the covariance of the model has more than `C_k`.
+                    factor.inverse(&mut u[g]);
+                    u[g].iter_mut().zip(&c[g]).for_each(|(u, c)| *u = shares[g] / rho * (*u - c));
+                    point
+                };
+                start.into_iter().enumerate().map(inverted).collect()
             }
-            part.shrink(&x);
+        };
+        let mut groups = Groups { k, penalty, shares: shares.to_vec(), c, entry: Vec::new() };
+        let mut admm = Admm::new(y, u, rho);
+        if warm {
+            admm.second(&mut groups);
         }
-        part
+        let bounds = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
+        Part { nodes, groups, admm, bounds }
     }
 
     fn advance(&mut self) {
-        let k = self.nodes.len();
         // A variable by itself is solved from the start.
-        if k == 1 {
-            return;
-        }
-        let mut x = Vec::with_capacity(self.c.len());
-        for g in 0..self.c.len() {
-            let rho = self.rho / self.shares[g];
-            let (y, u, c) = (&self.y[g], &self.u[g], &self.c[g]);
-            let a: Vec<f64> = (0..k * k).map(|at| rho * (y[at] - u[at]) - c[at]).collect();
-            let Some(found) = positive_part(&a, k, rho) else { return };
-            x.push(found);
-        }
-        let residuals = self.shrink(&x);
-        let change = self.balance.factor(&residuals);
-        if change != 1.0 {
-            self.rho *= change;
-            self.u.iter_mut().flatten().for_each(|u| *u /= change);
+        if self.groups.k > 1 {
+            self.admm.step(&mut self.groups);
         }
     }
 
-    /// The proximal step of the penalty and the update of the multipliers.
-    fn shrink(&mut self, x: &[Vec<f64>]) -> Residuals {
-        let (k, groups) = (self.nodes.len(), x.len());
-        let mut residuals = Residuals::default();
-        let mut t = vec![0.0; groups];
-        for i in 0..k {
-            for j in 0..=i {
-                let (at, mirror) = (i * k + j, j * k + i);
-                for g in 0..groups {
-                    t[g] = relaxed(x[g][at], self.y[g][at]) + self.u[g][at];
-                }
-                if i != j {
-                    self.penalty.prox(&mut t, 1.0 / self.rho);
-                }
-                let twice = if i == j { 1.0 } else { 2.0 };
-                for g in 0..groups {
-                    let (last, by) = (self.y[g][at], self.rho / self.shares[g]);
-                    let z = relaxed(x[g][at], last) + self.u[g][at];
-                    let inverse = self.c[g][at] + by * (z - t[g]);
-                    residuals.add(twice, x[g][at], t[g], last, inverse, by);
-                    for place in [at, mirror] {
-                        self.y[g][place] = t[g];
-                        self.u[g][place] = z - t[g];
-                    }
-                }
-            }
-        }
-        residuals
-    }
-
-    fn look(&mut self) {
-        let k = self.nodes.len();
+    fn certify(&mut self) {
+        let Groups { k, penalty, shares, c, .. } = &self.groups;
         let (mut objective, mut lower, mut allowance) = (0.0, 0.0, 0.0);
-        let mut points = Vec::with_capacity(self.c.len());
-        for g in 0..self.c.len() {
-            let (x, factor) = repaired(self.y[g].clone(), k);
-            let trace: f64 = x.iter().zip(&self.c[g]).map(|(x, c)| x * c).sum();
-            objective += self.shares[g] * (trace - factor.log_det());
-            let by = self.rho / self.shares[g];
-            let s = self.c[g].iter().zip(&self.u[g]).map(|(c, u)| c + by * u).collect();
-            lower += match InPlaceCholesky::new(s, k) {
-                Ok(factor) => self.shares[g] * (factor.log_det() + k as f64),
-                Err(_) => f64::NEG_INFINITY,
-            };
-            allowance += rounding((0..k).map(|i| x[i * k + i] * self.c[g][i * k + i]));
+        let mut points = Vec::with_capacity(c.len());
+        for g in 0..c.len() {
+            let (x, factor) = repaired(self.admm.y[g].clone(), *k);
+            let trace: f64 = x.iter().zip(&c[g]).map(|(x, c)| x * c).sum();
+            objective += shares[g] * (trace - factor.log_det());
+            lower += shares[g] * dual_value(self.admm.dual_point(&self.groups, g), *k);
+            allowance += rounding((0..*k).map(|i| x[i * k + i] * c[g][i * k + i]));
             points.push(x);
         }
-        for i in 0..k {
+        for i in 0..*k {
             for j in 0..i {
                 let t: Vec<f64> = points.iter().map(|x| x[i * k + j]).collect();
-                objective += 2.0 * self.penalty.value(&t);
+                objective += 2.0 * penalty.value(&t);
             }
         }
         self.bounds = (objective, lower, allowance);
@@ -171,7 +158,7 @@ impl Iterative for Joint {
     }
 
     fn certify(&mut self) -> Certificate {
-        self.each(Part::look);
+        self.each(Part::certify);
         let bounds = self.parts.iter().map(|part| part.bounds);
         let (objective, lower, allowance) =
             bounds.fold((self.shift, self.shift, 0.0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));

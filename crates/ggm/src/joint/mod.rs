@@ -38,7 +38,8 @@ use serde::{Deserialize, Serialize};
 use self::admm::{Joint, Part};
 use self::penalty::Penalty;
 use crate::error::{check_bounded, check_memory};
-use crate::glasso::{components_by, default_stop, repaired};
+use crate::glasso::{components_by, default_stop};
+use crate::problem::repaired;
 use crate::singular::check_regular;
 use crate::statistics::AsStatistics;
 use crate::statistics::unit_of;
@@ -213,7 +214,7 @@ impl JointGraphicalLasso {
             .collect();
         for part in method.parts {
             let k = part.nodes.len();
-            for (y, model) in part.y.into_iter().zip(&mut models) {
+            for (y, model) in part.admm.y.into_iter().zip(&mut models) {
                 let (x, factor) = repaired(y, k);
                 let mut inverse = vec![0.0; k * k];
                 factor.inverse(&mut inverse);

@@ -1,7 +1,7 @@
 //! The penalty of one entry over all groups.
 
 use super::Coupling;
-use crate::glasso::soft;
+use crate::penalty::soft;
 
 /// The penalty of one entry over all groups.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,5 @@
-//! ADMM on the three matrices `R`, `S` and `L`.
+//! [ADMM](crate::admm) on the three matrices `R`, `-S` and `L`, whose sum is 0: the first step treats each by itself, and the
+//! second projects them on that plane.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::{self, InPlaceCholesky};
@@ -6,8 +7,9 @@ use fenchel_optim::{Certificate, Iterative};
 use ndarray::{Array1, Array2, ArrayView2};
 
 use super::LatentModel;
-use crate::glasso::{Balance, Residuals, positive_part, relaxed, repaired, soft};
-use crate::problem::rounding;
+use crate::admm::{Admm, Splitting, log_det_prox, of_eigenvalues};
+use crate::penalty::soft;
+use crate::problem::{dual_value, repaired, rounding};
 use crate::{Error, GlassoState, Weights};
 
 /// A feasible point: both parts, their difference, its Cholesky factor and the objective.
@@ -21,93 +23,138 @@ pub(super) struct Point {
 
 /// The iteration.
 pub(super) struct SparseLowRank<'a> {
+    admm: Admm,
+    parts: Parts<'a>,
+    /// Added to objective and bound, for the units.
+    pub(super) shift: f64,
+}
+
+/// The problem, and the results of its first step.
+struct Parts<'a> {
     p: usize,
     c: Vec<f64>,
     weights: &'a Weights,
-    price: f64,
-    rho: f64,
-    /// Results of the three proximal steps. The second and the third are the current point.
+    rank_penalty: f64,
+    /// `S` and `L`, which are the current point.
     sparse: Vec<f64>,
     low_rank: Vec<f64>,
-    /// Their projections on the plane `R = S - L`.
-    plane: [Vec<f64>; 3],
-    /// The scaled multiplier of the plane.
-    t: Vec<f64>,
-    /// `rho` times the part that soft-thresholding removed.
+    rank: usize,
+    /// `rho` times the part that soft-thresholding removed from `S`.
     dual: Vec<f64>,
-    pub(super) rank: usize,
-    balance: Balance,
-    /// Added to objective and bound, for the units.
-    pub(super) shift: f64,
+}
+
+impl Splitting for Parts<'_> {
+    fn order(&self) -> usize {
+        self.p
+    }
+
+    fn covariance(&self, _: usize) -> &[f64] {
+        &self.c
+    }
+
+    fn first(&mut self, matrix: usize, v: &mut [f64], rho: f64) -> Option<Vec<f64>> {
+        let p = self.p;
+        match matrix {
+            0 => log_det_prox(v, &self.c, p, rho),
+            1 => {
+                for i in 0..p {
+                    for j in 0..p {
+                        let at = i * p + j;
+                        let z = -v[at];
+                        self.sparse[at] = soft(z, self.weights.at(i, j) / rho);
+                        self.dual[at] = rho * (z - self.sparse[at]);
+                    }
+                }
+                Some(self.sparse.iter().map(|s| -s).collect())
+            }
+            _ => {
+                (0..p).for_each(|i| v[i * p + i] -= self.rank_penalty / rho);
+                let mut rank = 0;
+                self.low_rank = of_eigenvalues(v, p, |l| {
+                    rank += usize::from(l > 0.0);
+                    l.max(0.0)
+                })?;
+                self.rank = rank;
+                Some(self.low_rank.clone())
+            }
+        }
+    }
+
+    fn second(&mut self, z: &[Vec<f64>], _: f64, _: f64, y: &mut [Vec<f64>]) {
+        for at in 0..z[0].len() {
+            let off = (z[0][at] + z[1][at] + z[2][at]) / 3.0;
+            y.iter_mut().zip(z).for_each(|(y, z)| y[at] = z[at] - off);
+        }
+    }
 }
 
 impl<'a> SparseLowRank<'a> {
     pub(super) fn new(
         covariance: &Array2<f64>,
         weights: &'a Weights,
-        price: f64,
+        rank_penalty: f64,
         rho: f64,
     ) -> Self {
         let p = covariance.nrows();
         let c: Vec<f64> = covariance.iter().copied().collect();
-        let mut start = vec![0.0; p * p];
-        (0..p).for_each(|i| start[i * p + i] = 1.0 / (c[i * p + i] + weights.at(i, i)));
         let zero = || vec![0.0; p * p];
-        SparseLowRank {
-            p,
-            c,
-            weights,
-            price,
-            rho,
-            sparse: start.clone(),
-            low_rank: zero(),
-            plane: [start.clone(), start, zero()],
-            t: zero(),
-            dual: zero(),
-            rank: 0,
-            balance: Balance::default(),
-            shift: 0.0,
+        let (mut sparse, mut negative) = (zero(), zero());
+        for i in 0..p {
+            let at = i * p + i;
+            sparse[at] = 1.0 / (c[at] + weights.at(i, i));
+            negative[at] = -sparse[at];
         }
+        let y = vec![sparse.clone(), negative, zero()];
+        let admm = Admm::new(y, vec![zero(), zero(), zero()], rho);
+        let (low_rank, dual, rank) = (zero(), zero(), 0);
+        let parts = Parts { p, c, weights, rank_penalty, sparse, low_rank, rank, dual };
+        SparseLowRank { admm, parts, shift: 0.0 }
     }
 
-    /// A start from an earlier model. At the optimum, `rho t` is the difference between its covariance and `C`.
+    /// A start from an earlier model. At the optimum, `rho U` is the difference between its covariance and `C`.
     pub(super) fn begin(&mut self, start: &LatentModel, units: &Array1<f64>) -> Result<(), Error> {
-        let p = self.p;
-        let low_rank = start.low_rank();
+        let Parts { p, c, weights, sparse, low_rank, dual, rank, .. } = &mut self.parts;
+        let p = *p;
+        let low = start.low_rank();
         let order = Invalid::check_square("sparse part of the start", start.sparse.dim())?;
         Invalid::check_length("variables of the start", p, order)?;
-        Invalid::check_length("loadings of the start", p, low_rank.nrows())?;
-        let state = GlassoState::in_units((&start.sparse - &low_rank).view(), units)?;
+        Invalid::check_length("loadings of the start", p, low.nrows())?;
+        let state = GlassoState::in_units((&start.sparse - &low).view(), units)?;
         let covariance = state.covariance();
         for i in 0..p {
             for j in 0..p {
                 let (at, unit) = (i * p + j, units[i] * units[j]);
-                let bound = self.weights.at(i, j);
-                let (s, l) = (start.sparse[[i, j]] * unit, low_rank[[i, j]] * unit);
-                self.sparse[at] = if bound == f64::INFINITY { 0.0 } else { s };
-                self.low_rank[at] = l;
-                self.dual[at] = covariance[[i, j]] - self.c[at];
-                self.t[at] = self.dual[at] / self.rho;
-                for (plane, value) in self.plane.iter_mut().zip([s - l, s, l]) {
-                    plane[at] = value;
+                let (s, l) = (start.sparse[[i, j]] * unit, low[[i, j]] * unit);
+                sparse[at] = if weights.at(i, j) == f64::INFINITY { 0.0 } else { s };
+                low_rank[at] = l;
+                dual[at] = covariance[[i, j]] - c[at];
+                for (m, value) in [s - l, -s, l].into_iter().enumerate() {
+                    self.admm.y[m][at] = value;
+                    self.admm.u[m][at] = dual[at] / self.admm.rho;
                 }
             }
         }
-        self.rank = start.hidden();
+        *rank = start.hidden();
         Ok(())
+    }
+
+    /// The rank of `L`.
+    pub(super) fn rank(&self) -> usize {
+        self.parts.rank
     }
 
     /// The current iterate, moved into the domain if it is outside.
     pub(super) fn point(&self) -> Point {
-        let p = self.p;
-        let (sparse, mut factor) = repaired(self.sparse.clone(), p);
+        let Parts { p, c, weights, rank_penalty, .. } = &self.parts;
+        let p = *p;
+        let (sparse, mut factor) = repaired(self.parts.sparse.clone(), p);
         let mut low_rank = vec![0.0; p * p];
         let mut precision = sparse.clone();
         for keep in [1.0, 0.99, 0.9, 0.5] {
-            if self.rank == 0 {
+            if self.parts.rank == 0 {
                 break;
             }
-            let less: Vec<f64> = self.low_rank.iter().map(|l| keep * l).collect();
+            let less: Vec<f64> = self.parts.low_rank.iter().map(|l| keep * l).collect();
             let r: Vec<f64> = sparse.iter().zip(&less).map(|(s, l)| s - l).collect();
             if let Ok(found) = InPlaceCholesky::new(r.clone(), p) {
                 (low_rank, precision, factor) = (less, r, found);
@@ -118,101 +165,44 @@ impl<'a> SparseLowRank<'a> {
         for i in 0..p {
             for j in 0..p {
                 let at = i * p + j;
-                objective += self.c[at] * precision[at];
+                objective += c[at] * precision[at];
                 if sparse[at] != 0.0 {
-                    objective += self.weights.at(i, j) * sparse[at].abs();
+                    objective += weights.at(i, j) * sparse[at].abs();
                 }
             }
-            objective += self.price * low_rank[i * p + i];
+            objective += rank_penalty * low_rank[i * p + i];
         }
         Point { sparse, low_rank, precision, factor, objective }
-    }
-
-    /// The positive semidefinite part of `plane - t` minus the rank penalty.
-    fn shrink_spectrum(&mut self) -> Option<()> {
-        let p = self.p;
-        let mut z: Vec<f64> = self.plane[2].iter().zip(&self.t).map(|(l, t)| l - t).collect();
-        (0..p).for_each(|i| z[i * p + i] -= self.price / self.rho);
-        let eigen = factor::symmetric_eigen(ArrayView2::from_shape((p, p), &z).ok()?).ok()?;
-        self.rank = eigen.values.iter().filter(|&&v| v > 0.0).count();
-        if self.rank == 0 {
-            self.low_rank.fill(0.0);
-            return Some(());
-        }
-        let found = eigen.map(|v| v.max(0.0));
-        for i in 0..p {
-            for j in 0..=i {
-                let value = 0.5 * (found[[i, j]] + found[[j, i]]);
-                self.low_rank[i * p + j] = value;
-                self.low_rank[j * p + i] = value;
-            }
-        }
-        Some(())
     }
 }
 
 impl Iterative for SparseLowRank<'_> {
     fn advance(&mut self, _passes: f64) -> f64 {
-        let (p, rho) = (self.p, self.rho);
-        let a: Vec<f64> =
-            (0..p * p).map(|at| rho * (self.plane[0][at] - self.t[at]) - self.c[at]).collect();
-        let Some(r) = positive_part(&a, p, rho) else { return 1.0 };
-        if self.shrink_spectrum().is_none() {
-            return 1.0;
-        }
-        let mut residuals = Residuals::default();
-        for i in 0..p {
-            for j in 0..p {
-                let at = i * p + j;
-                let z = self.plane[1][at] + self.t[at];
-                let s = soft(z, self.weights.at(i, j) / rho);
-                self.sparse[at] = s;
-                self.dual[at] = rho * (z - s);
-                // Over-relaxed; the last projections lie on the plane.
-                let found = [r[at], s, self.low_rank[at]];
-                let [a, b, c] = [0, 1, 2].map(|m| relaxed(found[m], self.plane[m][at]));
-                let off = (a - b + c) / 3.0;
-                self.t[at] += off;
-                let inverse = self.c[at] + rho * self.t[at];
-                for (m, value) in [a - off, b + off, c - off].into_iter().enumerate() {
-                    residuals.add(1.0, found[m], value, self.plane[m][at], inverse, rho);
-                    self.plane[m][at] = value;
-                }
-            }
-        }
-        let change = self.balance.factor(&residuals);
-        if change != 1.0 {
-            self.rho *= change;
-            self.t.iter_mut().for_each(|t| *t /= change);
-        }
+        self.admm.step(&mut self.parts);
         1.0
     }
 
     fn certify(&mut self) -> Certificate {
-        let p = self.p;
         let objective = self.point().objective;
-        let mut u = self.dual.clone();
+        let Parts { p, c, weights, rank_penalty, sparse, dual, .. } = &self.parts;
+        let p = *p;
+        let mut u = dual.clone();
         for i in 0..p {
             for j in 0..p {
-                let bound = self.weights.at(i, j);
+                let bound = weights.at(i, j);
                 u[i * p + j] = u[i * p + j].clamp(-bound, bound);
             }
         }
-        let nothing = Certificate::Uncertified { objective: Some(objective) };
         let view = ArrayView2::from_shape((p, p), &u).expect("p x p");
-        let Ok(eigen) = factor::symmetric_eigen(view) else { return nothing };
+        let Ok(eigen) = factor::symmetric_eigen(view) else {
+            return Certificate::Uncertified { objective: Some(objective) };
+        };
         // A hair inside, for the rounding of the eigenvalue.
         let lowest = -eigen.values[0] * (1.0 + 1e-13);
-        let by = if lowest > self.price { self.price / lowest } else { 1.0 };
-        let s = u.iter().zip(&self.c).map(|(u, c)| c + by * u).collect();
-        match InPlaceCholesky::new(s, p) {
-            Ok(factor) => {
-                let lower = factor.log_det() + p as f64 + self.shift;
-                let allowance =
-                    rounding((0..p).map(|i| self.c[i * p + i] * self.sparse[i * p + i]));
-                Certificate::gap_within(objective, lower, allowance)
-            }
-            Err(_) => nothing,
-        }
+        let by = if lowest > *rank_penalty { rank_penalty / lowest } else { 1.0 };
+        let s = u.iter().zip(c).map(|(u, c)| c + by * u).collect();
+        let lower = dual_value(s, p) + self.shift;
+        let allowance = rounding((0..p).map(|i| c[i * p + i] * sparse[i * p + i]));
+        Certificate::gap_within(objective, lower, allowance)
     }
 }

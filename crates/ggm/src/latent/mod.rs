@@ -225,7 +225,7 @@ impl LatentGraphicalLasso {
         let report = run(&mut method, &self.stop, watch)?;
         check_bounded("sparse plus low rank", &report)?;
         let Point { sparse, low_rank, precision, factor, .. } = method.point();
-        let loadings = loadings(&low_rank, p, method.rank, &units)?;
+        let loadings = loadings(&low_rank, p, method.rank(), &units)?;
         let mut inverse = vec![0.0; p * p];
         factor.inverse(&mut inverse);
         let square = |m: Vec<f64>| Array2::from_shape_vec((p, p), m).expect("p x p");

@@ -24,13 +24,15 @@
 //! Screening into components is not valid for this penalty. Source: A. Defazio, PhD thesis 2014, section 6.4 and
 //! chapter 7.
 
-mod admm;
 pub mod competitors;
 pub mod erg;
+mod estimators;
 mod penalty;
 pub mod prox;
 mod row;
+mod rows;
 
-pub use admm::{NodeGroups, ScaleFree, ScaleFreeAdmm};
+pub use estimators::{NodeGroups, ScaleFree};
 pub use penalty::{DegreePrior, omega, prior};
 pub use row::{RowOrder, row_prox};
+pub use rows::ScaleFreeAdmm;

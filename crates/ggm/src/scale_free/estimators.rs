@@ -1,16 +1,15 @@
-//! ADMM for the scale-free problem, with a certificate.
+//! Estimators with a penalty on the rows.
 
 use fenchel_linalg::Invalid;
-use fenchel_linalg::factor::InPlaceCholesky;
-use fenchel_optim::{Certificate, Fit, Iterative, MAX_MEMORY, Report, Stop, Watch, run, settings};
-use ndarray::{Array2, ArrayView2};
+use fenchel_optim::{Fit, MAX_MEMORY, Report, Stop, Watch, run, settings};
+use ndarray::Array2;
 
 use super::penalty::DegreePrior;
-use super::prox::{DualDecomposition, ProxSettings};
 use super::row::RowNorm;
+use super::rows::ScaleFreeAdmm;
 use crate::error::check_bounded;
-use crate::glasso::{Balance, Residuals, default_stop, positive_part, relaxed};
-use crate::problem::rounding;
+use crate::glasso::default_stop;
+use crate::problem::repaired;
 use crate::singular::check_regular;
 use crate::statistics::AsStatistics;
 use crate::statistics::unit_of;
@@ -128,7 +127,7 @@ impl ByRows {
         method.shift = p as f64 * unit.ln();
         let report: Report = run(&mut method, stop, watch)?;
         check_bounded(self.what, &report)?;
-        let (x, _) = crate::glasso::repaired(method.y, p);
+        let (x, _) = repaired(method.point().to_vec(), p);
         let state =
             GlassoState::from_precision(Array2::from_shape_vec((p, p), x).expect("p x p").view())?;
         let (precision, covariance) = (state.precision(), state.covariance());
@@ -212,169 +211,5 @@ impl NodeGroups {
         let (what, strength) = ("the penalty on node groups", self.strength);
         let rows = ByRows { what, norm, strength, scale: self.scale, rho: self.rho };
         rows.solve(statistics, start, &self.stop, watch)
-    }
-}
-
-/// The state of the iteration, which an observer of [`run`](fenchel_optim::run()) receives.
-#[derive(Debug, Clone)]
-pub struct ScaleFreeAdmm {
-    p: usize,
-    c: Vec<f64>,
-    strength: f64,
-    rho: f64,
-    y: Vec<f64>,
-    u: Vec<f64>,
-    inner: DualDecomposition,
-    residual: f64,
-    /// Iterations of the inner method so far.
-    pub inner_iterations: u64,
-    /// Added to objective and bound, for the units.
-    shift: f64,
-    balance: Balance,
-}
-
-impl ScaleFreeAdmm {
-    /// Starts from the identity, as in A. Defazio, PhD thesis 2014.
-    ///
-    /// The arguments are trusted: [`ScaleFree`] checks them.
-    ///
-    /// # Panics
-    /// Unless the matrix is square, with one increment fewer than it has rows.
-    pub fn new(
-        covariance: ArrayView2<f64>,
-        increments: &[f64],
-        strength: f64,
-        rho: f64,
-    ) -> ScaleFreeAdmm {
-        Self::with_norm(covariance, RowNorm::Sorted(increments.to_vec()), strength, rho, None)
-    }
-
-    fn with_norm(
-        covariance: ArrayView2<f64>,
-        norm: RowNorm,
-        strength: f64,
-        rho: f64,
-        start: Option<&GlassoState>,
-    ) -> ScaleFreeAdmm {
-        let p = covariance.nrows();
-        let c: Vec<f64> = covariance.iter().copied().collect();
-        let (mut y, mut u) = (vec![0.0; p * p], vec![0.0; p * p]);
-        (0..p).for_each(|i| y[i * p + i] = 1.0 / c[i * p + i]);
-        if let Some(start) = start {
-            // At the optimum `rho U` is what the covariance of the model has more than `C`.
-            y = start.precision().into_iter().collect();
-            let more = &start.covariance() - &covariance;
-            u = more.into_iter().map(|m| m / rho).collect();
-        }
-        let settings = ProxSettings::default();
-        let z = y.iter().zip(&u).map(|(y, u)| y + u).collect();
-        let inner = DualDecomposition::new(z, p, norm, strength / rho, &settings);
-        ScaleFreeAdmm {
-            p,
-            c,
-            strength,
-            rho,
-            y,
-            u,
-            inner,
-            residual: f64::INFINITY,
-            inner_iterations: 0,
-            shift: 0.0,
-            balance: Balance::default(),
-        }
-    }
-
-    /// The sparse iterate.
-    pub fn point(&self) -> &[f64] {
-        &self.y
-    }
-
-    /// The proximal problem of the last iteration: `Z` and the scale.
-    pub fn last_prox(&self) -> (&[f64], f64) {
-        (&self.inner.z, self.inner.scale)
-    }
-}
-
-impl Iterative for ScaleFreeAdmm {
-    fn advance(&mut self, _passes: f64) -> f64 {
-        let (p, rho) = (self.p, self.rho);
-        let a: Vec<f64> =
-            (0..p * p).map(|at| rho * (self.y[at] - self.u[at]) - self.c[at]).collect();
-        let Some(x) = positive_part(&a, p, rho) else {
-            self.residual = f64::NAN;
-            return 1.0;
-        };
-        for at in 0..p * p {
-            self.inner.z[at] = relaxed(x[at], self.y[at]) + self.u[at];
-        }
-        self.inner.restart(self.strength / rho);
-        let tolerance = (0.1 * self.residual / rho.max(1.0)).clamp(1e-13, 1e-3);
-        let mut count = 0;
-        while self.inner.residual > tolerance && count < 200 {
-            self.inner.iterate();
-            count += 1;
-        }
-        self.inner_iterations += count + 1;
-        let before = self.y.clone();
-        self.inner.symmetric(&mut self.y);
-        let mut residuals = Residuals::default();
-        for at in 0..p * p {
-            self.u[at] = self.inner.z[at] - self.y[at];
-            let inverse = self.c[at] + rho * self.u[at];
-            residuals.add(1.0, x[at], self.y[at], before[at], inverse, rho);
-        }
-        self.residual = residuals.largest();
-        let change = self.balance.factor(&residuals);
-        if change != 1.0 {
-            self.rho *= change;
-            self.u.iter_mut().for_each(|u| *u /= change);
-            self.inner.v.iter_mut().for_each(|v| *v /= change);
-        }
-        1.0
-    }
-
-    /// The gap between the symmetric iterate and a dual point. The dual point is built from the subgradients that the
-    /// row solutions of the last proximal step give.
-    fn certify(&mut self) -> Certificate {
-        let p = self.p;
-        let (point, factor) = crate::glasso::repaired(self.y.clone(), p);
-        let trace: f64 = point.iter().zip(&self.c).map(|(x, c)| x * c).sum();
-        let objective =
-            trace - factor.log_det() + self.strength * self.inner.omega(&point) + self.shift;
-        // Subgradients of the rows, scaled into the dual ball where rounding put them outside.
-        let scale = self.inner.scale;
-        let mut g = vec![0.0; p * p];
-        let mut worst = 1.0_f64;
-        if scale > 0.0 {
-            let v = self.inner.multipliers();
-            let norm = &self.inner.norm;
-            let mut row = Vec::with_capacity(p);
-            for i in 0..p {
-                row.clear();
-                for j in (0..p).filter(|&j| j != i || norm.has_diagonal()) {
-                    let at = i * p + j;
-                    g[at] = (self.inner.z[at] - v[at] - self.inner.rows[at]) / scale;
-                    row.push(g[at]);
-                }
-                worst = worst.max(norm.dual(&mut row));
-            }
-        }
-        let mut s = self.c.clone();
-        if worst.is_finite() {
-            for i in 0..p {
-                for j in 0..p {
-                    let half = 0.5 * (g[i * p + j] + g[j * p + i]);
-                    s[i * p + j] += self.strength * half / worst;
-                }
-            }
-        }
-        match InPlaceCholesky::new(s, p) {
-            Ok(factor) => {
-                let lower = factor.log_det() + p as f64 + self.shift;
-                let allowance = rounding((0..p).map(|i| self.c[i * p + i] * point[i * p + i]));
-                Certificate::gap_within(objective, lower, allowance)
-            }
-            Err(_) => Certificate::Uncertified { objective: Some(objective) },
-        }
     }
 }
