@@ -2,8 +2,9 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use fenchel_ggm::scale_free::ScaleFree;
+use fenchel_ggm::shortcut::Shortcut;
 use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
-use fenchel_ggm::{GraphicalLasso, Shortcut, Statistics, sample};
+use fenchel_ggm::{GraphicalLasso, Statistics, sample};
 use fenchel_optim::random::stream;
 use ndarray::Array1;
 

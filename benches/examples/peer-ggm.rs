@@ -10,15 +10,15 @@
 use std::error::Error;
 use std::time::Instant;
 
+use fenchel_ggm::glasso::{GlassoSettings, GlassoState, Problem, graphical_lasso};
+use fenchel_ggm::path::grid;
 use fenchel_ggm::reweighted::liu_ihler;
 use fenchel_ggm::scale_free::competitors::{minimum_norm_point, subgradient};
 use fenchel_ggm::scale_free::prox::{ProxSettings, prox_omega};
-use fenchel_ggm::scale_free::{ScaleFree, ScaleFreeAdmm};
+use fenchel_ggm::scale_free::{DegreePrior, ScaleFree, ScaleFreeAdmm};
+use fenchel_ggm::shortcut::Shortcut;
 use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
-use fenchel_ggm::{
-    DegreePrior, GlassoSettings, GlassoState, GraphicalLasso, ItemField, Method, Problem, Ratings,
-    Scale, Shortcut, Statistics, Weights, graphical_lasso, grid, sample,
-};
+use fenchel_ggm::{GraphicalLasso, ItemField, Method, Ratings, Scale, Statistics, Weights, sample};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, Stop, run};
 use ndarray::{Array1, Array2};

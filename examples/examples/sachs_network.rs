@@ -12,7 +12,8 @@ use std::error::Error;
 use std::fmt::Write;
 
 use fenchel_datasets::{TableOptions, table_file};
-use fenchel_ggm::{GaussianModel, GraphicalLasso, Statistics, Weights, grid, sample, synthetic};
+use fenchel_ggm::path::grid;
+use fenchel_ggm::{GaussianModel, GraphicalLasso, Statistics, Weights, sample, synthetic};
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2};
 

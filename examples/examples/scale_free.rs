@@ -7,8 +7,9 @@
 
 use std::error::Error;
 
+use fenchel_ggm::scale_free::DegreePrior;
 use fenchel_ggm::synthetic::{diagonally_dominant, power_law};
-use fenchel_ggm::{DegreePrior, GaussianModel, GraphicalLasso, ScaleFree, Statistics, sample};
+use fenchel_ggm::{GaussianModel, GraphicalLasso, ScaleFree, Statistics, sample};
 use fenchel_optim::random::stream;
 use ndarray::Array1;
 

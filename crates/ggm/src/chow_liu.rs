@@ -4,8 +4,12 @@ use fenchel_graphical::graph::maximum_spanning_forest;
 use fenchel_optim::{Certificate, Report, Status};
 use ndarray::Array2;
 
+use crate::bethe;
+use crate::error::Error;
+use crate::glasso::GlassoState;
+use crate::model::GaussianModel;
+use crate::statistics::{Scale, Statistics};
 use crate::threshold::mutual_information;
-use crate::{Error, GaussianModel, GlassoState, Scale, Statistics, bethe};
 
 /// The Gaussian tree model with the highest likelihood (the Chow-Liu tree). It is the spanning tree with the largest
 /// sum of mutual informations; its precision matrix reproduces the variances and the covariances along the edges.

@@ -6,11 +6,14 @@ use fenchel_optim::{Budget, Fit, MAX_MEMORY, SharedWatch, Stop, settings};
 use ndarray::{Array1, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use crate::glasso::default_stop;
+use crate::error::Error;
+use crate::estimator::GraphicalLasso;
+use crate::glasso::{Method, default_stop};
+use crate::model::GaussianModel;
 use crate::path::Path;
+use crate::penalty::Weights;
 use crate::select::{default_grid, each, within};
-use crate::statistics::{AsStatistics, dense};
-use crate::{Error, GaussianModel, GraphicalLasso, Method, Scale, Weights};
+use crate::statistics::{AsStatistics, Scale, dense};
 
 settings! {
     /// The [`GraphicalLasso`] with the penalty that predicts held-out samples best.
@@ -138,7 +141,7 @@ fn held_out(
     let total = weights.sum();
     Invalid::check_positive("sum of the weights of a fold", total)?;
     let centred = &test - &ArrayView1::from(&path.mean);
-    let loss = |point: &crate::PathPoint| {
+    let loss = |point: &crate::path::PathPoint| {
         let precision = &point.precision;
         let mut sum = 0.0;
         for (row, weight) in centred.outer_iter().zip(&weights) {

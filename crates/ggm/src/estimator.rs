@@ -2,21 +2,13 @@
 
 use fenchel_optim::{Fit, MAX_MEMORY, Stop, Watch, settings};
 use ndarray::Array1;
-use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
 use crate::glasso::{GlassoSettings, GlassoState, Method, default_stop, graphical_lasso};
-use crate::statistics::AsStatistics;
-use crate::{Error, GaussianModel, Problem, Statistics, Weights};
-
-/// The scale of a penalty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Scale {
-    /// The covariance scale: the penalty depends on the units of the columns.
-    Covariance,
-    /// The correlation scale: columns are scaled to variance 1, and the model is mapped back to the units of the data.
-    #[default]
-    Correlation,
-}
+use crate::model::GaussianModel;
+use crate::penalty::Weights;
+use crate::problem::Problem;
+use crate::statistics::{AsStatistics, Scale, Statistics};
 
 settings! {
     /// The graphical lasso: a sparse precision matrix by an l1 penalty.
@@ -52,7 +44,7 @@ settings! {
 }
 
 impl GraphicalLasso {
-    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::Statistics) of one.
+    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::statistics::Statistics) of one.
     ///
     /// # Errors
     /// [`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range;

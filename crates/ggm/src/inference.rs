@@ -12,9 +12,12 @@ use fenchel_optim::random::stream;
 use ndarray::{Array2, ArrayView2, Axis};
 use rand::RngExt;
 
-use crate::rank::normal_cdf;
+use crate::covariance::rank::normal_cdf;
+use crate::error::Error;
+use crate::estimator::GraphicalLasso;
+use crate::model::GaussianModel;
 use crate::select::{each, within};
-use crate::{Error, GaussianModel, GraphicalLasso, Statistics};
+use crate::statistics::Statistics;
 
 /// Debiased precision matrix with standard errors.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,7 +10,7 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::error::Error;
 
 /// `N(mu, Theta^-1)` with a sparse `Theta`.
 ///

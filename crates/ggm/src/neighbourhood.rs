@@ -13,9 +13,10 @@ use fenchel_linalg::Invalid;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
 use crate::select::each;
+use crate::statistics::{Scale, Statistics};
 use crate::synthetic::Edges;
-use crate::{Error, Scale, Statistics};
 
 /// The rule that turns two regressions into an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The off-diagonal entries of `R` are minus the partial correlations. They do not depend on the units of the columns,
-//! so the set of selected edges does not either. The penalty of [`GraphicalLasso`](crate::GraphicalLasso) on the
+//! so the set of selected edges does not either. The penalty of [`GraphicalLasso`](crate::estimator::GraphicalLasso) on the
 //! correlation scale is also independent of units, but it weights an edge by the conditional precisions of its two
 //! ends. Variables that the others explain well, such as hubs, have large conditional precisions, so their edges are
 //! penalised more strongly there than here.
@@ -26,11 +26,11 @@ use fenchel_optim::{
 };
 use ndarray::Array2;
 
-use crate::error::check_memory;
-use crate::glasso::{UnitDiagonal, default_stop};
+use crate::error::{Error, check_memory};
+use crate::glasso::{GlassoState, UnitDiagonal, default_stop};
+use crate::model::GaussianModel;
 use crate::singular::is_regular;
-use crate::statistics::AsStatistics;
-use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
+use crate::statistics::{AsStatistics, Scale, Statistics};
 
 settings! {
     /// A sparse precision matrix by an l1 penalty on the partial correlations.

@@ -3,9 +3,9 @@
 //! | criterion | formula, smaller is better | needs |
 //! |---|---|---|
 //! | [`Path::ebic`] | `n L(Theta) + E log n + 4 gamma E log p`, `E` edges | a covariance matrix and `n` |
-//! | [`GraphicalLassoCv`](crate::GraphicalLassoCv) | `L` of held-out samples | data |
-//! | [`stars`](crate::stars()) | instability of the edges over subsamples | data |
-//! | [`stability_selection`](crate::stability_selection()) | how often an edge is selected | data |
+//! | [`GraphicalLassoCv`](crate::cross_validation::GraphicalLassoCv) | `L` of held-out samples | data |
+//! | [`stars`](crate::select::stars()) | instability of the edges over subsamples | data |
+//! | [`stability_selection`](crate::select::stability_selection()) | how often an edge is selected | data |
 //!
 //! Every point of a path starts from the previous solution and has its own certificate. Points are stored as sparse
 //! matrices.
@@ -17,9 +17,12 @@ use fenchel_optim::{Budget, Fit, Report, Status, Stop};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
+use crate::estimator::GraphicalLasso;
 use crate::glasso::{GlassoSettings, GlassoState, Precision, graphical_lasso};
-use crate::statistics::AsStatistics;
-use crate::{Error, GaussianModel, GraphicalLasso, Problem, Scale};
+use crate::model::GaussianModel;
+use crate::problem::Problem;
+use crate::statistics::{AsStatistics, Scale};
 
 /// Models along a grid of penalties.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -122,7 +125,8 @@ impl GraphicalLasso {
     /// replaces the estimator's weight. With `Weights::Each`, the matrix of weights is multiplied by each penalty.
     ///
     /// ```
-    /// use fenchel_ggm::{GraphicalLasso, Statistics, grid};
+    /// use fenchel_ggm::{GraphicalLasso, Statistics};
+    /// use fenchel_ggm::path::grid;
     /// use ndarray::array;
     ///
     /// let c = array![[1.0, 0.6, 0.2], [0.6, 1.0, 0.5], [0.2, 0.5, 1.0]];

@@ -8,7 +8,7 @@ use fenchel_linalg::Invalid;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::error::Error;
 
 /// The weights `Lambda`.
 ///

@@ -4,8 +4,12 @@ use fenchel_graphical::Graph;
 use fenchel_linalg::Invalid;
 use ndarray::Array2;
 
-use crate::glasso::GlassoSettings;
-use crate::{Error, GaussianModel, Problem, Statistics, Weights, graphical_lasso};
+use crate::error::Error;
+use crate::glasso::{GlassoSettings, graphical_lasso};
+use crate::model::GaussianModel;
+use crate::penalty::Weights;
+use crate::problem::Problem;
+use crate::statistics::Statistics;
 
 /// Dempster's covariance selection: the maximum likelihood precision matrix with zeros outside a graph.
 ///

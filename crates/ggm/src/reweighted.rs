@@ -11,8 +11,12 @@
 use fenchel_linalg::Invalid;
 use ndarray::Array2;
 
+use crate::error::Error;
 use crate::glasso::{GlassoSettings, GlassoState, graphical_lasso};
-use crate::{Error, GaussianModel, Problem, Scale, Statistics, Weights};
+use crate::model::GaussianModel;
+use crate::penalty::Weights;
+use crate::problem::Problem;
+use crate::statistics::{Scale, Statistics};
 
 /// A model, and the objective after every round.
 #[derive(Debug, Clone)]

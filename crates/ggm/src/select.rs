@@ -2,7 +2,7 @@
 //!
 //! | function | chooses | cost |
 //! |---|---|---|
-//! | [`GraphicalLassoCv`](crate::GraphicalLassoCv) | the penalty with the best held-out likelihood: for prediction | `folds` paths |
+//! | [`GraphicalLassoCv`](crate::cross_validation::GraphicalLassoCv) | the penalty with the best held-out likelihood: for prediction | `folds` paths |
 //! | [`stars()`] | the smallest penalty whose graphs are still stable over subsamples: keeps all true edges, and some false ones | `subsamples` paths |
 //! | [`stability_selection()`] | edges that are selected in most half-samples, with a bound on the expected number of false ones | `2 pairs` fits |
 //!
@@ -18,10 +18,14 @@ use rand::seq::SliceRandom;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::glasso::default_stop;
-use crate::{
-    Error, GaussianModel, GraphicalLasso, Method, Problem, Scale, Statistics, Weights, grid,
-};
+use crate::error::Error;
+use crate::estimator::GraphicalLasso;
+use crate::glasso::{Method, default_stop};
+use crate::model::GaussianModel;
+use crate::path::grid;
+use crate::penalty::Weights;
+use crate::problem::Problem;
+use crate::statistics::{Scale, Statistics};
 
 /// Applies a function to every item, on all cores. The results are in order.
 pub(crate) fn each<T: Send>(

@@ -23,7 +23,7 @@ use ndarray::{Array2, ArrayView2};
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
-use crate::Error;
+use crate::error::Error;
 
 /// A correlation matrix with every row sorted. It is computed once and serves both the full matrix of weights and the
 /// edges above a threshold.

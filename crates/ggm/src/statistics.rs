@@ -15,8 +15,17 @@ use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-use crate::error::check_memory;
-use crate::{Error, Scale};
+use crate::error::{Error, check_memory};
+
+/// The scale of a penalty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Scale {
+    /// The covariance scale: the penalty depends on the units of the columns.
+    Covariance,
+    /// The correlation scale: columns are scaled to variance 1, and the model is mapped back to the units of the data.
+    #[default]
+    Correlation,
+}
 
 /// Mean, covariance and size of a sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

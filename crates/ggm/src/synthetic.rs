@@ -6,14 +6,14 @@
 //! | [`diagonally_dominant`] | precision matrix of Defazio 2014, chapter 7: -0.2 on edges, 0.5 + 0.2 degree on the diagonal |
 //! | [`walk_summable`] | precision matrix of Defazio 2014, chapter 8: a sum of pairwise positive semidefinite matrices |
 //!
-//! Edges are `(i, j)` with `i < j`, ascending. Draw data with [`sample`](crate::sample).
+//! Edges are `(i, j)` with `i < j`, ascending. Draw data with [`sample`](crate::model::sample).
 
 use fenchel_linalg::Invalid;
 use ndarray::Array2;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::Error;
+use crate::error::Error;
 
 /// A list of edges.
 pub type Edges = Vec<(u32, u32)>;

@@ -17,11 +17,12 @@ use fenchel_linalg::{Invalid, factor, lanes};
 use fenchel_optim::Refusal;
 use ndarray::{Array2, ArrayView2};
 
+use crate::error::Error;
 use crate::model::partials;
 use crate::select::each;
 use crate::singular::unexplained;
+use crate::statistics::Statistics;
 use crate::synthetic::Edges;
-use crate::{Error, Statistics};
 
 /// Pairs `(i, j)`, `i < j`, with a score of at least `level`, ascending.
 ///

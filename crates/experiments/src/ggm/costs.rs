@@ -1,13 +1,11 @@
 //! This module tests section 7.5.4 of A. Defazio, PhD thesis 2014: the cost of the submodular penalty, compared with
 //! the l1 norm and the reweighted l1 norm. All three problems are solved by ADMM.
 
+use fenchel_ggm::glasso::{GlassoSettings, Problem, graphical_lasso};
 use fenchel_ggm::reweighted::liu_ihler;
-use fenchel_ggm::scale_free::ScaleFreeAdmm;
+use fenchel_ggm::scale_free::{DegreePrior, ScaleFreeAdmm};
 use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
-use fenchel_ggm::{
-    DegreePrior, GlassoSettings, Method, Problem, Scale, Statistics, Weights, graphical_lasso,
-    sample,
-};
+use fenchel_ggm::{Method, Scale, Statistics, Weights, sample};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Stop, run};
 use ndarray::Array1;

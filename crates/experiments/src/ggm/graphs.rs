@@ -1,12 +1,12 @@
 //! This module repeats figure 7.1 of A. Defazio, PhD thesis 2014: true and false edges on scale-free graphs. Some of
 //! the penalties depend on the degrees of nodes; one does not.
 
+use fenchel_ggm::glasso::GlassoSettings;
+use fenchel_ggm::path::grid;
 use fenchel_ggm::reweighted::liu_ihler;
+use fenchel_ggm::scale_free::DegreePrior;
 use fenchel_ggm::synthetic::{Edges, barabasi_albert, diagonally_dominant, power_law};
-use fenchel_ggm::{
-    DegreePrior, Error, GlassoSettings, GraphicalLasso, Scale, ScaleFree, Statistics, Weights,
-    grid, sample,
-};
+use fenchel_ggm::{Error, GraphicalLasso, Scale, ScaleFree, Statistics, Weights, sample};
 use fenchel_optim::Stop;
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2};

@@ -1,8 +1,9 @@
 //! This module repeats figures 8.5 and 8.6 of A. Defazio, PhD thesis 2014. A graph is judged by the likelihood of
 //! held-out samples, after the precision matrix has been fitted again on this graph.
 
+use fenchel_ggm::glasso::GlassoSettings;
 use fenchel_ggm::synthetic::{barabasi_albert, walk_summable};
-use fenchel_ggm::{GlassoSettings, Statistics, refit, sample};
+use fenchel_ggm::{Statistics, refit, sample};
 use fenchel_graphical::Graph;
 use fenchel_linalg::factor;
 use fenchel_optim::Stop;

@@ -1,12 +1,12 @@
 //! This module repeats figure 7.2 of A. Defazio, PhD thesis 2014: a network of genes estimated from few samples, with
 //! three penalties.
 
+use fenchel_ggm::glasso::GlassoSettings;
+use fenchel_ggm::model::graph_of;
 use fenchel_ggm::reweighted::liu_ihler;
+use fenchel_ggm::scale_free::DegreePrior;
 use fenchel_ggm::synthetic::{diagonally_dominant, power_law};
-use fenchel_ggm::{
-    DegreePrior, Error, GlassoSettings, GraphicalLasso, Scale, ScaleFree, Statistics, Weights,
-    graph_of, sample,
-};
+use fenchel_ggm::{Error, GraphicalLasso, Scale, ScaleFree, Statistics, Weights, sample};
 use fenchel_graphical::Graph;
 use fenchel_optim::Stop;
 use fenchel_optim::random::stream;

@@ -1,7 +1,7 @@
 //! This module repeats figure 8.2 of A. Defazio, PhD thesis 2014: the number of products that the fast algorithm for a
 //! maximum of products computes.
 
-use fenchel_ggm::max_product;
+use fenchel_ggm::shortcut::max_product;
 use fenchel_optim::random::{Generator, stream};
 use rand::RngExt;
 

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 
 use fenchel_ggm::scale_free::competitors::{minimum_norm_point, subgradient};
 use fenchel_ggm::scale_free::prox::{DualDecomposition, ProxSettings, prox_omega};
-use fenchel_ggm::scale_free::{ScaleFreeAdmm, omega};
+use fenchel_ggm::scale_free::{DegreePrior, ScaleFreeAdmm, omega};
 use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
-use fenchel_ggm::{DegreePrior, Statistics, sample};
+use fenchel_ggm::{Statistics, sample};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Observer, Progress, Stop, run};
 use ndarray::{Array1, Array2};

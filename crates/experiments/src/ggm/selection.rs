@@ -1,10 +1,11 @@
 //! This module has seven methods that rank the pairs of variables. A pair with a higher rank is more likely to be an
 //! edge.
 
+use fenchel_ggm::neighbourhood::{SupportRule, neighbourhood_scores};
+use fenchel_ggm::path::grid;
+use fenchel_ggm::shortcut::shortcut;
 use fenchel_ggm::threshold::{conditional_covariance, correlation_scores};
-use fenchel_ggm::{
-    GraphicalLasso, Statistics, SupportRule, Weights, grid, neighbourhood_scores, shortcut,
-};
+use fenchel_ggm::{GraphicalLasso, Statistics, Weights};
 use ndarray::Array2;
 
 use crate::Failure;

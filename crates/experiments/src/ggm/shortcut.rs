@@ -1,7 +1,7 @@
 //! This module repeats figure 8.1 of A. Defazio, PhD thesis 2014: how the cost of the algorithm SHORTCUT grows,
 //! compared with conditional covariance thresholding.
 
-use fenchel_ggm::max_product;
+use fenchel_ggm::shortcut::max_product;
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2};
 use rand::RngExt;

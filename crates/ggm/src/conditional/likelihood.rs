@@ -6,7 +6,7 @@ use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::{Certificate, Regulariser};
 use ndarray::{Array2, ArrayView2};
 
-use crate::Error;
+use crate::error::Error;
 use crate::penalty::soft;
 use crate::problem::rounding;
 use crate::singular::check_regular;

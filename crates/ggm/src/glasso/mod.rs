@@ -40,9 +40,9 @@ use ndarray::Array2;
 
 use crate::error::{Error, check_memory};
 use crate::penalty::Weights;
-use crate::problem::Problem;
 use crate::singular::{check_regular, unexplained};
 
+pub use crate::problem::Problem;
 pub use components::components;
 pub(crate) use components::components_by;
 pub use part::Screened;
@@ -55,7 +55,8 @@ pub(crate) use unit::UnitDiagonal;
 /// The status is `Stalled` if rounding prevents more accuracy; the certificate then has the accuracy that was reached.
 ///
 /// ```
-/// use fenchel_ggm::{GlassoSettings, Problem, Weights, graphical_lasso};
+/// use fenchel_ggm::Weights;
+/// use fenchel_ggm::glasso::{GlassoSettings, Problem, graphical_lasso};
 /// use ndarray::array;
 ///
 /// let covariance = array![[1.0, 0.5], [0.5, 1.0]];

@@ -23,7 +23,7 @@ use ndarray::{Array1, Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use super::{ItemField, ItemFieldModel, Ratings};
-use crate::Error;
+use crate::error::Error;
 use crate::select::each;
 
 settings! {

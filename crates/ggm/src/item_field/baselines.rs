@@ -16,7 +16,7 @@ use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::Ratings;
-use crate::Error;
+use crate::error::Error;
 use crate::select::each;
 
 fn error(test: &Ratings, mut predict: impl FnMut(usize, usize) -> f64) -> f64 {

@@ -12,8 +12,8 @@
 //! |---|---|---|
 //! | [`Training::MaximumEntropy`], the default | O(E) per iteration, 30 of them | [`diagonal_ascent`](crate::bethe::diagonal_ascent) |
 //! | [`Training::ClosedForm`] | O(E) | the same without iterations |
-//! | [`Training::BetheLikelihood`] | belief propagation in L-BFGS | [`laplacian::bethe`](crate::laplacian::bethe()) |
-//! | [`Training::ExactLikelihood`] | O(p^3) per evaluation | [`laplacian::exact`](crate::laplacian::exact()) |
+//! | [`Training::BetheLikelihood`] | belief propagation in L-BFGS | [`laplacian::bethe`](crate::bethe::laplacian::bethe()) |
+//! | [`Training::ExactLikelihood`] | O(p^3) per evaluation | [`laplacian::exact`](crate::bethe::laplacian::exact()) |
 //!
 //! [`AttributeField`] lets the means depend on attributes of the users. [`baselines`] has other recommenders for
 //! comparison. Source: A. Defazio, PhD thesis 2014, chapter 9.

@@ -7,9 +7,9 @@ use fenchel_optim::{Certificate, Report, Status, Stop, settings};
 use serde::{Deserialize, Serialize};
 
 use super::Ratings;
-use crate::bethe::{AscentSettings, diagonal_ascent};
+use crate::bethe::{AscentSettings, diagonal_ascent, laplacian};
+use crate::error::Error;
 use crate::select::each;
-use crate::{Error, laplacian};
 
 /// How the weights of the edges are learned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::{MAX_MEMORY, Refusal};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Ratings, by user and by item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -37,13 +37,12 @@ use serde::{Deserialize, Serialize};
 
 use self::admm::{Joint, Part};
 use self::penalty::Penalty;
-use crate::error::{check_bounded, check_memory};
-use crate::glasso::{components_by, default_stop};
+use crate::error::{Error, check_bounded, check_memory};
+use crate::glasso::{GlassoState, components_by, default_stop};
+use crate::model::GaussianModel;
 use crate::problem::repaired;
 use crate::singular::check_regular;
-use crate::statistics::AsStatistics;
-use crate::statistics::unit_of;
-use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
+use crate::statistics::{AsStatistics, Scale, Statistics, unit_of};
 
 /// The penalty that makes the matrices of the groups similar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

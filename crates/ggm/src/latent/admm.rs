@@ -8,9 +8,10 @@ use ndarray::{Array1, Array2, ArrayView2};
 
 use super::LatentModel;
 use crate::admm::{Admm, Splitting, log_det_prox, of_eigenvalues};
-use crate::penalty::soft;
+use crate::error::Error;
+use crate::glasso::GlassoState;
+use crate::penalty::{Weights, soft};
 use crate::problem::{dual_value, repaired, rounding};
-use crate::{Error, GlassoState, Weights};
 
 /// A feasible point: both parts, their difference, its Cholesky factor and the objective.
 pub(super) struct Point {

@@ -47,13 +47,12 @@ use ndarray::{Array1, Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use self::admm::{Point, SparseLowRank};
-use crate::error::{check_bounded, check_memory};
+use crate::error::{Error, check_bounded, check_memory};
 use crate::glasso::default_stop;
-use crate::model::support;
+use crate::model::{GaussianModel, support};
+use crate::penalty::Weights;
 use crate::singular::check_regular;
-use crate::statistics::AsStatistics;
-use crate::statistics::unit_of;
-use crate::{Error, GaussianModel, Scale, Statistics, Weights};
+use crate::statistics::{AsStatistics, Scale, Statistics, unit_of};
 
 settings! {
     /// A sparse graph over the observed variables, and a few hidden variables that explain the rest.

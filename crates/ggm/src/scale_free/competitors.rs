@@ -5,7 +5,7 @@ use fenchel_linalg::factor::InPlaceCholesky;
 use ndarray::{Array2, ArrayView2};
 
 use super::prox::{ProxSettings, prox_omega};
-use crate::Error;
+use crate::error::Error;
 
 fn check(z: ArrayView2<f64>, increments: &[f64], scale: f64) -> Result<usize, Error> {
     let p = Invalid::check_square("matrix", z.dim())?;

@@ -4,7 +4,7 @@ use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};
 
 use super::penalty::DegreePrior;
-use crate::Error;
+use crate::error::Error;
 use crate::synthetic::Edges;
 
 /// A Markov chain over the graphs on `p` nodes.

@@ -7,13 +7,12 @@ use ndarray::Array2;
 use super::penalty::DegreePrior;
 use super::row::RowNorm;
 use super::rows::ScaleFreeAdmm;
-use crate::error::check_bounded;
-use crate::glasso::default_stop;
+use crate::error::{Error, check_bounded};
+use crate::glasso::{GlassoState, default_stop};
+use crate::model::GaussianModel;
 use crate::problem::repaired;
 use crate::singular::check_regular;
-use crate::statistics::AsStatistics;
-use crate::statistics::unit_of;
-use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
+use crate::statistics::{AsStatistics, Scale, Statistics, unit_of};
 
 settings! {
     /// A sparse precision matrix whose graph has hubs:
@@ -51,10 +50,10 @@ settings! {
 }
 
 impl ScaleFree {
-    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::Statistics) of one.
+    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::statistics::Statistics) of one.
     ///
     /// # Errors
-    /// As [`GraphicalLasso::fit`](crate::GraphicalLasso::fit), and for a prior or settings out of range.
+    /// As [`GraphicalLasso::fit`](crate::estimator::GraphicalLasso::fit), and for a prior or settings out of range.
     pub fn fit(&self, data: &(impl AsStatistics + ?Sized)) -> Result<GaussianModel, Error> {
         self.fit_with(data, Fit::new())
     }
@@ -149,7 +148,8 @@ settings! {
     /// is then smooth at every model, and its solutions have no zeros.
     ///
     /// ```
-    /// use fenchel_ggm::{Statistics, scale_free::NodeGroups};
+    /// use fenchel_ggm::Statistics;
+    /// use fenchel_ggm::scale_free::NodeGroups;
     /// use ndarray::array;
     ///
     /// let c = array![[1.0, 0.6, 0.05], [0.6, 1.0, 0.05], [0.05, 0.05, 1.0]];
@@ -176,7 +176,7 @@ settings! {
 }
 
 impl NodeGroups {
-    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::Statistics) of one.
+    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::statistics::Statistics) of one.
     ///
     /// # Errors
     /// As [`ScaleFree::fit`].

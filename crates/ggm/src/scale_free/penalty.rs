@@ -4,7 +4,7 @@ use fenchel_linalg::Invalid;
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::error::Error;
 
 /// A function `h` of the degree, given by its increments `h'(k) = h(k + 1) - h(k)`, which are non-negative and
 /// non-increasing.

@@ -16,7 +16,7 @@ use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run, setti
 use ndarray::{Array2, ArrayView2};
 
 use super::row::{RowNorm, RowOrder};
-use crate::Error;
+use crate::error::Error;
 
 settings! {
     /// Settings of [`prox_omega`].

@@ -2,7 +2,7 @@
 
 use fenchel_linalg::Invalid;
 
-use crate::Error;
+use crate::error::Error;
 use crate::scale_free::penalty::falling;
 
 /// The sorted order of a row's entries, kept between calls. It changes little between iterations, so correcting it

@@ -9,9 +9,10 @@ use fenchel_datasets::generate::odd;
 use fenchel_ggm::item_field::{ItemField, Ratings, Training};
 use fenchel_ggm::joint::{Coupling, JointGraphicalLasso};
 use fenchel_ggm::scale_free::{NodeGroups, omega};
+use fenchel_ggm::shortcut::shortcut;
 use fenchel_ggm::{
     Error, Fit, GaussianCrf, GraphicalLasso, GraphicalLassoCv, LatentGraphicalLasso, Method,
-    PartialCorrelationLasso, ScaleFree, Statistics, Weights, bethe, chow_liu, shortcut, threshold,
+    PartialCorrelationLasso, ScaleFree, Statistics, Weights, bethe, chow_liu, threshold,
 };
 use fenchel_optim::random::stream;
 use fenchel_optim::{Report, Status};

@@ -2,16 +2,23 @@
 
 use std::ops::Range;
 
+use fenchel_ggm::bethe::laplacian;
+use fenchel_ggm::covariance::missing;
+use fenchel_ggm::covariance::rank::{kendall_bridge, polychoric};
+use fenchel_ggm::covariance::shrinkage::ledoit_wolf;
+use fenchel_ggm::glasso::Problem;
+use fenchel_ggm::inference::debiased;
 use fenchel_ggm::item_field::Training;
-use fenchel_ggm::rank::{kendall_bridge, polychoric};
+use fenchel_ggm::latent::LatentModel;
+use fenchel_ggm::model::{graph_of, partial_correlations};
 use fenchel_ggm::scale_free::{NodeGroups, RowOrder, prior, row_prox};
+use fenchel_ggm::select::{StarsSettings, stars};
+use fenchel_ggm::shortcut::Shortcut;
 use fenchel_ggm::synthetic::{chain, diagonally_dominant};
 use fenchel_ggm::threshold::edges_above;
 use fenchel_ggm::{
     Error, Fit, GaussianCrf, GaussianModel, GraphicalLasso, GraphicalLassoCv, ItemField,
-    LatentGraphicalLasso, LatentModel, PartialCorrelationLasso, Problem, Ratings, ScaleFree,
-    Shortcut, StarsSettings, Statistics, Weights, debiased, graph_of, laplacian, ledoit_wolf,
-    missing, partial_correlations, stars,
+    LatentGraphicalLasso, PartialCorrelationLasso, Ratings, ScaleFree, Statistics, Weights,
 };
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::model::Saved;

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use fenchel_ggm::conditional::GaussianCrfModel;
 use fenchel_ggm::synthetic::{chain, diagonally_dominant};
-use fenchel_ggm::{Error, Fit, GaussianCrf, GaussianCrfModel, GraphicalLasso, Scale, Statistics};
+use fenchel_ggm::{Error, Fit, GaussianCrf, GraphicalLasso, Scale, Statistics};
 use fenchel_linalg::factor;
 use fenchel_optim::Stop;
 use fenchel_optim::model::Saved;

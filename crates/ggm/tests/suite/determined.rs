@@ -1,15 +1,16 @@
 //! Copied columns, repeated edges and matrices that are not what they should be: a refusal by name, never a number of the rounding.
 
 use fenchel_ggm::bethe::{AscentSettings, DiagonalStep, closed_form, diagonal_ascent, entropy};
+use fenchel_ggm::covariance::rank::{kendall_bridge, polychoric, spearman_bridge};
 use fenchel_ggm::item_field::baselines::cosine;
 use fenchel_ggm::item_field::{ItemField, ItemGraph};
-use fenchel_ggm::rank::{kendall_bridge, polychoric, spearman_bridge};
 use fenchel_ggm::scale_free::{RowOrder, row_prox};
+use fenchel_ggm::shortcut::shortcut;
 use fenchel_ggm::threshold::{conditional_mutual_information, mutual_information};
 use fenchel_ggm::{
     Error, GraphicalLasso, Method, PartialCorrelationLasso, Ratings, Scale, Statistics, chow_liu,
-    shortcut, stream,
 };
+use fenchel_optim::random::stream;
 use fenchel_optim::{Status, Stop};
 use ndarray::{Array1, Array2, array};
 use rand::RngExt;

@@ -1,13 +1,15 @@
 //! Neighbourhoods, concave penalties, rank correlations, missing data, inference.
 
-use fenchel_ggm::missing::{em, mean_imputed, pairwise};
-use fenchel_ggm::rank::{kendall_bridge, polychoric, spearman_bridge, tau};
+use fenchel_ggm::covariance::missing::{em, mean_imputed, pairwise};
+use fenchel_ggm::covariance::rank::{
+    kendall_bridge, nearest_correlation, nonparanormal, polychoric, spearman_bridge, tau,
+};
+use fenchel_ggm::glasso::GlassoSettings;
+use fenchel_ggm::inference::{bootstrap, debiased};
+use fenchel_ggm::neighbourhood::{SupportRule, neighbourhood_scores, neighbourhood_selection};
 use fenchel_ggm::reweighted::{liu_ihler, log_penalty};
 use fenchel_ggm::synthetic::{barabasi_albert, chain, diagonally_dominant};
-use fenchel_ggm::{
-    GlassoSettings, GraphicalLasso, Scale, Statistics, SupportRule, bootstrap, debiased,
-    nearest_correlation, neighbourhood_scores, neighbourhood_selection, nonparanormal,
-};
+use fenchel_ggm::{GraphicalLasso, Scale, Statistics};
 use fenchel_linalg::factor::symmetric_eigen;
 use fenchel_optim::Stop;
 use fenchel_optim::random::stream;

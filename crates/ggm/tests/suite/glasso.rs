@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_ggm::glasso::components;
+use fenchel_ggm::glasso::{GlassoSettings, GlassoState, Problem, components, graphical_lasso};
 use fenchel_ggm::synthetic::{barabasi_albert, chain, diagonally_dominant};
-use fenchel_ggm::{Error, GlassoSettings, GlassoState, Method, Problem, Weights, graphical_lasso};
+use fenchel_ggm::{Error, Method, Weights};
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, Progress, Refusal, Status, Stop};
@@ -133,7 +133,7 @@ fn screening_changes_nothing_but_the_work() {
         solve(&c, &weights, &GlassoSettings { screening: false, ..tight(Method::Quic, 1e-12) });
     assert!((&screened - &whole).iter().all(|d| d.abs() < 1e-5));
     // The components of the solution are those of the thresholded covariances.
-    let found = fenchel_ggm::graph_of(whole.view()).unwrap().components();
+    let found = fenchel_ggm::model::graph_of(whole.view()).unwrap().components();
     assert_eq!(found, parts);
 }
 
@@ -146,7 +146,7 @@ fn above_the_largest_weight_there_is_no_edge() {
         assert!((x - if i == j { 1.0 / c[[i, i]] } else { 0.0 }).abs() < 1e-10);
     }
     let found = solve(&c, &Weights::Uniform(0.95 * largest), &tight(Method::Quic, 1e-12));
-    assert_eq!(fenchel_ggm::graph_of(found.view()).unwrap().edge_count(), 1);
+    assert_eq!(fenchel_ggm::model::graph_of(found.view()).unwrap().edge_count(), 1);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Group penalties, joint graphs over groups of samples, shrunken covariances.
 
+use fenchel_ggm::covariance::shrinkage::ledoit_wolf;
 use fenchel_ggm::joint::{Coupling, JointGraphicalLasso, JointModel};
 use fenchel_ggm::scale_free::NodeGroups;
 use fenchel_ggm::synthetic::{chain, diagonally_dominant};
 use fenchel_ggm::threshold::inverse_scores;
-use fenchel_ggm::{Error, GraphicalLasso, Scale, Statistics, ledoit_wolf};
+use fenchel_ggm::{Error, GraphicalLasso, Scale, Statistics};
 use fenchel_optim::Stop;
 use ndarray::{Array2, array};
 

@@ -1,14 +1,13 @@
 //! Gaussian belief propagation, Laplacians, and the recommender on top.
 
-use fenchel_ggm::bethe::{AscentSettings, diagonal_ascent};
+use fenchel_ggm::bethe::propagation::gaussian_belief_propagation;
+use fenchel_ggm::bethe::{AscentSettings, diagonal_ascent, laplacian};
 use fenchel_ggm::item_field::baselines::{
     FactorModel, NeighbourhoodModel, SgdSettings, cosine, item_means,
 };
-use fenchel_ggm::item_field::{AttributeField, AttributeFieldModel, Training};
+use fenchel_ggm::item_field::{AttributeField, AttributeFieldModel, ItemFieldModel, Training};
 use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
-use fenchel_ggm::{
-    Error, ItemField, ItemFieldModel, Ratings, gaussian_belief_propagation, laplacian,
-};
+use fenchel_ggm::{Error, ItemField, Ratings};
 use fenchel_linalg::Cholesky;
 use fenchel_optim::Stop;
 use fenchel_optim::lbfgs::LbfgsSettings;

@@ -1,9 +1,11 @@
 //! Sparse plus low rank; the penalty on partial correlations.
 
+use fenchel_ggm::covariance::shrinkage::ledoit_wolf;
+use fenchel_ggm::latent::LatentModel;
 use fenchel_ggm::synthetic::{barabasi_albert, chain, diagonally_dominant};
 use fenchel_ggm::{
-    Error, GraphicalLasso, LatentGraphicalLasso, LatentModel, PartialCorrelationLasso, Scale,
-    Statistics, Weights, ledoit_wolf,
+    Error, GraphicalLasso, LatentGraphicalLasso, PartialCorrelationLasso, Scale, Statistics,
+    Weights,
 };
 use fenchel_linalg::factor;
 use fenchel_optim::Stop;

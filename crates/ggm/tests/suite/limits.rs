@@ -1,17 +1,21 @@
 //! Units, ranks and sizes at the limits: the same answer in other units, a refusal by name where there is none.
 
-use fenchel_ggm::bethe::{AscentSettings, closed_form, diagonal_ascent, entropy};
+use fenchel_ggm::bethe::propagation::gaussian_belief_propagation;
+use fenchel_ggm::bethe::{AscentSettings, closed_form, diagonal_ascent, entropy, laplacian};
+use fenchel_ggm::covariance::missing;
+use fenchel_ggm::covariance::rank::{kendall_bridge, nearest_correlation, polychoric, tau};
+use fenchel_ggm::covariance::shrinkage::ledoit_wolf;
+use fenchel_ggm::glasso::Problem;
 use fenchel_ggm::item_field::baselines::{FactorModel, SgdSettings, cosine, item_means};
 use fenchel_ggm::joint::JointGraphicalLasso;
-use fenchel_ggm::rank::{kendall_bridge, polychoric, tau};
-use fenchel_ggm::scale_free::NodeGroups;
+use fenchel_ggm::neighbourhood::neighbourhood_selection;
+use fenchel_ggm::path::{Path, grid};
 use fenchel_ggm::scale_free::erg::ErgSampler;
+use fenchel_ggm::scale_free::{DegreePrior, NodeGroups};
 use fenchel_ggm::synthetic::{chain, diagonally_dominant, power_law};
 use fenchel_ggm::{
-    DegreePrior, Error, Fit, GaussianCrf, GaussianModel, GraphicalLasso, ItemField,
-    LatentGraphicalLasso, Method, Path, Problem, Ratings, Scale, ScaleFree, Statistics, Weights,
-    chow_liu, gaussian_belief_propagation, grid, laplacian, ledoit_wolf, missing,
-    nearest_correlation, neighbourhood_selection, sample,
+    Error, Fit, GaussianCrf, GaussianModel, GraphicalLasso, ItemField, LatentGraphicalLasso,
+    Method, Ratings, Scale, ScaleFree, Statistics, Weights, chow_liu, sample,
 };
 use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::LbfgsSettings;

@@ -2,12 +2,14 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_ggm::path::grid;
+use fenchel_ggm::select::{Stars, StarsSettings, stability_selection, stars};
 use fenchel_ggm::synthetic::{barabasi_albert, chain, diagonally_dominant};
 use fenchel_ggm::{
-    Error, Fit, GraphicalLasso, GraphicalLassoCv, Progress, Scale, Stars, StarsSettings,
-    Statistics, Status, Stop, Weights, grid, stability_selection, stars,
+    Error, Fit, GraphicalLasso, GraphicalLassoCv, Scale, Statistics, Status, Stop, Weights,
 };
 use fenchel_metrics::k_fold;
+use fenchel_optim::Progress;
 use fenchel_optim::random::stream;
 use ndarray::{Array2, Axis};
 

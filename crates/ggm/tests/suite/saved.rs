@@ -1,11 +1,13 @@
 //! Files with the right checksum and one changed value: they are refused, or the model that they hold can be used.
 
-use fenchel_ggm::item_field::{AttributeField, AttributeFieldModel, Ratings};
+use fenchel_ggm::conditional::GaussianCrfModel;
+use fenchel_ggm::item_field::{AttributeField, AttributeFieldModel, ItemFieldModel, Ratings};
+use fenchel_ggm::latent::LatentModel;
 use fenchel_ggm::{
-    GaussianCrf, GaussianCrfModel, GaussianModel, GraphicalLasso, ItemField, ItemFieldModel,
-    LatentGraphicalLasso, LatentModel, Saved, stream,
+    GaussianCrf, GaussianModel, GraphicalLasso, ItemField, LatentGraphicalLasso, Saved,
 };
 use fenchel_optim::model::envelope;
+use fenchel_optim::random::stream;
 use ndarray::{Array2, array};
 
 /// The text of a model within its file.

@@ -1,13 +1,14 @@
 //! Thresholds and SHORTCUT against their definitions, and the theorems of chapter 8.
 
+use fenchel_ggm::glasso::GlassoSettings;
+use fenchel_ggm::model::graph_of;
+use fenchel_ggm::shortcut::{Shortcut, max_product, shortcut};
 use fenchel_ggm::synthetic::{barabasi_albert, erdos_renyi, walk_summable};
 use fenchel_ggm::threshold::{
     conditional_covariance, conditional_mutual_information, correlation_scores, edges_above,
     inverse_scores, mutual_information,
 };
-use fenchel_ggm::{
-    Error, GlassoSettings, Shortcut, Statistics, chow_liu, graph_of, max_product, refit, shortcut,
-};
+use fenchel_ggm::{Error, Statistics, chow_liu, refit};
 use fenchel_graphical::Graph;
 use fenchel_linalg::factor::symmetric_eigen;
 use fenchel_optim::Stop;

@@ -2,7 +2,8 @@
 
 use fenchel_linalg::{AsDesign, Design, Invalid};
 
-use crate::{Error, Statistics};
+use crate::error::Error;
+use crate::statistics::Statistics;
 
 /// The result of [`ledoit_wolf`].
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +25,8 @@ pub struct Shrunk {
 /// a multiple of the identity, so standardise columns in different units first. The cost is O(n p^2).
 ///
 /// ```
-/// use fenchel_ggm::{ledoit_wolf, threshold::inverse_scores};
+/// use fenchel_ggm::covariance::shrinkage::ledoit_wolf;
+/// use fenchel_ggm::threshold::inverse_scores;
 /// use ndarray::array;
 ///
 /// // Three samples of four variables: without shrinkage there is no inverse.

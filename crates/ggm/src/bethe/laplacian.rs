@@ -19,8 +19,8 @@ use fenchel_optim::lbfgs::{LbfgsSettings, Smooth, lbfgs};
 use fenchel_optim::{Certificate, MAX_MEMORY, Report, Status};
 use ndarray::{Array2, ArrayView2};
 
-use crate::error::check_memory;
-use crate::{Error, gaussian_belief_propagation};
+use crate::bethe::propagation::gaussian_belief_propagation;
+use crate::error::{Error, check_memory};
 
 /// The weights of a Laplacian, one per edge, and the report of the fit.
 #[derive(Debug, Clone, PartialEq)]

@@ -17,9 +17,9 @@ use fenchel_linalg::{Invalid, factor};
 use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, ArrayView2};
 
+use crate::error::Error;
 use crate::select::each;
-use crate::statistics::check_order;
-use crate::{Error, Statistics};
+use crate::statistics::{Statistics, check_order};
 
 /// Ranks from 1, ties share their mean.
 fn midranks(values: &[f64]) -> Vec<f64> {

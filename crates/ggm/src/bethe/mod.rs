@@ -9,12 +9,15 @@
 //! edges, and `deg i` is the degree of node `i`. On a tree, `H(C) = log det C`. The gradient of `H` is a precision
 //! matrix in closed form. Source: A. Defazio, PhD thesis 2014, sections 9.2.2 to 9.2.4.
 
+pub mod laplacian;
+pub mod propagation;
+
 use fenchel_linalg::Invalid;
 use fenchel_optim::settings;
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::error::Error;
 use crate::singular::unexplained;
 
 /// The precision matrix that the Bethe entropy assigns to covariances on the diagonal and the edges (A. Defazio, PhD

@@ -12,7 +12,7 @@
 
 use fenchel_linalg::Invalid;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The result of belief propagation.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,8 +12,11 @@ use fenchel_linalg::{Invalid, factor};
 use fenchel_optim::{Fit, MAX_MEMORY, Status, Stop};
 use ndarray::{Array1, Array2, ArrayView2};
 
-use crate::statistics::check_order;
-use crate::{Error, GaussianModel, GraphicalLasso, Scale, Statistics, nearest_correlation};
+use crate::covariance::rank::nearest_correlation;
+use crate::error::Error;
+use crate::estimator::GraphicalLasso;
+use crate::model::GaussianModel;
+use crate::statistics::{Scale, Statistics, check_order};
 
 fn check(x: ArrayView2<f64>) -> Result<Array1<f64>, Error> {
     if x.nrows() < 2 || x.ncols() == 0 {
