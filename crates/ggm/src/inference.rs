@@ -129,13 +129,13 @@ pub fn bootstrap<'a>(
     let (mut lower, mut upper) = (Array2::zeros((p, p)), Array2::zeros((p, p)));
     let mut frequency = Array2::zeros((p, p));
     let tail = 0.5 * (1.0 - coverage);
-    let place = |q: f64| ((q * (resamples - 1) as f64).round() as usize).min(resamples - 1);
+    let rank = |q: f64| ((q * (resamples - 1) as f64).round() as usize).min(resamples - 1);
     for i in 0..p {
         for j in 0..p {
             let mut values: Vec<f64> = partials.iter().map(|m| m[[i, j]]).collect();
             values.sort_unstable_by(f64::total_cmp);
-            lower[[i, j]] = values[place(tail)];
-            upper[[i, j]] = values[place(1.0 - tail)];
+            lower[[i, j]] = values[rank(tail)];
+            upper[[i, j]] = values[rank(1.0 - tail)];
             let found = values.iter().filter(|v| **v != 0.0).count();
             frequency[[i, j]] = found as f64 / resamples as f64;
         }

@@ -21,16 +21,14 @@
 //! Source: Carter, Rossell and Smith, Scandinavian Journal of Statistics 51, 2024.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{
-    Certificate, Fit, Iterative, MAX_MEMORY, Report, Status, Stop, Watch, run, settings,
-};
+use fenchel_optim::{Certificate, Fit, Iterative, MAX_MEMORY, Report, Status, Stop, run, settings};
 use ndarray::Array2;
 
 use crate::error::{Error, check_memory};
 use crate::glasso::{GlassoState, UnitDiagonal, default_stop};
 use crate::model::GaussianModel;
 use crate::singular::is_regular;
-use crate::statistics::{AsStatistics, Scale, Statistics};
+use crate::statistics::{AsStatistics, Scale};
 
 settings! {
     /// A sparse precision matrix by an l1 penalty on the partial correlations.
@@ -58,7 +56,7 @@ settings! {
 }
 
 impl PartialCorrelationLasso {
-    /// Fits a data matrix with one sample per row, or the [`Statistics`] of one.
+    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::Statistics) of one.
     ///
     /// # Errors
     /// [`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range;
@@ -80,16 +78,7 @@ impl PartialCorrelationLasso {
         fit: Fit<'_, GaussianModel>,
     ) -> Result<GaussianModel, Error> {
         let Fit { weights, start, mut watch } = fit;
-        let statistics = data.statistics(weights, self.max_memory)?;
-        self.solve(&statistics, start, &mut watch)
-    }
-
-    fn solve(
-        &self,
-        statistics: &Statistics,
-        start: Option<&GaussianModel>,
-        watch: &mut Watch<'_>,
-    ) -> Result<GaussianModel, Error> {
+        let statistics = &*data.statistics(weights, self.max_memory)?;
         let p = statistics.variables();
         Invalid::check_nonnegative("l1", self.l1)?;
         let hint = "leave columns out, or raise max_memory";
@@ -105,7 +94,7 @@ impl PartialCorrelationLasso {
         };
         let point = UnitDiagonal::new(&correlation, self.l1, &start);
         let mut method = Alternating { point, least: f64::INFINITY, idle: 0 };
-        let report: Report = run(&mut method, &self.stop, watch)?;
+        let report: Report = run(&mut method, &self.stop, &mut watch)?;
         let UnitDiagonal { d, .. } = &method.point;
         let (matrix, inverse) = (method.point.matrix(), method.point.inverse());
         let precision = Array2::from_shape_fn((p, p), |(i, j)| matrix[i * p + j] * d[i] * d[j]);

@@ -283,17 +283,17 @@ pub fn max_product(
     Invalid::check_length("b", m, b.len())?;
     let inverse = |order: &[usize]| {
         Invalid::check_length("order", m, order.len())?;
-        let mut place = vec![usize::MAX; m];
+        let mut position = vec![usize::MAX; m];
         for (at, &k) in order.iter().enumerate() {
-            if k >= m || place[k] != usize::MAX {
+            if k >= m || position[k] != usize::MAX {
                 let reason = format!("{k} at {at}; expected each of 0..{m} once");
                 return Err(Invalid::Layout { what: "order", reason });
             }
-            place[k] = at;
+            position[k] = at;
         }
-        Ok(place)
+        Ok(position)
     };
-    let (place_a, place_b) = (inverse(order_a)?, inverse(order_b)?);
+    let (position_a, position_b) = (inverse(order_a)?, inverse(order_b)?);
     for (values, order) in [(a, order_a), (b, order_b)] {
         let mut before = f64::INFINITY;
         for &k in order {
@@ -315,8 +315,8 @@ pub fn max_product(
             found.value = found.value.max(a[k] * b[k]);
             found.products += 1;
         }
-        end_b = end_b.min(place_b[order_a[s]]);
-        end_a = end_a.min(place_a[order_b[s]]);
+        end_b = end_b.min(position_b[order_a[s]]);
+        end_a = end_a.min(position_a[order_b[s]]);
         s += 1;
     }
     Ok(found)

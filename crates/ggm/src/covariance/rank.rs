@@ -13,8 +13,11 @@
 //! 2009; Liu et al., Annals of Statistics 40, 2012; Higham, IMA J. Numerical Analysis 22, 2002; A. Defazio, PhD thesis 2014, section
 //! 6.2.
 
+use fenchel_linalg::quadrature::{Rule, gauss_legendre};
+use fenchel_linalg::special::erfcx;
 use fenchel_linalg::{Invalid, factor};
 use fenchel_optim::MAX_MEMORY;
+use fenchel_optim::scalar::brent_maximum;
 use ndarray::{Array1, Array2, ArrayView2};
 
 use crate::error::Error;
@@ -106,11 +109,12 @@ pub fn kendall_bridge<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f6
     check_order(p, MAX_MEMORY)?;
     check_vary(x)?;
     let columns: Vec<Vec<f64>> = x.columns().into_iter().map(|c| c.to_vec()).collect();
-    let rows = each(p, |i| {
-        Ok((0..i)
-            .map(|j| (std::f64::consts::FRAC_PI_2 * tau(&columns[i], &columns[j])).sin())
-            .collect::<Vec<f64>>())
-    })?;
+    of_pairs(p, |i, j| (std::f64::consts::FRAC_PI_2 * tau(&columns[i], &columns[j])).sin())
+}
+
+/// The symmetric matrix with ones on the diagonal and `f(i, j)` for `j < i`, computed on all cores.
+fn of_pairs(p: usize, f: impl Fn(usize, usize) -> f64 + Sync + Send) -> Result<Array2<f64>, Error> {
+    let rows = each(p, |i| Ok((0..i).map(|j| f(i, j)).collect::<Vec<f64>>()))?;
     let at = |i: usize, j: usize| if i == j { 1.0 } else { rows[i.max(j)][i.min(j)] };
     Ok(Array2::from_shape_fn((p, p), |(i, j)| at(i, j)))
 }
@@ -134,25 +138,25 @@ pub fn tau(a: &[f64], b: &[f64]) -> f64 {
         }
     }
     let mut values: Vec<f64> = order.iter().map(|&i| b[i]).collect();
-    let mut room = values.clone();
-    let exchanges = merge_sort(&mut values, &mut room);
+    let mut spare = values.clone();
+    let exchanges = merge_sort(&mut values, &mut spare);
     let tied_b: f64 = values.chunk_by(|x, y| x == y).map(|g| pairs(g.len())).sum();
     let all = pairs(n);
     let scale = ((all - tied_a) * (all - tied_b)).sqrt();
     if scale > 0.0 { (all - tied_a - tied_b + both - 2.0 * exchanges) / scale } else { 0.0 }
 }
 
-fn merge_sort(values: &mut [f64], room: &mut [f64]) -> f64 {
+fn merge_sort(values: &mut [f64], spare: &mut [f64]) -> f64 {
     let n = values.len();
     if n < 2 {
         return 0.0;
     }
     let half = n / 2;
     let (left, right) = values.split_at_mut(half);
-    let (room_left, room_right) = room.split_at_mut(half);
-    let mut count = merge_sort(left, room_left) + merge_sort(right, room_right);
+    let (spare_left, spare_right) = spare.split_at_mut(half);
+    let mut count = merge_sort(left, spare_left) + merge_sort(right, spare_right);
     let (mut i, mut j) = (0, 0);
-    for slot in room.iter_mut() {
+    for slot in spare.iter_mut() {
         if j >= right.len() || (i < left.len() && left[i] <= right[j]) {
             *slot = left[i];
             i += 1;
@@ -162,7 +166,7 @@ fn merge_sort(values: &mut [f64], room: &mut [f64]) -> f64 {
             count += (left.len() - i) as f64;
         }
     }
-    values.copy_from_slice(room);
+    values.copy_from_slice(spare);
     count
 }
 
@@ -206,14 +210,11 @@ pub fn polychoric<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f64>, 
             Ok((codes, cuts))
         })
         .collect::<Result<_, _>>()?;
-    let rows = each(p, |i| {
-        Ok((0..i).map(|j| polychoric_pair(&coded[i], &coded[j])).collect::<Vec<f64>>())
-    })?;
-    let at = |i: usize, j: usize| if i == j { 1.0 } else { rows[i.max(j)][i.min(j)] };
-    Ok(Array2::from_shape_fn((p, p), |(i, j)| at(i, j)))
+    let rule = gauss_legendre(20)?.between(0.0, 1.0);
+    of_pairs(p, |i, j| polychoric_pair(&coded[i], &coded[j], &rule))
 }
 
-fn polychoric_pair(a: &(Vec<usize>, Vec<f64>), b: &(Vec<usize>, Vec<f64>)) -> f64 {
+fn polychoric_pair(a: &(Vec<usize>, Vec<f64>), b: &(Vec<usize>, Vec<f64>), rule: &Rule) -> f64 {
     let (rows, columns) = (a.1.len() - 1, b.1.len() - 1);
     let mut table = vec![0.0; rows * columns];
     for (&i, &j) in a.0.iter().zip(&b.0) {
@@ -223,7 +224,7 @@ fn polychoric_pair(a: &(Vec<usize>, Vec<f64>), b: &(Vec<usize>, Vec<f64>)) -> f6
         let mut grid = vec![0.0; (rows + 1) * (columns + 1)];
         for i in 0..=rows {
             for j in 0..=columns {
-                grid[i * (columns + 1) + j] = bivariate_normal(a.1[i], b.1[j], rho);
+                grid[i * (columns + 1) + j] = bivariate_normal(a.1[i], b.1[j], rho, rule);
             }
         }
         let at = |i: usize, j: usize| grid[i * (columns + 1) + j];
@@ -239,57 +240,15 @@ fn polychoric_pair(a: &(Vec<usize>, Vec<f64>), b: &(Vec<usize>, Vec<f64>)) -> f6
         }
         sum
     };
-    // Golden section on a likelihood that has one maximum.
-    let ratio = 0.5 * (5f64.sqrt() - 1.0);
-    let (mut low, mut high) = (-0.999, 0.999);
-    let (mut x, mut y) = (high - ratio * (high - low), low + ratio * (high - low));
-    let (mut fx, mut fy) = (loss(x), loss(y));
-    for _ in 0..40 {
-        if fx < fy {
-            high = y;
-            (y, fy) = (x, fx);
-            x = high - ratio * (high - low);
-            fx = loss(x);
-        } else {
-            low = x;
-            (x, fx) = (y, fy);
-            y = low + ratio * (high - low);
-            fy = loss(y);
-        }
-    }
-    0.5 * (low + high)
+    // A likelihood that has one maximum.
+    brent_maximum(|rho| -loss(rho), -0.999, 0.999, 1e-8)
 }
 
 /// `Phi(x)`.
 pub(crate) fn normal_cdf(x: f64) -> f64 {
-    0.5 * erfc(-x / std::f64::consts::SQRT_2)
-}
-
-fn erfc(x: f64) -> f64 {
-    // Phi by the chi-squared tail would cost more; the series and continued fraction are enough for 1e-15.
-    let t = x.abs();
-    let value = if t < 2.5 {
-        let (mut term, mut sum) = (t, t);
-        let mut n = 0.0;
-        while term.abs() > 1e-17 * sum.abs() {
-            n += 1.0;
-            term *= -t * t / n;
-            sum += term / (2.0 * n + 1.0);
-            if n > 200.0 {
-                break;
-            }
-        }
-        1.0 - sum * std::f64::consts::FRAC_2_SQRT_PI
-    } else if t > 38.0 {
-        0.0
-    } else {
-        let mut fraction = 0.0;
-        for k in (1..=60).rev() {
-            fraction = 0.5 * f64::from(k) / (t + fraction);
-        }
-        (-t * t).exp() / ((t + fraction) * std::f64::consts::PI.sqrt())
-    };
-    if x < 0.0 { 2.0 - value } else { value }
+    let t = x.abs() / std::f64::consts::SQRT_2;
+    let tail = 0.5 * (-t * t).exp() * erfcx(t);
+    if x < 0.0 { tail } else { 1.0 - tail }
 }
 
 /// `Phi^-1(q)` by Newton's method on the tail.
@@ -317,9 +276,9 @@ pub(crate) fn normal_quantile(q: f64) -> f64 {
     x
 }
 
-/// `P(X <= a, Y <= b)` of standard normal variables with correlation `rho`, by Gauss-Legendre rules on Plackett's integral over
+/// `P(X <= a, Y <= b)` of standard normal variables with correlation `rho`, by a rule for `[0, 1]` on Plackett's integral over
 /// the correlation.
-fn bivariate_normal(a: f64, b: f64, rho: f64) -> f64 {
+fn bivariate_normal(a: f64, b: f64, rho: f64, rule: &Rule) -> f64 {
     if a == f64::NEG_INFINITY || b == f64::NEG_INFINITY {
         return 0.0;
     }
@@ -329,30 +288,13 @@ fn bivariate_normal(a: f64, b: f64, rho: f64) -> f64 {
     if b == f64::INFINITY {
         return normal_cdf(a);
     }
-    // Ten nodes for positive halves of a 20-point rule.
-    const NODES: [(f64, f64); 10] = [
-        (0.076_526_521_133_497_32, 0.152_753_387_130_725_85),
-        (0.227_785_851_141_645_08, 0.149_172_986_472_603_74),
-        (0.373_706_088_715_419_56, 0.142_096_109_318_382_05),
-        (0.510_867_001_950_827_1, 0.131_688_638_449_176_64),
-        (0.636_053_680_726_515_1, 0.118_194_531_961_518_41),
-        (0.746_331_906_460_150_8, 0.101_930_119_817_240_44),
-        (0.839_116_971_822_218_8, 0.083_276_741_576_704_75),
-        (0.912_234_428_251_326, 0.062_672_048_334_109_07),
-        (0.963_971_927_277_913_8, 0.040_601_429_800_386_94),
-        (0.993_128_599_185_094_9, 0.017_614_007_139_152_118),
-    ];
     // In the angle the integrand is smooth up to the ends.
     let angle = rho.asin();
-    let mut sum = 0.0;
-    for (node, weight) in NODES {
-        for sign in [-1.0, 1.0] {
-            let s = (0.5 * angle * (1.0 + sign * node)).sin();
-            let c2 = 1.0 - s * s;
-            sum += weight * (-(a * a - 2.0 * a * b * s + b * b) / (2.0 * c2)).exp();
-        }
-    }
-    normal_cdf(a) * normal_cdf(b) + 0.5 * angle * sum / std::f64::consts::TAU
+    let sum = rule.sum(|share| {
+        let s = (angle * share).sin();
+        (-(a * a - 2.0 * a * b * s + b * b) / (2.0 * (1.0 - s * s))).exp()
+    });
+    normal_cdf(a) * normal_cdf(b) + angle * sum / std::f64::consts::TAU
 }
 
 /// A correlation matrix without negative eigenvalues, and how far it was moved.

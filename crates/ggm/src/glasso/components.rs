@@ -19,15 +19,15 @@ pub(crate) fn components_by(p: usize, joined: impl Fn(usize, usize) -> bool) -> 
             }
         }
     }
-    let mut place = vec![usize::MAX; p];
+    let mut part_of = vec![usize::MAX; p];
     let mut parts: Vec<Vec<u32>> = Vec::new();
     for i in 0..p as u32 {
         let root = sets.find(i) as usize;
-        if place[root] == usize::MAX {
-            place[root] = parts.len();
+        if part_of[root] == usize::MAX {
+            part_of[root] = parts.len();
             parts.push(Vec::new());
         }
-        parts[place[root]].push(i);
+        parts[part_of[root]].push(i);
     }
     parts
 }

@@ -36,6 +36,7 @@ use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};
 
 use self::admm::{Joint, Part};
+pub use self::penalty::Coupling;
 use self::penalty::Penalty;
 use crate::error::{Error, check_bounded, check_memory};
 use crate::glasso::{GlassoState, components_by, default_stop};
@@ -43,16 +44,6 @@ use crate::model::GaussianModel;
 use crate::problem::repaired;
 use crate::singular::check_regular;
 use crate::statistics::{AsStatistics, Scale, Statistics, unit_of};
-
-/// The penalty that makes the matrices of the groups similar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Coupling {
-    /// Before soft-thresholding by `l1`, an edge is present in all groups or in none.
-    #[default]
-    Group,
-    /// Values are similar across groups, and equal unless the data contradict it.
-    Fused,
-}
 
 settings! {
     /// Precision matrices of several groups of samples over the same variables.

@@ -1,7 +1,18 @@
 //! The penalty of one entry over all groups.
 
-use super::Coupling;
+use serde::{Deserialize, Serialize};
+
 use crate::penalty::soft;
+
+/// The penalty that makes the matrices of the groups similar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Coupling {
+    /// Before soft-thresholding by `l1`, an edge is present in all groups or in none.
+    #[default]
+    Group,
+    /// Values are similar across groups, and equal unless the data contradict it.
+    Fused,
+}
 
 /// The penalty of one entry over all groups.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@ use fenchel_linalg::factor::{self, InPlaceCholesky};
 use fenchel_optim::{Certificate, Iterative};
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::LatentModel;
+use super::model::LatentModel;
 use crate::admm::{Admm, Splitting, log_det_prox, of_eigenvalues};
 use crate::error::Error;
 use crate::glasso::GlassoState;

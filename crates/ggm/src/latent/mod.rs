@@ -37,22 +37,21 @@
 //! Source: Chandrasekaran, Parrilo and Willsky, Annals of Statistics 40, 2012; Ma, Xue and Zou, Neural Computation 25, 2013.
 
 mod admm;
+mod model;
 
-use fenchel_graphical::Graph;
+use fenchel_linalg::Invalid;
 use fenchel_linalg::factor;
-use fenchel_linalg::{AsDesign, Design, Invalid};
-use fenchel_optim::model::Saved;
-use fenchel_optim::{Fit, MAX_MEMORY, Report, Stop, Watch, run, settings};
+use fenchel_optim::{Fit, MAX_MEMORY, Stop, run, settings};
 use ndarray::{Array1, Array2, ArrayView2};
-use serde::{Deserialize, Serialize};
 
 use self::admm::{Point, SparseLowRank};
+pub use self::model::LatentModel;
 use crate::error::{Error, check_bounded, check_memory};
 use crate::glasso::default_stop;
-use crate::model::{GaussianModel, support};
+use crate::model::GaussianModel;
 use crate::penalty::Weights;
 use crate::singular::check_regular;
-use crate::statistics::{AsStatistics, Scale, Statistics, unit_of};
+use crate::statistics::{AsStatistics, Scale, unit_of};
 
 settings! {
     /// A sparse graph over the observed variables, and a few hidden variables that explain the rest.
@@ -86,93 +85,8 @@ settings! {
     }
 }
 
-/// The distribution of the observed variables, split into a graph and hidden variables.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LatentModel {
-    /// The observed variables by themselves: precision `S - F F'`, which need not be sparse.
-    pub observed: GaussianModel,
-    /// `S`, the precision of the observed variables given the hidden ones, with exact zeros.
-    pub sparse: Array2<f64>,
-    /// `F`, `p x h`: the low-rank part is `F F'`. Columns by falling length, each determined up to its sign.
-    pub loadings: Array2<f64>,
-    /// The report of the fit.
-    pub report: Report,
-}
-
-impl LatentModel {
-    /// Number of hidden variables: the rank of the low-rank part.
-    pub fn hidden(&self) -> usize {
-        self.loadings.ncols()
-    }
-
-    /// The graph of the observed variables given the hidden ones.
-    pub fn graph(&self) -> Graph {
-        support(self.sparse.view())
-    }
-
-    /// `L = F F'`.
-    pub fn low_rank(&self) -> Array2<f64> {
-        self.loadings.dot(&self.loadings.t())
-    }
-
-    /// The means of the hidden variables given each row: `(x - mu) F`, in the shape `n x h`, up to the sign of each
-    /// column. Given the observed variables, each hidden variable has variance 1.
-    ///
-    /// # Errors
-    /// [`Invalid`] for data of the wrong width.
-    pub fn transform<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
-        let x = x.as_design()?;
-        let p = self.observed.variables();
-        Invalid::check_length("columns of the data", p, x.columns())?;
-        let mut out = Array2::zeros((x.rows(), self.hidden()));
-        let mut row = vec![0.0; p];
-        for i in 0..x.rows() {
-            row.iter_mut().zip(&self.observed.mean).for_each(|(r, m)| *r = -m);
-            x.row_axpy(i, 1.0, &mut row);
-            for (out, f) in out.row_mut(i).iter_mut().zip(self.loadings.columns()) {
-                *out = f.iter().zip(&row).map(|(f, r)| f * r).sum();
-            }
-        }
-        Ok(out)
-    }
-
-    /// The mean log-density of the rows, in nats: that of the observed variables.
-    ///
-    /// # Errors
-    /// As [`GaussianModel::score`].
-    pub fn score<X: AsDesign + ?Sized>(&self, x: &X) -> Result<f64, Error> {
-        self.observed.score(x)
-    }
-}
-
-impl Saved for LatentModel {
-    const KIND: &'static str = "graphical model with hidden variables";
-    const VERSION: u32 = 1;
-
-    fn check(&self) -> Result<(), String> {
-        self.observed.check()?;
-        let p = self.observed.variables();
-        if self.sparse.dim() != (p, p) || self.loadings.nrows() != p {
-            return Err(format!("the sparse part must be {p} x {p}, with {p} rows of loadings"));
-        }
-        if !self.sparse.iter().chain(&self.loadings).all(|v| v.is_finite()) {
-            return Err("the sparse part and the loadings must be finite".into());
-        }
-        let size = |i: usize| self.sparse[[i, i]].abs().sqrt();
-        let difference = &self.sparse - &self.low_rank() - &self.observed.precision;
-        if let Some(((i, j), d)) =
-            difference.indexed_iter().find(|((i, j), d)| !(d.abs() <= 1e-6 * size(*i) * size(*j)))
-        {
-            return Err(format!(
-                "the sparse part less the low-rank part must be the precision; entry ({i}, {j}) differs by {d:e}"
-            ));
-        }
-        Ok(())
-    }
-}
-
 impl LatentGraphicalLasso {
-    /// Fits a data matrix with one sample per row, or the [`Statistics`] of one.
+    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::Statistics) of one.
     ///
     /// # Errors
     /// [`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range;
@@ -193,16 +107,7 @@ impl LatentGraphicalLasso {
         fit: Fit<'_, LatentModel>,
     ) -> Result<LatentModel, Error> {
         let Fit { weights, start, mut watch } = fit;
-        let statistics = data.statistics(weights, self.max_memory)?;
-        self.solve(&statistics, start, &mut watch)
-    }
-
-    fn solve(
-        &self,
-        statistics: &Statistics,
-        start: Option<&LatentModel>,
-        watch: &mut Watch<'_>,
-    ) -> Result<LatentModel, Error> {
+        let statistics = &*data.statistics(weights, self.max_memory)?;
         let p = statistics.variables();
         self.l1.check(p)?;
         Invalid::check_positive("rank_penalty", self.rank_penalty)?;
@@ -221,7 +126,7 @@ impl LatentGraphicalLasso {
         if let Some(start) = start {
             method.begin(start, &units)?;
         }
-        let report = run(&mut method, &self.stop, watch)?;
+        let report = run(&mut method, &self.stop, &mut watch)?;
         check_bounded("sparse plus low rank", &report)?;
         let Point { sparse, low_rank, precision, factor, .. } = method.point();
         let loadings = loadings(&low_rank, p, method.rank(), &units)?;

@@ -70,22 +70,13 @@ impl ScaleFree {
         fit: Fit<'_, GaussianModel>,
     ) -> Result<GaussianModel, Error> {
         let Fit { weights, start, mut watch } = fit;
-        let statistics = data.statistics(weights, MAX_MEMORY)?;
-        self.solve(&statistics, start, &mut watch)
-    }
-
-    fn solve(
-        &self,
-        statistics: &Statistics,
-        start: Option<&GaussianModel>,
-        watch: &mut Watch<'_>,
-    ) -> Result<GaussianModel, Error> {
+        let statistics = &*data.statistics(weights, MAX_MEMORY)?;
         let increments = self.prior.increments(statistics.variables())?;
         Invalid::check_nonnegative("strength", self.strength)?;
         let norm = RowNorm::Sorted(increments);
         let (what, strength) = ("the scale-free penalty", self.strength);
         let rows = ByRows { what, norm, strength, scale: self.scale, rho: self.rho };
-        rows.solve(statistics, start, &self.stop, watch)
+        rows.solve(statistics, start, &self.stop, &mut watch)
     }
 }
 
@@ -196,20 +187,11 @@ impl NodeGroups {
         fit: Fit<'_, GaussianModel>,
     ) -> Result<GaussianModel, Error> {
         let Fit { weights, start, mut watch } = fit;
-        let statistics = data.statistics(weights, MAX_MEMORY)?;
-        self.solve(&statistics, start, &mut watch)
-    }
-
-    fn solve(
-        &self,
-        statistics: &Statistics,
-        start: Option<&GaussianModel>,
-        watch: &mut Watch<'_>,
-    ) -> Result<GaussianModel, Error> {
+        let statistics = &*data.statistics(weights, MAX_MEMORY)?;
         Invalid::check_nonnegative("strength", self.strength)?;
         let norm = RowNorm::Euclidean { diagonal: self.diagonal };
         let (what, strength) = ("the penalty on node groups", self.strength);
         let rows = ByRows { what, norm, strength, scale: self.scale, rho: self.rho };
-        rows.solve(statistics, start, &self.stop, watch)
+        rows.solve(statistics, start, &self.stop, &mut watch)
     }
 }

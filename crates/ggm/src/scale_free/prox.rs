@@ -59,7 +59,7 @@ pub struct DualDecomposition {
     orders: Vec<RowOrder>,
     /// `||X - X'||`.
     pub residual: f64,
-    room: (Vec<f64>, Vec<f64>),
+    workspace: (Vec<f64>, Vec<f64>),
 }
 
 impl DualDecomposition {
@@ -83,7 +83,7 @@ impl DualDecomposition {
             rows: vec![0.0; p * p],
             orders: vec![RowOrder::default(); p],
             residual: f64::INFINITY,
-            room: (vec![0.0; width], vec![0.0; width]),
+            workspace: (vec![0.0; width], vec![0.0; width]),
             z,
         };
         method.solve_rows();
@@ -100,7 +100,7 @@ impl DualDecomposition {
 
     fn solve_rows(&mut self) {
         let p = self.p;
-        let (w, x) = &mut self.room;
+        let (w, x) = &mut self.workspace;
         for i in 0..p {
             let (z, v) = (&self.z[i * p..][..p], &self.ahead[i * p..][..p]);
             let whole = self.norm.has_diagonal();

@@ -21,7 +21,7 @@ pub struct RowOrder {
 /// last call.
 ///
 /// # Errors
-/// [`Invalid`] for fewer increments than entries, room of the wrong length, entries that are not finite, and increments or a scale that are
+/// [`Invalid`] for fewer increments than entries, an output of the wrong length, entries that are not finite, and increments or a scale that are
 /// negative or not finite, or increments that rise.
 pub fn row_prox(
     w: &[f64],
@@ -31,7 +31,7 @@ pub fn row_prox(
     order: &mut RowOrder,
 ) -> Result<(), Error> {
     Invalid::check_finite("row", w)?;
-    Invalid::check_length("room for the row", w.len(), out.len())?;
+    Invalid::check_length("output", w.len(), out.len())?;
     Invalid::check_nonnegative("scale", scale)?;
     let Some(used) = increments.get(..w.len()) else {
         let (what, expected, found) = ("increments", w.len(), increments.len());

@@ -55,7 +55,7 @@ fn rows_without_a_proximal_point_are_refused() {
     assert!(prox(&[f64::NAN], &[0.5], 1.0, 1).unwrap_err().contains("row"));
     assert!(prox(&[1.0, 2.0], &[0.5], 1.0, 2).unwrap_err().contains("increments"));
     assert!(prox(&[1.0, 2.0], &[0.5, 0.6], 1.0, 2).unwrap_err().contains("do not rise"));
-    assert!(prox(&[1.0], &[0.5], 1.0, 2).unwrap_err().contains("room"));
+    assert!(prox(&[1.0], &[0.5], 1.0, 2).unwrap_err().contains("output"));
 }
 
 #[test]
