@@ -1,14 +1,13 @@
 //! The graphical lasso as an estimator.
 
-use fenchel_optim::{Fit, MAX_MEMORY, Stop, Watch, settings};
-use ndarray::Array1;
+use fenchel_optim::{Fit, MAX_MEMORY, Solution, Stop, settings};
 
 use crate::error::Error;
 use crate::glasso::{GlassoSettings, GlassoState, Method, default_stop, graphical_lasso};
 use crate::model::GaussianModel;
 use crate::penalty::Weights;
 use crate::problem::Problem;
-use crate::statistics::{AsStatistics, Scale, Statistics};
+use crate::statistics::{AsStatistics, Scale};
 
 settings! {
     /// The graphical lasso: a sparse precision matrix by an l1 penalty.
@@ -66,49 +65,19 @@ impl GraphicalLasso {
     ) -> Result<GaussianModel, Error> {
         let Fit { weights, start, mut watch } = fit;
         let statistics = data.statistics(weights, self.max_memory)?;
-        let start = start.map(|start| {
-            let units = match self.scale {
-                Scale::Covariance => Array1::ones(statistics.variables()),
-                Scale::Correlation => statistics.on(self.scale)?.1,
-            };
-            GlassoState::in_units(start.precision.view(), &units)
-        });
-        Ok(self.solve(&statistics, start.transpose()?, &mut watch)?.0)
-    }
-
-    /// The model, and the state on the scale of the penalty.
-    fn solve(
-        &self,
-        statistics: &Statistics,
-        start: Option<GlassoState>,
-        watch: &mut Watch<'_>,
-    ) -> Result<(GaussianModel, GlassoState), Error> {
-        statistics.check()?;
+        let (covariance, units) = statistics.scaled(self.scale)?;
+        let start = start.map(|start| GlassoState::in_units(start.precision.view(), &units));
         let settings = GlassoSettings {
             method: self.method,
             stop: self.stop,
             max_memory: self.max_memory,
             ..GlassoSettings::default()
         };
-        let constant = match self.scale {
-            Scale::Covariance => Vec::new(),
-            Scale::Correlation => statistics.constant(),
-        };
-        if !constant.is_empty() {
-            return Err(Error::ZeroVariance { columns: constant });
-        }
-        let scaled = (self.scale == Scale::Correlation).then(|| statistics.correlation());
-        let covariance = scaled.as_ref().map_or(&statistics.covariance, |(c, _)| c);
         let problem = Problem::new(covariance.view(), &self.l1)?;
-        let solution = graphical_lasso(&problem, &settings, start, watch)?;
-        let mut precision = solution.state.precision();
-        let mut covariance = solution.state.covariance();
-        if let Some((_, scale)) = &scaled {
-            precision.indexed_iter_mut().for_each(|((i, j), x)| *x /= scale[i] * scale[j]);
-            covariance.indexed_iter_mut().for_each(|((i, j), x)| *x *= scale[i] * scale[j]);
-        }
+        let Solution { state, report } =
+            graphical_lasso(&problem, &settings, start.transpose()?, &mut watch)?;
+        let (precision, covariance) = (state.precision(), state.covariance());
         let mean = statistics.mean.clone();
-        let model = GaussianModel { mean, precision, covariance, report: solution.report };
-        Ok((model, solution.state))
+        Ok(GaussianModel { mean, precision, covariance, report }.in_units(&units))
     }
 }

@@ -14,7 +14,6 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Budget, Fit, Report, Status, Stop};
-use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -168,31 +167,12 @@ impl GraphicalLasso {
         for &l1 in penalties {
             Invalid::check_nonnegative("penalty", l1)?;
         }
-        statistics.check()?;
+        let (covariance, scale) = statistics.scaled(self.scale)?;
         let mut penalties = penalties.to_vec();
         penalties.sort_by(|a, b| b.total_cmp(a));
         let budget = Budget::new(self.stop);
-        let p = statistics.variables();
-        let (owned, scale);
-        let covariance = match self.scale {
-            Scale::Covariance => {
-                scale = vec![1.0; p];
-                &statistics.covariance
-            }
-            Scale::Correlation => {
-                let (c, s) = statistics.correlation();
-                (owned, scale) = (c, s.to_vec());
-                let columns = statistics.constant();
-                if !columns.is_empty() {
-                    return Err(Error::ZeroVariance { columns });
-                }
-                &owned
-            }
-        };
         let log_scale: f64 = scale.iter().map(|s| 2.0 * s.ln()).sum();
-        let start = start.map(|start| {
-            GlassoState::in_units(start.precision.view(), &ArrayView1::from(&scale).to_owned())
-        });
+        let start = start.map(|start| GlassoState::in_units(start.precision.view(), &scale));
         let mut state = start.transpose()?;
         let mut points = Vec::with_capacity(penalties.len());
         for l1 in penalties {
@@ -225,6 +205,7 @@ impl GraphicalLasso {
             }
             state = Some(solution.state);
         }
-        Ok(Path { points, mean: statistics.mean.to_vec(), samples: statistics.samples, scale })
+        let (mean, samples, scale) = (statistics.mean.to_vec(), statistics.samples, scale.to_vec());
+        Ok(Path { points, mean, samples, scale })
     }
 }

@@ -217,17 +217,35 @@ impl Statistics {
         (correlations(&self.covariance, &scale), scale)
     }
 
-    /// The matrix on the scale of the penalty, and the units for the conversion back.
-    pub(crate) fn on(&self, scale: Scale) -> Result<(Array2<f64>, Array1<f64>), Error> {
+    /// The matrix on the scale of the penalty, and the units for the conversion back. On the covariance scale columns may be constant:
+    /// a penalty on the diagonal allows that.
+    pub(crate) fn scaled(
+        &self,
+        scale: Scale,
+    ) -> Result<(Cow<'_, Array2<f64>>, Array1<f64>), Error> {
         self.check()?;
-        let columns = self.constant();
-        if !columns.is_empty() {
-            return Err(Error::ZeroVariance { columns });
+        match scale {
+            Scale::Covariance => {
+                Ok((Cow::Borrowed(&self.covariance), Array1::ones(self.variables())))
+            }
+            Scale::Correlation => {
+                self.check_constant()?;
+                let (correlation, units) = self.correlation();
+                Ok((Cow::Owned(correlation), units))
+            }
         }
-        Ok(match scale {
-            Scale::Correlation => self.correlation(),
-            Scale::Covariance => (self.covariance.clone(), Array1::ones(self.variables())),
-        })
+    }
+
+    /// As [`scaled`](Statistics::scaled), but no column may be constant.
+    pub(crate) fn on(&self, scale: Scale) -> Result<(Array2<f64>, Array1<f64>), Error> {
+        let (covariance, units) = self.scaled(scale)?;
+        self.check_constant()?;
+        Ok((covariance.into_owned(), units))
+    }
+
+    fn check_constant(&self) -> Result<(), Error> {
+        let columns = self.constant();
+        if columns.is_empty() { Ok(()) } else { Err(Error::ZeroVariance { columns }) }
     }
 }
 
