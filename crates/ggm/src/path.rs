@@ -21,7 +21,7 @@ use crate::estimator::GraphicalLasso;
 use crate::glasso::{GlassoSettings, GlassoState, Precision, graphical_lasso};
 use crate::model::GaussianModel;
 use crate::problem::Problem;
-use crate::statistics::{AsStatistics, Scale};
+use crate::statistics::AsStatistics;
 
 /// Models along a grid of penalties.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
