@@ -6,6 +6,7 @@ use fenchel_optim::{Budget, Fit, MAX_MEMORY, SharedWatch, Stop, settings};
 use ndarray::{Array1, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
+use crate::data::AsStatistics;
 use crate::error::Error;
 use crate::estimator::GraphicalLasso;
 use crate::glasso::{Method, default_stop};
@@ -13,7 +14,7 @@ use crate::model::GaussianModel;
 use crate::path::Path;
 use crate::penalty::Weights;
 use crate::select::{default_grid, each, within};
-use crate::statistics::{AsStatistics, Scale, dense};
+use crate::statistics::{Scale, dense};
 
 settings! {
     /// The [`GraphicalLasso`] with the penalty that predicts held-out samples best.

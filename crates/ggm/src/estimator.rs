@@ -2,12 +2,13 @@
 
 use fenchel_optim::{Fit, MAX_MEMORY, Solution, Stop, settings};
 
+use crate::data::AsStatistics;
 use crate::error::Error;
 use crate::glasso::{GlassoSettings, GlassoState, Method, default_stop, graphical_lasso};
 use crate::model::GaussianModel;
 use crate::penalty::Weights;
 use crate::problem::Problem;
-use crate::statistics::{AsStatistics, Scale};
+use crate::statistics::Scale;
 
 settings! {
     /// The graphical lasso: a sparse precision matrix by an l1 penalty.

@@ -23,6 +23,7 @@ mod chow_liu;
 pub mod conditional;
 pub mod covariance;
 pub mod cross_validation;
+mod data;
 mod error;
 mod estimator;
 pub mod glasso;
@@ -52,6 +53,7 @@ pub use fenchel_optim::{Fit, Status, Stop};
 pub use chow_liu::chow_liu;
 pub use conditional::GaussianCrf;
 pub use cross_validation::GraphicalLassoCv;
+pub use data::AsStatistics;
 pub use error::Error;
 pub use estimator::GraphicalLasso;
 pub use glasso::Method;
@@ -62,7 +64,7 @@ pub use partial::PartialCorrelationLasso;
 pub use penalty::Weights;
 pub use refit::refit;
 pub use scale_free::ScaleFree;
-pub use statistics::{AsStatistics, Scale, Statistics};
+pub use statistics::{Scale, Statistics};
 
 /// The example of the README is a test.
 #[cfg(doctest)]

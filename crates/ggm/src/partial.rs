@@ -24,11 +24,12 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Fit, Iterative, MAX_MEMORY, Report, Status, Stop, run, settings};
 use ndarray::Array2;
 
+use crate::data::AsStatistics;
 use crate::error::{Error, check_memory};
 use crate::glasso::{GlassoState, UnitDiagonal, default_stop};
 use crate::model::GaussianModel;
 use crate::singular::is_regular;
-use crate::statistics::{AsStatistics, Scale};
+use crate::statistics::Scale;
 
 settings! {
     /// A sparse precision matrix by an l1 penalty on the partial correlations.

@@ -16,12 +16,12 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::{Budget, Fit, Report, Status, Stop};
 use serde::{Deserialize, Serialize};
 
+use crate::data::AsStatistics;
 use crate::error::Error;
 use crate::estimator::GraphicalLasso;
 use crate::glasso::{GlassoSettings, GlassoState, Precision, graphical_lasso};
 use crate::model::GaussianModel;
 use crate::problem::Problem;
-use crate::statistics::AsStatistics;
 
 /// Models along a grid of penalties.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,16 +1,4 @@
 //! The problem of covariance selection, its dual, and the bound that a dual point gives.
-//!
-//! ```text
-//! primal   P(Theta) = <C, Theta> - log det Theta + sum_ij Lambda_ij |Theta_ij|
-//! dual     D(S)     = log det S + p         over  |S_ij - C_ij| <= Lambda_ij
-//! ```
-//!
-//! Every positive definite `S` in the box gives a lower bound `D(S)` of the optimum, so `P(Theta) - D(S)` bounds the
-//! suboptimality of `Theta`. Near the optimum, the inverse `W` of `Theta`, clipped to the box, is such an `S`. Away
-//! from the optimum, `(1 - t) C + t diag(C)` is one, with the largest `t` that the box allows. So a problem with
-//! positive weights has a finite certificate at every point.
-//!
-//! Source: A. Defazio, PhD thesis 2014, equations 6.5, 6.6 and 9.1.
 
 use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_linalg::{Invalid, factor};
@@ -58,6 +46,18 @@ pub(crate) fn dual_value(s: Vec<f64>, k: usize) -> f64 {
 }
 
 /// A covariance matrix and the weights of the penalty, checked.
+///
+/// ```text
+/// primal   P(Theta) = <C, Theta> - log det Theta + sum_ij Lambda_ij |Theta_ij|
+/// dual     D(S)     = log det S + p         over  |S_ij - C_ij| <= Lambda_ij
+/// ```
+///
+/// Every positive definite `S` in the box gives a lower bound `D(S)` of the optimum, so `P(Theta) - D(S)` bounds the
+/// suboptimality of `Theta`. Near the optimum, the inverse `W` of `Theta`, clipped to the box, is such an `S`. Away
+/// from the optimum, `(1 - t) C + t diag(C)` is one, with the largest `t` that the box allows. So a problem with
+/// positive weights has a finite certificate at every point.
+///
+/// Source: A. Defazio, PhD thesis 2014, equations 6.5, 6.6 and 9.1.
 #[derive(Debug, Clone)]
 pub struct Problem<'a> {
     pub(crate) covariance: ArrayView2<'a, f64>,

@@ -8,7 +8,7 @@
 //! | [`conditional_mutual_information`] | smallest mutual information given one other variable, or none | O(p^3) |
 //! | [`conditional_covariance`], `eta = 1` | smallest absolute covariance given one other variable, or none | O(p^3), in tiles |
 //! | the same, `eta = 2` | given two others, one, or none | O(p^4) |
-//! | [`shortcut`](crate::shortcut()) | as `eta = 1`, except for its sign rule | O(p^2.5) expected |
+//! | [`shortcut`](crate::shortcut::shortcut()) | as `eta = 1`, except for its sign rule | O(p^2.5) expected |
 //!
 //! All scores but the mutual informations are on the correlation scale. Source: A. Defazio, PhD thesis 2014, sections
 //! 6.3.3, 6.3.4 and 8.1.

@@ -38,10 +38,11 @@ use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
 use self::likelihood::{Blocks, Likelihood};
+use crate::data::AsStatistics;
 use crate::error::{Error, check_bounded, check_memory};
 use crate::glasso::{GlassoState, default_stop};
 use crate::model::{check_inverse, support};
-use crate::statistics::{AsStatistics, Scale, Statistics, unit_of};
+use crate::statistics::{Scale, Statistics, unit_of};
 
 settings! {
     /// A sparse Gaussian conditional random field of outputs given inputs.

@@ -14,7 +14,7 @@
 //! and Simon, JCGS 20, 2011; Mazumder and Hastie, JMLR 13, 2012). So each component is solved separately, in parallel,
 //! and scaled to a unit diagonal.
 //!
-//! **Certificate.** Every result contains the objective and a lower bound; see [`problem`](crate::problem).
+//! **Certificate.** Every result contains the objective and a lower bound; see [`Problem`].
 //!
 //! Source: A. Defazio, PhD thesis 2014, section 6.3.1.
 

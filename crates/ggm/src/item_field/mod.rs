@@ -20,9 +20,11 @@
 
 mod attributes;
 pub mod baselines;
+mod field;
 mod model;
 mod ratings;
 
 pub use attributes::{AttributeField, AttributeFieldModel};
-pub use model::{ItemField, ItemFieldModel, ItemGraph, Training};
+pub use field::{ItemField, ItemGraph, Training};
+pub use model::ItemFieldModel;
 pub use ratings::Ratings;

@@ -38,12 +38,13 @@ use serde::{Deserialize, Serialize};
 use self::admm::{Joint, Part};
 pub use self::penalty::Coupling;
 use self::penalty::Penalty;
+use crate::data::AsStatistics;
 use crate::error::{Error, check_bounded, check_memory};
 use crate::glasso::{GlassoState, components_by, default_stop};
 use crate::model::GaussianModel;
 use crate::problem::repaired;
 use crate::singular::check_regular;
-use crate::statistics::{AsStatistics, Scale, Statistics, unit_of};
+use crate::statistics::{Scale, Statistics, unit_of};
 
 settings! {
     /// Precision matrices of several groups of samples over the same variables.

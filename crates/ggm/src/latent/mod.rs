@@ -46,12 +46,13 @@ use ndarray::{Array1, Array2, ArrayView2};
 
 use self::admm::{Point, SparseLowRank};
 pub use self::model::LatentModel;
+use crate::data::AsStatistics;
 use crate::error::{Error, check_bounded, check_memory};
 use crate::glasso::default_stop;
 use crate::model::GaussianModel;
 use crate::penalty::Weights;
 use crate::singular::check_regular;
-use crate::statistics::{AsStatistics, Scale, unit_of};
+use crate::statistics::{Scale, unit_of};
 
 settings! {
     /// A sparse graph over the observed variables, and a few hidden variables that explain the rest.

@@ -7,12 +7,13 @@ use ndarray::Array2;
 use super::penalty::DegreePrior;
 use super::row::RowNorm;
 use super::rows::ScaleFreeAdmm;
+use crate::data::AsStatistics;
 use crate::error::{Error, check_bounded};
 use crate::glasso::{GlassoState, default_stop};
 use crate::model::GaussianModel;
 use crate::problem::repaired;
 use crate::singular::check_regular;
-use crate::statistics::{AsStatistics, Scale, Statistics, unit_of};
+use crate::statistics::{Scale, Statistics, unit_of};
 
 settings! {
     /// A sparse precision matrix whose graph has hubs:
