@@ -7,83 +7,21 @@ use fenchel_causal::scm::{DiscreteScm, LinearGaussianScm};
 use fenchel_causal::{
     Admg, Error, Estimand, Hedge, LatentModel, NodeSet, ProbabilityTable, identify,
 };
-use fenchel_optim::model::{Saved, envelope};
 use ndarray::{Array2, array};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, from_value, json, to_value};
 
 use crate::common::rng;
+use mutants::load;
 
-/// Every pointer to a value, from the root on.
-fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
-    all.push(at.to_owned());
-    match value {
-        Value::Array(list) => {
-            // The first and the last entry stand for the others.
-            for i in (0..list.len()).filter(|i| *i < 2 || *i + 1 == list.len()) {
-                pointers(&list[i], &format!("{at}/{i}"), all);
-            }
-        }
-        Value::Object(map) => {
-            map.iter().for_each(|(key, value)| pointers(value, &format!("{at}/{key}"), all));
-        }
-        _ => {}
-    }
-}
-
-/// What can be read instead of each value.
-fn changed(whole: &Value) -> Vec<Value> {
-    let mut all = vec![];
-    pointers(whole, "", &mut all);
-    let mut mutants = vec![];
-    for pointer in &all {
-        let old = whole.pointer(pointer).unwrap();
-        let mut values = vec![
-            json!(0),
-            json!(1),
-            json!(-1),
-            json!(7),
-            json!(1e308),
-            json!(-1e308),
-            json!(1e-320),
-            json!(4_294_967_295_u64),
-            json!(u64::MAX),
-            json!(null),
-            json!([]),
-            json!({}),
-            json!("Anticausal"),
-            json!(true),
-            json!([old]),
-        ];
-        if let Value::Array(list) = old {
-            let mut longer = list.clone();
-            longer.extend(list.last().cloned());
-            values.push(json!(longer));
-            values.push(json!(list[..list.len().saturating_sub(1)]));
-            values.push(json!(list.iter().rev().collect::<Vec<_>>()));
-        }
-        for value in values {
-            let mut mutant = whole.clone();
-            *mutant.pointer_mut(pointer).unwrap() = value;
-            mutants.push(mutant);
-        }
-    }
-    mutants
-}
+#[path = "../../../optim/tests/mutants/mod.rs"]
+mod mutants;
 
 /// Reads every mutant, and uses what is read.
 fn try_all<T: Serialize + DeserializeOwned>(model: &T, used: impl Fn(&T)) -> (usize, usize) {
-    let (mut refused, mut works) = (0, 0);
-    for mutant in changed(&to_value(model).unwrap()) {
-        match from_value::<T>(mutant) {
-            Err(_) => refused += 1,
-            Ok(read) => {
-                works += 1;
-                used(&read);
-            }
-        }
-    }
+    let read = |value: &Value| from_value::<T>(value.clone());
+    let (refused, works) = mutants::try_all(model, read, used);
     assert!(refused > 30, "{refused} {works}");
     (refused, works)
 }
@@ -102,6 +40,11 @@ fn changed_models_are_refused_or_work() {
         let _ = (p.kl(&pair), p.sample(2, &mut crate::common::rng(2)));
     };
     try_all(&pair, use_pair);
+    let mut turned = to_value(&pair).unwrap();
+    *turned.pointer_mut("/direction").unwrap() = json!("Anticausal");
+    if let Ok(turned) = from_value(turned) {
+        use_pair(&turned);
+    }
     try_all(&JointCategorical::of(&pair), |joint| {
         use_pair(&joint.factorise().unwrap());
         let _ = joint.kl(&JointCategorical::of(&pair));
@@ -164,22 +107,12 @@ fn changed_effects_are_refused_or_make_sense() {
     let y: Vec<f64> = (0..12).map(|i| (i * i % 7) as f64).collect();
     let estimator = EffectEstimator { bootstrap: 20, ..EffectEstimator::default() };
     let model = estimator.fit(x.view(), &treated, &y).unwrap();
-    let load = |value: &Value| {
-        let text = envelope(EffectModel::KIND, EffectModel::VERSION, &value.to_string());
-        EffectModel::load(text.as_bytes()).map_err(|error| error.to_string())
-    };
     let whole = to_value(&model).unwrap();
-    assert_eq!(load(&whole).unwrap(), model);
-    let (mut refused, mut works) = (0, 0);
-    for mutant in changed(&whole) {
-        let Ok(read) = load(&mutant) else {
-            refused += 1;
-            continue;
-        };
-        works += 1;
+    assert_eq!(load::<EffectModel>(&whole).unwrap(), model);
+    let (refused, works) = mutants::try_all(&model, load, |read: &EffectModel| {
         assert_eq!(read.effect, read.mean_treated - read.mean_control);
         assert!(read.interval.is_none_or(|(low, high)| low <= high));
-    }
+    });
     assert!(refused > 300 && works > 30, "{refused} {works}");
     for (pointer, value, word) in [
         ("/effect", json!(7.5), "effect"),
@@ -194,7 +127,7 @@ fn changed_effects_are_refused_or_make_sense() {
     ] {
         let mut mutant = whole.clone();
         *mutant.pointer_mut(pointer).unwrap() = value;
-        let error = load(&mutant).unwrap_err();
+        let error = load::<EffectModel>(&mutant).unwrap_err();
         assert!(error.contains(word), "{pointer}: {error}");
     }
 }

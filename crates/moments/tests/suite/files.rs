@@ -8,91 +8,18 @@ use fenchel_moments::{
     Components, IndexRegressor, Reduction, Sade, Save, Saved, ScoreMatching, Sir, SliceMoments,
     Slicing,
 };
-use fenchel_optim::model::envelope;
 use ndarray::{Array1, Array2};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::common::regression;
+use mutants::{load, try_all};
 
-fn load<M: Saved + DeserializeOwned>(value: &Value) -> Result<M, String> {
-    let text = envelope(M::KIND, M::VERSION, &value.to_string());
-    M::load(text.as_bytes()).map_err(|error| error.to_string())
-}
+#[path = "../../../optim/tests/mutants/mod.rs"]
+mod mutants;
 
 fn parse<M: DeserializeOwned>(value: &Value) -> Result<M, String> {
     serde_json::from_value(value.clone()).map_err(|error| error.to_string())
-}
-
-/// Every pointer to a value, from the root on.
-fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
-    all.push(at.to_owned());
-    match value {
-        Value::Array(list) => {
-            // The first two and the last entry stand for the others.
-            for i in (0..list.len()).filter(|i| *i < 2 || *i + 1 == list.len()) {
-                pointers(&list[i], &format!("{at}/{i}"), all);
-            }
-        }
-        Value::Object(map) => {
-            map.iter().for_each(|(key, value)| pointers(value, &format!("{at}/{key}"), all));
-        }
-        _ => {}
-    }
-}
-
-/// Changes every value, and uses what loads. Returns how many were refused and how many work.
-fn changed<M>(
-    model: &impl serde::Serialize,
-    load: impl Fn(&Value) -> Result<M, String>,
-    used: impl Fn(&M),
-) -> (usize, usize) {
-    let whole = serde_json::to_value(model).unwrap();
-    assert!(load(&whole).is_ok());
-    let mut all = vec![];
-    pointers(&whole, "", &mut all);
-    let (mut refused, mut works) = (0, 0);
-    for pointer in &all {
-        let old = whole.pointer(pointer).unwrap().clone();
-        let mut values = vec![
-            json!(0),
-            json!(1),
-            json!(-1),
-            json!(3),
-            json!(1e308),
-            json!(-1e308),
-            json!(1e-320),
-            json!(1e-200),
-            json!(4_294_967_295_u64),
-            json!(1_u64 << 61),
-            json!(u64::MAX),
-            json!(null),
-            json!([]),
-            json!({}),
-            json!(""),
-            json!(true),
-            json!([old.clone()]),
-        ];
-        if let Value::Array(list) = &old {
-            let mut longer = list.clone();
-            longer.extend(list.last().cloned());
-            values.push(json!(longer));
-            values.push(json!(list[..list.len().saturating_sub(1)]));
-            values.push(json!(list.iter().rev().collect::<Vec<_>>()));
-        }
-        for value in values {
-            let mut changed = whole.clone();
-            *changed.pointer_mut(pointer).unwrap() = value;
-            match load(&changed) {
-                Err(_) => refused += 1,
-                Ok(model) => {
-                    works += 1;
-                    used(&model);
-                }
-            }
-        }
-    }
-    (refused, works)
 }
 
 fn finite<'a>(numbers: impl IntoIterator<Item = &'a f64>) {
@@ -116,7 +43,7 @@ fn used(model: &Reduction, x: &Array2<f64>) {
 #[test]
 fn changed_reductions_are_refused_or_work() {
     let (x, y) = regression(60, 3, 1);
-    let (refused, works) = changed(&sir().fit(&x, &y).unwrap(), load, |m| used(m, &x));
+    let (refused, works) = try_all(&sir().fit(&x, &y).unwrap(), load, |m| used(m, &x));
     assert!(refused > 300 && works > 50, "{refused} {works}");
 }
 
@@ -126,7 +53,7 @@ fn changed_index_models_are_refused_or_work() {
     for smoother in [Smoother::LocalLinear, Smoother::Neighbours] {
         let regressor = IndexRegressor { smoother, ..IndexRegressor::new(sir()) };
         let model = regressor.fit(&x, &y).unwrap();
-        let (refused, works) = changed(&model, load::<IndexModel>, |m| {
+        let (refused, works) = try_all(&model, load::<IndexModel>, |m| {
             used(&m.reduction, &x);
             if let Ok(found) = m.predict(&x) {
                 finite(&found);
@@ -148,7 +75,7 @@ fn changed_sums_are_refused_or_work() {
                 (_, false) => sums.partial_fit(&x, &y).unwrap(),
                 (_, true) => sums.partial_fit_scores(&x, &y, &score).unwrap(),
             }
-            let (refused, works) = changed(&sums, load::<SliceMoments>, |m| {
+            let (refused, works) = try_all(&sums, load::<SliceMoments>, |m| {
                 let one = Components::Fixed(1);
                 let fits = [
                     Sir { components: one, ..Sir::default() }.fit_moments(m),
@@ -189,7 +116,7 @@ fn changed_scores_are_refused_or_work() {
         (Basis::Bumps(Centres::Landmarks(5)), false),
     ] {
         let learned = ScoreMatching { basis, whiten, ..ScoreMatching::default() }.fit(&x).unwrap();
-        let (refused, works) = changed(&learned, load::<LearnedScore>, |m| {
+        let (refused, works) = try_all(&learned, load::<LearnedScore>, |m| {
             scored(m, &x);
             let _ = (m.theta().len(), m.warning(), m.bandwidth(), m.ridge());
         });
@@ -200,9 +127,9 @@ fn changed_scores_are_refused_or_work() {
     let student = StudentT::new(Array1::ones(3), covariance.view(), 5.0).unwrap();
     let product = ProductMixture::thesis(3).unwrap();
     let counts = [
-        changed(&gaussian, parse::<Gaussian>, |m| scored(m, &x)),
-        changed(&student, parse::<StudentT>, |m| scored(m, &x)),
-        changed(&product, parse::<ProductMixture>, |m| {
+        try_all(&gaussian, parse::<Gaussian>, |m| scored(m, &x)),
+        try_all(&student, parse::<StudentT>, |m| scored(m, &x)),
+        try_all(&product, parse::<ProductMixture>, |m| {
             scored(m, &x);
             let _ = m.sample(2, &mut fenchel_optim::random::stream(1, 0));
         }),

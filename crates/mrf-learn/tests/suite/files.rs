@@ -5,81 +5,21 @@ use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsModel, PottsPseud
 use fenchel_mrf_learn::{
     Coordinates, Data, Drawing, ExactMle, MissingPolicy, NetworkModel, Penalty, Spg,
 };
-use fenchel_optim::model::{Saved, envelope};
+use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
 use ndarray::Array2;
 use rand::RngExt;
-use serde_json::{Value, json};
 
-fn load<M: Saved>(value: &Value) -> Result<M, String> {
-    let text = envelope(M::KIND, M::VERSION, &value.to_string());
-    M::load(text.as_bytes()).map_err(|error| error.to_string())
-}
+use mutants::{load, try_all};
 
-/// Every pointer to a value, from the root on.
-fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
-    all.push(at.to_owned());
-    match value {
-        Value::Array(list) => {
-            // The first and the last entry stand for the others.
-            for i in (0..list.len()).filter(|i| *i < 2 || *i + 1 == list.len()) {
-                pointers(&list[i], &format!("{at}/{i}"), all);
-            }
-        }
-        Value::Object(map) => {
-            map.iter().for_each(|(key, value)| pointers(value, &format!("{at}/{key}"), all));
-        }
-        _ => {}
-    }
-}
+#[path = "../../../optim/tests/mutants/mod.rs"]
+mod mutants;
 
 /// Changes every value in every way. Returns how many files were refused, and how many models worked.
 fn mutate<M: Saved + PartialEq + std::fmt::Debug>(model: &M, used: impl Fn(&M)) -> (usize, usize) {
     let whole = serde_json::to_value(model).unwrap();
     assert_eq!(&load::<M>(&whole).unwrap(), model);
-    let mut all = vec![];
-    pointers(&whole, "", &mut all);
-    let (mut refused, mut works) = (0, 0);
-    for pointer in &all {
-        let old = whole.pointer(pointer).unwrap().clone();
-        let mut values = vec![
-            json!(0),
-            json!(1),
-            json!(-1),
-            json!(3),
-            json!(255),
-            json!(1e308),
-            json!(-1e308),
-            json!(1e-320),
-            json!(4_294_967_295_u64),
-            json!(1_u64 << 61),
-            json!(u64::MAX),
-            json!(null),
-            json!([]),
-            json!({}),
-            json!(""),
-            json!([old.clone()]),
-        ];
-        if let Value::Array(list) = &old {
-            let mut longer = list.clone();
-            longer.extend(list.last().cloned());
-            values.push(json!(longer));
-            values.push(json!(list[..list.len().saturating_sub(1)]));
-            values.push(json!(list.iter().rev().collect::<Vec<_>>()));
-        }
-        for value in values {
-            let mut changed = whole.clone();
-            *changed.pointer_mut(pointer).unwrap() = value;
-            match load::<M>(&changed) {
-                Err(_) => refused += 1,
-                Ok(model) => {
-                    works += 1;
-                    used(&model);
-                }
-            }
-        }
-    }
-    (refused, works)
+    try_all(model, load, used)
 }
 
 fn bits() -> Array2<u8> {
