@@ -2,12 +2,13 @@
 //! sweeps of any factors beside those of binary pairs, annealed importance sampling.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use fenchel_graphical::ais::{AisSettings, ais, ais_binary};
+use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
 use fenchel_graphical::bp::Schedule;
+use fenchel_graphical::bp::{BeliefPropagationSettings, belief_propagation};
 use fenchel_graphical::gibbs::Start;
-use fenchel_graphical::{
-    AisSettings, BeliefPropagationSettings, BinaryGibbs, BinaryPairwise, BinaryStart, Evidence,
-    FactorGraph, Gibbs, GibbsSettings, Order, VarId, ais, ais_binary, belief_propagation,
-};
+use fenchel_graphical::gibbs::{Gibbs, GibbsSettings};
+use fenchel_graphical::{BinaryPairwise, Evidence, FactorGraph, VarId};
 use fenchel_optim::random::stream;
 use rand::RngExt;
 

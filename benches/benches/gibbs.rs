@@ -7,7 +7,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryStart, Order};
+use fenchel_graphical::BinaryPairwise;
+use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
 use fenchel_optim::random::stream;
 use rand::{Rng, RngExt};
 

@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use fenchel_graphical::{Domain, Evidence, FactorGraph, JunctionTree, OrderingOptions, VarId};
+use fenchel_graphical::junction_tree::Domain;
+use fenchel_graphical::{Evidence, FactorGraph, JunctionTree, OrderingOptions, VarId};
 
 /// An Ising grid: its cliques hold about `side^2 2^side` cells.
 fn grid(side: u32) -> FactorGraph {

@@ -8,9 +8,8 @@
 
 use std::error::Error;
 
-use fenchel_graphical::{
-    BayesNet, Evidence, Graph, JunctionTree, Labels, OrderingOptions, bif, networks,
-};
+use fenchel_graphical::graph::Labels;
+use fenchel_graphical::{BayesNet, Evidence, Graph, JunctionTree, OrderingOptions, bif, networks};
 
 fn main() -> Result<(), Box<dyn Error>> {
     fenchel_examples::end_on_closed_pipe();

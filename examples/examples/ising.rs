@@ -10,12 +10,16 @@
 
 use std::error::Error;
 
-use fenchel_graphical::diagnostics::{RunSettings, run_until};
-use fenchel_graphical::{
-    AisSettings, BeliefPropagationSettings, BinaryGibbs, BinaryPairwise, BinaryStart,
-    EdgeAppearance, FactorGraph, MeanFieldSettings, Scan, TreeReweightedSettings, ais_binary,
-    belief_propagation, mean_field, tree_reweighted,
+use fenchel_graphical::ais::{AisSettings, ais_binary};
+use fenchel_graphical::binary::{BinaryGibbs, BinaryStart};
+use fenchel_graphical::bp::{
+    BeliefPropagationSettings, EdgeAppearance, TreeReweightedSettings, belief_propagation,
+    tree_reweighted,
 };
+use fenchel_graphical::diagnostics::{RunSettings, run_until};
+use fenchel_graphical::gibbs::Scan;
+use fenchel_graphical::mean_field::{MeanFieldSettings, mean_field};
+use fenchel_graphical::{BinaryPairwise, FactorGraph};
 
 const SIDE: u32 = 32;
 const SITES: f64 = (SIDE * SIDE) as f64;
@@ -112,7 +116,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The mean of `s_v s_w` over the bonds, two a site, by the beliefs of the pairs.
 fn pair_agreement(
     factors: &FactorGraph,
-    beliefs: &fenchel_graphical::Beliefs,
+    beliefs: &fenchel_graphical::bp::Beliefs,
 ) -> Result<f64, fenchel_graphical::Error> {
     let mut sum = 0.0;
     for (f, factor) in (0..).zip(factors.factors()) {

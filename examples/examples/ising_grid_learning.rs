@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p fenchel-examples --example ising_grid_learning [network.svg]` also draws the network of the first.
 
-use fenchel_graphical::{BinaryGibbs, BinaryStart, Order};
+use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
 use fenchel_mrf_learn::{
     Coordinates, Data, Drawing, InteractionScreening, MissingPolicy, NodewiseLogistic, Penalty,
     Spg, metrics, synthetic,

@@ -8,9 +8,9 @@
 
 use std::error::Error;
 
-use fenchel_graphical::{
-    BayesNet, Em, ExactSearch, HillClimbing, MISSING, Pc, Prior, Score, bif, networks, shd,
-};
+use fenchel_graphical::bayes_net::Em;
+use fenchel_graphical::structure::{ExactSearch, HillClimbing, Pc, shd};
+use fenchel_graphical::{BayesNet, MISSING, Prior, Score, bif, networks};
 use fenchel_optim::random::stream;
 use rand::RngExt;
 

@@ -36,7 +36,7 @@ pub enum Strategy {
 /// [`Error::Invalid`] for different numbers of nodes.
 pub fn shd(truth: &Dag, estimate: &Dag) -> Result<usize, Error> {
     Invalid::check_length("nodes of the estimate", truth.nodes(), estimate.nodes())?;
-    Ok(fenchel_graphical::shd(truth, estimate)?)
+    Ok(fenchel_graphical::structure::shd(truth, estimate)?)
 }
 
 /// The structural intervention distance: the number of ordered pairs `(i, j)` for which adjusting for the parents of i in the estimate

@@ -1,4 +1,4 @@
-//! Causal graphs, identification with checked estimands, and how fast cause-effect models adapt.
+//! Causal graphs, identification with checked estimands, effects from data, and pairs of cause and effect.
 //!
 //! ```text
 //! seeing   P(y | x)         the law of y among those who happen to have x
@@ -18,8 +18,7 @@
 //! | a model with all numbers, to check against | [`LatentModel`] |
 //!
 //! Source: R. Le Priol, *Optimization Tools for Non-Asymptotic Statistics in Exponential Families*, PhD thesis,
-//! Université de Montréal, 2021, section 2.3.3 and chapter 4. The table of ids in the README has the sections item by
-//! item.
+//! Université de Montréal, 2021, section 2.3.3 and chapter 4. `docs/sources/causal.md` has the sections item by item.
 #![forbid(unsafe_code)]
 
 pub mod adjustment;
@@ -44,6 +43,7 @@ pub mod table;
 pub use admg::{Admg, Query};
 pub use error::Error;
 pub use estimand::{Estimand, Expr};
+pub use fenchel_optim::Fit;
 pub use identify::{Hedge, Witness, identify};
 pub use latent::LatentModel;
 pub use node_set::NodeSet;

@@ -10,7 +10,8 @@
 //! sequences then have equal numbers of upper-case letters and gaps. Otherwise it keeps everything.
 //!
 //! Empty lines, lines that begin with `;`, and lines before the first sequence that begin with `#` are skipped. Stockholm,
-//! Clustal, PHYLIP and NEXUS files are recognised and refused by name.
+//! Clustal (also as MUSCLE and T-Coffee write it), PHYLIP and NEXUS files are recognised and refused by name. Lines end by
+//! LF, CR LF or CR.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -60,45 +61,51 @@ pub fn alignment(from: impl BufRead, format: AlignmentFormat) -> Result<Sequence
     let mut names: Vec<String> = Vec::new();
     let mut sequences: Vec<(u64, Vec<u8>)> = Vec::new();
     let (mut headed, mut begun) = (None, false);
-    for (line, text) in from.lines().enumerate() {
-        let line = line as u64 + 1;
+    let mut line = 0;
+    for text in from.lines() {
         let text = text.map_err(|error| match error.kind() {
-            std::io::ErrorKind::InvalidData => Error::format(line, 1, "bytes that are no UTF-8"),
+            std::io::ErrorKind::InvalidData => {
+                Error::format(line + 1, 1, "bytes that are no UTF-8")
+            }
             _ => error.into(),
         })?;
-        // Some editors begin a file with a byte order mark.
-        let text = text.trim_start_matches('\u{feff}').trim();
-        if text.is_empty() || text.starts_with(';') {
-            continue;
-        }
-        if !begun && let Some(name) = other_format(text) {
-            return Err(Error::format(line, 1, format!("a {name} file; convert it to FASTA")));
-        }
-        begun = true;
-        // Programs that write A3M put their own lines before the first header.
-        if sequences.is_empty() && text.starts_with('#') {
-            continue;
-        }
-        let by_header = *headed.get_or_insert(match format {
-            AlignmentFormat::Auto => text.starts_with('>'),
-            AlignmentFormat::Plain => false,
-            AlignmentFormat::Fasta | AlignmentFormat::A3m => true,
-        });
-        if by_header {
-            if let Some(name) = text.strip_prefix('>') {
-                names.push(name.trim().to_owned());
-                sequences.push((line, Vec::new()));
-            } else if let Some((_, sequence)) = sequences.last_mut() {
-                sequence.extend(text.bytes().filter(|b| !b.is_ascii_whitespace()));
-            } else {
-                let reason = "a sequence before the first header".to_owned();
-                return Err(Error::format(line, 1, reason));
+        // Some old programs end their lines by CR alone.
+        for text in text.split('\r') {
+            line += 1;
+            // Some editors begin a file with a byte order mark.
+            let text = text.trim_start_matches('\u{feff}').trim();
+            if text.is_empty() || text.starts_with(';') {
+                continue;
             }
-        } else {
-            let mut words = text.split_whitespace();
-            let last = words.next_back().unwrap_or_default();
-            names.push(words.next().unwrap_or_default().to_owned());
-            sequences.push((line, last.as_bytes().to_vec()));
+            if !begun && let Some(name) = other_format(text) {
+                return Err(Error::format(line, 1, format!("a {name} file; convert it to FASTA")));
+            }
+            begun = true;
+            // Programs that write A3M put their own lines before the first header.
+            if sequences.is_empty() && text.starts_with('#') {
+                continue;
+            }
+            let by_header = *headed.get_or_insert(match format {
+                AlignmentFormat::Auto => text.starts_with('>'),
+                AlignmentFormat::Plain => false,
+                AlignmentFormat::Fasta | AlignmentFormat::A3m => true,
+            });
+            if by_header {
+                if let Some(name) = text.strip_prefix('>') {
+                    names.push(name.trim().to_owned());
+                    sequences.push((line, Vec::new()));
+                } else if let Some((_, sequence)) = sequences.last_mut() {
+                    sequence.extend(text.bytes().filter(|b| !b.is_ascii_whitespace()));
+                } else {
+                    let reason = "a sequence before the first header".to_owned();
+                    return Err(Error::format(line, 1, reason));
+                }
+            } else {
+                let mut words = text.split_whitespace();
+                let last = words.next_back().unwrap_or_default();
+                names.push(words.next().unwrap_or_default().to_owned());
+                sequences.push((line, last.as_bytes().to_vec()));
+            }
         }
     }
     if sequences.is_empty() {
@@ -145,14 +152,20 @@ pub fn alignment(from: impl BufRead, format: AlignmentFormat) -> Result<Sequence
 
 /// The name of another format of alignments, which its first line shows.
 fn other_format(first: &str) -> Option<&'static str> {
+    let first = first.to_ascii_lowercase();
     let words: Vec<&str> = first.split_whitespace().take(3).collect();
     let numbers = words.iter().take(2).filter(|word| word.bytes().all(|b| b.is_ascii_digit()));
+    // Programs that write Clustal's format put their own name in its place.
+    let program = |name: &str| {
+        name.starts_with("clustal") || ["muscle", "t-coffee", "t-coffee,"].contains(&name)
+    };
     match words[..] {
-        _ if first.starts_with("# STOCKHOLM") => Some("Stockholm"),
-        _ if first.starts_with("#NEXUS") => Some("NEXUS"),
+        _ if first.starts_with('>') => None,
+        _ if first.starts_with("# stockholm") => Some("Stockholm"),
+        _ if first.starts_with("#nexus") => Some("NEXUS"),
         _ if first.contains("multiple sequence alignment") => Some("Clustal"),
-        ["CLUSTAL"] => Some("Clustal"),
-        [name, _, ..] if name.starts_with("CLUSTAL") => Some("Clustal"),
+        ["clustal" | "muscle" | "t-coffee"] => Some("Clustal"),
+        [name, _, ..] if program(name) => Some("Clustal"),
         // Numbers of sequences and columns.
         [_, _, ..] if numbers.count() == 2 => Some("PHYLIP"),
         _ => None,
@@ -320,18 +333,39 @@ mod tests {
         let clustal = "CLUSTAL W\n\na  ACGT\nb  AC-T\n";
         let with_bracket = "CLUSTAL O(1.2.4) multiple sequence alignment\n\na  ACGT\n";
         let muscle = "MUSCLE (3.8) multiple sequence alignment\n\na  ACGT\n";
-        for text in [clustal, with_bracket, muscle] {
+        let named = [
+            "Clustal Omega 1.2.4\n\na  ACGT\n",
+            "clustal w (1.83)\n\na  ACGT\n",
+            "MUSCLE 3.8\n\na  ACGT\n",
+            "MUSCLE\n\na  ACGT\n",
+            "T-COFFEE, Version_11.00 CPU=0.1\n\na  ACGT\n",
+            "muscle (5.1) Multiple Sequence Alignment\n\na  ACGT\n",
+        ];
+        for text in [clustal, with_bracket, muscle].into_iter().chain(named) {
             assert!(
                 message(text, AlignmentFormat::Auto).contains("line 1, column 1: a Clustal file")
             );
         }
         assert!(message("\n 2 4\na  ACGT\n", AlignmentFormat::Auto).contains("a PHYLIP file"));
         assert!(message("#NEXUS\n", AlignmentFormat::Auto).contains("a NEXUS file"));
+        let header = ">Multiple sequence alignment\nACGT\n";
+        assert_eq!(alignment(header.as_bytes(), AlignmentFormat::Auto).unwrap().letters.len(), 4);
         // A sequence may begin with these letters.
         assert_eq!(
             alignment("CLUSTALA\n".as_bytes(), AlignmentFormat::Auto).unwrap().letters.len(),
             8
         );
+    }
+
+    #[test]
+    fn lines_end_by_any_of_the_three_marks() {
+        let read = |text: &str| alignment(text.as_bytes(), AlignmentFormat::Auto).unwrap();
+        let right = read(">a\nAC\nGT\n>b\nACGA\n");
+        assert_eq!(right.letters.dim(), (2, 4));
+        assert_eq!(read(">a\rAC\rGT\r>b\rACGA\r"), right);
+        assert_eq!(read(">a\r\nAC\r\nGT\r\n>b\r\nACGA\r\n"), right);
+        assert!(message(">a\rAC\r>b\rA\r", AlignmentFormat::Auto).contains("line 3"));
+        assert!(message(">a\r\nAC\r\n>b\r\nA\r\n", AlignmentFormat::Auto).contains("line 3"));
     }
 
     #[test]

@@ -19,7 +19,9 @@ use fenchel_linalg::special::erfcx;
 use fenchel_optim::settings;
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 
-use crate::{BinaryGibbs, Error, Gibbs};
+use crate::Error;
+use crate::binary::BinaryGibbs;
+use crate::gibbs::Gibbs;
 
 /// The potential scale reduction factor of Gelman and Rubin. Every chain is cut into halves, and draws are replaced by the
 /// normal scores of their ranks. The same is done for the distances of the draws from their median, which shows chains of

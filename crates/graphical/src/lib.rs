@@ -16,10 +16,10 @@
 //! | tables of conditional probabilities | [`BayesNet`] |
 //! | graphs from data | [`structure`] |
 //! | parameters shared by several factors | [`LogLinear`] |
-//! | models too large for a tree | [`bp`], [`mean_field`](mod@mean_field), [`gibbs`], [`binary`], [`ais`](mod@ais) |
+//! | models too large for a tree | [`bp`], [`mean_field`], [`gibbs`], [`binary`], [`ais`] |
 //! | number of sweeps of a sampler | [`influence`], [`diagnostics`] |
 //!
-//! The README of the crate has a longer table.
+//! `docs/sources/graphical.md` says which section of which document is where.
 #![forbid(unsafe_code)]
 
 pub mod ais;
@@ -51,37 +51,21 @@ pub mod uai;
 mod variable;
 mod variable_elimination;
 
-pub use ais::{AisEstimate, AisSettings, Ladder, ais, ais_binary};
-pub use bayes_net::{
-    Answer, BayesNet, BayesNetBuilder, Em, EmFit, Explanation, Findings, MISSING, Prior, Score,
-    WeightedSample,
-};
-pub use binary::{BinaryGibbs, BinaryPairwise, BinaryStart};
-pub use bp::{
-    BeliefPropagationSettings, Beliefs, EdgeAppearance, MaxBeliefs, Propagation, Schedule,
-    TreeReweightedSettings, belief_propagation, max_product, moment_matching, tree_reweighted,
-};
+pub use bayes_net::{BayesNet, MISSING, Prior, Score};
+pub use binary::BinaryPairwise;
 pub use dag::{Cpdag, Dag};
-pub use elimination::{EliminationReport, Heuristic, OrderingOptions};
+pub use elimination::{Heuristic, OrderingOptions};
 pub use error::Error;
 pub use evidence::{Evidence, Finding};
 pub use factor_graph::FactorGraph;
-pub use gibbs::{Gibbs, GibbsSettings, Scan};
-pub use graph::{Graph, Labels};
+pub use fenchel_optim::Fit;
+pub use graph::Graph;
 pub use influence::Influence;
-pub use junction_tree::{
-    Calibrated, CliqueMarginals, Domain, JunctionTree, MaxCalibrated, Posteriors, Ranking,
-    TreeCache, Workspace,
-};
+pub use junction_tree::JunctionTree;
 pub use log_linear::LogLinear;
-pub use mean_field::{MeanField, MeanFieldSettings, MeanFieldState, mean_field};
-pub use structure::{ExactSearch, HillClimbing, IndependenceTest, LearnedDag, Pc, chow_liu, shd};
 pub use table::Table;
 pub use variable::{FactorId, VarId};
 pub use variable_elimination::variable_elimination;
-
-// What a caller of this crate needs of its floor.
-pub use fenchel_optim::random::Order;
 
 /// The example of the README is a test.
 #[cfg(doctest)]

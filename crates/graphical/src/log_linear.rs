@@ -11,8 +11,9 @@
 
 use fenchel_linalg::{Invalid, lanes};
 
+use crate::junction_tree::Calibrated;
 use crate::table::size_of;
-use crate::{Calibrated, Error, FactorGraph, FactorId, VarId};
+use crate::{Error, FactorGraph, FactorId, VarId};
 
 /// Statistics of one clique.
 #[derive(Clone, Debug, PartialEq)]

@@ -81,7 +81,8 @@ pub struct MeanField<'m> {
 /// The objective of the certificate is `-F`, which never increases.
 ///
 /// ```
-/// use fenchel_graphical::{FactorGraph, MeanFieldSettings, VarId, mean_field};
+/// use fenchel_graphical::{FactorGraph, VarId};
+/// use fenchel_graphical::mean_field::{MeanFieldSettings, mean_field};
 ///
 /// let mut model = FactorGraph::new(&[2, 2])?;
 /// model.add(&[VarId(0), VarId(1)], &[0.0, 0.0, 0.0, 1.0])?;

@@ -2,11 +2,10 @@
 
 use std::io::Write;
 
+use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
 use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Start};
-use fenchel_graphical::{
-    BinaryGibbs, BinaryPairwise, BinaryStart, Evidence, FactorGraph, Graph, Influence, Labels,
-    Order,
-};
+use fenchel_graphical::graph::Labels;
+use fenchel_graphical::{BinaryPairwise, Evidence, FactorGraph, Graph, Influence};
 use fenchel_linalg::special::{log_sum_exp, softmax_in_place};
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::model::Saved;

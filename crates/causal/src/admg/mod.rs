@@ -85,7 +85,7 @@ impl Admg {
     ///
     /// # Errors
     /// [`Error::TooManyNodes`], [`Error::Duplicate`] for a name or an edge, [`Error::UnknownNode`],
-    /// [`Error::SelfLoop`], [`Error::Cycle`].
+    /// [`Error::SelfLoop`], [`Error::Cycle`]; [`Error::Invalid`] for a name with an invisible character.
     pub fn new<S: AsRef<str>>(
         names: &[S],
         directed: &[(u32, u32)],
@@ -97,6 +97,10 @@ impl Admg {
         }
         let names: Vec<String> = names.iter().map(|s| s.as_ref().to_owned()).collect();
         for (i, name) in names.iter().enumerate() {
+            if let Some(hidden) = invisible(name) {
+                let reason = format!("{name:?} holds {hidden}");
+                return Err(fenchel_linalg::Invalid::Layout { what: "names", reason }.into());
+            }
             if names[..i].contains(name) {
                 return Err(Error::Duplicate { what: "node", name: name.clone() });
             }
@@ -420,4 +424,16 @@ impl fmt::Display for Admg {
         let both = self.bidirected().map(|(a, b)| format!("{} <-> {}", self.name(a), self.name(b)));
         f.write_str(&directed.chain(both).chain(alone).collect::<Vec<_>>().join("; "))
     }
+}
+
+/// What a name holds that nobody sees: two names that look alike would be different nodes.
+fn invisible(name: &str) -> Option<&'static str> {
+    name.chars().find_map(|c| match c {
+        '\0' => Some("a NUL"),
+        '\u{feff}' => Some("a byte order mark"),
+        '\u{200b}' => Some("a zero-width space"),
+        '\u{2060}' => Some("a word joiner"),
+        '\u{ad}' => Some("a soft hyphen"),
+        _ => None,
+    })
 }

@@ -1,6 +1,6 @@
 //! Graphs written as text.
 
-use super::Admg;
+use super::{Admg, invisible};
 use crate::{Error, NodeSet};
 
 impl Admg {
@@ -9,7 +9,7 @@ impl Admg {
     ///
     /// A name is everything between blanks, separators and arrows. A byte order mark before the text is skipped. What looks like
     /// another kind of arrow is refused: a name that ends in `-` or holds `--`, `<`, `>`, `→`, `←` or `↔`. So is a name with a NUL
-    /// or a byte order mark.
+    /// or another invisible character: a byte order mark, a zero-width space, a word joiner, a soft hyphen.
     ///
     /// ```
     /// # use fenchel_causal::Admg;
@@ -66,11 +66,8 @@ impl Admg {
                     );
                     return fail(at, &reason);
                 }
-                if name.contains(['\0', '\u{feff}']) {
-                    return fail(
-                        at,
-                        &format!("the name {name:?} holds a NUL or a byte order mark"),
-                    );
+                if let Some(hidden) = invisible(name) {
+                    return fail(at, &format!("the name {name:?} holds {hidden}"));
                 }
                 let node = match names.iter().position(|known| known == name) {
                     Some(node) => node as u32,

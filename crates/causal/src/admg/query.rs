@@ -56,7 +56,8 @@ impl Admg {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`], [`Error::UnknownNode`], [`Error::Overlap`], [`Error::Invalid`] without an outcome.
+    /// [`Error::Format`], also for a comma without a name; [`Error::UnknownNode`]; [`Error::Duplicate`] and [`Error::Overlap`]
+    /// for a name given twice; [`Error::Invalid`] without an outcome.
     pub fn query(&self, text: &str) -> Result<Query, Error> {
         let fail = |at: usize, reason: &str| Error::Format {
             text: text.into(),
@@ -67,27 +68,47 @@ impl Admg {
         let open = body.strip_prefix('P').map(str::trim_start).and_then(|s| s.strip_prefix('('));
         let open = open.ok_or_else(|| fail(0, "no `P(` at the beginning"))?;
         let inner = open.strip_suffix(')').ok_or_else(|| fail(text.len(), "no `)` at the end"))?;
-        let (outcomes, rest) = inner.split_once('|').unwrap_or((inner, ""));
-        let list = |names: &str| -> Result<NodeSet, Error> {
-            let names = names.split(',').map(str::trim).filter(|s| !s.is_empty());
-            names.map(|name| self.node(name)).collect()
-        };
-        let mut query = Query { outcome: list(outcomes)?, ..Query::default() };
-        let mut rest = rest.trim();
-        while !rest.is_empty() {
-            if let Some(after) = rest.strip_prefix("do(") {
-                let close = after.find(')').ok_or_else(|| fail(text.len(), "`do(` without `)`"))?;
-                query.treatment |= list(&after[..close])?;
-                rest = after[close + 1..].trim_start();
-                if !rest.is_empty() && !rest.starts_with(',') {
-                    return Err(fail(text.len() - rest.len() - 1, "no comma after `do(..)`"));
+        let at = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
+        let add = |to: &mut NodeSet, names: &str| -> Result<(), Error> {
+            for part in names.split(',') {
+                let name = part.trim();
+                if name.is_empty() {
+                    return Err(fail(at(part), "a name is missing"));
                 }
-            } else {
-                let end = rest.find(',').unwrap_or(rest.len());
-                query.given |= list(&rest[..end])?;
-                rest = &rest[end..];
+                let node = NodeSet::one(self.node(name)?);
+                if to.meets(node) {
+                    return Err(Error::Duplicate { what: "node", name: name.into() });
+                }
+                *to |= node;
             }
-            rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+            Ok(())
+        };
+        let mut query = Query::default();
+        let (outcomes, conditions) = match inner.split_once('|') {
+            Some((outcomes, conditions)) => (outcomes, Some(conditions)),
+            None => (inner, None),
+        };
+        // Without any outcome, the check below says so.
+        if !outcomes.trim().is_empty() {
+            add(&mut query.outcome, outcomes)?;
+        }
+        let mut next = conditions;
+        while let Some(part) = next {
+            let part = part.trim_start();
+            let rest = if let Some(inside) = part.strip_prefix("do(") {
+                let (names, rest) =
+                    inside.split_once(')').ok_or_else(|| fail(text.len(), "`do(` without `)`"))?;
+                add(&mut query.treatment, names)?;
+                rest.trim_start()
+            } else {
+                let end = part.find(',').unwrap_or(part.len());
+                add(&mut query.given, &part[..end])?;
+                &part[end..]
+            };
+            next = rest.strip_prefix(',');
+            if next.is_none() && !rest.is_empty() {
+                return Err(fail(at(rest), "no comma after `do(..)`"));
+            }
         }
         query.check(self)?;
         Ok(query)

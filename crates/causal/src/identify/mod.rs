@@ -24,12 +24,15 @@
 
 mod hedge;
 mod noisy;
+mod parity;
+mod witness;
 
 use crate::admg::View;
 use crate::estimand::{Estimand, Expr};
 use crate::{Admg, Error, NodeSet, Query};
 
-pub use hedge::{Hedge, Witness};
+pub use hedge::Hedge;
+pub use witness::Witness;
 
 /// The formula for a causal query, simplified.
 ///

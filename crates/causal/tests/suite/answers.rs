@@ -7,7 +7,7 @@ use fenchel_causal::direction::from_counts;
 use fenchel_causal::effect::{EffectEstimator, EffectMethod, EffectModel};
 use fenchel_causal::normal::MeanPair;
 use fenchel_causal::scm::LinearGaussianScm;
-use fenchel_causal::{Admg, Error, LatentModel, Query, identify};
+use fenchel_causal::{Admg, Error, Fit, LatentModel, Query, identify};
 use fenchel_datasets::generate::odd;
 use fenchel_optim::model::Saved;
 use ndarray::{Array2, Axis};
@@ -164,7 +164,7 @@ fn effects_of_odd_problems_are_numbers_or_refused() {
             let result = if seed % 2 == 0 {
                 estimator.fit(x, &treated, y)
             } else {
-                estimator.fit_weighted(x, &treated, y, &weights)
+                estimator.fit_with(x, &treated, y, Fit::new().weights(&weights))
             };
             let Ok(model) = result else {
                 refusals += 1;

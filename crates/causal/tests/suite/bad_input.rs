@@ -127,8 +127,16 @@ fn names_that_look_like_arrows_are_refused() {
         let error = message(Admg::parse(text));
         assert!(error.contains(&format!("the name {name:?} looks like an arrow")), "{error}");
     }
-    for text in ["A\0 -> B", "A -> \u{feff}B"] {
-        assert!(message(Admg::parse(text)).contains("NUL or a byte order mark"));
+    for (text, name, hidden) in [
+        ("A\0 -> B", "A\0", "a NUL"),
+        ("A -> \u{feff}B", "\u{feff}B", "a byte order mark"),
+        ("A -> B; A\u{200b} -> B", "A\u{200b}", "a zero-width space"),
+        ("A -> B\u{2060}C", "B\u{2060}C", "a word joiner"),
+        ("A -> B\u{ad}C", "B\u{ad}C", "a soft hyphen"),
+    ] {
+        let error = message(Admg::parse(text));
+        assert!(error.contains(&format!("the name {name:?} holds {hidden}")), "{error}");
+        assert!(message(Admg::new(&["A", name], &[], &[])).contains(hidden));
     }
     let g = Admg::parse("pre-war -> is=it(so) -> -x").unwrap();
     assert_eq!(g.names(), ["pre-war", "is=it(so)", "-x"]);
@@ -142,6 +150,23 @@ fn queries_are_separated_by_commas() {
     let error = message(g.query("P(Y|do(X)do(X))"));
     assert!(error.contains("at byte 9") && error.contains("no comma after `do(..)`"), "{error}");
     assert!(message(g.query("P(Y | do(X) Z)")).contains("no comma"));
+    for (text, at) in [
+        ("P(Y|do(X),)", 10),
+        ("P(Y,|do(X))", 4),
+        ("P(Y|)", 4),
+        ("P(Y|,Z)", 4),
+        ("P(Y | do())", 9),
+        ("P(Y | do(X,))", 11),
+        ("P(Y | do(X),, Z)", 12),
+    ] {
+        let error = message(g.query(text));
+        assert!(error.contains(&format!("at byte {at} ")), "{text}: {error}");
+        assert!(error.contains("a name is missing"), "{text}: {error}");
+    }
+    for text in ["P(Y|do(X),do(X))", "P(Y|do(X,X))", "P(Y|X,X)"] {
+        assert_eq!(message(g.query(text)), "node \"X\" is given twice");
+    }
+    assert_eq!(message(g.query("P(Y, Y | X)")), "node \"Y\" is given twice");
     let query = g.query("P(Y | do(X), Z, do(W))").unwrap();
     assert_eq!(query, g.query("P( Y |Z,do( X,W ) )").unwrap());
     assert_eq!(g.show(query.treatment), "X, W");

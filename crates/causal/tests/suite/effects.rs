@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fenchel_causal::effect::{EffectEstimator, EffectMethod, EffectModel};
-use fenchel_causal::{Admg, Error, ProbabilityTable, identify};
+use fenchel_causal::{Admg, Error, Fit, ProbabilityTable, identify};
 use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
 use ndarray::{Array2, array};
@@ -167,7 +167,9 @@ fn weights_are_repetitions() {
     let all: Vec<usize> = (0..n).collect();
     for method in METHODS {
         let estimator = EffectEstimator { method, bootstrap: 0, ..EffectEstimator::default() };
-        let weighted = estimator.fit_weighted(table(&all).view(), &treated, &y, &weights).unwrap();
+        let weighted = estimator
+            .fit_with(table(&all).view(), &treated, &y, Fit::new().weights(&weights))
+            .unwrap();
         let arms: Vec<bool> = pick.iter().map(|&i| treated[i]).collect();
         let outcomes: Vec<f64> = pick.iter().map(|&i| y[i]).collect();
         let repeated = estimator.fit(table(&pick).view(), &arms, &outcomes).unwrap();
@@ -180,7 +182,8 @@ fn weights_are_repetitions() {
     }
     let estimator = EffectEstimator { bootstrap: 0, ..EffectEstimator::default() };
     let refused = |weights: &[f64]| {
-        estimator.fit_weighted(table(&all).view(), &treated, &y, weights).unwrap_err().to_string()
+        let fit = Fit::new().weights(weights);
+        estimator.fit_with(table(&all).view(), &treated, &y, fit).unwrap_err().to_string()
     };
     assert_eq!(refused(&weights[1..]), "weights: expected length 300, found 299");
     assert!(refused(&[vec![-1.0], weights[1..].to_vec()].concat()).starts_with("weight = -1"));
@@ -245,7 +248,8 @@ fn offsets_and_sizes_of_weights_do_not_matter() {
         let fit = |offset: f64, weight: f64| {
             let x = Array2::from_shape_fn((150, 1), |(i, _)| offset + column[i]);
             let estimator = EffectEstimator { method, bootstrap: 0, ..EffectEstimator::default() };
-            estimator.fit_weighted(x.view(), &treated, &y, &vec![weight; 150]).unwrap()
+            let weights = vec![weight; 150];
+            estimator.fit_with(x.view(), &treated, &y, Fit::new().weights(&weights)).unwrap()
         };
         let right = fit(0.0, 1.0);
         for (offset, weight) in
@@ -353,4 +357,36 @@ fn nhefs() {
         }
         assert!(model.overlap.imbalance_weighted < 0.1);
     }
+}
+
+/// All regressions are watched and limited together, and what they had no time for is missing from the interval.
+#[test]
+fn a_fit_is_watched_and_limited_as_a_whole() {
+    use std::ops::ControlFlow;
+    let mut rng = rng(8);
+    let x = Array2::from_shape_simple_fn((60, 2), || rng.random::<f64>());
+    let treated: Vec<bool> = (0..60).map(|_| rng.random()).collect();
+    let y: Vec<f64> = (0..60).map(|_| rng.random()).collect();
+    let estimator = EffectEstimator { bootstrap: 20, ..EffectEstimator::default() };
+    let plain = estimator.fit(x.view(), &treated, &y).unwrap();
+    let mut calls = 0;
+    let mut count = |_: &fenchel_optim::Progress| {
+        calls += 1;
+        ControlFlow::Continue(())
+    };
+    let fit = Fit::new().watch(&mut count);
+    let watched = estimator.fit_with(x.view(), &treated, &y, fit).unwrap();
+    assert!((watched.effect - plain.effect).abs() < 1e-12);
+    assert_eq!(watched.failed_resamples, plain.failed_resamples);
+    // Two regressions of the whole and of every resample, each shown at least once.
+    assert!(calls >= 2 * 21 - 2 * plain.failed_resamples, "{calls}");
+    let limited = EffectEstimator {
+        stop: fenchel_optim::Stop { max_seconds: Some(0.0), ..estimator.stop },
+        ..estimator.clone()
+    };
+    if let Ok(model) = limited.fit(x.view(), &treated, &y) {
+        assert_eq!((model.failed_resamples, model.interval), (20, None));
+    }
+    let refused = estimator.fit_with(x.view(), &treated, &y, Fit::new().start(&plain)).unwrap_err();
+    assert!(matches!(refused, Error::Refused(_)), "{refused}");
 }

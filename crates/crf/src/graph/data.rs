@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use fenchel_graphical::elimination::EliminationReport;
 use fenchel_graphical::elimination::elimination_order;
-use fenchel_graphical::{EliminationReport, FactorGraph, OrderingOptions, Table, VarId};
+use fenchel_graphical::{FactorGraph, OrderingOptions, Table, VarId};
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use fenchel_graphical::chain::{LineTerms, Probability};
-use fenchel_graphical::{Evidence, FactorGraph, FactorId, JunctionTree, Workspace};
+use fenchel_graphical::junction_tree::Workspace;
+use fenchel_graphical::{Evidence, FactorGraph, FactorId, JunctionTree};
 use fenchel_linalg::{Invalid, lanes};
 
 use super::problem::{GraphProblem, Item, Place, Structure};

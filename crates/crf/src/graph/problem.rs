@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use fenchel_graphical::{FactorGraph, JunctionTree, OrderingOptions, Table, TreeCache};
+use fenchel_graphical::junction_tree::TreeCache;
+use fenchel_graphical::{FactorGraph, JunctionTree, OrderingOptions, Table};
 use fenchel_linalg::{Invalid, lanes};
 use rustc_hash::FxHashMap;
 

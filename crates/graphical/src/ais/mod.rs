@@ -13,49 +13,24 @@
 //!
 //! The standard error is computed from the observed weights. It means little if the effective sample size is only a few chains,
 //! and it cannot include a mode that no chain found. In these cases take more steps. Compare the estimate with the bounds of
-//! [`crate::mean_field`](mod@crate::mean_field) and [`crate::bp::tree_reweighted`].
+//! [`crate::mean_field`] and [`crate::bp::tree_reweighted`].
 //!
 //! Sources: Neal, "Annealed importance sampling", Statistics and Computing 11 (2001); Zhou, Johansen and Aston, J. Comput.
 //! Graph. Stat. 25 (2016), for the steps that adapt to the conditional effective sample size.
 
 mod paths;
+mod settings;
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::log_sum_exp;
-use fenchel_optim::settings;
 use serde::{Deserialize, Serialize};
 
 use crate::{BinaryPairwise, Error, FactorGraph};
+use paths::Path;
+pub use settings::{AisSettings, Ladder};
 
 /// Largest number of chains of the pilot run.
 const PILOT: usize = 256;
-
-/// How the values of `b` are chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum Ladder {
-    /// So many equal steps.
-    Uniform(usize),
-    /// Every step is as long as possible while the conditional effective sample size stays at this share of the chains, in (0,
-    /// 1). So steps are short where the distribution changes fast. A pilot run with its own random numbers chooses the steps,
-    /// so that they are independent of the weights: chains that chose their own steps would underestimate the error. The pilot
-    /// run has as many chains, at most 256, and costs as much per chain as the run itself.
-    Adaptive(f64),
-}
-
-settings! {
-    /// Settings of [`ais_binary`] and [`ais`](fn@ais).
-    #[derive(Copy)]
-    pub struct AisSettings {
-        /// The values of `b` from independence (0) to the model (1).
-        ladder: Ladder = Ladder::Uniform(500),
-        /// Number of chains, each with an independent weight.
-        chains: usize = 512,
-        /// Sweeps of Gibbs sampling at every step.
-        sweeps: usize = 1,
-        /// Seed of all draws.
-        seed: u64 = 0,
-    }
-}
 
 /// An estimate of `log Z`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,7 +48,7 @@ pub struct AisEstimate {
     pub ladder: Vec<f64>,
 }
 
-/// Annealed importance sampling of a binary pairwise model by [`BinaryGibbs`](crate::BinaryGibbs), whose model changes at every
+/// Annealed importance sampling of a binary pairwise model by [`BinaryGibbs`](crate::binary::BinaryGibbs), whose model changes at every
 /// step.
 ///
 /// ```
@@ -94,7 +69,7 @@ pub fn ais_binary(model: &BinaryPairwise, settings: &AisSettings) -> Result<AisE
     estimate(|settings| paths::Binary::new(model, settings), settings)
 }
 
-/// Annealed importance sampling of any model by [`Gibbs`](crate::Gibbs). To include evidence, condition the model first; the
+/// Annealed importance sampling of any model by [`Gibbs`](crate::gibbs::Gibbs). To include evidence, condition the model first; the
 /// result is then `log Z + log P(evidence)`.
 ///
 /// # Errors
@@ -103,16 +78,6 @@ pub fn ais_binary(model: &BinaryPairwise, settings: &AisSettings) -> Result<AisE
 pub fn ais(model: &FactorGraph, settings: &AisSettings) -> Result<AisEstimate, Error> {
     check(settings)?;
     estimate(|settings| paths::Factors::new(model, settings), settings)
-}
-
-/// A family of models from independence (`b = 0`) to the target (`b = 1`), with Markov chains.
-trait Path {
-    /// `log Z` at 0.
-    fn log_partition(&self) -> f64;
-    /// For every chain, the derivative of its score with respect to `b`.
-    fn slopes(&mut self, out: &mut [f64]);
-    /// Changes the model to `b` and makes sweeps.
-    fn advance(&mut self, b: f64, sweeps: usize);
 }
 
 fn check(settings: &AisSettings) -> Result<(), Error> {

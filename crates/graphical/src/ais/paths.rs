@@ -2,12 +2,20 @@
 
 use fenchel_linalg::special::{log_sum_exp, softplus};
 
-use super::{AisSettings, Path};
+use super::settings::AisSettings;
+use crate::binary::{BinaryGibbs, BinaryStart, Order};
 use crate::gibbs::{Gibbs, GibbsSettings, Scan, Start};
-use crate::{
-    BinaryGibbs, BinaryPairwise, BinaryStart, Error, Evidence, FactorGraph, FactorId, Order, Table,
-    VarId,
-};
+use crate::{BinaryPairwise, Error, Evidence, FactorGraph, FactorId, Table, VarId};
+
+/// A family of models from independence (`b = 0`) to the target (`b = 1`), with Markov chains.
+pub(super) trait Path {
+    /// `log Z` at 0.
+    fn log_partition(&self) -> f64;
+    /// For every chain, the derivative of its score with respect to `b`.
+    fn slopes(&mut self, out: &mut [f64]);
+    /// Changes the model to `b` and makes sweeps.
+    fn advance(&mut self, b: f64, sweeps: usize);
+}
 
 /// The family in spins: fields `h` and couplings `b J`.
 pub(super) struct Binary {

@@ -1,12 +1,13 @@
 //! A builder of Bayesian networks.
 
+use fenchel_linalg::Invalid;
 use fenchel_optim::{MAX_MEMORY, Refusal};
 
 use super::cpt::{self, ROW_TOLERANCE};
 use super::names::Names;
-use super::{BayesNet, Cpt};
+use super::{BayesNet, Cpt, cells};
 use crate::table::table_bytes;
-use crate::{Error, VarId};
+use crate::{Dag, Error, VarId};
 
 /// Collects variables and tables; [`build`](BayesNetBuilder::build) checks them all.
 ///
@@ -158,8 +159,34 @@ impl Parts {
     }
 }
 
+impl BayesNet {
+    /// Starts an empty network.
+    pub fn builder() -> BayesNetBuilder {
+        BayesNetBuilder::default()
+    }
+
+    /// Returns a network of the same variables with another graph and uniform tables, to be filled by
+    /// [`fit_cpts`](Self::fit_cpts).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another number of nodes; [`Error::Refused`] for a table beyond
+    /// [`MAX_MEMORY`](fenchel_optim::MAX_MEMORY).
+    pub fn with_graph(&self, graph: &Dag) -> Result<BayesNet, Error> {
+        Invalid::check_length("nodes of the graph", self.len(), graph.nodes())?;
+        let table = |v: VarId| {
+            let parents: Vec<VarId> = graph.parents(v.0).iter().map(|&p| VarId(p)).collect();
+            let states = self.cards[v.index()];
+            let scope = parents.iter().map(|p| self.cards[p.index()]).chain([states]);
+            let values = uniform(states, cells(scope))?;
+            Ok(Cpt::new(parents, values, states))
+        };
+        let cpts: Vec<Cpt> = self.variables().map(table).collect::<Result<_, Error>>()?;
+        Ok(BayesNet { cpts, dag: graph.clone(), ..self.clone() })
+    }
+}
+
 /// A table of the given size with equal numbers. It is refused if it does not fit into memory.
-pub(super) fn uniform(states: usize, cells: Option<usize>) -> Result<Vec<f64>, Error> {
+fn uniform(states: usize, cells: Option<usize>) -> Result<Vec<f64>, Error> {
     let (what, hint) = ("a conditional probability table", "give the variable fewer parents");
     Refusal::check_memory(what, table_bytes(cells), MAX_MEMORY, hint)?;
     Ok(vec![1.0 / states as f64; cells.unwrap_or(0)])

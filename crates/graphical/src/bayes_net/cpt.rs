@@ -1,8 +1,42 @@
 //! Checks of conditional probability tables.
 
-use super::Cpt;
+use std::borrow::Cow;
+
 use super::names::Names;
 use crate::{Error, VarId};
+
+/// `P(child | parents)`, with one row per configuration of the parents, where the last parent varies fastest, and one column
+/// per state of the child.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Cpt {
+    pub(super) parents: Vec<VarId>,
+    /// As they were given.
+    pub(super) values: Vec<f64>,
+    /// The sums of the rows, if one of them differs from 1 by more than rounding.
+    sums: Option<Vec<f64>>,
+}
+
+impl Cpt {
+    pub(crate) fn new(parents: Vec<VarId>, values: Vec<f64>, states: usize) -> Cpt {
+        let rows = || values.chunks_exact(states).map(|row| row.iter().sum::<f64>());
+        let rounding = states as f64 * f64::EPSILON;
+        let off = rows().any(|sum| (sum - 1.0).abs() > rounding);
+        let sums = off.then(|| rows().collect());
+        Cpt { parents, values, sums }
+    }
+
+    /// The divisor of a row.
+    pub(super) fn sum(&self, row: usize) -> f64 {
+        self.sums.as_ref().map_or(1.0, |sums| sums[row])
+    }
+
+    /// The table with rows that sum to 1.
+    pub(super) fn probabilities(&self, states: usize) -> Cow<'_, [f64]> {
+        let Some(sums) = &self.sums else { return Cow::Borrowed(&self.values) };
+        let rows = self.values.chunks_exact(states).zip(sums);
+        Cow::Owned(rows.flat_map(|(row, sum)| row.iter().map(move |value| value / sum)).collect())
+    }
+}
 
 /// Largest difference of the sum of a row from 1. Published networks have rounded numbers.
 pub(crate) const ROW_TOLERANCE: f64 = 1e-3;

@@ -4,12 +4,15 @@
 //! N_rk: rows of the data with parents in configuration r and child in state k;  N_r = sum_k N_rk
 //! ```
 
+use std::path::Path;
+
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::ln_gamma;
 use ndarray::{ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use super::{BayesNet, Cpt};
+use crate::files;
 use crate::structure::Columns;
 use crate::{Dag, Error, VarId};
 
@@ -131,6 +134,16 @@ impl Score {
 }
 
 impl BayesNet {
+    /// Returns the network with the same graph and with tables fitted to a file of comma-separated names:
+    /// [`read_csv_file`](Self::read_csv_file) followed by [`fit_cpts`](Self::fit_cpts).
+    ///
+    /// # Errors
+    /// The errors of both functions, inside [`Error::File`]. A missing value is an error with row and column;
+    /// [`Em`](super::Em) accepts such records.
+    pub fn fit_csv_file(&self, path: impl AsRef<Path>, prior: Prior) -> Result<BayesNet, Error> {
+        files::read(path.as_ref(), |text| self.fit_cpts(self.read_csv(text)?.view(), prior))
+    }
+
     /// Returns the network with the same graph whose tables are posterior means given complete data:
     /// `(N_rk + alpha_rk) / (N_r + alpha_r)`.
     ///

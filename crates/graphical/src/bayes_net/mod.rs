@@ -44,7 +44,7 @@ use crate::{Dag, Error, FactorGraph, Finding, OrderingOptions, VarId};
 
 pub use build::BayesNetBuilder;
 pub(crate) use build::Parts;
-pub(crate) use cpt::{ROW_TOLERANCE, Row, cells, parents_in, renormalise};
+pub(crate) use cpt::{Cpt, ROW_TOLERANCE, Row, cells, parents_in, renormalise};
 pub use em::{Em, EmFit};
 pub use findings::Findings;
 pub use learn::{Prior, Score};
@@ -89,45 +89,7 @@ pub struct BayesNet {
     ordering: OrderingOptions,
 }
 
-/// `P(child | parents)`, with one row per configuration of the parents, where the last parent varies fastest, and one column
-/// per state of the child.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Cpt {
-    parents: Vec<VarId>,
-    /// As they were given.
-    values: Vec<f64>,
-    /// The sums of the rows, if one of them differs from 1 by more than rounding.
-    sums: Option<Vec<f64>>,
-}
-
-impl Cpt {
-    pub(crate) fn new(parents: Vec<VarId>, values: Vec<f64>, states: usize) -> Cpt {
-        let rows = || values.chunks_exact(states).map(|row| row.iter().sum::<f64>());
-        let rounding = states as f64 * f64::EPSILON;
-        let off = rows().any(|sum| (sum - 1.0).abs() > rounding);
-        let sums = off.then(|| rows().collect());
-        Cpt { parents, values, sums }
-    }
-
-    /// The divisor of a row.
-    fn sum(&self, row: usize) -> f64 {
-        self.sums.as_ref().map_or(1.0, |sums| sums[row])
-    }
-
-    /// The table with rows that sum to 1.
-    fn probabilities(&self, states: usize) -> Cow<'_, [f64]> {
-        let Some(sums) = &self.sums else { return Cow::Borrowed(&self.values) };
-        let rows = self.values.chunks_exact(states).zip(sums);
-        Cow::Owned(rows.flat_map(|(row, sum)| row.iter().map(move |value| value / sum)).collect())
-    }
-}
-
 impl BayesNet {
-    /// Starts an empty network.
-    pub fn builder() -> BayesNetBuilder {
-        BayesNetBuilder::default()
-    }
-
     /// Makes a network from checked tables, whose parents are in range.
     pub(crate) fn assemble(
         name: String,
@@ -326,25 +288,6 @@ impl BayesNet {
         let mut changed = self.clone();
         changed.cpts[variable.index()] = cpt;
         Ok(changed)
-    }
-
-    /// Returns a network of the same variables with another graph and uniform tables, to be filled by
-    /// [`fit_cpts`](Self::fit_cpts).
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for another number of nodes; [`Error::Refused`] for a table beyond
-    /// [`MAX_MEMORY`](fenchel_optim::MAX_MEMORY).
-    pub fn with_graph(&self, graph: &Dag) -> Result<BayesNet, Error> {
-        Invalid::check_length("nodes of the graph", self.len(), graph.nodes())?;
-        let table = |v: VarId| {
-            let parents: Vec<VarId> = graph.parents(v.0).iter().map(|&p| VarId(p)).collect();
-            let states = self.cards[v.index()];
-            let scope = parents.iter().map(|p| self.cards[p.index()]).chain([states]);
-            let values = build::uniform(states, cells(scope))?;
-            Ok(Cpt::new(parents, values, states))
-        };
-        let cpts: Vec<Cpt> = self.variables().map(table).collect::<Result<_, Error>>()?;
-        Ok(BayesNet { cpts, dag: graph.clone(), ..self.clone() })
     }
 
     pub(crate) fn check(&self, variable: VarId) -> Result<(), Error> {

@@ -132,7 +132,7 @@ impl BayesNet {
 
     /// The `k` most probable configurations of all variables given the evidence, most probable first. There are fewer if fewer
     /// are possible. Configurations of equal probability come in the order of
-    /// [`MaxCalibrated::ranking`](crate::MaxCalibrated::ranking).
+    /// [`MaxCalibrated::ranking`](crate::junction_tree::MaxCalibrated::ranking).
     ///
     /// ```
     /// let net = fenchel_graphical::networks::asia();

@@ -9,7 +9,7 @@ use std::path::Path;
 use fenchel_linalg::Invalid;
 use ndarray::{Array2, ArrayView2};
 
-use super::{BayesNet, Names, Prior};
+use super::{BayesNet, Names};
 use crate::{Error, VarId, files};
 
 /// The number that represents a missing value. [`BayesNet::encode`] uses it for `""`, `"?"` and `"NA"`, unless a state has that
@@ -187,16 +187,6 @@ impl BayesNet {
         path: impl AsRef<Path>,
     ) -> Result<(), Error> {
         files::write(path.as_ref(), |to| self.write_csv(data, to))
-    }
-
-    /// Returns the network with the same graph and with tables fitted to a file of comma-separated names:
-    /// [`read_csv_file`](Self::read_csv_file) followed by [`fit_cpts`](Self::fit_cpts).
-    ///
-    /// # Errors
-    /// The errors of both functions, inside [`Error::File`]. A missing value is an error with row and column;
-    /// [`Em`](super::Em) accepts such records.
-    pub fn fit_csv_file(&self, path: impl AsRef<Path>, prior: Prior) -> Result<BayesNet, Error> {
-        files::read(path.as_ref(), |text| self.fit_cpts(self.read_csv(text)?.view(), prior))
     }
 
     /// Checks that every cell is a state; `missing` says whether [`MISSING`] is one.

@@ -40,7 +40,8 @@ pub enum BinaryStart<'a> {
 /// 24 bits (about 1e-7).
 ///
 /// ```
-/// use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryStart, Order};
+/// use fenchel_graphical::BinaryPairwise;
+/// use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
 ///
 /// let model = BinaryPairwise::new(&[0.0, 0.0], &[(0, 1, 1.5)])?;
 /// let mut chains = BinaryGibbs::new(&model, 10_000, BinaryStart::Random, Order::Cyclic, 0)?;
@@ -100,8 +101,8 @@ impl BinaryGibbs {
     /// times a power of two. If some variable has more than six neighbours, sweeps need 4 more bytes per variable and chain.
     ///
     /// `scan` is one of the orders `Cyclic` (algorithm 1 of Geng et al., 2018), `Permuted` and `Uniform` of
-    /// [`Order`](crate::Order), or [`Scan::Chromatic`] with the [colouring](BinaryPairwise::colouring) of the model. Only
-    /// [`Gibbs`](crate::Gibbs) supports blocks.
+    /// [`Order`](crate::binary::Order), or [`Scan::Chromatic`] with the [colouring](BinaryPairwise::colouring) of the model. Only
+    /// [`Gibbs`](crate::gibbs::Gibbs) supports blocks.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for zero chains; [`Error::Memory`] for more chains than fit; [`Invalid::Length`] for states of
@@ -481,7 +482,7 @@ fn count<const W: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Order;
+    use crate::binary::Order;
 
     #[test]
     fn bits_do_not_depend_on_the_instruction_set() {

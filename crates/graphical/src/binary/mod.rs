@@ -11,6 +11,7 @@ mod gibbs;
 mod update;
 mod xoshiro;
 
+pub use fenchel_optim::random::Order;
 pub use gibbs::{BinaryGibbs, BinaryStart};
 
 use fenchel_linalg::Invalid;

@@ -10,10 +10,10 @@
 //! | exact answers, small treewidth | [`JunctionTree`](crate::JunctionTree) | exact |
 //! | marginals of a large sparse model | [`belief_propagation`] | exact on trees; often good, never a bound |
 //! | an upper bound of log Z, and an answer that does not depend on the start | [`tree_reweighted`] | convex: one optimum |
-//! | a lower bound of log Z | [`mean_field`](fn@crate::mean_field) | always a bound; ignores correlations |
+//! | a lower bound of log Z | [`mean_field`](crate::mean_field::mean_field) | always a bound; ignores correlations |
 //! | a configuration of high probability | [`max_product`] | optimal on trees (`is_exact`), else a heuristic |
-//! | log Z with a standard error | [`crate::ais`](mod@crate::ais) | an estimate, unbiased for Z |
-//! | marginals with an error that shrinks with time | [`BinaryGibbs`](crate::BinaryGibbs), [`Gibbs`](crate::Gibbs) | consistent |
+//! | log Z with a standard error | [`crate::ais`] | an estimate, unbiased for Z |
+//! | marginals with an error that shrinks with time | [`BinaryGibbs`](crate::binary::BinaryGibbs), [`Gibbs`](crate::gibbs::Gibbs) | consistent |
 //! | a model with given marginals | [`moment_matching`] | its beliefs are the given marginals |
 //!
 //! On graphs with cycles the iteration may not converge. This is not an error: the [`Report`](fenchel_optim::Report) has the
@@ -50,9 +50,10 @@ mod decode;
 mod moment_matching;
 mod network;
 mod propagation;
+mod settings;
 
 use fenchel_linalg::special::{log_sum_exp, softmax};
-use fenchel_optim::{Observer, Solution, Stop, run, settings};
+use fenchel_optim::{Observer, Solution, run};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, FactorGraph, FactorId, Table, VarId};
@@ -62,31 +63,7 @@ pub use decode::{MaxBeliefs, max_product};
 pub use moment_matching::{PairMarginal, moment_matching};
 use network::{Home, Network};
 pub use propagation::Propagation;
-
-/// The order in which messages are sent; see the module.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Schedule {
-    /// All at once, from the messages of the previous pass.
-    Parallel,
-    /// One after the other, forwards and backwards.
-    Sequential,
-    /// Whichever would change most.
-    #[default]
-    Residual,
-}
-
-settings! {
-    /// Settings of [`belief_propagation`] and [`max_product`].
-    pub struct BeliefPropagationSettings {
-        /// Order of the messages.
-        schedule: Schedule = Schedule::default(),
-        /// The weight of the old message, in `[0, 1)`: `new = damping old + (1 - damping) computed`, as logarithms.
-        /// `None`: 1/2 if parallel, else 0.
-        damping: Option<f64> = None,
-        /// When to end, by the largest change of a message (`absolute`); the field `relative` is ignored.
-        stop: Stop = Stop { absolute: 1e-8, relative: 0.0, max_passes: 1000.0, ..Stop::default() },
-    }
-}
+pub use settings::{BeliefPropagationSettings, Schedule};
 
 /// What belief propagation believes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

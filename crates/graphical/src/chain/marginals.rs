@@ -3,7 +3,8 @@
 use fenchel_linalg::{Invalid, lanes};
 use serde::{Deserialize, Serialize};
 
-use super::{LineTerms, Probability, stride};
+use super::layout::{check_path, stride};
+use super::{LineTerms, Probability};
 use crate::Error;
 
 /// Marginals `m_t(k)` of the positions and `m_t(j, k)` of neighbouring pairs of a chain with `length` positions and
@@ -99,7 +100,7 @@ impl<T: Probability> ChainMarginals<T> {
             let expected = "a number in [0, 1]";
             return Err(Invalid::Parameter { name: "smoothing", value: smoothing, expected }.into());
         }
-        super::check_path(states, path)?;
+        check_path(states, path)?;
         let mut marginals = Self::new();
         marginals.shape(states, path.len());
         let flat = smoothing / states as f64;
@@ -293,7 +294,7 @@ impl<T: Probability> ChainMarginals<T> {
     /// [`Error::Invalid`] for a path of another length or with a state out of range.
     pub fn log_probability(&self, path: &[usize]) -> Result<f64, Error> {
         Invalid::check_length("path", self.length, path.len())?;
-        super::check_path(self.states, path)?;
+        check_path(self.states, path)?;
         if let [only] = path {
             return Ok(self.node(0)[*only].ln());
         }

@@ -42,23 +42,21 @@
 //! Proceedings of the IEEE 77 (1989), section III and the scaling of section V.A.
 
 mod decode;
+mod layout;
 mod log_domain;
 mod marginals;
 mod probability;
 mod sample;
 mod scaled;
 
+use layout::check_path;
+pub use layout::stride;
 pub use marginals::ChainMarginals;
 pub use probability::{LineTerms, LogF64, Probability};
 
 use fenchel_linalg::{Invalid, lanes};
 
 use crate::Error;
-
-/// Length of a padded row for `states` states: the next multiple of 8.
-pub const fn stride(states: usize) -> usize {
-    states.next_multiple_of(8)
-}
 
 /// The scores of a chain, and the working memory for inference. One object can be reused for many chains by changing its
 /// scores.
@@ -410,14 +408,4 @@ fn all_below_infinity(scores: &[f64]) -> bool {
 enum Filter {
     Scaled(f64),
     Log(f64),
-}
-
-fn check_path(states: usize, path: &[usize]) -> Result<(), Error> {
-    match path.iter().position(|&k| k >= states) {
-        None => Ok(()),
-        Some(row) => {
-            let expected = "a state below the number of states";
-            Err(Invalid::Label { row, value: path[row] as f64, expected }.into())
-        }
-    }
 }

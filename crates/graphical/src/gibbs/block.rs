@@ -3,7 +3,8 @@
 use rand::Rng;
 
 use super::program::Program;
-use crate::{Error, Evidence, FactorGraph, JunctionTree, OrderingOptions, VarId, Workspace};
+use crate::junction_tree::Workspace;
+use crate::{Error, Evidence, FactorGraph, JunctionTree, OrderingOptions, VarId};
 
 /// Variables that are drawn jointly, by a junction tree of these variables only.
 #[derive(Debug, Clone)]

@@ -6,9 +6,9 @@
 //!
 //! | model | use |
 //! |---|---|
-//! | binary, pairwise | [`BinaryGibbs`](crate::BinaryGibbs): one bit per variable and chain, 64 chains per word |
+//! | binary, pairwise | [`BinaryGibbs`](crate::binary::BinaryGibbs): one bit per variable and chain, 64 chains per word |
 //! | any other | [`Gibbs`] |
-//! | small treewidth | [`Calibrated::sample`](crate::Calibrated::sample): independent draws, without chains |
+//! | small treewidth | [`Calibrated::sample`](crate::junction_tree::Calibrated::sample): independent draws, without chains |
 //!
 //! | scan | a sweep visits | use |
 //! |---|---|---|
@@ -18,7 +18,7 @@
 //! | [`Scan::Chromatic`] | one colour class after the other | equivalent to updating all variables of a colour at once |
 //! | [`Scan::Blocked`] | blocks drawn jointly, then the other variables one by one | strong couplings: one exact draw updates a whole tree |
 //!
-//! A [`Scan`] is one of these rows. The first three are [`Order`](crate::Order)s, which all methods of the workspace share. The
+//! A [`Scan`] is one of these rows. The first three are [`Order`](crate::binary::Order)s, which all methods of the workspace share. The
 //! other two use the graph of the model.
 //!
 //! Impossible evidence is refused when the chains start, as far as it can be detected. If some potential is 0, single updates

@@ -11,7 +11,7 @@ use crate::VarId;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Scan {
     /// Variables one by one, in this order. In [`Gibbs`](super::Gibbs) every chain has its own random order, in
-    /// [`BinaryGibbs`](crate::BinaryGibbs) every block of chains. The default is `Cyclic`.
+    /// [`BinaryGibbs`](crate::binary::BinaryGibbs) every block of chains. The default is `Cyclic`.
     Single(Order),
     /// In the order of a greedy colouring of the graph. Variables of the same colour are conditionally independent given the
     /// others.

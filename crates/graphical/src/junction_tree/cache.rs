@@ -14,7 +14,8 @@ use super::JunctionTree;
 /// Finding a cached tree costs a pass over the scopes.
 ///
 /// ```
-/// use fenchel_graphical::{FactorGraph, OrderingOptions, TreeCache, VarId};
+/// use fenchel_graphical::{FactorGraph, OrderingOptions, VarId};
+/// use fenchel_graphical::junction_tree::TreeCache;
 ///
 /// let cache = TreeCache::new(OrderingOptions::default(), 100);
 /// for length in [3, 5, 3, 5, 5] {

@@ -9,7 +9,7 @@ use crate::factor_graph::LARGEST;
 use crate::stride::{Plan, larger};
 use crate::{Error, Evidence, FactorGraph};
 
-use super::{Domain, JunctionTree, Node, Workspace};
+use super::{Domain, JunctionTree, Node, Scale, Workspace};
 use crate::columns;
 use crate::table::semiring::{Linear, LogMax, LogSum, Semiring};
 
@@ -104,33 +104,6 @@ impl Outcome {
             Outcome::Done => Ok(()),
             _ => Err(Error::ImpossibleEvidence),
         }
-    }
-}
-
-/// Bookkeeping of a scaled table or message.
-#[derive(Copy, Clone, Debug, Default)]
-pub(super) struct Scale {
-    /// The logarithm of its divisor.
-    pub(super) log: f64,
-    /// A lower bound of the logarithm of its least nonzero entry.
-    pub(super) low: f64,
-    /// A bound of what underflow may have lost in an entry.
-    pub(super) lost: f64,
-}
-
-impl Scale {
-    /// After multiplying with something.
-    #[inline(always)]
-    pub(super) fn times(&mut self, other: Scale) {
-        self.log += other.log;
-        self.low += other.low;
-    }
-
-    /// Updates the scale after a multiplication by a message. The `log` of the message is counted where it was sent.
-    #[inline(always)]
-    pub(super) fn receive(&mut self, message: Scale) {
-        self.low += message.low;
-        self.lost += message.lost;
     }
 }
 

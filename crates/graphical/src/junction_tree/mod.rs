@@ -45,15 +45,12 @@ mod posteriors;
 mod queries;
 mod ranking;
 mod sample;
+mod tree;
 
 use fenchel_optim::MAX_MEMORY;
-use serde::{Deserialize, Serialize};
 
 use crate::elimination::{along, search};
-use crate::stride::Plan;
-use crate::{Error, Evidence, FactorGraph, FactorId, OrderingOptions, VarId};
-
-use calibrate::Scale;
+use crate::{Error, Evidence, FactorGraph, OrderingOptions, VarId};
 
 pub use cache::TreeCache;
 pub use marginals::{CliqueMarginals, LineDerivatives};
@@ -62,144 +59,8 @@ pub use posteriors::Posteriors;
 pub use queries::Calibrated;
 pub use ranking::Ranking;
 pub use sample::Sampler;
-
-/// The numbers in which messages are computed; see the module.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Domain {
-    /// Scaled if this is proved to be accurate, otherwise logarithms.
-    #[default]
-    Auto,
-    /// Probabilities with scales; marginals below about 1e-300 are 0. If underflow could have cost more than `1e-20` of the
-    /// total, the calibration falls back to logarithms here too.
-    Scaled,
-    /// Logarithms.
-    Log,
-}
-
-/// A compiled structure: see the module.
-///
-/// ```
-/// use fenchel_graphical::{Evidence, FactorGraph, JunctionTree, OrderingOptions, VarId};
-///
-/// let mut model = FactorGraph::new(&[2, 2, 2])?;
-/// model.add_values(&[VarId(0), VarId(1)], &[3.0, 1.0, 1.0, 3.0])?;
-/// model.add_values(&[VarId(1), VarId(2)], &[3.0, 1.0, 1.0, 3.0])?;
-/// let tree = JunctionTree::compile(&model, &OrderingOptions::default())?;
-/// let mut workspace = tree.workspace();
-/// let answers = tree.calibrate(&model, &Evidence::new(), &mut workspace)?;
-/// assert!((answers.log_partition() - 32.0_f64.ln()).abs() < 1e-12);
-/// let answers = tree.calibrate(&model, &Evidence::new().observe(VarId(0), 1), &mut workspace)?;
-/// assert!((answers.marginal(VarId(2))?[1] - 0.625).abs() < 1e-12);
-/// # Ok::<(), fenchel_graphical::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct JunctionTree {
-    cards: Vec<usize>,
-    /// Parents before children.
-    nodes: Vec<Node>,
-    /// The factors of every node, in the order of the nodes.
-    placed: Vec<Placed>,
-    /// The scopes for which the tree was compiled.
-    scopes: Vec<Vec<VarId>>,
-    /// Factors of no variables.
-    constants: Vec<FactorId>,
-    /// The tables where the evidence about a variable is multiplied in, and where its marginal is read.
-    homes: Vec<Home>,
-    readings: Vec<Reading>,
-    /// Cells of all cliques, of all separators, of the largest separator or variable, of the largest factor or variable.
-    clique_cells: usize,
-    separator_cells: usize,
-    scratch: usize,
-    largest_factor: usize,
-}
-
-/// A variable and its number of states.
-type Dimension = (VarId, usize);
-
-#[derive(Clone, Debug)]
-struct Node {
-    /// The clique, first eliminated first: the separator is a suffix.
-    scope: Vec<Dimension>,
-    /// The number of variables in the separator with the parent.
-    shared: usize,
-    /// Itself for a root.
-    parent: usize,
-    /// Ranges of cells in the arrays of all cliques and of all separators.
-    table: std::ops::Range<usize>,
-    separator: std::ops::Range<usize>,
-    /// The layout of the separator, in the order of the parent's variables, in the parent's table.
-    in_parent: Plan,
-    /// The permutation between that order and the order here; `None` if they are the same.
-    turn: Option<Turn>,
-    /// The node's part of `placed`.
-    factors: std::ops::Range<usize>,
-}
-
-/// The permutations between the order of a separator in its clique and in the parent.
-#[derive(Clone, Debug)]
-struct Turn {
-    up: Plan,
-    down: Plan,
-}
-
-impl Node {
-    /// The variables that the parent does not have, and the separator.
-    fn parts(&self) -> (&[Dimension], &[Dimension]) {
-        self.scope.split_at(self.scope.len() - self.shared)
-    }
-
-    /// The column of a configuration's separator, and the number of columns.
-    fn column(&self, states: &[usize]) -> (usize, usize) {
-        let separator = self.parts().1.iter();
-        separator.fold((0, 1), |(at, n), (v, card)| (at * card + states[v.index()], n * card))
-    }
-
-    /// Writes the states of a row.
-    fn set(&self, mut row: usize, states: &mut [usize]) {
-        for &(v, card) in self.parts().0.iter().rev() {
-            states[v.index()] = row % card;
-            row /= card;
-        }
-    }
-}
-
-/// A factor in its clique.
-#[derive(Clone, Debug)]
-struct Placed {
-    factor: FactorId,
-    plan: Plan,
-}
-
-#[derive(Clone, Debug)]
-struct Home {
-    node: usize,
-    plan: Plan,
-}
-
-#[derive(Clone, Debug)]
-struct Reading {
-    of_separator: bool,
-    cells: std::ops::Range<usize>,
-    plan: Plan,
-}
-
-/// The memory of one calibration. It is reused, by one thread at a time.
-#[derive(Clone, Debug, Default)]
-pub struct Workspace {
-    tables: Vec<f64>,
-    /// Upward messages, later the marginals of the separators.
-    up: Vec<f64>,
-    separators: Vec<f64>,
-    /// Working memory of the size of the largest separator or variable (twice) and of the largest factor or variable.
-    ratio: Vec<f64>,
-    turned: Vec<f64>,
-    factor: Vec<f64>,
-    /// For every node, the divisor of its upward message and the scale of its table.
-    tops: Vec<f64>,
-    scales: Vec<Scale>,
-    log_partition: f64,
-    in_logs: bool,
-}
+use tree::{Dimension, Home, Node, Placed, Reading, Scale, Turn};
+pub use tree::{Domain, JunctionTree, Workspace};
 
 impl JunctionTree {
     /// Searches for an elimination order and compiles the tree.
@@ -230,25 +91,6 @@ impl JunctionTree {
     /// [`Error::NotATree`]; [`Error::Refused`] beyond [`MAX_MEMORY`].
     pub fn of_tree(model: &FactorGraph) -> Result<Self, Error> {
         JunctionTree::with_order(model, &compile::leaves_first(model)?, MAX_MEMORY)
-    }
-
-    /// Memory for calibrations. All of it is allocated here.
-    pub fn workspace(&self) -> Workspace {
-        let mut workspace = Workspace::default();
-        self.shape(&mut workspace);
-        workspace
-    }
-
-    /// Gives a workspace the shape of this tree. Memory is allocated only to grow.
-    fn shape(&self, workspace: &mut Workspace) {
-        workspace.tables.resize(self.clique_cells, 0.0);
-        workspace.up.resize(self.separator_cells, 0.0);
-        workspace.separators.resize(self.separator_cells, 0.0);
-        workspace.ratio.resize(self.scratch, 0.0);
-        workspace.turned.resize(self.scratch, 0.0);
-        workspace.factor.resize(self.largest_factor, 0.0);
-        workspace.tops.resize(self.nodes.len(), 0.0);
-        workspace.scales.resize(self.nodes.len(), Scale::default());
     }
 
     /// Calibrates for sums: log Z and all marginals given evidence.
@@ -296,66 +138,5 @@ impl JunctionTree {
         self.prepare(model, evidence, workspace)?;
         calibrate::maxima(self, model, evidence, workspace)?;
         Ok(MaxCalibrated { tree: self, workspace })
-    }
-
-    /// The variables of each clique in the order of its table. Parents come before children.
-    pub fn cliques(&self) -> impl ExactSizeIterator<Item = Vec<VarId>> {
-        self.nodes.iter().map(|node| node.scope.iter().map(|s| s.0).collect())
-    }
-
-    /// For every clique, its separator with the parent (empty for a root) and the number of the parent (its own for a root).
-    pub fn separators(&self) -> impl ExactSizeIterator<Item = (Vec<VarId>, usize)> {
-        self.nodes.iter().map(|node| (node.parts().1.iter().map(|s| s.0).collect(), node.parent))
-    }
-
-    /// The number of cells of all cliques.
-    pub fn cells(&self) -> usize {
-        self.clique_cells
-    }
-
-    /// The number of cells of all separators.
-    pub fn separator_cells(&self) -> usize {
-        self.separator_cells
-    }
-
-    /// The size of the largest clique minus 1.
-    pub fn width(&self) -> usize {
-        self.nodes
-            .iter()
-            .map(|node| node.scope.len())
-            .max()
-            .map_or(0, |size| size.saturating_sub(1))
-    }
-
-    /// Whether the tree was compiled for these cardinalities and scopes.
-    pub fn fits(&self, model: &FactorGraph) -> bool {
-        model.cards() == self.cards
-            && model.factors().len() == self.scopes.len()
-            && model.factors().iter().zip(&self.scopes).all(|(f, scope)| f.scope() == scope)
-    }
-
-    fn check_model(&self, model: &FactorGraph) -> Result<(), Error> {
-        if self.fits(model) {
-            return Ok(());
-        }
-        let reason = "its cardinalities or scopes are not those that the tree was compiled for";
-        Err(fenchel_linalg::Invalid::Layout { what: "model", reason: reason.into() }.into())
-    }
-
-    /// The sum of the factors of no variables.
-    fn constant(&self, model: &FactorGraph) -> f64 {
-        self.constants.iter().map(|f| model.factors()[f.index()].log_values()[0]).sum()
-    }
-
-    fn prepare(
-        &self,
-        model: &FactorGraph,
-        evidence: &Evidence,
-        workspace: &mut Workspace,
-    ) -> Result<(), Error> {
-        self.check_model(model)?;
-        evidence.check(&self.cards)?;
-        self.shape(workspace);
-        Ok(())
     }
 }

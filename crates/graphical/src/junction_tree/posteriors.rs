@@ -4,8 +4,8 @@ use fenchel_linalg::lanes;
 
 use crate::{Error, Evidence, FactorGraph, VarId};
 
-use super::calibrate::{Outcome, Scale, deliver, enter, hear, multiply_factors, send, sums};
-use super::{Calibrated, Domain, JunctionTree, Workspace};
+use super::calibrate::{Outcome, deliver, enter, hear, multiply_factors, send, sums};
+use super::{Calibrated, Domain, JunctionTree, Scale, Workspace};
 use crate::columns;
 use crate::table::semiring::{Linear, Semiring};
 

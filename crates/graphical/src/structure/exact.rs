@@ -12,11 +12,11 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{
-    Certificate, CertificateCost, Iterative, MAX_MEMORY, Refusal, Status, Stop, run, settings,
+    Certificate, CertificateCost, Fit, Iterative, MAX_MEMORY, Refusal, Status, Stop, run, settings,
 };
 use ndarray::ArrayView2;
 
-use super::{Columns, LearnedDag};
+use super::{Columns, LearnedDag, refuse_weights};
 use crate::{Dag, Error, Score};
 
 /// With more variables there are too many sets.
@@ -42,6 +42,25 @@ impl ExactSearch {
     /// [`Error::Cell`] for a value that is missing or no state; [`Error::Refused`] for more memory than allowed, and for more than
     /// 30 variables; [`Error::Invalid`] for another number of columns and a prior out of range.
     pub fn fit(&self, data: ArrayView2<'_, usize>, cards: &[usize]) -> Result<LearnedDag, Error> {
+        self.fit_with(data, cards, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with a closure that watches the one pass. There is nothing to start from.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); [`Error::Refused`] for weights of the rows and for a start.
+    pub fn fit_with(
+        &self,
+        data: ArrayView2<'_, usize>,
+        cards: &[usize],
+        fit: Fit<'_, Dag>,
+    ) -> Result<LearnedDag, Error> {
+        refuse_weights("ExactSearch", &fit)?;
+        if fit.start.is_some() {
+            let what = "a start: the search is exhaustive; HillClimbing takes one";
+            return Err(Refusal::unsupported("ExactSearch", what).into());
+        }
+        let mut watch = fit.watch;
         let n = cards.len();
         let needed = if n > MOST { u64::MAX } else { ((n as u64) << n) * 4 + (9 << n) };
         let hint = "take HillClimbing, or fewer variables";
@@ -62,7 +81,7 @@ impl ExactSearch {
         let mut search =
             Search { settings: self, columns: &columns, found: None, failed: None, families: 0 };
         let stop = Stop { absolute: 0.0, relative: 0.0, ..Stop::default() };
-        let report = run(&mut search, &stop, &mut ())?;
+        let report = run(&mut search, &stop, &mut watch)?;
         match (search.found, search.failed) {
             (Some((score, parents)), _) => {
                 let arcs = (0u32..).zip(&parents).flat_map(|(v, p)| p.iter().map(move |&p| (p, v)));

@@ -13,12 +13,12 @@ use std::collections::VecDeque;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{Certificate, CertificateCost, Fit, Iterative, Refusal, Stop, run, settings};
+use fenchel_optim::{Certificate, CertificateCost, Fit, Iterative, Stop, run, settings};
 use ndarray::ArrayView2;
 use rand::{Rng, RngExt};
 use rustc_hash::FxHashMap;
 
-use super::{Columns, LearnedDag};
+use super::{Columns, LearnedDag, refuse_weights};
 use crate::graph::check_edge;
 use crate::{Dag, Error, Score};
 
@@ -71,12 +71,8 @@ impl HillClimbing {
         cards: &[usize],
         fit: Fit<'_, Dag>,
     ) -> Result<LearnedDag, Error> {
-        let Fit { weights, start, mut watch } = fit;
-        if weights.is_some() {
-            // Scores are of whole counts.
-            let what = "weights of rows; give a row as often as it counts";
-            return Err(Refusal::unsupported("HillClimbing", what).into());
-        }
+        refuse_weights("HillClimbing", &fit)?;
+        let Fit { start, mut watch, .. } = fit;
         let start = match start {
             Some(start) => start.clone(),
             None => Dag::new(cards.len(), self.required.iter().copied())?,

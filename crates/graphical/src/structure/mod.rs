@@ -41,7 +41,7 @@ mod hill_climbing;
 mod independence;
 mod pc;
 
-use fenchel_optim::Report;
+use fenchel_optim::{Fit, Refusal, Report};
 
 use crate::Dag;
 
@@ -52,6 +52,12 @@ pub use exact::ExactSearch;
 pub use hill_climbing::HillClimbing;
 pub use independence::{IndependenceTest, Tested};
 pub use pc::{Pc, PcFit};
+
+/// Scores and tests are of whole counts.
+fn refuse_weights<M>(method: &'static str, fit: &Fit<'_, M>) -> Result<(), Refusal> {
+    let what = "weights of rows; give a row as often as it counts";
+    if fit.weights.is_some() { Err(Refusal::unsupported(method, what)) } else { Ok(()) }
+}
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq)]

@@ -16,11 +16,11 @@
 use std::collections::BTreeMap;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::settings;
+use fenchel_optim::{Certificate, Clock, Fit, Progress, Refusal, Wall, Watch, settings};
 use ndarray::ArrayView2;
 use rustc_hash::FxHashSet;
 
-use super::{Columns, IndependenceTest};
+use super::{Columns, IndependenceTest, refuse_weights};
 use crate::dag::direct;
 use crate::{Cpdag, Error, Graph};
 
@@ -57,9 +57,28 @@ impl Pc {
     /// [`Error::Cell`] for a value that is missing or no state; [`Error::Invalid`] for another number of columns or a level outside
     /// (0, 1); [`Error::Refused`] for 2^64 configurations in one test or more.
     pub fn fit(&self, data: ArrayView2<'_, usize>, cards: &[usize]) -> Result<PcFit, Error> {
+        self.fit_with(data, cards, Fit::new())
+    }
+
+    /// As [`fit`](Self::fit), with a closure that is called after every size of the conditioning sets: a pass is a size, and
+    /// the oracle calls are the tests. After `Break` no larger sets are tried. There is nothing to start from.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); [`Error::Refused`] for weights of the rows and for a start.
+    pub fn fit_with(
+        &self,
+        data: ArrayView2<'_, usize>,
+        cards: &[usize],
+        fit: Fit<'_, PcFit>,
+    ) -> Result<PcFit, Error> {
+        refuse_weights("Pc", &fit)?;
+        if fit.start.is_some() {
+            let what = "a start: edges that are lost do not come back; HillClimbing takes one";
+            return Err(Refusal::unsupported("Pc", what).into());
+        }
         let columns = Columns::new(data, cards)?;
-        let test = self.test;
-        self.fit_test(cards.len(), |x, y, given| Ok(test.run(&columns, x, y, given)?.p_value))
+        let p_value = |x, y, given: &[u32]| Ok(self.test.run(&columns, x, y, given)?.p_value);
+        self.search(cards.len(), p_value, fit.watch)
     }
 
     /// Does the same as [`fit`](Self::fit) with a given test: a function that returns the p-value of the independence of `x`
@@ -71,7 +90,16 @@ impl Pc {
     pub fn fit_test(
         &self,
         nodes: usize,
+        p_value: impl FnMut(u32, u32, &[u32]) -> Result<f64, Error>,
+    ) -> Result<PcFit, Error> {
+        self.search(nodes, p_value, Watch::nobody())
+    }
+
+    fn search(
+        &self,
+        nodes: usize,
         mut p_value: impl FnMut(u32, u32, &[u32]) -> Result<f64, Error>,
+        mut watch: Watch<'_>,
     ) -> Result<PcFit, Error> {
         if !(self.level > 0.0 && self.level < 1.0) {
             let (value, expected) = (self.level, "a number in (0, 1)");
@@ -82,6 +110,7 @@ impl Pc {
             (0..n).map(|v| (0..n).filter(|&u| u != v).collect()).collect();
         let mut separators = BTreeMap::new();
         let mut tests = 0;
+        let wall = Wall::start();
         for size in 0..=self.max_given {
             let before = joined.clone();
             if before.iter().all(|list| list.len() <= size) {
@@ -117,6 +146,15 @@ impl Pc {
                         joined[y as usize].retain(|&u| u != x);
                     }
                 }
+            }
+            let progress = Progress {
+                passes: 1.0 + size as f64,
+                oracle_calls: tests,
+                seconds: wall.seconds(),
+                certificate: Certificate::Uncertified { objective: None },
+            };
+            if watch.show(&progress).is_break() {
+                break;
             }
         }
         let edges = (0u32..).zip(&joined);

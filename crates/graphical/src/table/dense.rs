@@ -1,11 +1,11 @@
 //! Numbers over the states of a few variables, without a meaning: the layout and the loops of all tables.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use smallvec::SmallVec;
 
 use super::semiring::Semiring;
-use super::size_of;
-use crate::stride::Plan;
+use crate::stride::{Plan, cells};
 use crate::{Error, VarId};
 
 pub(crate) type Dimensions = SmallVec<[(VarId, usize); 8]>;
@@ -34,7 +34,7 @@ impl Dense {
     /// Numbers over a scope in any order, its last variable fastest. Variable `scope[k]` has `cards[k]` states.
     ///
     /// # Errors
-    /// [`Error::RepeatedVariable`], [`Error::Refused`] for a size beyond [`MAX_MEMORY`](fenchel_optim::MAX_MEMORY), [`Invalid`]
+    /// [`Error::RepeatedVariable`], [`Error::Refused`] for a size beyond [`MAX_MEMORY`], [`Invalid`]
     /// for lengths that disagree and a cardinality of 0.
     pub fn new(scope: &[VarId], cards: &[usize], values: &[f64]) -> Result<Dense, Error> {
         Invalid::check_length("cards", scope.len(), cards.len())?;
@@ -231,4 +231,19 @@ impl Dense {
         self.values.resize(size, value);
         Ok(())
     }
+}
+
+/// The bytes of a table; `u64::MAX` where its number of cells overflows.
+pub(crate) fn table_bytes(cells: Option<usize>) -> u64 {
+    cells.map_or(u64::MAX, |cells| (cells as u64).saturating_mul(8))
+}
+
+/// The number of cells, if they fit into [`MAX_MEMORY`].
+pub(crate) fn size_of(cards: &[usize]) -> Result<usize, Error> {
+    if cards.contains(&0) {
+        return Err(Invalid::Parameter { name: "cardinality", value: 0.0, expected: ">= 1" }.into());
+    }
+    let size = cells(cards.iter().copied());
+    Refusal::check_memory("a table", table_bytes(size), MAX_MEMORY, "use smaller scopes")?;
+    Ok(size.unwrap_or(usize::MAX))
 }

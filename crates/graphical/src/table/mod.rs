@@ -12,13 +12,11 @@ mod dense;
 pub(crate) mod semiring;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{MAX_MEMORY, Refusal};
 use serde::{Deserialize, Serialize};
 
-use crate::stride::cells;
 use crate::{Error, VarId};
 pub use dense::Dense;
-pub(crate) use dense::Dimensions;
+pub(crate) use dense::{Dimensions, size_of, table_bytes};
 
 const LOG_POTENTIAL: &str = "a finite number or -inf";
 const POTENTIAL: &str = "a finite number >= 0";
@@ -190,21 +188,6 @@ impl Table {
     pub(crate) fn dense(&self) -> &Dense {
         &self.dense
     }
-}
-
-/// The bytes of a table; `u64::MAX` where its number of cells overflows.
-pub(crate) fn table_bytes(cells: Option<usize>) -> u64 {
-    cells.map_or(u64::MAX, |cells| (cells as u64).saturating_mul(8))
-}
-
-/// The number of cells, if they fit into [`MAX_MEMORY`].
-pub(crate) fn size_of(cards: &[usize]) -> Result<usize, Error> {
-    if cards.contains(&0) {
-        return Err(Invalid::Parameter { name: "cardinality", value: 0.0, expected: ">= 1" }.into());
-    }
-    let size = cells(cards.iter().copied());
-    Refusal::check_memory("a table", table_bytes(size), MAX_MEMORY, "use smaller scopes")?;
-    Ok(size.unwrap_or(usize::MAX))
 }
 
 pub(crate) fn check_log_potentials(factor: usize, log_values: &[f64]) -> Result<(), Error> {

@@ -59,7 +59,7 @@ impl Model {
     /// The Bayesian network of a `BAYES` model; variables are called `x0, x1, ...`, states `0, 1, ...`.
     ///
     /// # Errors
-    /// What [`BayesNetBuilder::build`](crate::BayesNetBuilder::build) refuses: rows that do not sum to 1, two
+    /// What [`BayesNetBuilder::build`](crate::bayes_net::BayesNetBuilder::build) refuses: rows that do not sum to 1, two
     /// tables for one child, cycles; [`fenchel_linalg::Invalid::Empty`] for an empty scope.
     pub fn bayes_net(&self) -> Result<BayesNet, Error> {
         let names: Vec<String> = (0..self.cards.len()).map(|v| format!("x{v}")).collect();

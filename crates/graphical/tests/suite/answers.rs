@@ -4,12 +4,18 @@
 //! `FENCHEL_PROBLEMS` sets the number of problems.
 
 use crate::common::{Enumeration, distance, log_sum};
+use fenchel_graphical::ais::{AisSettings, Ladder, ais, ais_binary};
+use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
+use fenchel_graphical::bp::{
+    BeliefPropagationSettings, EdgeAppearance, Schedule, TreeReweightedSettings,
+    belief_propagation, max_product, tree_reweighted,
+};
+use fenchel_graphical::gibbs::GibbsSettings;
 use fenchel_graphical::gibbs::{Gibbs, Start};
+use fenchel_graphical::mean_field::{MeanFieldSettings, mean_field};
 use fenchel_graphical::{
-    AisSettings, BeliefPropagationSettings, BinaryGibbs, BinaryPairwise, BinaryStart,
-    EdgeAppearance, Error, Evidence, FactorGraph, GibbsSettings, Heuristic, JunctionTree, Ladder,
-    MeanFieldSettings, Order, OrderingOptions, Schedule, TreeReweightedSettings, VarId, ais,
-    ais_binary, belief_propagation, max_product, mean_field, tree_reweighted, variable_elimination,
+    BinaryPairwise, Error, Evidence, FactorGraph, Heuristic, JunctionTree, OrderingOptions, VarId,
+    variable_elimination,
 };
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{Report, Status, Stop};

@@ -2,11 +2,12 @@
 
 use crate::common::{Enumeration, distance};
 use fenchel_graphical::bp::PairMarginal;
-use fenchel_graphical::{
-    BeliefPropagationSettings, EdgeAppearance, Error, FactorGraph, MeanFieldSettings, Schedule,
-    TreeReweightedSettings, VarId, belief_propagation, max_product, mean_field, moment_matching,
-    tree_reweighted,
+use fenchel_graphical::bp::{
+    BeliefPropagationSettings, EdgeAppearance, Schedule, TreeReweightedSettings,
+    belief_propagation, max_product, moment_matching, tree_reweighted,
 };
+use fenchel_graphical::mean_field::{MeanFieldSettings, mean_field};
+use fenchel_graphical::{Error, FactorGraph, VarId};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, Certificate, Status, Stop, Trace};
 use rand::RngExt;

@@ -1,7 +1,9 @@
 //! Binary pairwise models against enumeration.
 
 use crate::common::p_value;
-use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryStart, Error, Order, Scan, VarId};
+use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
+use fenchel_graphical::gibbs::Scan;
+use fenchel_graphical::{BinaryPairwise, Error, VarId};
 use fenchel_linalg::special::sigmoid;
 use fenchel_optim::random::stream;
 use ndarray::Array2;

@@ -99,7 +99,7 @@ fn derivatives_survive_tiny_probabilities() {
     let (model, other) = (pairs(4, 700.0), pairs(4, -700.0));
     let tree = compile(&model);
     let (mut left, mut right) = (tree.workspace(), tree.workspace());
-    let log = fenchel_graphical::Domain::Log;
+    let log = fenchel_graphical::junction_tree::Domain::Log;
     let none = Evidence::new();
     let from = tree.calibrate_in(&model, &none, &mut left, log).unwrap().clique_marginals();
     let to = tree.calibrate_in(&other, &none, &mut right, log).unwrap().clique_marginals();
@@ -155,7 +155,10 @@ fn draws_follow_the_joint() {
     let evidence = Evidence::new().observe(VarId(5), 1);
     let exact = Enumeration::of(&model.condition(&evidence).unwrap());
     let tree = compile(&model);
-    for domain in [fenchel_graphical::Domain::Scaled, fenchel_graphical::Domain::Log] {
+    for domain in [
+        fenchel_graphical::junction_tree::Domain::Scaled,
+        fenchel_graphical::junction_tree::Domain::Log,
+    ] {
         let mut workspace = tree.workspace();
         let answers = tree.calibrate_in(&model, &evidence, &mut workspace, domain).unwrap();
         let sampler = answers.sampler();

@@ -1,8 +1,9 @@
 //! Records with missing values: expectation and maximisation against closed forms and enumeration.
 
 use crate::common::networks::{configurations, nets};
+use fenchel_graphical::bayes_net::{Em, EmFit};
 use fenchel_graphical::{
-    BayesNet, Dag, Em, EmFit, Error, Evidence, MISSING, OrderingOptions, Prior, VarId, networks,
+    BayesNet, Dag, Error, Evidence, MISSING, OrderingOptions, Prior, VarId, networks,
 };
 use fenchel_optim::{Fit, Progress, Refusal, Status, Stop, random::stream};
 use ndarray::{Array2, array};

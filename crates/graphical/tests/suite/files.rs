@@ -1,10 +1,14 @@
 //! Values of this crate as JSON in which one value was changed: they are refused, or what was read works without a panic.
 
+use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
+use fenchel_graphical::bp::{
+    BeliefPropagationSettings, Beliefs, MaxBeliefs, belief_propagation, max_product,
+};
 use fenchel_graphical::chain::ChainMarginals;
+use fenchel_graphical::junction_tree::CliqueMarginals;
+use fenchel_graphical::mean_field::{MeanFieldSettings, MeanFieldState, mean_field};
 use fenchel_graphical::{
-    BeliefPropagationSettings, Beliefs, BinaryGibbs, BinaryPairwise, BinaryStart, CliqueMarginals,
-    Evidence, FactorGraph, Influence, JunctionTree, MaxBeliefs, MeanFieldSettings, MeanFieldState,
-    Order, OrderingOptions, Table, VarId, belief_propagation, max_product, mean_field,
+    BinaryPairwise, Evidence, FactorGraph, Influence, JunctionTree, OrderingOptions, Table, VarId,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use fenchel_graphical::graph::Labels;
 use fenchel_graphical::graph::{maximum_spanning_forest, minimum_spanning_forest};
-use fenchel_graphical::{Dag, Error, Graph, Labels};
+use fenchel_graphical::{Dag, Error, Graph};
 use proptest::prelude::*;
 
 fn graphs(nodes: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Graph> {

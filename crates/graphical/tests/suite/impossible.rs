@@ -1,10 +1,12 @@
 //! Evidence of probability zero, in every call of inference: tables with many zeros against the sum over all configurations.
 
 use fenchel_graphical::bp::{BeliefPropagationSettings, TreeReweightedSettings};
+use fenchel_graphical::bp::{belief_propagation, max_product, tree_reweighted};
 use fenchel_graphical::gibbs::Start;
+use fenchel_graphical::gibbs::{Gibbs, GibbsSettings};
 use fenchel_graphical::{
-    BayesNet, Error, Evidence, FactorGraph, Finding, Gibbs, GibbsSettings, JunctionTree,
-    OrderingOptions, VarId, belief_propagation, max_product, tree_reweighted, variable_elimination,
+    BayesNet, Error, Evidence, FactorGraph, Finding, JunctionTree, OrderingOptions, VarId,
+    variable_elimination,
 };
 use fenchel_optim::random::{Generator, stream};
 use rand::RngExt;

@@ -3,9 +3,10 @@
 use crate::common::{Enumeration, distance, models, models_with};
 use fenchel_graphical::chain::{Chain, ChainMarginals};
 use fenchel_graphical::elimination::{elimination_order, evaluate_order};
+use fenchel_graphical::junction_tree::Domain;
 use fenchel_graphical::{
-    Domain, Error, Evidence, FactorGraph, FactorId, Finding, Heuristic, JunctionTree,
-    OrderingOptions, VarId, variable_elimination,
+    Error, Evidence, FactorGraph, FactorId, Finding, Heuristic, JunctionTree, OrderingOptions,
+    VarId, variable_elimination,
 };
 use fenchel_optim::Refusal;
 use fenchel_optim::random::stream;

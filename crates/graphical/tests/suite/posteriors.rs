@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::common::{Enumeration, distance, models_with};
+use fenchel_graphical::junction_tree::TreeCache;
 use fenchel_graphical::{
-    Error, Evidence, FactorGraph, Finding, JunctionTree, OrderingOptions, TreeCache, VarId,
-    networks,
+    Error, Evidence, FactorGraph, Finding, JunctionTree, OrderingOptions, VarId, networks,
 };
 use proptest::prelude::*;
 

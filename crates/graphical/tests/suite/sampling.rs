@@ -2,13 +2,12 @@
 
 use crate::common::{Enumeration, configurations, p_value};
 use fenchel_graphical::ais::{AisSettings, Ladder, ais, ais_binary};
+use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
 use fenchel_graphical::diagnostics::{
     Chains, RunSettings, autocorrelation_time, effective_sample_size, run_until, split_r_hat,
 };
 use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Scan, Start, tree_blocks};
-use fenchel_graphical::{
-    BinaryGibbs, BinaryPairwise, BinaryStart, Error, Evidence, FactorGraph, Graph, Order, VarId,
-};
+use fenchel_graphical::{BinaryPairwise, Error, Evidence, FactorGraph, Graph, VarId};
 use fenchel_optim::random::stream;
 use ndarray::Array2;
 use proptest::prelude::*;

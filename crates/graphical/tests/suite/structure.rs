@@ -339,3 +339,38 @@ fn columns_become_a_network() {
         Err(Error::Format { line: 2, .. })
     ));
 }
+
+/// Every search is watched, and says what it cannot use.
+#[test]
+fn searches_share_one_contract() {
+    use std::ops::ControlFlow;
+    let net = networks::asia();
+    let (data, cards) = (net.sample_many(300, &mut stream(1, 0)), net.cards());
+    let mut sizes = Vec::new();
+    let mut stop_after_one = |progress: &fenchel_optim::Progress| {
+        sizes.push((progress.passes, progress.oracle_calls));
+        ControlFlow::Break(())
+    };
+    let fit = Fit::new().watch(&mut stop_after_one);
+    let first = Pc::default().fit_with(data.view(), cards, fit).unwrap();
+    // Without conditioning there is one test a pair.
+    assert_eq!((sizes, first.tests), (vec![(1.0, 28)], 28));
+    let mut calls = 0;
+    let mut count = |_: &fenchel_optim::Progress| {
+        calls += 1;
+        ControlFlow::Continue(())
+    };
+    let fit = Fit::new().watch(&mut count);
+    let found = ExactSearch::default().fit_with(data.view(), cards, fit).unwrap();
+    assert_eq!(found.dag, ExactSearch::default().fit(data.view(), cards).unwrap().dag);
+    assert!(calls > 0);
+    let weights = vec![1.0; 300];
+    for refused in [
+        Pc::default().fit_with(data.view(), cards, Fit::new().weights(&weights)).map(drop),
+        Pc::default().fit_with(data.view(), cards, Fit::new().start(&first)).map(drop),
+        ExactSearch::default().fit_with(data.view(), cards, Fit::new().weights(&weights)).map(drop),
+        ExactSearch::default().fit_with(data.view(), cards, Fit::new().start(&found.dag)).map(drop),
+    ] {
+        assert!(matches!(refused, Err(Error::Refused(Refusal::Unsupported { .. }))), "{refused:?}");
+    }
+}

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use fenchel_graphical::{Evidence, FactorGraph, JunctionTree, OrderingOptions, TreeCache, VarId};
+use fenchel_graphical::junction_tree::TreeCache;
+use fenchel_graphical::{Evidence, FactorGraph, JunctionTree, OrderingOptions, VarId};
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
 

@@ -1,7 +1,8 @@
 //! Chains of a binary pairwise model, stored with one bit per variable and chain.
 
 use fenchel_graphical::ais::{AisSettings, ais_binary};
-use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryStart, Influence, Order};
+use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
+use fenchel_graphical::{BinaryPairwise, Influence};
 use fenchel_optim::Refusal;
 use ndarray::Array2;
 

@@ -104,7 +104,7 @@ fn a_seed_determines_every_bit() {
 /// Theorem 4: over many repetitions the error of the gradient stays below the bound.
 #[test]
 fn the_nonasymptotic_bound_holds() {
-    use fenchel_graphical::{BinaryGibbs, BinaryStart, Order};
+    use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
     let model = synthetic::random_network(5, 0.6, (0.3, 1.0), 8).unwrap();
     let means = brute(&model).2;
     let influence = Influence::bound(&model);
