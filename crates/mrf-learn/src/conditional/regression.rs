@@ -18,7 +18,8 @@ pub enum Rule {
 /// The problem of one variable, as node-wise methods solve it before they combine the answers into one network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Regression {
-    /// The bias of the variable: of states 0 and 1 for [`NodewiseLogistic`], of spins for [`InteractionScreening`].
+    /// The bias of the variable: of states 0 and 1 for [`NodewiseLogistic`](crate::NodewiseLogistic), of spins for
+    /// [`InteractionScreening`](crate::InteractionScreening).
     pub bias: f64,
     /// The coefficient of every variable, in the same states; that of the variable itself is 0.
     pub couplings: Vec<f64>,

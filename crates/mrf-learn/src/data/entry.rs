@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How missing cells are treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MissingPolicy {
-    /// The first missing cell is an [`Error::Entry`].
+    /// The first missing cell is an [`Error::Entry`](crate::Error::Entry).
     #[default]
     Error,
     /// Missing cells count as 0, as in Geng et al. (UAI 2018), section 7.3.
