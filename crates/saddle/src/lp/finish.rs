@@ -1,8 +1,8 @@
 //! The exact solution of small programs by the simplex method, with checks of its result.
 
-use super::program::{LinearProgram, LpOutcome, LpSettings};
+use super::program::{End, LinearProgram, LpOutcome, LpSettings};
 use super::scaled::Scaled;
-use super::simplex::{End, Simplex};
+use super::simplex::Simplex;
 
 /// The largest numbers of rows and variables.
 const LARGEST: usize = 300;

@@ -176,3 +176,24 @@ fn stacked(rows: &[Array1<f64>], columns: usize) -> Array2<f64> {
     let flat: Vec<f64> = rows.iter().flatten().copied().collect();
     Array2::from_shape_vec((rows.len(), columns), flat).expect("rows of one length")
 }
+
+/// The result of the simplex method.
+pub(super) enum End {
+    Optimal { x: Vec<f64>, y: Vec<f64> },
+    Infeasible { y: Vec<f64> },
+    Unbounded { x: Vec<f64>, ray: Vec<f64> },
+}
+
+impl End {
+    /// Converts to the variables of the original program.
+    pub(super) fn original(self, rows: &[f64], columns: &[f64]) -> End {
+        let times = |v: Vec<f64>, s: &[f64]| v.iter().zip(s).map(|(v, s)| v * s).collect();
+        match self {
+            End::Optimal { x, y } => End::Optimal { x: times(x, columns), y: times(y, rows) },
+            End::Infeasible { y } => End::Infeasible { y: times(y, rows) },
+            End::Unbounded { x, ray } => {
+                End::Unbounded { x: times(x, columns), ray: times(ray, columns) }
+            }
+        }
+    }
+}

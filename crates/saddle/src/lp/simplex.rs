@@ -19,31 +19,10 @@
 
 use ndarray::{Array1, Array2, ArrayViewMut1};
 
-use super::program::LinearProgram;
+use super::program::{End, LinearProgram};
 
 /// Number of pivots after which the inverse is recomputed.
 const FRESH: usize = 30;
-
-/// The result of the simplex method.
-pub(super) enum End {
-    Optimal { x: Vec<f64>, y: Vec<f64> },
-    Infeasible { y: Vec<f64> },
-    Unbounded { x: Vec<f64>, ray: Vec<f64> },
-}
-
-impl End {
-    /// Converts to the variables of the original program.
-    pub(super) fn original(self, rows: &[f64], columns: &[f64]) -> End {
-        let times = |v: Vec<f64>, s: &[f64]| v.iter().zip(s).map(|(v, s)| v * s).collect();
-        match self {
-            End::Optimal { x, y } => End::Optimal { x: times(x, columns), y: times(y, rows) },
-            End::Infeasible { y } => End::Infeasible { y: times(y, rows) },
-            End::Unbounded { x, ray } => {
-                End::Unbounded { x: times(x, columns), ray: times(ray, columns) }
-            }
-        }
-    }
-}
 
 pub(super) struct Simplex {
     matrix: Array2<f64>,
