@@ -279,8 +279,14 @@ impl Crate {
         let items = here.items.iter().filter(|(name, _)| !here.children.contains_key(*name));
         names.extend(items.filter(|(_, public)| **public).map(|(name, _)| name.clone()));
         let public = |import: &Import| import.visible == Visibility::Public;
-        let is_module =
-            |path: &[String]| matches!(self.resolve(module, path, 0), Some(Target::Module(_)));
+        // A module may have an item of the same name beside it.
+        let is_module = |path: &[String]| match self.resolve(module, path, 0) {
+            Some(Target::Module(found)) => {
+                let beside = &self.modules[self.modules[found].parent].imports;
+                !path.last().is_some_and(|name| beside.contains_key(name))
+            }
+            _ => false,
+        };
         let handed_on = here.imports.iter().filter(|(_, i)| public(i) && !is_module(&i.path));
         names.extend(handed_on.map(|(name, _)| name.clone()));
         for glob in here.globs.iter().filter(|glob| public(glob)) {

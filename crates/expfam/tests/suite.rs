@@ -3,6 +3,7 @@
 mod suite {
     mod answers;
     mod cases;
+    mod counts;
     mod digits;
     mod estimation;
     mod extremes;

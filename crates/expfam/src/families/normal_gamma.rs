@@ -187,8 +187,12 @@ impl Family for NormalGamma {
         let (from, to) = (parts(p), parts(q));
         // b' - b and m0' - m0 from the differences of the parameters.
         // c'^2 / e' - c^2 / e with the quotients c / e, of which none overflows.
-        let rate =
-            -d[1] + 0.25 * (d[2] * (p[2] + q[2]) / q[3] - p[2] / q[3] * (p[2] / p[3]) * d[3]);
+        let squares = if d[3].abs() < 0.5 * p[3].abs() {
+            d[2] * (p[2] + q[2]) / q[3] - p[2] / q[3] * (p[2] / p[3]) * d[3]
+        } else {
+            q[2] * (q[2] / q[3]) - p[2] * (p[2] / p[3])
+        };
+        let rate = -d[1] + 0.25 * squares;
         let shift = 0.5 * difference_of_quotients(p[2], p[3], q[2], q[3]);
         let location = ((to.weight * from.shape / from.rate).sqrt() * shift).powi(2);
         gamma::divergence((from.shape, from.rate), (to.shape, to.rate), (d[0], rate))

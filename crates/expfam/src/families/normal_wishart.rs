@@ -253,8 +253,13 @@ impl Family for NormalWishart {
         for i in at..last {
             for j in at..=i {
                 let weight = if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
-                let outer = (q[i] - p[i]) * q[j] + p[i] * (q[j] - p[j]);
-                change[row] -= 0.25 * weight * (outer * e - p[i] * p[j] * de) / product;
+                let outer = if de.abs() < -0.5 * e {
+                    let outer = (q[i] - p[i]) * q[j] + p[i] * (q[j] - p[j]);
+                    (outer * e - p[i] * p[j] * de) / product
+                } else {
+                    q[i] * (q[j] / q[last]) - p[i] * (p[j] / e)
+                };
+                change[row] -= 0.25 * weight * outer;
                 row += 1;
             }
         }

@@ -53,12 +53,14 @@ mod fit;
 mod model;
 mod negative_binomial;
 mod objective;
+mod positive;
 mod summary;
 mod targets;
 
-pub use families::{Identity, InverseSquare, LogLinear, Logistic, Reciprocal, ScalarFamily};
+pub use families::{Identity, LogLinear, Logistic, ScalarFamily};
 pub use fit::Glm;
 pub use model::GlmModel;
 pub use negative_binomial::{NegativeBinomialCanonical, NegativeBinomialLog};
+pub use positive::{InverseSquare, Reciprocal};
 pub use summary::{Coefficient, GlmSummary};
 pub use targets::Targets;
