@@ -32,6 +32,7 @@ pub mod factor;
 mod gram;
 pub mod labels;
 pub mod lanes;
+pub mod parallel;
 pub mod project;
 pub mod quadrature;
 pub mod special;

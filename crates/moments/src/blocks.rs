@@ -7,6 +7,7 @@
 //! A sum over rows is split into a number of parts that depends only on the shape of the data. The parts are computed
 //! on all cores and added in a fixed order, so the result does not depend on the number of threads.
 
+use fenchel_linalg::parallel::try_map;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fenchel_linalg::{AsDesign, Design, Gram, Invalid};
@@ -164,7 +165,7 @@ pub(crate) fn fold<T: Send>(
 ) -> Result<Vec<T>, Error> {
     let (n, d) = (data.count(), data.width());
     let parts = (n / (4 * BLOCK)).clamp(1, most_parts(d));
-    map_parts(parts, |part| {
+    try_map(0..parts, |part| {
         let (from, to) = (part * n / parts, (part + 1) * n / parts);
         let mut value = make();
         let mut buffer = Array2::zeros((BLOCK.min(to - from), d));
@@ -186,38 +187,6 @@ pub(crate) fn each_row(rows: ArrayView2<f64>, mut f: impl FnMut(usize, &[f64])) 
     let rows = rows.as_standard_layout();
     let entries = rows.as_slice().unwrap_or(&[]);
     entries.chunks_exact(d).enumerate().for_each(|(i, row)| f(i, row));
-}
-
-/// `f(0), f(1), ...` in order, on all cores.
-#[cfg(feature = "parallel")]
-pub(crate) fn map_parts<T: Send>(
-    parts: usize,
-    f: impl Fn(usize) -> Result<T, Error> + Sync + Send,
-) -> Result<Vec<T>, Error> {
-    use rayon::prelude::*;
-    (0..parts).into_par_iter().map(f).collect()
-}
-
-/// `f(0), f(1), ...` in order.
-#[cfg(not(feature = "parallel"))]
-pub(crate) fn map_parts<T: Send>(
-    parts: usize,
-    f: impl Fn(usize) -> Result<T, Error> + Sync + Send,
-) -> Result<Vec<T>, Error> {
-    (0..parts).map(f).collect()
-}
-
-/// `f` of every item, on all cores.
-#[cfg(feature = "parallel")]
-pub(crate) fn for_each<T: Send>(items: &mut [T], f: impl Fn(&mut T) + Sync + Send) {
-    use rayon::prelude::*;
-    items.par_iter_mut().for_each(f);
-}
-
-/// `f` of every item.
-#[cfg(not(feature = "parallel"))]
-pub(crate) fn for_each<T: Send>(items: &mut [T], f: impl Fn(&mut T) + Sync + Send) {
-    items.iter_mut().for_each(f);
 }
 
 /// The mean of about a thousand rows spread over the data: sums of differences from it lose no digits.

@@ -1,6 +1,7 @@
 //! The choice of the number of directions, and tests of it; [`Components`] lists the rules.
 
 use fenchel_linalg::factor::{Triangle, solve_triangular};
+use fenchel_linalg::parallel::try_map;
 use fenchel_linalg::special::chi_squared_tail;
 use fenchel_linalg::{Cholesky, Dense, Invalid};
 use fenchel_optim::random::stream;
@@ -9,7 +10,7 @@ use ndarray::{Array1, Array2, ArrayView2};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{Blocks, Picked, check_memory, gather, map_parts};
+use crate::blocks::{Blocks, Picked, check_memory, gather};
 use crate::components::{Components, check_level};
 use crate::error::Error;
 use crate::reducer::Reducer;
@@ -165,12 +166,12 @@ pub fn permutation_test(
     check_memory("a permutation test", data, (8, 0), MAX_MEMORY)?;
     let x = gather(data);
     let (kept, rest) = split(x.view(), &whitening, directions)?;
-    let larger = map_parts(repeats, |b| {
+    let larger = try_map(0..repeats, |b| {
         let mut order: Vec<usize> = (0..data.count()).collect();
         order.shuffle(&mut stream(seed, b as u64));
         let shuffled = &kept + &rest.select(ndarray::Axis(0), &order);
         let found = method.spectrum(&Dense::new(shuffled.view())?, response)?;
-        Ok(usize::from(statistic(&found) >= observed))
+        Ok::<_, Error>(usize::from(statistic(&found) >= observed))
     })?;
     let larger: usize = larger.into_iter().sum();
     let p_value = (1 + larger) as f64 / (1 + repeats) as f64;
@@ -233,7 +234,7 @@ pub fn ladle(
     let bases =
         |spectrum: &Spectrum| orthonormal(normalised(&spectrum.leading(most)? * &far).view());
     let base = bases(spectrum)?;
-    let rows = map_parts(repeats, |b| {
+    let rows = try_map(0..repeats, |b| {
         let index = resample(n, seed, b);
         let found = || -> Result<_, Error> {
             let found =
@@ -241,7 +242,7 @@ pub fn ladle(
             let inner = base.t().dot(&bases(&found)?);
             Ok((1..=most).map(|k| 1.0 - determinant(&inner, k).abs()).collect::<Vec<_>>())
         };
-        Ok(found())
+        Ok::<_, Error>(found())
     })?;
     let (rows, _) = kept(rows, 1)?;
     let repeats = rows.len();

@@ -14,11 +14,12 @@
 //! them for comparison. Source: Xia, Tong, Li and Zhu, JRSS B 64 (2002).
 
 use fenchel_linalg::factor::qr;
+use fenchel_linalg::parallel::try_map;
 use fenchel_linalg::{AsDesign, Cholesky, Invalid};
 use fenchel_optim::{Certificate, Clock, Fit, Progress, Status, Stop, Wall, Watch, settings};
 use ndarray::{Array1, Array2};
 
-use crate::blocks::{Blocks, checked, leading, map_parts};
+use crate::blocks::{Blocks, checked, leading};
 use crate::components::Components;
 use crate::error::Error;
 use crate::fit::{fit_by, fit_with, refuse_weights};
@@ -149,7 +150,7 @@ impl Mave {
         let (d, k) = b.dim();
         let index = setting.z.dot(b);
         let parts = setting.base.len().min(16);
-        let shares = map_parts(parts, |part| {
+        let shares = try_map(0..parts, |part| {
             let (from, to) =
                 (part * setting.base.len() / parts, (part + 1) * setting.base.len() / parts);
             let mut left = Array2::<f64>::zeros((d * k, d * k));
@@ -179,7 +180,7 @@ impl Mave {
                     }
                 }
             }
-            Ok((left, right))
+            Ok::<_, Error>((left, right))
         })?;
         let mut left = Array2::<f64>::zeros((d * k, d * k));
         let mut right = Array1::<f64>::zeros(d * k);

@@ -1,10 +1,11 @@
 //! Planes around base points, by local linear regression.
 
+use fenchel_linalg::parallel::try_map;
 use fenchel_linalg::{Cholesky, Invalid, lanes};
 use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use crate::blocks::{Blocks, check_memory, gather, map_parts};
+use crate::blocks::{Blocks, check_memory, gather};
 use crate::error::Error;
 use crate::response::{Response, dominated};
 use crate::spectrum::Warning;
@@ -141,8 +142,8 @@ pub(crate) fn outer_product(
     index: ArrayView2<f64>,
     bandwidth: f64,
 ) -> Result<Array2<f64>, Error> {
-    let slopes = map_parts(setting.base.len(), |j| {
-        Ok(Neighbourhood::new(setting, index, setting.base[j], bandwidth).plane()?.1)
+    let slopes = try_map(0..setting.base.len(), |j| {
+        Ok::<_, Error>(Neighbourhood::new(setting, index, setting.base[j], bandwidth).plane()?.1)
     })?;
     let mut sum = Array2::<f64>::zeros((index.ncols(), index.ncols()));
     for slope in &slopes {

@@ -1,5 +1,6 @@
 //! Prediction from the indices.
 
+use fenchel_linalg::parallel::try_map;
 use fenchel_linalg::{AsDesign, Cholesky, Invalid};
 use fenchel_metrics::k_fold;
 use fenchel_optim::model::Saved;
@@ -7,7 +8,7 @@ use fenchel_optim::{Fit, Report, Status, Watch};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{Blocks, Picked, checked, finite, map_parts};
+use crate::blocks::{Blocks, Picked, checked, finite};
 use crate::error::Error;
 use crate::fit::{fit_blocks, refuse_weights, show};
 use crate::neighbours::{beyond_nearest, nearest_mean, scaled_r2};
@@ -259,7 +260,7 @@ impl IndexModel {
         let points = finite(points, "indices of the rows")?;
         let n = points.nrows();
         let parts = (n / 64).clamp(1, 64);
-        let predicted = map_parts(parts, |p| {
+        let predicted = try_map(0..parts, |p| {
             let rows = p * n / parts..(p + 1) * n / parts;
             rows.map(|i| match self.smoother {
                 Smoother::Neighbours => {

@@ -3,7 +3,7 @@
 //! The shape of the data determines the order of all additions. So the result is the same bit for bit on any number
 //! of threads.
 
-use fenchel_linalg::Design;
+use fenchel_linalg::{Design, parallel};
 
 /// The least number of multiplications for which a second thread is used. Fewer take less time than a thread takes to start.
 const WORK_PER_BLOCK: usize = 1 << 16;
@@ -21,13 +21,11 @@ pub fn multiply_rows<D: Design>(design: &D, w: &[f64], b: &[f64], out: &mut [f64
             row_scores(design, start * block + k, w, out);
         }
     };
-    #[cfg(feature = "parallel")]
     if block < design.rows() {
-        use rayon::prelude::*;
-        out.par_chunks_mut(block * r).enumerate().for_each(fill);
-        return;
+        parallel::map(out.chunks_mut(block * r).enumerate(), fill);
+    } else {
+        fill((0, out));
     }
-    out.chunks_mut(block * r).enumerate().for_each(fill);
 }
 
 /// `out += W'a_i`
@@ -76,14 +74,7 @@ pub(crate) fn multiply_transposed_rows<D: Design>(
         accumulate(part, &mut sum);
         sum
     };
-    #[cfg(feature = "parallel")]
-    let partials: Vec<Vec<f64>> = {
-        use rayon::prelude::*;
-        s.par_chunks(block * r).enumerate().map(partial).collect()
-    };
-    #[cfg(not(feature = "parallel"))]
-    let partials = s.chunks(block * r).enumerate().map(partial);
-    for sum in partials {
+    for sum in parallel::map(s.chunks(block * r).enumerate(), partial) {
         for (o, v) in out.iter_mut().zip(sum) {
             *o += v;
         }

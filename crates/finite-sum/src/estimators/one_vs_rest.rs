@@ -2,7 +2,7 @@
 
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::{softmax_in_place, softplus};
-use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_linalg::{AsDesign, Invalid, parallel};
 use fenchel_optim::model::Saved;
 use fenchel_optim::settings;
 use fenchel_optim::{Budget, Fit, Report, SharedWatch};
@@ -82,14 +82,7 @@ impl OneVsRest {
             let binary = LogisticRegression { stop: budget.left(), ..self.binary.clone() };
             binary.fit_with(x, &is_class, Fit { weights, start, watch: watch.each() })
         };
-        #[cfg(feature = "parallel")]
-        let models: Vec<_> = {
-            use rayon::prelude::*;
-            (0..classes.len()).into_par_iter().map(fit).collect()
-        };
-        #[cfg(not(feature = "parallel"))]
-        let models: Vec<_> = (0..classes.len()).map(fit).collect();
-        let models = models.into_iter().collect::<Result<Vec<_>, Error>>()?;
+        let models = parallel::try_map(0..classes.len(), fit)?;
         Ok(OneVsRestModel { models, classes })
     }
 }

@@ -34,7 +34,7 @@ pub use incremental::{Incremental, saga, svrg};
 pub use sdca::{GeneralSdca, sdca};
 pub use state::SumState;
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, parallel};
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::Refusal;
 use fenchel_optim::fista::gradient_mapping;
@@ -263,16 +263,9 @@ impl<'t, T: FiniteSum, R: Regulariser> Sum<'t, T, R> {
             }
             (value, sum)
         };
-        #[cfg(feature = "parallel")]
-        let parts: Vec<(f64, Vec<f64>)> = {
-            use rayon::prelude::*;
-            (0..blocks).into_par_iter().map(block).collect()
-        };
-        #[cfg(not(feature = "parallel"))]
-        let parts = (0..blocks).map(block);
         gradient.fill(0.0);
         let mut total = 0.0;
-        for (value, sum) in parts {
+        for (value, sum) in parallel::map(0..blocks, block) {
             total += value;
             gradient.iter_mut().zip(&sum).for_each(|(g, s)| *g += s);
         }

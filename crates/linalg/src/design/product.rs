@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::Design;
-use crate::lanes;
+use crate::{lanes, parallel};
 
 /// Number of stored entries below which a second thread is not used.
 const ENTRIES_PER_BLOCK: usize = 1 << 16;
@@ -332,13 +332,11 @@ fn is_origin(x: &[f64]) -> bool {
 fn each_row<D: Design>(design: &D, of: &impl RowNumber, out: &mut [f64]) {
     let block = rows_per_block(design, usize::MAX);
     let fill = |(b, out): (usize, &mut [f64])| lanes::run(Fill { of, from: b * block, out });
-    #[cfg(feature = "parallel")]
     if block < design.rows() {
-        use rayon::prelude::*;
-        out.par_chunks_mut(block).enumerate().for_each(fill);
-        return;
+        parallel::map(out.chunks_mut(block).enumerate(), fill);
+    } else {
+        fill((0, out));
     }
-    out.chunks_mut(block).enumerate().for_each(fill);
 }
 
 fn sum_of_rows<D: Design>(design: &D, of: &impl RowMultiple, out: &mut [f64]) {
@@ -369,15 +367,8 @@ fn sum_of_blocks<P: Send>(
         let total = work(b * block, part, &mut sum);
         (total, sum)
     };
-    #[cfg(feature = "parallel")]
-    let partials: Vec<(f64, Vec<f64>)> = {
-        use rayon::prelude::*;
-        parts.into_par_iter().enumerate().map(partial).collect()
-    };
-    #[cfg(not(feature = "parallel"))]
-    let partials = parts.into_iter().enumerate().map(partial);
     let mut total = 0.0;
-    for (part, sum) in partials {
+    for (part, sum) in parallel::map(parts.into_iter().enumerate(), partial) {
         total += part;
         add(&sum, out);
     }

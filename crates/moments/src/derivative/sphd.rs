@@ -1,11 +1,12 @@
 //! Sliced principal Hessian directions.
 
+use fenchel_linalg::parallel::try_map;
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::{Fit, MAX_MEMORY, settings};
 use ndarray::{Array1, Array2, Axis, Slice};
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{BLOCK, Blocks, Picked, check_memory, map_parts};
+use crate::blocks::{BLOCK, Blocks, Picked, check_memory};
 use crate::components::Components;
 use crate::discrete::discrete_columns;
 use crate::error::Error;
@@ -155,8 +156,9 @@ impl Reducer for WithScore<'_, Sphd, dyn SecondOrderScore + '_> {
         let members = slices.members();
         let (h, n) = (members.len(), data.count());
         let parts = h.min(16);
-        let shares =
-            map_parts(parts, |p| self.part(data, &members[p * h / parts..(p + 1) * h / parts], y))?;
+        let shares = try_map(0..parts, |p| {
+            self.part(data, &members[p * h / parts..(p + 1) * h / parts], y)
+        })?;
         let zero = Array2::zeros((data.width(), data.width()));
         let matrix = shares.into_iter().fold(zero, |s, p| s + p) / n as f64;
         let mut spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, None)?;

@@ -1,12 +1,13 @@
 //! The bootstrap over samples, for any method.
 
+use fenchel_linalg::parallel::try_map;
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::settings;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use super::intervals::normal_intervals;
-use crate::blocks::{Blocks, Picked, checked, map_parts};
+use crate::blocks::{Blocks, Picked, checked};
 use crate::components::check_level;
 use crate::error::Error;
 use crate::fit::fit_blocks;
@@ -79,7 +80,7 @@ pub fn bootstrap<'a, X: AsDesign + ?Sized>(
     check_repeats(settings.repeats, 2)?;
     let model = fit_blocks(method, &data, &response)?;
     let (n, d, k) = (data.count(), data.width(), model.components());
-    let resamples = map_parts(settings.repeats, |b| {
+    let resamples = try_map(0..settings.repeats, |b| {
         let index = resample(n, settings.seed, b);
         let found = || -> Result<_, Error> {
             let found =
@@ -94,7 +95,7 @@ pub fn bootstrap<'a, X: AsDesign + ?Sized>(
             }
             Ok((loadings, distance))
         };
-        Ok(found())
+        Ok::<_, Error>(found())
     })?;
     let (resamples, left_out) = kept(resamples, 2)?;
     let count = resamples.len() as f64;

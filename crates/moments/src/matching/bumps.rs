@@ -14,10 +14,10 @@
 //! computed on all cores from one block of rows after the other, so `K` is never in memory as a whole.
 
 use fenchel_linalg::lanes;
+use fenchel_linalg::parallel;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Slice};
 
-use crate::blocks::for_each;
 use crate::error::Error;
 
 /// Rows that are taken together.
@@ -129,7 +129,7 @@ impl System {
                     row[j] = kernel * (0.5 * own[i] - inner);
                 }
             }
-            for_each(&mut stripes, |stripe| {
+            parallel::map(&mut stripes, |stripe| {
                 let columns = Slice::from(stripe.from..stripe.to);
                 let a = a.slice_axis(Axis(1), columns);
                 general_mat_mul(1.0, &a.t(), &k, 1.0, &mut stripe.b);

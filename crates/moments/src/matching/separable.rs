@@ -1,5 +1,6 @@
 //! Independent features: one small score-matching problem per feature.
 
+use fenchel_linalg::parallel::try_map;
 use fenchel_linalg::{Gram, Invalid};
 use fenchel_optim::Refusal;
 use ndarray::{Array1, Array2};
@@ -8,7 +9,7 @@ use super::basis::{Bandwidth, Ridge, check_bandwidth, ridged};
 use super::coordinate::Coordinate;
 use super::learned::{Form, LearnedScore};
 use super::settings::ScoreMatching;
-use crate::blocks::{Blocks, gather, map_parts};
+use crate::blocks::{Blocks, gather};
 use crate::error::Error;
 use crate::whitening::Whitening;
 
@@ -53,7 +54,7 @@ pub(crate) fn fit_separable(
         Bandwidth::Relative(h) => 0.75 * h,
         Bandwidth::Absolute(h) => h,
     };
-    let fitted = map_parts(d, |c| {
+    let fitted = try_map(0..d, |c| {
         let values = x.column(c).to_vec();
         let spread = if settings.whiten { 1.0 } else { deviation(&values) };
         if !(spread > 0.0) {

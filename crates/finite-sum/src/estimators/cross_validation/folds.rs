@@ -1,12 +1,10 @@
 //! The folds of cross-validation, and the table of their scores.
 
 use fenchel_erm::parts::term_scales;
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, parallel};
 use fenchel_metrics::Split;
 use fenchel_optim::{Budget, SharedWatch, Stop, Watch};
 use ndarray::ArrayView1;
-#[cfg(feature = "parallel")]
-use rayon::prelude::*;
 
 use super::scores::Score;
 use crate::Error;
@@ -154,10 +152,7 @@ impl Folds {
             }
             let grid = grid(l1_ratio)?;
             let fold = |split: &Split| fold(split, l1_ratio, &grid);
-            #[cfg(feature = "parallel")]
-            let folds: Vec<_> = self.splits.par_iter().map(fold).collect::<Result<_, _>>()?;
-            #[cfg(not(feature = "parallel"))]
-            let folds: Vec<_> = self.splits.iter().map(fold).collect::<Result<_, _>>()?;
+            let folds = parallel::try_map(&self.splits, fold)?;
             table.extend(grid.iter().enumerate().map(|(k, &penalty)| {
                 let folds =
                     folds.iter().map(|scores: &Vec<f64>| *scores.get(k).unwrap_or(&f64::NAN));
