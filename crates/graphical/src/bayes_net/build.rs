@@ -170,7 +170,7 @@ impl BayesNet {
     ///
     /// # Errors
     /// [`Error::Invalid`] for another number of nodes; [`Error::Refused`] for a table beyond
-    /// [`MAX_MEMORY`](fenchel_optim::MAX_MEMORY).
+    /// [`MAX_MEMORY`].
     pub fn with_graph(&self, graph: &Dag) -> Result<BayesNet, Error> {
         Invalid::check_length("nodes of the graph", self.len(), graph.nodes())?;
         let table = |v: VarId| {
