@@ -35,7 +35,7 @@ impl<D: Design, R: Regulariser> MulticlassProblem<'_, D, R> {
     /// feasible. Two passes.
     ///
     /// # Errors
-    /// [`Invalid`] for a point of another shape or with non-finite entries.
+    /// [`Error::Invalid`] for a point of another shape or with non-finite entries.
     pub fn certify(&self, point: &MulticlassPoint) -> Result<Certificate, Error> {
         self.check_point(point)?;
         Ok(self.certificate_at(&mut Gap::new(self), point))

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::memory::{Memory, norm};
 use crate::{Certificate, CertificateCost};
 
-/// The state of [`lbfgs`](fn@lbfgs) and [`owlqn`]: a point, and the pairs of vectors that describe the curvature there.
+/// The state of [`lbfgs`](fn@super::lbfgs) and [`owlqn`](super::owlqn): a point, and the pairs of vectors that describe the curvature there.
 ///
 /// As a start it saves the steps that would learn the curvature again. Pairs from other settings, or of another dimension, are
 /// dropped.
