@@ -35,7 +35,6 @@ pub mod identify;
 pub mod latent;
 mod node_set;
 pub mod normal;
-mod parallel;
 pub mod prior;
 pub mod scm;
 pub mod table;

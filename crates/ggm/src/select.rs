@@ -9,13 +9,11 @@
 //! Source: Liu, Roeder and Wasserman, NIPS 2010 (StARS); Meinshausen and Buehlmann, JRSS B 72, 2010; Shah and Samworth,
 //! JRSS B 75, 2013 (complementary pairs).
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, parallel};
 use fenchel_optim::random::stream;
 use fenchel_optim::{MAX_MEMORY, Stop, settings};
 use ndarray::{Array2, ArrayView2, Axis};
 use rand::seq::SliceRandom;
-#[cfg(feature = "parallel")]
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -32,10 +30,7 @@ pub(crate) fn each<T: Send>(
     count: usize,
     work: impl Fn(usize) -> Result<T, Error> + Sync + Send,
 ) -> Result<Vec<T>, Error> {
-    #[cfg(feature = "parallel")]
-    return (0..count).into_par_iter().map(work).collect();
-    #[cfg(not(feature = "parallel"))]
-    return (0..count).map(work).collect();
+    parallel::try_map(0..count, work)
 }
 
 /// A grid of 20 penalties for the data.

@@ -17,11 +17,9 @@
 //! Memory: three matrices of `p^2` numbers of the storage type or of 32 bits. Source: A. Defazio, PhD thesis 2014,
 //! section 8.1, algorithms 8.1 and 8.2, with the corrections listed in the README.
 
-use fenchel_linalg::{Invalid, Scalar};
+use fenchel_linalg::{Invalid, Scalar, parallel};
 use fenchel_optim::Refusal;
 use ndarray::{Array2, ArrayView2};
-#[cfg(feature = "parallel")]
-use rayon::prelude::*;
 
 use crate::error::Error;
 
@@ -98,16 +96,8 @@ impl<T: Scalar> Shortcut<T> {
             let positive = kept.iter().take_while(|&&k| value(k) > 0.0).count();
             (positive as u32, kept.len() as u32)
         };
-        #[cfg(feature = "parallel")]
-        let ends = {
-            let lists = order.par_chunks_mut(p).zip(sorted.par_chunks_mut(p));
-            lists.enumerate().map(sort).collect()
-        };
-        #[cfg(not(feature = "parallel"))]
-        let ends = {
-            let lists = order.chunks_mut(p).zip(sorted.chunks_mut(p));
-            lists.enumerate().map(sort).collect()
-        };
+        let lists = order.chunks_mut(p).zip(sorted.chunks_mut(p));
+        let ends = parallel::map(lists.enumerate(), sort);
         Ok(Shortcut { p, correlation, order, sorted, ends })
     }
 
@@ -165,10 +155,7 @@ impl<T: Scalar> Shortcut<T> {
             }
             found
         };
-        #[cfg(feature = "parallel")]
-        return (0..tiles).into_par_iter().flat_map_iter(tile).collect();
-        #[cfg(not(feature = "parallel"))]
-        return (0..tiles).flat_map(tile).collect();
+        parallel::map(0..tiles, tile).concat()
     }
 
     /// Loads a row and the heads of its lists into the cache, because the search will access them in random order.

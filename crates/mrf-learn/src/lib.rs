@@ -18,7 +18,6 @@ pub mod layout;
 pub mod metrics;
 mod model;
 mod oracle;
-mod parallel;
 mod penalty;
 pub mod potts;
 pub mod selection;

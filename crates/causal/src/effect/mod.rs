@@ -23,13 +23,13 @@ mod model;
 mod overlap;
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::parallel::try_map;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Budget, Fit, Refusal, SharedWatch, Stop, settings};
 use ndarray::{ArrayView1, ArrayView2};
 use rand::RngExt;
 
 use crate::error::Error;
-use crate::parallel::each;
 use columns::standardised;
 use estimate::{Regressions, check_arms};
 pub use method::EffectMethod;
@@ -138,7 +138,8 @@ impl EffectEstimator {
             let effect = fitted.ok().map(|f| f.treated - f.control);
             Ok(effect.filter(|e| e.is_finite() && !ended()))
         };
-        let mut draws: Vec<f64> = each(self.bootstrap, resample)?.into_iter().flatten().collect();
+        let mut draws: Vec<f64> =
+            try_map(0..self.bootstrap, resample)?.into_iter().flatten().collect();
         let failed_resamples = self.bootstrap - draws.len();
         draws.sort_by(f64::total_cmp);
         let quantile = |q: f64| {

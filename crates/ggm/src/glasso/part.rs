@@ -1,8 +1,7 @@
 //! All components of a problem as one method for [`run`](fenchel_optim::run()).
 
+use fenchel_linalg::parallel;
 use fenchel_optim::{Certificate, CertificateCost, Iterative, Status};
-#[cfg(feature = "parallel")]
-use rayon::prelude::*;
 
 use super::admm::BlockAdmm;
 use super::bcd::Bcd;
@@ -78,10 +77,7 @@ impl Screened {
             let tolerance = tolerance * nodes.len() as f64 / p as f64;
             Part::new(problem, settings, nodes, tolerance, start.as_ref(), &origin)
         };
-        #[cfg(feature = "parallel")]
-        let parts = parts.into_par_iter().map(make).collect();
-        #[cfg(not(feature = "parallel"))]
-        let parts = parts.into_iter().map(make).collect();
+        let parts = parallel::map(parts, make);
         Ok(Screened { order: p, parts, certified: false })
     }
 
@@ -101,10 +97,7 @@ impl Screened {
     }
 
     fn each(&mut self, work: impl Fn(&mut Part) + Sync + Send) {
-        #[cfg(feature = "parallel")]
-        self.parts.par_iter_mut().for_each(work);
-        #[cfg(not(feature = "parallel"))]
-        self.parts.iter_mut().for_each(work);
+        parallel::map(&mut self.parts, work);
     }
 }
 

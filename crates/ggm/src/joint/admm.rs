@@ -1,9 +1,8 @@
 //! [ADMM](crate::admm) for all groups of one component.
 
+use fenchel_linalg::parallel;
 use fenchel_optim::{Certificate, Iterative};
 use ndarray::Array2;
-#[cfg(feature = "parallel")]
-use rayon::prelude::*;
 
 use super::penalty::Penalty;
 use crate::admm::{Admm, Splitting};
@@ -144,10 +143,7 @@ impl Part {
 
 impl Joint {
     fn each(&mut self, work: impl Fn(&mut Part) + Sync + Send) {
-        #[cfg(feature = "parallel")]
-        self.parts.par_iter_mut().for_each(work);
-        #[cfg(not(feature = "parallel"))]
-        self.parts.iter_mut().for_each(work);
+        parallel::map(&mut self.parts, work);
     }
 }
 

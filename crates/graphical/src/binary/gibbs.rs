@@ -1,6 +1,6 @@
 //! Gibbs sampling of many parallel chains of a binary pairwise model.
 
-use fenchel_linalg::{Invalid, lanes};
+use fenchel_linalg::{Invalid, lanes, parallel};
 use fenchel_optim::Refusal;
 use fenchel_optim::random::{Generator, stream};
 use ndarray::{Array2, ArrayView2};
@@ -446,13 +446,7 @@ impl<const W: usize> lanes::Kernel for Scores<'_, W> {
 
 /// Applies a function to every block, on all cores where the feature `parallel` is on.
 fn each<B: Send>(blocks: &mut [B], apply: impl Fn(&mut B) + Sync + Send) {
-    #[cfg(feature = "parallel")]
-    {
-        use rayon::prelude::*;
-        blocks.par_iter_mut().for_each(apply);
-    }
-    #[cfg(not(feature = "parallel"))]
-    blocks.iter_mut().for_each(apply);
+    parallel::map(blocks, apply);
 }
 
 fn bit<const W: usize>(blocks: &[Block<W>], chain: usize, i: usize) -> bool {

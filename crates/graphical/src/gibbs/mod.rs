@@ -34,7 +34,7 @@ mod possible;
 mod program;
 mod scan;
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, parallel};
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::settings;
 use ndarray::{Array2, ArrayView2};
@@ -214,13 +214,7 @@ impl Gibbs {
                 }
             }
         };
-        #[cfg(feature = "parallel")]
-        {
-            use rayon::prelude::*;
-            chains.par_chunks_mut(16).for_each(work);
-        }
-        #[cfg(not(feature = "parallel"))]
-        chains.chunks_mut(16).for_each(work);
+        parallel::map(chains.chunks_mut(16), work);
     }
 
     /// The configuration of one chain.

@@ -10,7 +10,7 @@
 //!
 //! Source: Silander and Myllymäki, UAI 2006.
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, parallel};
 use fenchel_optim::{
     Certificate, CertificateCost, Fit, Iterative, MAX_MEMORY, Refusal, Status, Stop, run, settings,
 };
@@ -153,15 +153,9 @@ impl Search<'_> {
                 members(set).map(|s| if s < v { s as u32 } else { s as u32 + 1 }).collect();
             score.of(columns, v as u32, &parents)
         };
-        #[cfg(feature = "parallel")]
-        let values: Result<Vec<f64>, Error> = {
-            use rayon::prelude::*;
-            few.par_iter().map(value).collect()
-        };
-        #[cfg(not(feature = "parallel"))]
-        let values: Result<Vec<f64>, Error> = few.iter().map(value).collect();
+        let values = parallel::try_map(&few, value)?;
         let mut best = vec![f64::NEG_INFINITY; sets];
-        few.iter().zip(values?).for_each(|(&set, value)| best[set] = value);
+        few.iter().zip(values).for_each(|(&set, value)| best[set] = value);
         for set in 0..sets {
             let fewer = members(set).map(|s| best[set & !(1 << s)]);
             best[set] = fewer.fold(best[set], f64::max);

@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, parallel};
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{Certificate, CertificateCost, Fit, Iterative, Stop, run, settings};
 use ndarray::ArrayView2;
@@ -207,14 +207,7 @@ impl<'a> Climb<'a> {
         self.evaluated += missing.len() as u64;
         let (score, columns) = (self.settings.score, self.columns);
         let value = |family: &&(u32, Vec<u32>)| score.of(columns, family.0, &family.1);
-        #[cfg(feature = "parallel")]
-        let values: Result<Vec<f64>, Error> = {
-            use rayon::prelude::*;
-            missing.par_iter().map(value).collect()
-        };
-        #[cfg(not(feature = "parallel"))]
-        let values: Result<Vec<f64>, Error> = missing.iter().map(value).collect();
-        let values = values?;
+        let values = parallel::try_map(&missing, value)?;
         let fresh: Vec<(u32, Vec<u32>)> = missing.into_iter().cloned().collect();
         self.known.extend(fresh.into_iter().zip(values));
         for &v in nodes {

@@ -1,7 +1,7 @@
 //! Node-wise regression: one l1 logistic regression per variable (Ravikumar, Wainwright and Lafferty 2010).
 
 use fenchel_finite_sum::{LogisticModel, LogisticRegression};
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, parallel};
 use fenchel_optim::{Budget, Fit, Report, SharedWatch, Stop, Watch, settings};
 use ndarray::{Array1, Array2};
 
@@ -10,7 +10,6 @@ use crate::data::Data;
 use crate::error::Error;
 use crate::layout::{Coordinates, pair_index, place};
 use crate::model::NetworkModel;
-use crate::parallel::for_all;
 use crate::penalty::Penalty;
 
 settings! {
@@ -82,7 +81,7 @@ impl NodewiseLogistic {
         };
         let (watch, budget) = (SharedWatch::from(watch), Budget::new(self.stop));
         let regress = |i| self.regress(data, i, budget.left(), start.as_ref(), watch.each());
-        for_all(p, regress).into_iter().collect()
+        parallel::map(0..p, regress).into_iter().collect()
     }
 
     fn regress(

@@ -11,7 +11,7 @@
 //! pseudo-likelihood needs more. Variables are spins, and every variable has its own convex problem, solved by FISTA.
 //! RISE is certified by a duality gap, logRISE by the residual of a proximal step.
 
-use fenchel_linalg::{Invalid, lanes};
+use fenchel_linalg::{Invalid, lanes, parallel};
 use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::prox::WeightedL1;
@@ -25,7 +25,6 @@ use crate::error::Error;
 use crate::exact::check_bounded;
 use crate::layout::{Coordinates, pair_index, pairs, place};
 use crate::model::NetworkModel;
-use crate::parallel::for_all;
 use crate::penalty::Penalty;
 
 /// The objective that is minimised for each variable.
@@ -122,7 +121,7 @@ impl InteractionScreening {
             let start = start.as_ref().map_or_else(|| vec![0.0; p], from);
             self.screen(&signs, &weights, i, budget.left(), start, &mut watch.each())
         };
-        for_all(p, screen).into_iter().collect()
+        parallel::map(0..p, screen).into_iter().collect()
     }
 
     /// The smallest `l1` at which all couplings are zero: the largest derivative by a coupling in the fit with

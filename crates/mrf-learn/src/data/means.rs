@@ -1,12 +1,12 @@
 //! Sufficient statistics of rows.
 
+use fenchel_linalg::parallel;
 use fenchel_linalg::special::xlogx;
 use ndarray::Array2;
 
 use super::rows::{Cells, Data};
 use crate::error::Error;
 use crate::layout::{Coordinates, Layout, pair_index, pairs};
-use crate::parallel::for_all;
 
 impl Data {
     /// The sufficient statistics `E psi` of the data. O(p^2 n / 64) words for binary variables, otherwise and with weights
@@ -81,7 +81,7 @@ pub(crate) fn means_of_states(
 ) -> Vec<f64> {
     let (p, cards) = (layout.variables(), layout.cards());
     // The blocks of a variable and all later ones lie next to each other.
-    let parts = for_all(p, |i| {
+    let parts = parallel::map(0..p, |i| {
         let (first, end) = (layout.field(i).start, layout.block(pair_index(i, p - 1, p)).end);
         let mut means = vec![0.0; end - first];
         for (row, x) in states.rows().into_iter().enumerate() {

@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use fenchel_linalg::{Invalid, lanes};
+use fenchel_linalg::{Invalid, lanes, parallel};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::parallel::for_all;
 
 /// The letters of an alignment, in the order of their codes. Letters are compared without case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,7 +163,7 @@ impl Alignment {
         let codes = self.codes.as_standard_layout();
         let codes = codes.as_slice().unwrap_or_default();
         let least = (share * columns as f64 - 1e-9).ceil() as u32;
-        let counts = for_all(n, |i| {
+        let counts = parallel::map(0..n, |i| {
             let own = &codes[i * columns..(i + 1) * columns];
             lanes::run(Similar { codes, own, least })
         });

@@ -5,11 +5,10 @@
 //! gradient adds the residual to the same rows. A table of 156 columns, 21 letters and rows of 24 numbers takes 314 KB.
 //! It stays in the second-level cache while all sequences are processed.
 
-use fenchel_linalg::lanes;
+use fenchel_linalg::{lanes, parallel};
 
 use super::alignment::Alignment;
 use super::model::PottsModel;
-use crate::parallel::for_all;
 
 /// Lanes of a row: a multiple of 8 that holds every letter.
 pub(super) fn lanes_for(states: usize) -> usize {
@@ -265,7 +264,7 @@ pub(super) fn evaluate(cells: &Cells, model: &PottsModel, gradient: bool) -> Who
     let mut sums = vec![0.0; if gradient { model.parameters() } else { 0 }];
     let all: Vec<usize> = (0..columns).collect();
     for group in all.chunks(GROUP) {
-        let shares = for_all(group.len(), |at| {
+        let shares = parallel::map(0..group.len(), |at| {
             let i = group[at];
             let mut table = vec![0.0_f32; cells.table_rows() * width];
             gather(model, i, width, &mut table);

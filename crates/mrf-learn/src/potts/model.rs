@@ -1,7 +1,7 @@
 //! A Potts model: fields, couplings, and methods for using them.
 
-use fenchel_linalg::Invalid;
 use fenchel_linalg::special::softmax_in_place;
+use fenchel_linalg::{Invalid, parallel};
 use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
 use fenchel_optim::{MAX_MEMORY, Refusal, Report};
@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::alignment::{Alignment, Alphabet, Gaps};
 use crate::error::Error;
 use crate::layout::table_means;
-use crate::parallel::for_all;
 
 /// A Potts model of the columns of an alignment, in single precision.
 ///
@@ -176,7 +175,7 @@ impl PottsModel {
         // Each is held twice, the first time with a pointer of its own.
         let bytes = (draws as u64).saturating_mul(2 * columns as u64 + 24);
         Refusal::check_memory("the draws", bytes, MAX_MEMORY, "take fewer draws")?;
-        let rows = for_all(draws, |draw| {
+        let rows = parallel::map(0..draws, |draw| {
             let mut random = stream(seed, draw as u64);
             let mut codes: Vec<u8> =
                 (0..columns).map(|_| random.random_range(0..q) as u8).collect();

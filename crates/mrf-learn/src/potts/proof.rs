@@ -4,13 +4,12 @@
 //! by their sums first: then they are feasible, and the dual value is a lower bound up to the rounding of doubles.
 
 use fenchel_linalg::special::xlogx;
-use fenchel_linalg::{Invalid, lanes};
+use fenchel_linalg::{Invalid, lanes, parallel};
 
 use super::alignment::Alignment;
 use super::engine::{Cells, GROUP, add_share, gather, lanes_for};
 use super::model::PottsModel;
 use crate::error::Error;
-use crate::parallel::for_all;
 
 /// The sums over all columns.
 pub(super) struct Proof {
@@ -29,7 +28,7 @@ pub(super) fn prove(cells: &Cells, model: &PottsModel, duals: Option<&[Vec<f32>]
     let (mut loss, mut entropy) = (0.0, 0.0);
     let all: Vec<usize> = (0..cells.columns).collect();
     for group in all.chunks(GROUP) {
-        let shares = for_all(group.len(), |at| {
+        let shares = parallel::map(0..group.len(), |at| {
             let i = group[at];
             let duals = duals.map(|duals| &duals[i][..]);
             match lanes_for(cells.states) {

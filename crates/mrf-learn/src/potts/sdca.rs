@@ -11,7 +11,7 @@
 //! steps as if the ridge of that table were half as strong, which makes the sum of their steps an ascent
 //! (`||u + v||^2 <= 2 ||u||^2 + 2 ||v||^2`).
 
-use fenchel_linalg::lanes;
+use fenchel_linalg::{lanes, parallel};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Certificate, CertificateCost, Iterative, Status, Watch, run};
 use rand::seq::SliceRandom;
@@ -128,13 +128,7 @@ impl<'a> PottsSdca<'a> {
                 _ => lanes::run(Visit::<32> { cells, work, shared, order, inverse }),
             };
         };
-        #[cfg(feature = "parallel")]
-        {
-            use rayon::prelude::*;
-            work.par_iter_mut().for_each(visit);
-        }
-        #[cfg(not(feature = "parallel"))]
-        work.iter_mut().for_each(visit);
+        parallel::map(&mut work, visit);
         for done in work {
             self.merge(done.i, &done.table, group);
             self.gain += done.gain;

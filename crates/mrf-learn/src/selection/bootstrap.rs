@@ -5,7 +5,7 @@
 //! the data varies in every draw, and an unpenalised bias stays finite. The standard deviation of a coupling over the
 //! draws agrees with that of the ordinary bootstrap up to O(1/n).
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, parallel};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Fit, MAX_MEMORY, Refusal, settings};
 use rand::RngExt;
@@ -15,7 +15,6 @@ use super::learner::Learner;
 use crate::data::Data;
 use crate::error::Error;
 use crate::layout::pairs;
-use crate::parallel::for_all;
 
 settings! {
     /// Settings of the bootstrap of edges.
@@ -72,7 +71,7 @@ impl EdgeBootstrap {
         let p = data.variables() as u64;
         let bytes = (self.draws as u64).saturating_mul(24 + 4 * p * (p + 1));
         Refusal::check_memory("the couplings of all draws", bytes, MAX_MEMORY, "take fewer draws")?;
-        let fits: Result<Vec<Vec<f64>>, Error> = for_all(self.draws, |draw| {
+        let fits: Result<Vec<Vec<f64>>, Error> = parallel::map(0..self.draws, |draw| {
             let mut random = stream(self.seed, draw as u64);
             let weights: Vec<f64> = (0..data.rows())
                 .map(|row| -(1.0 - random.random::<f64>()).ln() * data.weight(row))

@@ -6,7 +6,7 @@
 //! `q^2 / ((2 t - 1) P)` (Meinshausen and Buehlmann 2010, who assume exchangeability; the use of complementary halves
 //! is due to Shah and Samworth 2013).
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, parallel};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Fit, MAX_MEMORY, Refusal, settings};
 use rand::seq::SliceRandom;
@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use super::learner::Learner;
 use crate::data::Data;
 use crate::error::Error;
-use crate::parallel::for_all;
 
 settings! {
     /// Settings of stability selection.
@@ -66,7 +65,7 @@ impl StabilitySelection {
             let (name, value) = ("rows", n as f64);
             return Err(Invalid::Parameter { name, value, expected: "at least 4" }.into());
         }
-        let found: Result<Vec<Vec<(u32, u32)>>, Error> = for_all(2 * self.pairs, |at| {
+        let found: Result<Vec<Vec<(u32, u32)>>, Error> = parallel::map(0..2 * self.pairs, |at| {
             let mut order: Vec<usize> = (0..n).collect();
             order.shuffle(&mut stream(self.seed, at as u64 / 2));
             let half = n / 2;
