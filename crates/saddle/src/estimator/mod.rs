@@ -60,6 +60,7 @@ impl MulticlassL1 {
         X: AsDesign + ?Sized,
         L: Label + 'y,
     {
+        let budget = Budget::new(self.stop);
         let (posed, start) = self.posed(x, y.into(), &fit)?;
         let at_zero = self.loss.at_zero(posed.samples.classes());
         let radius = match self.radius {
@@ -73,7 +74,7 @@ impl MulticlassL1 {
             }
             Radius::Search => return self.search(&posed, at_zero, start, fit.watch),
         };
-        Ok(self.at_radius(&posed, radius, &self.stop, start, fit.watch)?.0)
+        Ok(self.at_radius(&posed, radius, &budget.left(), start, fit.watch)?.0)
     }
 
     /// Fits one model per radius, in the given order, which shows how accuracy depends on the number of non-zero
@@ -111,8 +112,8 @@ impl MulticlassL1 {
         X: AsDesign + ?Sized,
         L: Label + 'y,
     {
-        let (posed, mut start) = self.posed(x, y.into(), &fit)?;
         let mut budget = Budget::new(self.stop);
+        let (posed, mut start) = self.posed(x, y.into(), &fit)?;
         let mut models = vec![];
         for radius in radii {
             Invalid::check_positive("radius", *radius)?;

@@ -16,6 +16,8 @@ const FACTORS: [f64; 7] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
 /// [`Solver::Sublinear`]
 pub(super) struct Phases<'a> {
     problem: &'a Multiclass<'a>,
+    /// The same problem with the data as they are stored.
+    stored: &'a Multiclass<'a>,
     method: Sublinear<'a>,
     seed: u64,
     unit: u64,
@@ -40,6 +42,7 @@ struct Trial {
 impl<'a> Phases<'a> {
     pub(super) fn new(
         problem: &'a Multiclass<'a>,
+        stored: &'a Multiclass<'a>,
         step: SaddleStep,
         seed: u64,
         max_memory: Option<u64>,
@@ -52,7 +55,7 @@ impl<'a> Phases<'a> {
         Refusal::check_memory("the sublinear method", needed, max_memory, hint)?;
         let steps_a_pass = steps_a_pass(s);
         // A trial costs about as much as the certificate that judges it.
-        let certificate = s.stored() as f64 * s.classes() as f64;
+        let certificate = stored.samples().stored() as f64 * s.classes() as f64;
         let each = (s.rows() + s.features() + s.classes()) as f64;
         let unit = (certificate / each).clamp(2000.0, 1e7) as u64;
         let (trying, step) = match step {
@@ -67,6 +70,7 @@ impl<'a> Phases<'a> {
         let trials = FACTORS.map(|factor| Trial { factor, gap: f64::INFINITY, state: None }).into();
         let mut phases = Phases {
             problem,
+            stored,
             method: Sublinear::new(problem, state, 1.0),
             seed,
             unit,
@@ -101,9 +105,9 @@ impl<'a> Phases<'a> {
 
     fn record(&mut self) -> f64 {
         let state = self.method.state();
-        let (weights, parts) = (state.weights(), state.dual_parts(self.problem));
-        let lower_bound = parts.within(self.problem.radius(), self.problem.penalty());
-        let gap = objective(self.problem, &weights) - lower_bound;
+        let (weights, parts) = (state.weights(), state.dual_parts(self.stored));
+        let lower_bound = parts.within(self.stored.radius(), self.stored.penalty());
+        let gap = objective(self.stored, &weights) - lower_bound;
         self.candidates.push((Some(weights), parts));
         gap
     }

@@ -71,7 +71,7 @@ impl MulticlassL1 {
         start: Option<Start>,
         mut watch: Watch<'_>,
     ) -> Result<(MulticlassL1Model<L>, Option<Start>), Error> {
-        let s = &posed.samples;
+        let (budget, s) = (Budget::new(*stop), &posed.samples);
         // Weights of a larger norm are worse than none.
         let most = self.loss.at_zero(s.classes()) / self.penalty;
         let bound = if self.penalty > 0.0 { radius.min(most) } else { radius };
@@ -92,17 +92,18 @@ impl MulticlassL1 {
         // Both methods at once, where memory allows it.
         let solver =
             if solver.is_none() && fits(22).is_err() { Some(Solver::Pdhg) } else { solver };
-        // The sublinear method reads rows and columns one by one.
-        let explicit;
-        let problem = if solver == Some(Solver::Sublinear) && s.is_shifted() {
+        // The sublinear method reads rows and columns one by one. What it finds is judged on the sparse data.
+        let (explicit, spread);
+        let stepped = if solver == Some(Solver::Sublinear) && s.is_shifted() {
             let entries = (s.rows() as u64).saturating_mul(s.features() as u64);
             let hint = "use another solver or intercept: false, or raise max_memory";
             let needed = entries.saturating_mul(16);
             Refusal::check_memory("a centred dense copy", needed, self.max_memory, hint)?;
             explicit = s.explicit();
-            self.problem(&explicit, posed.unit, bound)?
+            spread = self.problem(&explicit, posed.unit, bound)?;
+            &spread
         } else {
-            problem
+            &problem
         };
         let pair = |bilinear: &HingeBilinear| {
             let start = start.as_ref()?;
@@ -119,7 +120,7 @@ impl MulticlassL1 {
                     let certificate = 2.0 * s.stored() as f64 * s.classes() as f64 / each as f64;
                     stop.check = Cadence::Doubling((certificate / steps_a_pass(s)).max(1.0));
                 }
-                Box::new(Phases::new(&problem, self.step, self.seed, self.max_memory)?)
+                Box::new(Phases::new(stepped, &problem, self.step, self.seed, self.max_memory)?)
             }
             Some(Solver::MirrorPdhg) => {
                 fits(12)?;
@@ -147,6 +148,8 @@ impl MulticlassL1 {
         if let Some(start) = &start {
             fitting.consider(start.columns.clone());
         }
+        // Copies and norms are made in the time of the fit.
+        stop.max_seconds = budget.left().max_seconds;
         let report = run(&mut fitting, &stop, &mut watch)?;
         let (state, solver) = (fitting.method.state(), fitting.method.solver());
         let best = fitting.thinned(&self.stop);
