@@ -4,10 +4,7 @@ use std::ops::Deref;
 
 use fenchel_linalg::{Design, Nonzeros};
 use fenchel_optim::fista::FistaSettings;
-use fenchel_optim::prox::{
-    FusedLasso, GroupMax, GroupNorm, Interval, L1, L1Ball, L1L2, L2Ball, L2Norm, NonnegativeL1,
-    Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
-};
+use fenchel_optim::prox::{Interval, L1, L1L2, NonnegativeL1, WeightedL1, Zero};
 use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
 
 use super::case::Kind;
@@ -75,7 +72,8 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Automatic, O: Observer<Method>>
 /// A regulariser that [`auto`](super::auto()) accepts.
 ///
 /// The default implementation runs FISTA, which accepts any regulariser. For one of your own write
-/// `impl Automatic for MyPenalty {}`.
+/// `impl Automatic for MyPenalty {}`. If yours is [`Lagged`], let [`dispatch`](Automatic::dispatch) return `call.separable()`, and
+/// dual methods come into the choice.
 pub trait Automatic: Regulariser + Clone {
     /// Solves a problem by one of the methods that this regulariser allows.
     fn dispatch<C: Call<Self>>(call: C) -> C::Solved {
@@ -119,7 +117,6 @@ macro_rules! open_to {
 
 open_to!(elastic_net: Zero, L1, L1L2);
 open_to!(separable: Interval, WeightedL1, NonnegativeL1);
-open_to!(joint: GroupNorm, GroupMax, SparseGroupLasso, L2Norm, L1Ball, L2Ball, Simplex, TotalVariation, FusedLasso);
 
 impl<R: Automatic> Automatic for &R {
     fn dispatch<C: Call<Self>>(call: C) -> C::Solved {

@@ -16,6 +16,7 @@ mod multiclass_newton;
 mod newton;
 mod newton_cg;
 mod optimum;
+mod own;
 mod sparse_text;
 mod structured;
 mod subsampled;

@@ -14,9 +14,11 @@
 
 use fenchel_optim::prox::{
     FusedLasso, GroupMax, GroupNorm, Interval, L1, L1Ball, L1L2, L2Ball, L2Norm, NonnegativeL1,
-    Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero, soft_threshold,
+    Simplex, SortedL1, SparseGroupLasso, TotalVariation, WeightedL1, Zero, soft_threshold,
 };
 use fenchel_optim::{Regulariser, Separable};
+
+use crate::Automatic;
 
 /// The powers `rho^m` and the sums `S_m = 1 + rho + ... + rho^{m-1}` of the affine step `rho x - step g`. If the step
 /// size changes, it contains the products and sums since the last flush instead.
@@ -205,7 +207,8 @@ pub trait Lagged: Separable {
 /// A regulariser that the incremental methods accept. If it is [`Lagged`], sparse data are updated by delayed steps.
 /// If it is not separable, every step updates the whole vector, which costs O(d).
 ///
-/// For your own regulariser that is not separable, set `type Coordinates = Zero` and let `coordinates` return `None`.
+/// For your own regulariser that is not separable, set `type Coordinates = Zero` and let `coordinates` return `None`. With
+/// `impl Automatic for MyPenalty {}` ([`Automatic`]) every method that takes a group norm takes it.
 pub trait Composite: Regulariser {
     /// The type of the regulariser as a sum over coordinates.
     type Coordinates: Lagged;
@@ -233,6 +236,8 @@ macro_rules! joint {
                 None
             }
         }
+
+        impl Automatic for $regulariser {}
     )*};
 }
 
@@ -244,6 +249,7 @@ joint!(
     L1Ball,
     L2Ball,
     Simplex,
+    SortedL1,
     TotalVariation,
     FusedLasso
 );
