@@ -101,6 +101,13 @@ fn entropies_of_concentrated_members_keep_their_digits() {
 }
 
 #[test]
+fn the_conjugate_of_a_gamma_law_of_small_shape_keeps_its_digits() {
+    // By 40 digits: digamma and the logarithm of the gamma function at the natural parameters as they are stored.
+    let p = Distribution::from_natural(Gamma, &[-0.9262427513903805, -0.9997894548512898]).unwrap();
+    close(p.conjugate(), 10.343_244_310_145_797, 4e-15);
+}
+
+#[test]
 fn divergences_of_extreme_members_end_and_are_not_wrong() {
     let p = Gamma.kl(&[1e-15 - 1.0, -1.0], &[1e300, -1.0]);
     assert!(p >= 0.0, "{p}");
