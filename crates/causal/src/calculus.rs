@@ -27,7 +27,7 @@ fn check(graph: &Admg, y: NodeSet, x: NodeSet, z: NodeSet, w: NodeSet) -> Result
 /// Rule 1: whether the observation of `z` may be inserted or deleted.
 ///
 /// # Errors
-/// [`Error::UnknownNode`]; [`Error::Overlap`] if the four sets are not disjoint.
+/// [`UnknownNode`](crate::admg::GraphError::UnknownNode); [`Overlap`](crate::admg::GraphError::Overlap) if the four sets are not disjoint.
 pub fn observation(
     graph: &Admg,
     y: NodeSet,

@@ -52,7 +52,7 @@ pub fn sid(truth: &Dag, estimate: &Dag) -> Result<usize, Error> {
 /// effect where the true graph has one, or if it adjusts for a set that is not valid in the true graph. O(n^2 (V + E)).
 ///
 /// # Errors
-/// [`Error::Invalid`] for different numbers of nodes, [`Error::TooManyNodes`].
+/// [`Error::Invalid`] for different numbers of nodes, [`TooManyNodes`](crate::admg::GraphError::TooManyNodes).
 pub fn adjustment_distance(
     truth: &Dag,
     estimate: &Dag,

@@ -11,6 +11,7 @@ use fenchel_graphical::{Cpdag, Dag};
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
 
+use crate::admg::GraphError;
 use crate::{Admg, Error, Estimand, LatentModel, NodeSet, Query, identify};
 
 /// A partially directed graph, closed under Meek's rules after each orientation.
@@ -25,7 +26,7 @@ impl Partial {
     fn new(class: &Cpdag) -> Result<Partial, Error> {
         let n = class.nodes;
         if n > NodeSet::CAPACITY {
-            return Err(Error::TooManyNodes { found: n, limit: NodeSet::CAPACITY });
+            return Err(GraphError::TooManyNodes { found: n, limit: NodeSet::CAPACITY }.into());
         }
         let empty = vec![NodeSet::EMPTY; n];
         let mut graph = Partial { parents: empty.clone(), children: empty.clone(), open: empty };
@@ -95,7 +96,7 @@ impl Partial {
 /// All graphs of the class, at most `limit`.
 ///
 /// # Errors
-/// [`Error::TooMany`]; [`Error::TooManyNodes`], [`Error::Invalid`], [`Error::Graphical`] for edges that do not form a class.
+/// [`Error::TooMany`]; [`TooManyNodes`](crate::admg::GraphError::TooManyNodes), [`Error::Invalid`], [`Error::Graphical`] for edges that do not form a class.
 pub fn members(class: &Cpdag, limit: usize) -> Result<Vec<Dag>, Error> {
     checked(class)?;
     let mut found = Vec::new();
@@ -153,14 +154,14 @@ fn member(class: &Cpdag) -> Result<Dag, Error> {
 /// answer is yes if no such path to the outcome begins with an undirected edge.
 ///
 /// # Errors
-/// [`Error::TooManyNodes`]; [`Error::Invalid`] for edges that do not form a class, a node that it does not have, or no outcome;
-/// [`Error::Graphical`] for a cycle; [`Error::Overlap`] for a node that is both.
+/// [`TooManyNodes`](crate::admg::GraphError::TooManyNodes); [`Error::Invalid`] for edges that do not form a class, a node that it does not have, or no outcome;
+/// [`Error::Graphical`] for a cycle; [`Overlap`](crate::admg::GraphError::Overlap) for a node that is both.
 pub fn is_identifiable(class: &Cpdag, outcome: NodeSet, treatment: NodeSet) -> Result<bool, Error> {
     checked(class)?;
     let graph = Partial::new(class)?;
     if let Some(v) = (outcome & treatment).smallest() {
         let node = v.to_string();
-        return Err(Error::Overlap { node, first: "outcome", second: "treatment" });
+        return Err(GraphError::Overlap { node, first: "outcome", second: "treatment" }.into());
     }
     if outcome.is_empty() {
         return Err(Invalid::Empty { what: "the outcome of the query" }.into());

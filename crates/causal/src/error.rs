@@ -3,6 +3,7 @@
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
 
+use crate::admg::GraphError;
 use crate::identify::Hedge;
 
 /// Why a graph or a model could not be built, or a query not be answered.
@@ -12,68 +13,15 @@ pub enum Error {
     /// An argument that does not fit: shapes, ranges, NaN.
     #[error(transparent)]
     Invalid(#[from] Invalid),
+    /// Names, edges or sets that make no graph or no query.
+    #[error(transparent)]
+    Graph(GraphError),
     /// An error of a Bayesian network or a table in `fenchel-graphical`.
     #[error(transparent)]
     Graphical(#[from] fenchel_graphical::Error),
     /// A regression of an effect that could not be fitted.
     #[error(transparent)]
     FiniteSum(#[from] fenchel_finite_sum::Error),
-    /// Directed edges that form a cycle.
-    #[error("the directed edges form a cycle: {}", path.join(" -> "))]
-    Cycle {
-        /// The nodes of the cycle in the direction of the edges; the first is repeated at the end.
-        path: Vec<String>,
-    },
-    /// A name, or the number of a node, that the graph does not have.
-    #[error("there is no node {name:?}; known: {}", known.join(", "))]
-    UnknownNode {
-        /// What was asked for.
-        name: String,
-        /// The names of the graph, the first twenty.
-        known: Vec<String>,
-    },
-    /// A node name or an edge that was given twice.
-    #[error("{what} {name:?} is given twice")]
-    Duplicate {
-        /// What was given.
-        what: &'static str,
-        /// Its name.
-        name: String,
-    },
-    /// An edge from a node to itself.
-    #[error("an edge joins {node:?} to itself")]
-    SelfLoop {
-        /// The node.
-        node: String,
-    },
-    /// More nodes than a [`NodeSet`](crate::NodeSet) holds.
-    #[error("{found} nodes; a graph has at most {limit}")]
-    TooManyNodes {
-        /// The number that was given.
-        found: usize,
-        /// The largest number.
-        limit: usize,
-    },
-    /// Two sets of a query that share a node.
-    #[error("{node:?} is both {first} and {second}")]
-    Overlap {
-        /// The shared node.
-        node: String,
-        /// The role of the first set.
-        first: &'static str,
-        /// The role of the second set.
-        second: &'static str,
-    },
-    /// A text that cannot be read as a graph or a query.
-    #[error("at byte {at} of {text:?}: {reason}")]
-    Format {
-        /// The whole text.
-        text: String,
-        /// Where it goes wrong, counted from 0.
-        at: usize,
-        /// What was found and what was expected.
-        reason: String,
-    },
     /// The observed distribution does not determine the effect. The hedge is the proof.
     #[error("not identifiable: {0}")]
     NotIdentifiable(Box<Hedge>),
@@ -143,4 +91,14 @@ pub enum Error {
     /// What this build or this limit does not allow: a table that would be too large, an option that does not fit.
     #[error(transparent)]
     Refused(#[from] Refusal),
+}
+
+impl From<GraphError> for Error {
+    fn from(error: GraphError) -> Self {
+        match error {
+            GraphError::Invalid(invalid) => Error::Invalid(invalid),
+            GraphError::Graphical(error) => Error::Graphical(error),
+            error => Error::Graph(error),
+        }
+    }
 }

@@ -170,7 +170,7 @@ impl LatentModel {
     /// `P(all others | do(x))` for all values of `x`: a table over all nodes that sums to 1 for every value of x.
     ///
     /// # Errors
-    /// [`Error::UnknownNode`]; [`Error::Refused`].
+    /// [`UnknownNode`](crate::admg::GraphError::UnknownNode); [`Error::Refused`].
     pub fn intervened(&self, x: NodeSet) -> Result<ProbabilityTable, Error> {
         self.graph.check_set(x)?;
         let hidden = |k: u32| VarId(self.graph.len() as u32 + k);
@@ -194,7 +194,7 @@ impl LatentModel {
     /// `P(outcome | do(treatment), given)` for all values of all three, by the truncated factorisation.
     ///
     /// # Errors
-    /// [`Error::Refused`]; [`Error::UnknownNode`], [`Error::Overlap`], [`Error::Invalid`] for a query that does not fit.
+    /// [`Error::Refused`]; [`UnknownNode`](crate::admg::GraphError::UnknownNode), [`Overlap`](crate::admg::GraphError::Overlap), [`Error::Invalid`] for a query that does not fit.
     pub fn effect(&self, query: Query) -> Result<ProbabilityTable, Error> {
         query.check(&self.graph)?;
         let Query { outcome: y, treatment: x, given: z } = query;

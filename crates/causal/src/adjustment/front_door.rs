@@ -9,7 +9,7 @@ use crate::{Admg, Error, Estimand, Expr, NodeSet, Query};
 /// an edge into `x`. Third, `x` blocks every path from `m` to `y` that begins with an edge into `m`. O(V + E).
 ///
 /// # Errors
-/// [`Error::UnknownNode`], [`Error::Overlap`], [`Error::Invalid`] for an empty treatment or outcome.
+/// [`UnknownNode`](crate::admg::GraphError::UnknownNode), [`Overlap`](crate::admg::GraphError::Overlap), [`Error::Invalid`] for an empty treatment or outcome.
 pub fn is_front_door(graph: &Admg, x: NodeSet, y: NodeSet, m: NodeSet) -> Result<bool, Error> {
     check(graph, x, y, m)?;
     let view = graph.view();

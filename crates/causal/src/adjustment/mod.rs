@@ -56,7 +56,7 @@ fn check(graph: &Admg, x: NodeSet, y: NodeSet, z: NodeSet) -> Result<(), Error> 
 /// every path that begins with an edge into `x`. O(V + E).
 ///
 /// # Errors
-/// [`Error::UnknownNode`], [`Error::Overlap`], [`Error::Invalid`] for an empty treatment or outcome.
+/// [`UnknownNode`](crate::admg::GraphError::UnknownNode), [`Overlap`](crate::admg::GraphError::Overlap), [`Error::Invalid`] for an empty treatment or outcome.
 pub fn is_back_door(graph: &Admg, x: NodeSet, y: NodeSet, z: NodeSet) -> Result<bool, Error> {
     check(graph, x, y, z)?;
     let below = graph.view().descendants(x).meets(z);

@@ -20,6 +20,7 @@
 //! Sources: R. Le Priol, PhD thesis 2021, sections 2.3.2 and 2.3.3; Richardson, Markov properties for acyclic
 //! directed mixed graphs, Scandinavian Journal of Statistics 30, 2003; Pearl, Causality, 2009.
 
+mod error;
 mod parse;
 mod query;
 mod separation;
@@ -30,8 +31,9 @@ use std::fmt;
 use fenchel_graphical::{BayesNet, Dag};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, NodeSet};
+use crate::node_set::NodeSet;
 
+pub use error::GraphError;
 pub use query::Query;
 pub(crate) use view::View;
 
@@ -45,7 +47,7 @@ pub(crate) use view::View;
 /// let (s, t, c) = (g.set(&["smoking"])?, g.set(&["tar"])?, g.set(&["cancer"])?);
 /// assert!(!g.m_separated(s, c, t)?); // the hidden cause stays
 /// assert_eq!(g.to_string(), "smoking -> tar; tar -> cancer; smoking <-> cancer");
-/// # Ok::<(), fenchel_causal::Error>(())
+/// # Ok::<(), fenchel_causal::admg::GraphError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Parts", into = "Parts")]
@@ -66,8 +68,8 @@ struct Parts {
 }
 
 impl TryFrom<Parts> for Admg {
-    type Error = Error;
-    fn try_from(parts: Parts) -> Result<Admg, Error> {
+    type Error = GraphError;
+    fn try_from(parts: Parts) -> Result<Admg, GraphError> {
         Admg::new(&parts.names, &parts.directed, &parts.bidirected)
     }
 }
@@ -84,16 +86,16 @@ impl Admg {
     /// the names.
     ///
     /// # Errors
-    /// [`Error::TooManyNodes`], [`Error::Duplicate`] for a name or an edge, [`Error::UnknownNode`],
-    /// [`Error::SelfLoop`], [`Error::Cycle`]; [`Error::Invalid`] for a name with an invisible character.
+    /// [`GraphError::TooManyNodes`], [`GraphError::Duplicate`] for a name or an edge, [`GraphError::UnknownNode`],
+    /// [`GraphError::SelfLoop`], [`GraphError::Cycle`]; [`GraphError::Invalid`] for a name with an invisible character.
     pub fn new<S: AsRef<str>>(
         names: &[S],
         directed: &[(u32, u32)],
         bidirected: &[(u32, u32)],
-    ) -> Result<Admg, Error> {
+    ) -> Result<Admg, GraphError> {
         let n = names.len();
         if n > NodeSet::CAPACITY {
-            return Err(Error::TooManyNodes { found: n, limit: NodeSet::CAPACITY });
+            return Err(GraphError::TooManyNodes { found: n, limit: NodeSet::CAPACITY });
         }
         let names: Vec<String> = names.iter().map(|s| s.as_ref().to_owned()).collect();
         for (i, name) in names.iter().enumerate() {
@@ -102,7 +104,7 @@ impl Admg {
                 return Err(fenchel_linalg::Invalid::Layout { what: "names", reason }.into());
             }
             if names[..i].contains(name) {
-                return Err(Error::Duplicate { what: "node", name: name.clone() });
+                return Err(GraphError::Duplicate { what: "node", name: name.clone() });
             }
         }
         let mut graph = Admg {
@@ -116,7 +118,7 @@ impl Admg {
             graph.check_edge(a, b)?;
             if graph.children[a as usize].contains(b) {
                 let name = format!("{} -> {}", graph.name(a), graph.name(b));
-                return Err(Error::Duplicate { what: "edge", name });
+                return Err(GraphError::Duplicate { what: "edge", name });
             }
             graph.children[a as usize] |= NodeSet::one(b);
             graph.parents[b as usize] |= NodeSet::one(a);
@@ -125,7 +127,7 @@ impl Admg {
             graph.check_edge(a, b)?;
             if graph.spouses[a as usize].contains(b) {
                 let name = format!("{} <-> {}", graph.name(a), graph.name(b));
-                return Err(Error::Duplicate { what: "edge", name });
+                return Err(GraphError::Duplicate { what: "edge", name });
             }
             graph.spouses[a as usize] |= NodeSet::one(b);
             graph.spouses[b as usize] |= NodeSet::one(a);
@@ -134,7 +136,7 @@ impl Admg {
             Ok(dag) => graph.order = dag.topological_order().to_vec(),
             Err(fenchel_graphical::Error::Cycle { path }) => {
                 let name = |v: &String| v.parse().map_or(v.clone(), |v: u32| graph.name(v).into());
-                return Err(Error::Cycle { path: path.iter().map(name).collect() });
+                return Err(GraphError::Cycle { path: path.iter().map(name).collect() });
             }
             Err(other) => return Err(other.into()),
         }
@@ -144,8 +146,8 @@ impl Admg {
     /// A directed acyclic graph in which everything is observed.
     ///
     /// # Errors
-    /// As [`Admg::new`]; [`Error::Invalid`] for different numbers of names and nodes.
-    pub fn from_dag<S: AsRef<str>>(dag: &Dag, names: &[S]) -> Result<Admg, Error> {
+    /// As [`Admg::new`]; [`GraphError::Invalid`] for different numbers of names and nodes.
+    pub fn from_dag<S: AsRef<str>>(dag: &Dag, names: &[S]) -> Result<Admg, GraphError> {
         fenchel_linalg::Invalid::check_length("names", dag.nodes(), names.len())?;
         let arcs: Vec<_> = dag.arcs().collect();
         Admg::new(names, &arcs, &[])
@@ -154,8 +156,8 @@ impl Admg {
     /// The graph of a Bayesian network whose variables are all observed.
     ///
     /// # Errors
-    /// [`Error::TooManyNodes`].
-    pub fn from_bayes_net(net: &BayesNet) -> Result<Admg, Error> {
+    /// [`GraphError::TooManyNodes`].
+    pub fn from_bayes_net(net: &BayesNet) -> Result<Admg, GraphError> {
         let names: Vec<&str> = net.variables().map(|v| net.name_of(v)).collect();
         Admg::from_dag(net.dag(), &names)
     }
@@ -169,8 +171,8 @@ impl Admg {
     /// Source: Verma and Pearl, UAI 1990; Tian and Pearl, On the identification of causal effects, 2002.
     ///
     /// # Errors
-    /// [`Error::UnknownNode`].
-    pub fn project(&self, hidden: NodeSet) -> Result<Admg, Error> {
+    /// [`GraphError::UnknownNode`].
+    pub fn project(&self, hidden: NodeSet) -> Result<Admg, GraphError> {
         self.check_set(hidden)?;
         let seen = self.all() - hidden;
         // What a node reaches at the end of directed paths whose inner nodes are hidden.
@@ -212,17 +214,17 @@ impl Admg {
         Admg::new(&names, &directed, &bidirected)
     }
 
-    fn check_edge(&self, a: u32, b: u32) -> Result<(), Error> {
+    fn check_edge(&self, a: u32, b: u32) -> Result<(), GraphError> {
         for v in [a, b] {
             if v as usize >= self.len() {
                 return Err(self.unknown(&v.to_string()));
             }
         }
-        if a == b { Err(Error::SelfLoop { node: self.name(a).into() }) } else { Ok(()) }
+        if a == b { Err(GraphError::SelfLoop { node: self.name(a).into() }) } else { Ok(()) }
     }
 
-    pub(crate) fn unknown(&self, name: &str) -> Error {
-        Error::UnknownNode {
+    pub(crate) fn unknown(&self, name: &str) -> GraphError {
+        GraphError::UnknownNode {
             name: name.into(),
             known: self.names.iter().take(20).cloned().collect(),
         }
@@ -259,8 +261,8 @@ impl Admg {
     /// The node of a name.
     ///
     /// # Errors
-    /// [`Error::UnknownNode`].
-    pub fn node(&self, name: &str) -> Result<u32, Error> {
+    /// [`GraphError::UnknownNode`].
+    pub fn node(&self, name: &str) -> Result<u32, GraphError> {
         let found = self.names.iter().position(|known| known == name);
         found.map(|v| v as u32).ok_or_else(|| self.unknown(name))
     }
@@ -268,8 +270,8 @@ impl Admg {
     /// The set of the nodes with these names.
     ///
     /// # Errors
-    /// [`Error::UnknownNode`].
-    pub fn set(&self, names: &[&str]) -> Result<NodeSet, Error> {
+    /// [`GraphError::UnknownNode`].
+    pub fn set(&self, names: &[&str]) -> Result<NodeSet, GraphError> {
         names.iter().map(|name| self.node(name)).collect()
     }
 
@@ -326,30 +328,12 @@ impl Admg {
         &self.order
     }
 
-    /// The nodes themselves and everything that has a directed path to them. Nodes that the graph does not have are left
-    /// out. O(V + E).
-    pub fn ancestors(&self, of: NodeSet) -> NodeSet {
-        self.view().ancestors(of & self.all())
-    }
-
-    /// The nodes themselves and everything that they have a directed path to. Nodes that the graph does not have are left
-    /// out. O(V + E).
-    pub fn descendants(&self, of: NodeSet) -> NodeSet {
-        self.view().descendants(of & self.all())
-    }
-
-    /// The districts (c-components): the sets of nodes that are connected by paths of bidirected edges, sorted by their smallest node.
-    /// O(V + E).
-    pub fn districts(&self) -> Vec<NodeSet> {
-        self.view().districts()
-    }
-
     /// The graph without the edges that point into these nodes. This is the graph after an intervention on them. Bidirected edges at
     /// these nodes are removed too, because they have an arrowhead there.
     ///
     /// # Errors
-    /// [`Error::UnknownNode`].
-    pub fn without_incoming(&self, nodes: NodeSet) -> Result<Admg, Error> {
+    /// [`GraphError::UnknownNode`].
+    pub fn without_incoming(&self, nodes: NodeSet) -> Result<Admg, GraphError> {
         self.check_set(nodes)?;
         Ok(self.cut(nodes, NodeSet::EMPTY))
     }
@@ -357,8 +341,8 @@ impl Admg {
     /// The graph without the directed edges out of these nodes, as the back-door criterion asks for.
     ///
     /// # Errors
-    /// [`Error::UnknownNode`].
-    pub fn without_outgoing(&self, nodes: NodeSet) -> Result<Admg, Error> {
+    /// [`GraphError::UnknownNode`].
+    pub fn without_outgoing(&self, nodes: NodeSet) -> Result<Admg, GraphError> {
         self.check_set(nodes)?;
         Ok(self.cut(NodeSet::EMPTY, nodes))
     }
@@ -389,11 +373,7 @@ impl Admg {
         cut
     }
 
-    pub(crate) fn view(&self) -> View<'_> {
-        View { graph: self, nodes: self.all(), no_in: NodeSet::EMPTY, no_out: NodeSet::EMPTY }
-    }
-
-    pub(crate) fn check_set(&self, set: NodeSet) -> Result<(), Error> {
+    pub(crate) fn check_set(&self, set: NodeSet) -> Result<(), GraphError> {
         match (set - self.all()).smallest() {
             None => Ok(()),
             Some(node) => Err(self.unknown(&node.to_string())),
@@ -405,10 +385,10 @@ impl Admg {
         &self,
         (first, a): (&'static str, NodeSet),
         (second, b): (&'static str, NodeSet),
-    ) -> Result<(), Error> {
+    ) -> Result<(), GraphError> {
         match (a & b).smallest() {
             None => Ok(()),
-            Some(node) => Err(Error::Overlap { node: self.name(node).into(), first, second }),
+            Some(node) => Err(GraphError::Overlap { node: self.name(node).into(), first, second }),
         }
     }
 }

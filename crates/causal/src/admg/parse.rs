@@ -1,7 +1,8 @@
 //! Graphs written as text.
 
+use super::GraphError;
 use super::{Admg, invisible};
-use crate::{Error, NodeSet};
+use crate::node_set::NodeSet;
 
 impl Admg {
     /// Reads a graph: chains of names joined by `->`, `<-` and `<->`, separated by `;`, commas or line ends.
@@ -16,19 +17,19 @@ impl Admg {
     /// let napkin = Admg::parse("W -> R -> X -> Y; W <-> X; W <-> Y")?;
     /// assert_eq!(napkin.len(), 4);
     /// assert_eq!(napkin.bidirected().count(), 2);
-    /// # Ok::<(), fenchel_causal::Error>(())
+    /// # Ok::<(), fenchel_causal::admg::GraphError>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] with the position, and the errors of [`Admg::new`].
-    pub fn parse(text: &str) -> Result<Admg, Error> {
+    /// [`GraphError::Format`] with the position, and the errors of [`Admg::new`].
+    pub fn parse(text: &str) -> Result<Admg, GraphError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut names: Vec<String> = Vec::new();
         let (mut directed, mut bidirected) = (Vec::new(), Vec::new());
         let mut last: Option<u32> = None;
         let mut arrow: Option<(&str, usize)> = None;
         let fail = |at: usize, reason: &str| {
-            Err(Error::Format { text: text.into(), at, reason: reason.into() })
+            Err(GraphError::Format { text: text.into(), at, reason: reason.into() })
         };
         let mut at = 0;
         while let Some(c) = text[at..].chars().next() {
@@ -73,7 +74,7 @@ impl Admg {
                     Some(node) => node as u32,
                     None if names.len() == NodeSet::CAPACITY => {
                         let (found, limit) = (names.len() + 1, NodeSet::CAPACITY);
-                        return Err(Error::TooManyNodes { found, limit });
+                        return Err(GraphError::TooManyNodes { found, limit });
                     }
                     None => {
                         names.push(name.into());

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Admg;
-use crate::{Error, NodeSet};
+use super::GraphError;
+use crate::node_set::NodeSet;
 
 /// `P(outcome | do(treatment), given)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -29,7 +30,7 @@ impl Query {
     }
 
     /// Returns an error for queries that are invalid for every graph.
-    pub(crate) fn check(&self, graph: &Admg) -> Result<(), Error> {
+    pub(crate) fn check(&self, graph: &Admg) -> Result<(), GraphError> {
         graph.check_set(self.outcome | self.treatment | self.given)?;
         if self.outcome.is_empty() {
             return Err(fenchel_linalg::Invalid::Empty { what: "the outcome of the query" }.into());
@@ -52,14 +53,14 @@ impl Admg {
     /// let q = g.query("P(Y | do(X), Z)")?;
     /// assert_eq!(g.show(q.treatment), "X");
     /// assert_eq!(g.show(q.given), "Z");
-    /// # Ok::<(), fenchel_causal::Error>(())
+    /// # Ok::<(), fenchel_causal::admg::GraphError>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`], also for a comma without a name; [`Error::UnknownNode`]; [`Error::Duplicate`] and [`Error::Overlap`]
-    /// for a name given twice; [`Error::Invalid`] without an outcome.
-    pub fn query(&self, text: &str) -> Result<Query, Error> {
-        let fail = |at: usize, reason: &str| Error::Format {
+    /// [`GraphError::Format`], also for a comma without a name; [`GraphError::UnknownNode`]; [`GraphError::Duplicate`] and [`GraphError::Overlap`]
+    /// for a name given twice; [`GraphError::Invalid`] without an outcome.
+    pub fn query(&self, text: &str) -> Result<Query, GraphError> {
+        let fail = |at: usize, reason: &str| GraphError::Format {
             text: text.into(),
             at,
             reason: format!("{reason}; expected `P(Y | do(X), Z)`"),
@@ -69,7 +70,7 @@ impl Admg {
         let open = open.ok_or_else(|| fail(0, "no `P(` at the beginning"))?;
         let inner = open.strip_suffix(')').ok_or_else(|| fail(text.len(), "no `)` at the end"))?;
         let at = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
-        let add = |to: &mut NodeSet, names: &str| -> Result<(), Error> {
+        let add = |to: &mut NodeSet, names: &str| -> Result<(), GraphError> {
             for part in names.split(',') {
                 let name = part.trim();
                 if name.is_empty() {
@@ -77,7 +78,7 @@ impl Admg {
                 }
                 let node = NodeSet::one(self.node(name)?);
                 if to.meets(node) {
-                    return Err(Error::Duplicate { what: "node", name: name.into() });
+                    return Err(GraphError::Duplicate { what: "node", name: name.into() });
                 }
                 *to |= node;
             }

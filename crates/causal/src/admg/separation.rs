@@ -1,7 +1,8 @@
 //! m-separation: d-separation where hidden common causes are edges with two arrowheads.
 
+use super::GraphError;
 use super::{Admg, View};
-use crate::{Error, NodeSet};
+use crate::node_set::NodeSet;
 
 impl Admg {
     /// Whether `given` blocks every path between a node of `x` and a node of `y`. If so, `x` and `y` are independent
@@ -15,8 +16,8 @@ impl Admg {
     /// Source: Richardson, Scandinavian Journal of Statistics 30, 2003.
     ///
     /// # Errors
-    /// [`Error::UnknownNode`].
-    pub fn m_separated(&self, x: NodeSet, y: NodeSet, given: NodeSet) -> Result<bool, Error> {
+    /// [`GraphError::UnknownNode`].
+    pub fn m_separated(&self, x: NodeSet, y: NodeSet, given: NodeSet) -> Result<bool, GraphError> {
         self.check_set(x | y | given)?;
         Ok(self.view().separated(x, y, given))
     }
@@ -24,8 +25,8 @@ impl Admg {
     /// All nodes outside `given` that an open path joins to `x`, those of `x` itself among them. O(V + E).
     ///
     /// # Errors
-    /// [`Error::UnknownNode`].
-    pub fn m_connected(&self, x: NodeSet, given: NodeSet) -> Result<NodeSet, Error> {
+    /// [`GraphError::UnknownNode`].
+    pub fn m_connected(&self, x: NodeSet, given: NodeSet) -> Result<NodeSet, GraphError> {
         self.check_set(x | given)?;
         Ok(self.view().connected(x, given))
     }

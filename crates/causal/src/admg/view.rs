@@ -1,7 +1,7 @@
 //! A graph seen with some nodes left out and some edges cut, without a copy.
 
 use super::Admg;
-use crate::NodeSet;
+use crate::node_set::NodeSet;
 
 /// The subgraph on `nodes`, without edges into `no_in` and without directed edges out of `no_out`.
 #[derive(Debug, Clone, Copy)]
@@ -10,6 +10,30 @@ pub(crate) struct View<'a> {
     pub(crate) nodes: NodeSet,
     pub(crate) no_in: NodeSet,
     pub(crate) no_out: NodeSet,
+}
+
+impl Admg {
+    /// The nodes themselves and everything that has a directed path to them. Nodes that the graph does not have are left
+    /// out. O(V + E).
+    pub fn ancestors(&self, of: NodeSet) -> NodeSet {
+        self.view().ancestors(of & self.all())
+    }
+
+    /// The nodes themselves and everything that they have a directed path to. Nodes that the graph does not have are left
+    /// out. O(V + E).
+    pub fn descendants(&self, of: NodeSet) -> NodeSet {
+        self.view().descendants(of & self.all())
+    }
+
+    /// The districts (c-components): the sets of nodes that are connected by paths of bidirected edges, sorted by their smallest node.
+    /// O(V + E).
+    pub fn districts(&self) -> Vec<NodeSet> {
+        self.view().districts()
+    }
+
+    pub(crate) fn view(&self) -> View<'_> {
+        View { graph: self, nodes: self.all(), no_in: NodeSet::EMPTY, no_out: NodeSet::EMPTY }
+    }
 }
 
 impl<'a> View<'a> {

@@ -4,8 +4,17 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Found;
-use crate::{Admg, NodeSet, Query};
+use crate::admg::{Admg, Query};
+use crate::node_set::NodeSet;
+
+/// Two forests that a recursion ended with: `inner` inside `outer`, and the treatments and outcomes of the
+/// unconditional query that failed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub(super) outer: NodeSet,
+    pub(super) inner: NodeSet,
+    pub(super) asked: Query,
+}
 
 /// A hedge: two nested sets of nodes, each connected by bidirected edges, whose nodes all lead to the same roots. The
 /// treatment meets only the outer set.

@@ -31,6 +31,7 @@ use crate::admg::View;
 use crate::estimand::{Estimand, Expr};
 use crate::{Admg, Error, NodeSet, Query};
 
+use hedge::Found;
 pub use hedge::Hedge;
 pub use witness::Witness;
 
@@ -53,22 +54,13 @@ pub use witness::Witness;
 /// ```
 ///
 /// # Errors
-/// [`Error::NotIdentifiable`] with a [`Hedge`]; [`Error::UnknownNode`], [`Error::Overlap`], [`Error::Invalid`] for a query
+/// [`Error::NotIdentifiable`] with a [`Hedge`]; [`UnknownNode`](crate::admg::GraphError::UnknownNode), [`Overlap`](crate::admg::GraphError::Overlap), [`Error::Invalid`] for a query
 /// that does not fit the graph.
 pub fn identify(graph: &Admg, query: Query) -> Result<Estimand, Error> {
     query.check(graph)?;
     let expr = conditional(graph, query)
         .map_err(|found| Error::NotIdentifiable(Box::new(Hedge::new(graph, query, found))))?;
     Ok(Estimand::new(graph, query, &expr))
-}
-
-/// Two forests that a recursion ended with: `inner` inside `outer`, and the treatments and outcomes of the
-/// unconditional query that failed.
-#[derive(Debug, Clone, Copy)]
-struct Found {
-    outer: NodeSet,
-    inner: NodeSet,
-    asked: Query,
 }
 
 /// `P(y | do(x), z)`. Conditions that act like interventions become interventions; the rest is a ratio.

@@ -7,6 +7,7 @@ use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
+use crate::admg::GraphError;
 use crate::table::{check_probabilities, elimination, size, variables};
 use crate::{Admg, Error, NodeSet};
 
@@ -98,7 +99,7 @@ impl DiscreteScm {
     /// shifts the distribution up.
     ///
     /// # Errors
-    /// [`Error::TooManyNodes`], [`Error::Refused`].
+    /// [`TooManyNodes`](crate::admg::GraphError::TooManyNodes), [`Error::Refused`].
     pub fn monotone(net: &BayesNet) -> Result<DiscreteScm, Error> {
         let graph = Admg::from_bayes_net(net)?;
         let (mut noise, mut functions) = (Vec::new(), Vec::new());
@@ -152,7 +153,7 @@ impl DiscreteScm {
     /// without and one with set nodes, give the factual and the counterfactual states of one unit.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a wrong number of noises; [`Error::Category`]; [`Error::UnknownNode`]; [`Error::Duplicate`].
+    /// [`Error::Invalid`] for a wrong number of noises; [`Error::Category`]; [`UnknownNode`](crate::admg::GraphError::UnknownNode); [`Duplicate`](crate::admg::GraphError::Duplicate).
     pub fn run(&self, noise: &[usize], set: &[(u32, usize)]) -> Result<Vec<usize>, Error> {
         Invalid::check_length("noise", self.cards.len(), noise.len())?;
         self.check_states("an intervention on", set)?;
@@ -183,14 +184,14 @@ impl DiscreteScm {
             self.graph.check_set(if (v as usize) < NodeSet::CAPACITY {
                 NodeSet::one(v)
             } else {
-                return Err(self.graph.unknown(&v.to_string()));
+                return Err(self.graph.unknown(&v.to_string()).into());
             })?;
             let categories = self.cards[v as usize];
             if value >= categories {
                 return Err(Error::Category { what: "a node", value, categories });
             }
             if states[..k].iter().any(|(u, _)| *u == v) {
-                return Err(Error::Duplicate { what, name: self.graph.name(v).into() });
+                return Err(GraphError::Duplicate { what, name: self.graph.name(v).into() }.into());
             }
         }
         Ok(())
@@ -203,7 +204,7 @@ impl DiscreteScm {
     /// eliminated, smallest table first.
     ///
     /// # Errors
-    /// [`Error::ImpossibleEvidence`]; [`Error::Category`], [`Error::UnknownNode`], [`Error::Duplicate`], [`Error::Refused`].
+    /// [`Error::ImpossibleEvidence`]; [`Error::Category`], [`UnknownNode`](crate::admg::GraphError::UnknownNode), [`Duplicate`](crate::admg::GraphError::Duplicate), [`Error::Refused`].
     pub fn counterfactual(
         &self,
         evidence: &[(u32, usize)],

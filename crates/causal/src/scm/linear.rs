@@ -6,6 +6,7 @@ use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
+use crate::admg::GraphError;
 use crate::normal::{deviations, factor_above_rounding};
 use crate::{Admg, Error};
 
@@ -162,7 +163,7 @@ impl LinearGaussianScm {
             self.check(v, value)?;
             if set[..k].iter().any(|(u, _)| *u == v) {
                 let name = self.graph.name(v).into();
-                return Err(Error::Duplicate { what: "an intervention on", name });
+                return Err(GraphError::Duplicate { what: "an intervention on", name }.into());
             }
             let i = v as usize;
             w.row_mut(i).fill(0.0);
@@ -174,7 +175,7 @@ impl LinearGaussianScm {
 
     fn check(&self, v: u32, value: f64) -> Result<(), Error> {
         if v as usize >= self.graph.len() {
-            return Err(self.graph.unknown(&v.to_string()));
+            return Err(self.graph.unknown(&v.to_string()).into());
         }
         Ok(Invalid::check_finite("the value of a node", &[value])?)
     }
@@ -197,7 +198,7 @@ impl LinearGaussianScm {
     /// The law of all nodes after some are set; of the observed world if none is.
     ///
     /// # Errors
-    /// [`Error::UnknownNode`], [`Error::Duplicate`]; [`Error::Invalid`] for values that are not finite, or a law that overflows.
+    /// [`UnknownNode`](crate::admg::GraphError::UnknownNode), [`Duplicate`](crate::admg::GraphError::Duplicate); [`Error::Invalid`] for values that are not finite, or a law that overflows.
     pub fn law(&self, set: &[(u32, f64)]) -> Result<Normal, Error> {
         let (w, c, keep) = self.set(set)?;
         let t = self.total(&w);
@@ -209,7 +210,7 @@ impl LinearGaussianScm {
     /// The total effect of one node on another: the sum over directed paths of the products of weights.
     ///
     /// # Errors
-    /// [`Error::UnknownNode`]; [`Error::Invalid`] for an effect that overflows.
+    /// [`UnknownNode`](crate::admg::GraphError::UnknownNode); [`Error::Invalid`] for an effect that overflows.
     pub fn total_effect(&self, cause: u32, effect: u32) -> Result<f64, Error> {
         self.check(cause, 0.0)?;
         self.check(effect, 0.0)?;
@@ -221,7 +222,7 @@ impl LinearGaussianScm {
     /// The counterfactual law of all nodes: the law if `set` had been done to a unit for which `evidence` was observed without it. O(n^3).
     ///
     /// # Errors
-    /// [`Error::UnknownNode`], [`Error::Duplicate`]; [`Error::Invalid`] for values that are not finite.
+    /// [`UnknownNode`](crate::admg::GraphError::UnknownNode), [`Duplicate`](crate::admg::GraphError::Duplicate); [`Error::Invalid`] for values that are not finite.
     pub fn counterfactual(
         &self,
         evidence: &[(u32, f64)],
@@ -230,10 +231,11 @@ impl LinearGaussianScm {
         for (k, &(v, value)) in evidence.iter().enumerate() {
             self.check(v, value)?;
             if evidence[..k].iter().any(|(u, _)| *u == v) {
-                return Err(Error::Duplicate {
+                return Err(GraphError::Duplicate {
                     what: "evidence on",
                     name: self.graph.name(v).into(),
-                });
+                }
+                .into());
             }
         }
         let n = self.intercepts.len();

@@ -3,7 +3,7 @@
 use fenchel_causal::{Admg, Error, NodeSet, ProbabilityTable, Query, identify};
 use ndarray::array;
 
-fn message<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
+fn message<T: std::fmt::Debug, E: std::error::Error>(result: Result<T, E>) -> String {
     result.unwrap_err().to_string()
 }
 

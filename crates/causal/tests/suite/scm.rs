@@ -1,5 +1,6 @@
 //! Structural causal models: counterfactuals against enumeration of the noise, laws against simulation and formulas.
 
+use fenchel_causal::admg::GraphError;
 use fenchel_causal::scm::{DiscreteScm, LinearGaussianScm};
 use fenchel_causal::{Admg, Error, LatentModel, Query};
 use fenchel_graphical::BayesNet;
@@ -93,12 +94,21 @@ fn contradictions() {
     let scm = random_scm(2, 1);
     let twice = scm.counterfactual(&[(0, 1), (0, 0)], &[], 1).unwrap_err();
     assert_eq!(twice.to_string(), format!("evidence on {:?} is given twice", scm.graph().name(0)));
-    assert!(matches!(scm.counterfactual(&[], &[(0, 1), (0, 1)], 1), Err(Error::Duplicate { .. })));
+    assert!(matches!(
+        scm.counterfactual(&[], &[(0, 1), (0, 1)], 1),
+        Err(Error::Graph(GraphError::Duplicate { .. }))
+    ));
     let noise = scm.sample_noise(&mut rng(1));
-    assert!(matches!(scm.run(&noise, &[(1, 0), (1, 1)]), Err(Error::Duplicate { .. })));
+    assert!(matches!(
+        scm.run(&noise, &[(1, 0), (1, 1)]),
+        Err(Error::Graph(GraphError::Duplicate { .. }))
+    ));
     let linear =
         LinearGaussianScm::new(scm.graph().clone(), &[], vec![0.0; 2], vec![1.0; 2]).unwrap();
-    assert!(matches!(linear.law(&[(0, 1.0), (0, 2.0)]), Err(Error::Duplicate { .. })));
+    assert!(matches!(
+        linear.law(&[(0, 1.0), (0, 2.0)]),
+        Err(Error::Graph(GraphError::Duplicate { .. }))
+    ));
     let never =
         DiscreteScm::new(Admg::parse("X").unwrap(), vec![2], vec![vec![1.0]], vec![vec![0]])
             .unwrap();
@@ -111,7 +121,10 @@ fn contradictions() {
 fn refusals() {
     let scm = random_scm(2, 1);
     let g = scm.graph().clone();
-    assert!(matches!(scm.counterfactual(&[(9, 0)], &[], 0), Err(Error::UnknownNode { .. })));
+    assert!(matches!(
+        scm.counterfactual(&[(9, 0)], &[], 0),
+        Err(Error::Graph(GraphError::UnknownNode { .. }))
+    ));
     assert!(matches!(scm.counterfactual(&[(0, 7)], &[], 0), Err(Error::Category { .. })));
     let fixed =
         DiscreteScm::new(Admg::parse("X").unwrap(), vec![2], vec![vec![1.0]], vec![vec![0]])

@@ -4,7 +4,10 @@ use std::ops::Deref;
 
 use fenchel_linalg::{Design, Nonzeros};
 use fenchel_optim::fista::FistaSettings;
-use fenchel_optim::prox::{Interval, L1, L1L2, NonnegativeL1, WeightedL1, Zero};
+use fenchel_optim::prox::{
+    FusedLasso, GroupMax, GroupNorm, Interval, L1, L1Ball, L1L2, L2Ball, L2Norm, NonnegativeL1,
+    Simplex, SortedL1, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
+};
 use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
 
 use super::case::Kind;
@@ -13,7 +16,7 @@ use super::guarded::{Guarded, guarded};
 use super::run::{AutoSettings, Run, by_terms};
 use super::state::AutoState;
 use crate::methods::fista;
-use crate::methods::lag::Lagged;
+use crate::methods::lag::{Composite, Lagged};
 use crate::methods::newton::AsElasticNet;
 use crate::on_centred;
 use crate::{Error, Point, Problem};
@@ -117,6 +120,34 @@ macro_rules! open_to {
 
 open_to!(elastic_net: Zero, L1, L1L2);
 open_to!(separable: Interval, WeightedL1, NonnegativeL1);
+
+macro_rules! joint {
+    ($($regulariser:ty),*) => {$(
+        impl Composite for $regulariser {
+            type Coordinates = Zero;
+
+            #[inline(always)]
+            fn coordinates(&self) -> Option<&Zero> {
+                None
+            }
+        }
+
+        impl Automatic for $regulariser {}
+    )*};
+}
+
+joint!(
+    GroupNorm,
+    GroupMax,
+    SparseGroupLasso,
+    L2Norm,
+    L1Ball,
+    L2Ball,
+    Simplex,
+    SortedL1,
+    TotalVariation,
+    FusedLasso
+);
 
 impl<R: Automatic> Automatic for &R {
     fn dispatch<C: Call<Self>>(call: C) -> C::Solved {

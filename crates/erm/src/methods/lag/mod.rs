@@ -12,13 +12,8 @@
 //! projection is enough. Source: A. Defazio, PhD thesis 2014, section 4.4 item 3, which calls the steps just-in-time.
 //! The closed forms for l1 and bounds are not from the thesis.
 
-use fenchel_optim::prox::{
-    FusedLasso, GroupMax, GroupNorm, Interval, L1, L1Ball, L1L2, L2Ball, L2Norm, NonnegativeL1,
-    Simplex, SortedL1, SparseGroupLasso, TotalVariation, WeightedL1, Zero, soft_threshold,
-};
+use fenchel_optim::prox::{Interval, L1, L1L2, NonnegativeL1, WeightedL1, Zero, soft_threshold};
 use fenchel_optim::{Regulariser, Separable};
-
-use crate::Automatic;
 
 /// The powers `rho^m` and the sums `S_m = 1 + rho + ... + rho^{m-1}` of the affine step `rho x - step g`. If the step
 /// size changes, it contains the products and sums since the last flush instead.
@@ -208,7 +203,7 @@ pub trait Lagged: Separable {
 /// If it is not separable, every step updates the whole vector, which costs O(d).
 ///
 /// For your own regulariser that is not separable, set `type Coordinates = Zero` and let `coordinates` return `None`. With
-/// `impl Automatic for MyPenalty {}` ([`Automatic`]) every method that takes a group norm takes it.
+/// `impl Automatic for MyPenalty {}` ([`Automatic`](crate::Automatic)) every method that takes a group norm takes it.
 pub trait Composite: Regulariser {
     /// The type of the regulariser as a sum over coordinates.
     type Coordinates: Lagged;
@@ -225,34 +220,6 @@ impl<R: Lagged> Composite for R {
         Some(self)
     }
 }
-
-macro_rules! joint {
-    ($($regulariser:ty),*) => {$(
-        impl Composite for $regulariser {
-            type Coordinates = Zero;
-
-            #[inline(always)]
-            fn coordinates(&self) -> Option<&Zero> {
-                None
-            }
-        }
-
-        impl Automatic for $regulariser {}
-    )*};
-}
-
-joint!(
-    GroupNorm,
-    GroupMax,
-    SparseGroupLasso,
-    L2Norm,
-    L1Ball,
-    L2Ball,
-    Simplex,
-    SortedL1,
-    TotalVariation,
-    FusedLasso
-);
 
 impl Lagged for Zero {
     #[inline(always)]
