@@ -181,7 +181,8 @@ def log_tails(name, e, x):
         a, b = e[0] + 1, e[1] + 1
         if max(a, b) < 500:
             p = mp.betainc(a, b, 0, x, regularized=True)
-            q = mp.betainc(b, a, 0, 1 - x, regularized=True)
+            # 1 - x has no digits of a small x.
+            q = 1 - p if x < mpf(10) ** -20 else mp.betainc(b, a, 0, 1 - x, regularized=True)
             return log(p), log(q)
         t0 = log(x / (1 - x))
         soft = lambda t: mp.log1p(mp.exp(t)) if t < 0 else t + mp.log1p(mp.exp(-t))
