@@ -1,4 +1,4 @@
-//! This module checks the structure of the crates: no circle between files, and at most 40 names at a root.
+//! This module checks the structure of the crates, without exceptions: no circle between files, and at most 40 names at a root.
 //!
 //! A file depends on the file that defines a name it uses. `pub use` hands a name on and is looked through.
 
