@@ -96,7 +96,7 @@ impl Partial {
 /// All graphs of the class, at most `limit`.
 ///
 /// # Errors
-/// [`Error::TooMany`]; [`TooManyNodes`](crate::admg::GraphError::TooManyNodes), [`Error::Invalid`], [`Error::Graphical`] for edges that do not form a class.
+/// [`Error::TooMany`]; [`GraphError::TooManyNodes`], [`Error::Invalid`], [`Error::Graphical`] for edges that do not form a class.
 pub fn members(class: &Cpdag, limit: usize) -> Result<Vec<Dag>, Error> {
     checked(class)?;
     let mut found = Vec::new();
@@ -154,8 +154,8 @@ fn member(class: &Cpdag) -> Result<Dag, Error> {
 /// answer is yes if no such path to the outcome begins with an undirected edge.
 ///
 /// # Errors
-/// [`TooManyNodes`](crate::admg::GraphError::TooManyNodes); [`Error::Invalid`] for edges that do not form a class, a node that it does not have, or no outcome;
-/// [`Error::Graphical`] for a cycle; [`Overlap`](crate::admg::GraphError::Overlap) for a node that is both.
+/// [`GraphError::TooManyNodes`]; [`Error::Invalid`] for edges that do not form a class, a node that it does not have, or no outcome;
+/// [`Error::Graphical`] for a cycle; [`GraphError::Overlap`] for a node that is both.
 pub fn is_identifiable(class: &Cpdag, outcome: NodeSet, treatment: NodeSet) -> Result<bool, Error> {
     checked(class)?;
     let graph = Partial::new(class)?;

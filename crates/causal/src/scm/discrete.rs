@@ -99,7 +99,7 @@ impl DiscreteScm {
     /// shifts the distribution up.
     ///
     /// # Errors
-    /// [`TooManyNodes`](crate::admg::GraphError::TooManyNodes), [`Error::Refused`].
+    /// [`GraphError::TooManyNodes`], [`Error::Refused`].
     pub fn monotone(net: &BayesNet) -> Result<DiscreteScm, Error> {
         let graph = Admg::from_bayes_net(net)?;
         let (mut noise, mut functions) = (Vec::new(), Vec::new());
@@ -153,7 +153,7 @@ impl DiscreteScm {
     /// without and one with set nodes, give the factual and the counterfactual states of one unit.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a wrong number of noises; [`Error::Category`]; [`UnknownNode`](crate::admg::GraphError::UnknownNode); [`Duplicate`](crate::admg::GraphError::Duplicate).
+    /// [`Error::Invalid`] for a wrong number of noises; [`Error::Category`]; [`GraphError::UnknownNode`]; [`GraphError::Duplicate`].
     pub fn run(&self, noise: &[usize], set: &[(u32, usize)]) -> Result<Vec<usize>, Error> {
         Invalid::check_length("noise", self.cards.len(), noise.len())?;
         self.check_states("an intervention on", set)?;
@@ -204,7 +204,7 @@ impl DiscreteScm {
     /// eliminated, smallest table first.
     ///
     /// # Errors
-    /// [`Error::ImpossibleEvidence`]; [`Error::Category`], [`UnknownNode`](crate::admg::GraphError::UnknownNode), [`Duplicate`](crate::admg::GraphError::Duplicate), [`Error::Refused`].
+    /// [`Error::ImpossibleEvidence`]; [`Error::Category`], [`GraphError::UnknownNode`], [`GraphError::Duplicate`], [`Error::Refused`].
     pub fn counterfactual(
         &self,
         evidence: &[(u32, usize)],

@@ -198,7 +198,7 @@ impl LinearGaussianScm {
     /// The law of all nodes after some are set; of the observed world if none is.
     ///
     /// # Errors
-    /// [`UnknownNode`](crate::admg::GraphError::UnknownNode), [`Duplicate`](crate::admg::GraphError::Duplicate); [`Error::Invalid`] for values that are not finite, or a law that overflows.
+    /// [`GraphError::UnknownNode`], [`GraphError::Duplicate`]; [`Error::Invalid`] for values that are not finite, or a law that overflows.
     pub fn law(&self, set: &[(u32, f64)]) -> Result<Normal, Error> {
         let (w, c, keep) = self.set(set)?;
         let t = self.total(&w);
@@ -210,7 +210,7 @@ impl LinearGaussianScm {
     /// The total effect of one node on another: the sum over directed paths of the products of weights.
     ///
     /// # Errors
-    /// [`UnknownNode`](crate::admg::GraphError::UnknownNode); [`Error::Invalid`] for an effect that overflows.
+    /// [`GraphError::UnknownNode`]; [`Error::Invalid`] for an effect that overflows.
     pub fn total_effect(&self, cause: u32, effect: u32) -> Result<f64, Error> {
         self.check(cause, 0.0)?;
         self.check(effect, 0.0)?;
@@ -222,7 +222,7 @@ impl LinearGaussianScm {
     /// The counterfactual law of all nodes: the law if `set` had been done to a unit for which `evidence` was observed without it. O(n^3).
     ///
     /// # Errors
-    /// [`UnknownNode`](crate::admg::GraphError::UnknownNode), [`Duplicate`](crate::admg::GraphError::Duplicate); [`Error::Invalid`] for values that are not finite.
+    /// [`GraphError::UnknownNode`], [`GraphError::Duplicate`]; [`Error::Invalid`] for values that are not finite.
     pub fn counterfactual(
         &self,
         evidence: &[(u32, f64)],
