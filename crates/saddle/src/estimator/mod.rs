@@ -72,14 +72,15 @@ impl MulticlassL1 {
                 Invalid::check_positive("penalty (or set radius)", self.penalty)?;
                 at_zero / self.penalty
             }
-            Radius::Search => return self.search(&posed, at_zero, start, fit.watch),
+            Radius::Search => return self.search(&posed, at_zero, start, fit.watch, budget),
         };
         Ok(self.at_radius(&posed, radius, &budget.left(), start, fit.watch)?.0)
     }
 
     /// Fits one model per radius, in the given order, which shows how accuracy depends on the number of non-zero
     /// weights. PDHG uses the previous model as a warm start. The radii replace the field `radius`. The limits of
-    /// `stop` apply to all radii together.
+    /// `stop` apply to all radii together. After `max_seconds` the path ends with the last model that was finished in time,
+    /// or with the first one.
     ///
     /// # Errors
     /// The errors of [`fit`](MulticlassL1::fit).
@@ -121,9 +122,12 @@ impl MulticlassL1 {
             let (model, state) = self.at_radius(&posed, *radius, &budget.left(), start, watch)?;
             start = state;
             budget.spend(model.report);
-            let stopped = model.report.status == Status::Stopped;
+            let status = model.report.status;
+            if status == Status::TimeLimit && !models.is_empty() {
+                break;
+            }
             models.push(model);
-            if stopped {
+            if status == Status::Stopped {
                 break;
             }
         }

@@ -26,6 +26,7 @@ impl MulticlassL1 {
         at_zero: f64,
         mut start: Option<Start>,
         mut watch: Watch<'_>,
+        mut budget: Budget,
     ) -> Result<MulticlassL1Model<L>, Error> {
         let s = &posed.samples;
         // No weights of a norm below `P(0) / slope` can bring the loss to 0.
@@ -35,7 +36,6 @@ impl MulticlassL1 {
         let mut radius = if slope > 0.0 { at_zero / slope } else { 1.0 } / posed.unit;
         let most = if self.penalty > 0.0 { at_zero / self.penalty } else { f64::INFINITY };
         let mut last: Option<MulticlassL1Model<L>> = None;
-        let mut budget = Budget::new(self.stop);
         for _ in 0..40 {
             let left = budget.left();
             let (model, state) =

@@ -315,6 +315,11 @@ fn a_path_is_watched_and_limited_as_a_whole() {
     let passes: f64 = models.iter().map(|m| m.report.passes).sum();
     // Each fit may exceed its limit by the steps between two checks.
     assert!(models.len() == 3 && passes <= 160.0, "{passes}");
+    // Without time there is the first model alone, as on every path of the workspace.
+    let stop = Stop { max_seconds: Some(0.0), ..stop };
+    let models =
+        MulticlassL1 { stop, ..estimator.clone() }.path(&x, &y, &[1.0, 3.0, 10.0]).unwrap();
+    assert_eq!((models.len(), models[0].report.status), (1, Status::TimeLimit));
     let mut calls = 0;
     let mut watch = |_: &fenchel_saddle::Progress| {
         calls += 1;
