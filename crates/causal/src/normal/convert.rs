@@ -37,6 +37,14 @@ pub struct NaturalPair {
     pub precision_given: Array2<f64>,
 }
 
+/// Checks that every entry is finite.
+pub(crate) fn check_entries(what: &'static str, x: ArrayView2<'_, f64>) -> Result<(), Invalid> {
+    match x.indexed_iter().find(|(_, value)| !value.is_finite()) {
+        None => Ok(()),
+        Some(((row, column), &value)) => Err(Invalid::NonFinite { what, row, column, value }),
+    }
+}
+
 /// Deviations from the mean of every column, and the sizes of their squares: the variance, or what rounding makes of a column that is
 /// far from 0.
 pub(crate) fn deviations(x: ArrayView2<'_, f64>) -> Option<(Array1<f64>, Array2<f64>, Vec<f64>)> {
@@ -84,13 +92,8 @@ impl MeanPair {
     ) -> Result<MeanPair, Error> {
         Invalid::check_length("rows of y", x.nrows(), y.nrows())?;
         Invalid::check_nonnegative("ridge", ridge)?;
-        for (what, m) in [("x", x), ("y", y)] {
-            for ((row, column), &value) in m.indexed_iter() {
-                if !value.is_finite() {
-                    return Err(Invalid::NonFinite { what, row, column, value }.into());
-                }
-            }
-        }
+        check_entries("x", x)?;
+        check_entries("y", y)?;
         let (Some((mx, cx, sx)), Some((my, cy, sy))) = (deviations(x), deviations(y)) else {
             return Err(Invalid::Empty { what: "the samples" }.into());
         };

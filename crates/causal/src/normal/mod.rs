@@ -32,7 +32,7 @@ use crate::Error;
 use crate::categorical::Direction;
 
 pub use convert::{MeanPair, NaturalPair};
-pub(crate) use convert::{deviations, factor_above_rounding};
+pub(crate) use convert::{check_entries, deviations, factor_above_rounding};
 
 /// A pair in Cholesky parameters. The first vector has the marginal.
 ///

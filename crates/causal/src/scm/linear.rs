@@ -7,7 +7,7 @@ use rand_distr::StandardNormal;
 use serde::{Deserialize, Serialize};
 
 use crate::admg::GraphError;
-use crate::normal::{deviations, factor_above_rounding};
+use crate::normal::{check_entries, deviations, factor_above_rounding};
 use crate::{Admg, Error};
 
 /// `x = W x + c + e` with independent `e_i ~ N(0, d_i)`; `W_ij` is the direct effect of j on i.
@@ -121,6 +121,7 @@ impl LinearGaussianScm {
     /// is constant or a linear function of its parents.
     pub fn fit(graph: Admg, data: ArrayView2<'_, f64>) -> Result<LinearGaussianScm, Error> {
         Invalid::check_length("columns of data", graph.len(), data.ncols())?;
+        check_entries("data", data)?;
         let Some((mean, centred, sizes)) = deviations(data) else {
             return Err(Invalid::Empty { what: "data" }.into());
         };

@@ -166,8 +166,11 @@ fn linear_models() {
             assert!((mean[i] - law.mean[i]).abs() < tolerance, "{i}");
         }
     }
-    let data = scm.sample(20_000, &[], &mut rng).unwrap();
-    let fitted = LinearGaussianScm::fit(g, data.view()).unwrap();
+    let mut data = scm.sample(20_000, &[], &mut rng).unwrap();
+    let fitted = LinearGaussianScm::fit(g.clone(), data.view()).unwrap();
+    data[[7, 2]] = f64::NAN;
+    let refused = LinearGaussianScm::fit(g, data.view()).unwrap_err().to_string();
+    assert_eq!(refused, "data: NaN at row 7, column 2; every entry must be finite");
     assert!((fitted.total_effect(1, 3).unwrap() + 1.75).abs() < 0.05);
     // Effects do not depend on where the noise came from.
     let everything: Vec<(u32, f64)> =
