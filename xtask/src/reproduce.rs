@@ -222,7 +222,7 @@ fn done(experiment: &Experiment, record: Record) -> Entry {
 /// Runs an experiment. A panic makes this experiment fail, and the others still run.
 fn guarded(experiment: &Experiment, context: &Context) -> Result<Outcome, Failure> {
     // What a panic may have left half-changed is the experiment's own and is dropped with it.
-    std::panic::catch_unwind(AssertUnwindSafe(|| (experiment.run)(context))).unwrap_or_else(
+    std::panic::catch_unwind(AssertUnwindSafe(|| experiment.outcome(context))).unwrap_or_else(
         |payload| {
             let text = payload
                 .downcast_ref::<&str>()
@@ -357,7 +357,7 @@ mod tests {
     }
 
     const fn experiment(run: fn(&Context) -> Result<Outcome, Failure>) -> Experiment {
-        Experiment { id: "xx-1", document: "", title: "a title", needs: &[], run }
+        Experiment { id: "xx-1", title: "a title", run, ..Experiment::EMPTY }
     }
 
     fn context(stopped: &(dyn Fn() -> bool + Sync)) -> Context<'_> {

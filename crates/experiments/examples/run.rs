@@ -24,16 +24,17 @@ fn run(arguments: impl Iterator<Item = String>) -> Result<ExitCode, Failure> {
     let context = Context { data, size, ..Context::new(1) };
     let mut surprises = 0;
     for experiment in registry::select(registry::ALL, &queries)? {
-        let outcome = (experiment.run)(&context)?;
+        let outcome = experiment.outcome(&context)?;
         for claim in &outcome.claims {
             surprises += usize::from(claim.differs());
             println!(
-                "{}: {}: {} [{}; expected {}]",
+                "{}: {}: {} [{}; expected {}; {}]",
                 experiment.id,
                 claim.outcome(),
                 claim.statement,
                 claim.measured,
-                claim.threshold.text
+                claim.threshold.text,
+                claim.size()
             );
         }
         for note in &outcome.notes {

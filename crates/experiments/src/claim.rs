@@ -36,7 +36,7 @@
 //! | the document says | write |
 //! |---|---|
 //! | a number | `.document("...")`, then `.holds` |
-//! | an order, "faster", "worse" | [`Sample::below`](crate::Sample::below), three seeds or more, and a test that the worse method works |
+//! | an order, "faster", "worse" | [`Sample::below`](crate::Sample::below), the medians over [`SEEDS`](crate::SEEDS) seeds, and a test that the worse method works |
 //! | an order or number that fails here | `.known_failure` with a [`Reason`] |
 //! | neither an order nor a number | [`Sentence::reported`] |
 //! | nothing: the claim is this project's own | [`Source::OURS`] |
@@ -161,6 +161,7 @@ impl Source {
             statement: statement.into(),
             rests_on: Vec::new(),
             ground: Ground::Generated,
+            smaller: None,
         }
     }
 }
@@ -227,6 +228,7 @@ pub struct Sentence {
     statement: String,
     rests_on: Vec<String>,
     ground: Ground,
+    smaller: Option<String>,
 }
 
 impl Sentence {
@@ -241,6 +243,12 @@ impl Sentence {
     /// Sets the kind of data that the claim is measured on. The default is generated data.
     pub fn on(self, ground: Ground) -> Self {
         Sentence { ground, ..self }
+    }
+
+    /// Says what is smaller than in the document in this run, in a few words; empty for nothing. Without this call,
+    /// [`Experiment::quick`](crate::Experiment::quick) says so for all claims of the experiment.
+    pub fn at_size(self, smaller: impl Into<String>) -> Self {
+        Sentence { smaller: Some(smaller.into()), ..self }
     }
 
     /// The document gives this threshold.
@@ -301,9 +309,20 @@ impl Stated {
     }
 
     fn claim(self, measured: Measured, verdict: Verdict, registered: Expectation) -> Claim {
-        let Stated { sentence: Sentence { source, statement, rests_on, ground }, threshold } = self;
+        let Stated { sentence, threshold } = self;
+        let Sentence { source, statement, rests_on, ground, smaller } = sentence;
         let measured = measured.0;
-        Claim { statement, source, threshold, ground, measured, rests_on, verdict, registered }
+        Claim {
+            statement,
+            source,
+            threshold,
+            ground,
+            smaller,
+            measured,
+            rests_on,
+            verdict,
+            registered,
+        }
     }
 }
 
@@ -324,6 +343,8 @@ pub struct Claim {
     pub threshold: Threshold,
     /// The kind of data that it was measured on.
     pub ground: Ground,
+    /// What is smaller than in the document; empty for nothing, and `None` for a claim of this project.
+    pub smaller: Option<String>,
     /// What this run measured.
     pub measured: String,
     /// The methods that the verdict depends on.
@@ -345,6 +366,25 @@ impl Claim {
             if self.verdict == Verdict::Pass { "it would hold" } else { "it would not hold" };
         let registered = Expectation::NotJudged { why: format!("{stand_in}: {would}") };
         Claim { verdict: Verdict::Reported, registered, ground: Ground::Generated, ..self }
+    }
+
+    /// Whether the document's own words judge the claim: it is shown only, or the document gives the threshold, or the claim
+    /// is this project's own and passes. No other claim may fail and stay.
+    pub fn is_fair(&self) -> bool {
+        self.verdict == Verdict::Reported
+            || match self.threshold.origin {
+                Origin::Document => !self.source.is_ours(),
+                _ => self.source.is_ours() && self.registered == Expectation::Holds,
+            }
+    }
+
+    /// Whether the claim was measured at the document's size, in words; empty for a claim of this project.
+    pub fn size(&self) -> String {
+        match self.smaller.as_deref() {
+            None => String::new(),
+            Some("") => "at the document's size".into(),
+            Some(smaller) => format!("smaller: {smaller}"),
+        }
     }
 
     /// Whether the verdict of this run differs from the expected one, or the number of the reason does not support the reason.
@@ -489,6 +529,19 @@ mod tests {
         assert!(!fails.differs());
         let Expectation::NotJudged { why } = &fails.registered else { panic!("{fails:?}") };
         assert_eq!(why, "generated data: it would not hold");
+    }
+
+    #[test]
+    fn a_failure_stays_only_if_a_document_gives_its_threshold() {
+        let quoted = || Source::quoted("D", "1.2", "q").claim("s");
+        let why = || Reason::checked("why", 1.0, true);
+        assert!(quoted().document("e").holds((1.0, true)).is_fair());
+        assert!(quoted().document("e").known_failure((1.0, false), why()).is_fair());
+        assert!(!quoted().ours("e").holds((1.0, true)).is_fair());
+        assert!(!quoted().specification("e").holds((1.0, true)).is_fair());
+        assert!(quoted().reported("e", 1.0).is_fair());
+        assert!(stated().holds((1.0, true)).is_fair());
+        assert!(!stated().known_failure((1.0, false), why()).is_fair());
     }
 
     #[test]

@@ -117,14 +117,59 @@ impl Context<'_> {
 pub struct Experiment {
     /// Unique id with the crate in front: `fs-ex1`, `crf-41`.
     pub id: &'static str,
+    /// The source file: `file!()`.
+    pub file: &'static str,
     /// The document and the figure or table that it repeats.
     pub document: &'static str,
     /// The subject in a few words.
     pub title: &'static str,
+    /// The question, as one sentence.
+    pub question: &'static str,
+    /// The answer according to the verdicts of its claims.
+    pub learnt: &'static str,
+    /// What a quick run leaves out of the document's sizes, in a few words; empty for nothing. A full run has the document's
+    /// sizes. A claim that differs from its experiment says so ([`Sentence::at_size`](crate::Sentence::at_size)).
+    pub quick: &'static str,
     /// Names of the real data sets ([`data::SETS`]) that it uses if they are present.
     pub needs: &'static [&'static str],
-    /// The function that runs the experiment.
+    /// The function of the experiment. [`Experiment::outcome`] calls it.
     pub run: fn(&Context) -> Result<Outcome, Failure>,
+}
+
+impl Experiment {
+    /// An experiment without words that does nothing. The constant of an experiment takes the fields from it that it leaves out.
+    pub const EMPTY: Experiment = Experiment {
+        id: "",
+        file: "",
+        document: "",
+        title: "",
+        question: "",
+        learnt: "",
+        quick: "",
+        needs: &[],
+        run: |_| {
+            Ok(Outcome {
+                claims: vec![],
+                tables: vec![],
+                figures: vec![],
+                notes: vec![],
+                settings: BTreeMap::new(),
+            })
+        },
+    };
+
+    /// Runs the experiment, and writes on each claim whether it was measured at the document's size.
+    ///
+    /// # Errors
+    /// The errors of the experiment.
+    pub fn outcome(&self, context: &Context) -> Result<Outcome, Failure> {
+        let mut outcome = (self.run)(context)?;
+        for claim in outcome.claims.iter_mut().filter(|c| !c.source.is_ours()) {
+            let smaller = || context.pick(self.quick, "").to_owned();
+            claim.smaller.get_or_insert_with(smaller);
+        }
+        Ok(outcome)
+    }
 }
 
 /// The result of an experiment.
@@ -237,6 +282,7 @@ impl<E: std::error::Error> From<E> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Source;
 
     #[test]
     fn a_failure_is_made_from_any_error_with_its_causes() {
@@ -250,6 +296,26 @@ mod tests {
         let failure = fails().unwrap_err().during("w8a");
         assert_eq!(failure.to_string(), "w8a: reading the design failed: invalid float literal");
         assert!(!failure.is_stopped());
+    }
+
+    /// The document's size is what the experiment says, unless a claim says it; a claim of this project has none.
+    #[test]
+    fn a_claim_says_whether_it_was_measured_at_the_size_of_the_document() {
+        fn run(_: &Context) -> Result<Outcome, Failure> {
+            let quoted = || Source::quoted("D", "1", "q").claim("s");
+            let mut outcome = Outcome::default();
+            outcome.claim(quoted().document("e").holds((1.0, true)));
+            outcome.claim(quoted().at_size("9 nodes").document("e").holds((1.0, true)));
+            outcome.claim(Source::OURS.claim("s").ours("e").holds((1.0, true)));
+            Ok(outcome)
+        }
+        let experiment = Experiment { quick: "3 trials of 10", run, ..Experiment::EMPTY };
+        let sizes = |size| {
+            let outcome = experiment.outcome(&Context { size, ..Context::new(0) }).unwrap();
+            outcome.claims.iter().map(Claim::size).collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(Size::Quick), ["smaller: 3 trials of 10", "smaller: 9 nodes", ""]);
+        assert_eq!(sizes(Size::Full), ["at the document's size", "smaller: 9 nodes", ""]);
     }
 
     #[test]

@@ -17,7 +17,7 @@
 //!     outcome.claim(sentence.ours("at most 1e-3").holds((gap, gap <= 1e-3)));
 //!     Ok(outcome)
 //! }
-//! let halving = Experiment { id: "xx-1", document: "none", title: "Halving", needs: &[], run };
+//! let halving = Experiment { id: "xx-1", run, ..Experiment::EMPTY };
 //! let survivors = frozen::check(&halving, &Context::new(1))?;
 //! assert!(survivors.is_empty());
 //! # Ok::<(), Failure>(())
@@ -41,7 +41,7 @@ pub struct Survivor {
 /// # Errors
 /// The errors of the experiment.
 pub fn check(experiment: &Experiment, context: &Context) -> Result<Vec<Survivor>, Failure> {
-    survivors(experiment, context, &(experiment.run)(context)?)
+    survivors(experiment, context, &experiment.outcome(context)?)
 }
 
 /// Runs an experiment once per method, with this method frozen. `honest` is the outcome of a run without a frozen method.
@@ -72,7 +72,8 @@ pub fn survivors(
     let mut survivors: Vec<Survivor> =
         honest.claims.iter().filter(passes).filter(nameless).map(|c| survivor("", c)).collect();
     for method in methods {
-        let outcome = (experiment.run)(&context.with_frozen(&method))
+        let outcome = experiment
+            .outcome(&context.with_frozen(&method))
             .map_err(|failure| failure.during(format!("{} with {method} frozen", experiment.id)))?;
         let rests = |claim: &&Claim| claim.rests_on.contains(&method);
         let still = outcome.claims.iter().filter(passes).filter(rests);
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn only_a_pinned_loser_makes_an_order_that_a_frozen_method_cannot_pass() {
-        let experiment = Experiment { id: "xx-1", document: "", title: "", needs: &[], run: race };
+        let experiment = Experiment { id: "xx-1", run: race, ..Experiment::EMPTY };
         let survivors = check(&experiment, &Context::new(1)).unwrap();
         let found: Vec<(&str, &str)> =
             survivors.iter().map(|s| (s.method.as_str(), s.statement.as_str())).collect();

@@ -1,7 +1,7 @@
 //! This crate repeats the experiments of five documents (theses and papers). It tests their claims and writes a report.
 //!
 //! An experiment is a value of the struct [`Experiment`]. Its fields are an id, a title, the figure or table that it repeats,
-//! the names of the real data sets that it can use, and a function. The function takes a [`Context`] and returns an
+//! a question, its answer, the names of the real data sets that it can use, and a function. The function takes a [`Context`] and returns an
 //! [`Outcome`]: [`Claim`]s with their verdicts, [`Table`]s, [`Figure`]s and notes. An outcome contains data and no drawing
 //! code. So the program can store it as JSON and read it back in the next run. Only the module [`report`] draws figures and
 //! formats tables.
@@ -21,8 +21,9 @@
 //!
 //! # Rules for claims
 //! - A claim quotes its document. It says who fixed its threshold, and whether this was before the first run.
-//! - A claim that one method is better than another is tested with at least three random seeds. It also tests that the worse
-//!   method works ([`Sample`]).
+//! - A claim that one method is better than another is judged by the medians over at least five random seeds. It
+//!   also tests that the worse method works ([`Sample`]).
+//! - A claim says whether it was measured at the document's size ([`Claim::size`]).
 //! - A claim about a method must fail if the method stays at its starting point ([`frozen`]).
 //! - A claim that does not hold is reported as failing. If its failure is known, it is registered as a known failure with a
 //!   [`Reason`]. The code checks the number in this reason, and the claim stays in the report.
@@ -62,10 +63,9 @@
 //!     );
 //!     Ok(outcome)
 //! }
-//! let halving =
-//!     Experiment { id: "xx-1", document: "none", title: "Halving", needs: &[], run };
+//! let halving = Experiment { id: "xx-1", run, ..Experiment::EMPTY };
 //!
-//! let outcome = (halving.run)(&Context::new(1))?;
+//! let outcome = halving.outcome(&Context::new(1))?;
 //! assert!(!outcome.differs());
 //! # Ok::<(), Failure>(())
 //! ```
@@ -91,7 +91,6 @@ pub mod registry;
 pub mod report;
 mod saddle;
 mod sample;
-pub mod synopsis;
 mod table;
 
 pub use fenchel_datasets::sets as data;

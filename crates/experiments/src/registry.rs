@@ -111,10 +111,10 @@ fn edits(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Outcome, data};
+    use crate::data;
 
     const fn experiment(id: &'static str) -> Experiment {
-        Experiment { id, document: "", title: "", needs: &[], run: |_| Ok(Outcome::default()) }
+        Experiment { id, ..Experiment::EMPTY }
     }
 
     static SOME: &[Experiment] =
@@ -153,11 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn registered_ids_are_unique_file_names_and_their_data_sets_exist() {
+    fn every_experiment_has_an_id_of_its_own_a_question_an_answer_and_known_data() {
         for (k, e) in ALL.iter().enumerate() {
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             assert!(!e.id.is_empty() && e.id.chars().all(plain), "{}", e.id);
             assert!(ALL[..k].iter().all(|other| other.id != e.id), "{} twice", e.id);
+            assert!(e.question.ends_with('?') && e.learnt.ends_with('.'), "{}", e.id);
+            assert!(e.file.starts_with("crates/experiments/src"), "{}", e.id);
             for set in e.needs {
                 assert!(data::find(set).is_some(), "{} needs unknown data set {set}", e.id);
             }

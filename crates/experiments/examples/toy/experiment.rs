@@ -10,10 +10,13 @@ use crate::problem::Problem;
 
 pub const RATE: Experiment = Experiment {
     id: "toy-rate",
+    file: file!(),
     document: "Nesterov, Introductory lectures on convex optimization (2004)",
     title: "The linear rate of projected gradient",
-    needs: &[],
+    question: "Does projected gradient converge at the rate of the theorem?",
+    learnt: "It does.",
     run,
+    ..Experiment::EMPTY
 };
 
 const THEOREM: Source =

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     model.save_file(&path)?;
     assert_eq!(NonnegativeModel::load_file(&path)?, model);
 
-    let outcome = (experiment::RATE.run)(&Context::new(1)).map_err(|error| error.to_string())?;
+    let outcome = experiment::RATE.outcome(&Context::new(1)).map_err(|error| error.to_string())?;
     outcome.claims.iter().for_each(|claim| println!("{}: {}", claim.outcome(), claim.statement));
     Ok(())
 }
@@ -69,7 +69,7 @@ mod tests {
     fn the_claim_holds_and_says_something_of_the_method() {
         main().unwrap();
         let context = Context::new(1);
-        assert!(!(experiment::RATE.run)(&context).unwrap().differs());
+        assert!(!experiment::RATE.outcome(&context).unwrap().differs());
         assert_eq!(fenchel_experiments::frozen::check(&experiment::RATE, &context).unwrap(), []);
     }
 }

@@ -17,7 +17,6 @@
 
 mod adaptation;
 mod census;
-mod entry;
 pub mod methods;
 mod normal;
 mod real;
@@ -25,7 +24,10 @@ mod runs;
 mod theory;
 
 use crate::Experiment;
-use crate::documents::le_priol as thesis;
+use crate::documents::{LE_PRIOL, le_priol as thesis};
+
+/// What the experiments of the thesis share.
+const OF_THESIS: Experiment = Experiment { document: LE_PRIOL, ..Experiment::EMPTY };
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: &[Experiment] = &[

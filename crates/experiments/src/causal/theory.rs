@@ -14,7 +14,6 @@ use fenchel_optim::random::stream;
 use ndarray::{Array2, array};
 use rand::RngExt;
 
-use super::entry::entry;
 use super::thesis;
 use crate::number::short;
 use crate::{
@@ -22,15 +21,56 @@ use crate::{
     Table,
 };
 
-pub(super) const RADIUS: Experiment = entry("ca-ex8", "Figure 4.7b: radius and deviation", radius);
-pub(super) const BAYES_ERROR: Experiment =
-    entry("ca-ex9", "Table 4.1: the Bayes error of the direction", table);
-pub(super) const META: Experiment =
-    entry("ca-ex13", "The direction learned from the speed of adaptation", meta);
-pub(super) const COUNTER_EXAMPLE: Experiment =
-    entry("ca-ex14", "Theorem 4.D.2: a run that starts at the optimum", counter_example);
-pub(super) const KIDNEY_STONES: Experiment =
-    entry("ca-ex15", "Section 2.3.3: kidney stones", kidney_stones);
+pub(super) const RADIUS: Experiment = Experiment {
+    id: "ca-ex8",
+    file: file!(),
+    title: "Figure 4.7b: radius and deviation",
+    question: "How large is the ball in which an intervention leaves the causal model ahead?",
+    learnt: "Tiny for dense distributions and as large as the deviation for sparse ones; the printed estimate of its radius has a wrong sign.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
+    run: radius,
+    ..super::OF_THESIS
+};
+pub(super) const BAYES_ERROR: Experiment = Experiment {
+    id: "ca-ex9",
+    file: file!(),
+    title: "Table 4.1: the Bayes error of the direction",
+    question: "How often is the direction wrong that the prior itself makes most probable?",
+    learnt: "As often as the table says, to the digit that it prints.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
+    run: table,
+    ..super::OF_THESIS
+};
+pub(super) const META: Experiment = Experiment {
+    id: "ca-ex13",
+    file: file!(),
+    title: "The direction learned from the speed of adaptation",
+    question: "Can the direction be learned from the speed of adaptation?",
+    learnt: "From interventions on the cause, yes; those on the effect teach the wrong direction.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
+    run: meta,
+    ..super::OF_THESIS
+};
+pub(super) const COUNTER_EXAMPLE: Experiment = Experiment {
+    id: "ca-ex14",
+    file: file!(),
+    title: "Theorem 4.D.2: a run that starts at the optimum",
+    question: "Does the printed bound of stochastic gradients hold when a run starts at the optimum?",
+    learnt: "No: the noise of single samples moves it away. With the missing term the bound holds.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
+    run: counter_example,
+    ..super::OF_THESIS
+};
+pub(super) const KIDNEY_STONES: Experiment = Experiment {
+    id: "ca-ex15",
+    file: file!(),
+    title: "Section 2.3.3: kidney stones",
+    question: "Which treatment of kidney stones is better?",
+    learnt: "B among those who were treated, A once the size of the stones is adjusted for.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
+    run: kidney_stones,
+    ..super::OF_THESIS
+};
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);

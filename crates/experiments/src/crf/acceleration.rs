@@ -19,8 +19,12 @@ use crate::{
 
 pub(super) const ACCELERATION: Experiment = Experiment {
     id: "crf-acc",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Section 7: accelerated SDCA",
+    question: "Does acceleration help SDCA for CRFs where the penalty is small?",
+    learnt: "On handwriting it saves half of the passes; where SDCA needs a dozen or two, on parts of speech, it saves next to nothing.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &["ocr", "conll2000"],
     run: experiment,
 };

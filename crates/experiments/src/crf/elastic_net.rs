@@ -20,8 +20,12 @@ use crate::{
 
 pub(super) const ELASTIC_NET: Experiment = Experiment {
     id: "crf-l1",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Appendix F: SDCA with an elastic net",
+    question: "Is SDCA by gaps as quick with an l1 penalty, where weights become 0?",
+    learnt: "It is: it needs a fifth of the oracle calls of OWL-QN or fewer, sampling by gaps still helps, and about a tenth of the weights label as well as all of them.",
+    quick: "",
     needs: &["conll2000"],
     run: experiment,
 };

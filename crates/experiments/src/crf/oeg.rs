@@ -13,8 +13,12 @@ use fenchel_crf::Order;
 
 pub(super) const OEG: Experiment = Experiment {
     id: "crf-oeg",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Section 7: gap sampling for OEG",
+    question: "Does gap sampling help OEG as it helps SDCA?",
+    learnt: "It does: a block's gap follows from the step itself without another call, and OEG saves a third to a half of its oracle calls.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &["conll2000", "conll2002-nl"],
     run: experiment,
 };

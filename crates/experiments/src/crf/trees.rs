@@ -29,8 +29,12 @@ use crate::{
 
 pub(super) const TREES: Experiment = Experiment {
     id: "crf-trees",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Algorithm 2 on trees and skip chains",
+    question: "Does the paper's algorithm 2 do on trees and skip chains what it does on chains?",
+    learnt: "It needs a quarter to a fifth of the passes of L-BFGS, and gaps beat uniform draws; the edges themselves lower no test error.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &["conll2000"],
     run: experiment,
 };
@@ -40,7 +44,7 @@ const ANY: Source = paper("3.2", "Now, assume that the graph has a *junction tre
 const GAP: &str = "SDCA by gaps";
 const UNIFORM: &str = "SDCA uniform";
 const BATCH: &str = "L-BFGS";
-const SEEDS: u64 = 3;
+const SEEDS: u64 = crate::SEEDS as u64;
 /// The largest width of the junction tree of a skip chain. Edges that would increase the width beyond it are left out.
 const WIDTH: usize = 4;
 

@@ -14,16 +14,24 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const FIRST: Experiment = Experiment {
     id: "cs-1",
+    file: file!(),
     document: BABICHEV,
     title: "Figure 3-5: averaged parameters and averaged predictions",
+    question: "Can averaging predictions beat the best linear model?",
+    learnt: "Yes where the model is wrong: a larger step is then even better, and averaged parameters never do.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: first,
 };
 
 pub(super) const SECOND: Experiment = Experiment {
     id: "cs-2",
+    file: file!(),
     document: BABICHEV,
     title: "Figure 3-6: where averaged predictions are not superior",
+    question: "When is averaging predictions not superior?",
+    learnt: "When the model is nearly right: halving the step then gains a factor four for parameters and two for predictions.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: second,
 };

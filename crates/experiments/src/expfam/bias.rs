@@ -9,8 +9,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-3",
+    file: file!(),
     document: LE_PRIOL,
     title: "Figure 5.3: bias and variance of MAP",
+    question: "How do bias and variance of MAP fall?",
+    learnt: "The bias like 1/n^2 and the variance like 1/n.",
+    quick: "",
     needs: &[],
     run: experiment,
 };

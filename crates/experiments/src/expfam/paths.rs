@@ -11,8 +11,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-4",
+    file: file!(),
     document: LE_PRIOL,
     title: "Figures 5.2 and 5.8: paths of MLE and MAP in both parametrisations",
+    question: "Where do the means of estimates lie in the two parametrisations?",
+    learnt: "On a segment in mean parameters, where maximum likelihood is unbiased; natural parameters bend it.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: experiment,
 };

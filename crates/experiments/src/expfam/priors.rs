@@ -9,8 +9,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-2",
+    file: file!(),
     document: LE_PRIOL,
     title: "Figure 5.5: the best priors",
+    question: "Which prior has the least risk?",
+    learnt: "A strong one at the truth; a weak one does better with a larger mean, near 1 + 1/n0 times the truth.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: experiment,
 };

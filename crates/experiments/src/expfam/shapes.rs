@@ -11,8 +11,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-5",
+    file: file!(),
     document: LE_PRIOL,
     title: "Figures 5.4, 5.6, 5.7 and 5.9: barriers, the mirror map, self-concordance",
+    question: "What do the functions behind the bounds look like?",
+    learnt: "They are barriers whose quadratic bound holds up to a crossing at 0.2153.",
+    quick: "",
     needs: &[],
     run: experiment,
 };

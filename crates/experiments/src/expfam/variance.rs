@@ -11,8 +11,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-1",
+    file: file!(),
     document: LE_PRIOL,
     title: "Figure 5.1: risk of the variance of a normal law",
+    question: "What is the exact risk of estimating a variance, and are its bounds tight?",
+    learnt: "Maximum likelihood has infinite risk below three observations; a prior mends that, and its bound is off by two in the end.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: experiment,
 };

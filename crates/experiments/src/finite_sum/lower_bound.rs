@@ -20,8 +20,12 @@ use crate::{
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex6",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Theorem 5.1: the lower bound and the problem that attains it",
+    question: "How fast can any incremental method be, and is there a problem on which one is that fast?",
+    learnt: "SDCA attains the bound on the worst case; the constant that is printed is too large by a factor of n.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: experiment,
 };

@@ -20,8 +20,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Sample,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex4",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Figure 4.2: l1 without strong convexity",
+    question: "Does SAGA converge with an l1 penalty alone, where no term is strongly convex?",
+    learnt: "It does, with a linear tail, and it finds the support of the solution.",
+    quick: "",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult", "abalone"],
     run: experiment,
 };

@@ -20,8 +20,12 @@ use crate::{
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex3",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Figure 4.1: every method with l2 and its best step",
+    question: "Which method needs the fewest passes over the data when each has its best step?",
+    learnt: "Permuted Finito is the best per pass; SAGA, random Finito and SDCA are alike; SAG with its best step is not behind them at first, but on least squares it is.",
+    quick: "",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult", "abalone"],
     run: experiment,
 };

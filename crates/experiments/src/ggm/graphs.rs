@@ -19,8 +19,12 @@ use crate::{
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-27",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Figure 7.1: true and false edges of scale-free graphs",
+    question: "Does a prior on degrees find more edges of a scale-free graph than the l1 norm?",
+    learnt: "It is ahead on two of three families, and no worse on any where as many false edges are allowed as there are true ones; reweighted l1, tuned as carefully, is level.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: experiment,
 };

@@ -11,8 +11,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-34",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Figure 8.2: products that the fast maximum looks at",
+    question: "How many products does the fast maximum look at?",
+    learnt: "The root of the length where entries are independent, and all of them on an input that is made to be bad.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: experiment,
 };

@@ -18,8 +18,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Sample, Series,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-29",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Figure 7.3: three methods for the proximal operator",
+    question: "Which method computes the proximal operator of the degree prior in the fewest iterations?",
+    learnt: "Dual decomposition; the minimum-norm point gets a usable accuracy, and subgradient steps do not get far.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: experiment,
 };
@@ -68,7 +72,7 @@ fn instance(seed: u64) -> Result<(Array2<f64>, f64, Vec<f64>), Failure> {
 fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let (steps, cycles) = context.pick((1000, 150), (20_000, 1000));
-    let seeds = context.pick(3, 5);
+    let seeds = 5;
     outcome
         .setting("instances", seeds)
         .setting(

@@ -12,16 +12,24 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 
 pub(super) const PREFERENTIAL: Experiment = Experiment {
     id: "gg-36",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Figure 8.3: edges found by thresholds, lassos and neighbourhoods",
+    question: "Which rule finds edges best: thresholds, the lasso, or neighbourhoods?",
+    learnt: "With few false edges thresholds of conditional covariances are ahead of the lasso; with many they are level.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: |context| experiment(context, &BARABASI_ALBERT),
 };
 
 pub(super) const RANDOM: Experiment = Experiment {
     id: "gg-36b",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Figure 8.4: the same on Erdos-Renyi graphs",
+    question: "Do the rules come in the same order on random graphs without hubs?",
+    learnt: "Yes: thresholds of conditional covariances are ahead with few false edges, SHORTCUT and both conditional tests find about the same edges, and with many the lasso is level.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: |context| experiment(context, &ERDOS_RENYI),
 };

@@ -15,8 +15,12 @@ use crate::{
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gr-sl",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Section 2.3.2: structure learning",
+    question: "How near to the truth are graphs that are learned from samples, by scores and by tests?",
+    learnt: "On asia the exact search is an arc away from the truth and hill climbing nearly always finds the same graph; on alarm PC comes nearer than hill climbing.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: experiment,
 };

@@ -16,16 +16,24 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 
 pub(super) const QUADRATIC: Experiment = Experiment {
     id: "mo-e7",
+    file: file!(),
     document: DOCUMENT,
     title: "One step against two steps, quadratic model",
+    question: "Is a score that is learned together with the directions better than one learned before?",
+    learnt: "With too wide a bandwidth, yes; at the best bandwidth a learned score is nearly as good as the exact one.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: quadratic,
 };
 
 pub(super) const RATIONAL: Experiment = Experiment {
     id: "mo-e8",
+    file: file!(),
     document: DOCUMENT,
     title: "One step against two steps, rational model",
+    question: "And on the rational model?",
+    learnt: "The same, and bumps over a Gaussian score hardly depend on bandwidth and ridge.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: rational,
 };

@@ -9,8 +9,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Series,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e1",
+    file: file!(),
     document: DOCUMENT,
     title: "Contour lines of the mixture",
+    question: "What do the features of the experiments look like?",
+    learnt: "A mixture whose mass is on the square that is shown.",
+    quick: "",
     needs: &[],
     run,
 };

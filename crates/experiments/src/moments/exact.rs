@@ -14,32 +14,48 @@ use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
 
 pub(super) const RATIONAL: Experiment = Experiment {
     id: "mo-e2",
+    file: file!(),
     document: DOCUMENT,
     title: "SIR against SADE on the rational model",
+    question: "Does SADE find the directions where SIR cannot?",
+    learnt: "SADE's error falls like 1/n; SIR's stops, for the features are not elliptical.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: rational,
 };
 
 pub(super) const STAIRCASE: Experiment = Experiment {
     id: "mo-e3",
+    file: file!(),
     document: DOCUMENT,
     title: "SADE, SPHD and PHD+ on a staircase",
+    question: "On a staircase, which of SADE, SPHD and PHD+ is best?",
+    learnt: "SADE, then SPHD, then PHD+.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: staircase,
 };
 
 pub(super) const CLASSIFICATION: Experiment = Experiment {
     id: "mo-e4",
+    file: file!(),
     document: DOCUMENT,
     title: "SADE, SPHD and PHD+ on a classification",
+    question: "What can be found from two classes?",
+    learnt: "SADE finds one direction of two, as it must; SPHD is better than PHD+.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: classification,
 };
 
 pub(super) const QUADRATIC: Experiment = Experiment {
     id: "mo-e5",
+    file: file!(),
     document: DOCUMENT,
     title: "SADE, SPHD and PHD+ on the quadratic model",
+    question: "And on a quadratic model?",
+    learnt: "SADE and SPHD converge; PHD+ finds both directions only by absolute eigenvalues.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: quadratic,
 };

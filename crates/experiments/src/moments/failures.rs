@@ -11,8 +11,12 @@ use crate::{Context, Experiment, Failure, Outcome, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e10",
+    file: file!(),
     document: DOCUMENT,
     title: "Which method sees which dependence",
+    question: "Which method sees which dependence?",
+    learnt: "Each finds what the table of the thesis says, and nothing else.",
+    quick: "",
     needs: &[],
     run,
 };

@@ -13,8 +13,12 @@ use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e6",
+    file: file!(),
     document: DOCUMENT,
     title: "A learned score in two dimensions",
+    question: "What does it cost to learn the score function?",
+    learnt: "A small factor, with an error that still falls like a power of n.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run,
 };

@@ -21,6 +21,7 @@ pub fn counts(entries: &[Entry]) -> Table {
         "ours",
         "known not to reproduce",
         "shown only",
+        "judged at the document's size",
     ];
     let mut table = Table::new("Claims that pass, of those that are judged", columns);
     let grounds = [Some(Ground::Real), Some(Ground::Generated), Some(Ground::Exact), None];
@@ -38,6 +39,9 @@ pub fn counts(entries: &[Entry]) -> Table {
         };
         row.push(here().filter(known).count().into());
         row.push(here().filter(|c| c.verdict == Verdict::Reported).count().into());
+        let sized = || here().filter(|c| c.verdict != Verdict::Reported && c.smaller.is_some());
+        let whole = sized().filter(|c| c.smaller.as_deref() == Some("")).count();
+        row.push(format!("{whole} of {}", sized().count()).into());
         table.push(row);
     }
     table

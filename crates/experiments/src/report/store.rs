@@ -194,13 +194,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("libsvm")).unwrap();
         std::fs::write(folder.path().join("libsvm/w8a"), "").unwrap();
-        let experiment = Experiment {
-            id: "xx-1",
-            document: "",
-            title: "",
-            needs: &["w8a", "ijcnn1"],
-            run: |_| Ok(Outcome::default()),
-        };
+        let experiment = Experiment { id: "xx-1", needs: &["w8a", "ijcnn1"], ..Experiment::EMPTY };
         let context = Context { data: Some(folder.path().into()), ..Context::new(7) };
         assert_eq!(Key::new(&experiment, &context, "b").data, ["w8a"]);
     }

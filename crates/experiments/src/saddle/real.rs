@@ -10,8 +10,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Series,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "sa-real",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Accuracy against nonzeros on iris, wine, digits; images and documents",
+    question: "How accurate is a sparse classifier on real data, with how many weights?",
+    learnt: "More than 85 % on iris, wine and digits at the largest radius; each fit comes with its gap.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &["mnist-test"],
     run: experiment,
 };

@@ -15,8 +15,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "sa-runtime",
+    file: file!(),
     document: super::DOCUMENT,
     title: "Table 4.2: the work of a step against the size",
+    question: "Does a step of the sublinear method cost O(n + d + k)?",
+    learnt: "Its operations grow in proportion to the size.",
+    quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: experiment,
 };

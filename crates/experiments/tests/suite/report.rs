@@ -13,7 +13,7 @@ fn experiment(id: &'static str, needs: &'static [&'static str]) -> Experiment {
         document: "A <thesis>, Fig. 1 & 2",
         title: "Gaps <b>& bounds</b>",
         needs,
-        run: |_| Ok(Outcome::default()),
+        ..Experiment::EMPTY
     }
 }
 
@@ -26,6 +26,7 @@ fn outcome() -> Outcome {
             Source::quoted("A <thesis>", "3 & 4", "tight <gaps>")
                 .claim("gap < 1e-8 & \"tight\"")
                 .on(Ground::Real)
+                .at_size("three trials")
                 .document("<= 1e-8")
                 .holds((1e-9, true)),
         )
@@ -83,7 +84,7 @@ fn the_page_escapes_everything_and_runs_nothing() {
         "typo in &lt;eq. 5&gt; (measured: 2.5)",
         "<q>tight &lt;gaps&gt;</q> <cite>A &lt;thesis&gt;, 3 &amp; 4</cite>",
         "ours, after a run; generated data",
-        "document; real data",
+        "document; real data; smaller: three trials",
         "<code>a &lt; b</code>",
         "no &lt;file&gt;",
         "<b>w8a</b> real; <b>ijcnn1</b> absent, substituted",
@@ -168,12 +169,12 @@ fn claims_are_counted_by_data_origin_and_verdict() {
     entries[2].state = State::Done(Box::new(shown));
     assert_eq!(
         report::counts(&entries).to_markdown(),
-        "| measured on | threshold of the document | of the specification | ours | known not to reproduce | shown only |\n\
-         |---|---|---|---|---|---|\n\
-         | real data | 1 of 1 | 0 of 0 | 0 of 0 | 0 | 0 |\n\
-         | generated data | 0 of 0 | 0 of 0 | 0 of 1 | 1 | 2 |\n\
-         | exact | 0 of 0 | 1 of 1 | 0 of 0 | 0 | 0 |\n\
-         | all | 1 of 1 | 1 of 1 | 0 of 1 | 1 | 2 |\n"
+        "| measured on | threshold of the document | of the specification | ours | known not to reproduce | shown only | judged at the document's size |\n\
+         |---|---|---|---|---|---|---|\n\
+         | real data | 1 of 1 | 0 of 0 | 0 of 0 | 0 | 0 | 0 of 1 |\n\
+         | generated data | 0 of 0 | 0 of 0 | 0 of 1 | 1 | 2 | 0 of 0 |\n\
+         | exact | 0 of 0 | 1 of 1 | 0 of 0 | 0 | 0 | 0 of 0 |\n\
+         | all | 1 of 1 | 1 of 1 | 0 of 1 | 1 | 2 | 0 of 1 |\n"
     );
     let page = write(tempfile::tempdir().unwrap().path(), &entries);
     assert!(page.contains("<td>real data</td><td>1 of 1</td><td>0 of 0</td>"));

@@ -2,7 +2,7 @@
 
 use super::parts::{badge, claims, escape, inline, is_open, table_of};
 use crate::report::{Entry, State, counts};
-use crate::{Claim, Expectation, Source, Verdict};
+use crate::{Claim, Expectation, Source, Threshold, Verdict};
 
 fn verdict(claim: &Claim) -> String {
     let class = match (&claim.registered, claim.verdict) {
@@ -49,14 +49,17 @@ fn why(claim: &Claim) -> String {
     }
 }
 
-/// The threshold, who fixed it, and on what the claim was measured.
+/// The threshold, who fixed it, on what the claim was measured, and whether at the document's size.
 fn expected(claim: &Claim) -> String {
     let threshold = &claim.threshold;
     let after = if threshold.before { "" } else { ", after a run" };
     let origin = match claim.verdict {
         Verdict::Reported => String::new(),
-        _ => format!("<p class=\"quote\">{}{after}; {}</p>", threshold.origin, claim.ground),
+        _ => format!("{}{after}; {}; ", threshold.origin, claim.ground),
     };
+    let origin = escape(format!("{origin}{}", claim.size()).trim_end_matches("; "));
+    let origin =
+        if origin.is_empty() { origin } else { format!("<p class=\"quote\">{origin}</p>") };
     format!("{}{origin}", inline(&threshold.text))
 }
 
@@ -108,7 +111,8 @@ fn grouped(claims: &[Claim]) -> Vec<Vec<&Claim>> {
 /// One row for a claim on several data sets, one cell a set.
 fn group_row(group: &[&Claim]) -> String {
     let key = |claim: &Claim| {
-        (claim.threshold.text.clone(), claim.threshold.origin, claim.threshold.before)
+        let Threshold { text, origin, before } = claim.threshold.clone();
+        (text, origin, before, claim.smaller.clone())
     };
     let alike = group.iter().all(|claim| key(claim) == key(group[0]));
     // A claim that is not judged does not say who fixed the threshold.

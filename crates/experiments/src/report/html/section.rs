@@ -3,7 +3,7 @@
 use super::claims;
 use super::parts::{escape, figure_id, holds, inline, table_of};
 use crate::report::entry::{Attachments, Drawing, Entry, State};
-use crate::{Figure, Outcome, Table, synopsis};
+use crate::{Figure, Outcome, Table};
 
 pub(super) fn section(entry: &Entry, attached: &Attachments) -> String {
     let e = &entry.experiment;
@@ -12,7 +12,7 @@ pub(super) fn section(entry: &Entry, attached: &Attachments) -> String {
          {}<p class=\"source\">{}</p>\n{}{}",
         if holds(entry).is_empty() { "" } else { " holds" },
         escape(e.title),
-        question(e.id),
+        question(e.question, e.learnt),
         escape(e.document),
         data_line(entry),
         origin_line(entry),
@@ -34,23 +34,22 @@ pub(super) fn section(entry: &Entry, attached: &Attachments) -> String {
 }
 
 /// What is asked, and what was learnt.
-fn question(id: &str) -> String {
-    let Some(synopsis) = synopsis::find(id) else { return String::new() };
+fn question(question: &str, learnt: &str) -> String {
     format!(
         "<p class=\"question\">{} <span class=\"learnt\">{}</span></p>\n",
-        inline(synopsis.question),
-        inline(synopsis.learnt)
+        inline(question),
+        inline(learnt)
     )
 }
 
 /// Where the code is, how to run it alone, how long it took.
 fn origin_line(entry: &Entry) -> String {
     let id = escape(entry.experiment.id);
-    let file = synopsis::find(entry.experiment.id)
-        .map(|synopsis| format!("<code>crates/experiments/src/{}</code>; ", escape(synopsis.file)))
-        .unwrap_or_default();
+    let file = escape(entry.experiment.file);
     let took = entry.seconds.map_or(String::new(), |seconds| format!("; took {seconds:.1} s"));
-    format!("<p class=\"source\">{file}<code>cargo xtask reproduce --only {id}</code>{took}</p>\n")
+    format!(
+        "<p class=\"source\"><code>{file}</code>; <code>cargo xtask reproduce --only {id}</code>{took}</p>\n"
+    )
 }
 
 fn data_line(entry: &Entry) -> String {
