@@ -6,19 +6,16 @@
 //! | `crf-table1` | Table 1 | the four data sets: sizes and memory |
 //! | `crf-41` | Figure 2 | sampling schemes |
 //! | `crf-42` | Figure 3 | share of adaptive draws |
-//! | `crf-43` | Figure 4 | the methods on handwriting and entities |
-//! | `crf-44` | Figure 6 | the methods on chunks and parts of speech |
+//! | `crf-43` | Figures 4 and 6 | the methods on the four data sets |
 //! | `crf-45` | Figure 7 | test errors |
 //! | `crf-46` | Figure 8 | precision of the line search |
 //! | `crf-47` | Figure 9 | estimated against true gap |
-//! | `crf-trees` | section 3.2 | algorithm 2 on trees and skip chains |
+//! | `crf-trees` | section 3.2 | algorithm 2 on trees |
 //! | `crf-start` | appendix A.1 | the start of dual methods |
-//! | `crf-l1` | appendix F | SDCA with an elastic net, and OWL-QN |
 //! | `crf-oeg` | section 7 | gap sampling for OEG |
 //! | `crf-acc` | section 7 | accelerated SDCA |
 
 mod acceleration;
-mod elastic_net;
 mod errors;
 mod line_search;
 mod methods;
@@ -39,13 +36,11 @@ pub(crate) const ALL: &[Experiment] = &[
     sampling::FIGURE_2,
     sampling::FIGURE_3,
     methods::FIGURE_4,
-    methods::FIGURE_6,
     errors::FIGURE_7,
     line_search::FIGURE_8,
     sampling::FIGURE_9,
     trees::TREES,
     start::START,
-    elastic_net::ELASTIC_NET,
     oeg::OEG,
     acceleration::ACCELERATION,
 ];

@@ -15,8 +15,10 @@ use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Observer, Progress, Stop};
 
 use super::tasks::{Part, Set, Task};
+use crate::claim::Sentence;
+use crate::finite_sum::sets::Need;
 use crate::race::cost_to;
-use crate::{Context, Failure, Sample, Series};
+use crate::{Claim, Context, Failure, Judged, Reason, Sample, Series};
 
 /// A method with all settings that affect its runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -268,16 +270,28 @@ impl Line {
     }
 }
 
-/// The medians of [`lines`]. They are used for figures, and for methods with a single seed.
-pub(super) fn curves(
-    context: &Context,
-    set: Set,
-    methods: &[(&str, Method)],
-    passes: f64,
-    seeds: u64,
-) -> Result<(Arc<Course>, Vec<Arc<Curve>>), Failure> {
-    let (course, lines) = lines(context, (set, Part::Most), methods, passes, seeds)?;
-    Ok((course, lines.into_iter().map(|line| line.median).collect()))
+/// A sentence of the document over several data sets: judged on those that are there, shown on generated ones if none is.
+/// `known` is the reason of a failure.
+pub(super) fn over(
+    courses: &[Arc<Course>],
+    need: Need,
+    sentence: Sentence,
+    threshold: &str,
+    known: Option<Reason>,
+    row: impl Fn(usize) -> Result<Judged, Failure>,
+) -> Result<Claim, Failure> {
+    let real = courses.iter().position(|course| course.task.real);
+    let shown = (0..courses.len()).filter(|&k| real.is_none() || courses[k].task.real);
+    let judged = need.over(shown.map(|k| Ok((courses[k].task.name, row(k)?))))?;
+    let stated = sentence.document(match courses.len() {
+        1 => threshold.to_owned(),
+        _ => format!("{threshold}, {need}"),
+    });
+    let claim = match known {
+        Some(why) => stated.known_failure(judged, why),
+        None => stated.holds(judged),
+    };
+    Ok(courses[real.unwrap_or(0)].task.judge(claim))
 }
 
 /// Runs several methods on one problem with the given number of seeds. Two runs take place at the same time.

@@ -13,9 +13,11 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, StepSize, Stop};
 
+use super::sets::Need;
 use super::tasks::Task;
+use crate::claim::Sentence;
 use crate::race::{Curve, Watch, geometric_mean};
-use crate::{Claim, Context, Failure, Judged, Reason, Sample, Stated};
+use crate::{Claim, Context, Failure, Ground, Judged, Reason, Sample};
 
 /// A method with everything but the order and the seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,9 +95,10 @@ impl Line {
         self.sample(|curve| curve.passes_to(target))
     }
 
-    /// The smallest suboptimality of each curve.
-    pub(super) fn least(&self) -> Result<Sample, Failure> {
-        self.sample(|curve| curve.points.iter().fold(f64::INFINITY, |low, p| low.min(p.1)))
+    /// Whether the method went anywhere: a loser that stayed at its start proves nothing.
+    pub(super) fn moves(&self) -> bool {
+        let last = self.mean.points.last().map_or(f64::NAN, |row| row.1);
+        self.mean.points.len() > 1 && (last.is_nan() || (last - self.start()).abs() > 0.001 * self.start())
     }
 
     /// `F - F*` at the start.
@@ -123,11 +126,11 @@ pub(super) fn means(lines: &[Line]) -> Vec<Curve> {
 
 /// Finds the best step size among the multiples `2^k` of the default step size of a method. The best one needs the fewest passes to
 /// 1e-8. If none reaches 1e-8, it is the one with the smallest final suboptimality. The search begins with the `k` in [`STEPS`]. It
-/// continues beyond an end of this range as long as the best `k` is at this end.
+/// continues beyond an end of this range as long as the best `k` is at this end. Returns `k`.
 pub(super) fn best_step(
     passes: f64,
     mut run: impl FnMut(f64) -> Result<Line, Failure>,
-) -> Result<Step, Failure> {
+) -> Result<i32, Failure> {
     let mut tried = |k: i32| Ok::<_, Failure>((run(2f64.powi(k))?.key(1e-8, passes), k));
     let (mut low, mut high) = STEPS;
     let mut best = tried(low)?;
@@ -141,22 +144,13 @@ pub(super) fn best_step(
         let found = tried(k)?;
         best = if found.0 < best.0 { found } else { best };
     }
-    Ok(Step { k: best.1, at_edge: best.1 == low || best.1 == high })
+    Ok(best.1)
 }
 
 /// The range of exponents `k` that are always tried.
-pub(super) const STEPS: (i32, i32) = (-2, 2);
+const STEPS: (i32, i32) = (-2, 2);
 /// The largest absolute exponent `k`.
 const WIDEST: i32 = 10;
-
-/// The best of several steps.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
-    /// The exponent `k`: the step size is `2^k` times the default of the method.
-    pub(super) k: i32,
-    /// Whether the best `k` is at an end of the range that was tried.
-    pub(super) at_edge: bool,
-}
 
 /// Runs an entry with several seeds.
 pub(super) fn run<D: Design, L: Loss>(
@@ -243,17 +237,32 @@ fn solve<D: Design, L: Loss>(
     Ok(())
 }
 
-/// A claim of the document about one task: shown, not judged, on generated data. `known` is why it does not hold on
-/// this task, if it is known not to.
-pub(super) fn judged(
-    task: &Task,
-    stated: Stated,
-    judged: impl Into<Judged>,
+/// A sentence of the document over the tasks that are real; shown, not judged, if there is none. `row` judges one task, and
+/// `known` is the reason of a failure.
+pub(super) fn over(
+    tasks: &[Task],
+    need: Need,
+    sentence: Sentence,
+    threshold: &str,
     known: Option<Reason>,
-) -> Claim {
-    let claim = match known {
-        Some(why) if !task.generated => stated.known_failure(judged, why),
-        _ => stated.holds(judged),
-    };
-    if task.generated { claim.not_judged("generated data") } else { claim }
+    row: impl Fn(usize) -> Result<Judged, Failure>,
+) -> Result<Claim, Failure> {
+    let real = tasks.iter().any(|task| !task.generated);
+    let shown = (0..tasks.len()).filter(|&k| !(real && tasks[k].generated));
+    let judged = need.over(shown.map(|k| Ok((tasks[k].name, row(k)?))))?;
+    let sentence = sentence.on(if real { Ground::Real } else { Ground::Generated });
+    let stated = sentence.document(format!("{threshold}, {need}"));
+    Ok(match known {
+        Some(why) if real => stated.known_failure(judged, why),
+        _ if real => stated.holds(judged),
+        _ => stated.holds(judged).not_judged("data that stand in for the document's"),
+    })
+}
+
+/// Numbers of a sentence that states none, for every task that is real.
+pub(super) fn rows(tasks: &[Task], row: impl Fn(usize) -> Result<String, Failure>) -> Result<String, Failure> {
+    let rows = tasks.iter().enumerate().filter(|(_, task)| !task.generated);
+    let rows = rows.map(|(k, task)| Ok(format!("{}: {}", task.name, row(k)?)));
+    let rows = rows.collect::<Result<Vec<_>, Failure>>()?;
+    Ok(if rows.is_empty() { "no real data".into() } else { rows.join("; ") })
 }

