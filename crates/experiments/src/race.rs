@@ -111,11 +111,6 @@ pub(crate) fn exponent(points: &[(f64, f64)]) -> f64 {
     over / logs.iter().map(|p| (p.0 - mx).powi(2)).sum::<f64>()
 }
 
-/// Returns `a <= factor * b` for two measured numbers, and `false` if either number is infinite or NaN.
-pub(crate) fn at_most(a: f64, factor: f64, b: f64) -> bool {
-    a.is_finite() && b.is_finite() && a <= factor * b
-}
-
 /// A table with the suboptimality of every curve after each of the given numbers of passes.
 pub(crate) fn table(title: String, curves: &[Curve], passes: &[f64]) -> Table {
     let columns = std::iter::once("method".to_owned())
@@ -141,15 +136,6 @@ pub(crate) fn curve<'c>(curves: &'c [Curve], name: &str) -> Result<&'c Curve, Fa
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_was_never_reached_proves_nothing() {
-        let (never, nan) = (f64::INFINITY, f64::NAN);
-        assert!(at_most(1.0, 1.0, 1.0) && !at_most(1.1, 1.0, 1.0));
-        assert!(
-            !at_most(never, 0.67, never) && !at_most(nan, 1.0, 1.0) && !at_most(1.0, 1.0, never)
-        );
-    }
 
     #[test]
     fn curves_interpolate_on_the_log_scale_and_say_when_they_do_not_arrive() {

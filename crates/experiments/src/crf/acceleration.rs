@@ -65,7 +65,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             })?;
             let accelerated = |name: &str, kappa| {
                 passes(context, name, |seed, stop| {
-                    let settings = CatalystSettings { kappa, seed, stop, ..CatalystSettings::default() };
+                    let settings =
+                        CatalystSettings { kappa, seed, stop, ..CatalystSettings::default() };
                     Ok(catalyst::<f64, _>(&problem, &settings, None, &mut ())?.report)
                 })
             };

@@ -34,8 +34,14 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     outcome
         .setting("l2", "1/n")
         .setting("sampling", "by gaps, share 0.8")
-        .setting("sub-precision 0.5", "read literally: Newton from 0.5 ends with a last step of at most 0.5")
-        .setting("seeds", format!("{SEEDS} at 1e-3 and 0.5, else one; orders are those of the medians"));
+        .setting(
+            "sub-precision 0.5",
+            "read literally: Newton from 0.5 ends with a last step of at most 0.5",
+        )
+        .setting(
+            "seeds",
+            format!("{SEEDS} at 1e-3 and 0.5, else one; orders are those of the medians"),
+        );
     let newton = |tolerance, start| SdcaStep::Newton { tolerance, start };
     let half = NewtonStart::Half;
     let judged = [(FINE, newton(1e-3, half)), (LITERAL, newton(0.5, half))];
@@ -48,13 +54,13 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     ];
     let method = |(name, step)| (name, Method::Sdca(Order::Gap, 0.8, step));
     let (judged, shown) = (judged.map(method), shown.map(method));
-    let columns = ["data", "line search", "P - P* at 5", "10", "15", "evaluations a step", "seconds"];
+    let columns =
+        ["data", "line search", "P - P* at 5", "10", "15", "evaluations a step", "seconds"];
     let mut table = Table::new("Line searches, medians", columns);
     let (mut courses, mut all) = (vec![], vec![]);
     for (k, &set) in SETS.iter().enumerate() {
         context.progress(k as f64 / 4.0, set.name());
-        let (course, mut runs) =
-            lines(context, (set, Part::Most), &judged, PASSES, SEEDS as u64)?;
+        let (course, mut runs) = lines(context, (set, Part::Most), &judged, PASSES, SEEDS as u64)?;
         runs.extend(lines(context, (set, Part::Most), &shown, PASSES, 1)?.1);
         course.task.describe(&mut outcome);
         let name = course.task.name;
@@ -80,12 +86,16 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let fails = single
         .claim("Entities: a sub-precision of 0.5, which means that Newton stops after 1 step, fails to converge")
         .rests_on([FINE, LITERAL]);
-    let threshold = "P - P* after 15 passes not smaller than after 5, and larger than at sub-precision 1e-3";
+    let threshold =
+        "P - P* after 15 passes not smaller than after 5, and larger than at sub-precision 1e-3";
     outcome.claim(over(&courses[2..3], Need::All, fails, threshold, None, |_| {
         let [fine, literal] = [0, 1].map(|m| &all[2][m]);
         let early = literal.at(5.0)?.at_most(1.0, &literal.at(PASSES)?).named("passes 5 and 15");
         let judged = early.and(fine.at(PASSES)?.below(&literal.at(PASSES)?));
-        Ok(judged.provided(fine.has_left_its_start() && literal.median.rows.len() > 1, "it has not begun"))
+        Ok(judged.provided(
+            fine.has_left_its_start() && literal.median.rows.len() > 1,
+            "it has not begun",
+        ))
     })?);
     let list = |row: &dyn Fn(&[&Curve]) -> String| {
         let rows = courses.iter().zip(&all).map(|(course, runs)| {

@@ -69,7 +69,9 @@ fn race(context: &Context) -> Result<Outcome, Failure> {
             let x = Axis::linear(format!("{unit} / n")).limits(0.0, 45.0);
             let y = Axis::log("P - P*").limits(1e-6, 100.0);
             let figure = Figure::new(format!("Methods on {name}, by {unit}"), x, y);
-            let figure = figure.caption("A trial of a search counts as a call, and so does a smaller rate of OEG.");
+            let figure = figure.caption(
+                "A trial of a search counts as a call, and so does a smaller rate of OEG.",
+            );
             let series = runs.iter().map(|run| run.median.series(cost, |row| row.above));
             outcome.figure(series.fold(figure, Figure::with));
         }
@@ -80,11 +82,7 @@ fn race(context: &Context) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn judge(
-    outcome: &mut Outcome,
-    courses: &[Arc<Course>],
-    all: &[Vec<Line>],
-) -> Result<(), Failure> {
+fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> Result<(), Failure> {
     // The order of two methods after several passes; the text shows the last.
     let below = |k: usize, (winner, loser): (usize, usize), moments: &[f64]| {
         let mut judged = Judged::from(("", true));
@@ -92,12 +90,16 @@ fn judge(
             let next = all[k][winner].at(passes)?.below(&all[k][loser].at(passes)?);
             judged = Judged { holds: judged.holds && next.holds, ..next };
         }
-        Ok::<Judged, Failure>(judged.provided(moved([&all[k][loser]]), "the slower one has not left its start"))
+        Ok::<Judged, Failure>(
+            judged.provided(moved([&all[k][loser]]), "the slower one has not left its start"),
+        )
     };
     let rivals = methods().map(|(name, _)| name);
     for (unit, cost) in [("updates", UPDATES), ("oracle calls", CALLS)] {
         let fewest = paper("6.4", "On the three other datasets, SDCA-GAP needs less iterations.")
-            .claim(format!("Chunks, entities and parts of speech: SDCA by gaps needs the fewest {unit}"))
+            .claim(format!(
+                "Chunks, entities and parts of speech: SDCA by gaps needs the fewest {unit}"
+            ))
             .rests_on(rivals);
         let threshold = "first to P - P* = 1e-2, 1e-3 and 1e-4";
         outcome.claim(over(&courses[1..], Need::All, fewest, threshold, None, |k| {
@@ -108,18 +110,23 @@ fn judge(
                 let others = others.collect::<Result<Vec<_>, Failure>>()?;
                 let next = others.iter().min_by(|a, b| a.0.median().total_cmp(&b.0.median()));
                 let (next, name) = next.ok_or_else(|| Failure::new("no rival"))?;
-                let found = gap.to(target, cost)?.below(next).named(format!("{} before {name}", short(target)));
+                let found = gap
+                    .to(target, cost)?
+                    .below(next)
+                    .named(format!("{} before {name}", short(target)));
                 judged = Judged { holds: judged.holds && found.holds, ..found };
             }
             Ok(judged.provided(moved(rivals), "a rival has not left its start"))
         })?);
     }
     let moments = [5.0, 10.0, 15.0, 20.0];
-    let margin = paper("6.4", "When we add the adaptive gap sampling, SDCA outperforms OEG by a margin.")
-        .claim("SDCA by gaps is ahead of OEG by updates")
-        .rests_on([rivals[0], rivals[2]]);
+    let margin =
+        paper("6.4", "When we add the adaptive gap sampling, SDCA outperforms OEG by a margin.")
+            .claim("SDCA by gaps is ahead of OEG by updates")
+            .rests_on([rivals[0], rivals[2]]);
     let threshold = "P - P* smaller after 5, 10, 15 and 20 passes";
-    outcome.claim(over(courses, Need::All, margin, threshold, None, |k| below(k, (0, 2), &moments))?);
+    outcome
+        .claim(over(courses, Need::All, margin, threshold, None, |k| below(k, (0, 2), &moments))?);
     let skipping = paper(
         "figure 4",
         "SAG-NUS* implements a line-search skipping strategy. It appears worse than SAG-NUS when we look at the number of \
@@ -127,18 +134,31 @@ fn judge(
     )
     .claim("SAG-NUS* is worse than SAG-NUS by updates")
     .rests_on([rivals[3], rivals[4]]);
-    outcome.claim(over(courses, Need::All, skipping, "P - P* larger after 20 passes", None, |k| {
-        below(k, (3, 4), &[20.0])
-    })?);
+    outcome.claim(over(
+        courses,
+        Need::All,
+        skipping,
+        "P - P* larger after 20 passes",
+        None,
+        |k| below(k, (3, 4), &[20.0]),
+    )?);
     let dense = paper("6.4", "On OCR, SDCA and SDCA-GAP do not perform as well as SAG-NUS.")
         .claim("Handwriting: SAG-NUS is ahead of SDCA by gaps and of uniform SDCA by updates")
         .rests_on(&rivals[..2])
         .rests_on([rivals[3]]);
-    outcome.claim(over(&courses[..1], Need::All, dense, "P - P* smaller after 20 passes", None, |_| {
-        Ok(below(0, (3, 0), &[20.0])?.and(below(0, (3, 1), &[20.0])?))
-    })?);
+    outcome.claim(over(
+        &courses[..1],
+        Need::All,
+        dense,
+        "P - P* smaller after 20 passes",
+        None,
+        |_| Ok(below(0, (3, 0), &[20.0])?.and(below(0, (3, 1), &[20.0])?)),
+    )?);
     let list = |row: &dyn Fn(usize) -> Result<String, Failure>| -> Result<String, Failure> {
-        let rows = courses.iter().enumerate().map(|(k, course)| Ok(format!("{}: {}", course.task.name, row(k)?)));
+        let rows = courses
+            .iter()
+            .enumerate()
+            .map(|(k, course)| Ok(format!("{}: {}", course.task.name, row(k)?)));
         Ok(rows.collect::<Result<Vec<_>, Failure>>()?.join("; "))
     };
     outcome.claim(

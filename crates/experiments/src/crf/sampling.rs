@@ -142,10 +142,7 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn by_share(
-    context: &Context,
-    outcome: &mut Outcome,
-) -> Result<(Arc<Course>, Vec<Line>), Failure> {
+fn by_share(context: &Context, outcome: &mut Outcome) -> Result<(Arc<Course>, Vec<Line>), Failure> {
     let methods: Vec<(&str, Method)> = NAMES.into_iter().zip(SHARES.map(Method::gap)).collect();
     let (course, runs) =
         lines(context, (Set::Entities, Part::Most), &methods, PASSES, SEEDS as u64)?;
@@ -214,8 +211,7 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
     for set in [Set::Ocr, Set::Chunks, Set::Parts] {
         let methods = [NAMES[0], NAMES[3]].into_iter().zip([0.0, 0.8].map(Method::gap));
         let methods: Vec<(&str, Method)> = methods.collect();
-        let (course, others) =
-            lines(context, (set, Part::Most), &methods, PASSES, SEEDS as u64)?;
+        let (course, others) = lines(context, (set, Part::Most), &methods, PASSES, SEEDS as u64)?;
         course.task.describe(&mut outcome);
         courses.push(course);
         all.push(others);
@@ -228,7 +224,8 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
         let ranges = lines.map(|(_, run)| range(&run.median, 4.0));
         ranges.fold((f64::INFINITY, f64::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)))
     };
-    let always = paper("6.3", "Empirically, it always remains within a factor 2 of the true duality gap.");
+    let always =
+        paper("6.3", "Empirically, it always remains within a factor 2 of the true duality gap.");
     let claim = always
         .claim("The estimate of the gap is within a factor of 2, at every share of adaptive draws")
         .rests_on(NAMES);
@@ -239,18 +236,29 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
         after,
         drawn,
     );
-    outcome.claim(over(&courses, Need::All, claim, "ratio within [0.5, 2] from the fourth pass on", Some(reason), |k| {
-        let adaptive = Judged::from(within(worst(k, false))).named("adaptive");
-        Ok(adaptive.and(Judged::from(within(worst(k, true))).named("share 0")))
-    })?);
+    outcome.claim(over(
+        &courses,
+        Need::All,
+        claim,
+        "ratio within [0.5, 2] from the fourth pass on",
+        Some(reason),
+        |k| {
+            let adaptive = Judged::from(within(worst(k, false))).named("adaptive");
+            Ok(adaptive.and(Judged::from(within(worst(k, true))).named("share 0")))
+        },
+    )?);
     let sides = paper(
         "figure 9",
         "The gap sampling tends to underestimate this value, whereas the uniform sampling tends to over-estimate it.",
     );
     let ends = |k: usize, m: usize| all[k][m].sample(|run| run.at(PASSES).ratio);
     let one = Sample::exact(1.0);
-    let moved = |k: usize| all[k].iter().all(|run| run.median.at(PASSES).above < 0.5 * run.median.at(0.0).above);
-    let claim = sides.claim("Uniform sampling overestimates, and more than sampling by gaps").rests_on([NAMES[0], NAMES[3]]);
+    let moved = |k: usize| {
+        all[k].iter().all(|run| run.median.at(PASSES).above < 0.5 * run.median.at(0.0).above)
+    };
+    let claim = sides
+        .claim("Uniform sampling overestimates, and more than sampling by gaps")
+        .rests_on([NAMES[0], NAMES[3]]);
     let threshold = "ratio after 15 passes above 1 at share 0, and larger than at 0.8";
     outcome.claim(over(&courses, Need::All, claim, threshold, None, |k| {
         let (uniform, gaps) = (ends(k, 0)?, ends(k, if k == 0 { 3 } else { 1 })?);
@@ -258,7 +266,8 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
         Ok(judged.provided(moved(k), "a run has not left its start"))
     })?);
     let least = (0..all.len()).map(|k| Ok(ends(k, all[k].len() - 1)?.median()));
-    let least = least.collect::<Result<Vec<f64>, Failure>>()?.into_iter().fold(f64::INFINITY, f64::min);
+    let least =
+        least.collect::<Result<Vec<f64>, Failure>>()?.into_iter().fold(f64::INFINITY, f64::min);
     let claim = sides.claim("Sampling by gaps underestimates").rests_on([NAMES[3]]);
     let reason = Reason::checked(
         "a recorded gap is as old as the last visit, and gaps fall meanwhile: the least ratio over the data sets",

@@ -98,7 +98,9 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             && attributes.abs_diff(row.attributes.0) <= row.attributes.1
             && (weights as f64 - row.weights.0).abs() <= row.weights.1
             && (memory - row.memory).abs() <= 0.05;
-        let found = format!("n = {n}, K = {labels}, A = {attributes}, a = {most}, d = {weights}, {memory:.2} GiB");
+        let found = format!(
+            "n = {n}, K = {labels}, A = {attributes}, a = {most}, d = {weights}, {memory:.2} GiB"
+        );
         printed.push(Ok((task.name, (found, holds).into())));
         let (count, digits) = row.tokens;
         lengths.push(Ok((task.name, (tokens, tokens.abs_diff(count) <= digits).into())));

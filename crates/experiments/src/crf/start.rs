@@ -84,7 +84,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     .claim("At the true labels the gap is (N/n) log K, and below 100");
     outcome.claim(over(&courses, Need::All, small, "equal to 1e-6, below 100", None, |k| {
         let train = &courses[k].task.train;
-        let formula = train.tokens() as f64 / train.sequences() as f64 * (train.labels() as f64).ln();
+        let formula =
+            train.tokens() as f64 / train.sequences() as f64 * (train.labels() as f64).ln();
         let holds = (gaps[k][4] - formula).abs() <= 1e-6 * formula && gaps[k][4] < 100.0;
         Ok((format!("{} and {}", short(gaps[k][4]), short(formula)), holds).into())
     })?);
@@ -100,7 +101,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         Ok(judged.provided(passes[k][0].median() <= PASSES, "it does not arrive"))
     })?);
     let rows = courses.iter().zip(&gaps);
-    let rows = rows.map(|(c, gaps)| format!("{}: {} and {}", c.task.name, short(gaps[0]), short(gaps[4])));
+    let rows =
+        rows.map(|(c, gaps)| format!("{}: {} and {}", c.task.name, short(gaps[0]), short(gaps[4])));
     outcome.claim(
         paper(
             "A.1",

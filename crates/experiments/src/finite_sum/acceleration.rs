@@ -223,7 +223,8 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Found]) -> Result<(), Fai
             Ok(judged.provided(a.median().max(b.median()) <= MOST, "it does not arrive"))
         },
     )?);
-    let from_ten = |k: usize| (2..=last).map(move |c| (CONDITIONS[c], all[k].accelerated[c].median()));
+    let from_ten =
+        |k: usize| (2..=last).map(move |c| (CONDITIONS[c], all[k].accelerated[c].median()));
     outcome.claim(
         thesis(
             "2.3.3",

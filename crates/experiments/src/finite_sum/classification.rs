@@ -14,9 +14,7 @@ use super::tasks::{Task, tasks, with_design};
 use super::thesis;
 use crate::number::short;
 use crate::race::table;
-use crate::{
-    Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Source,
-};
+use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex1",
@@ -101,7 +99,9 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     )?);
     outcome.claim(RELIABLE.claim("how reliable permutation is with SDCA and Finito").reported(
         "speed-up of SDCA and of Finito by permutation, passes to 1e-8",
-        rows(&tasks, |k| Ok(format!("{} and {}", short(gain(k, "SDCA")?), short(gain(k, "Finito")?))))?,
+        rows(&tasks, |k| {
+            Ok(format!("{} and {}", short(gain(k, "SDCA")?), short(gain(k, "Finito")?)))
+        })?,
     ));
     Ok(outcome)
 }
@@ -234,15 +234,19 @@ pub(super) fn judge(
         },
     )?);
     outcome.claim(
-        thesis("3.3", "Secondly, the non-permuted SAG, Finito and SDCA often converge at very similar rates.")
-            .claim(format!("{panel}: rates of SAG with its best step, Finito and SDCA in random order"))
-            .reported(
-                "decades a pass, passes 5 to 15",
-                rows(tasks, |k| {
-                    let slope = |name: &str| Ok::<String, Failure>(short(of(k, name)?.mean.slope(5.0, 15.0)));
-                    Ok(format!("{}, {}, {}", slope("SAG")?, slope("Finito")?, slope("SDCA")?))
-                })?,
-            ),
+        thesis(
+            "3.3",
+            "Secondly, the non-permuted SAG, Finito and SDCA often converge at very similar rates.",
+        )
+        .claim(format!("{panel}: rates of SAG with its best step, Finito and SDCA in random order"))
+        .reported(
+            "decades a pass, passes 5 to 15",
+            rows(tasks, |k| {
+                let slope =
+                    |name: &str| Ok::<String, Failure>(short(of(k, name)?.mean.slope(5.0, 15.0)));
+                Ok(format!("{}, {}, {}", slope("SAG")?, slope("Finito")?, slope("SDCA")?))
+            })?,
+        ),
     );
     let passes = |k: usize, name: &str| of(k, name)?.passes_to(1e-8);
     outcome.claim(over(

@@ -114,7 +114,8 @@ fn race<D: Design>(
 fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(), Failure> {
     let at = |k: usize, name: &str, passes: f64| line(&all[k], name)?.at(passes);
     let moved = |k: usize, judged: Judged, loser: &str| -> Result<Judged, Failure> {
-        Ok(judged.provided(line(&all[k], loser)?.moves(), "the slower method has not left its start"))
+        Ok(judged
+            .provided(line(&all[k], loser)?.moves(), "the slower method has not left its start"))
     };
     outcome.claim(over(
         tasks,
@@ -133,9 +134,12 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
     outcome.claim(over(
         tasks,
         Need::All,
-        thesis("1.3", "LBFGS eventually gives a better solution, taking 30-100 iterations to do so")
-            .claim("L-BFGS eventually gives a better solution than SGD")
-            .rests_on(["L-BFGS", "SGD"]),
+        thesis(
+            "1.3",
+            "LBFGS eventually gives a better solution, taking 30-100 iterations to do so",
+        )
+        .claim("L-BFGS eventually gives a better solution than SGD")
+        .rests_on(["L-BFGS", "SGD"]),
         "smaller F - F* after 40 passes",
         None,
         |k| moved(k, at(k, "L-BFGS", PASSES)?.below(&at(k, "SGD", PASSES)?), "SGD"),
@@ -170,7 +174,9 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
                 "F - F* over that at the start",
                 rows(tasks, |k| {
                     let share = |passes: f64| {
-                        Ok::<String, Failure>(short(at(k, "SGD", passes)?.median() / line(&all[k], "SGD")?.start()))
+                        Ok::<String, Failure>(short(
+                            at(k, "SGD", passes)?.median() / line(&all[k], "SGD")?.start(),
+                        ))
                     };
                     Ok(format!("{} and {}", share(5.0)?, share(10.0)?))
                 })?,

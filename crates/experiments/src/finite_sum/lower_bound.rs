@@ -146,7 +146,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             row[0] = (*name).into();
         }
         unseen.push(Ok((*name, (format!("{moved_unseen} exceptions"), moved_unseen == 0).into())));
-        bounded.push(Ok((*name, (format!("below at {below} of {} k", checks.len()), below == 0).into())));
+        bounded.push(Ok((
+            *name,
+            (format!("below at {below} of {} k", checks.len()), below == 0).into(),
+        )));
         if *name == "SDCA" {
             outcome.claim(
                 Source::OURS

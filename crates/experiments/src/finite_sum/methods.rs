@@ -98,7 +98,8 @@ impl Line {
     /// Whether the method went anywhere: a loser that stayed at its start proves nothing.
     pub(super) fn moves(&self) -> bool {
         let last = self.mean.points.last().map_or(f64::NAN, |row| row.1);
-        self.mean.points.len() > 1 && (last.is_nan() || (last - self.start()).abs() > 0.001 * self.start())
+        self.mean.points.len() > 1
+            && (last.is_nan() || (last - self.start()).abs() > 0.001 * self.start())
     }
 
     /// `F - F*` at the start.
@@ -260,7 +261,10 @@ pub(super) fn over(
 }
 
 /// Numbers of a sentence that states none, for every task that is real.
-pub(super) fn rows(tasks: &[Task], row: impl Fn(usize) -> Result<String, Failure>) -> Result<String, Failure> {
+pub(super) fn rows(
+    tasks: &[Task],
+    row: impl Fn(usize) -> Result<String, Failure>,
+) -> Result<String, Failure> {
     let rows = tasks.iter().enumerate().filter(|(_, task)| !task.generated);
     let rows = rows.map(|(k, task)| Ok(format!("{}: {}", task.name, row(k)?)));
     let rows = rows.collect::<Result<Vec<_>, Failure>>()?;

@@ -102,11 +102,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-fn on_one_set<D: Design + Copy>(
-    context: &Context,
-    design: D,
-    y: &[f64],
-) -> Result<Found, Failure> {
+fn on_one_set<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Result<Found, Failure> {
     let n = y.len();
     let l0 = 0.25 * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
     let mu = 2.0 * l0 / (n as f64 - 2.0);
@@ -164,12 +160,19 @@ fn descend<D: Design>(
     let (extrapolates, working_set) = (false, false);
     // A certificate after every sweep, or after every step of that rule.
     let stop = Stop { check: Cadence::Every(1e-3), ..Stop::after_passes(1e4) };
-    let share = if *order == Order::LargestGap { 1.0 / problem.design().columns() as f64 } else { 1.0 };
+    let share =
+        if *order == Order::LargestGap { 1.0 / problem.design().columns() as f64 } else { 1.0 };
     let mut lines = vec![];
     for k in 0..seeds {
         let (order, seed, stop) = (order.clone(), context.seed + k, context.stop(name, stop));
-        let settings =
-            CoordinateSettings { order, extrapolates, working_set, seed, stop, ..Default::default() };
+        let settings = CoordinateSettings {
+            order,
+            extrapolates,
+            working_set,
+            seed,
+            stop,
+            ..Default::default()
+        };
         let mut watch = Sweeps { context, share, rows: vec![] };
         coordinate_descent(problem, &settings, None, &mut watch)?;
         context.check()?;
@@ -215,7 +218,8 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
     };
     let start = |k: usize| all[k].kept.start();
     let works = |k: usize, judged: Judged, loser: &Sample| {
-        judged.provided(loser.improves_on(start(k)).holds, "the slower order has not left its start")
+        judged
+            .provided(loser.improves_on(start(k)).holds, "the slower order has not left its start")
     };
     let smaller = "smaller F - F* after 20 passes";
     let mut claim = |source: Source,
@@ -229,7 +233,10 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
     };
     let name = |method: usize| METHODS[method].0;
     claim(
-        thesis("3.2", "The technique of pre-permuting the data, then doing in order passes after that, is not enough."),
+        thesis(
+            "3.2",
+            "The technique of pre-permuting the data, then doing in order passes after that, is not enough.",
+        ),
         "Finito with a permutation that is made once and kept is behind random draws",
         "larger F - F* after 20 passes",
         &[KEPT, name(0)],
@@ -239,10 +246,18 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
         },
     )?;
     for (method, (name, _)) in METHODS.iter().enumerate().take(5) {
-        claim(CYCLIC, &format!("{name} is slower in cyclic order than at random"), smaller, &[name], &|k| {
-            let [random, _, cyclic] = gaps(k, method)?;
-            Ok(random.below(&cyclic).provided(of(k, method)?[2].moves(), "cyclic has not left its start"))
-        })?;
+        claim(
+            CYCLIC,
+            &format!("{name} is slower in cyclic order than at random"),
+            smaller,
+            &[name],
+            &|k| {
+                let [random, _, cyclic] = gaps(k, method)?;
+                Ok(random
+                    .below(&cyclic)
+                    .provided(of(k, method)?[2].moves(), "cyclic has not left its start"))
+            },
+        )?;
     }
     claim(
         thesis("5.2", "Is always faster under permuted ordering."),
@@ -285,12 +300,13 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
     claim(
         thesis("5.2", "Cyclic ordering is extremely slow but convergent."),
         "SDCA converges in cyclic order",
-        "F - F* falls from 5 to 10, 15 and 20 passes",
+        "F - F* after 20 passes below that after 5 and at the start",
         &[name(4)],
         &|k| {
-            let cyclic = &of(k, 4)?[2];
-            let at = [5.0, 10.0, 15.0, 20.0].map(|p| cyclic.mean.at(p));
-            Ok((format!("{:.1e} to {:.1e}", at[0], at[3]), at.is_sorted_by(|a, b| a > b)).into())
+            let cyclic = &of(k, 4)?[2].mean;
+            let at = [0.0, 5.0, 20.0].map(|p| cyclic.at(p));
+            let text = format!("{:.1e}, {:.1e}, {:.1e}", at[0], at[1], at[2]);
+            Ok((text, at[2] < at[1].min(at[0])).into())
         },
     )?;
     claim(
@@ -307,7 +323,10 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
         },
     )?;
     claim(
-        thesis("5.2", "Empirically fast under randomised ordering, but generally faster under permuted ordering."),
+        thesis(
+            "5.2",
+            "Empirically fast under randomised ordering, but generally faster under permuted ordering.",
+        ),
         "SGD is better permuted than at random",
         smaller,
         &[name(6)],
@@ -352,10 +371,24 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
          and practical results supporting the GS rule and its variants.",
     );
     let judged = [
-        (ORDERS, "is at least as fast permuted as at random", permuted.at_most(1.0, &random), DESCENT),
-        (ORDERS, "can be better in cyclic order than at random", cyclic.below(&random), DESCENT),
-        (southwell, "by the rule of Gauss and Southwell is ahead of random draws", greedy.below(&random), GREEDY),
+        (
+            ORDERS,
+            "is at least as fast permuted as at random",
+            permuted.at_most(1.0, &random),
+            DESCENT,
+        ),
+        (
+            southwell,
+            "by the rule of Gauss and Southwell is ahead of random draws",
+            greedy.below(&random),
+            GREEDY,
+        ),
     ];
+    outcome.claim(
+        ORDERS
+            .claim("coordinate descent in cyclic order and at random")
+            .reported("F - F* after 20 passes of d steps", format!("{cyclic} and {random}")),
+    );
     for (source, statement, judged, method) in judged {
         let sentence = source.claim(format!("coordinate descent {statement}"));
         let sentence = sentence.rests_on([DESCENT, method]);

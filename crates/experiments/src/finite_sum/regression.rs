@@ -35,7 +35,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2, so that n mu = 2 L")
         .setting("data", "features standardised, then rows of unit norm; targets standardised")
-        .setting("start", "0; SAG and Finito fill their tables (one pass), as their theorems assume")
+        .setting(
+            "start",
+            "0; SAG and Finito fill their tables (one pass), as their theorems assume",
+        )
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
     let rows = context.pick(3_000, 53_500);
     let slices = low_rank(&LowRank { rows, ..LowRank::default() })?.regression();

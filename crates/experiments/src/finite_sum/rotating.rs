@@ -166,9 +166,8 @@ fn growth(
         if frozen { 1.0 } else { rate.exp() }
     };
     let over = |order: &Order| {
-        let seeds = (0..SEEDS as u64).map(|k| {
-            Ok(factor(&method.log_norms(task, order, context.seed + k)?))
-        });
+        let seeds = (0..SEEDS as u64)
+            .map(|k| Ok(factor(&method.log_norms(task, order, context.seed + k)?)));
         Sample::over_seeds(seeds.collect::<Result<_, Failure>>()?)
     };
     let cyclic = method.log_norms(task, &Order::Cyclic, context.seed)?;
@@ -262,14 +261,20 @@ fn judge(outcome: &mut Outcome, all: &[Growth]) -> Result<(), Failure> {
         &|g| one.below(&g.cyclic),
     )?;
     claim(
-        thesis("3.2", "Even reducing the step size in SAG or Finito by 1 or 2 orders of magnitude does not fix convergence."),
+        thesis(
+            "3.2",
+            "Even reducing the step size in SAG or Finito by 1 or 2 orders of magnitude does not fix convergence.",
+        ),
         "in cyclic order neither Finito nor SAG converges with a tenth or a hundredth of the step",
         "factor of a pass above 1",
         4..8,
         &|g| one.below(&g.cyclic),
     )?;
     claim(
-        thesis("5.2", "for Finito and SAG, if we reduce the step size by a factor of n, they then work with cyclic and permuted orderings"),
+        thesis(
+            "5.2",
+            "for Finito and SAG, if we reduce the step size by a factor of n, they then work with cyclic and permuted orderings",
+        ),
         "Finito and SAG converge in cyclic and permuted order with the n-th part of the step",
         SHRINKS,
         8..10,
@@ -290,7 +295,10 @@ fn judge(outcome: &mut Outcome, all: &[Growth]) -> Result<(), Failure> {
         &|g| one.below(&g.cyclic),
     )?;
     claim(
-        thesis("5.2", "The permuted ordering is extremely slow, sometimes diverging, particularly if aggressive step sizes are used."),
+        thesis(
+            "5.2",
+            "The permuted ordering is extremely slow, sometimes diverging, particularly if aggressive step sizes are used.",
+        ),
         "SAG is slower permuted than at random",
         "larger factor of a pass",
         2..3,

@@ -1,11 +1,11 @@
 //! This module repeats figure 4.2 of A. Defazio, PhD thesis 2014: l1 penalties without strong convexity.
 
 use fenchel_datasets::embedded;
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::{Logistic, Squared};
 use fenchel_finite_sum::methods::{
     SagSettings, SagaSettings, SdcaSettings, SvrgSettings, sag, saga, sdca, svrg,
 };
-use fenchel_finite_sum::Problem;
 use fenchel_linalg::{Dense, Design, multiply_transposed};
 use fenchel_optim::prox::L1;
 use fenchel_optim::{Loss, Stop, Trace};
@@ -131,9 +131,12 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], races: &[Race]) -> Result<(), Fa
     outcome.claim(over(
         tasks,
         Need::All,
-        thesis("4.3.3", "SAGA doesn't require strong convexity to work, it has support for proximal operators")
-            .claim("SAGA converges with l1 alone, at a tenth of lambda_max")
-            .rests_on(["SAGA"]),
+        thesis(
+            "4.3.3",
+            "SAGA doesn't require strong convexity to work, it has support for proximal operators",
+        )
+        .claim("SAGA converges with l1 alone, at a tenth of lambda_max")
+        .rests_on(["SAGA"]),
         "F - F* falls from 10 to 30 and to 100 passes, or is below the certified 1e-14 of F*",
         None,
         |k| {
@@ -146,13 +149,16 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], races: &[Race]) -> Result<(), Fa
     )?);
     // A snapshot every 2n steps is a third of the passes.
     outcome.claim(
-        thesis("4.5", "SVRG is similarly fast on a per epoch basis").claim("SVRG and SAGA by steps, l1").reported(
-            "n steps to F - F* = 1e-8 at a tenth of lambda_max: SVRG and SAGA",
-            rows(tasks, |k| {
-                let to = |name| Ok::<f64, Failure>(curve(&races[k].curves, name)?.passes_to(1e-8));
-                Ok(format!("{} and {}", in_passes(to("SVRG")? / 1.5), in_passes(to("SAGA")?)))
-            })?,
-        ),
+        thesis("4.5", "SVRG is similarly fast on a per epoch basis")
+            .claim("SVRG and SAGA by steps, l1")
+            .reported(
+                "n steps to F - F* = 1e-8 at a tenth of lambda_max: SVRG and SAGA",
+                rows(tasks, |k| {
+                    let to =
+                        |name| Ok::<f64, Failure>(curve(&races[k].curves, name)?.passes_to(1e-8));
+                    Ok(format!("{} and {}", in_passes(to("SVRG")? / 1.5), in_passes(to("SAGA")?)))
+                })?,
+            ),
     );
     Ok(())
 }

@@ -132,11 +132,7 @@ fn race<D: Design, L: Loss + Copy>(
             let entry = Entry::new(family.name, (family.method)(scale), family.order.clone());
             run(context, &problem, &entry, PASSES, seeds, best)
         };
-        let step = if family.tunable {
-            best_step(PASSES, |scale| run(scale, 1))?
-        } else {
-            0
-        };
+        let step = if family.tunable { best_step(PASSES, |scale| run(scale, 1))? } else { 0 };
         let seeds = if family.name == "L-BFGS" { 1 } else { SEEDS as u64 };
         lines.push(run(2f64.powi(step), seeds)?);
         steps.push((family.name, step));
@@ -156,19 +152,26 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         Ok(judged.provided(all, "a method has not left its start"))
     };
     // The sample with the smallest, or largest, median.
-    let extreme = |k: usize, names: &[&str], of: &dyn Fn(usize, &str) -> Result<Sample, Failure>, sign: f64| {
+    let extreme = |k: usize,
+                   names: &[&str],
+                   of: &dyn Fn(usize, &str) -> Result<Sample, Failure>,
+                   sign: f64| {
         let samples = names.iter().map(|name| of(k, name)).collect::<Result<Vec<_>, _>>()?;
-        let best = samples.into_iter().min_by(|a, b| (sign * a.median()).total_cmp(&(sign * b.median())));
+        let best =
+            samples.into_iter().min_by(|a, b| (sign * a.median()).total_cmp(&(sign * b.median())));
         best.ok_or_else(|| Failure::new("no method"))
     };
     let rivals = ["SAG", "SAGA", "SDCA", "Finito", "L-BFGS", "SVRG"];
     outcome.claim(over(
         tasks,
         Need::Most,
-        thesis("4.5", "We can see that Finito (perm) performs the best on a per epoch equivalent basis")
-            .claim(format!("Finito with permutation needs the fewest passes, {TABLES}"))
-            .rests_on(["Finito permuted"])
-            .rests_on(rivals),
+        thesis(
+            "4.5",
+            "We can see that Finito (perm) performs the best on a per epoch equivalent basis",
+        )
+        .claim(format!("Finito with permutation needs the fewest passes, {TABLES}"))
+        .rests_on(["Finito permuted"])
+        .rests_on(rivals),
         "fewer passes to F - F* = 1e-8 than the best of the others",
         None,
         |k| {
@@ -222,7 +225,11 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         |k| moved(k, passes(k, "SAGA", 1e-8)?.below(&passes(k, "SAG", 1e-8)?), &["SAG"]),
     )?);
     let reports = [
-        ("4.5", "SVRG is similarly fast on a per epoch basis", "epochs of n steps to 1e-6: SVRG, Finito permuted"),
+        (
+            "4.5",
+            "SVRG is similarly fast on a per epoch basis",
+            "epochs of n steps to 1e-6: SVRG, Finito permuted",
+        ),
         (
             "4.5",
             "SAGA can be seen to perform similar to the non-permuted Finito case, and to SDCA.",
@@ -243,7 +250,9 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
     }
     // Without stored derivatives a step of SVRG takes two gradients, and a snapshot every n steps a third.
     let evaluations = |k: usize| {
-        Ok::<f64, Failure>(1.5 * passes(k, "SVRG", 1e-6)?.median() / passes(k, "SAGA", 1e-6)?.median())
+        Ok::<f64, Failure>(
+            1.5 * passes(k, "SVRG", 1e-6)?.median() / passes(k, "SAGA", 1e-6)?.median(),
+        )
     };
     outcome.claim(over(
         tasks,
