@@ -134,7 +134,7 @@ fn scale_free() -> Result<(), Box<dyn Error>> {
         graphical_lasso(&Problem::new(c.view(), &weights)?, &settings, None, &mut ())?;
         let l1_admm = clock.elapsed().as_secs_f64();
         let clock = Instant::now();
-        liu_ihler(&statistics, Scale::Correlation, 2.0 * level, 1.0, 10, &settings)?;
+        liu_ihler(&statistics, Scale::Correlation, 2.0 * level, 0.0, 1.0, 10, &settings)?;
         println!(
             "{}",
             json!({ "submodular": seconds, "gap": free.report.certificate.value(), "passes": free.report.passes,

@@ -3,7 +3,7 @@
 //! | function | penalty | weights of the next round |
 //! |---|---|---|
 //! | [`log_penalty`] | `l1 sum log(abs Theta_ij + eps)` off the diagonal | `l1 / (abs Theta_ij + eps)` |
-//! | [`liu_ihler`] | `l1 sum_i log(s_i + eps)`, `s_i` the off-diagonal l1 norm of row `i`: favours hubs | `(l1 / 2) (1 / (s_i + eps) + 1 / (s_j + eps))` |
+//! | [`liu_ihler`] | `l1 sum_i log(s_i + eps) + diagonal sum_i abs Theta_ii`, `s_i` the off-diagonal l1 norm of row `i`: favours hubs | `(l1 / 2) (1 / (s_i + eps) + 1 / (s_j + eps))` |
 //!
 //! Each round minimises a majorant, so the objective never increases by more than the gap of that round. Sources:
 //! Candes, Wakin and Boyd 2008; Liu and Ihler, AISTATS 2011; A. Defazio, PhD thesis 2014, equations 6.7 and 6.8.
@@ -61,18 +61,21 @@ pub fn log_penalty(
     )
 }
 
-/// The penalty of Liu and Ihler. The result depends strongly on `eps`; it should be near 1 for correlations.
+/// The penalty of Liu and Ihler. The result depends strongly on `eps`; it should be near 1 for correlations. `diagonal` is the
+/// price of the diagonal, which is not reweighted; 0 leaves it free.
 ///
 /// # Errors
-/// As [`log_penalty`].
+/// As [`log_penalty`]; [`Invalid`] for `diagonal < 0`.
 pub fn liu_ihler(
     statistics: &Statistics,
     scale: Scale,
     l1: f64,
+    diagonal: f64,
     eps: f64,
     rounds: usize,
     settings: &GlassoSettings,
 ) -> Result<Reweighted, Error> {
+    Invalid::check_nonnegative("diagonal", diagonal)?;
     let sums = |x: &Array2<f64>| -> Vec<f64> {
         (0..x.nrows()).map(|i| x.row(i).mapv(f64::abs).sum() - x[[i, i]].abs() + eps).collect()
     };
@@ -85,10 +88,10 @@ pub fn liu_ihler(
         |x| {
             let s = sums(x);
             Array2::from_shape_fn(x.raw_dim(), |(i, j)| {
-                if i == j { 0.0 } else { 0.5 * l1 * (1.0 / s[i] + 1.0 / s[j]) }
+                if i == j { diagonal } else { 0.5 * l1 * (1.0 / s[i] + 1.0 / s[j]) }
             })
         },
-        |x| l1 * sums(x).iter().map(|s| s.ln()).sum::<f64>(),
+        |x| l1 * sums(x).iter().map(|s| s.ln()).sum::<f64>() + diagonal * x.diag().sum(),
     )
 }
 

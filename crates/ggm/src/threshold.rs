@@ -5,7 +5,7 @@
 //! | [`correlation_scores`] | absolute correlation | O(p^2) |
 //! | [`inverse_scores`] | absolute partial correlation of the inverse covariance; needs full rank | O(p^3) |
 //! | [`mutual_information`] | `-log(1 - r^2) / 2`: the ranking of correlations | O(p^2) |
-//! | [`conditional_mutual_information`] | smallest mutual information given one other variable, or none | O(p^3) |
+//! | [`conditional_mutual_information`] | smallest mutual information given one other variable, or two, or none | O(p^3), O(p^4) |
 //! | [`conditional_covariance`], `eta = 1` | smallest absolute covariance given one other variable, or none | O(p^3), in tiles |
 //! | the same, `eta = 2` | given two others, one, or none | O(p^4) |
 //! | [`shortcut`](crate::shortcut::shortcut()) | as `eta = 1`, except for its sign rule | O(p^2.5) expected |
@@ -81,102 +81,130 @@ fn information(r: f64, p: usize) -> f64 {
     unexplained(r, p).map_or(f64::INFINITY, |_| -0.5 * (-r * r).ln_1p())
 }
 
-/// The minimum of the mutual information `-log(1 - r_ij^2) / 2` and of its conditional versions
-/// `-log(1 - r_ij.k^2) / 2` over all variables `k`.
+/// The minimum of the mutual information `-log(1 - r_ij^2) / 2` and of its conditional versions `-log(1 - r_ij.S^2) / 2` over
+/// sets `S` of at most `eta` other variables.
 ///
 /// # Errors
-/// [`Error::Invalid`] for statistics whose parts do not fit or are not finite.
-pub fn conditional_mutual_information(statistics: &Statistics) -> Result<Array2<f64>, Error> {
-    statistics.check()?;
-    let (c, _) = statistics.correlation();
+/// As [`conditional_covariance`].
+pub fn conditional_mutual_information(
+    statistics: &Statistics,
+    eta: usize,
+    allow_quartic: bool,
+) -> Result<Array2<f64>, Error> {
+    let c = check_sets("conditional mutual information", statistics, eta, allow_quartic)?;
     let p = c.nrows();
-    let rows = each(p, |i| {
-        let mut best: Vec<f64> =
-            (0..p).map(|j| if i == j { 0.0 } else { c[[i, j]].abs() }).collect();
-        for k in 0..p {
-            let left = (1.0 - c[[i, k]]) * (1.0 + c[[i, k]]);
-            if k == i || left <= 1e-12 {
-                continue;
-            }
-            for (j, best) in best.iter_mut().enumerate() {
-                let right = (1.0 - c[[j, k]]) * (1.0 + c[[j, k]]);
-                if j != i && j != k && right > 1e-12 {
-                    let r = (c[[i, j]] - c[[i, k]] * c[[j, k]]) / (left * right).sqrt();
-                    *best = best.min(r.abs());
-                }
-            }
-        }
-        Ok(best)
-    })?;
-    let scores = Array2::from_shape_fn((p, p), |(i, j)| rows[i.max(j)][i.min(j)].min(1.0));
-    Ok(scores.mapv(|r| information(r, p)))
+    // Variables that the others determine up to rounding have no partial correlation.
+    let partial = |v: f64, i: f64, j: f64| {
+        if i > 1e-12 && j > 1e-12 { v.abs() / (i * j).sqrt() } else { f64::INFINITY }
+    };
+    let mut best = correlation_scores(statistics);
+    if eta >= 1 {
+        let rows = each(p, |i| {
+            let rest = |a: usize, k: usize| (1.0 - c[[a, k]]) * (1.0 + c[[a, k]]);
+            let one = |j: usize| {
+                let given = (0..p)
+                    .filter(|&k| k != i && k != j)
+                    .map(|k| partial(c[[i, j]] - c[[i, k]] * c[[j, k]], rest(i, k), rest(j, k)));
+                given.fold(c[[i, j]].abs(), f64::min)
+            };
+            Ok((0..p).map(|j| if i == j { 0.0 } else { one(j) }).collect::<Vec<_>>())
+        })?;
+        best = Array2::from_shape_fn((p, p), |(i, j)| rows[i.max(j)][i.min(j)]);
+    }
+    if eta == 2 {
+        given_two(&c, &mut best, partial)?;
+    }
+    Ok(best.mapv(|r| information(r.min(1.0), p)))
 }
 
 /// The smallest `|C_ij - C_iS C_SS^-1 C_Sj|` over sets `S` of at most `eta` other variables. Scores are on the
 /// correlation scale, with 0 on the diagonal.
 ///
 /// # Errors
-/// [`Error::Refused`] for `eta` above 2, and for `eta = 2` with more than 500 variables unless `allow_quartic`.
+/// [`Error::Refused`] for `eta` above 2, and for `eta = 2` with more than 500 variables unless `allow_quartic`;
+/// [`Error::Invalid`] for statistics whose parts do not fit or are not finite.
 pub fn conditional_covariance(
     statistics: &Statistics,
     eta: usize,
     allow_quartic: bool,
 ) -> Result<Array2<f64>, Error> {
-    statistics.check()?;
-    let method = "conditional covariance thresholding";
-    let p = statistics.variables();
-    if eta > 2 {
-        return Err(Refusal::unsupported(method, "sets of more than two variables").into());
-    }
-    if eta == 2 && p > 500 && !allow_quartic {
-        let what = "eta = 2 with more than 500 variables: its O(p^4) work must be asked for with allow_quartic";
-        return Err(Refusal::unsupported(method, what).into());
-    }
-    let (c, _) = statistics.correlation();
+    let c = check_sets("conditional covariance thresholding", statistics, eta, allow_quartic)?;
     if eta == 0 {
         return Ok(correlation_scores(statistics));
     }
     let mut best = conditional_one(&c)?;
     if eta == 2 {
-        // Given k, the covariances are one rank-one update away; given l as well, another.
-        let one = |k: usize| {
-            let mut left: Array2<f64> =
-                Array2::from_shape_fn((p, p), |(i, j)| c[[i, j]] - c[[i, k]] * c[[k, j]]);
-            let mut best = Array2::from_elem((p, p), f64::INFINITY);
-            left.row_mut(k).fill(0.0);
-            left.column_mut(k).fill(0.0);
-            for l in k + 1..p {
-                if left[[l, l]] <= 1e-12 {
-                    continue;
-                }
-                for i in 0..p {
-                    let by = left[[i, l]] / left[[l, l]];
-                    if i == k || i == l {
-                        continue;
-                    }
-                    for j in 0..i {
-                        if j != k && j != l {
-                            let v = (left[[i, j]] - by * left[[l, j]]).abs();
-                            best[[i, j]] = f64::min(best[[i, j]], v);
-                        }
-                    }
-                }
-            }
-            Ok(best)
-        };
-        // A few at a time: all would be p matrices of p x p.
-        for first in (0..p).step_by(16) {
-            for other in each(16.min(p - first), |at| one(first + at))? {
-                best.zip_mut_with(&other, |b, o| *b = b.min(*o));
-            }
-        }
-        for i in 0..p {
-            for j in 0..i {
-                best[[j, i]] = best[[i, j]];
-            }
-        }
+        given_two(&c, &mut best, |v, _, _| v.abs())?;
     }
     Ok(best)
+}
+
+/// The correlations, once the statistics and the size of the sets are checked.
+fn check_sets(
+    method: &'static str,
+    statistics: &Statistics,
+    eta: usize,
+    allow_quartic: bool,
+) -> Result<Array2<f64>, Error> {
+    statistics.check()?;
+    if eta > 2 {
+        return Err(Refusal::unsupported(method, "sets of more than two variables").into());
+    }
+    if eta == 2 && statistics.variables() > 500 && !allow_quartic {
+        let what = "eta = 2 with more than 500 variables: its O(p^4) work must be asked for with allow_quartic";
+        return Err(Refusal::unsupported(method, what).into());
+    }
+    Ok(statistics.correlation().0)
+}
+
+/// Lowers `best` to the least score given two other variables. The score is a function of the conditional covariance of a pair
+/// and of the two conditional variances.
+fn given_two(
+    c: &Array2<f64>,
+    best: &mut Array2<f64>,
+    score: impl Fn(f64, f64, f64) -> f64 + Sync,
+) -> Result<(), Error> {
+    let p = c.nrows();
+    // Given k, the covariances are one rank-one update away; given l as well, another.
+    let one = |k: usize| {
+        let mut left: Array2<f64> =
+            Array2::from_shape_fn((p, p), |(i, j)| c[[i, j]] - c[[i, k]] * c[[k, j]]);
+        let mut best = Array2::from_elem((p, p), f64::INFINITY);
+        left.row_mut(k).fill(0.0);
+        left.column_mut(k).fill(0.0);
+        for l in k + 1..p {
+            if left[[l, l]] <= 1e-12 {
+                continue;
+            }
+            let rest: Vec<f64> =
+                (0..p).map(|i| left[[i, i]] - left[[i, l]] * left[[i, l]] / left[[l, l]]).collect();
+            for i in 0..p {
+                let by = left[[i, l]] / left[[l, l]];
+                if i == k || i == l {
+                    continue;
+                }
+                for j in 0..i {
+                    if j != k && j != l {
+                        let v = score(left[[i, j]] - by * left[[l, j]], rest[i], rest[j]);
+                        best[[i, j]] = f64::min(best[[i, j]], v);
+                    }
+                }
+            }
+        }
+        Ok(best)
+    };
+    // A few at a time: all would be p matrices of p x p.
+    for first in (0..p).step_by(16) {
+        for other in each(16.min(p - first), |at| one(first + at))? {
+            best.zip_mut_with(&other, |b, o| *b = b.min(*o));
+        }
+    }
+    for i in 0..p {
+        for j in 0..i {
+            best[[j, i]] = best[[i, j]];
+        }
+    }
+    Ok(())
 }
 
 /// Rows of a tile.

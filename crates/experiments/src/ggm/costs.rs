@@ -36,8 +36,8 @@ const FASTER: Source = thesis(
 
 const METHODS: [&str; 3] = ["L1", "submodular", "reweighted L1"];
 const P: usize = 100;
-/// Price of an entry at a node with ten edges.
-const LEVEL: f64 = 0.12;
+/// The price of an edge at a node with ten edges, by method: about the 200 edges of the document for each.
+const LEVELS: [f64; 3] = [0.11, 0.08, 0.05];
 
 /// Operations of an eigendecomposition, and of a pass that sorts all rows: `9 p^3` and `p^2 log2 p`.
 fn operations(decompositions: f64, sorts: f64) -> f64 {
@@ -46,7 +46,7 @@ fn operations(decompositions: f64, sorts: f64) -> f64 {
 }
 
 fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let graphs = context.pick(5, 10);
+    let graphs = 10;
     let mut outcome = Outcome::default();
     outcome
         .setting("graphs", graphs)
@@ -75,13 +75,13 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             stop: context.stop(name, stop),
             ..GlassoSettings::default()
         };
-        let weights = Weights::Uniform(LEVEL);
+        let weights = Weights::Uniform(LEVELS[0]);
         let problem = Problem::new(c.view(), &weights)?;
         let lasso = graphical_lasso(&problem, &settings(METHODS[0]), None, &mut ())?;
         let found = lasso.state.sparse().edges.len() as f64;
         counts[0].push([lasso.report.passes, 0.0, found, lasso.report.certificate.value()]);
         let increments = DegreePrior::default().increments(P)?;
-        let mut admm = ScaleFreeAdmm::new(c.view(), &increments, LEVEL / increments[10], 0.5);
+        let mut admm = ScaleFreeAdmm::new(c.view(), &increments, LEVELS[1] / increments[10], 0.5);
         let report = run(&mut admm, &context.stop(METHODS[1], stop), &mut ())?;
         let point = admm.point();
         let found = (0..P).flat_map(|i| (0..i).map(move |j| (i, j)));
@@ -89,7 +89,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         let sorts = admm.inner_iterations() as f64;
         counts[1].push([report.passes, sorts, found, report.certificate.value()]);
         let settings = settings(METHODS[2]);
-        let all = liu_ihler(&statistics, Scale::Correlation, 2.0 * LEVEL, 1.0, 10, &settings)?;
+        let all =
+            liu_ihler(&statistics, Scale::Correlation, 2.0 * LEVELS[2], 0.0, 1.0, 10, &settings)?;
         let found = all.model.graph().edge_count() as f64;
         counts[2].push([all.passes, 0.0, found, all.model.report.certificate.value()]);
     }
@@ -97,8 +98,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut table = Table::new("Means over graphs", columns);
     let mut work = Vec::new();
     let mut gaps = Vec::new();
+    let mut passes = Vec::new();
     for (method, rows) in METHODS.iter().zip(&counts) {
         let mean = |k: usize| rows.iter().map(|row| row[k]).sum::<f64>() / rows.len() as f64;
+        passes.push(mean(0));
         table.push([
             (*method).into(),
             mean(0).into(),
@@ -119,19 +122,20 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         TIMES
             .claim("the submodular penalty takes fewer operations than reweighted l1")
             .rests_on([METHODS[1], METHODS[2]])
-            .specification("in every graph, each to a gap of 1e-4")
+            .document("an order, each to a gap of 1e-4")
             .holds(work[1].below(&work[2]).and(gaps[2].past_start(1e-4, 1.0))),
     );
     outcome.claim(
         FASTER
             .claim("the l1 norm takes fewer operations than the submodular penalty")
             .rests_on([METHODS[0], METHODS[1]])
-            .specification("in every graph, each to a gap of 1e-4")
+            .document("an order, each to a gap of 1e-4")
             .known_failure(
                 work[0].below(&work[1]).and(gaps[1].past_start(1e-4, 1.0)),
-                Reason::unknown(
-                    "ADMM solves both here. Since its steps are relaxed and balanced it needs about ten eigendecompositions for either, and the penalty \
-                     itself costs next to nothing.",
+                Reason::checked(
+                    "ADMM solves both here, and an eigendecomposition costs more than the sorts of the submodular penalty: eigendecompositions of the two",
+                    format!("{:.1} and {:.1}", passes[0], passes[1]),
+                    (passes[0] - passes[1]).abs() < 0.25 * passes[0],
                 ),
             ),
     );

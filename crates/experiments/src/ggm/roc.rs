@@ -8,7 +8,7 @@ use ndarray::{Array1, Array2};
 
 use super::selection::{METHODS, scores};
 use super::thesis;
-use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Series, Source, Table};
 
 pub(super) const PREFERENTIAL: Experiment = Experiment {
     id: "gg-36",
@@ -40,28 +40,37 @@ const NODES: usize = 60;
 struct Truth {
     name: &'static str,
     figure: &'static str,
+    /// Whether the document calls SHORTCUT and CCT similar on these graphs.
+    similar: bool,
     draw: fn(&mut Generator) -> Result<Edges, fenchel_ggm::Error>,
 }
 
 const BARABASI_ALBERT: Truth = Truth {
     name: "Barabasi-Albert, 60 nodes, m = 2 (116 edges), walk-summable",
     figure: "Figure 8.3: true edges against false ones",
+    similar: false,
     draw: |random| barabasi_albert(NODES, 2, random),
 };
 
 const ERDOS_RENYI: Truth = Truth {
     name: "Erdos-Renyi, 60 nodes, 120 edges expected, walk-summable",
     figure: "Figure 8.4: true edges against false ones",
+    similar: true,
     draw: |random| erdos_renyi(NODES, 120.0 / (NODES * (NODES - 1) / 2) as f64, random),
 };
 
-const SIMILAR: Source = thesis(
-    "8.3",
-    "CCT eta = 1 which based on theoretical results should give similar results to SHORTCUT",
-);
-
 const TWO: Source =
     thesis("8.3.1", "the CCT eta = 2 method performs very similarly to the eta = 1 case");
+
+const BETTER: Source = thesis(
+    "8.3.1",
+    "SHORTCUT performs similarly on the easier ER model, and slightly better on the BA model.",
+);
+
+const BAD: Source = thesis(
+    "8.3.1",
+    "neighbourhood selection performs particularly badly on these synthetic problems. We were not able to determine a good reason for this.",
+);
 
 const FALSE: [usize; 6] = [2, 5, 10, 20, 40, 80];
 
@@ -131,34 +140,69 @@ fn experiment(context: &Context, truth: &Truth) -> Result<Outcome, Failure> {
         let m = METHODS.iter().position(|m| *m == method).unwrap_or(0);
         means[m][k]
     };
-    let apart =
-        (0..FALSE.len()).map(|k| (at("SHORTCUT", k) - at("CCT 1", k)).abs()).fold(0.0, f64::max);
-    outcome.claim(
-        SIMILAR
-            .claim("SHORTCUT and CCT with single variables find the same edges")
+    let spread = |method: &str| {
+        let apart = (0..FALSE.len()).map(|k| (at(method, k) - at("CCT 1", k)).abs());
+        apart.fold(0.0, f64::max)
+    };
+    let mean =
+        |method: &str| (0..FALSE.len()).map(|k| at(method, k)).sum::<f64>() / FALSE.len() as f64;
+    let means = format!("{:.4} against {:.4}", mean("SHORTCUT"), mean("CCT 1"));
+    outcome.claim(if truth.similar {
+        let stated = BETTER.claim("SHORTCUT and CCT with single variables find the same edges");
+        let stated = stated.rests_on(["SHORTCUT", "CCT 1"]);
+        let apart = spread("SHORTCUT");
+        stated.specification("shares at most 0.02 apart everywhere").holds((apart, apart <= 0.02))
+    } else {
+        BETTER
+            .claim("SHORTCUT finds more true edges than CCT with single variables, in the mean over the false ones")
             .rests_on(["SHORTCUT", "CCT 1"])
-            .specification("shares at most 0.02 apart everywhere")
-            .holds((apart, apart <= 0.02)),
-    );
-    let twos =
-        (0..FALSE.len()).map(|k| (at("CCT 2", k) - at("CCT 1", k)).abs()).fold(0.0, f64::max);
+            .document("an order")
+            .known_failure(
+                (means, mean("SHORTCUT") > mean("CCT 1")),
+                Reason::checked(
+                    "their scores are equal but where SHORTCUT's is 0: the largest distance of the two curves",
+                    spread("SHORTCUT"),
+                    spread("SHORTCUT") <= 0.02,
+                ),
+            )
+    });
     outcome.claim(
         TWO.claim(
             "conditioning on two variables finds about the edges that conditioning on one does",
         )
-        .rests_on(["CCT 1", "CCT 2"])
-        .ours("shares at most 0.05 apart everywhere")
-        .holds((twos, twos <= 0.05)),
+        .reported("largest distance of the curves", spread("CCT 2")),
     );
+    // The sentence is about both kinds of graph: it is judged once, on those that are harder.
+    if !truth.similar {
+        let rules = ["neighbourhoods, union", "neighbourhoods, intersection"];
+        let others = METHODS.iter().filter(|m| !rules.contains(m)).map(|m| mean(m));
+        let least = others.fold(f64::INFINITY, f64::min);
+        outcome.claim(
+        BAD.claim("neighbourhood selection is the worst of the methods, by both rules")
+            .rests_on(rules)
+            .document("fewer true edges than every other method, in the mean over the false ones")
+            .known_failure(
+                (
+                    format!("{:.3} and {:.3}; others at least {least:.3}", mean(rules[0]), mean(rules[1])),
+                    rules.iter().all(|rule| mean(rule) < least),
+                ),
+                Reason::checked(
+                    "pairs are ranked here by the penalty at which they enter; by the union they are then as good as SHORTCUT: the difference",
+                    mean(rules[0]) - mean("SHORTCUT"),
+                    mean(rules[0]) - mean("SHORTCUT") > -0.02,
+                ),
+            ),
+    );
+    }
     let sparse = [at("SHORTCUT", 1), at("CCT 1", 1), at("L1", 1), at("correlation", 1)];
     outcome.claim(
         thesis("8.3.1", "out-performed by the thresholding methods for sparse reconstructions")
             .claim("few false edges: thresholds of conditional covariances beat the l1 norm, which beats correlations")
             .rests_on(["SHORTCUT", "CCT 1", "L1"])
-            .specification("at 5 false edges: SHORTCUT and CCT 1 above L1 + 0.05, L1 above correlation + 0.05")
+            .document("two orders at 5 false edges")
             .holds((
                 format!("{:.3}, {:.3}; {:.3}; {:.3}", sparse[0], sparse[1], sparse[2], sparse[3]),
-                sparse[0].min(sparse[1]) > sparse[2] + 0.05 && sparse[2] > sparse[3] + 0.05,
+                sparse[0].min(sparse[1]) > sparse[2] && sparse[2] > sparse[3],
             )),
     );
     let dense = (at("L1", 5), at("SHORTCUT", 5));

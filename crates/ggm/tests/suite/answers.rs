@@ -308,7 +308,12 @@ fn answers_are_what_the_reports_say() {
             Err(error) => assert!(matches!(error, Error::Unbounded { .. }), "{seed}: {error}"),
         }
         assert!(shortcut(c.view()).unwrap().iter().all(|w| w.is_finite()));
-        assert!(threshold::conditional_mutual_information(&s).unwrap().iter().all(|w| !w.is_nan()));
+        assert!(
+            threshold::conditional_mutual_information(&s, 1, false)
+                .unwrap()
+                .iter()
+                .all(|w| !w.is_nan())
+        );
         // Rows as users, columns as items.
         let marks = x.indexed_iter().map(|((i, j), v)| (i as u32, j as u32, v / u[j]));
         let ratings = Ratings::new(x.nrows(), p, marks).unwrap();

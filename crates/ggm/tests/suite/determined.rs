@@ -52,7 +52,7 @@ fn a_copied_column_is_found_whatever_its_rounding() {
         assert!(matches!(closed_form(c.view(), &[(0, 1)]), Err(Error::Unbounded { .. })), "{v}");
         assert_eq!(entropy(&[v, v], &[(0, 1)], &[v]).unwrap(), f64::NEG_INFINITY, "{v}");
         let s = Statistics::from_covariance(c.view(), 9).unwrap();
-        assert!(conditional_mutual_information(&s).unwrap()[[0, 1]].is_infinite(), "{v}");
+        assert!(conditional_mutual_information(&s, 1, false).unwrap()[[0, 1]].is_infinite(), "{v}");
     }
 }
 

@@ -56,7 +56,7 @@ fn concave_objectives_never_rise() {
     let settings = GlassoSettings::default();
     for scale in [Scale::Correlation, Scale::Covariance] {
         let a = log_penalty(&statistics, scale, 0.02, 0.2, 6, &settings).unwrap();
-        let b = liu_ihler(&statistics, scale, 0.1, 1.0, 6, &settings).unwrap();
+        let b = liu_ihler(&statistics, scale, 0.1, 0.0, 1.0, 6, &settings).unwrap();
         for found in [a, b] {
             assert!(
                 found.objective.windows(2).all(|w| w[1] <= w[0] + 2e-5),
@@ -67,6 +67,12 @@ fn concave_objectives_never_rise() {
             assert!((&product - &Array2::<f64>::eye(12)).iter().all(|d| d.abs() < 1e-8));
         }
     }
+    // The gradient of the likelihood on the diagonal is the price.
+    let priced = liu_ihler(&statistics, Scale::Covariance, 0.1, 0.05, 1.0, 6, &settings).unwrap();
+    let given = statistics.covariance.diag().to_owned() + 0.05;
+    assert!((&given - &priced.model.covariance.diag()).iter().all(|d| d.abs() < 1e-3));
+    assert!(priced.objective.windows(2).all(|w| w[1] <= w[0] + 2e-5));
+    assert!(liu_ihler(&statistics, Scale::Covariance, 0.1, -1.0, 1.0, 6, &settings).is_err());
     assert!(log_penalty(&statistics, Scale::Correlation, 0.1, 0.0, 3, &settings).is_err());
     assert!(log_penalty(&statistics, Scale::Correlation, 0.1, 1.0, 0, &settings).is_err());
 }
