@@ -19,8 +19,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     document: super::DOCUMENT,
     title: "Section 7.5.4: what three penalties cost",
     question: "What do the l1 norm, reweighted l1 and the degree prior cost?",
-    learnt: "The degree prior costs more than one l1 problem and less than a sequence of reweighted ones.",
-    quick: "fewer or smaller problems than the document's, as the settings say",
+    learnt: "With the solver of today the degree prior costs about as much as one l1 problem, and a tenth of a sequence of reweighted ones.",
+    quick: "",
     needs: &[],
     run: experiment,
 };

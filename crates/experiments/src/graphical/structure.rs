@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     document: super::DOCUMENT,
     title: "Section 2.3.2: structure learning",
     question: "How near to the truth are graphs that are learned from samples, by scores and by tests?",
-    learnt: "On asia the exact search is an arc away from the truth and hill climbing nearly always finds the same graph; on alarm PC comes nearer than hill climbing.",
+    learnt: "On asia the exact search is an arc away from the truth, and hill climbing nearly always finds its graph; on alarm hill climbing comes about as near as PC.",
     quick: "fewer or smaller problems than the document's, as the settings say",
     needs: &[],
     run: experiment,
