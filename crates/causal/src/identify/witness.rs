@@ -10,7 +10,7 @@ use crate::{Error, NodeSet, ProbabilityTable, Query};
 /// The search for models ends when two conditionals differ by this much. With this value, eight nodes take milliseconds.
 const ENOUGH: f64 = 0.002;
 /// The number of further pairs of models to try if the first pair does not differ on a conditional.
-const ATTEMPTS: u64 = 17;
+const ATTEMPTS: u64 = 48;
 
 /// Two models of one graph that agree on the observed law and differ on an effect.
 #[derive(Debug, Clone)]

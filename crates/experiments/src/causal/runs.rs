@@ -68,6 +68,32 @@ impl Runs {
         Ok(Judged::from((format!("all fell at least {}-fold", short(least)), least >= factor)))
     }
 
+    /// Tests for every seed that the mean of each learner after 100 samples is between the 5 % and the 95 % quantile of each other one. A
+    /// frozen learner has the divergence of its start.
+    pub(super) fn overlap(&self) -> Result<Judged, Failure> {
+        let mut bands = vec![];
+        let mut holds = true;
+        for (seed, sweep) in self.sweeps.iter().enumerate() {
+            let at = sweep.times.iter().position(|&t| t == AT).unwrap_or(0);
+            for a in 0..sweep.models.len() {
+                let mean = self.kl(a)?.values()[seed];
+                for other in &sweep.models {
+                    holds &= (other.low[at]..=other.high[at]).contains(&mean);
+                }
+                let model = &sweep.models[a];
+                if seed == 0 {
+                    bands.push(format!(
+                        "{} {} to {}",
+                        model.model,
+                        short(model.low[at]),
+                        short(model.high[at])
+                    ));
+                }
+            }
+        }
+        Ok(Judged::from((format!("bands of the first seed: {}", bands.join(", ")), holds)))
+    }
+
     fn curves(&self, sweep: &Sweep, model: usize) -> Vec<(f64, f64)> {
         let time = if self.is_frozen(model) { 0 } else { AT };
         let at = sweep.times.iter().position(|&t| t == time).unwrap_or(0);

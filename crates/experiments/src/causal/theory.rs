@@ -6,12 +6,13 @@ use super::methods::meta::MetaLearner;
 use super::methods::theory::{
     effect_ball, expected_partition_variance, proximal_bound, radius_sq_thesis,
 };
+use fenchel_causal::categorical::{Anova, Intervention};
 use fenchel_causal::direction::bayes_error;
 use fenchel_causal::normal::CholeskyPair;
 use fenchel_causal::prior::{CategoricalPrior, Target};
 use fenchel_causal::{Admg, ProbabilityTable, identify};
 use fenchel_optim::random::stream;
-use ndarray::{Array2, array};
+use ndarray::{Array1, Array2, array};
 use rand::RngExt;
 
 use super::thesis;
@@ -36,7 +37,7 @@ pub(super) const BAYES_ERROR: Experiment = Experiment {
     file: file!(),
     title: "Table 4.1: the Bayes error of the direction",
     question: "How often is the direction wrong that the prior itself makes most probable?",
-    learnt: "As often as the table says, to the digit that it prints.",
+    learnt: "As often as the table says, up to twelve states.",
     quick: "fewer or smaller problems than the document's, as the settings say",
     run: table,
     ..super::OF_THESIS
@@ -72,6 +73,13 @@ pub(super) const KIDNEY_STONES: Experiment = Experiment {
     ..super::OF_THESIS
 };
 
+const SIZES: Source = thesis(
+    "4.B.3",
+    "For dense prior radii are much smaller than deviations, whereas for the sparse prior they have similar magnitude.",
+);
+const ESTIMATE: Source =
+    thesis("4.B.3", "Finally we get the following approximation for the squared radius");
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
@@ -88,9 +96,7 @@ fn radius(context: &Context) -> Result<Outcome, Failure> {
             let mut rng = stream(context.seed, 4_000_000 + draw as u64);
             let pair = prior.sample(&mut rng)?;
             let change = prior.sample_intervention(&pair, Target::Effect, &mut rng)?;
-            let fenchel_causal::categorical::Intervention::Effect(scores) = change else {
-                continue;
-            };
+            let Intervention::Effect(scores) = change else { continue };
             let ball = effect_ball(&pair, scores.view())?;
             radius.push(ball.radius_sq);
             deviation.push(ball.deviation_sq);
@@ -112,43 +118,109 @@ fn radius(context: &Context) -> Result<Outcome, Failure> {
             .with(Series::line("squared radius", quantiles(&radius)))
             .with(Series::line("squared deviation", quantiles(&deviation))),
         );
+        let box_of = |values: &[f64]| {
+            let v = quantiles(values);
+            [0.05, 0.25, 0.75, 0.95].map(|q| v[(q * v.len() as f64) as usize].1)
+        };
+        let ([r_low, q1, q3, r_high], [d_low, .., d_high]) = (box_of(&radius), box_of(&deviation));
         let (r, d) = (median(radius), median(deviation));
         let shown = format!(
-            "median radius {} against deviation {}; {inside} of {draws} inside",
+            "medians {} and {}, 5 to 95 %: {} to {} and {} to {}; {inside} of {draws} inside",
             short(r),
-            short(d)
+            short(d),
+            short(r_low),
+            short(r_high),
+            short(d_low),
+            short(d_high)
         );
         outcome.claim(if name == "dense" {
-            thesis("4.5.4", "is small under the dense prior")
-                .claim("dense prior: the ball is tiny, all interventions fall outside")
+            SIZES.claim("dense prior: the radius is much smaller than the deviation, and the anticausal model is always favoured")
                 .on(Ground::Exact)
-                .specification("median squared radius below 0.05 of the deviation's, none inside")
-                .holds((shown, r < 0.05 * d && inside == 0))
+                .document("the bands from 5 % to 95 % do not meet, no draw inside the ball")
+                .holds((shown, r_high < d_low && inside == 0))
         } else {
-            thesis("4.B.3", "the radius grows linearly")
-                .claim("sparse prior: radius and deviation have the same size")
+            SIZES.claim("sparse prior: radius and deviation have a similar magnitude")
                 .on(Ground::Exact)
-                .specification("ratio of the medians between 0.6 and 1.2")
-                .holds((shown, (0.6..=1.2).contains(&(r / d))))
+                .document("the bands from 5 % to 95 % meet, and each holds the median of the other")
+                .holds((shown, (d_low..d_high).contains(&r) && (r_low..r_high).contains(&d)))
         });
         let estimate = radius_sq_thesis(k, prior.rows);
         let exact = expected_partition_variance(k, prior.rows);
-        outcome.claim(
-            thesis("4.B.3", "we get the following approximation for the squared radius")
-                .claim(format!("{name} prior: the estimate of the mean squared radius"))
-                .ours("within 10 % of the mean over the draws")
-                .known_failure(
-                    (format!("{} against {}", short(estimate), short(mean)), (estimate / mean - 1.0).abs() < 0.1),
-                    Reason::checked(
-                        "the log-partition and the mean score are not independent: their covariance turns the sign of one term, and \
-                         (K - 1) (psi'(l)/K - psi'(K l)) is below the mean",
-                        exact,
-                        exact < mean && mean < estimate,
-                    ),
-                ),
+        let judged = ESTIMATE
+            .claim(format!("{name} prior: the estimate, the line of figure 4.7b, lies in the box of the squared radii"))
+            .on(Ground::Exact)
+            .document("between the quartiles of the draws");
+        let measured = format!(
+            "{} against {} to {}, mean {}",
+            short(estimate),
+            short(q1),
+            short(q3),
+            short(mean)
         );
+        outcome.claim(if name == "dense" {
+            judged.known_failure(
+                (measured, (q1..=q3).contains(&estimate)),
+                Reason::checked(
+                    "the log-partition and the mean score are not independent: their covariance turns the sign of one term. Exactly the \
+                     leading part of the mean is (K - 1) (psi'(l)/K - psi'(K l)), below the mean of the draws",
+                    exact,
+                    exact < mean && mean < estimate,
+                ),
+            )
+        } else {
+            judged.holds((measured, (q1..=q3).contains(&estimate)))
+        });
     }
+    plane(context, &mut outcome)?;
+    outcome.note("Section 4.B.3 says that the radius grows linearly for the dense prior; its own formulas, and the exact means, say so of the sparse one.");
     Ok(outcome)
+}
+
+/// Figures 4.4 and 4.7a: which model is favoured by new scores of an effect with three states. Scores that add up to 0 form a plane.
+fn plane(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let pair = CategoricalPrior::dense(3).sample(&mut stream(context.seed, 4_900_000))?;
+    let (s, t) = (2f64.sqrt().recip(), 6f64.sqrt().recip());
+    let along = |v: &Array1<f64>| (s * (v[0] - v[1]), t * (v[0] + v[1] - 2.0 * v[2]));
+    let scores = |x: f64, y: f64| array![s * x + t * y, -s * x + t * y, -2.0 * t * y];
+    let anova = Anova::of(&pair);
+    let ball = effect_ball(&pair, array![0.0, 0.0, 0.0].view())?;
+    let (centre, radius) = (along(&ball.centre), ball.radius_sq.sqrt());
+    let mut sides = [vec![], vec![]];
+    let mut wrong = 0;
+    for i in -15..=15 {
+        for j in -15..=15 {
+            let (dx, dy) = (radius * f64::from(i) / 6.0, radius * f64::from(j) / 6.0);
+            let (x, y) = (centre.0 + dx, centre.1 + dy);
+            let transfer = pair.intervene(&Intervention::Effect(scores(x, y)))?;
+            let causal = pair.distance_sq(&transfer)?;
+            let anticausal = pair.reverse().distance_sq(&transfer.reverse())?;
+            let outside = dx.hypot(dy) > radius;
+            wrong += usize::from(
+                outside != (causal > anticausal) && (dx.hypot(dy) / radius - 1.0).abs() > 1e-9,
+            );
+            sides[usize::from(causal > anticausal)].push((x, y));
+        }
+    }
+    let circle = (0..=72).map(|k| (f64::from(k) * 5.0).to_radians());
+    let circle =
+        circle.map(|w| (centre.0 + radius * w.cos(), centre.1 + radius * w.sin())).collect();
+    let [closer, farther] = sides;
+    outcome.figure(
+        Figure::new("The ball in the plane of scores, K = 3", Axis::linear(""), Axis::linear(""))
+            .caption("New scores of the effect, by the model whose parameters are closer; the mean score m lies between the centre c and s_Y.")
+            .with(Series::points("causal closer", closer))
+            .with(Series::points("anticausal closer", farther))
+            .with(Series::line("ball", circle))
+            .with(Series::line_points("c, m, s_Y", vec![centre, along(&anova.column), along(&anova.marginal_y)])),
+    );
+    outcome.claim(
+        thesis("Figure 4.4", "When $s_Y^*$ is within the blue ball of radius $R$ centered at $c$ ,  $\\Delta \\leq 0$  and the causal model is advantaged, otherwise the anticausal model is advantaged")
+            .claim("measured distances of 961 interventions lie on the side that the ball says")
+            .on(Ground::Exact)
+            .document("all of them")
+            .holds((format!("{wrong} on the other side"), wrong == 0)),
+    );
+    Ok(())
 }
 
 fn table(context: &Context) -> Result<Outcome, Failure> {
@@ -172,25 +244,25 @@ fn table(context: &Context) -> Result<Outcome, Failure> {
         "Bayes error under the dense prior",
         ["K", "table 4.1", "here", "standard error"],
     );
-    let draws = context.pick(50_000, 1_000_000);
+    let draws = context.pick(200_000, 1_000_000);
     let mut worst: f64 = 1.0;
     for (k, error) in printed {
         context.check()?;
         let found = bayes_error(k, draws, &mut stream(context.seed, 5_000_000 + k as u64))?;
         rows.push([Cell::from(k), error.into(), found.error.into(), found.standard_error.into()]);
-        if k <= 9 {
+        if k <= 12 {
             worst = worst.max((found.error / error).max(error / found.error));
         }
     }
     outcome.table(rows);
     outcome.claim(
         thesis("Table 4.1", "Estimation of the Bayes error under the dense prior assumption")
-            .claim("each entry for K up to 9 is one significant digit of the error here")
+            .claim("each entry for K up to 12 is near the error here")
             .on(Ground::Exact)
             .specification("ratio to the printed digit at most 1.5")
             .holds((worst, worst <= 1.5)),
     );
-    outcome.note("The error is the mean of P(wrong | joint) over draws. The entries beyond K = 9 rest on few draws in the thesis and here.");
+    outcome.note("The error is the mean of P(wrong | joint) over draws. The thesis drew a million laws for each K: its last two entries rest on few of them, and are shown only.");
     Ok(outcome)
 }
 
@@ -224,29 +296,23 @@ fn meta(context: &Context) -> Result<Outcome, Failure> {
                 beliefs.iter().fold((1.0_f64, 0.0_f64), |(l, h), b| (l.min(*b), h.max(*b)));
             let middle = median(beliefs);
             rows.push([Cell::from(name), target.into(), middle.into(), low.into(), high.into()]);
-            let says = thesis(
-                "4.1",
-                "Do causal models adapt faster than non-causal models to distribution shifts induced by interventions?",
-            );
-            match target {
-                "cause" => outcome.claim(
-                    says.claim(format!("{name} prior, cause: the right direction is learned"))
-                        .rests_on(["meta-learner"])
-                        .specification("median belief above 0.5")
-                        .holds((middle, middle > 0.5)),
+            // The thesis asks the question and leaves the answer to adaptation: the belief should then be on the causal side.
+            let says = Source::OURS.claim(match target {
+                "cause" => format!(
+                    "{name} prior, interventions on the cause: the right direction is learned"
                 ),
-                "effect" => outcome.claim(
-                    says.claim(format!("{name} prior, effect: the wrong direction is learned"))
-                        .rests_on(["meta-learner"])
-                        .specification("median belief below 0.5")
-                        .holds((middle, middle < 0.5)),
+                "effect" => format!(
+                    "{name} prior, interventions on the effect: the wrong direction is learned"
                 ),
-                _ => outcome.claim(
-                    Source::OURS
-                        .claim(format!("{name} prior, mixed interventions"))
-                        .reported("median belief", middle),
-                ),
-            };
+                _ => format!("{name} prior, mixed interventions"),
+            });
+            outcome.claim(match target {
+                "mixed" => says.reported("median belief in the causal direction", middle),
+                _ => says
+                    .rests_on(["meta-learner"])
+                    .ours("median belief on that side of 1/2")
+                    .holds((middle, if target == "cause" { middle > 0.5 } else { middle < 0.5 })),
+            });
         }
     }
     outcome.table(rows);

@@ -1,7 +1,7 @@
 //! This module repeats figure 5.3 of R. Le Priol, PhD thesis 2021: the bias-variance decomposition of the MAP estimate
 //! of the mean and the variance of a normal law, with a Bregman divergence as the loss.
 
-use fenchel_expfam::risk::normal_map;
+use fenchel_expfam::risk::{gamma_map_parts, gamma_map_variance_bound, normal_map};
 
 use super::{LE_PRIOL, le_priol};
 use crate::claim::Ground;
@@ -22,6 +22,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const BIAS: Source = le_priol(
     "5.5.2",
     "These observations hint towards a general $O(1/n^2)$ upper bound for the bias",
+);
+const COVARIANCE: Source = le_priol(
+    "5.E.2",
+    "$\\mathbb{E}_{1:n} [\\mathcal{B}_{A^*}(\\tilde{\\mu}_n, \\hat{\\mu}_n)] \\leq n \\mathbb{E}_{1:n} [\\mathcal{S}_{A^*}(\\hat{\\mu}_n, \\mathbb{E}_n[\\hat{\\mu}_n])]$",
 );
 const ASYMPTOTE: Source = le_priol("5.5.2", "The asymptote is $\\frac{1}{n}$.");
 
@@ -59,6 +63,17 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .on(Ground::Exact)
             .specification("in [0.98, 1.02] at n = 1000")
             .holds((end, (0.98..1.02).contains(&end))),
+    );
+    let slack = (1..=100)
+        .map(f64::from)
+        .map(|n| gamma_map_parts(0.5, 1.0, 2.0, n).1 / gamma_map_variance_bound(0.5, 1.0, 2.0, n));
+    let slack = slack.fold(0.0, f64::max);
+    outcome.claim(
+        COVARIANCE
+            .claim("the variance of MAP is at most n times the symmetrised divergence of one step (5.128), for the variance of a normal law and n = 1 to 100")
+            .on(Ground::Exact)
+            .document("variance / bound at most 1")
+            .holds((slack, slack <= 1.0)),
     );
     let (_, risk, bias, variance) = at(10.0);
     outcome.claim(

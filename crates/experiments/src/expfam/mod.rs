@@ -20,6 +20,7 @@ mod averages;
 mod bias;
 mod kernel;
 mod notions;
+mod one_pass;
 mod paths;
 mod priors;
 mod real;

@@ -3,7 +3,9 @@
 
 use fenchel_expfam::Prior;
 use fenchel_expfam::families::NormalKnownMean;
-use fenchel_expfam::risk::{gamma_map, gamma_map_bound, gamma_mle, gamma_mle_bounds, monte_carlo};
+use fenchel_expfam::risk::{
+    gamma_map, gamma_map_bound, gamma_mle, gamma_mle_bounds, monte_carlo, normal_variance_map_bound,
+};
 
 use super::{LE_PRIOL, le_priol};
 use crate::claim::Ground;
@@ -54,7 +56,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         sizes.iter().map(|&n| (n, f(n))).filter(|(_, y)| y.is_finite()).collect()
     };
     let map = |n: f64| gamma_map(0.5, N0, MU0, n);
-    let map_bound = |n: f64| gamma_map_bound(0.5, N0, MU0, n);
+    let map_bound = |n: f64| normal_variance_map_bound(N0, MU0, n);
+    let other_bound = |n: f64| gamma_map_bound(0.5, N0, MU0, n);
     let mle = |n: f64| gamma_mle(0.5, n);
     let mle_bound = |n: f64| gamma_mle_bounds(0.5, n).1;
     let (mut bands, mut inside, mut narrower) = (vec![], true, true);
@@ -74,19 +77,29 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         if n <= 10 {
             narrower &= width(&by_map) < width(&by_mle);
         }
-        bands.push((size, by_map.mean, by_mle.mean));
+        let [map_band, mle_band] = [&by_map, &by_mle].map(|s| [s.quantile(0.05), s.quantile(0.95)]);
+        bands.push((
+            size,
+            [by_map.mean, map_band[0], map_band[1], by_mle.mean, mle_band[0], mle_band[1]],
+        ));
     }
-    outcome.figure(
+    let mut figure =
         Figure::new("Risk against observations", Axis::log("n"), Axis::log("expected KL (nats)"))
-            .caption("Exact curves, upper bounds (dashed), simulations (points), and 1/(2n).")
+            .caption("Exact curves; dashed: the bounds (5.18), (5.19) and (5.98); points: simulated means, 5 % and 95 % quantiles.")
             .with(Series::line("MLE", curve(&mle)))
             .with(Series::line("MAP", curve(&map)))
-            .with(Series::line("bound of the MLE", curve(&mle_bound)).dashed())
-            .with(Series::line("bound of MAP", curve(&map_bound)).dashed())
-            .with(Series::line("1/(2n)", curve(&|n| 0.5 / n)).dashed())
-            .with(Series::points("MAP, simulated", bands.iter().map(|b| (b.0, b.1)).collect()))
-            .with(Series::points("MLE, simulated", bands.iter().map(|b| (b.0, b.2)).collect())),
-    );
+            .with(Series::line("(5.18), MLE", curve(&mle_bound)).dashed())
+            .with(Series::line("(5.19), MAP", curve(&map_bound)).dashed())
+            .with(Series::line("(5.98), MAP", curve(&other_bound)).dashed())
+            .with(Series::line("1/(2n)", curve(&|n| 0.5 / n)).dashed());
+    for (k, name) in ["MAP, mean", "MAP, 5 %", "MAP, 95 %", "MLE, mean", "MLE, 5 %", "MLE, 95 %"]
+        .into_iter()
+        .enumerate()
+    {
+        let points = bands.iter().map(|b: &(f64, [f64; 6])| (b.0, b.1[k])).collect();
+        figure = figure.with(Series::points(name, points));
+    }
+    outcome.figure(figure);
     let infinite = mle(1.0).is_infinite() && mle(2.0).is_infinite() && mle(3.0).is_finite();
     outcome.claim(
         INFINITE
@@ -99,7 +112,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let worst = worst.filter(|r| r.is_finite()).fold(0.0, f64::max);
     outcome.claim(
         BOUNDS
-            .claim("both risks are below their bounds for n = 1 to 100")
+            .claim("both risks are below their bounds, (5.18) and (5.19), for n = 1 to 100")
             .on(Ground::Exact)
             .document("risk / bound at most 1")
             .holds((worst, worst <= 1.0)),

@@ -1,19 +1,11 @@
-//! What the experiments share: thresholds, errors of directions, and curves of errors.
+//! What the experiments share: errors of directions, and curves of errors.
 
 use fenchel_moments::{Reduction, synthetic::Problem, trace_error};
 
-use crate::{Axis, Context, Failure, Figure, Sentence, Series, Size, Stated, Table};
+use crate::number::short;
+use crate::{Axis, Cell, Context, Failure, Figure, Judged, Series, Table};
 
 pub(super) const SHORT: &str = "Babichev (2019)";
-
-/// Selects the threshold of a claim. A full run uses the threshold of the specification. A quick run has fewer and smaller samples. It
-/// uses a wider threshold, which was fixed after the first quick runs.
-pub(super) fn sized(context: &Context, sentence: Sentence, full: &str, quick: &str) -> Stated {
-    match context.size {
-        Size::Full => sentence.specification(full),
-        Size::Quick => sentence.ours(quick).fixed_after_a_run(),
-    }
-}
 
 /// The error of directions that are orthogonal to the true ones. A frozen method gets this error.
 pub(super) const NOTHING: f64 = 1.0;
@@ -31,30 +23,58 @@ pub(super) fn error(problem: &Problem, model: &Reduction) -> Result<f64, Failure
     Ok(trace_error(model.directions.view(), problem.directions.view())?)
 }
 
-/// The error of a method against the number of samples. Each point is a geometric mean over several data sets.
+/// The errors of a method against the number of samples, one number per draw.
 pub(super) struct Curve {
     pub(super) name: &'static str,
-    pub(super) points: Vec<(f64, f64)>,
+    sizes: Vec<f64>,
+    errors: Vec<Vec<f64>>,
+}
+
+pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values
 }
 
 impl Curve {
-    pub(super) fn at(&self, n: usize) -> f64 {
-        self.points.iter().find(|p| p.0 == n as f64).map_or(f64::NAN, |p| p.1)
+    /// The medians over the draws.
+    pub(super) fn points(&self) -> Vec<(f64, f64)> {
+        let medians = self.errors.iter().map(|e| sorted(e)[(e.len() - 1) / 2]);
+        self.sizes.iter().copied().zip(medians).collect()
     }
 
-    /// The slope of the logarithm of the error against the logarithm of the number of samples, by least squares. Points with fewer than
-    /// `from` samples are left out.
-    pub(super) fn slope(&self, from: usize) -> f64 {
-        let logs: Vec<(f64, f64)> = self
-            .points
-            .iter()
-            .filter(|p| p.0 >= from as f64)
-            .map(|p| (p.0.ln(), p.1.ln()))
-            .collect();
+    /// The median at the last number of samples.
+    pub(super) fn end(&self) -> f64 {
+        self.points().last().map_or(f64::NAN, |p| p.1)
+    }
+
+    /// The slope of the logarithm of the median error against the logarithm of the number of samples, by least squares.
+    pub(super) fn slope(&self) -> f64 {
+        let logs: Vec<(f64, f64)> = self.points().iter().map(|p| (p.0.ln(), p.1.ln())).collect();
         let n = logs.len() as f64;
         let (x, y) = logs.iter().fold((0.0, 0.0), |s, p| (s.0 + p.0 / n, s.1 + p.1 / n));
         let top: f64 = logs.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
         top / logs.iter().map(|p| (p.0 - x).powi(2)).sum::<f64>()
+    }
+
+    /// Tests at every size that the median error is smaller than that of the other.
+    pub(super) fn below(&self, other: &Curve) -> Judged {
+        self.compared(other, self.sizes.len())
+    }
+
+    /// Tests the same at more than half of the sizes.
+    pub(super) fn mostly_below(&self, other: &Curve) -> Judged {
+        self.compared(other, self.sizes.len() / 2 + 1)
+    }
+
+    fn compared(&self, other: &Curve, least: usize) -> Judged {
+        let pairs: Vec<_> = self.points().into_iter().zip(other.points()).collect();
+        let shown: Vec<String> = pairs
+            .iter()
+            .map(|(a, b)| format!("{} / {} at {}", short(a.1), short(b.1), a.0))
+            .collect();
+        let holds = pairs.iter().filter(|(a, b)| a.1 < b.1).count() >= least;
+        Judged::from((format!("{} / {}: {}", self.name, other.name, shown.join(", ")), holds))
     }
 }
 
@@ -66,40 +86,45 @@ pub(super) fn curves(
     repeats: u64,
     errors: impl Fn(usize, u64) -> Result<Vec<f64>, Failure>,
 ) -> Result<Vec<Curve>, Failure> {
-    let mut curves: Vec<Curve> = names.iter().map(|&name| Curve { name, points: vec![] }).collect();
-    for (done, &n) in sizes.iter().enumerate() {
-        let mut logs = vec![0.0; names.len()];
+    let all: Vec<f64> = sizes.iter().map(|&n| n as f64).collect();
+    let mut curves: Vec<Curve> = names
+        .iter()
+        .map(|&name| Curve { name, sizes: all.clone(), errors: vec![vec![]; sizes.len()] })
+        .collect();
+    for (k, &n) in sizes.iter().enumerate() {
         for repeat in 0..repeats {
             context.check()?;
-            context.progress(done as f64 / sizes.len() as f64, "draws");
+            context.progress(k as f64 / sizes.len() as f64, "draws");
             let errors = errors(n, context.seed + repeat)?;
-            for ((log, error), name) in logs.iter_mut().zip(errors).zip(names) {
-                *log += unless_frozen(context, name, error).max(1e-300).ln() / repeats as f64;
+            for (curve, error) in curves.iter_mut().zip(errors) {
+                curve.errors[k].push(unless_frozen(context, curve.name, error));
             }
-        }
-        for (curve, log) in curves.iter_mut().zip(logs) {
-            curve.points.push((n as f64, log.exp()));
         }
     }
     Ok(curves)
 }
 
-/// Shows the curves as a figure and as a table.
+/// Shows the curves as a figure, and with their deviations as a table.
 pub(super) fn figure_and_table(
     title: &str,
     caption: &str,
     axis: Axis,
     curves: &[Curve],
 ) -> (Figure, Table) {
+    let column = axis.label.clone();
     let mut figure = Figure::new(title, axis, Axis::log("square trace error")).caption(caption);
     for curve in curves {
-        figure = figure.with(Series::line_points(curve.name, curve.points.clone()));
+        figure = figure.with(Series::line_points(curve.name, curve.points()));
     }
-    let head: Vec<&str> = std::iter::once("samples").chain(curves.iter().map(|c| c.name)).collect();
-    let mut table = Table::new(format!("{title}: geometric means"), head);
-    for (row, point) in curves[0].points.iter().enumerate() {
-        let errors = curves.iter().map(|c| c.points[row].1.into());
-        table.push(std::iter::once(point.0.into()).chain(errors));
+    let head = std::iter::once(column).chain(curves.iter().map(|c| c.name.to_owned()));
+    let mut table = Table::new(format!("{title}: median (least to largest)"), head);
+    for (row, size) in curves[0].sizes.iter().enumerate() {
+        let cells = curves.iter().map(|c| {
+            let all = sorted(&c.errors[row]);
+            let text = [all[(all.len() - 1) / 2], all[0], all[all.len() - 1]].map(short);
+            Cell::from(format!("{} ({} to {})", text[0], text[1], text[2]))
+        });
+        table.push(std::iter::once((*size).into()).chain(cells));
     }
     (figure, table)
 }

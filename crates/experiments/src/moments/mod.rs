@@ -12,11 +12,9 @@
 //! | `mo-e8` | Figures 2-9 to 2-11 | the same, rational model, more features |
 //! | `mo-e9` | Figure 2-12 | more and more features, MAVE |
 //! | `mo-e10` | Table 2.1 | which method sees what |
-//! | `mo-coverage` | | coverage of the intervals of SIR and of the bootstrap |
 
 mod bandwidth;
 mod contour;
-mod coverage;
 mod curves;
 mod dimension;
 mod exact;
@@ -38,5 +36,4 @@ pub(crate) const ALL: &[Experiment] = &[
     bandwidth::RATIONAL,
     dimension::EXPERIMENT,
     failures::EXPERIMENT,
-    coverage::EXPERIMENT,
 ];

@@ -13,7 +13,7 @@ use fenchel_experiments::causal::methods::baseline::{BayesianJoint, BayesianPair
 use fenchel_experiments::causal::methods::meta::{MetaLearner, regret};
 use fenchel_experiments::causal::methods::theory::{
     Favours, asgd_bound, asgd_step, effect_ball, expected, expected_partition_variance,
-    radius_sq_thesis,
+    partition_variance, radius_sq_thesis,
 };
 use fenchel_linalg::special::{log_sum_exp, trigamma};
 use ndarray::{Array1, Array2, array};
@@ -548,5 +548,35 @@ fn steps_beyond_their_range_are_refused() {
         sgd.as_mut().unwrap().learn((1, 0)).unwrap();
         let model = sgd.as_ref().unwrap().model();
         assert!(model.marginal().iter().chain(model.conditional()).all(|s| s.is_finite()));
+    }
+}
+
+/// Proposition 4.B.6, and the means of the radius and of the difference of distances under the sparse prior: 388.0 and 1187.8 at K = 20,
+/// and over draws at K = 4.
+#[test]
+fn the_ball_of_proposition_4_5_2_has_its_means_under_the_sparse_prior() {
+    let at = |k| expected(k, 1.0 / k as f64).unwrap();
+    assert!((at(20).radius_sq.unwrap() - 388.0).abs() < 0.1);
+    assert!((at(20).effect_delta.unwrap() - 1187.8).abs() < 0.1);
+    assert_eq!(expected(20, 1.0).unwrap().radius_sq, None);
+    let (prior, mut rng, draws) = (CategoricalPrior::sparse(4), rng(9), 20_000);
+    let mut sums = [[0.0; 2]; 2];
+    for _ in 0..draws {
+        let p = prior.sample(&mut rng).unwrap();
+        let change = prior.sample_intervention(&p, Target::Effect, &mut rng).unwrap();
+        let Intervention::Effect(scores) = change else { panic!("an effect was asked for") };
+        let ball = effect_ball(&p, scores.view()).unwrap();
+        for (sum, value) in sums.iter_mut().zip([ball.radius_sq, ball.delta]) {
+            sum[0] += value;
+            sum[1] += value * value;
+        }
+        let anova = Anova::of(&p);
+        let direct = square((&anova.row - &anova.marginal_x).into_iter());
+        assert!((partition_variance(&p) - direct).abs() <= 1e-9 * (1.0 + direct));
+    }
+    let n = f64::from(draws);
+    for (sum, exact) in sums.iter().zip([at(4).radius_sq.unwrap(), at(4).effect_delta.unwrap()]) {
+        let (mean, error) = (sum[0] / n, ((sum[1] / n - (sum[0] / n).powi(2)) / n).sqrt());
+        assert!((mean - exact).abs() < 4.0 * error, "{mean} +- {error}, {exact}");
     }
 }

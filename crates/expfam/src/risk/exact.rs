@@ -147,6 +147,39 @@ pub fn gamma_map_bound(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
     a * ((n0 + n) / (c + n + 1.0 / a) * (1.0 + 1.0 / (c * a)) - 1.0 + (c - n0) / (n0 + n))
 }
 
+/// The upper bound of R. Le Priol, PhD thesis 2021, theorem 5.4.2 (5.19), on the risk of MAP for the variance of `N(0, mu*)`, with
+/// `r = mu0 / mu*` and whole `n >= 1`. It bounds the same symmetrised risk as [`gamma_map_bound`] at the shape 1/2, and divides it
+/// differently: its bias vanishes at `r = 1 + 1 / n0`, the other at `r = 1 + 2 / n0`.
+pub fn normal_variance_map_bound(n0: f64, r: f64, n: f64) -> f64 {
+    if !valid(&[n0, r], &[n]) || n < 1.0 {
+        return f64::NAN;
+    }
+    let (c, off) = (n0 * r, n0 * (r - 1.0) - 1.0);
+    let bias = 0.5 * off * off / ((c + (n - 2.0).max(0.0)) * (n0 + n));
+    if n < 2.0 { 0.5 / (n0 + 1.0) + bias } else { 1.0 / (c + n - 2.0) + bias }
+}
+
+/// The risk of MAP in two parts, bias and variance: the divergence of the truth from the member with the mean natural parameter, and the
+/// mean divergence of that member from the estimate.
+pub fn gamma_map_parts(shape: f64, n0: f64, r: f64, n: f64) -> (f64, f64) {
+    let bias = match valid(&[shape, n0, r], &[n]) {
+        true => -shape * log1pmx(mean_ratio_excess(shape, n0, r, n)),
+        false => f64::NAN,
+    };
+    (bias, gamma_map(shape, n0, r, n) - bias)
+}
+
+/// An upper bound on the variance of MAP: `n E S(mu_n, E_n mu_n)`, where `S` is the symmetrised divergence and `E_n` the mean over the
+/// last observation. It equals `E S(mu_n, E mu_n)`, the covariance of the natural and the mean parameter. Source: R. Le Priol, PhD thesis
+/// 2021, equation (5.128).
+pub fn gamma_map_variance_bound(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
+    if !valid(&[shape, n0, r], &[n]) {
+        return f64::NAN;
+    }
+    let excess = mean_ratio_excess(shape, n0, r, n);
+    shape * (excess + (1.0 + excess) * n0 * (r - 1.0) / (n0 + n))
+}
+
 /// The risk of maximum likelihood for the covariance of `N(0, V)` in dimension `d`:
 /// `p / (n - d - 1) + (psi_d(n/2) - d log(n/2)) / 2` with `p = d (d + 1) / 2`. It is infinite for `n <= d + 1`. Source:
 /// R. Le Priol, PhD thesis 2021, theorem 5.A.2.
@@ -249,6 +282,18 @@ pub fn quadratic_map(d: usize, n0: f64, distance: f64, n: f64) -> f64 {
     }
     let total = n + n0;
     0.5 * (n * d as f64 + (n0 * distance) * (n0 * distance)) / (total * total)
+}
+
+/// An upper bound on the risk of MAP where `A*` has gradients with the Lipschitz constant `smoothness`, and statistics have the identity
+/// covariance: `smoothness` times [`quadratic_map`]. Source: R. Le Priol, PhD thesis 2021, equation (5.29).
+pub fn smooth_map_bound(smoothness: f64, d: usize, n0: f64, distance: f64, n: f64) -> f64 {
+    smoothness * quadratic_map(d, n0, distance, n)
+}
+
+/// The same where `A*` itself has the Lipschitz constant `lipschitz`: `2 lipschitz E|mu* - mu|`, at most `2 lipschitz` times the root of
+/// twice [`quadratic_map`]. Source: R. Le Priol, PhD thesis 2021, equation (5.28).
+pub fn lipschitz_map_bound(lipschitz: f64, d: usize, n0: f64, distance: f64, n: f64) -> f64 {
+    2.0 * lipschitz * (2.0 * quadratic_map(d, n0, distance, n)).sqrt()
 }
 
 /// The risk of MAP for category probabilities, a finite sum: `sum_k p_k E log(p_k (n0 + n) / (n0 q_k + N_k))` with

@@ -4,11 +4,12 @@
 //! | estimate | family | exact | bounds |
 //! |---|---|---|---|
 //! | maximum likelihood | gamma of known shape, variance of a normal law | [`gamma_mle`] | [`gamma_mle_bounds`] |
-//! | MAP | the same | [`gamma_map`] | [`gamma_map_bound`], [`mean_ratio_bounds`] |
+//! | MAP | the same | [`gamma_map`] | [`gamma_map_bound`], [`normal_variance_map_bound`], [`mean_ratio_bounds`] |
+//! | its bias and variance | the same | [`gamma_map_parts`] | [`gamma_map_variance_bound`] |
 //! | maximum likelihood | normal covariance, mean 0 | [`covariance_mle`] | [`covariance_mle_bound`] |
 //! | maximum likelihood | normal mean and covariance | [`normal_vector_mle`] | |
 //! | MAP | normal mean and variance | [`normal_map`] | |
-//! | both | normal mean (quadratic `A`) | [`quadratic_mle`], [`quadratic_map`] | |
+//! | both | normal mean (quadratic `A`) | [`quadratic_mle`], [`quadratic_map`] | [`smooth_map_bound`], [`lipschitz_map_bound`] |
 //! | MAP | categories, counts | [`categorical_map`], [`poisson_map`] | |
 //! | both | any | [`monte_carlo`] | `d / (2 n)` for large `n`: [`asymptotic`] |
 //!
@@ -22,7 +23,8 @@ mod simulate;
 
 pub use exact::{
     asymptotic, categorical_map, covariance_mle, covariance_mle_bound, gamma_map, gamma_map_bound,
-    gamma_map_symmetrised, gamma_mle, gamma_mle_bounds, mean_ratio, mean_ratio_bounds, normal_map,
-    normal_vector_mle, poisson_map, quadratic_map, quadratic_mle, sample_size,
+    gamma_map_parts, gamma_map_symmetrised, gamma_map_variance_bound, gamma_mle, gamma_mle_bounds,
+    lipschitz_map_bound, mean_ratio, mean_ratio_bounds, normal_map, normal_variance_map_bound,
+    normal_vector_mle, poisson_map, quadratic_map, quadratic_mle, sample_size, smooth_map_bound,
 };
 pub use simulate::{BiasVariance, Simulated, bias_variance, monte_carlo};

@@ -334,3 +334,56 @@ fn risks_of_very_many_observations_keep_their_digits() {
     close(gamma_map_symmetrised(0.5, 0.125, 1.0, 1e13), 1.000000000000175e-13, 1e-10);
     close(normal_map(2.0, 0.5, 1.5, 1e10).0, 9.999_999_997_645_833e-11, 1e-10);
 }
+
+/// Theorem 5.4.2 by hand, and above the symmetrised risk, which the other bound divides differently.
+#[test]
+fn the_bound_of_theorem_5_4_2_has_its_values_and_holds() {
+    close(normal_variance_map_bound(1.0, 2.0, 10.0), 0.1, 1e-15);
+    close(normal_variance_map_bound(10.0, 0.5, 5.0), 0.125 + 0.15, 1e-15);
+    close(normal_variance_map_bound(2.0, 3.0, 1.0), 1.0 / 6.0 + 0.25, 1e-15);
+    for n in [1.0, 2.0, 3.0, 5.0, 10.0, 100.0, 1e4] {
+        for n0 in [0.03, 0.3, 1.0, 10.0, 100.0] {
+            for r in [0.03, 0.5, 1.0, 2.0, 30.0] {
+                let symmetrised = gamma_map_symmetrised(0.5, n0, r, n);
+                let bound = normal_variance_map_bound(n0, r, n);
+                assert!(
+                    symmetrised <= bound * (1.0 + 1e-12),
+                    "{n} {n0} {r}: {symmetrised} {bound}"
+                );
+            }
+        }
+    }
+    assert!(normal_variance_map_bound(1.0, 2.0, 0.0).is_nan());
+    assert!(normal_variance_map_bound(1.0, f64::NAN, 3.0).is_nan());
+}
+
+/// `n` times the mean symmetrised divergence of the estimate from its mean over the last observation, by two nested quadratures.
+#[test]
+fn the_variance_of_map_is_below_n_times_that_of_one_step() {
+    close(gamma_map_variance_bound(0.5, 1.0, 2.0, 5.0), 0.101_701_697_663, 1e-9);
+    close(gamma_map_variance_bound(1.0, 2.0, 0.5, 3.0), 0.192_694_724_646, 1e-9);
+    close(gamma_map_variance_bound(0.5, 4.0, 1.0, 9.0), 0.053_135_226_359, 1e-9);
+    for n in [1.0, 2.0, 5.0, 30.0, 1e3] {
+        for (shape, n0, r) in [(0.5, 1.0, 2.0), (1.0, 0.1, 5.0), (3.0, 10.0, 0.2)] {
+            let (bias, variance) = gamma_map_parts(shape, n0, r, n);
+            let bound = gamma_map_variance_bound(shape, n0, r, n);
+            assert!(bias >= 0.0 && variance >= 0.0 && variance <= bound, "{shape} {n0} {r} {n}");
+        }
+    }
+}
+
+/// `A*(x) = sqrt(1 + x^2)`, whose slopes and curvatures are at most 1, with normal observations: risks by quadrature.
+#[test]
+fn smooth_and_lipschitz_conjugates_have_the_bounds_of_a_quadratic_one() {
+    for (n0, distance, n, risk) in
+        [(2.0, 1.7, 4.0, 0.098_974_614_482), (1.0, 2.0, 10.0, 0.032_748_719_798)]
+    {
+        let (smooth, lipschitz) = (
+            smooth_map_bound(1.0, 1, n0, distance, n),
+            lipschitz_map_bound(1.0, 1, n0, distance, n),
+        );
+        assert!(risk <= smooth && smooth <= lipschitz, "{risk} {smooth} {lipschitz}");
+    }
+    close(smooth_map_bound(1.0, 1, 2.0, 1.7, 4.0), 0.216_111_111_111, 1e-11);
+    close(lipschitz_map_bound(1.0, 1, 2.0, 1.7, 4.0), 1.314_872_194_888, 1e-11);
+}

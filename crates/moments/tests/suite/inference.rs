@@ -25,7 +25,7 @@ fn problem(n: usize, seed: u64) -> synthetic::Problem {
         .unwrap()
 }
 
-/// 95 % within four standard errors of 300 repetitions, in every loading, and jointly. Experiment `mo-coverage` has 1,000.
+/// 95 % within four standard errors of 300 repetitions, in every loading, and jointly.
 #[test]
 fn the_intervals_of_sir_cover() {
     let repeats = 300;

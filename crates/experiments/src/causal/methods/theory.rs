@@ -91,6 +91,13 @@ pub fn effect_ball(
     Ok(EffectBall { centre, radius_sq, deviation_sq, delta, favours })
 }
 
+/// `|n - s_X|^2` as `K` times the variance of the log-partition functions over the states of X. Source: R. Le Priol, PhD thesis 2021,
+/// proposition 4.B.6, equation (4.46).
+pub fn partition_variance(pair: &CategoricalPair) -> f64 {
+    let a = Array1::from(pair.partitions());
+    a.len() as f64 * a.var(0.0)
+}
+
 /// `E |n - s_X|^2 = (K - 1) (psi'(l)/K - psi'(K l))` for rows drawn from `Dir(l, ..., l)`, with the trigamma function
 /// `psi'`. This is K times the variance of the log-partition functions, and the leading part of the squared radius.
 ///
@@ -122,6 +129,11 @@ pub struct Expected {
     pub effect_causal: f64,
     /// Effect: `E KL(p* || p) = psi(2) - psi(K + 1) - psi(l) + psi(K l)`: explodes for small l.
     pub effect_kl: f64,
+    /// Effect: `E (delta_causal - delta_anti)` of [`effect_ball`], `(K - 1)^2 pi^2 / 3`. It is known for `l = 1/K` only, where the effect
+    /// has the law of the cause.
+    pub effect_delta: Option<f64>,
+    /// Effect: `E R^2` of [`effect_ball`], `K^2 / (K - 1) (psi'(1/K)/K - psi'(1))`, for `l = 1/K` only.
+    pub radius_sq: Option<f64>,
 }
 
 /// The expectations for rows `Dir(l, ..., l)`: `l = 1` dense, `l = 1/K` sparse.
@@ -138,6 +150,7 @@ pub fn expected(k: usize, concentration: f64) -> Result<Expected, Error> {
     }
     let n = k as f64;
     let cause_causal = 2.0 * (n - 1.0) * trigamma(1.0);
+    let sparse = |value: f64| (n * concentration == 1.0).then_some(value);
     Ok(Expected {
         cause_causal,
         cause_joint: n * cause_causal,
@@ -145,6 +158,8 @@ pub fn expected(k: usize, concentration: f64) -> Result<Expected, Error> {
         effect_causal: n * (n - 1.0) * (trigamma(concentration) + trigamma(1.0)),
         effect_kl: digamma(2.0) - digamma(n + 1.0) - digamma(concentration)
             + digamma(n * concentration),
+        effect_delta: sparse((n - 1.0) * cause_causal),
+        radius_sq: sparse((n / (n - 1.0)).powi(2) * expected_partition_variance(k, concentration)),
     })
 }
 

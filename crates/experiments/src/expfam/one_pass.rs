@@ -1,0 +1,179 @@
+//! One pass of stochastic gradient descent with a constant step, and what the experiments on its averages share: the loss of
+//! four predictors after so many observations, for several steps and seeds.
+
+use fenchel_finite_sum::averaged::{AveragedSettings, AveragedSgd, Bernoulli, Predictor};
+use ndarray::{Array1, Array2, Axis as Rows, Slice};
+
+use crate::{Axis, Context, Failure, Figure, Judged, Sample, Series, Table};
+
+pub(super) const PARAMETERS: usize = 0;
+/// The thesis' way to average predictions.
+pub(super) const TAYLOR: usize = 1;
+pub(super) const EXACT: usize = 2;
+pub(super) const LAST: usize = 3;
+const PREDICTORS: [(&str, Predictor); 4] = [
+    ("parameters", Predictor::Parameters),
+    ("predictions (Taylor)", Predictor::Taylor),
+    ("predictions", Predictor::Exact),
+    ("no averaging", Predictor::Last),
+];
+
+/// The data of one seed, and the points at which predictions are judged.
+pub(super) struct Data {
+    pub(super) x: Array2<f64>,
+    pub(super) y: Vec<f64>,
+    pub(super) queries: Array2<f64>,
+    /// `P(y = 1)` or the label of each query.
+    pub(super) target: Vec<f64>,
+    pub(super) weights: Vec<f64>,
+    /// The loss that is subtracted.
+    pub(super) best: f64,
+}
+
+impl Data {
+    /// The weighted log-loss above the best.
+    pub(super) fn excess(&self, p: &Array1<f64>) -> f64 {
+        let one = |q: f64, p: f64| if q > 0.0 { -q * p.max(1e-300).ln() } else { 0.0 };
+        let each = self.target.iter().zip(&self.weights).zip(p);
+        each.map(|((&q, w), &p)| w * (one(q, p) + one(1.0 - q, 1.0 - p))).sum::<f64>() - self.best
+    }
+}
+
+/// About three numbers of observations a decade from 100 to `n`.
+pub(super) fn counts(n: usize) -> Vec<usize> {
+    let all = (6..).map(|k| 10f64.powf(f64::from(k) / 3.0).round() as usize);
+    all.take_while(|&m| 4 * m < 3 * n).chain([n]).collect()
+}
+
+/// The rows from one to before another.
+pub(super) fn rows(x: &Array2<f64>, from: usize, to: usize) -> Array2<f64> {
+    x.slice_axis(Rows(0), Slice::from(from..to)).to_owned()
+}
+
+/// Losses by step, predictor, number of observations and seed.
+pub(super) struct Losses<'a> {
+    steps: &'a [f64],
+    /// With larger steps the Taylor expansion is shown and not judged.
+    taylor: f64,
+    counts: Vec<usize>,
+    values: Vec<Vec<Vec<Vec<f64>>>>,
+}
+
+/// What the notes say of the Taylor expansion.
+pub(super) const EXPANSION: &str = "The document does not state the steps: here 4 / R^2 is halved, where R^2 is the mean square of the features. It averages \
+     predictions by a Taylor expansion, and says that steps cannot be increased too much: with steps above a quarter of 4 / R^2 the expansion \
+     leaves (0, 1), and its loss has no bound. It is judged up to there. The mean over stored iterates is judged with every step.";
+
+/// Runs every step on the data of every seed. `draw` returns the data, and the factor of the steps on them.
+pub(super) fn run<'a>(
+    context: &Context,
+    steps: &'a [f64],
+    (taylor, l2, seeds): (f64, f64, u64),
+    draw: impl Fn(u64) -> Result<(Data, f64), Failure>,
+) -> Result<Losses<'a>, Failure> {
+    let (mut ends, mut values) = (vec![], vec![]);
+    for seed in 0..seeds {
+        let (data, scale) = draw(seed)?;
+        ends = counts(data.y.len());
+        values.resize(steps.len(), vec![vec![vec![]; ends.len()]; PREDICTORS.len()]);
+        for (k, step) in steps.iter().enumerate() {
+            context.check()?;
+            let done = seed as f64 + k as f64 / steps.len() as f64;
+            context.progress(done / seeds as f64, "steps");
+            // A method that is frozen takes steps that change no prediction.
+            let step = if context.is_frozen("averaged-sgd") { 1e-300 } else { step * scale };
+            let settings = AveragedSettings {
+                step: Some(step),
+                l2,
+                snapshots: 25_600 / data.x.ncols().max(50),
+                ..AveragedSettings::default()
+            };
+            let mut method = AveragedSgd::new(Bernoulli, settings);
+            let mut from = 0;
+            for (c, &to) in ends.iter().enumerate() {
+                method.partial_fit(&rows(&data.x, from, to), &data.y[from..to])?;
+                from = to;
+                for (predictor, (_, which)) in PREDICTORS.into_iter().enumerate() {
+                    let p = method.predict(&data.queries, which)?.means;
+                    values[k][predictor][c].push(data.excess(&p));
+                }
+            }
+        }
+    }
+    Ok(Losses { steps, taylor, counts: ends, values })
+}
+
+impl Losses<'_> {
+    /// The losses at the end, one per seed.
+    pub(super) fn end(&self, step: usize, predictor: usize) -> Result<Sample, Failure> {
+        Sample::over_seeds(self.values[step][predictor][self.counts.len() - 1].clone())
+    }
+
+    /// One predictor is better than another with every step.
+    pub(super) fn all_below(&self, a: usize, b: usize) -> Result<Judged, Failure> {
+        self.judged(a == TAYLOR || b == TAYLOR, |k| Ok(self.end(k, a)?.below(&self.end(k, b)?)))
+    }
+
+    /// A comparison that must hold with every step; with the Taylor expansion, with every step up to `taylor`.
+    pub(super) fn judged(
+        &self,
+        expanded: bool,
+        one: impl Fn(usize) -> Result<Judged, Failure>,
+    ) -> Result<Judged, Failure> {
+        let mut all: Option<Judged> = None;
+        for (k, step) in self.steps.iter().enumerate() {
+            if expanded && *step > self.taylor {
+                continue;
+            }
+            let next = one(k)?.named(format!("step {step}"));
+            all = Some(match all {
+                Some(before) => before.and(next),
+                None => next,
+            });
+        }
+        all.ok_or_else(|| Failure::new("no steps"))
+    }
+
+    /// Medians over the seeds against n. `above` is added to every loss.
+    pub(super) fn figure(&self, title: &str, above: f64) -> Figure {
+        let mut figure = Figure::new(title, Axis::log("n"), Axis::log("nats"))
+            .caption("One pass with constant steps. Medians over the seeds.");
+        for (k, step) in self.steps.iter().enumerate() {
+            for (predictor, (name, _)) in PREDICTORS.into_iter().enumerate() {
+                let points = self.counts.iter().zip(&self.values[k][predictor]);
+                let points = points.map(|(&n, v)| (n as f64, above + median(v))).collect();
+                let series = Series::line(format!("{name}, {step}"), points);
+                figure =
+                    figure.with(if predictor == PARAMETERS { series.dashed() } else { series });
+            }
+        }
+        figure
+    }
+
+    /// The medians and ranges at the end.
+    pub(super) fn table(&self, title: &str) -> Table {
+        let mut table = Table::new(title, ["step", "predictor", "median", "least", "largest"]);
+        for (k, step) in self.steps.iter().enumerate() {
+            for (predictor, (name, _)) in PREDICTORS.into_iter().enumerate() {
+                let v = &self.values[k][predictor][self.counts.len() - 1];
+                let (low, high) = v
+                    .iter()
+                    .fold((f64::INFINITY, f64::NEG_INFINITY), |r, &x| (r.0.min(x), r.1.max(x)));
+                table.push([
+                    (*step).into(),
+                    name.into(),
+                    median(v).into(),
+                    low.into(),
+                    high.into(),
+                ]);
+            }
+        }
+        table
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[(sorted.len() - 1) / 2]
+}
