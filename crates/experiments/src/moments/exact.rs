@@ -145,11 +145,20 @@ fn measured(
     let all: [Curve; 5] = all.try_into().map_err(|_| Failure::new("five curves"))?;
     // The document's MAVE is another program. Here a quick run has fewer base points and rounds.
     outcome.claim(
-        MAVE.claim(format!("MAVE with {} base points against SADE, SPHD and PHD+", context.pick(20, 200)))
-            .reported(
-                "median errors at the last n",
-                format!("{} against {}, {} and {}", short(all[4].end()), short(all[0].end()), short(all[1].end()), short(all[2].end())),
+        MAVE.claim(format!(
+            "MAVE with {} base points against SADE, SPHD and PHD+",
+            context.pick(20, 200)
+        ))
+        .reported(
+            "median errors at the last n",
+            format!(
+                "{} against {}, {} and {}",
+                short(all[4].end()),
+                short(all[0].end()),
+                short(all[1].end()),
+                short(all[2].end())
             ),
+        ),
     );
     Ok(all)
 }
@@ -235,7 +244,9 @@ fn classification(context: &Context) -> Result<Outcome, Failure> {
         BETTER
             .claim("SPHD is better than PHD+ (responses not centred)")
             .rests_on([SPHD, PHD])
-            .document("smaller median errors at most numbers of samples, PHD+ below 0.7 at the last")
+            .document(
+                "smaller median errors at most numbers of samples, PHD+ below 0.7 at the last",
+            )
             .holds(sphd.mostly_below(&phd).and((phd.end(), phd.end() < PINNED))),
     );
     Ok(outcome)
