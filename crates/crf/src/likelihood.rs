@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fenchel_linalg::lanes;
+use fenchel_linalg::{lanes, parallel};
 use fenchel_optim::Certificate;
 use fenchel_optim::lbfgs::Smooth;
 
@@ -46,7 +46,7 @@ impl<'p, P: Terms> Likelihood<'p, P> {
         Likelihood {
             problem,
             parts: (0..parts).map(|p| p * n / parts..(p + 1) * n / parts).collect(),
-            workers: (0..threads().min(parts)).filter_map(worker).collect(),
+            workers: (0..parallel::threads().min(parts)).filter_map(worker).collect(),
             counts: Vec::new(),
         }
     }
@@ -63,7 +63,7 @@ impl<'p, P: Terms> Likelihood<'p, P> {
         for ranges in self.parts.chunks(self.workers.len()) {
             let wave = &mut self.workers[..ranges.len()];
             wave.iter_mut().zip(ranges).for_each(|(part, range)| part.range = range.clone());
-            each(wave, &work);
+            parallel::map(&mut *wave, &work);
             for part in wave {
                 log_partitions += part.log_partitions;
                 self.counts.resize(part.counts.len(), 0.0);
@@ -151,39 +151,5 @@ impl<P: Terms> Smooth for Likelihood<'_, P> {
 
 /// Entropies; `agree`: those of marginals that agree exactly.
 pub(crate) fn entropies<M: Marginals>(marginals: &[M], agree: bool) -> Vec<f64> {
-    let mut entropies: Vec<(&M, f64)> = marginals.iter().map(|m| (m, 0.0)).collect();
-    each(&mut entropies, |(m, entropy)| *entropy = m.entropy(agree));
-    entropies.into_iter().map(|(_, entropy)| entropy).collect()
-}
-
-/// Threads that [`each`] has.
-fn threads() -> usize {
-    #[cfg(feature = "parallel")]
-    let threads = rayon::current_num_threads();
-    #[cfg(not(feature = "parallel"))]
-    let threads = 1;
-    threads
-}
-
-/// Applies `work` to every item. This thread and those of the pool take one item after the other.
-#[cfg(feature = "parallel")]
-pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
-    let helpers = rayon::current_num_threads().min(items.len()).saturating_sub(1);
-    let queue = std::sync::Mutex::new(items.iter_mut());
-    let next = || queue.lock().ok()?.next();
-    let serve = || {
-        while let Some(item) = next() {
-            work(item);
-        }
-    };
-    rayon::in_place_scope(|scope| {
-        (0..helpers).for_each(|_| scope.spawn(|_| serve()));
-        serve();
-    });
-}
-
-/// Applies `work` to every item.
-#[cfg(not(feature = "parallel"))]
-pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
-    items.iter_mut().for_each(work);
+    parallel::map(marginals, |m| m.entropy(agree))
 }

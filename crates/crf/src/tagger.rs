@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fenchel_graphical::chain::{Chain, ChainMarginals};
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, parallel};
 use ndarray::Array2;
 use rand::Rng;
 
@@ -214,21 +214,14 @@ impl<'m> Tagger<'m> {
         items: &[I],
         ask: impl Fn(&mut Tagger<'m>, &I) -> Result<A, Error> + Sync,
     ) -> Result<Vec<A>, Error> {
-        let numbered = |(i, answer): (usize, Result<A, Error>)| {
-            answer.map_err(|error: Error| error.in_sequence(i))
-        };
-        #[cfg(feature = "parallel")]
-        {
-            use rayon::prelude::*;
-            let answers =
-                items.par_iter().with_min_len(16).map_init(|| self.clone(), |t, item| ask(t, item));
-            answers.collect::<Vec<_>>().into_iter().enumerate().map(numbered).collect()
-        }
-        #[cfg(not(feature = "parallel"))]
-        {
+        // A copy of the tagger for each part. More parts than threads, as sequences differ in length.
+        let size = items.len().div_ceil(8 * parallel::threads()).max(1);
+        let answers = parallel::map(items.chunks(size), |items| {
             let mut tagger = self.clone();
-            items.iter().map(|item| ask(&mut tagger, item)).enumerate().map(numbered).collect()
-        }
+            items.iter().map(|item| ask(&mut tagger, item)).collect::<Vec<_>>()
+        });
+        let answers = answers.into_iter().flatten().enumerate();
+        answers.map(|(i, answer)| answer.map_err(|error| error.in_sequence(i))).collect()
     }
 
     fn tag_numbers(&mut self, instance: &Instance) -> Result<&[usize], Error> {

@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use super::arguments::Arguments;
 use super::groups::Groups;
-use super::{Arguments, Parameters};
+use super::parameters::Parameters;
 use crate::Failure;
 use crate::evaluation::Evaluation;
 use crate::input::Recipe;

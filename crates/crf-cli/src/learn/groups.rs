@@ -4,7 +4,9 @@ use fenchel_crf::{Corpus, CorpusBuilder, Instance};
 use fenchel_optim::random::stream;
 use rand::seq::SliceRandom;
 
-use super::{Arguments, Parameters, finish};
+use super::arguments::Arguments;
+use super::corpus::finish;
+use super::parameters::Parameters;
 use crate::Failure;
 use crate::input::{self, Recipe};
 

@@ -1,38 +1,11 @@
 //! The settings of a training, by the names of its options or of CRFsuite's parameters.
 
-use std::str::FromStr;
-
 use fenchel_crf::{Crf, Features, Method, Stop, Support};
 use fenchel_optim::{Cadence, MAX_MEMORY};
 
-use super::{Algorithm, Arguments};
+use super::arguments::{Algorithm, Arguments};
 use crate::Failure;
 use crate::say::say;
-
-/// A number of bytes, or no limit.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limit(Option<u64>);
-
-impl FromStr for Limit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "none" { Ok(Limit(None)) } else { bytes(text).map(|bytes| Limit(Some(bytes))) }
-    }
-}
-
-fn bytes(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(['K', 'M', 'G']);
-    let shift = match &text[digits.len()..] {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        _ => return Err("expected a number, one with K, M or G behind, or none".to_owned()),
-    };
-    let number: u64 = digits.parse().map_err(|_| "expected a whole number of bytes".to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "more bytes than can be counted".to_owned())
-}
 
 /// The parameters, after the translation of CRFsuite's names.
 #[derive(Debug, Clone)]

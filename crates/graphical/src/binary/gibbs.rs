@@ -191,7 +191,7 @@ impl BinaryGibbs {
     pub fn sweep(&mut self, sweeps: usize) {
         let (rules, order, next) = (&self.rules[..], &self.order[..], self.next);
         with_blocks!(&mut self.blocks, blocks => {
-            each(blocks, |block| lanes::run(Sweep { block, rules, order, next, sweeps }));
+            parallel::map(blocks, |block| lanes::run(Sweep { block, rules, order, next, sweeps }));
         });
     }
 
@@ -442,11 +442,6 @@ impl<const W: usize> lanes::Kernel for Scores<'_, W> {
         }
         out.copy_from_slice(&scores[..out.len()]);
     }
-}
-
-/// Applies a function to every block, on all cores where the feature `parallel` is on.
-fn each<B: Send>(blocks: &mut [B], apply: impl Fn(&mut B) + Sync + Send) {
-    parallel::map(blocks, apply);
 }
 
 fn bit<const W: usize>(blocks: &[Block<W>], chain: usize, i: usize) -> bool {

@@ -81,7 +81,7 @@ impl NodewiseLogistic {
         };
         let (watch, budget) = (SharedWatch::from(watch), Budget::new(self.stop));
         let regress = |i| self.regress(data, i, budget.left(), start.as_ref(), watch.each());
-        parallel::map(0..p, regress).into_iter().collect()
+        parallel::try_map(0..p, regress)
     }
 
     fn regress(

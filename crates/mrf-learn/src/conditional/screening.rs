@@ -121,7 +121,7 @@ impl InteractionScreening {
             let start = start.as_ref().map_or_else(|| vec![0.0; p], from);
             self.screen(&signs, &weights, i, budget.left(), start, &mut watch.each())
         };
-        parallel::map(0..p, screen).into_iter().collect()
+        parallel::try_map(0..p, screen)
     }
 
     /// The smallest `l1` at which all couplings are zero: the largest derivative by a coupling in the fit with

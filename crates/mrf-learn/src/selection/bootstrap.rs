@@ -71,17 +71,14 @@ impl EdgeBootstrap {
         let p = data.variables() as u64;
         let bytes = (self.draws as u64).saturating_mul(24 + 4 * p * (p + 1));
         Refusal::check_memory("the couplings of all draws", bytes, MAX_MEMORY, "take fewer draws")?;
-        let fits: Result<Vec<Vec<f64>>, Error> = parallel::map(0..self.draws, |draw| {
+        let fits = parallel::try_map(0..self.draws, |draw| {
             let mut random = stream(self.seed, draw as u64);
             let weights: Vec<f64> = (0..data.rows())
                 .map(|row| -(1.0 - random.random::<f64>()).ln() * data.weight(row))
                 .collect();
             let fit = Fit::new().weights(&weights);
-            Ok(learner.learn(data, self.strength, learner.stop(), fit)?.theta)
-        })
-        .into_iter()
-        .collect();
-        let fits = fits?;
+            learner.learn(data, self.strength, learner.stop(), fit).map(|model| model.theta)
+        })?;
         let mut out = Vec::new();
         for (c, (i, j)) in pairs(data.variables()).enumerate().filter(|(_, (i, j))| i != j) {
             let mut values: Vec<f64> = fits.iter().map(|theta| theta[c]).collect();

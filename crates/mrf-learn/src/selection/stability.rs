@@ -65,7 +65,7 @@ impl StabilitySelection {
             let (name, value) = ("rows", n as f64);
             return Err(Invalid::Parameter { name, value, expected: "at least 4" }.into());
         }
-        let found: Result<Vec<Vec<(u32, u32)>>, Error> = parallel::map(0..2 * self.pairs, |at| {
+        let found = parallel::try_map(0..2 * self.pairs, |at| -> Result<Vec<_>, Error> {
             let mut order: Vec<usize> = (0..n).collect();
             order.shuffle(&mut stream(self.seed, at as u64 / 2));
             let half = n / 2;
@@ -74,10 +74,7 @@ impl StabilitySelection {
                 learner.learn(&data.select(rows)?, self.strength, learner.stop(), Fit::new())?;
             let edges = model.edges().into_iter().map(|(i, j, _)| (i, j));
             Ok(edges.collect())
-        })
-        .into_iter()
-        .collect();
-        let found = found?;
+        })?;
         let mut frequencies = vec![0.0; p * p.saturating_sub(1) / 2];
         let place = |i: usize, j: usize| i * (2 * p - i - 1) / 2 + j - i - 1;
         let share = 1.0 / found.len() as f64;

@@ -35,6 +35,7 @@ mod settings;
 mod state;
 
 use fenchel_graphical::chain::{ChainMarginals, Probability};
+use fenchel_linalg::parallel;
 use fenchel_optim::{
     Certificate, CertificateCost, Iterative, Observer, Refusal, Report, Solution, Status, run,
 };
@@ -49,7 +50,7 @@ pub(crate) use settings::sampler;
 pub(crate) use state::{checked, mean};
 
 use crate::Error;
-use crate::likelihood::{Likelihood, each, entropies};
+use crate::likelihood::{Likelihood, entropies};
 use crate::problem::Problem;
 use crate::terms::{Marginals, Oracle, Terms};
 use crate::weights::Weights;
@@ -303,7 +304,7 @@ impl<'p, M: Marginals, P: Oracle<M>> DualAscent<'p, P, M> {
         let (problem, rule, point) = (self.problem, self.step, &mut self.point);
         let blocks = &mut self.blocks[..count];
         // p, d, v, and s along them, all at the same weights.
-        each(blocks, |block| block.propose(problem, point, rule));
+        parallel::map(&mut *blocks, |block| block.propose(problem, point, rule));
         // w + s v, one block after the other.
         let mut moved = false;
         for block in blocks.iter_mut() {
@@ -323,7 +324,7 @@ impl<'p, M: Marginals, P: Oracle<M>> DualAscent<'p, P, M> {
             self.evaluations += u64::from(found.evaluations);
         }
         // m_i + s d
-        each(blocks, Block::mix);
+        parallel::map(&mut *blocks, Block::mix);
         for block in blocks {
             self.marginals[block.index] = std::mem::take(&mut block.marginals);
         }

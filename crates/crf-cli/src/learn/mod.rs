@@ -1,132 +1,33 @@
 //! `fenchel-crf learn`
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::ValueEnum;
 use fenchel_crf::text::Template;
 use fenchel_crf::training::{Snapshot, Start, train};
-use fenchel_crf::{Corpus, CorpusBuilder, Crf, Method, Observer, Progress, Status};
+use fenchel_crf::{Corpus, Crf, Method, Observer, Progress, Status};
 
 use crate::Failure;
-use crate::input::{self, Columns, Entry, Format, Recipe, Source, Templates, shown};
+use crate::input::{self, Recipe};
 use crate::interrupts::{self, interrupted};
 use crate::output::{Checkpoints, Target};
 use crate::progress::Display;
 use crate::say::{log_to, say};
 
+mod arguments;
+mod corpus;
 mod cross_validation;
 mod ending;
 mod groups;
 mod judge;
 mod parameters;
 
+pub(crate) use arguments::Arguments;
+use corpus::read_corpus;
 use ending::{check_use, ending};
 use judge::Judge;
-use parameters::{Limit, Parameters};
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
-    /// Where to save the model; - is standard output; without this option the model is not saved
-    #[arg(short, long, value_name = "MODEL")]
-    model: Option<PathBuf>,
-    /// What trains
-    #[arg(short, long, value_enum, default_value_t = Algorithm::Auto)]
-    algorithm: Algorithm,
-    /// Weight of the squared norm, added to the sum over the sequences, as in CRFsuite [default: 1]
-    #[arg(long, value_name = "X", conflicts_with = "l2", allow_hyphen_values = true)]
-    c2: Option<f64>,
-    /// Weight of the squared norm, added to the mean over the sequences: c2 = n l2 / 2
-    #[arg(long, value_name = "X", allow_hyphen_values = true)]
-    l2: Option<f64>,
-    /// Weight of the l1 norm, as in CRFsuite
-    #[arg(long, value_name = "X", allow_hyphen_values = true)]
-    c1: Option<f64>,
-    /// Leave out attributes that occur fewer than this many times
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    min_frequency: Option<u32>,
-    /// Only pairs of attribute and label, and transitions, that occur have weights: the default here and in CRFsuite
-    #[arg(long, conflicts_with = "all_pairs")]
-    observed: bool,
-    /// Weights for all pairs
-    #[arg(long)]
-    all_pairs: bool,
-    /// Give every token a bias, and the first and the last token weights of their own; CRFsuite has none of these
-    #[arg(long)]
-    bias: bool,
-    /// End when the duality gap is at most this fraction of the objective [default: 1e-4]
-    #[arg(long, value_name = "RELATIVE", allow_hyphen_values = true)]
-    tolerance: Option<f64>,
-    /// End after this many passes over the data [default: 10000]; L-BFGS takes at least one step, which is two passes, and
-    /// finishes a step that it has begun
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    max_passes: Option<f64>,
-    /// Passes between two checks [default: 1 with --dev or --holdout, else chosen from the decay of the gap]
-    #[arg(long, value_name = "PASSES", allow_hyphen_values = true)]
-    check: Option<f64>,
-    /// Memory that SDCA may take for its marginals, in bytes, or with the suffix K, M or G; none for no limit [default: 4G]
-    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
-    max_memory: Option<Limit>,
-    /// Seed of the random order of SDCA
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
-    seed: u64,
-    /// Number of threads [default: all]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    threads: Option<usize>,
-    /// Labelled sequences that are not used for training: the saved model is the one with the best score on them
-    #[arg(long, value_name = "FILE")]
-    dev: Option<String>,
-    /// End after this many checks without a better score on the held-out sequences
-    #[arg(long, value_name = "CHECKS", allow_negative_numbers = true)]
-    patience: Option<u32>,
-    /// Start from the weights of a model, or from a checkpoint; they are matched by name, so that the data may differ
-    #[arg(long, value_name = "MODEL")]
-    resume: Option<PathBuf>,
-    /// Write a checkpoint, MODEL.checkpoint, at intervals of this many seconds; 0 for none. It is removed when the model is
-    /// saved
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, allow_hyphen_values = true)]
-    checkpoint: f64,
-    /// Divide the sequences into this many groups at random (--seed); without this option every file is a group
-    #[arg(short = 'g', long, value_name = "N", allow_negative_numbers = true)]
-    split: Option<usize>,
-    /// Hold out this group, counted from 1, as --dev does with a file
-    #[arg(short = 'e', long, value_name = "GROUP", conflicts_with_all = ["dev", "cross_validate"], allow_negative_numbers = true)]
-    holdout: Option<usize>,
-    /// Cross-validate: train once without each group (ten groups of a single file) and show the scores; no model is saved
-    #[arg(short = 'x', long, conflicts_with_all = ["model", "dev", "resume"])]
-    cross_validate: bool,
-    /// Write the messages to this file as well
-    #[arg(short = 'l', long, value_name = "FILE")]
-    log_to_file: Option<PathBuf>,
-    /// A parameter with its name in CRFsuite: c1, c2, feature.minfreq, feature.possible_states, feature.possible_transitions,
-    /// max_iterations, epsilon
-    #[arg(short = 'p', long = "set", value_name = "NAME=VALUE")]
-    parameters: Vec<String>,
-    /// The format of the text [default: crfsuite; columns if there are templates]
-    #[arg(long, value_enum)]
-    format: Option<Format>,
-    #[command(flatten)]
-    templates: Templates,
-    #[command(flatten)]
-    columns: Columns,
-    /// Show nothing
-    #[arg(short, long)]
-    quiet: bool,
-    /// Labelled texts, plain or compressed; - or no file is standard input
-    #[arg(default_value = "-", hide_default_value = true)]
-    files: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Algorithm {
-    /// SDCA if it fits into memory, else L-BFGS, with --c1 OWL-QN
-    Auto,
-    /// Dual coordinate ascent
-    Sdca,
-    /// L-BFGS, with --c1 OWL-QN
-    Lbfgs,
-}
+use parameters::Parameters;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     crate::use_threads(arguments.threads)?;
@@ -328,30 +229,5 @@ impl Observer<Snapshot<'_>> for Follower<'_> {
 
     fn poll(&mut self, _: &Progress, at: &Snapshot<'_>) -> ControlFlow<()> {
         self.goes_on(at)
-    }
-}
-
-fn read_corpus(files: &[String], recipe: &Recipe, min_frequency: u32) -> Result<Corpus, Failure> {
-    let mut builder = CorpusBuilder::new();
-    let mut entry = Entry::default();
-    for file in files {
-        let before = builder.len();
-        let mut source = Source::open(file, recipe)?;
-        while source.read(&mut entry)? {
-            builder.push(&entry.instance).map_err(|error| Failure::crf(&shown(file), error))?;
-        }
-        if builder.len() == before {
-            return Err(Failure::file(shown(file), "no sequences"));
-        }
-    }
-    finish(builder, min_frequency)
-}
-
-/// Makes the corpus, which must have attributes.
-fn finish(builder: CorpusBuilder, min_frequency: u32) -> Result<Corpus, Failure> {
-    let corpus = builder.finish(min_frequency)?;
-    match input::not_crfsuite(corpus.labels.iter()).filter(|_| corpus.attributes.is_empty()) {
-        Some(reason) => Err(Failure::Usage(reason.to_owned())),
-        None => Ok(corpus),
     }
 }

@@ -1,0 +1,21 @@
+//! The tests of the crate, in one program.
+
+mod answers;
+mod cases;
+mod counts;
+mod digits;
+mod estimation;
+mod extremes;
+mod glm;
+mod glm_shifts;
+mod integrals;
+mod practitioner;
+mod random;
+mod reference;
+mod refusals;
+mod risk;
+mod samplers;
+mod special;
+mod sweep;
+mod tails;
+mod univariate;
