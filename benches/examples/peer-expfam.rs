@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use fenchel_expfam::families::*;
-use fenchel_expfam::glm::{Glm, LogLinear, Logistic, ScalarFamily};
+use fenchel_expfam::glm::{Glm, Logistic, PoissonLog, ScalarFamily};
 use fenchel_expfam::quantiles::Quantiles;
 use fenchel_expfam::*;
 use fenchel_optim::Stop;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Failure> {
         ["divergences", tables] => divergences(tables),
         ["members"] => members(),
         ["glm", "logistic", file, n, d] => glm(Logistic, file, n.parse()?, d.parse()?),
-        ["glm", "poisson", file, n, d] => glm(LogLinear, file, n.parse()?, d.parse()?),
+        ["glm", "poisson", file, n, d] => glm(PoissonLog, file, n.parse()?, d.parse()?),
         _ => Err("entropies TABLES, divergences TABLES, members, or glm FAMILY FILE N D".into()),
     }
 }

@@ -18,7 +18,9 @@ use fenchel_ggm::scale_free::prox::{ProxSettings, prox_omega};
 use fenchel_ggm::scale_free::{DegreePrior, ScaleFree, ScaleFreeAdmm};
 use fenchel_ggm::shortcut::Shortcut;
 use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
-use fenchel_ggm::{GraphicalLasso, ItemField, Method, Ratings, Scale, Statistics, Weights, sample};
+use fenchel_ggm::{
+    GraphicalLasso, ItemField, Method, PenaltyWeights, Ratings, Scale, Statistics, sample,
+};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, Stop, run};
 use ndarray::{Array1, Array2};
@@ -47,7 +49,7 @@ fn solve(file: &str, p: usize, penalties: &str) -> Result<(), Box<dyn Error>> {
     let stop = Stop { absolute: 1e-6, relative: 0.0, ..Stop::default() };
     let settings = GlassoSettings { stop, max_memory: None, ..GlassoSettings::default() };
     let one = |l1: f64, start: Option<GlassoState>| {
-        let weights = Weights::Uniform(l1);
+        let weights = PenaltyWeights::Uniform(l1);
         let problem = Problem::new(c.view(), &weights)?;
         graphical_lasso(&problem, &settings, start, &mut ())
     };
@@ -130,7 +132,7 @@ fn scale_free() -> Result<(), Box<dyn Error>> {
             ..GlassoSettings::default()
         };
         let clock = Instant::now();
-        let weights = Weights::Uniform(level);
+        let weights = PenaltyWeights::Uniform(level);
         graphical_lasso(&Problem::new(c.view(), &weights)?, &settings, None, &mut ())?;
         let l1_admm = clock.elapsed().as_secs_f64();
         let clock = Instant::now();
@@ -265,7 +267,7 @@ fn sparse() -> Result<(), Box<dyn Error>> {
     let moments = clock.elapsed().as_secs_f64();
     let stop = Stop { absolute: 1e-6, relative: 0.0, ..Stop::default() };
     let lasso = GraphicalLasso {
-        l1: Weights::Uniform(1.0),
+        l1: PenaltyWeights::Uniform(1.0),
         scale: Scale::Correlation,
         stop,
         max_memory: Some(12 << 30),

@@ -26,7 +26,7 @@ use std::time::Instant;
 
 use fenchel_graphical::structure::{HillClimbing, IndependenceTest, Pc, shd};
 use fenchel_graphical::{
-    BayesNet, Cpdag, Dag, Evidence, JunctionTree, OrderingOptions, Score, VarId, bif,
+    BayesNet, Cpdag, Dag, Evidence, JunctionTree, OrderingOptions, StructureScore, VarId, bif,
 };
 use fenchel_optim::random::stream;
 use ndarray::Array2;
@@ -165,7 +165,7 @@ fn judge(
     let mut undirected: Vec<(u32, u32)> =
         undirected.into_iter().map(|(a, b)| (a.min(b), a.max(b))).collect();
     undirected.sort_unstable();
-    let bic = |dag: &Dag| Score::Bic.graph(records.view(), net.cards(), dag);
+    let bic = |dag: &Dag| StructureScore::Bic.graph(records.view(), net.cards(), dag);
     let (class, score) = match Dag::new(net.len(), directed.iter().copied()) {
         Ok(dag) if undirected.is_empty() => (dag.cpdag(), Some(bic(&dag)?)),
         _ => (Cpdag { nodes: net.len(), directed, undirected }, None),

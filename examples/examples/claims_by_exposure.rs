@@ -8,7 +8,7 @@
 use std::error::Error;
 
 use fenchel_expfam::families::Poisson;
-use fenchel_expfam::glm::{Glm, LogLinear, Targets};
+use fenchel_expfam::glm::{Glm, PoissonLog, Targets};
 use fenchel_optim::random::stream;
 use ndarray::{Array2, array};
 use rand::RngExt;
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         claims.push(Poisson.with_rate(rate)?.sample(&mut rng));
     }
     let log_years: Vec<f64> = years.iter().map(|t| t.ln()).collect();
-    let fitted = Glm::new(LogLinear).fit(&x, Targets::new(&claims).offset(&log_years))?;
+    let fitted = Glm::new(PoissonLog).fit(&x, Targets::new(&claims).offset(&log_years))?;
     println!("{}\n", fitted.summary());
     println!("{}\n", fitted.report);
     let groups = array![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]];

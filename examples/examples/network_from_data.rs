@@ -10,7 +10,7 @@ use std::error::Error;
 
 use fenchel_graphical::bayes_net::Em;
 use fenchel_graphical::structure::{ExactSearch, HillClimbing, Pc, shd};
-use fenchel_graphical::{BayesNet, MISSING, Prior, Score, bif, networks};
+use fenchel_graphical::{BayesNet, MISSING, Prior, StructureScore, bif, networks};
 use fenchel_optim::random::stream;
 use rand::RngExt;
 
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (variables, data) = BayesNet::from_csv_file(&path)?;
     println!("{}: {} records, {} variables", path.display(), data.nrows(), variables.len());
 
-    let score = Score::Bayes(Prior::Bdeu(1.0));
+    let score = StructureScore::Bayes(Prior::Bdeu(1.0));
     let climbed =
         HillClimbing { score, ..Default::default() }.fit(data.view(), variables.cards())?;
     println!("hill climbing: score {:.2}, {}", climbed.score, climbed.report);

@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 use fenchel_datasets::{TableOptions, table_file};
 use fenchel_ggm::path::grid;
-use fenchel_ggm::{GaussianModel, GraphicalLasso, Statistics, Weights, sample, synthetic};
+use fenchel_ggm::{GaussianModel, GraphicalLasso, PenaltyWeights, Statistics, sample, synthetic};
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2};
 
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let x = if x.iter().all(|v| *v > 0.0) { x.mapv(f64::ln) } else { x };
 
     let statistics = Statistics::from_data(&x)?;
-    let lasso = GraphicalLasso { l1: Weights::Uniform(1.0), ..GraphicalLasso::default() };
+    let lasso = GraphicalLasso { l1: PenaltyWeights::Uniform(1.0), ..GraphicalLasso::default() };
     let path = lasso.fit_path(&statistics, &grid(0.9, 0.02, 30)?)?;
     println!("{:>9} {:>6} {:>12} {:>9}", "penalty", "edges", "EBIC", "gap");
     for point in &path.points {

@@ -73,14 +73,14 @@ fn look_at(batch: &[Entry], file: &str, model: &CrfModel) -> Result<(), Failure>
     if names.peek().is_none() {
         let mut labels = batch.iter().flat_map(|entry| entry.instance.labels());
         return match input::not_crfsuite(&mut labels) {
-            Some(reason) => Err(Failure::file(input::shown(file), reason)),
+            Some(reason) => Err(Failure::file(input::file_name(file), reason)),
             None => Ok(()),
         };
     }
     if !model.attributes().is_empty()
         && names.all(|(name, _)| model.attributes().get(name).is_none())
     {
-        let file = input::shown(file);
+        let file = input::file_name(file);
         say(format_args!(
             "fenchel-crf: warning: {file}: the model knows none of its attributes; was it trained on text of another form?"
         ));
@@ -97,7 +97,7 @@ pub(crate) fn for_all<'m, A: Send>(
 ) -> Result<Vec<A>, Failure> {
     tagger.for_all(batch, ask).map_err(|error| match error {
         Error::InSequence { sequence, error } => Failure::Text {
-            file: input::shown(file),
+            file: input::file_name(file),
             line: batch[sequence].line,
             column: 1,
             reason: error.to_string(),

@@ -8,7 +8,7 @@ use fenchel_datasets::{ConllOptions, Sentence};
 use crate::Failure;
 use crate::batches::{Scheme, for_all, in_batches};
 use crate::evaluation::Evaluation;
-use crate::input::{self, Columns, Format, Templates, shown};
+use crate::input::{self, Columns, Format, Templates, file_name};
 use crate::tag::REFERENCE;
 
 #[derive(Debug, clap::Args)]
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 Ok(())
             })?;
             if !any {
-                return Err(Failure::file(shown(&arguments.file), "no sequences"));
+                return Err(Failure::file(file_name(&arguments.file), "no sequences"));
             }
         }
         None => two_columns(arguments, &mut counts)?,
@@ -74,10 +74,10 @@ fn two_columns(arguments: &Arguments, counts: &mut Evaluation) -> Result<(), Fai
     let mut reader = input::open_columns(file, columns, *format)?;
     let mut sentence = Sentence::default();
     let mut any = false;
-    while reader.read(&mut sentence).map_err(|error| Failure::data(&shown(file), error))? {
+    while reader.read(&mut sentence).map_err(|error| Failure::data(&file_name(file), error))? {
         let width = sentence.width();
         let fault = |line: u64, column: usize, reason: String| Failure::Text {
-            file: shown(file),
+            file: file_name(file),
             line,
             column: column as u64 + 1,
             reason,
@@ -112,5 +112,5 @@ fn two_columns(arguments: &Arguments, counts: &mut Evaluation) -> Result<(), Fai
         counts.add(&truth, &found)?;
         any = true;
     }
-    if any { Ok(()) } else { Err(Failure::file(shown(file), "no sequences")) }
+    if any { Ok(()) } else { Err(Failure::file(file_name(file), "no sequences")) }
 }

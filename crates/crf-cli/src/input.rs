@@ -189,7 +189,7 @@ impl Source {
             }
             Some(_) => Reader::Columns(open_columns(file, &recipe.columns, recipe.format)?),
         };
-        Ok(Source { name: shown(file), recipe: recipe.clone(), reader })
+        Ok(Source { name: file_name(file), recipe: recipe.clone(), reader })
     }
 
     /// Reads the next sequence; `false` at the end.
@@ -273,13 +273,13 @@ pub(crate) fn read_all(file: &str, recipe: &Recipe) -> Result<Vec<Instance>, Fai
         all.push(entry.instance.clone());
     }
     if all.is_empty() {
-        return Err(Failure::file(shown(file), "no sequences"));
+        return Err(Failure::file(file_name(file), "no sequences"));
     }
     let bare = |i: &Instance| (0..i.len()).all(|t| i.attributes(t).len() == 0);
     if all.iter().all(bare)
         && let Some(reason) = not_crfsuite(all.iter().flat_map(Instance::labels))
     {
-        return Err(Failure::file(shown(file), reason));
+        return Err(Failure::file(file_name(file), reason));
     }
     Ok(all)
 }
@@ -308,7 +308,7 @@ fn open_form(file: &str, format: Option<Format>) -> Result<Text, Failure> {
     let comments = loop {
         let begin = head.len();
         let more = text.read_until(b'\n', &mut head);
-        if more.map_err(|error| Failure::file(shown(file), error))? == 0 {
+        if more.map_err(|error| Failure::file(file_name(file), error))? == 0 {
             break begin;
         }
         let line = &head[begin..];
@@ -319,7 +319,7 @@ fn open_form(file: &str, format: Option<Format>) -> Result<Text, Failure> {
     if begins_universal(&head[..comments], &head[comments..]) {
         let reason = "the text looks like CoNLL-U (ten columns between tabs, the first a number): give --format \
                       conllu, or the form that it has instead";
-        return Err(Failure::file(shown(file), reason));
+        return Err(Failure::file(file_name(file), reason));
     }
     Ok(Box::new(Cursor::new(head).chain(text)))
 }
@@ -337,7 +337,7 @@ fn begins_universal(comments: &[u8], token: &[u8]) -> bool {
 
 /// The text without the byte order mark that some editors write first.
 fn open_text(file: &str) -> Result<Text, Failure> {
-    let failed = |error| Failure::file(shown(file), error);
+    let failed = |error| Failure::file(file_name(file), error);
     let mut text = match file {
         "-" => decompress(std::io::stdin().lock()).map_err(failed)?,
         _ => open(file).map_err(|error| Failure::data(file, error))?,
@@ -382,7 +382,7 @@ impl Read for Latin1 {
 }
 
 /// The name of a file in messages.
-pub(crate) fn shown(file: &str) -> String {
+pub(crate) fn file_name(file: &str) -> String {
     if file == "-" { "standard input".to_owned() } else { file.to_owned() }
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     })?;
     if arguments.test {
         if !any {
-            return Err(Failure::file(input::shown(&arguments.file), "no sequences"));
+            return Err(Failure::file(input::file_name(&arguments.file), "no sequences"));
         }
         evaluation.write(false, &mut out)?;
     }

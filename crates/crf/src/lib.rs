@@ -48,6 +48,7 @@ pub mod methods;
 mod model;
 pub mod path;
 mod problem;
+mod record;
 mod records;
 mod scheme;
 mod sequences;

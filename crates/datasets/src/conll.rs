@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use crate::error::shown;
+use crate::error::quoted;
 use crate::open::unmarked;
 use crate::{Error, open};
 
@@ -265,7 +265,7 @@ impl<R: BufRead> ConllReader<R> {
         }
         let reason = format!(
             "number {}; expected {next}, {next}-{} or {words}.{}; an empty line ends a sentence",
-            shown(id),
+            quoted(id),
             next + 1,
             self.empty + 1
         );
@@ -344,7 +344,7 @@ fn decoded(
         Encoding::Utf8 => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(text.to_owned()),
             Err(_) => {
-                let reason = format!("{} is not UTF-8; is the file Latin-1?", shown(bytes));
+                let reason = format!("{} is not UTF-8; is the file Latin-1?", quoted(bytes));
                 Err(Error::format(line, column, reason))
             }
         },

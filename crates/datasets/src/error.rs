@@ -93,7 +93,7 @@ fn io_place(file: Option<&Path>) -> String {
 }
 
 /// A piece of input for an error message: quoted, escaped and shortened.
-pub(crate) fn shown(token: &[u8]) -> String {
+pub(crate) fn quoted(token: &[u8]) -> String {
     const LONGEST: usize = 40;
     if token.len() > LONGEST {
         format!("\"{}...\"", token[..LONGEST].escape_ascii())
@@ -120,8 +120,8 @@ mod tests {
 
     #[test]
     fn shown_input_is_short_and_printable() {
-        assert_eq!(shown(b"3;1"), "\"3;1\"");
-        assert_eq!(shown(b"\xff\n"), "\"\\xff\\n\"");
-        assert_eq!(shown(&[b'x'; 1000]), format!("\"{}...\"", "x".repeat(40)));
+        assert_eq!(quoted(b"3;1"), "\"3;1\"");
+        assert_eq!(quoted(b"\xff\n"), "\"\\xff\\n\"");
+        assert_eq!(quoted(&[b'x'; 1000]), format!("\"{}...\"", "x".repeat(40)));
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ndarray::Array2;
 
-use crate::error::shown;
+use crate::error::quoted;
 use crate::open::unmarked;
 use crate::{Error, open};
 
@@ -75,7 +75,7 @@ pub fn letters_file(path: impl AsRef<Path>) -> Result<Vec<Word>, Error> {
 
 fn parse(text: &[u8], line: u64) -> Result<(u8, char, &[u8]), Error> {
     let fault = |column: usize, what: &str, found: &[u8]| {
-        Error::format(line, column, format!("expected {what}, found {}", shown(found)))
+        Error::format(line, column, format!("expected {what}, found {}", quoted(found)))
     };
     let [fold @ b'0'..=b'9', b' ', letter @ b'a'..=b'z', b' ', image @ ..] = text else {
         return Err(fault(1, "a fold from 0 to 9, a letter from a to z and pixels", text));

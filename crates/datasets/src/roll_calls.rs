@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ndarray::Array2;
 
-use crate::error::shown;
+use crate::error::quoted;
 use crate::{Error, open};
 
 /// Votes of a chamber.
@@ -41,7 +41,7 @@ pub fn roll_calls(votes: impl BufRead, mut names: impl BufRead) -> Result<RollCa
         let rest = line.rsplit(')').next().unwrap_or_default().trim();
         let reason = format!(
             "{} has no bracket; expected names like \"Akaka (D-HI)\"",
-            shown(rest.as_bytes())
+            quoted(rest.as_bytes())
         );
         return Err(Error::format(1, 1, format!("names: {reason}")));
     }
@@ -72,7 +72,7 @@ pub fn roll_calls(votes: impl BufRead, mut names: impl BufRead) -> Result<RollCa
                 b'N' | b'n' => 0,
                 b'-' | b'?' | b'.' => -1,
                 other => {
-                    let reason = format!("expected Y, N or -, found {}", shown(&[other]));
+                    let reason = format!("expected Y, N or -, found {}", quoted(&[other]));
                     return Err(Error::format(at, column + 1, reason));
                 }
             });

@@ -6,7 +6,7 @@ use std::path::Path;
 use fenchel_linalg::Invalid;
 use ndarray::{Array2, Axis};
 
-use crate::error::shown;
+use crate::error::quoted;
 use crate::{Dataset, Error, number, open};
 
 /// A table of finite numbers, with the names of its columns if the file has them.
@@ -204,8 +204,8 @@ fn parse_cell(cell: &[u8]) -> Result<f64, CellFault> {
     match number::parse(cell) {
         Some(value) if value.is_finite() => Ok(value),
         _ if is_missing(cell) => Err(CellFault::Missing),
-        Some(_) => Err(CellFault::NotFinite(shown(cell))),
-        None => Err(CellFault::NotANumber(shown(cell))),
+        Some(_) => Err(CellFault::NotFinite(quoted(cell))),
+        None => Err(CellFault::NotANumber(quoted(cell))),
     }
 }
 

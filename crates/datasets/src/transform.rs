@@ -30,7 +30,7 @@ impl NormaliseRows for Array2<f64> {
     fn normalise_rows(&mut self) {
         for mut row in self.rows_mut() {
             let mut length = Length::default();
-            row.iter().for_each(|&a| length.look(a));
+            row.iter().for_each(|&a| length.record(a));
             row.iter().for_each(|&a| length.add(a));
             row.iter_mut().for_each(|a| length.divide(a));
         }
@@ -42,7 +42,7 @@ impl NormaliseRows for CsrMatrix<f64> {
         // `sprs` allows storage by columns under the same type; one length a row serves both.
         let by_rows = self.is_csr();
         let mut lengths = vec![Length::default(); self.rows()];
-        for step in [Length::look, Length::add] {
+        for step in [Length::record, Length::add] {
             for (outer, vector) in self.outer_iterator().enumerate() {
                 for (inner, &a) in vector.iter() {
                     step(&mut lengths[if by_rows { outer } else { inner }], a);
@@ -86,7 +86,7 @@ impl Default for Length {
 }
 
 impl Length {
-    fn look(&mut self, a: f64) {
+    fn record(&mut self, a: f64) {
         self.largest = self.largest.max(a.abs());
         self.finite &= a.is_finite();
     }

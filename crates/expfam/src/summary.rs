@@ -31,7 +31,7 @@ pub struct Summary<F> {
     centred: Vec<f64>,
     /// Memory for one observation.
     #[serde(skip)]
-    room: Vec<f64>,
+    scratch: Vec<f64>,
 }
 
 /// Observations that are checked and summed together: while they are in the cache.
@@ -59,12 +59,12 @@ impl<F: Family> Summary<F> {
     /// The summary of no observations.
     pub fn new(family: F) -> Self {
         let k = family.dimension();
-        Summary { family, weight: 0.0, centred: vec![0.0; k], room: vec![0.0; k] }
+        Summary { family, weight: 0.0, centred: vec![0.0; k], scratch: vec![0.0; k] }
     }
 
     pub(crate) fn from_parts(family: F, weight: f64, centred: Vec<f64>) -> Self {
-        let room = vec![0.0; centred.len()];
-        Summary { family, weight, centred, room }
+        let scratch = vec![0.0; centred.len()];
+        Summary { family, weight, centred, scratch }
     }
 
     /// The family.
@@ -295,24 +295,24 @@ impl<F: Density> Summary<F> {
 
     /// Moves the mean towards an observation by a share of the way.
     pub(crate) fn blend_point(&mut self, x: &F::Point, share: f64) {
-        let mut room = std::mem::take(&mut self.room);
-        room.resize(self.centred.len(), 0.0);
-        self.family.centred(x, &mut room);
-        self.blend_centred(&room, share);
-        self.room = room;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.resize(self.centred.len(), 0.0);
+        self.family.centred(x, &mut scratch);
+        self.blend_centred(&scratch, share);
+        self.scratch = scratch;
     }
 
     /// The update by one observation.
     pub(crate) fn count(&mut self, x: &F::Point, weight: f64) {
-        let mut room = std::mem::take(&mut self.room);
-        room.resize(self.centred.len(), 0.0);
-        self.family.centred(x, &mut room);
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.resize(self.centred.len(), 0.0);
+        self.family.centred(x, &mut scratch);
         if self.weight + weight == 0.0 {
             self.weight = 0.0;
         } else {
-            self.add(&room, weight);
+            self.add(&scratch, weight);
         }
-        self.room = room;
+        self.scratch = scratch;
     }
 }
 

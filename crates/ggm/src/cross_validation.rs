@@ -12,7 +12,7 @@ use crate::estimator::GraphicalLasso;
 use crate::glasso::{Method, default_stop};
 use crate::model::GaussianModel;
 use crate::path::Path;
-use crate::penalty::Weights;
+use crate::penalty::PenaltyWeights;
 use crate::select::{default_grid, each, within};
 use crate::statistics::{Scale, dense};
 
@@ -84,7 +84,7 @@ impl GraphicalLassoCv {
             None => default_grid(&statistics, self.scale)?,
         };
         let lasso = || GraphicalLasso {
-            l1: Weights::Uniform(1.0),
+            l1: PenaltyWeights::Uniform(1.0),
             scale: self.scale,
             method: self.method,
             stop: budget.left(),

@@ -6,7 +6,7 @@ use crate::data::AsStatistics;
 use crate::error::Error;
 use crate::glasso::{GlassoSettings, GlassoState, Method, default_stop, graphical_lasso};
 use crate::model::GaussianModel;
-use crate::penalty::Weights;
+use crate::penalty::PenaltyWeights;
 use crate::problem::Problem;
 use crate::statistics::Scale;
 
@@ -30,7 +30,7 @@ settings! {
     /// ```
     pub struct GraphicalLasso {
         /// Weights of the penalty; a single number leaves the diagonal unpenalised; scikit-learn's `alpha`, R's `rho`.
-        l1: Weights = Weights::default(),
+        l1: PenaltyWeights = PenaltyWeights::default(),
         /// What `l1` refers to; scikit-learn and R: covariance.
         scale: Scale = Scale::default(),
         /// The solver for each connected component.

@@ -61,7 +61,7 @@ pub use item_field::{ItemField, Ratings};
 pub use latent::LatentGraphicalLasso;
 pub use model::{GaussianModel, sample};
 pub use partial::PartialCorrelationLasso;
-pub use penalty::Weights;
+pub use penalty::PenaltyWeights;
 pub use refit::refit;
 pub use scale_free::ScaleFree;
 pub use statistics::{Scale, Statistics};

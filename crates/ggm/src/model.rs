@@ -1,8 +1,7 @@
 //! Fitted Gaussian graphical models and their queries.
 
 use fenchel_graphical::Graph;
-use fenchel_linalg::factor::{self, InPlaceCholesky};
-use fenchel_linalg::{AsDesign, Design, Invalid};
+use fenchel_linalg::{AsDesign, Design, Invalid, factor};
 use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
@@ -225,15 +224,12 @@ pub fn sample(
     let p = Invalid::check_square("precision", precision.dim())?;
     Invalid::check_length("mean", p, mean.len())?;
     Invalid::check_finite("mean", &mean.to_vec())?;
-    let singular =
-        || Invalid::NotPositiveDefinite { what: "precision", pivot: p - 1, value: f64::NAN };
-    let factor = InPlaceCholesky::new(precision.iter().copied().collect(), p)
-        .map_err(|_| factor::cholesky(precision).err().unwrap_or_else(singular))?;
+    let factor = factor::cholesky(precision)?;
     let mut out = Array2::zeros((n, p));
     let mut z = vec![0.0; p];
     for mut row in out.rows_mut() {
         z.iter_mut().for_each(|z| *z = StandardNormal.sample(rng));
-        factor.solve_upper(&mut z);
+        factor.solve_transposed(&mut z);
         row.iter_mut().zip(&z).zip(mean).for_each(|((x, z), m)| *x = z + m);
     }
     Ok(out)

@@ -120,8 +120,8 @@ pub fn grid(largest: f64, ratio: f64, count: usize) -> Result<Vec<f64>, Error> {
 }
 
 impl GraphicalLasso {
-    /// Fits a whole path, the largest penalty first. With `Weights::Uniform` and `Weights::WithDiagonal`, each penalty
-    /// replaces the estimator's weight. With `Weights::Each`, the matrix of weights is multiplied by each penalty.
+    /// Fits a whole path, the largest penalty first. With `PenaltyWeights::Uniform` and `PenaltyWeights::WithDiagonal`, each penalty
+    /// replaces the estimator's weight. With `PenaltyWeights::Each`, the matrix of weights is multiplied by each penalty.
     ///
     /// ```
     /// use fenchel_ggm::{GraphicalLasso, Statistics};

@@ -14,7 +14,7 @@ use crate::error::Error;
 ///
 /// A weight of 0 leaves an edge unpenalised; an infinite one forbids it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Weights {
+pub enum PenaltyWeights {
     /// One weight for all entries off the diagonal; the diagonal has the weight 0.
     Uniform(f64),
     /// One weight for all entries, the diagonal included.
@@ -23,23 +23,23 @@ pub enum Weights {
     Each(Array2<f64>),
 }
 
-impl Default for Weights {
+impl Default for PenaltyWeights {
     fn default() -> Self {
-        Weights::Uniform(0.1)
+        PenaltyWeights::Uniform(0.1)
     }
 }
 
-impl Weights {
+impl PenaltyWeights {
     /// Refuses negative and NaN weights, an infinite diagonal, and matrices that are not symmetric `p x p`.
     ///
     /// # Errors
     /// [`Invalid`].
     pub fn check(&self, p: usize) -> Result<(), Error> {
         match self {
-            Weights::Uniform(l1) | Weights::WithDiagonal(l1) => {
+            PenaltyWeights::Uniform(l1) | PenaltyWeights::WithDiagonal(l1) => {
                 Ok(Invalid::check_nonnegative("l1", *l1)?)
             }
-            Weights::Each(matrix) => {
+            PenaltyWeights::Each(matrix) => {
                 let what = "weights";
                 let order = Invalid::check_square(what, matrix.dim())?;
                 Invalid::check_length(what, p, order)?;
@@ -67,35 +67,35 @@ impl Weights {
     #[inline]
     pub fn at(&self, i: usize, j: usize) -> f64 {
         match self {
-            Weights::Uniform(l1) => {
+            PenaltyWeights::Uniform(l1) => {
                 if i == j {
                     0.0
                 } else {
                     *l1
                 }
             }
-            Weights::WithDiagonal(l1) => *l1,
-            Weights::Each(matrix) => matrix[[i, j]],
+            PenaltyWeights::WithDiagonal(l1) => *l1,
+            PenaltyWeights::Each(matrix) => matrix[[i, j]],
         }
     }
 
     /// The same weights multiplied by a number. Forbidden edges stay forbidden, even with the factor 0.
-    pub fn scaled(&self, by: f64) -> Weights {
+    pub fn scaled(&self, by: f64) -> PenaltyWeights {
         match self {
-            Weights::Uniform(l1) => Weights::Uniform(l1 * by),
-            Weights::WithDiagonal(l1) => Weights::WithDiagonal(l1 * by),
-            Weights::Each(matrix) => Weights::Each(
+            PenaltyWeights::Uniform(l1) => PenaltyWeights::Uniform(l1 * by),
+            PenaltyWeights::WithDiagonal(l1) => PenaltyWeights::WithDiagonal(l1 * by),
+            PenaltyWeights::Each(matrix) => PenaltyWeights::Each(
                 matrix.mapv(|w| if w == 0.0 || w == f64::INFINITY { w } else { w * by }),
             ),
         }
     }
 
     /// The weights at one penalty of a path: a single weight is replaced by the penalty, a matrix is multiplied by it.
-    pub(crate) fn at_penalty(&self, l1: f64) -> Weights {
+    pub(crate) fn at_penalty(&self, l1: f64) -> PenaltyWeights {
         match self {
-            Weights::Uniform(_) => Weights::Uniform(l1),
-            Weights::WithDiagonal(_) => Weights::WithDiagonal(l1),
-            Weights::Each(_) => self.scaled(l1),
+            PenaltyWeights::Uniform(_) => PenaltyWeights::Uniform(l1),
+            PenaltyWeights::WithDiagonal(_) => PenaltyWeights::WithDiagonal(l1),
+            PenaltyWeights::Each(_) => self.scaled(l1),
         }
     }
 }
@@ -112,8 +112,8 @@ pub(crate) fn soft(z: f64, t: f64) -> f64 {
     }
 }
 
-impl From<f64> for Weights {
+impl From<f64> for PenaltyWeights {
     fn from(l1: f64) -> Self {
-        Weights::Uniform(l1)
+        PenaltyWeights::Uniform(l1)
     }
 }

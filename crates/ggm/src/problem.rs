@@ -1,11 +1,10 @@
 //! The problem of covariance selection, its dual, and the bound that a dual point gives.
 
-use fenchel_linalg::factor::InPlaceCholesky;
-use fenchel_linalg::{Invalid, factor};
+use fenchel_linalg::{Cholesky, Invalid, factor};
 use ndarray::{Array2, ArrayView2};
 
 use crate::error::Error;
-use crate::penalty::Weights;
+use crate::penalty::PenaltyWeights;
 
 /// What rounding adds to `P(Theta) - D(S)`, given `C_ii Theta_ii` of all `p` variables.
 ///
@@ -19,7 +18,7 @@ pub(crate) fn rounding(products: impl ExactSizeIterator<Item = f64>) -> f64 {
 }
 
 /// Moves a `k x k` matrix towards its diagonal until it is positive definite.
-pub(crate) fn repaired(mut x: Vec<f64>, k: usize) -> (Vec<f64>, InPlaceCholesky) {
+pub(crate) fn repaired(mut x: Vec<f64>, k: usize) -> (Vec<f64>, Cholesky) {
     for keep in [1.0, 0.99, 0.9, 0.5, 0.0] {
         for i in 0..k {
             for j in 0..k {
@@ -33,7 +32,7 @@ pub(crate) fn repaired(mut x: Vec<f64>, k: usize) -> (Vec<f64>, InPlaceCholesky)
         if keep == 0.0 {
             (0..k * k).filter(|at| at % (k + 1) != 0).for_each(|at| x[at] = 0.0);
         }
-        if let Ok(factor) = InPlaceCholesky::new(x.clone(), k) {
+        if let Ok(factor) = Cholesky::in_place(x.clone(), k) {
             return (x, factor);
         }
     }
@@ -42,7 +41,7 @@ pub(crate) fn repaired(mut x: Vec<f64>, k: usize) -> (Vec<f64>, InPlaceCholesky)
 
 /// The value `log det S + k` of a feasible `k x k` dual point; `-inf` unless it is positive definite.
 pub(crate) fn dual_value(s: Vec<f64>, k: usize) -> f64 {
-    InPlaceCholesky::new(s, k).map_or(f64::NEG_INFINITY, |factor| factor.log_det() + k as f64)
+    Cholesky::in_place(s, k).map_or(f64::NEG_INFINITY, |factor| factor.log_det() + k as f64)
 }
 
 /// A covariance matrix and the weights of the penalty, checked.
@@ -61,7 +60,7 @@ pub(crate) fn dual_value(s: Vec<f64>, k: usize) -> f64 {
 #[derive(Debug, Clone)]
 pub struct Problem<'a> {
     pub(crate) covariance: ArrayView2<'a, f64>,
-    pub(crate) weights: &'a Weights,
+    pub(crate) weights: &'a PenaltyWeights,
 }
 
 impl<'a> Problem<'a> {
@@ -69,7 +68,10 @@ impl<'a> Problem<'a> {
     ///
     /// # Errors
     /// [`Invalid`]; [`Error::ZeroVariance`] for variances of 0 without a penalty.
-    pub fn new(covariance: ArrayView2<'a, f64>, weights: &'a Weights) -> Result<Self, Error> {
+    pub fn new(
+        covariance: ArrayView2<'a, f64>,
+        weights: &'a PenaltyWeights,
+    ) -> Result<Self, Error> {
         let what = "covariance";
         let p = Invalid::check_square(what, covariance.dim())?;
         weights.check(p)?;

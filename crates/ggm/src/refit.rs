@@ -7,7 +7,7 @@ use ndarray::Array2;
 use crate::error::Error;
 use crate::glasso::{GlassoSettings, graphical_lasso};
 use crate::model::GaussianModel;
-use crate::penalty::Weights;
+use crate::penalty::PenaltyWeights;
 use crate::problem::Problem;
 use crate::statistics::Statistics;
 
@@ -43,7 +43,7 @@ pub fn refit(
         weights[[i as usize, j as usize]] = 0.0;
         weights[[j as usize, i as usize]] = 0.0;
     }
-    let weights = Weights::Each(weights);
+    let weights = PenaltyWeights::Each(weights);
     let problem = Problem::new(covariance.view(), &weights)?;
     let solution = graphical_lasso(&problem, settings, None, &mut ())?;
     if solution.report.certificate.value() == f64::INFINITY {

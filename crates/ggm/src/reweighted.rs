@@ -14,7 +14,7 @@ use ndarray::Array2;
 use crate::error::Error;
 use crate::glasso::{GlassoSettings, GlassoState, graphical_lasso};
 use crate::model::GaussianModel;
-use crate::penalty::Weights;
+use crate::penalty::PenaltyWeights;
 use crate::problem::Problem;
 use crate::statistics::{Scale, Statistics};
 
@@ -117,7 +117,7 @@ fn reweighted(
     let mut last = None;
     let mut passes = 0.0;
     for _ in 0..rounds {
-        let weights = Weights::Each(weights(&x));
+        let weights = PenaltyWeights::Each(weights(&x));
         let problem = Problem::new(c.view(), &weights)?;
         let solution = graphical_lasso(&problem, settings, state.take(), &mut ())?;
         x = solution.state.precision();

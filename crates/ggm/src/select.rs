@@ -21,7 +21,7 @@ use crate::estimator::GraphicalLasso;
 use crate::glasso::{Method, default_stop};
 use crate::model::GaussianModel;
 use crate::path::grid;
-use crate::penalty::Weights;
+use crate::penalty::PenaltyWeights;
 use crate::problem::Problem;
 use crate::statistics::{Scale, Statistics};
 
@@ -102,7 +102,7 @@ pub fn stars<'a>(
     let size = settings.size.unwrap_or(usual as usize);
     check_subsamples(n, size, settings.subsamples)?;
     let lasso = GraphicalLasso {
-        l1: Weights::Uniform(1.0),
+        l1: PenaltyWeights::Uniform(1.0),
         scale: settings.scale,
         method: settings.method,
         stop: settings.stop,

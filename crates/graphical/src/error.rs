@@ -220,10 +220,10 @@ impl Error {
     pub(crate) fn check_memory(what: &'static str, count: usize, each: usize) -> Result<(), Error> {
         let mut probe: Vec<u8> = Vec::new();
         let bytes = count.checked_mul(each);
-        let room = bytes.is_some_and(|bytes| probe.try_reserve_exact(bytes).is_ok());
+        let fits = bytes.is_some_and(|bytes| probe.try_reserve_exact(bytes).is_ok());
         // Used, or else the compiler may leave the allocation out and take it for granted.
         std::hint::black_box(&probe);
-        if room {
+        if fits {
             return Ok(());
         }
         let needed = (count as u64).saturating_mul(each as u64);

@@ -51,7 +51,7 @@ pub mod uai;
 mod variable;
 mod variable_elimination;
 
-pub use bayes_net::{BayesNet, MISSING, Prior, Score};
+pub use bayes_net::{BayesNet, MISSING, Prior, StructureScore};
 pub use binary::BinaryPairwise;
 pub use dag::{Cpdag, Dag};
 pub use elimination::{Heuristic, OrderingOptions};

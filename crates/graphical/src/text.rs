@@ -11,12 +11,12 @@ const CHUNK: usize = 1 << 16;
 
 /// Line and column of a byte, both counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Position {
     line: u64,
     column: u64,
 }
 
-impl Place {
+impl Position {
     pub(crate) fn fault(self, reason: impl Into<String>) -> Error {
         Error::Format { line: self.line, column: self.column, reason: reason.into() }
     }
@@ -47,9 +47,9 @@ impl<R: Read> Scanner<R> {
         }
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn position(&self) -> Position {
         let column = self.before_chunk + self.at as u64 - self.before_line + 1;
-        Place { line: self.line, column }
+        Position { line: self.line, column }
     }
 
     /// The next byte, which stays in the stream; `None` at the end.
@@ -83,8 +83,8 @@ impl<R: Read> Scanner<R> {
     #[inline]
     pub(crate) fn take(&mut self, byte: u8, token: &mut Vec<u8>) -> Result<(), Error> {
         if token.len() == LONGEST_TOKEN {
-            let reason = format!("a token of more than {LONGEST_TOKEN} bytes: {}", shown(token));
-            return Err(self.place().fault(reason));
+            let reason = format!("a token of more than {LONGEST_TOKEN} bytes: {}", quoted(token));
+            return Err(self.position().fault(reason));
         }
         token.push(byte);
         self.advance();
@@ -93,16 +93,16 @@ impl<R: Read> Scanner<R> {
 
     /// Reads the token that ends at white space or at one of `stops`; it may be empty.
     #[inline]
-    pub(crate) fn word(&mut self, stops: &[u8], token: &mut Vec<u8>) -> Result<Place, Error> {
+    pub(crate) fn word(&mut self, stops: &[u8], token: &mut Vec<u8>) -> Result<Position, Error> {
         token.clear();
-        let place = self.place();
+        let position = self.position();
         while let Some(byte) = self.peek()? {
             if byte.is_ascii_whitespace() || stops.contains(&byte) {
                 break;
             }
             self.take(byte, token)?;
         }
-        Ok(place)
+        Ok(position)
     }
 
     pub(crate) fn skip_blanks(&mut self) -> Result<(), Error> {
@@ -138,16 +138,16 @@ impl<R: Read> Scanner<R> {
 }
 
 /// A finite decimal number.
-pub(crate) fn number(token: &[u8], place: Place) -> Result<f64, Error> {
+pub(crate) fn number(token: &[u8], position: Position) -> Result<f64, Error> {
     std::str::from_utf8(token)
         .ok()
         .and_then(|text| text.parse::<f64>().ok())
         .filter(|value| value.is_finite())
-        .ok_or_else(|| place.fault(format!("expected a finite number, found {}", shown(token))))
+        .ok_or_else(|| position.fault(format!("expected a finite number, found {}", quoted(token))))
 }
 
 /// A piece of input for an error message: quoted, escaped and shortened.
-pub(crate) fn shown(token: &[u8]) -> String {
+pub(crate) fn quoted(token: &[u8]) -> String {
     const LONGEST: usize = 40;
     if token.len() > LONGEST {
         format!("\"{}...\"", token[..LONGEST].escape_ascii())
@@ -157,6 +157,6 @@ pub(crate) fn shown(token: &[u8]) -> String {
 }
 
 /// The next byte for an error message.
-pub(crate) fn shown_byte(byte: Option<u8>) -> String {
-    byte.map_or_else(|| "the end of the text".into(), |byte| shown(&[byte]))
+pub(crate) fn quoted_byte(byte: Option<u8>) -> String {
+    byte.map_or_else(|| "the end of the text".into(), |byte| quoted(&[byte]))
 }

@@ -134,8 +134,8 @@ impl Confusion {
         let truth = checked_classes("truth", &truth, classes)?;
         let predicted = checked_classes("predicted", &predicted, classes)?;
         let mut counts = Vec::new();
-        let room = classes.checked_mul(classes).map(|size| counts.try_reserve_exact(size));
-        if classes == 0 || !matches!(room, Some(Ok(()))) {
+        let reserved = classes.checked_mul(classes).map(|size| counts.try_reserve_exact(size));
+        if classes == 0 || !matches!(reserved, Some(Ok(()))) {
             let expected = "at least 1, and few enough for a matrix of counts";
             return Err(Error::Parameter { name: "classes", value: classes, expected });
         }

@@ -16,7 +16,7 @@ pub trait Binary: Copy {
     fn is_positive(self) -> Option<bool>;
 
     /// The label as a number for error messages.
-    fn shown(self) -> f64;
+    fn as_number(self) -> f64;
 }
 
 impl Binary for bool {
@@ -24,7 +24,7 @@ impl Binary for bool {
         Some(self)
     }
 
-    fn shown(self) -> f64 {
+    fn as_number(self) -> f64 {
         f64::from(self)
     }
 }
@@ -40,7 +40,7 @@ impl Binary for f64 {
         }
     }
 
-    fn shown(self) -> f64 {
+    fn as_number(self) -> f64 {
         self
     }
 }
@@ -50,7 +50,7 @@ impl Binary for f32 {
         Binary::is_positive(f64::from(self))
     }
 
-    fn shown(self) -> f64 {
+    fn as_number(self) -> f64 {
         f64::from(self)
     }
 }
@@ -61,7 +61,7 @@ pub trait Class: Copy {
     fn number(self) -> Option<usize>;
 
     /// The class as a number for error messages.
-    fn shown(self) -> f64;
+    fn as_number(self) -> f64;
 }
 
 macro_rules! integers_as_labels {
@@ -71,7 +71,7 @@ macro_rules! integers_as_labels {
                 Binary::is_positive(self as f64)
             }
 
-            fn shown(self) -> f64 {
+            fn as_number(self) -> f64 {
                 self as f64
             }
         }
@@ -81,7 +81,7 @@ macro_rules! integers_as_labels {
                 usize::try_from(self).ok()
             }
 
-            fn shown(self) -> f64 {
+            fn as_number(self) -> f64 {
                 self as f64
             }
         }
@@ -100,7 +100,7 @@ pub(crate) fn checked_classes<C: Class>(
         Some(class) if class < classes => Ok(class),
         Some(class) => Err(Error::Class { what, index, class, classes }),
         None => {
-            let (value, expected) = (label.shown(), "a class, numbered from 0");
+            let (value, expected) = (label.as_number(), "a class, numbered from 0");
             Err(Error::Value { what, index, value, expected })
         }
     };
@@ -113,7 +113,7 @@ pub(crate) fn positives<L: Binary>(what: &'static str, labels: &[L]) -> Result<V
         label.is_positive().ok_or(Error::Value {
             what,
             index,
-            value: label.shown(),
+            value: label.as_number(),
             expected: "a label: 1 against -1 or 0",
         })
     };

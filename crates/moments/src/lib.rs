@@ -86,7 +86,7 @@ pub use reduction::Reduction;
 pub use regressor::IndexRegressor;
 pub use response::Response;
 pub use sade::Sade;
-pub use score::{GaussianMixture, Score};
+pub use score::{GaussianMixture, ScoreFunction};
 pub use slicing::Slicing;
 pub use sparse::LassoSir;
 pub use stream::SliceMoments;

@@ -30,7 +30,7 @@ use crate::fit::{fit_with, watched};
 use crate::reducer::{Reducer, WithScore};
 use crate::reduction::Reduction;
 use crate::response::{Response, dominated};
-use crate::score::{Score, ScoreDiagnostics};
+use crate::score::{ScoreDiagnostics, ScoreFunction};
 use crate::slicing::{Slicing, checked_weights};
 use crate::spectrum::{EigenOrder, Spectrum, Warning};
 use crate::stream::{Content, SliceMoments, fit_sums};
@@ -92,7 +92,7 @@ impl Sade {
         &self,
         x: &X,
         y: impl Into<Response<'a>>,
-        score: &dyn Score,
+        score: &dyn ScoreFunction,
     ) -> Result<Reduction, Error> {
         self.fit_with(x, y, score, Fit::new())
     }
@@ -108,7 +108,7 @@ impl Sade {
         &self,
         x: &X,
         y: impl Into<Response<'a>>,
-        score: &dyn Score,
+        score: &dyn ScoreFunction,
         fit: Fit<'_, Reduction>,
     ) -> Result<Reduction, Error> {
         let Some(weights) = fit.weights else { return fit_with(&self.with(score), x, y, fit) };
@@ -149,7 +149,7 @@ impl Sade {
     }
 
     /// This method with a score, as a [`Reducer`] of features. The settings without a score are a `Reducer` of scores.
-    pub fn with<'a>(&self, score: &'a dyn Score) -> impl Reducer + use<'a> {
+    pub fn with<'a>(&self, score: &'a dyn ScoreFunction) -> impl Reducer + use<'a> {
         WithScore { settings: *self, score }
     }
 
@@ -201,13 +201,13 @@ impl Sade {
         &self,
         data: &dyn Blocks,
         response: &Response,
-        score: Option<&dyn Score>,
+        score: Option<&dyn ScoreFunction>,
     ) -> Result<(SliceSums, Vec<usize>, f64), Error> {
         let slices = response.slices(self.slicing, self.components.hint())?;
         if self.estimator == SliceEstimator::Unbiased {
             slices.check_pairs()?;
         }
-        let d = score.map_or(data.width(), Score::dim);
+        let d = score.map_or(data.width(), ScoreFunction::dim);
         Invalid::check_length("columns of the design matrix", d, data.width())?;
         check_memory("SADE", data, (0, SQUARES), MAX_MEMORY)?;
         let (y, unit) = if self.weight_by_response {
@@ -311,7 +311,7 @@ impl Sade {
 }
 
 /// The scores of about a thousand rows.
-fn some_scores(data: &dyn Blocks, score: Option<&dyn Score>) -> Result<Array2<f64>, Error> {
+fn some_scores(data: &dyn Blocks, score: Option<&dyn ScoreFunction>) -> Result<Array2<f64>, Error> {
     let n = data.count();
     let sampled = n.min(1000);
     let mut rows = Array2::zeros((sampled, data.width()));
@@ -325,7 +325,7 @@ fn some_scores(data: &dyn Blocks, score: Option<&dyn Score>) -> Result<Array2<f6
 }
 
 /// Their median length.
-fn median_length(data: &dyn Blocks, score: Option<&dyn Score>) -> Result<f64, Error> {
+fn median_length(data: &dyn Blocks, score: Option<&dyn ScoreFunction>) -> Result<f64, Error> {
     let scored = some_scores(data, score)?;
     let mut lengths: Vec<f64> = scored.rows().into_iter().map(|r| r.dot(&r).sqrt()).collect();
     lengths.sort_unstable_by(f64::total_cmp);
@@ -350,7 +350,7 @@ impl Reducer for Sade {
     }
 }
 
-impl Reducer for WithScore<'_, Sade, dyn Score + '_> {
+impl Reducer for WithScore<'_, Sade, dyn ScoreFunction + '_> {
     fn name(&self) -> &'static str {
         "SADE"
     }

@@ -28,7 +28,7 @@ pub trait Sampler {
 
 impl Sampler for GaussianMixture {
     fn features(&self) -> usize {
-        crate::score::Score::dim(self)
+        crate::score::ScoreFunction::dim(self)
     }
 
     fn draw(&self, n: usize, rng: &mut Generator) -> Array2<f64> {
@@ -38,7 +38,7 @@ impl Sampler for GaussianMixture {
 
 impl Sampler for ProductMixture {
     fn features(&self) -> usize {
-        crate::score::Score::dim(self)
+        crate::score::ScoreFunction::dim(self)
     }
 
     fn draw(&self, n: usize, rng: &mut Generator) -> Array2<f64> {

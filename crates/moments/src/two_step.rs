@@ -20,7 +20,7 @@ use crate::reducer::Reducer;
 use crate::reduction::Reduction;
 use crate::response::Response;
 use crate::sade::Sade;
-use crate::score::Score;
+use crate::score::ScoreFunction;
 use crate::slicing::Slicing;
 use crate::spectrum::Spectrum;
 
@@ -113,7 +113,7 @@ impl LearnedSade {
 }
 
 /// The scores of all rows.
-pub(crate) fn scored(data: &dyn Blocks, score: &dyn Score) -> Result<Array2<f64>, Error> {
+pub(crate) fn scored(data: &dyn Blocks, score: &dyn ScoreFunction) -> Result<Array2<f64>, Error> {
     let parts = fold(data, Vec::new, |part: &mut Vec<f64>, _, rows| {
         part.extend(score.score1(rows)?.iter());
         Ok(())

@@ -109,11 +109,6 @@ pub fn nonasymptotic(d: &[f64], variances: &[f64], chains: usize, doubt: f64) ->
     bias_paper(d) + sampling_error(variances, chains, doubt, 1.0)
 }
 
-/// The standard error of the norm of the gradient, `sqrt(sum_j V_j / q)`.
-pub fn sampling_noise(variances: &[f64], chains: usize) -> f64 {
-    (variances.iter().sum::<f64>() / chains as f64).sqrt()
-}
-
 /// `lambda_max(Cov psi)` for `p` fair coins in binary coordinates, in closed form. This is the Lipschitz constant of
 /// the gradient at 0, hence a lower bound of the global constant `L`. It is `1.43` for 10 variables and `12.7` for 100,
 /// so a step of 0.4 converges with 10 variables and diverges with 100.

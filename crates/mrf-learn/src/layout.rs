@@ -57,7 +57,7 @@ pub fn pair_index(i: usize, j: usize, p: usize) -> usize {
 }
 
 /// The place of two variables in any order.
-pub(crate) fn place(i: usize, j: usize, p: usize) -> usize {
+pub(crate) fn index_of(i: usize, j: usize, p: usize) -> usize {
     pair_index(i.min(j), i.max(j), p)
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Data;
 use crate::error::Error;
-use crate::layout::{Coordinates, Layout, pair_index, pairs, place, table_means};
+use crate::layout::{Coordinates, Layout, index_of, pair_index, pairs, table_means};
 use crate::oracle::{AnyOracle, Oracle};
 use crate::penalty::Penalty;
 use crate::spg::{SpgRecord, Warning};
@@ -338,7 +338,7 @@ impl<'a> Conditionals<'a> {
         logits.clear();
         logits.extend(states.map(|a| layout.unary(&theta[layout.field(i)], a)));
         for &j in &self.neighbours[i] {
-            let table = &theta[layout.block(place(i, j, self.neighbours.len()))];
+            let table = &theta[layout.block(index_of(i, j, self.neighbours.len()))];
             let b = state(j);
             for (a, logit) in logits.iter_mut().enumerate() {
                 *logit +=

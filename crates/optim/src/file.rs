@@ -44,7 +44,7 @@ pub fn replace_as_private(
     let mode = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file);
     let mode = mode(secret.as_ref()).or_else(|| mode(path));
     let mode = mode.map(|metadata| metadata.permissions());
-    place(path).and_then(|place| place.fill(mode, write)).map_err(|error| at(path, &error))
+    target(path).and_then(|target| target.fill(mode, write)).map_err(|error| at(path, &error))
 }
 
 /// Checks that [`replace`] could write to a path. Call it before a long computation whose result is to be written there.
@@ -53,18 +53,18 @@ pub fn replace_as_private(
 /// Those of [`replace`].
 pub fn check_writable(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref();
-    let check = |place| match place {
-        Place::Regular(file) => Draft::new(&file, None).map(drop),
-        Place::Stream(file) => OpenOptions::new().append(true).open(file).map(drop),
+    let check = |target| match target {
+        Target::Regular(file) => Draft::new(&file, None).map(drop),
+        Target::Stream(file) => OpenOptions::new().append(true).open(file).map(drop),
         // Opening a pipe would wait for its reader.
-        Place::Pipe(_) => Ok(()),
+        Target::Pipe(_) => Ok(()),
     };
-    place(path).and_then(check).map_err(|error| at(path, &error))
+    target(path).and_then(check).map_err(|error| at(path, &error))
 }
 
 /// Whether [`replace`] would create a new file in the place of the old one, rather than write to an existing device or pipe.
 pub fn is_replaced(path: impl AsRef<Path>) -> bool {
-    matches!(place(path.as_ref()), Ok(Place::Regular(_)))
+    matches!(target(path.as_ref()), Ok(Target::Regular(_)))
 }
 
 /// Adds the path to an error.
@@ -73,7 +73,7 @@ pub(crate) fn at(path: &Path, error: &io::Error) -> io::Error {
 }
 
 /// The target of a path after all links.
-enum Place {
+enum Target {
     /// A regular file, or a path without a file.
     Regular(PathBuf),
     /// A device, or a file that a process has open.
@@ -82,7 +82,7 @@ enum Place {
     Pipe(PathBuf),
 }
 
-fn place(path: &Path) -> io::Result<Place> {
+fn target(path: &Path) -> io::Result<Target> {
     // The system follows links that name no file as well, such as those of pipes that a process has open.
     if let Ok(metadata) = fs::metadata(path) {
         if metadata.is_dir() {
@@ -90,19 +90,19 @@ fn place(path: &Path) -> io::Result<Place> {
         }
         #[cfg(unix)]
         if std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type()) {
-            return Ok(Place::Pipe(path.to_path_buf()));
+            return Ok(Target::Pipe(path.to_path_buf()));
         }
         if !metadata.is_file() {
-            return Ok(Place::Stream(path.to_path_buf()));
+            return Ok(Target::Stream(path.to_path_buf()));
         }
     }
     let mut path = path.to_path_buf();
     // More links in a row than any system follows.
     for _ in 0..64 {
         match fs::read_link(&path) {
-            Ok(_) if is_open_file(&path) => return Ok(Place::Stream(path)),
+            Ok(_) if is_open_file(&path) => return Ok(Target::Stream(path)),
             Ok(target) => path = folder_of(&path).join(target),
-            Err(_) => return Ok(Place::Regular(path)),
+            Err(_) => return Ok(Target::Regular(path)),
         }
     }
     Err(io::Error::other("too many symbolic links in a row"))
@@ -115,7 +115,7 @@ fn is_open_file(link: &Path) -> bool {
     folder.starts_with("/proc") && folder.ends_with("fd")
 }
 
-impl Place {
+impl Target {
     /// Writes to an existing device or pipe, or creates a new file with the given mode in the place of the old one.
     fn fill(
         self,
@@ -123,12 +123,12 @@ impl Place {
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
         match self {
-            Place::Stream(path) | Place::Pipe(path) => {
+            Target::Stream(path) | Target::Pipe(path) => {
                 let mut to = BufWriter::new(OpenOptions::new().append(true).open(path)?);
                 write(&mut to)?;
                 to.flush()
             }
-            Place::Regular(path) => {
+            Target::Regular(path) => {
                 let draft = Draft::new(&path, mode)?;
                 let mut to = BufWriter::with_capacity(1 << 20, &draft.file);
                 write(&mut to)?;

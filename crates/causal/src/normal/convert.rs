@@ -4,7 +4,8 @@ use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::{CholeskyPair, factor_of_inverse, solve_lower, solve_lower_transposed};
+use super::CholeskyPair;
+use super::triangular::{factor_of_inverse, solve_lower, solve_lower_transposed};
 use crate::Error;
 
 /// `X ~ N(mean, covariance)`, `Y | X ~ N(slope X + intercept, covariance_given)`.

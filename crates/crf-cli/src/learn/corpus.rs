@@ -3,7 +3,7 @@
 use fenchel_crf::{Corpus, CorpusBuilder};
 
 use crate::Failure;
-use crate::input::{self, Entry, Recipe, Source, shown};
+use crate::input::{self, Entry, Recipe, Source, file_name};
 
 /// The training data of files.
 pub(super) fn read_corpus(
@@ -17,10 +17,10 @@ pub(super) fn read_corpus(
         let before = builder.len();
         let mut source = Source::open(file, recipe)?;
         while source.read(&mut entry)? {
-            builder.push(&entry.instance).map_err(|error| Failure::crf(&shown(file), error))?;
+            builder.push(&entry.instance).map_err(|error| Failure::crf(&file_name(file), error))?;
         }
         if builder.len() == before {
-            return Err(Failure::file(shown(file), "no sequences"));
+            return Err(Failure::file(file_name(file), "no sequences"));
         }
     }
     finish(builder, min_frequency)

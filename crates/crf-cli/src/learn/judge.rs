@@ -32,7 +32,7 @@ impl Judge {
         self.name
     }
 
-    pub(super) fn look(
+    pub(super) fn evaluate(
         &mut self,
         progress: &Progress,
         weights: Weights,

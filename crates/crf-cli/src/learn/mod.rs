@@ -211,7 +211,8 @@ impl Observer<Snapshot<'_>> for Follower<'_> {
     }
 
     fn observe(&mut self, progress: &Progress, at: &Snapshot<'_>) -> ControlFlow<()> {
-        let score = self.judge.as_mut().map(|judge| judge.look(progress, at.weights())).transpose();
+        let score =
+            self.judge.as_mut().map(|judge| judge.evaluate(progress, at.weights())).transpose();
         let score = match score {
             Ok(score) => score,
             Err(error) => {

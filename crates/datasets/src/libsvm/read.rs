@@ -8,7 +8,7 @@ use ndarray::Array1;
 
 use super::token::{Fault, at_end, not_a_pair, parse_label, parse_value, skip_blanks, token_end};
 use super::{IndexBase, LibsvmOptions};
-use crate::error::shown;
+use crate::error::quoted;
 use crate::open::unmarked;
 use crate::{Dataset, Error, open};
 
@@ -166,7 +166,7 @@ impl Samples {
                 format!(
                     "{} is a query id of ranking data, which a design matrix has no place for; \
                      set skip_query_ids to pass over it",
-                    shown(&text[start..end])
+                    quoted(&text[start..end])
                 ),
             ));
         }

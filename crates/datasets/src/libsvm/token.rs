@@ -1,6 +1,6 @@
 //! The tokens of a line as ranges of its bytes, and the errors of a line.
 
-use crate::error::shown;
+use crate::error::quoted;
 use crate::{Error, number};
 
 /// An error of a line, with its byte position.
@@ -50,11 +50,11 @@ pub(super) fn at_end(text: &[u8], at: usize) -> bool {
 pub(super) fn parse_label(token: &[u8]) -> Result<f64, String> {
     match number::parse(token) {
         Some(label) if label.is_finite() => Ok(label),
-        Some(_) => Err(format!("label {} is not finite; expected a number", shown(token))),
+        Some(_) => Err(format!("label {} is not finite; expected a number", quoted(token))),
         None if token.contains(&b',') => {
-            Err(format!("found several labels, {}; expected one number", shown(token)))
+            Err(format!("found several labels, {}; expected one number", quoted(token)))
         }
-        None => Err(format!("expected a label (a number), found {}", shown(token))),
+        None => Err(format!("expected a label (a number), found {}", quoted(token))),
     }
 }
 
@@ -62,13 +62,13 @@ pub(super) fn parse_label(token: &[u8]) -> Result<f64, String> {
 pub(super) fn parse_value(token: &[u8]) -> Result<f64, String> {
     match number::parse(token) {
         Some(value) if value.is_finite() => Ok(value),
-        Some(_) => Err(format!("value {} is not finite; expected a number", shown(token))),
-        None => Err(format!("expected a number, found {}", shown(token))),
+        Some(_) => Err(format!("value {} is not finite; expected a number", quoted(token))),
+        None => Err(format!("expected a number, found {}", quoted(token))),
     }
 }
 
 #[cold]
 pub(super) fn not_a_pair(text: &[u8], start: usize) -> Fault {
     let token = &text[start..token_end(text, start)];
-    Fault::new(start, format!("expected index:value, found {}", shown(token)))
+    Fault::new(start, format!("expected index:value, found {}", quoted(token)))
 }

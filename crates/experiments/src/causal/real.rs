@@ -8,7 +8,7 @@ use fenchel_causal::categorical::CategoricalPair;
 use fenchel_causal::direction::from_counts;
 use fenchel_causal::distance::{Strategy, adjustment_distance, shd, sid};
 use fenchel_causal::effect::{EffectEstimator, EffectMethod};
-use fenchel_graphical::{Dag, Prior, Score};
+use fenchel_graphical::{Dag, Prior, StructureScore};
 use fenchel_optim::random::stream;
 use ndarray::{Array2, Axis as Direction};
 use rand::RngExt;
@@ -203,7 +203,7 @@ fn tuebingen(context: &Context) -> Result<Outcome, Failure> {
 }
 
 /// Greedy hill climbing over single edges.
-fn climb(data: &Array2<usize>, cards: &[usize], score: Score) -> Result<Dag, Failure> {
+fn climb(data: &Array2<usize>, cards: &[usize], score: StructureScore) -> Result<Dag, Failure> {
     let n = cards.len() as u32;
     let mut arcs: Vec<(u32, u32)> = Vec::new();
     let mut best = score.graph(data.view(), cards, &Dag::new(n as usize, arcs.iter().copied())?)?;
@@ -274,8 +274,8 @@ fn sachs(context: &Context) -> Result<Outcome, Failure> {
     let empty = Dag::new(names.len(), [])?;
     for (name, graph) in [
         ("no edges", empty),
-        ("BIC", climb(&data, &cards, Score::Bic)?),
-        ("BDeu, sample size 1", climb(&data, &cards, Score::Bayes(Prior::Bdeu(1.0)))?),
+        ("BIC", climb(&data, &cards, StructureScore::Bic)?),
+        ("BDeu, sample size 1", climb(&data, &cards, StructureScore::Bayes(Prior::Bdeu(1.0)))?),
     ] {
         context.check()?;
         let (h, s) = (shd(&truth, &graph)?, sid(&truth, &graph)?);

@@ -5,7 +5,7 @@ use fenchel_ggm::glasso::{GlassoSettings, Problem, graphical_lasso};
 use fenchel_ggm::reweighted::liu_ihler;
 use fenchel_ggm::scale_free::{DegreePrior, ScaleFreeAdmm};
 use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
-use fenchel_ggm::{Method, Scale, Statistics, Weights, sample};
+use fenchel_ggm::{Method, PenaltyWeights, Scale, Statistics, sample};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Stop, run};
 use ndarray::Array1;
@@ -75,7 +75,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             stop: context.stop(name, stop),
             ..GlassoSettings::default()
         };
-        let weights = Weights::Uniform(LEVELS[0]);
+        let weights = PenaltyWeights::Uniform(LEVELS[0]);
         let problem = Problem::new(c.view(), &weights)?;
         let lasso = graphical_lasso(&problem, &settings(METHODS[0]), None, &mut ())?;
         let found = lasso.state.sparse().edges.len() as f64;

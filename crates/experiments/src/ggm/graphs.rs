@@ -6,7 +6,7 @@ use fenchel_ggm::path::grid;
 use fenchel_ggm::reweighted::liu_ihler;
 use fenchel_ggm::scale_free::DegreePrior;
 use fenchel_ggm::synthetic::{Edges, barabasi_albert, diagonally_dominant, power_law};
-use fenchel_ggm::{Error, GraphicalLasso, Scale, ScaleFree, Statistics, Weights, sample};
+use fenchel_ggm::{Error, GraphicalLasso, PenaltyWeights, Scale, ScaleFree, Statistics, sample};
 use fenchel_optim::Stop;
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2};
@@ -90,8 +90,11 @@ fn solve(setting: &Setting, statistics: &Statistics, level: f64) -> Result<Array
     let stop = Stop { absolute: 1e-4, relative: 0.0, ..Stop::default() };
     Ok(match setting {
         Setting::L1 => {
-            let lasso =
-                GraphicalLasso { l1: Weights::Uniform(level), stop, ..GraphicalLasso::default() };
+            let lasso = GraphicalLasso {
+                l1: PenaltyWeights::Uniform(level),
+                stop,
+                ..GraphicalLasso::default()
+            };
             lasso.fit(statistics)?.precision
         }
         Setting::Reweighted { eps } => {

@@ -6,7 +6,7 @@ use fenchel_ggm::model::graph_of;
 use fenchel_ggm::reweighted::liu_ihler;
 use fenchel_ggm::scale_free::DegreePrior;
 use fenchel_ggm::synthetic::{diagonally_dominant, power_law};
-use fenchel_ggm::{Error, GraphicalLasso, Scale, ScaleFree, Statistics, Weights, sample};
+use fenchel_ggm::{Error, GraphicalLasso, PenaltyWeights, Scale, ScaleFree, Statistics, sample};
 use fenchel_graphical::Graph;
 use fenchel_optim::Stop;
 use fenchel_optim::random::stream;
@@ -49,8 +49,11 @@ fn reconstruct(method: &str, statistics: &Statistics, level: f64) -> Result<Grap
     let settings = GlassoSettings { stop, ..GlassoSettings::default() };
     let precision = match method {
         "L1" => {
-            let lasso =
-                GraphicalLasso { l1: Weights::Uniform(level), stop, ..GraphicalLasso::default() };
+            let lasso = GraphicalLasso {
+                l1: PenaltyWeights::Uniform(level),
+                stop,
+                ..GraphicalLasso::default()
+            };
             lasso.fit(statistics)?.precision
         }
         "submodular" => {

@@ -5,7 +5,7 @@ use fenchel_ggm::neighbourhood::{SupportRule, neighbourhood_scores};
 use fenchel_ggm::path::grid;
 use fenchel_ggm::shortcut::shortcut;
 use fenchel_ggm::threshold::{conditional_covariance, correlation_scores};
-use fenchel_ggm::{GraphicalLasso, Statistics, Weights};
+use fenchel_ggm::{GraphicalLasso, PenaltyWeights, Statistics};
 use ndarray::Array2;
 
 use crate::Failure;
@@ -30,7 +30,8 @@ pub(super) fn scores(method: &str, statistics: &Statistics) -> Result<Array2<f64
         "CCT 2" => conditional_covariance(statistics, 2, false)?,
         "correlation" => correlation_scores(statistics),
         "L1" => {
-            let lasso = GraphicalLasso { l1: Weights::Uniform(1.0), ..GraphicalLasso::default() };
+            let lasso =
+                GraphicalLasso { l1: PenaltyWeights::Uniform(1.0), ..GraphicalLasso::default() };
             let path = lasso.fit_path(statistics, &grid(0.9, 0.02, 40)?)?;
             let mut scores = Array2::zeros(c.raw_dim());
             // The penalty at which an edge enters, then its size.

@@ -3,7 +3,7 @@
 //! are samples of the networks asia and alarm, so that the true graph is known.
 
 use fenchel_graphical::structure::{ExactSearch, HillClimbing, IndependenceTest, Pc, shd};
-use fenchel_graphical::{BayesNet, Cpdag, Dag, Score, networks};
+use fenchel_graphical::{BayesNet, Cpdag, Dag, StructureScore, networks};
 use fenchel_optim::random::stream;
 use ndarray::{Array2, Axis as Dimension};
 
@@ -131,7 +131,7 @@ impl Found {
     fn add(&mut self, context: &Context, k: usize, data: &Array2<usize>) -> Result<(), Failure> {
         let (cards, truth) = (self.net.cards(), self.net.dag());
         let class = truth.cpdag();
-        let score = |dag: &Dag| Score::Bic.graph(data.view(), cards, dag);
+        let score = |dag: &Dag| StructureScore::Bic.graph(data.view(), cards, dag);
         self.truth[k].push(-score(truth)?);
         let nothing = Dag::new(cards.len(), [])?;
         for (m, &method) in self.methods.iter().enumerate() {

@@ -102,7 +102,7 @@ impl<F: Fn(f64) -> f64> lanes::Kernel for Curvatures<'_, F> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{LogLinear, Logistic, ScalarFamily};
+    use super::super::{Logistic, PoissonLog, ScalarFamily};
 
     /// The loops agree with the functions of one row; rows of share 0 count nothing.
     #[test]
@@ -125,9 +125,9 @@ mod tests {
             }
         }
         check(&Logistic, &eta, &y, &shares);
-        check(&LogLinear, &eta, &y, &shares);
+        check(&PoissonLog, &eta, &y, &shares);
         let mut slopes = [1.0; 2];
-        let sum = LogLinear.losses(&[0.0, 800.0], &[1.0, 1.0], &[1.0, 0.0], &mut slopes);
+        let sum = PoissonLog.losses(&[0.0, 800.0], &[1.0, 1.0], &[1.0, 0.0], &mut slopes);
         assert_eq!((sum, slopes), (1.0, [0.0, 0.0]));
     }
 }

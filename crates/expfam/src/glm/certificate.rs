@@ -9,7 +9,7 @@
 //! `k/M` times the length of `u` in the norm of `H`. Hence `F(x + u) >= F(x) - v s + (e^{-ks} - 1 + ks) / k^2` for
 //! every `u` of length `s`. Minimising the right side over `s` gives the bound, which is slightly more than `v^2 / 2`.
 //! The condition `c < 1` also proves that a minimiser exists. `M` is 1 for [`Logistic`](super::Logistic) and
-//! [`LogLinear`](super::LogLinear), and 0 for [`Identity`](super::Identity). Source: F. Bach, *Self-concordant analysis
+//! [`PoissonLog`](super::PoissonLog), and 0 for [`Identity`](super::Identity). Source: F. Bach, *Self-concordant analysis
 //! for logistic regression* (2010), with the norms of the rows in `H^-1` instead of Euclidean norms, so the bound does
 //! not depend on the units of the columns.
 //!

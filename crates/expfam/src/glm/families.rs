@@ -220,9 +220,9 @@ pub(super) fn cross(y: f64, mu: f64) -> f64 {
 
 /// Poisson targets; log link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogLinear;
+pub struct PoissonLog;
 
-impl ScalarFamily for LogLinear {
+impl ScalarFamily for PoissonLog {
     const NAME: &'static str = "poisson";
     const LINK: &'static str = "log";
     const KNOWN_DISPERSION: bool = true;

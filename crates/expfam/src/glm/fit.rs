@@ -29,14 +29,14 @@ use crate::error::Error;
 /// underflow. (Of a column far from 0, `x_ij` is the difference from its mean: see the [module](super).)
 ///
 /// ```
-/// use fenchel_expfam::glm::{Glm, LogLinear, Targets};
+/// use fenchel_expfam::glm::{Glm, PoissonLog, Targets};
 /// use ndarray::array;
 ///
 /// // Claims by years of exposure.
 /// let x = array![[0.0], [1.0], [0.0], [1.0]];
 /// let (claims, years): ([f64; 4], [f64; 4]) = ([2.0, 6.0, 4.0, 6.0], [10.0, 12.0, 20.0, 12.0]);
 /// let offset: Vec<f64> = years.iter().map(|y| y.ln()).collect();
-/// let fitted = Glm::new(LogLinear).fit(&x, Targets::new(&claims).offset(&offset))?;
+/// let fitted = Glm::new(PoissonLog).fit(&x, Targets::new(&claims).offset(&offset))?;
 /// // The rates are 6 / 30 and 12 / 24.
 /// assert!((fitted.intercept - 0.2f64.ln()).abs() < 1e-9);
 /// assert!((fitted.coefficients[0] - 2.5f64.ln()).abs() < 1e-9);
@@ -45,7 +45,7 @@ use crate::error::Error;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Glm<F> {
-    /// The conditional family: [`Logistic`](super::Logistic), [`LogLinear`](super::LogLinear), ...
+    /// The conditional family: [`Logistic`](super::Logistic), [`PoissonLog`](super::PoissonLog), ...
     pub family: F,
     /// Whether the model has an unpenalised intercept `b`. Default: true.
     pub intercept: bool,

@@ -7,7 +7,7 @@
 //! | family | `a(eta)` | mean | targets | dispersion |
 //! |---|---|---|---|---|
 //! | [`Logistic`] | `log(1 + e^eta)` | `1 / (1 + e^-eta)` | 0 to 1; shares with weights as numbers of trials | 1 |
-//! | [`LogLinear`] | `e^eta` | `e^eta` | `>= 0` | 1 |
+//! | [`PoissonLog`] | `e^eta` | `e^eta` | `>= 0` | 1 |
 //! | [`Identity`] | `eta^2 / 2` | `eta` | real | estimated |
 //! | [`Reciprocal`] | `-log(-eta)` | `-1 / eta` | `> 0` | estimated |
 //! | [`InverseSquare`] | `-sqrt(-2 eta)` | `1 / sqrt(-2 eta)` | `> 0` | estimated |
@@ -38,7 +38,7 @@
 //! Coefficients, standard errors and certificate are then those of the same column around 0. The intercept and its variance
 //! are transformed back.
 //!
-//! An exposure is an offset `log(exposure)` of [`LogLinear`]. The links of the gamma and inverse Gaussian families are
+//! An exposure is an offset `log(exposure)` of [`PoissonLog`]. The links of the gamma and inverse Gaussian families are
 //! those of the natural parameter. So their coefficients have the opposite sign of those in R with the links `inverse`
 //! and `1/mu^2`, and half the size in the second case.
 //!
@@ -57,7 +57,7 @@ mod positive;
 mod summary;
 mod targets;
 
-pub use families::{Identity, LogLinear, Logistic, ScalarFamily};
+pub use families::{Identity, Logistic, PoissonLog, ScalarFamily};
 pub use fit::Glm;
 pub use model::GlmModel;
 pub use negative_binomial::{NegativeBinomialCanonical, NegativeBinomialLog};

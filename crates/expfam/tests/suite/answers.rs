@@ -138,7 +138,7 @@ fn reports_of_linear_models_are_about_their_answers() {
                 l2,
                 &what,
             );
-            check_glm(&LogLinear, |y, t| t.exp() - y * t, &of(&counts), l2, &what);
+            check_glm(&PoissonLog, |y, t| t.exp() - y * t, &of(&counts), l2, &what);
             check_glm(&Identity, |y, t| 0.5 * t * t - y * t, &of(&real), l2, &what);
             check_glm(&Reciprocal, |y, t| -(-t).ln() - y * t, &of(&positive), l2, &what);
             check_glm(&InverseSquare, |y, t| -(-2.0 * t).sqrt() - y * t, &of(&positive), l2, &what);

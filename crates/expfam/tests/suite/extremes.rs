@@ -2,7 +2,7 @@
 #![allow(clippy::excessive_precision, reason = "references are quoted as they were computed")]
 
 use fenchel_expfam::families::*;
-use fenchel_expfam::glm::{Glm, Identity, LogLinear, NegativeBinomialLog};
+use fenchel_expfam::glm::{Glm, Identity, NegativeBinomialLog, PoissonLog};
 use fenchel_expfam::maximum_entropy::maximum_entropy;
 use fenchel_expfam::quantiles::maximum_entropy_within;
 use fenchel_expfam::*;
@@ -253,7 +253,7 @@ fn counts() -> (Array2<f64>, Vec<f64>) {
 #[test]
 fn negative_binomial_counts_of_large_size_are_poisson() {
     let (x, y) = counts();
-    let poisson = Glm::new(LogLinear).fit(&x, &y[..]).unwrap();
+    let poisson = Glm::new(PoissonLog).fit(&x, &y[..]).unwrap();
     for size in [1e10, 1e16, 1e300] {
         let fit = Glm::new(NegativeBinomialLog { size }).fit(&x, &y[..]).unwrap();
         let (found, limit) = (fit.summary.log_likelihood, poisson.summary.log_likelihood);
@@ -277,10 +277,10 @@ fn negative_binomial_counts_of_large_size_are_poisson() {
 #[test]
 fn columns_of_any_unit_are_fitted_alike_or_refused() {
     let (x, y) = counts();
-    let one = Glm::new(LogLinear).fit(&x, &y[..]).unwrap();
+    let one = Glm::new(PoissonLog).fit(&x, &y[..]).unwrap();
     assert!(one.coefficients[0].abs() > 1e-3);
     for unit in [1e-140, 1e-20, 1e-11, 1e10, 1e140] {
-        let fit = Glm::new(LogLinear).fit(&(&x * unit), &y[..]).unwrap();
+        let fit = Glm::new(PoissonLog).fit(&(&x * unit), &y[..]).unwrap();
         assert_eq!(fit.report.status, Status::Converged, "{unit:e}");
         for (found, expected) in fit.coefficients.iter().zip(&one.coefficients) {
             assert_near(found * unit, *expected, 1e-7);
@@ -288,7 +288,7 @@ fn columns_of_any_unit_are_fitted_alike_or_refused() {
         assert_near(fit.summary.aic, one.summary.aic, 1e-10);
     }
     for unit in [1e-300, 1e-160, 1e200] {
-        assert!(message(Glm::new(LogLinear).fit(&(&x * unit), &y[..])).contains("column 0"));
+        assert!(message(Glm::new(PoissonLog).fit(&(&x * unit), &y[..])).contains("column 0"));
         let targets: Vec<f64> = y.iter().map(|y| y * unit).collect();
         assert!(message(Glm::new(Identity).fit(&x, &targets[..])).contains("target"));
     }

@@ -91,7 +91,7 @@ fn check<F: ScalarFamily + Clone>(
 fn fits_agree_with_reweighted_least_squares() {
     let positive = |i: i32| 0.5 + f64::from((11 * i) % 13) / 4.0;
     check(REFERENCE[0], Logistic, |i| if (3 * i) % 7 < 3 { 1.0 } else { 0.0 }, true, 0.0);
-    check(REFERENCE[1], LogLinear, |i| f64::from((5 * i * i) % 9), false, 1.0);
+    check(REFERENCE[1], PoissonLog, |i| f64::from((5 * i * i) % 9), false, 1.0);
     check(REFERENCE[2], Identity, |i| 0.3 * f64::from((11 * i) % 13) - 1.0, true, 1.0);
     check(REFERENCE[3], Reciprocal, positive, false, 0.0);
     let (log, canonical) =
@@ -118,9 +118,9 @@ fn a_whole_weight_is_as_good_as_copies() {
     let x = array![[0.5], [1.0], [2.0], [2.5]];
     let y = [1.0, 0.0, 3.0, 2.0];
     let weighted =
-        Glm::new(LogLinear).fit_with(&x, &y, Fit::new().weights(&[2.0, 1.0, 1.0, 1.0])).unwrap();
+        Glm::new(PoissonLog).fit_with(&x, &y, Fit::new().weights(&[2.0, 1.0, 1.0, 1.0])).unwrap();
     let copied = array![[0.5], [0.5], [1.0], [2.0], [2.5]];
-    let plain = Glm::new(LogLinear).fit(&copied, &[1.0, 1.0, 0.0, 3.0, 2.0]).unwrap();
+    let plain = Glm::new(PoissonLog).fit(&copied, &[1.0, 1.0, 0.0, 3.0, 2.0]).unwrap();
     assert!((weighted.coefficients[0] - plain.coefficients[0]).abs() < 1e-8);
     let (a, b) = (&weighted.summary, &plain.summary);
     assert!((a.coefficients[1].standard_error - b.coefficients[1].standard_error).abs() < 1e-8);
@@ -180,7 +180,7 @@ fn deviances_at_the_border_are_numbers() {
     assert_eq!(Logistic.deviance(0.0, 0.0), 0.0);
     assert_eq!(Logistic.deviance(1.0, 1.0), 0.0);
     assert_eq!(Logistic.deviance_at(1.0, -800.0), 1600.0);
-    assert_eq!(LogLinear.deviance_at(1.0, -800.0), 2.0 * 799.0);
+    assert_eq!(PoissonLog.deviance_at(1.0, -800.0), 2.0 * 799.0);
     assert!(
         (Logistic.deviance_at(0.3, 0.7) - Logistic.deviance(0.3, Logistic.mean(0.7))).abs() < 1e-14
     );
@@ -205,7 +205,7 @@ fn as_many_coefficients_as_rows_leave_no_dispersion() {
 #[test]
 fn a_model_is_not_loaded_as_one_of_another_family() {
     let x = Array2::from_shape_fn((6, 1), |(i, _)| i as f64);
-    let fitted = Glm::new(LogLinear).fit(&x, &[1.0, 0.0, 2.0, 3.0, 5.0, 9.0]).unwrap();
+    let fitted = Glm::new(PoissonLog).fit(&x, &[1.0, 0.0, 2.0, 3.0, 5.0, 9.0]).unwrap();
     let mut file = vec![];
     fitted.save(&mut file).unwrap();
     let refused = GlmModel::<Logistic>::load(&file[..]).unwrap_err().to_string();
@@ -227,7 +227,7 @@ fn separated_data_say_so() {
     let on = array![[0.0], [1.0], [2.0], [2.0], [3.0], [4.0]];
     let quasi = Glm::new(Logistic).fit(&on, &[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]).unwrap();
     assert!(quasi.summary.to_string().contains("warning"), "{}", quasi.summary);
-    let counts = Glm::new(LogLinear).fit(&x, &[0.0, 0.0, 0.0, 0.0, 0.0, 1e6]).unwrap();
+    let counts = Glm::new(PoissonLog).fit(&x, &[0.0, 0.0, 0.0, 0.0, 0.0, 1e6]).unwrap();
     assert!(counts.summary.to_string().contains("warning"), "{}", counts.summary);
     let fine = Glm::new(Logistic).fit(&x, &[0.0, 1.0, 0.0, 1.0, 0.0, 1.0]).unwrap();
     assert_eq!(fine.report.status, Status::Converged);
@@ -239,13 +239,13 @@ fn units_of_the_targets_do_not_change_the_fit() {
     let x = Array2::from_shape_fn((6, 1), |(i, _)| i as f64);
     let y = [1.0, 0.0, 2.0, 3.0, 5.0, 9.0];
     let (line, log) =
-        (Glm::new(Identity).fit(&x, &y).unwrap(), Glm::new(LogLinear).fit(&x, &y).unwrap());
+        (Glm::new(Identity).fit(&x, &y).unwrap(), Glm::new(PoissonLog).fit(&x, &y).unwrap());
     for unit in [1e-12, 1e-6, 1e8, 1e10] {
         let y: Vec<f64> = y.iter().map(|y| unit * y).collect();
         let scaled = Glm::new(Identity).fit(&x, &y).unwrap();
         assert_eq!(scaled.report.status, Status::Converged, "{unit}");
         assert!((scaled.coefficients[0] / unit - line.coefficients[0]).abs() < 1e-8, "{unit}");
-        let scaled = Glm::new(LogLinear).fit(&x, &y).unwrap();
+        let scaled = Glm::new(PoissonLog).fit(&x, &y).unwrap();
         assert_eq!(scaled.report.status, Status::Converged, "{unit}");
         assert!((scaled.coefficients[0] - log.coefficients[0]).abs() < 1e-8, "{unit}");
     }
@@ -299,7 +299,7 @@ fn many_rows_give_the_fit_of_their_distinct_ones() {
     let counts = |i: i32| f64::from((5 * i * i) % 9);
     let positive = |i: i32| 0.5 + f64::from((11 * i) % 13) / 4.0;
     check(Logistic, |i| if (3 * i) % 7 < 3 { 1.0 } else { 0.0 }, 1.0);
-    check(LogLinear, counts, 1.0);
+    check(PoissonLog, counts, 1.0);
     check(Identity, |i| 0.3 * f64::from((11 * i) % 13) - 1.0, 1.0);
     check(Reciprocal, positive, -0.1);
     check(InverseSquare, positive, -0.01);
@@ -317,7 +317,7 @@ fn rare_columns_are_fitted_from_many_rows() {
         _ => f64::from(u8::from(i < 3)),
     });
     let y: Vec<f64> = (0..n).map(|i| ((i * i) % 5) as f64).collect();
-    let fitted = Glm::new(LogLinear).fit(&x, &y).unwrap();
+    let fitted = Glm::new(PoissonLog).fit(&x, &y).unwrap();
     assert_eq!(fitted.report.status, Status::Converged);
     // The normal equations hold: of an indicator, the rows' means add up to their targets.
     let mean = fitted.predict(&x).unwrap();
@@ -335,7 +335,7 @@ fn rare_columns_are_fitted_from_many_rows() {
 fn predictions_take_offsets_and_stay_inside_of_the_domain() {
     let Data { x, offset, .. } = data();
     let y: Vec<f64> = (0..24).map(|i| f64::from((5 * i * i) % 9)).collect();
-    let fitted = Glm::new(LogLinear).fit(&x, Targets::new(&y).offset(&offset)).unwrap();
+    let fitted = Glm::new(PoissonLog).fit(&x, Targets::new(&y).offset(&offset)).unwrap();
     let mean = fitted.predict_with_offset(&x, &offset).unwrap();
     // With an intercept the fitted means add up to the targets.
     assert!((mean.sum() - y.iter().sum::<f64>()).abs() < 1e-6);
@@ -358,7 +358,7 @@ fn predictions_take_offsets_and_stay_inside_of_the_domain() {
 fn no_passes_are_a_status() {
     let Data { x, .. } = data();
     let y: Vec<f64> = (0..24).map(|i| f64::from((5 * i * i) % 9)).collect();
-    let mut glm = Glm::new(LogLinear);
+    let mut glm = Glm::new(PoissonLog);
     glm.stop.max_passes = 0.0;
     let fitted = glm.fit(&x, &y).unwrap();
     assert_eq!(fitted.report.status, Status::PassLimit);
@@ -381,7 +381,7 @@ fn sizes_of_negative_binomials_are_checked() {
     // A large size is a Poisson model.
     let y = [1.0, 0.0, 4.0];
     let a = Glm::new(NegativeBinomialLog { size: 1e9 }).fit(&x, &y).unwrap();
-    let b = Glm::new(LogLinear).fit(&x, &y).unwrap();
+    let b = Glm::new(PoissonLog).fit(&x, &y).unwrap();
     assert!((a.coefficients[0] - b.coefficients[0]).abs() < 1e-6);
     assert!((a.summary.deviance - b.summary.deviance).abs() < 1e-6);
 }
@@ -432,7 +432,7 @@ fn gaps_cover_the_truth() {
     let mut unfinished = 0;
     for l2 in [0.0, 0.1] {
         unfinished += check_family(&Logistic, &heads, all, l2);
-        unfinished += check_family(&LogLinear, &counts, all, l2);
+        unfinished += check_family(&PoissonLog, &counts, all, l2);
         check_family(&Identity, &counts, all, l2);
     }
     assert!(unfinished > 0, "no unfinished fit was proved anything");

@@ -73,7 +73,7 @@ fn a_shift_of_a_column_changes_the_intercept_alone() {
     let heads: Vec<f64> = counts.iter().map(|c| f64::from(u8::from(*c > 3.0))).collect();
     let positive: Vec<f64> = (0..n).map(|i| 0.5 + ((11 * i) % 13) as f64 / 4.0).collect();
     check_shift(Logistic, &heads, &weights, &offset);
-    check_shift(LogLinear, &counts, &weights, &offset);
+    check_shift(PoissonLog, &counts, &weights, &offset);
     check_shift(Identity, &counts, &weights, &offset);
     check_shift(Reciprocal, &positive, &weights, &down);
     check_shift(InverseSquare, &positive, &weights, &down);
@@ -100,7 +100,7 @@ fn least_squares_far_from_zero_are_those_of_the_closed_form() {
     let far = Array2::from_shape_fn((4, 1), |(i, _)| 1e8 + 1.0 + i as f64);
     let near = &far - 1e8;
     let counts = [1.0, 3.0, 2.0, 5.0];
-    let slope = |x| Glm::new(LogLinear).fit(x, &counts).unwrap().coefficients[0];
+    let slope = |x| Glm::new(PoissonLog).fit(x, &counts).unwrap().coefficients[0];
     close(slope(&far), slope(&near), 1e-12, "counts");
     let slope = |x| Glm::new(Logistic).fit(x, &[0.0, 1.0, 0.0, 1.0]).unwrap().coefficients[0];
     close(slope(&far), slope(&near), 1e-12, "labels");
@@ -126,7 +126,7 @@ fn sparse_columns_are_centred_too() {
     }
     let sparse = CsrMatrix::new((n, 3), offsets, columns, values);
     let y: Vec<f64> = (0..n).map(|i| ((i * i) % 5) as f64).collect();
-    let glm = Glm::new(LogLinear);
+    let glm = Glm::new(PoissonLog);
     let fits = [glm.fit(&sparse, &y).unwrap(), glm.fit(&dense, &y).unwrap()];
     let expected = glm.fit(&near, &y).unwrap();
     for fitted in fits {
@@ -195,7 +195,7 @@ fn statuses_and_warnings_agree() {
     let mut zeros = [0.0; 6];
     for last in [1.0, 30.0, 1e6] {
         zeros[5] = last;
-        let counts = Glm::new(LogLinear).fit(&x, &zeros).unwrap();
+        let counts = Glm::new(PoissonLog).fit(&x, &zeros).unwrap();
         assert_ne!(counts.report.status, Status::Converged, "{last}");
         assert!(counts.summary.to_string().contains("warning"), "{last}");
         let counts = Glm::new(NegativeBinomialLog { size: 2.0 }).fit(&x, &zeros).unwrap();
@@ -220,7 +220,7 @@ fn a_converged_report_meets_its_stopping_rule() {
         let y: Vec<f64> = (0..40).map(|i| unit * ((5 * i * i) % 9) as f64).collect();
         for passes in 0..12 {
             for absolute in [0.0, 1e-10, 1e-3, 1.0] {
-                let default = Glm::new(LogLinear);
+                let default = Glm::new(PoissonLog);
                 let stop = Stop { max_passes: f64::from(passes), absolute, ..default.stop };
                 let report = Glm { stop, ..default }.fit(&x, &y).unwrap().report;
                 let met = stop.met_by(&report.certificate);

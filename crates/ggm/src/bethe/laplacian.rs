@@ -14,7 +14,7 @@
 //! Source: A. Defazio, PhD thesis 2014, sections 9.1.1, 9.3 and 9.8.
 
 use fenchel_linalg::Invalid;
-use fenchel_linalg::factor::InPlaceCholesky;
+use fenchel_linalg::{Cholesky, factor};
 use fenchel_optim::lbfgs::{LbfgsSettings, Smooth, lbfgs};
 use fenchel_optim::{Certificate, MAX_MEMORY, Report, Status};
 use ndarray::{Array2, ArrayView2};
@@ -182,8 +182,8 @@ impl Smooth for Exact<'_> {
             matrix[j * p + i] -= w;
             linear += w * v;
         }
-        let Ok(factor) = InPlaceCholesky::new(matrix, p) else { return f64::INFINITY };
-        factor.inverse(&mut self.inverse);
+        let Ok(factor) = Cholesky::in_place(matrix, p) else { return f64::INFINITY };
+        factor::inverse_into(&factor, &mut self.inverse);
         let count = self.component.iter().map(|c| c.0).max().map_or(0, |c| c + 1) as f64;
         for (e, &(i, j)) in self.edges.iter().enumerate() {
             let (i, j) = (i as usize, j as usize);

@@ -15,7 +15,7 @@
 //! Source: Banerjee, El Ghaoui and d'Aspremont, JMLR 9, 2008; Friedman, Hastie and Tibshirani, Biostatistics 9,
 //! 2008; A. Defazio, PhD thesis 2014, section 6.3.1.
 
-use fenchel_linalg::factor::InPlaceCholesky;
+use fenchel_linalg::Cholesky;
 use fenchel_linalg::lanes;
 
 use super::block::{Block, Lambda};
@@ -49,15 +49,15 @@ impl Bcd {
                     if i == j { c + bound } else { inverse[i * k + j].clamp(c - bound, c + bound) };
             }
         }
-        if InPlaceCholesky::new(w.clone(), k).is_err() {
+        if Cholesky::in_place(w.clone(), k).is_err() {
             block.shrunk(&mut w);
             for i in 0..k {
                 for j in 0..i {
-                    w[i * k + j] = w[j * k + i];
+                    w[j * k + i] = w[i * k + j];
                 }
             }
             // Without a penalty somewhere that may be singular; the identity (the diagonal) never is.
-            if InPlaceCholesky::new(w.clone(), k).is_err() {
+            if Cholesky::in_place(w.clone(), k).is_err() {
                 for i in 0..k {
                     for j in 0..k {
                         if i != j {

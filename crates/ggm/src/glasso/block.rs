@@ -4,9 +4,9 @@
 //! covariances `C_ij d_i d_j` and the weights `Lambda_ij d_i d_j`. The solution is the same, but all numbers are of
 //! order one, whatever the units of the columns.
 
-use fenchel_linalg::factor::InPlaceCholesky;
+use fenchel_linalg::Cholesky;
 
-use crate::penalty::Weights;
+use crate::penalty::PenaltyWeights;
 use crate::problem::{Problem, repaired};
 
 /// The scaled problem of some variables.
@@ -64,11 +64,11 @@ impl Block {
         }
         let diagonal = |i: usize| weights.at(at(i), at(i)) * scale[i] * scale[i];
         let lambda = match weights {
-            Weights::Uniform(l1) | Weights::WithDiagonal(l1) => Lambda::Product {
+            PenaltyWeights::Uniform(l1) | PenaltyWeights::WithDiagonal(l1) => Lambda::Product {
                 rate: scale.iter().map(|d| l1.sqrt() * d).collect(),
                 diagonal: (0..k).map(diagonal).collect(),
             },
-            Weights::Each(matrix) => {
+            PenaltyWeights::Each(matrix) => {
                 let mut entries = vec![0.0; k * k];
                 for i in 0..k {
                     for j in 0..k {
@@ -121,7 +121,7 @@ impl Block {
         for on_boundary in [true, false] {
             workspace.resize(k * k, 0.0);
             for i in 0..k {
-                for j in i..k {
+                for j in 0..=i {
                     let at = i * k + j;
                     let (c, bound) = (self.c[at], self.lambda.at(i, j));
                     workspace[at] = if x[at] != 0.0 && on_boundary {
@@ -137,13 +137,14 @@ impl Block {
             }
         }
         if best == f64::NEG_INFINITY {
+            workspace.resize(k * k, 0.0);
             self.shrunk(workspace);
             best = self.log_det_of(workspace);
         }
         best + k as f64
     }
 
-    /// `(1 - t) C + t diag(C) + diag(Lambda)` with the largest `t` in the box; the upper triangle.
+    /// `(1 - t) C + t diag(C) + diag(Lambda)` with the largest `t` in the box; the lower triangle.
     pub(super) fn shrunk(&self, workspace: &mut [f64]) {
         let k = self.k;
         let mut t = 1.0_f64;
@@ -156,7 +157,7 @@ impl Block {
             }
         }
         for i in 0..k {
-            for j in i..k {
+            for j in 0..=i {
                 let keep = if i == j { 1.0 } else { 1.0 - t };
                 workspace[i * k + j] =
                     keep * self.c[i * k + j] + if i == j { self.lambda.at(i, i) } else { 0.0 };
@@ -165,16 +166,11 @@ impl Block {
     }
 
     fn log_det_of(&self, workspace: &mut Vec<f64>) -> f64 {
-        match InPlaceCholesky::new(std::mem::take(workspace), self.k) {
-            Ok(factor) => {
-                let value = factor.log_det();
-                *workspace = factor.into_entries();
-                value
-            }
-            Err(memory) => {
-                *workspace = memory;
-                f64::NEG_INFINITY
-            }
-        }
+        let factor = Cholesky::in_place(std::mem::take(workspace), self.k);
+        factor.map_or(f64::NEG_INFINITY, |factor| {
+            let value = factor.log_det();
+            *workspace = factor.into_entries();
+            value
+        })
     }
 }

@@ -15,6 +15,8 @@
 //!
 //! Source: Guillot, Rajaratnam, Rolfs, Maleki and Wong, "Iterative thresholding algorithm for sparse inverse covariance estimation", NIPS 2012.
 
+use fenchel_linalg::factor;
+
 use super::block::Block;
 use super::point::Point;
 
@@ -132,6 +134,7 @@ impl Gradients {
             }
             point.workspace.clear();
             point.workspace.extend_from_slice(&self.next);
+            mirror(&mut point.workspace, k);
             if let Some(factor) = point.factor(k) {
                 let log_det = factor.log_det();
                 let gained = point.linear - trial.linear + log_det - point.log_det;
@@ -139,7 +142,7 @@ impl Gradients {
                 if accepted && gained > 0.0 {
                     std::mem::swap(&mut point.w, &mut self.inverse);
                     point.w.resize(k * k, 0.0);
-                    factor.inverse(&mut point.w);
+                    factor::inverse_into(&factor, &mut point.w);
                 }
                 point.workspace = factor.into_entries();
                 if accepted && !(gained > 0.0) {

@@ -39,7 +39,7 @@ use fenchel_optim::{Observer, Report, Solution, run};
 use ndarray::Array2;
 
 use crate::error::{Error, check_memory};
-use crate::penalty::Weights;
+use crate::penalty::PenaltyWeights;
 use crate::singular::{check_regular, unexplained};
 
 pub use crate::problem::Problem;
@@ -55,12 +55,12 @@ pub(crate) use unit::UnitDiagonal;
 /// The status is `Stalled` if rounding prevents more accuracy; the certificate then has the accuracy that was reached.
 ///
 /// ```
-/// use fenchel_ggm::Weights;
+/// use fenchel_ggm::PenaltyWeights;
 /// use fenchel_ggm::glasso::{GlassoSettings, Problem, graphical_lasso};
 /// use ndarray::array;
 ///
 /// let covariance = array![[1.0, 0.5], [0.5, 1.0]];
-/// let weights = Weights::Uniform(0.2);
+/// let weights = PenaltyWeights::Uniform(0.2);
 /// let problem = Problem::new(covariance.view(), &weights)?;
 /// let solution = graphical_lasso(&problem, &GlassoSettings::default(), None, &mut ())?;
 /// // The inverse of [[1, 0.3], [0.3, 1]].
@@ -106,7 +106,7 @@ pub fn graphical_lasso<O: Observer<Screened>>(
 fn check_unpenalised(problem: &Problem<'_>, parts: &[Vec<u32>]) -> Result<(), Error> {
     let (c, weights) = (&problem.covariance, problem.weights);
     let free = |i: usize, j: usize| weights.at(i, j) == 0.0;
-    let one_weight = !matches!(weights, Weights::Each(_));
+    let one_weight = !matches!(weights, PenaltyWeights::Each(_));
     if problem.order() < 2 || (one_weight && !free(0, 1)) {
         return Ok(());
     }

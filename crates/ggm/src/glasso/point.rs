@@ -1,6 +1,6 @@
 //! The point of [QUIC](super::quic).
 
-use fenchel_linalg::factor::InPlaceCholesky;
+use fenchel_linalg::Cholesky;
 
 use super::block::Block;
 
@@ -39,15 +39,9 @@ impl Point {
         self.x[at] != 0.0 || (block.c[at] - self.w[at]).abs() > block.lambda.at(i, j)
     }
 
-    /// The factor of the matrix in `workspace`, which takes its memory. `None` if it is not positive definite.
-    pub(super) fn factor(&mut self, k: usize) -> Option<InPlaceCholesky> {
+    /// The factor of the matrix in the lower triangle of `workspace`, which takes its memory. `None` if it is not positive definite.
+    pub(super) fn factor(&mut self, k: usize) -> Option<Cholesky> {
         self.factorisations += 1;
-        match InPlaceCholesky::new(std::mem::take(&mut self.workspace), k) {
-            Ok(factor) => Some(factor),
-            Err(memory) => {
-                self.workspace = memory;
-                None
-            }
-        }
+        Cholesky::in_place(std::mem::take(&mut self.workspace), k).ok()
     }
 }

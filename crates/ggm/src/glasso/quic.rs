@@ -17,7 +17,7 @@
 //!
 //! Source: Hsieh, Sustik, Dhillon and Ravikumar, "QUIC", JMLR 15, 2014; A. Defazio, PhD thesis 2014, section 6.3.1.
 
-use fenchel_linalg::lanes;
+use fenchel_linalg::{factor, lanes};
 
 use super::bcd::Bcd;
 use super::block::{Block, Lambda};
@@ -172,7 +172,7 @@ impl Quic {
                 let log_det = factor.log_det();
                 let accepted = linear - log_det <= old + 1e-3 * step * slope + rounding;
                 if accepted {
-                    factor.inverse(&mut point.w);
+                    factor::inverse_into(&factor, &mut point.w);
                     point.log_det = log_det;
                 }
                 point.workspace = factor.into_entries();

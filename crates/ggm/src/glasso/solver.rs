@@ -1,5 +1,7 @@
 //! What a solver of one block is.
 
+use fenchel_linalg::factor;
+
 use super::block::Block;
 use crate::problem::repaired;
 
@@ -38,8 +40,7 @@ pub(super) trait Solver: Send + Sync {
 /// A point with its inverse and log-determinant. If it is not positive definite, it is first repaired.
 pub(super) fn inverted(x: Vec<f64>, k: usize) -> Solution {
     let (x, factor) = repaired(x, k);
-    let mut w = vec![0.0; k * k];
-    factor.inverse(&mut w);
+    let w = factor::inverse(&factor).into_raw_vec_and_offset().0;
     let log_det = factor.log_det();
     (x, w, log_det)
 }

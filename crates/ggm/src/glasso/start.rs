@@ -1,6 +1,6 @@
 //! The start of a component: the solution if it is known in closed form, or an earlier solution.
 
-use fenchel_linalg::factor::InPlaceCholesky;
+use fenchel_linalg::{Cholesky, factor};
 
 use super::block::Block;
 use super::solver::Solution;
@@ -27,9 +27,9 @@ pub(super) fn closed_form(block: &Block) -> Option<Solution> {
             }
             let mut w = block.c.clone();
             (0..k).for_each(|i| w[i * k + i] = 1.0);
-            let factor = InPlaceCholesky::new(w.clone(), k).ok()?;
+            let factor = Cholesky::in_place(w.clone(), k).ok()?;
             let mut x = vec![0.0; k * k];
-            factor.inverse(&mut x);
+            factor::inverse_into(&factor, &mut x);
             let log_det = -factor.log_det();
             Some((x, w, log_det))
         }
@@ -74,8 +74,8 @@ pub(super) fn warm(block: &Block, start: &GlassoState, origin: &[(u32, u32)]) ->
         return Some((x, w, log_det + block.shift()));
     }
     // Only a part of a former component: its principal submatrix, inverted anew.
-    let factor = InPlaceCholesky::new(x.clone(), k).ok()?;
-    factor.inverse(&mut w);
+    let factor = Cholesky::in_place(x.clone(), k).ok()?;
+    factor::inverse_into(&factor, &mut w);
     let log_det = factor.log_det();
     Some((x, w, log_det))
 }

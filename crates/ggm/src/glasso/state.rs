@@ -1,6 +1,5 @@
 //! The final state of the graphical lasso: precision and covariance, stored per component.
 
-use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_linalg::{Invalid, factor};
 use ndarray::{Array1, Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
@@ -34,7 +33,7 @@ impl GlassoState {
 
     fn checked(what: &'static str, precision: ArrayView2<f64>) -> Result<GlassoState, Error> {
         let p = Invalid::check_square(what, precision.dim())?;
-        factor::cholesky(precision).map_err(|error| match error {
+        let factor = factor::cholesky(precision).map_err(|error| match error {
             Invalid::NonFinite { row, column, value, .. } => {
                 Invalid::NonFinite { what, row, column, value }
             }
@@ -45,10 +44,7 @@ impl GlassoState {
             other => other,
         })?;
         let entries: Vec<f64> = precision.iter().copied().collect();
-        let factor = InPlaceCholesky::new(entries.clone(), p)
-            .map_err(|_| Invalid::NotPositiveDefinite { what, pivot: p - 1, value: 0.0 })?;
-        let mut covariance = vec![0.0; p * p];
-        factor.inverse(&mut covariance);
+        let covariance = factor::inverse(&factor).into_raw_vec_and_offset().0;
         let nodes = (0..p as u32).collect();
         let log_det = factor.log_det();
         let component = Component { nodes, precision: entries, covariance, log_det };

@@ -4,7 +4,7 @@
 //! min  <D C D, R> - log det R - 2 sum_i log d_i + l1 sum_(i != j) |R_ij|,      R_ii = 1
 //! ```
 
-use fenchel_linalg::factor::InPlaceCholesky;
+use fenchel_linalg::{Cholesky, factor};
 use ndarray::Array2;
 
 use super::block::{Block, Lambda};
@@ -88,7 +88,7 @@ impl<'a> UnitDiagonal<'a> {
                     x[i * k + j] = if i == j { 1.0 } else { x[i * k + j] / (roots[i] * roots[j]) };
                 }
             }
-            if let Ok(factor) = InPlaceCholesky::new(x.clone(), k) {
+            if let Ok(factor) = Cholesky::in_place(x.clone(), k) {
                 trial.d.iter_mut().zip(&self.d).zip(roots).for_each(|((new, d), r)| *new = d * r);
                 trial.quic.point.x = x;
                 trial.quic.point.log_det = factor.log_det();
@@ -96,7 +96,7 @@ impl<'a> UnitDiagonal<'a> {
                 let now = trial.objective();
                 let rounding = 4.0 * f64::EPSILON * (now.abs() + k as f64);
                 if now <= before - 1e-3 * length * promised + rounding {
-                    factor.inverse(&mut trial.quic.point.w);
+                    factor::inverse_into(&factor, &mut trial.quic.point.w);
                     *self = trial;
                     return;
                 }

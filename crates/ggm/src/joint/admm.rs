@@ -1,6 +1,6 @@
 //! [ADMM](crate::admm) for all groups of one component.
 
-use fenchel_linalg::parallel;
+use fenchel_linalg::{factor, parallel};
 use fenchel_optim::{Certificate, Iterative};
 use ndarray::Array2;
 
@@ -96,7 +96,7 @@ impl Part {
                 let inverted = |(g, point): (usize, Vec<f64>)| {
                     let (point, factor) = repaired(point, k);
                     // At the optimum `rho U_k / w_k` is what the covariance of the model has more than `C_k`.
-                    factor.inverse(&mut u[g]);
+                    factor::inverse_into(&factor, &mut u[g]);
                     u[g].iter_mut().zip(&c[g]).for_each(|(u, c)| *u = shares[g] / rho * (*u - c));
                     point
                 };

@@ -30,7 +30,7 @@ mod admm;
 mod penalty;
 
 use fenchel_graphical::Graph;
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, factor};
 use fenchel_optim::{Fit, MAX_MEMORY, Report, Stop, Watch, run, settings};
 use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};
@@ -208,7 +208,7 @@ impl JointGraphicalLasso {
             for (y, model) in part.admm.y.into_iter().zip(&mut models) {
                 let (x, factor) = repaired(y, k);
                 let mut inverse = vec![0.0; k * k];
-                factor.inverse(&mut inverse);
+                factor::inverse_into(&factor, &mut inverse);
                 for (a, &i) in part.nodes.iter().enumerate() {
                     for (b, &j) in part.nodes.iter().enumerate() {
                         let at = [i as usize, j as usize];

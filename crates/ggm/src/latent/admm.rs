@@ -2,15 +2,15 @@
 //! second projects them on that plane.
 
 use fenchel_linalg::Invalid;
-use fenchel_linalg::factor::{self, InPlaceCholesky};
+use fenchel_linalg::{Cholesky, factor};
 use fenchel_optim::{Certificate, Iterative};
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::model::LatentModel;
+use super::model::LatentVariableModel;
 use crate::admm::{Admm, Splitting, log_det_prox, of_eigenvalues};
 use crate::error::Error;
 use crate::glasso::GlassoState;
-use crate::penalty::{Weights, soft};
+use crate::penalty::{PenaltyWeights, soft};
 use crate::problem::{dual_value, repaired, rounding};
 
 /// A feasible point: both parts, their difference, its Cholesky factor and the objective.
@@ -18,7 +18,7 @@ pub(super) struct Point {
     pub(super) sparse: Vec<f64>,
     pub(super) low_rank: Vec<f64>,
     pub(super) precision: Vec<f64>,
-    pub(super) factor: InPlaceCholesky,
+    pub(super) factor: Cholesky,
     objective: f64,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct SparseLowRank<'a> {
 struct Parts<'a> {
     p: usize,
     c: Vec<f64>,
-    weights: &'a Weights,
+    weights: &'a PenaltyWeights,
     rank_penalty: f64,
     /// `S` and `L`, which are the current point.
     sparse: Vec<f64>,
@@ -92,7 +92,7 @@ impl Splitting for Parts<'_> {
 impl<'a> SparseLowRank<'a> {
     pub(super) fn new(
         covariance: &Array2<f64>,
-        weights: &'a Weights,
+        weights: &'a PenaltyWeights,
         rank_penalty: f64,
         rho: f64,
     ) -> Self {
@@ -113,7 +113,11 @@ impl<'a> SparseLowRank<'a> {
     }
 
     /// A start from an earlier model. At the optimum, `rho U` is the difference between its covariance and `C`.
-    pub(super) fn begin(&mut self, start: &LatentModel, units: &Array1<f64>) -> Result<(), Error> {
+    pub(super) fn begin(
+        &mut self,
+        start: &LatentVariableModel,
+        units: &Array1<f64>,
+    ) -> Result<(), Error> {
         let Parts { p, c, weights, sparse, low_rank, dual, rank, .. } = &mut self.parts;
         let p = *p;
         let low = start.low_rank();
@@ -157,7 +161,7 @@ impl<'a> SparseLowRank<'a> {
             }
             let less: Vec<f64> = self.parts.low_rank.iter().map(|l| keep * l).collect();
             let r: Vec<f64> = sparse.iter().zip(&less).map(|(s, l)| s - l).collect();
-            if let Ok(found) = InPlaceCholesky::new(r.clone(), p) {
+            if let Ok(found) = Cholesky::in_place(r.clone(), p) {
                 (low_rank, precision, factor) = (less, r, found);
                 break;
             }

@@ -39,18 +39,17 @@
 mod admm;
 mod model;
 
-use fenchel_linalg::Invalid;
-use fenchel_linalg::factor;
+use fenchel_linalg::{Invalid, factor};
 use fenchel_optim::{Fit, MAX_MEMORY, Stop, run, settings};
 use ndarray::{Array1, Array2, ArrayView2};
 
 use self::admm::{Point, SparseLowRank};
-pub use self::model::LatentModel;
+pub use self::model::LatentVariableModel;
 use crate::data::AsStatistics;
 use crate::error::{Error, check_bounded, check_memory};
 use crate::glasso::default_stop;
 use crate::model::GaussianModel;
-use crate::penalty::Weights;
+use crate::penalty::PenaltyWeights;
 use crate::singular::check_regular;
 use crate::statistics::{Scale, unit_of};
 
@@ -71,7 +70,7 @@ settings! {
     /// ```
     pub struct LatentGraphicalLasso {
         /// Weights of the sparse part; a single number leaves the diagonal unpenalised.
-        l1: Weights = Weights::default(),
+        l1: PenaltyWeights = PenaltyWeights::default(),
         /// Weight of the trace of the low-rank part: the larger, the fewer hidden variables.
         rank_penalty: f64 = 0.5,
         /// The scale of the weights.
@@ -92,7 +91,7 @@ impl LatentGraphicalLasso {
     /// # Errors
     /// [`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range;
     /// [`Error::ZeroVariance`] for columns that never vary; [`Error::Refused`] beyond the memory limit.
-    pub fn fit(&self, data: &(impl AsStatistics + ?Sized)) -> Result<LatentModel, Error> {
+    pub fn fit(&self, data: &(impl AsStatistics + ?Sized)) -> Result<LatentVariableModel, Error> {
         self.fit_with(data, Fit::new())
     }
 
@@ -105,8 +104,8 @@ impl LatentGraphicalLasso {
     pub fn fit_with(
         &self,
         data: &(impl AsStatistics + ?Sized),
-        fit: Fit<'_, LatentModel>,
-    ) -> Result<LatentModel, Error> {
+        fit: Fit<'_, LatentVariableModel>,
+    ) -> Result<LatentVariableModel, Error> {
         let Fit { weights, start, mut watch } = fit;
         let statistics = &*data.statistics(weights, self.max_memory)?;
         let p = statistics.variables();
@@ -132,7 +131,7 @@ impl LatentGraphicalLasso {
         let Point { sparse, low_rank, precision, factor, .. } = method.point();
         let loadings = loadings(&low_rank, p, method.rank(), &units)?;
         let mut inverse = vec![0.0; p * p];
-        factor.inverse(&mut inverse);
+        factor::inverse_into(&factor, &mut inverse);
         let square = |m: Vec<f64>| Array2::from_shape_vec((p, p), m).expect("p x p");
         let mut sparse = square(sparse);
         sparse.indexed_iter_mut().for_each(|((i, j), x)| *x /= units[i] * units[j]);
@@ -140,7 +139,7 @@ impl LatentGraphicalLasso {
         let observed =
             GaussianModel { mean: statistics.mean.clone(), precision, covariance, report }
                 .in_units(&units);
-        Ok(LatentModel { observed, sparse, loadings, report })
+        Ok(LatentVariableModel { observed, sparse, loadings, report })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::model::{GaussianModel, support};
 
 /// The distribution of the observed variables, split into a graph and hidden variables.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LatentModel {
+pub struct LatentVariableModel {
     /// The observed variables by themselves: precision `S - F F'`, which need not be sparse.
     pub observed: GaussianModel,
     /// `S`, the precision of the observed variables given the hidden ones, with exact zeros.
@@ -23,7 +23,7 @@ pub struct LatentModel {
     pub report: Report,
 }
 
-impl LatentModel {
+impl LatentVariableModel {
     /// Number of hidden variables: the rank of the low-rank part.
     pub fn hidden(&self) -> usize {
         self.loadings.ncols()
@@ -69,7 +69,7 @@ impl LatentModel {
     }
 }
 
-impl Saved for LatentModel {
+impl Saved for LatentVariableModel {
     const KIND: &'static str = "graphical model with hidden variables";
     const VERSION: u32 = 1;
 

@@ -1,7 +1,6 @@
 //! Other methods for the same problems, for comparison.
 
-use fenchel_linalg::Invalid;
-use fenchel_linalg::factor::InPlaceCholesky;
+use fenchel_linalg::{Cholesky, Invalid, factor};
 use ndarray::{Array2, ArrayView2};
 
 use super::prox::{ProxSettings, prox_omega};
@@ -190,9 +189,9 @@ fn affine_minimiser(gram: &[Vec<f64>]) -> Option<Vec<f64>> {
             entries[i * m + j] = gram[i][j] + 1.0 + if i == j { 1e-13 * gram[i][i] } else { 0.0 };
         }
     }
-    let factor = InPlaceCholesky::new(entries, m).ok()?;
+    let factor = Cholesky::in_place(entries, m).ok()?;
     let mut shares = vec![1.0; m];
-    factor.solve(&mut shares);
+    factor.solve_in_place(&mut shares).ok()?;
     let total: f64 = shares.iter().sum();
     shares.iter_mut().for_each(|s| *s /= total);
     Some(shares)
@@ -213,7 +212,7 @@ pub fn ista(
     Invalid::check_length("increments", p - 1, increments.len())?;
     let mut x = Array2::from_diag(&covariance.diag().mapv(|c| 1.0 / c));
     let value = |x: &Array2<f64>| {
-        let factor = InPlaceCholesky::new(x.iter().copied().collect(), p).ok()?;
+        let factor = Cholesky::in_place(x.iter().copied().collect(), p).ok()?;
         let penalty = super::omega(x.view(), increments).ok()?;
         let smooth = (&covariance * x).sum() - factor.log_det();
         Some((smooth, smooth + strength * penalty, factor))
@@ -224,7 +223,7 @@ pub fn ista(
     let mut step = 1.0;
     for _ in 0..steps {
         let mut inverse = Array2::zeros((p, p));
-        factor.inverse(inverse.as_slice_mut().expect("standard layout"));
+        factor::inverse_into(&factor, inverse.as_slice_mut().expect("standard layout"));
         let gradient = &covariance - &inverse;
         loop {
             let mut z = &x - &(&gradient * step);

@@ -12,7 +12,7 @@ use fenchel_ggm::scale_free::{NodeGroups, omega};
 use fenchel_ggm::shortcut::shortcut;
 use fenchel_ggm::{
     Error, Fit, GaussianCrf, GraphicalLasso, GraphicalLassoCv, LatentGraphicalLasso, Method,
-    PartialCorrelationLasso, ScaleFree, Statistics, Weights, bethe, chow_liu, threshold,
+    PartialCorrelationLasso, PenaltyWeights, ScaleFree, Statistics, bethe, chow_liu, threshold,
 };
 use fenchel_optim::random::stream;
 use fenchel_optim::{Report, Status};
@@ -178,7 +178,7 @@ fn answers_are_what_the_reports_say() {
                     continue;
                 };
                 let theta = scaled(&m.precision, &u);
-                let value = objective(&c, &Weights::Uniform(l1), &theta);
+                let value = objective(&c, &PenaltyWeights::Uniform(l1), &theta);
                 same(name, seed, &m.report, value, size(&theta));
                 reports.push((name, m.report.certificate, size(&theta)));
             }

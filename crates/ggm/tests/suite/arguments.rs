@@ -9,7 +9,7 @@ use fenchel_ggm::covariance::shrinkage::ledoit_wolf;
 use fenchel_ggm::glasso::Problem;
 use fenchel_ggm::inference::debiased;
 use fenchel_ggm::item_field::Training;
-use fenchel_ggm::latent::LatentModel;
+use fenchel_ggm::latent::LatentVariableModel;
 use fenchel_ggm::model::{graph_of, partial_correlations};
 use fenchel_ggm::scale_free::{NodeGroups, RowOrder, prior, row_prox};
 use fenchel_ggm::select::{StarsSettings, stars};
@@ -18,7 +18,7 @@ use fenchel_ggm::synthetic::{chain, diagonally_dominant};
 use fenchel_ggm::threshold::edges_above;
 use fenchel_ggm::{
     Error, Fit, GaussianCrf, GaussianModel, GraphicalLasso, GraphicalLassoCv, ItemField,
-    LatentGraphicalLasso, PartialCorrelationLasso, Ratings, ScaleFree, Statistics, Weights,
+    LatentGraphicalLasso, PartialCorrelationLasso, PenaltyWeights, Ratings, ScaleFree, Statistics,
 };
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::model::Saved;
@@ -72,7 +72,8 @@ fn a_false_discovery_rate_is_a_share() {
 
 #[test]
 fn the_parts_of_a_saved_latent_model_add_up() {
-    let model: LatentModel = LatentGraphicalLasso::default().fit(&chain_data(100, 5)).unwrap();
+    let model: LatentVariableModel =
+        LatentGraphicalLasso::default().fit(&chain_data(100, 5)).unwrap();
     assert_eq!(loaded(&model).unwrap(), model);
     let mut other = model.clone();
     other.sparse[[1, 0]] += 0.1;
@@ -181,7 +182,7 @@ fn matrices_of_other_shapes_are_refused() {
     let flat = array![[1.0, 0.5], [0.5, 0.0]];
     assert!(text(partial_correlations(flat.view()).unwrap_err()).contains("diagonal"));
     assert!(text(edges_above(flat.view(), f64::NAN).unwrap_err()).contains("level"));
-    let (c, weights) = (Array2::<f64>::eye(3), Weights::Uniform(0.1));
+    let (c, weights) = (Array2::<f64>::eye(3), PenaltyWeights::Uniform(0.1));
     let problem = Problem::new(c.view(), &weights).unwrap();
     let small = Array2::<f64>::eye(2);
     assert_eq!(problem.dual(small.view(), small.view()), f64::NEG_INFINITY);

@@ -1,6 +1,6 @@
 //! Problems and an independent solver.
 
-use fenchel_ggm::{Statistics, Weights, sample};
+use fenchel_ggm::{PenaltyWeights, Statistics, sample};
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2, ArrayView2};
 
@@ -45,7 +45,7 @@ pub(crate) fn inverse(a: &Array2<f64>) -> Option<(Array2<f64>, f64)> {
 }
 
 /// The objective of the graphical lasso, from its definition.
-pub(crate) fn objective(c: &Array2<f64>, weights: &Weights, x: &Array2<f64>) -> f64 {
+pub(crate) fn objective(c: &Array2<f64>, weights: &PenaltyWeights, x: &Array2<f64>) -> f64 {
     let Some((_, log_det)) = inverse(x) else { return f64::INFINITY };
     let mut sum = -log_det;
     for ((i, j), x) in x.indexed_iter() {
@@ -58,7 +58,7 @@ pub(crate) fn objective(c: &Array2<f64>, weights: &Weights, x: &Array2<f64>) -> 
 }
 
 /// Proximal gradient descent with halving steps: slow, and shares nothing with the crate.
-pub(crate) fn ista(c: &Array2<f64>, weights: &Weights, steps: usize) -> Array2<f64> {
+pub(crate) fn ista(c: &Array2<f64>, weights: &PenaltyWeights, steps: usize) -> Array2<f64> {
     let p = c.nrows();
     let mut x = Array2::from_shape_fn((p, p), |(i, j)| {
         if i == j { 1.0 / (c[[i, i]] + weights.at(i, i)) } else { 0.0 }
@@ -85,7 +85,7 @@ pub(crate) fn ista(c: &Array2<f64>, weights: &Weights, steps: usize) -> Array2<f
 }
 
 /// The largest violation of the optimality conditions.
-pub(crate) fn violation(c: &Array2<f64>, weights: &Weights, x: &Array2<f64>) -> f64 {
+pub(crate) fn violation(c: &Array2<f64>, weights: &PenaltyWeights, x: &Array2<f64>) -> f64 {
     let (w, _) = inverse(x).expect("positive definite");
     let mut worst = 0.0_f64;
     for ((i, j), &x) in x.indexed_iter() {

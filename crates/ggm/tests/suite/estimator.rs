@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use fenchel_ggm::synthetic::{chain, diagonally_dominant};
-use fenchel_ggm::{Error, Fit, GaussianModel, GraphicalLasso, Scale, Statistics, Weights};
+use fenchel_ggm::{Error, Fit, GaussianModel, GraphicalLasso, PenaltyWeights, Scale, Statistics};
 use fenchel_linalg::Invalid;
 use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
@@ -59,7 +59,7 @@ fn bad_data_are_refused() {
     // A penalty on the diagonal makes it a problem with a solution.
     let penalised = GraphicalLasso {
         scale: Scale::Covariance,
-        l1: Weights::WithDiagonal(0.1),
+        l1: PenaltyWeights::WithDiagonal(0.1),
         ..GraphicalLasso::default()
     };
     assert!((penalised.fit(&x).unwrap().precision[[1, 1]] - 10.0).abs() < 1e-9);

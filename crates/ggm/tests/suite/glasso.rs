@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use fenchel_ggm::glasso::{GlassoSettings, GlassoState, Problem, components, graphical_lasso};
 use fenchel_ggm::synthetic::{barabasi_albert, chain, diagonally_dominant};
-use fenchel_ggm::{Error, Method, Weights};
+use fenchel_ggm::{Error, Method, PenaltyWeights};
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, Progress, Refusal, Status, Stop};
@@ -21,7 +21,7 @@ fn tight(method: Method, gap: f64) -> GlassoSettings {
     GlassoSettings { method, stop, ..GlassoSettings::default() }
 }
 
-fn solve(c: &Array2<f64>, weights: &Weights, settings: &GlassoSettings) -> Array2<f64> {
+fn solve(c: &Array2<f64>, weights: &PenaltyWeights, settings: &GlassoSettings) -> Array2<f64> {
     let problem = Problem::new(c.view(), weights).unwrap();
     let solution = graphical_lasso(&problem, settings, None, &mut ()).unwrap();
     assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
@@ -38,7 +38,8 @@ fn covariance(p: usize, n: usize, seed: u64) -> Array2<f64> {
 fn two_variables_have_a_closed_form() {
     for (c12, l1, diagonal) in [(0.5_f64, 0.2, false), (-0.8, 0.1, true), (0.3, 0.3, false)] {
         let c = array![[1.0, c12], [c12, 2.0]];
-        let weights = if diagonal { Weights::WithDiagonal(l1) } else { Weights::Uniform(l1) };
+        let weights =
+            if diagonal { PenaltyWeights::WithDiagonal(l1) } else { PenaltyWeights::Uniform(l1) };
         let add = if diagonal { l1 } else { 0.0 };
         let s = c12.signum() * (c12.abs() - l1).max(0.0);
         let (expected, _) = inverse(&array![[1.0 + add, s], [s, 2.0 + add]]).unwrap();
@@ -57,7 +58,11 @@ fn all_methods_reach_the_optimum_of_an_independent_solver() {
     let mut each = Array2::from_shape_fn((8, 8), |(i, j)| 0.02 + 0.01 * ((i + j) % 4) as f64);
     each[[0, 3]] = 0.0;
     each[[3, 0]] = 0.0;
-    for weights in [Weights::Uniform(0.08), Weights::WithDiagonal(0.05), Weights::Each(each)] {
+    for weights in [
+        PenaltyWeights::Uniform(0.08),
+        PenaltyWeights::WithDiagonal(0.05),
+        PenaltyWeights::Each(each),
+    ] {
         let expected = objective(&c, &weights, &ista(&c, &weights, 3000));
         for method in METHODS {
             let found = solve(&c, &weights, &tight(method, 1e-10));
@@ -71,7 +76,7 @@ fn all_methods_reach_the_optimum_of_an_independent_solver() {
 #[test]
 fn at_the_optimum_the_linear_part_is_p() {
     let c = covariance(30, 20, 5);
-    let weights = Weights::Uniform(0.15);
+    let weights = PenaltyWeights::Uniform(0.15);
     let found = solve(&c, &weights, &tight(Method::Quic, 1e-13));
     let problem = Problem::new(c.view(), &weights).unwrap();
     assert!((problem.linear(found.view()) - 30.0).abs() < 1e-6);
@@ -84,7 +89,7 @@ fn at_the_optimum_the_linear_part_is_p() {
 #[test]
 fn quic_converges_quadratically() {
     let c = covariance(60, 120, 7);
-    let weights = Weights::Uniform(0.05);
+    let weights = PenaltyWeights::Uniform(0.05);
     let problem = Problem::new(c.view(), &weights).unwrap();
     let mut gaps = Vec::new();
     let mut watch = |progress: &Progress, _: &_| {
@@ -106,7 +111,9 @@ fn quic_converges_quadratically() {
 #[test]
 fn dense_solutions_are_those_of_the_other_methods() {
     let c = covariance(120, 60, 9);
-    for weights in [Weights::Uniform(0.12), Weights::Each(Array2::from_elem((120, 120), 0.15))] {
+    for weights in
+        [PenaltyWeights::Uniform(0.12), PenaltyWeights::Each(Array2::from_elem((120, 120), 0.15))]
+    {
         let problem = Problem::new(c.view(), &weights).unwrap();
         let run =
             |method, gap| graphical_lasso(&problem, &tight(method, gap), None, &mut ()).unwrap();
@@ -124,7 +131,7 @@ fn dense_solutions_are_those_of_the_other_methods() {
 #[test]
 fn screening_changes_nothing_but_the_work() {
     let c = covariance(25, 30, 11);
-    let weights = Weights::Uniform(0.32);
+    let weights = PenaltyWeights::Uniform(0.32);
     let problem = Problem::new(c.view(), &weights).unwrap();
     let parts = components(&problem);
     assert!(parts.len() > 2 && parts.iter().any(|part| part.len() > 2), "{parts:?}");
@@ -141,11 +148,11 @@ fn screening_changes_nothing_but_the_work() {
 fn above_the_largest_weight_there_is_no_edge() {
     let c = covariance(12, 40, 13);
     let largest = Problem::largest_weight(c.view());
-    let found = solve(&c, &Weights::Uniform(largest), &tight(Method::Quic, 1e-12));
+    let found = solve(&c, &PenaltyWeights::Uniform(largest), &tight(Method::Quic, 1e-12));
     for ((i, j), &x) in found.indexed_iter() {
         assert!((x - if i == j { 1.0 / c[[i, i]] } else { 0.0 }).abs() < 1e-10);
     }
-    let found = solve(&c, &Weights::Uniform(0.95 * largest), &tight(Method::Quic, 1e-12));
+    let found = solve(&c, &PenaltyWeights::Uniform(0.95 * largest), &tight(Method::Quic, 1e-12));
     assert_eq!(fenchel_ggm::model::graph_of(found.view()).unwrap().edge_count(), 1);
 }
 
@@ -153,7 +160,7 @@ fn above_the_largest_weight_there_is_no_edge() {
 fn the_spectrum_is_within_its_bounds() {
     let (p, l1) = (20, 0.1);
     let c = covariance(p, 10, 17);
-    let found = solve(&c, &Weights::WithDiagonal(l1), &tight(Method::Quic, 1e-12));
+    let found = solve(&c, &PenaltyWeights::WithDiagonal(l1), &tight(Method::Quic, 1e-12));
     let values = fenchel_linalg::factor::symmetric_eigen(found.view()).unwrap().values;
     let top = fenchel_linalg::factor::symmetric_eigen(c.view()).unwrap().values[p - 1];
     assert!(values[0] >= 1.0 / (top + p as f64 * l1) - 1e-9);
@@ -171,7 +178,7 @@ fn infinite_weights_forbid_edges_and_zero_weights_leave_them_free() {
         each[[i as usize, j as usize]] = 0.0;
         each[[j as usize, i as usize]] = 0.0;
     }
-    let weights = Weights::Each(each);
+    let weights = PenaltyWeights::Each(each);
     let found = solve(&c, &weights, &tight(Method::Quic, 1e-12));
     // On a tree the maximum likelihood is the sum of the inverses over edges minus those over shared nodes.
     let mut expected = Array2::<f64>::zeros((p, p));
@@ -203,7 +210,7 @@ fn ill_conditioned_inputs_end_certified_or_refused() {
                     continue; // 300 steps and more: below, for its certificate
                 }
                 let c = &c * scale;
-                let weights = Weights::Uniform(l1 * c[[0, 0]]);
+                let weights = PenaltyWeights::Uniform(l1 * c[[0, 0]]);
                 let problem = Problem::new(c.view(), &weights).unwrap();
                 let mut settings = tight(Method::Quic, 1e-6);
                 settings.stop.max_passes = 300.0;
@@ -215,7 +222,7 @@ fn ill_conditioned_inputs_end_certified_or_refused() {
     }
     // The first iterate already has one.
     let c = covariance(20, 5, 29);
-    let weights = Weights::Uniform(1e-4);
+    let weights = PenaltyWeights::Uniform(1e-4);
     let problem = Problem::new(c.view(), &weights).unwrap();
     for method in METHODS {
         let mut settings = tight(method, 1e-12);
@@ -226,7 +233,7 @@ fn ill_conditioned_inputs_end_certified_or_refused() {
         assert!(inverse(&solution.state.precision()).is_some(), "{method:?}");
     }
     // No optimum: rank one and no penalty.
-    let free = Weights::Uniform(0.0);
+    let free = PenaltyWeights::Uniform(0.0);
     let c = Array2::from_elem((3, 3), 1.0);
     let problem = Problem::new(c.view(), &free).unwrap();
     let error = graphical_lasso(&problem, &GlassoSettings::default(), None, &mut ()).unwrap_err();
@@ -237,13 +244,13 @@ fn ill_conditioned_inputs_end_certified_or_refused() {
 fn inputs_that_failed_elsewhere_end_certified_or_refused() {
     // scikit-learn 17621: the rows of the identity as data. All covariances are -1/9, the solution's -1/9 + 0.01.
     let c = Array2::from_shape_fn((3, 3), |(i, j)| if i == j { 2.0 / 9.0 } else { -1.0 / 9.0 });
-    let found = solve(&c, &Weights::Uniform(0.01), &tight(Method::Quic, 1e-12));
+    let found = solve(&c, &PenaltyWeights::Uniform(0.01), &tight(Method::Quic, 1e-12));
     let w = Array2::from_shape_fn((3, 3), |(i, j)| c[[i, j]] + if i == j { 0.0 } else { 0.01 });
     let (expected, _) = inverse(&w).unwrap();
     assert!((&found - &expected).iter().all(|d| d.abs() < 1e-4), "{found}");
     // 12228: not a covariance matrix.
     let indefinite = array![[96.0, 12.0], [12.0, -61.0]];
-    let error = Problem::new(indefinite.view(), &Weights::Uniform(0.1)).unwrap_err();
+    let error = Problem::new(indefinite.view(), &PenaltyWeights::Uniform(0.1)).unwrap_err();
     assert_eq!(error, Error::ZeroVariance { columns: vec![1] });
     let error = fenchel_ggm::Statistics::from_covariance(indefinite.view(), 10).unwrap_err();
     assert!(error.to_string().contains("variance 1 is -61"), "{error}");
@@ -266,7 +273,7 @@ fn inputs_that_failed_elsewhere_end_certified_or_refused() {
 
 /// The solution at a gap of 1e-6, absolute or relative to the objective.
 fn certified(c: &Array2<f64>, l1: f64) -> Array2<f64> {
-    let weights = Weights::Uniform(l1);
+    let weights = PenaltyWeights::Uniform(l1);
     let problem = Problem::new(c.view(), &weights).unwrap();
     let solution = graphical_lasso(&problem, &GlassoSettings::default(), None, &mut ()).unwrap();
     assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
@@ -278,7 +285,7 @@ fn a_warm_start_is_a_start() {
     let c = covariance(40, 60, 31);
     let settings = tight(Method::Quic, 1e-9);
     let run = |l1: f64, start: Option<GlassoState>| {
-        let weights = Weights::Uniform(l1);
+        let weights = PenaltyWeights::Uniform(l1);
         let problem = Problem::new(c.view(), &weights).unwrap();
         let solution = graphical_lasso(&problem, &settings, start, &mut ()).unwrap();
         (solution.state, solution.report)
@@ -300,8 +307,8 @@ fn a_warm_start_is_a_start() {
 #[test]
 fn bad_arguments_are_named() {
     let c = array![[1.0, 0.2], [0.2, 1.0]];
-    let weights = Weights::Uniform(0.1);
-    let text = |c: &Array2<f64>, w: &Weights| match Problem::new(c.view(), w) {
+    let weights = PenaltyWeights::Uniform(0.1);
+    let text = |c: &Array2<f64>, w: &PenaltyWeights| match Problem::new(c.view(), w) {
         Ok(_) => panic!("accepted"),
         Err(error) => error.to_string(),
     };
@@ -311,9 +318,11 @@ fn bad_arguments_are_named() {
     assert!(text(&array![[1.0, 0.3], [0.2, 1.0]], &weights).contains("(1, 0) is 0.2"));
     assert!(text(&array![[1.0, 0.3]], &weights).contains("1 x 2"));
     assert!(text(&array![[0.0, 0.0], [0.0, 1.0]], &weights).contains("columns [0]"));
-    assert!(text(&c, &Weights::Uniform(-1.0)).contains("l1 = -1"));
-    assert!(text(&c, &Weights::Each(array![[0.0, 0.1], [0.2, 0.0]])).contains("weight (0, 1)"));
-    assert!(text(&c, &Weights::Each(array![[0.0]])).contains("expected length 2"));
+    assert!(text(&c, &PenaltyWeights::Uniform(-1.0)).contains("l1 = -1"));
+    assert!(
+        text(&c, &PenaltyWeights::Each(array![[0.0, 0.1], [0.2, 0.0]])).contains("weight (0, 1)")
+    );
+    assert!(text(&c, &PenaltyWeights::Each(array![[0.0]])).contains("expected length 2"));
     let problem = Problem::new(c.view(), &weights).unwrap();
     let limited = GlassoSettings { max_memory: Some(10), ..GlassoSettings::default() };
     let error = graphical_lasso(&problem, &limited, None, &mut ()).unwrap_err();
@@ -334,13 +343,13 @@ proptest! {
     ) {
         let c = covariance(p.max(3), n, seed);
         let p = c.nrows();
-        let weights = Weights::Uniform(l1);
+        let weights = PenaltyWeights::Uniform(l1);
         let found = solve(&c, &weights, &tight(Method::Quic, 1e-11));
         prop_assert!(violation(&c, &weights, &found) < 1e-4);
         let unit = |i: usize| if i.is_multiple_of(2) { 10f64.powi(power) } else { 1.0 };
         let scaled = Array2::from_shape_fn((p, p), |(i, j)| c[[i, j]] * unit(i) * unit(j));
         let each = Array2::from_shape_fn((p, p), |(i, j)| if i == j { 0.0 } else { l1 * unit(i) * unit(j) });
-        let again = solve(&scaled, &Weights::Each(each), &tight(Method::Quic, 1e-11));
+        let again = solve(&scaled, &PenaltyWeights::Each(each), &tight(Method::Quic, 1e-11));
         for ((i, j), &x) in found.indexed_iter() {
             prop_assert!((again[[i, j]] * unit(i) * unit(j) - x).abs() < 1e-3 * (1.0 + x.abs()));
         }

@@ -1,11 +1,11 @@
 //! Sparse plus low rank; the penalty on partial correlations.
 
 use fenchel_ggm::covariance::shrinkage::ledoit_wolf;
-use fenchel_ggm::latent::LatentModel;
+use fenchel_ggm::latent::LatentVariableModel;
 use fenchel_ggm::synthetic::{barabasi_albert, chain, diagonally_dominant};
 use fenchel_ggm::{
-    Error, GraphicalLasso, LatentGraphicalLasso, PartialCorrelationLasso, Scale, Statistics,
-    Weights,
+    Error, GraphicalLasso, LatentGraphicalLasso, PartialCorrelationLasso, PenaltyWeights, Scale,
+    Statistics,
 };
 use fenchel_linalg::factor;
 use fenchel_optim::Stop;
@@ -39,7 +39,8 @@ fn both_parts_meet_their_conditions() {
     let found = statistics((&s - &l).view(), 60, 5);
     let c = &found.covariance;
     // Entries of a multiplier are at most its diagonal plus the rank penalty: below that there is no edge, far above it nothing hidden.
-    for (l1, rank_penalty) in [(Weights::Uniform(0.03), 0.04), (Weights::WithDiagonal(0.03), 0.015)]
+    for (l1, rank_penalty) in
+        [(PenaltyWeights::Uniform(0.03), 0.04), (PenaltyWeights::WithDiagonal(0.03), 0.015)]
     {
         let fit = LatentGraphicalLasso {
             l1,
@@ -166,16 +167,16 @@ fn latent_models_do_not_depend_on_units_and_are_saved() {
     }
     let mut bytes = Vec::new();
     model.save(&mut bytes).unwrap();
-    assert_eq!(LatentModel::load(&bytes[..]).unwrap(), model);
-    let broken = LatentModel { loadings: Array2::zeros((3, 1)), ..model.clone() };
+    assert_eq!(LatentVariableModel::load(&bytes[..]).unwrap(), model);
+    let broken = LatentVariableModel { loadings: Array2::zeros((3, 1)), ..model.clone() };
     let mut bytes = Vec::new();
-    assert!(broken.save(&mut bytes).is_err() || LatentModel::load(&bytes[..]).is_err());
+    assert!(broken.save(&mut bytes).is_err() || LatentVariableModel::load(&bytes[..]).is_err());
     assert!((model.score(&x).unwrap() - model.observed.score(&x).unwrap()).abs() < 1e-15);
     for wrong in [
         LatentGraphicalLasso { rank_penalty: 0.0, ..fit.clone() },
         LatentGraphicalLasso { rho: -1.0, ..fit.clone() },
         LatentGraphicalLasso { l1: (-0.1).into(), ..fit.clone() },
-        LatentGraphicalLasso { l1: Weights::Each(Array2::zeros((2, 2))), ..fit.clone() },
+        LatentGraphicalLasso { l1: PenaltyWeights::Each(Array2::zeros((2, 2))), ..fit.clone() },
     ] {
         assert!(matches!(wrong.fit(&x), Err(Error::Invalid(_))));
     }
@@ -197,7 +198,7 @@ fn few_samples_and_forbidden_edges_are_certified() {
         weights[[j, i]] = w;
     }
     let fit = LatentGraphicalLasso {
-        l1: Weights::Each(weights),
+        l1: PenaltyWeights::Each(weights),
         rank_penalty: 0.3,
         stop: Stop { max_passes: 20_000.0, ..Stop::default() },
         ..Default::default()

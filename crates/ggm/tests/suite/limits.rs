@@ -15,7 +15,7 @@ use fenchel_ggm::scale_free::{DegreePrior, NodeGroups};
 use fenchel_ggm::synthetic::{chain, diagonally_dominant, power_law};
 use fenchel_ggm::{
     Error, Fit, GaussianCrf, GaussianModel, GraphicalLasso, ItemField, LatentGraphicalLasso,
-    Method, Ratings, Scale, ScaleFree, Statistics, Weights, chow_liu, sample,
+    Method, PenaltyWeights, Ratings, Scale, ScaleFree, Statistics, chow_liu, sample,
 };
 use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -177,7 +177,7 @@ fn a_path_says_the_penalties_that_it_used() {
     let mut forbidden = Array2::from_elem((6, 6), 1.0);
     forbidden[[0, 1]] = f64::INFINITY;
     forbidden[[1, 0]] = f64::INFINITY;
-    let lasso = GraphicalLasso { l1: Weights::Each(forbidden), ..GraphicalLasso::default() };
+    let lasso = GraphicalLasso { l1: PenaltyWeights::Each(forbidden), ..GraphicalLasso::default() };
     let last = lasso.fit_path(&statistics, &[0.2, 0.0]).unwrap().points.pop().unwrap();
     assert_eq!(last.edges(), 14);
     assert!(path.points[0].model(&[0.0; 5]).unwrap_err().to_string().contains("mean"));
@@ -355,5 +355,5 @@ fn arguments_that_do_not_fit_are_refused_by_name() {
         Err(Error::Invalid(Invalid::NonFinite { .. }))
     ));
     let c = Array2::<f64>::eye(2);
-    assert!(Problem::new(c.view(), &Weights::Uniform(f64::NAN)).is_err());
+    assert!(Problem::new(c.view(), &PenaltyWeights::Uniform(f64::NAN)).is_err());
 }

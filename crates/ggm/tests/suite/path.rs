@@ -6,7 +6,7 @@ use fenchel_ggm::path::grid;
 use fenchel_ggm::select::{Stars, StarsSettings, stability_selection, stars};
 use fenchel_ggm::synthetic::{barabasi_albert, chain, diagonally_dominant};
 use fenchel_ggm::{
-    Error, Fit, GraphicalLasso, GraphicalLassoCv, Scale, Statistics, Status, Stop, Weights,
+    Error, Fit, GraphicalLasso, GraphicalLassoCv, PenaltyWeights, Scale, Statistics, Status, Stop,
 };
 use fenchel_metrics::k_fold;
 use fenchel_optim::Progress;
@@ -16,7 +16,7 @@ use ndarray::{Array2, Axis};
 use crate::common::{data, inverse};
 
 fn unit(scale: Scale) -> GraphicalLasso {
-    GraphicalLasso { l1: Weights::Uniform(1.0), scale, ..GraphicalLasso::default() }
+    GraphicalLasso { l1: PenaltyWeights::Uniform(1.0), scale, ..GraphicalLasso::default() }
 }
 
 #[test]

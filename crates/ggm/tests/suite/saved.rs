@@ -2,7 +2,7 @@
 
 use fenchel_ggm::conditional::GaussianCrfModel;
 use fenchel_ggm::item_field::{AttributeField, AttributeFieldModel, ItemFieldModel, Ratings};
-use fenchel_ggm::latent::LatentModel;
+use fenchel_ggm::latent::LatentVariableModel;
 use fenchel_ggm::{
     GaussianCrf, GaussianModel, GraphicalLasso, ItemField, LatentGraphicalLasso, Saved,
 };
@@ -90,7 +90,7 @@ fn a_changed_value_is_refused_or_harmless() {
     check(&gaussian, use_gaussian);
     let latent = LatentGraphicalLasso { rank_penalty: 0.1, ..Default::default() };
     let latent = latent.fit(&x).unwrap();
-    check(&latent, |m: &LatentModel| {
+    check(&latent, |m: &LatentVariableModel| {
         use_gaussian(&m.observed);
         let _ = (m.hidden(), m.graph(), m.low_rank(), m.transform(&data()), m.score(&data()));
     });

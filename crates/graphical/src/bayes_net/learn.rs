@@ -51,7 +51,7 @@ impl Prior {
 ///
 /// `Bayes(Prior::Dirichlet(1.0))` is K2 (Cooper and Herskovits, 1992), `Bayes(Prior::Bdeu(s))` is BDeu.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum Score {
+pub enum StructureScore {
     /// The largest log-likelihood, in nats: grows with every arc.
     LogLikelihood,
     /// The Bayesian information criterion.
@@ -60,7 +60,7 @@ pub enum Score {
     Bayes(Prior),
 }
 
-impl Score {
+impl StructureScore {
     /// The score of one family. O(data).
     ///
     /// `data` has one row per sample and one column per variable; states count from 0. `cards` are the numbers of states.
@@ -85,7 +85,7 @@ impl Score {
 
     /// Refuses pseudo-counts of 0 where they must be positive.
     pub(crate) fn check(self) -> Result<(), Error> {
-        if let Score::Bayes(prior) = self {
+        if let StructureScore::Bayes(prior) = self {
             prior.check()?;
             Invalid::check_positive("pseudo-count", prior.cell(1.0, 1.0))?;
         }
@@ -96,7 +96,7 @@ impl Score {
     pub(crate) fn of(self, columns: &Columns, child: u32, parents: &[u32]) -> Result<f64, Error> {
         let counts = columns.counts(child, parents)?;
         let (q, k) = (counts.configurations as f64, counts.states as f64);
-        if let Score::Bayes(prior) = self {
+        if let StructureScore::Bayes(prior) = self {
             let alpha = prior.cell(q, k);
             let term = |alpha: f64, n: f64| ln_gamma(alpha + n) - ln_gamma(alpha);
             let row = |counts: &[f64]| {
@@ -112,7 +112,7 @@ impl Score {
         };
         let likelihood: f64 = counts.seen().map(row).sum();
         let n = columns.records().max(1) as f64;
-        let penalty = if self == Score::Bic { n.ln() / 2.0 * q * (k - 1.0) } else { 0.0 };
+        let penalty = if self == StructureScore::Bic { n.ln() / 2.0 * q * (k - 1.0) } else { 0.0 };
         Ok(likelihood - penalty)
     }
 

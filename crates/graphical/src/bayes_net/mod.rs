@@ -15,7 +15,7 @@
 //! | queries with another elimination order or memory limit | [`BayesNet::with_ordering`] |
 //! | interventions (the do-operator) | [`BayesNet::intervene`] |
 //! | draws, with or without evidence | [`BayesNet::sample`], [`BayesNet::likelihood_weighting`] |
-//! | tables from data, scores of graphs | [`BayesNetBuilder::arcs`], [`BayesNet::fit_csv_file`], [`BayesNet::fit_cpts`], [`Score`] |
+//! | tables from data, scores of graphs | [`BayesNetBuilder::arcs`], [`BayesNet::fit_csv_file`], [`BayesNet::fit_cpts`], [`StructureScore`] |
 //! | variables from the columns of a file, another graph | [`BayesNet::from_csv_file`], [`BayesNet::with_graph`] |
 //! | a graph from data | [`structure`](crate::structure) |
 //! | tables from records with missing values | [`Em`] |
@@ -47,7 +47,7 @@ pub(crate) use build::Parts;
 pub(crate) use cpt::{Cpt, ROW_TOLERANCE, Row, cells, parents_in, renormalise};
 pub use em::{Em, EmFit};
 pub use findings::Findings;
-pub use learn::{Prior, Score};
+pub use learn::{Prior, StructureScore};
 pub use named::Answer;
 pub(crate) use names::Names;
 pub use query::Explanation;

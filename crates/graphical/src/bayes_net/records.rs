@@ -20,7 +20,7 @@ const BLANKS: [&str; 3] = ["", "?", "NA"];
 
 impl BayesNet {
     /// Converts records of state names to numbers, one row per record. The result is what [`fit_cpts`](Self::fit_cpts),
-    /// [`log_likelihood`](Self::log_likelihood) and [`Score`](super::Score) take. `header` names the columns of the records in
+    /// [`log_likelihood`](Self::log_likelihood) and [`StructureScore`](super::StructureScore) take. `header` names the columns of the records in
     /// any order; columns that are not variables are ignored. Missing values become [`MISSING`].
     ///
     /// ```

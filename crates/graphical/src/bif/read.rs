@@ -6,7 +6,7 @@ use std::path::Path;
 use fenchel_optim::{MAX_MEMORY, settings};
 
 use crate::bayes_net::{Cpt, Names, Parts, ROW_TOLERANCE, renormalise};
-use crate::text::Place;
+use crate::text::Position;
 use crate::{BayesNet, Error, VarId, files};
 
 use super::rows::Rows;
@@ -41,7 +41,7 @@ settings! {
 /// ```
 ///
 /// # Errors
-/// [`Error::Format`] with line and byte column for an error at a place in the text. [`Error::NoCpt`] and [`Error::Cycle`] for
+/// [`Error::Format`] with line and byte column for an error at a position in the text. [`Error::NoCpt`] and [`Error::Cycle`] for
 /// errors of the whole network. [`Error::Io`].
 pub fn read(from: impl BufRead) -> Result<BayesNet, Error> {
     read_with(from, &BifOptions::default())
@@ -125,7 +125,7 @@ impl<R: BufRead> Reader<R> {
 
     fn variable(&mut self) -> Result<(), Error> {
         self.tokens.text(b"{")?;
-        let place = self.tokens.here();
+        let position = self.tokens.here();
         let name = self.tokens.nonempty("the name of a variable")?.to_owned();
         self.tokens.expect(b'{')?;
         let mut states = None;
@@ -137,8 +137,9 @@ impl<R: BufRead> Reader<R> {
                 self.tokens.property()?;
             }
         }
-        let states = states.ok_or_else(|| place.fault(format!("variable {name:?} has no type")))?;
-        self.parts.variable(&name, states).map_err(|error| place.fault(error.to_string()))
+        let states =
+            states.ok_or_else(|| position.fault(format!("variable {name:?} has no type")))?;
+        self.parts.variable(&name, states).map_err(|error| position.fault(error.to_string()))
     }
 
     /// `discrete [ k ] { a, b };`
@@ -157,11 +158,11 @@ impl<R: BufRead> Reader<R> {
         let mut states = Names::default();
         loop {
             self.tokens.text(b",}")?;
-            let place = self.tokens.here();
+            let position = self.tokens.here();
             let state = self.tokens.nonempty("the name of a state")?;
             states
                 .add(state, || format!("state of {variable:?}"))
-                .map_err(|error| place.fault(error.to_string()))?;
+                .map_err(|error| position.fault(error.to_string()))?;
             self.tokens.skip()?;
             match self.tokens.scan.peek()? {
                 Some(b',') => self.tokens.scan.advance(),
@@ -170,11 +171,11 @@ impl<R: BufRead> Reader<R> {
                 _ => break,
             }
         }
-        let place = self.tokens.scan.place();
+        let position = self.tokens.scan.position();
         self.tokens.expect(b'}')?;
         if states.len() != announced {
             let reason = format!("{} states where {announced} were announced", states.len());
-            return Err(place.fault(reason));
+            return Err(position.fault(reason));
         }
         self.tokens.expect(b';')?;
         Ok(states)
@@ -183,7 +184,7 @@ impl<R: BufRead> Reader<R> {
     fn probability(&mut self) -> Result<(), Error> {
         self.tokens.expect(b'(')?;
         let child = self.known(b"|)")?;
-        let place = self.tokens.here();
+        let position = self.tokens.here();
         let mut parents = Vec::new();
         self.tokens.skip()?;
         if self.tokens.scan.peek()? == Some(b'|') {
@@ -205,26 +206,27 @@ impl<R: BufRead> Reader<R> {
         self.tokens.expect(b')')?;
         self.parts
             .check_parents(child, &parents)
-            .map_err(|error| place.fault(error.to_string()))?;
-        let table = Rows::new(&self.parts, child, parents, &mut self.bytes, &self.options, place)?;
+            .map_err(|error| position.fault(error.to_string()))?;
+        let table =
+            Rows::new(&self.parts, child, parents, &mut self.bytes, &self.options, position)?;
         self.tokens.expect(b'{')?;
-        self.rows(table, place)
+        self.rows(table, position)
     }
 
     /// Reads the statements between the braces to a table.
-    fn rows(&mut self, mut table: Rows, place: Place) -> Result<(), Error> {
+    fn rows(&mut self, mut table: Rows, position: Position) -> Result<(), Error> {
         let mut default: Option<Vec<f64>> = None;
         let mut numbers = Vec::new();
         while !self.tokens.closes()? {
             if self.tokens.scan.peek()? == Some(b'(') {
-                let place = self.tokens.scan.place();
+                let position = self.tokens.scan.position();
                 let row = self.configuration(&table.parents)?;
                 self.tokens.numbers(table.states, &mut numbers)?;
-                table.set(row, &numbers, &self.parts, &self.options, place)?;
+                table.set(row, &numbers, &self.parts, &self.options, position)?;
                 continue;
             }
             self.tokens.keyword()?;
-            let place = self.tokens.here();
+            let position = self.tokens.here();
             match self.tokens.token.as_slice() {
                 b"table" => {
                     self.tokens.numbers(table.values.len(), &mut numbers)?;
@@ -234,13 +236,13 @@ impl<R: BufRead> Reader<R> {
                         for (state, value) in values.iter_mut().enumerate() {
                             *value = numbers[state * rows + row];
                         }
-                        table.set(row, &values, &self.parts, &self.options, place)?;
+                        table.set(row, &values, &self.parts, &self.options, position)?;
                     }
                 }
                 b"default" => {
                     self.tokens.numbers(table.states, &mut numbers)?;
                     if default.replace(numbers.clone()).is_some() {
-                        return Err(place.fault("a second default"));
+                        return Err(position.fault("a second default"));
                     }
                 }
                 _ => self.tokens.property()?,
@@ -250,7 +252,7 @@ impl<R: BufRead> Reader<R> {
         if let (Some(values), Some(_)) = (&default, missing) {
             for row in 0..table.given.len() {
                 if !table.given[row] {
-                    table.set(row, values, &self.parts, &self.options, place)?;
+                    table.set(row, values, &self.parts, &self.options, position)?;
                 }
             }
         } else if let Some(row) = missing {
@@ -258,7 +260,7 @@ impl<R: BufRead> Reader<R> {
                 table.describe(row, &self.parts).iter().map(|(_, state)| (*state).into()).collect();
             let name = self.parts.names.get(table.child.index());
             let reason = format!("the table of {name:?} has no row ({})", given.join(", "));
-            return Err(place.fault(reason));
+            return Err(position.fault(reason));
         }
         let Rows { child, parents, mut values, states, .. } = table;
         if self.options.renormalise {
@@ -277,14 +279,14 @@ impl<R: BufRead> Reader<R> {
                 self.tokens.expect(b',')?;
             }
             self.tokens.text(b",)")?;
-            let place = self.tokens.here();
+            let position = self.tokens.here();
             let known = &self.parts.states[parent.index()];
             let state =
                 std::str::from_utf8(&self.tokens.token).ok().and_then(|name| known.find(name));
             let Some(state) = state else {
                 let what = format!("state of {:?}", self.parts.names.get(parent.index()));
                 let error = known.unknown(what, &String::from_utf8_lossy(&self.tokens.token));
-                return Err(place.fault(error.to_string()));
+                return Err(position.fault(error.to_string()));
             };
             row = row * known.len() + state;
         }
@@ -295,8 +297,8 @@ impl<R: BufRead> Reader<R> {
     /// Reads the name of a declared variable.
     fn known(&mut self, stops: &[u8]) -> Result<VarId, Error> {
         self.tokens.text(stops)?;
-        let place = self.tokens.here();
+        let position = self.tokens.here();
         let name = self.tokens.nonempty("the name of a variable")?.to_owned();
-        self.parts.find(&name).map_err(|error| place.fault(error.to_string()))
+        self.parts.find(&name).map_err(|error| position.fault(error.to_string()))
     }
 }

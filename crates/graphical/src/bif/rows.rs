@@ -4,7 +4,7 @@ use fenchel_optim::Refusal;
 
 use crate::bayes_net::{Parts, Row, cells, parents_in};
 use crate::table::table_bytes;
-use crate::text::Place;
+use crate::text::Position;
 use crate::{Error, VarId};
 
 use super::BifOptions;
@@ -26,7 +26,7 @@ impl Rows {
         parents: Vec<VarId>,
         bytes: &mut u64,
         options: &BifOptions,
-        place: Place,
+        position: Position,
     ) -> Result<Rows, Error> {
         let states = parts.states[child.index()].len();
         let rows = cells(parents.iter().map(|p| parts.states[p.index()].len()));
@@ -34,9 +34,9 @@ impl Rows {
         *bytes = bytes.saturating_add(table_bytes(size));
         let hint = "raise max_memory if the table is meant to be that large";
         Refusal::check_memory("the network up to this table", *bytes, options.max_memory, hint)
-            .map_err(|refusal| place.fault(refusal.to_string()))?;
+            .map_err(|refusal| position.fault(refusal.to_string()))?;
         let Some((rows, size)) = rows.zip(size) else {
-            return Err(place.fault("a table of more cells than can be counted"));
+            return Err(position.fault("a table of more cells than can be counted"));
         };
         let values = vec![0.0; size];
         Ok(Rows { child, parents, states, values, given: vec![false; rows] })
@@ -48,16 +48,16 @@ impl Rows {
         values: &[f64],
         parts: &Parts,
         options: &BifOptions,
-        place: Place,
+        position: Position,
     ) -> Result<(), Error> {
         if std::mem::replace(&mut self.given[row], true) {
-            return Err(place.fault("a row that was given before"));
+            return Err(position.fault("a row that was given before"));
         }
         let name = parts.names.get(self.child.index());
         let states = parts.states[self.child.index()].list();
         Row { variable: name, states, given: &|| self.describe(row, parts) }
             .check(values, options.tolerance)
-            .map_err(|error| place.fault(error.to_string()))?;
+            .map_err(|error| position.fault(error.to_string()))?;
         self.values[row * self.states..][..self.states].copy_from_slice(values);
         Ok(())
     }

@@ -3,18 +3,18 @@
 use std::io::Read;
 
 use crate::Error;
-use crate::text::{Place, Scanner, number, shown, shown_byte};
+use crate::text::{Position, Scanner, number, quoted, quoted_byte};
 
 pub(super) struct Tokens<R> {
     pub(super) scan: Scanner<R>,
     /// The last token, and where it began.
     pub(super) token: Vec<u8>,
-    place: Option<Place>,
+    position: Option<Position>,
 }
 
 impl<R: Read> Tokens<R> {
     pub(super) fn new(from: R) -> Tokens<R> {
-        Tokens { scan: Scanner::new(from), token: Vec::new(), place: None }
+        Tokens { scan: Scanner::new(from), token: Vec::new(), position: None }
     }
 
     /// Skips the rest of a property; the keyword is the last token.
@@ -46,7 +46,7 @@ impl<R: Read> Tokens<R> {
 
     /// Skips a comment if one begins here.
     fn comment(&mut self) -> Result<bool, Error> {
-        let place = self.scan.place();
+        let position = self.scan.position();
         match self.scan.peek_second()? {
             Some(b'/') => {
                 while self.scan.peek()?.is_some_and(|byte| byte != b'\n') {
@@ -58,7 +58,7 @@ impl<R: Read> Tokens<R> {
                 self.scan.advance();
                 loop {
                     match self.scan.peek()? {
-                        None => return Err(place.fault("a comment without an end")),
+                        None => return Err(position.fault("a comment without an end")),
                         Some(b'*') if self.scan.peek_second()? == Some(b'/') => break,
                         Some(_) => self.scan.advance(),
                     }
@@ -75,7 +75,7 @@ impl<R: Read> Tokens<R> {
     pub(super) fn keyword(&mut self) -> Result<(), Error> {
         self.skip()?;
         self.token.clear();
-        self.place = Some(self.scan.place());
+        self.position = Some(self.scan.position());
         while let Some(byte) = self.scan.peek()?.filter(u8::is_ascii_alphabetic) {
             self.scan.take(byte, &mut self.token)?;
         }
@@ -85,7 +85,7 @@ impl<R: Read> Tokens<R> {
     /// Reads up to one of `stops`, trimmed and without comments, or reads a quoted text.
     pub(super) fn text(&mut self, stops: &[u8]) -> Result<(), Error> {
         self.skip()?;
-        self.place = Some(self.scan.place());
+        self.position = Some(self.scan.position());
         self.token.clear();
         if self.scan.peek()? == Some(b'"') {
             return self.quoted();
@@ -105,12 +105,12 @@ impl<R: Read> Tokens<R> {
 
     /// Reads a text between quotes. There is no escape character.
     pub(super) fn quoted(&mut self) -> Result<(), Error> {
-        let place = self.scan.place();
+        let position = self.scan.position();
         self.scan.advance();
         self.token.clear();
         loop {
             match self.scan.peek()? {
-                None => return Err(place.fault("a quoted text without an end")),
+                None => return Err(position.fault("a quoted text without an end")),
                 Some(b'"') => break,
                 Some(byte) => self.scan.take(byte, &mut self.token)?,
             }
@@ -140,44 +140,44 @@ impl<R: Read> Tokens<R> {
         self.skip()?;
         let found = self.scan.peek()?;
         if found != Some(wanted) {
-            let reason = format!("expected {}, found {}", shown(&[wanted]), shown_byte(found));
-            return Err(self.scan.place().fault(reason));
+            let reason = format!("expected {}, found {}", quoted(&[wanted]), quoted_byte(found));
+            return Err(self.scan.position().fault(reason));
         }
         self.scan.advance();
         Ok(())
     }
 
-    pub(super) fn here(&self) -> Place {
-        self.place.unwrap_or_else(|| self.scan.place())
+    pub(super) fn here(&self) -> Position {
+        self.position.unwrap_or_else(|| self.scan.position())
     }
 
     pub(super) fn string(&self) -> Result<&str, Error> {
         std::str::from_utf8(&self.token)
-            .map_err(|_| self.here().fault(format!("{} is not UTF-8", shown(&self.token))))
+            .map_err(|_| self.here().fault(format!("{} is not UTF-8", quoted(&self.token))))
     }
 
     pub(super) fn nonempty(&mut self, wanted: &str) -> Result<&str, Error> {
         if self.token.is_empty() {
-            let found = shown_byte(self.scan.peek()?);
+            let found = quoted_byte(self.scan.peek()?);
             return Err(self.here().fault(format!("expected {wanted}, found {found}")));
         }
         self.string()
     }
 
     pub(super) fn unexpected(&mut self, wanted: &str) -> Error {
-        let place = self.here();
+        let position = self.here();
         let found = match self.token.is_empty() {
-            false => shown(&self.token),
+            false => quoted(&self.token),
             true => match self.scan.peek() {
-                Ok(byte) => shown_byte(byte),
+                Ok(byte) => quoted_byte(byte),
                 Err(error) => return error,
             },
         };
-        place.fault(format!("expected {wanted}, found {found}"))
+        position.fault(format!("expected {wanted}, found {found}"))
     }
 
     pub(super) fn ended(&self, wanted: &str) -> Error {
-        self.scan.place().fault(format!("the text ends; expected {wanted}"))
+        self.scan.position().fault(format!("the text ends; expected {wanted}"))
     }
 
     /// Reads numbers up to the `;`, and skips it.
@@ -190,20 +190,20 @@ impl<R: Read> Tokens<R> {
                 Some(b';') => break,
                 None => return Err(self.ended("\";\"")),
                 Some(_) => {
-                    let place = self.scan.word(b",;/", &mut self.token)?;
+                    let position = self.scan.word(b",;/", &mut self.token)?;
                     if values.len() == expected {
-                        let found = shown(&self.token);
+                        let found = quoted(&self.token);
                         let reason =
                             format!("expected \";\" after {expected} numbers, found {found}");
-                        return Err(place.fault(reason));
+                        return Err(position.fault(reason));
                     }
-                    values.push(number(&self.token, place)?);
+                    values.push(number(&self.token, position)?);
                 }
             }
         }
         if values.len() < expected {
             let reason = format!("{} numbers; expected {expected}", values.len());
-            return Err(self.scan.place().fault(reason));
+            return Err(self.scan.position().fault(reason));
         }
         self.scan.advance();
         Ok(())

@@ -7,12 +7,14 @@
 //! [`BinaryPairwise`] is the model. [`BinaryGibbs`] samples from it with one bit per variable and chain, and updates 64 to 512
 //! chains at a time. [`crate::influence`] bounds the distance of the samples' distribution from the model.
 
+mod blocks;
 mod gibbs;
 mod update;
 mod xoshiro;
 
+pub use blocks::BinaryStart;
 pub use fenchel_optim::random::Order;
-pub use gibbs::{BinaryGibbs, BinaryStart};
+pub use gibbs::BinaryGibbs;
 
 use fenchel_linalg::Invalid;
 use ndarray::ArrayView2;

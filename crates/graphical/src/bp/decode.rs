@@ -7,7 +7,7 @@ use super::BeliefPropagationSettings;
 use super::network::Network;
 use super::propagation::Propagation;
 use crate::stride::larger;
-use crate::{Error, FactorGraph, VarId};
+use crate::{Error, FactorGraph};
 
 /// The result of max-product: the beliefs, and a configuration made from them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -179,11 +179,4 @@ fn first_largest(values: &[f64]) -> usize {
         }
     }
     best
-}
-
-impl crate::bp::Propagation {
-    /// As [`log_belief`](Self::log_belief), of all variables.
-    pub fn log_beliefs(&self) -> impl ExactSizeIterator<Item = &[f64]> {
-        (0..self.network.cells.len() as u32).map(|v| self.log_belief(VarId(v)))
-    }
 }

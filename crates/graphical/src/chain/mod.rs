@@ -158,11 +158,6 @@ impl Chain {
         self.length
     }
 
-    /// Whether all pairs have the same scores.
-    pub fn is_shared(&self) -> bool {
-        self.shared
-    }
-
     /// The `K` scores of position `t`.
     ///
     /// # Panics

@@ -28,7 +28,7 @@ struct Source {
 
 /// Working memory for drawing blocks.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct Scratch {
     local: FactorGraph,
     workspace: Workspace,
     values: Vec<f64>,
@@ -89,15 +89,15 @@ impl Block {
         Ok(Block { variables, local, sources, tree })
     }
 
-    pub(super) fn room(&self) -> Room {
-        Room { local: self.local.clone(), workspace: self.tree.workspace(), values: Vec::new() }
+    pub(super) fn scratch(&self) -> Scratch {
+        Scratch { local: self.local.clone(), workspace: self.tree.workspace(), values: Vec::new() }
     }
 
     /// Draws all variables of the block given the others. If no configuration is possible, they do not change.
     pub(super) fn draw(
         &self,
         program: &Program,
-        room: &mut Room,
+        scratch: &mut Scratch,
         states: &mut [u32],
         random: &mut impl Rng,
     ) {
@@ -106,13 +106,15 @@ impl Block {
                 source.outside.iter().fold(program.starts[source.factor], |at, &(v, stride)| {
                     at + states[v as usize] as usize * stride
                 });
-            room.values.clear();
-            room.values.extend(source.cells.iter().map(|cell| program.values[at + cell]));
-            room.local
-                .set(crate::FactorId(k as u32), &room.values)
+            scratch.values.clear();
+            scratch.values.extend(source.cells.iter().map(|cell| program.values[at + cell]));
+            scratch
+                .local
+                .set(crate::FactorId(k as u32), &scratch.values)
                 .expect("the cells of its scope");
         }
-        let calibrated = self.tree.calibrate(&room.local, &Evidence::new(), &mut room.workspace);
+        let calibrated =
+            self.tree.calibrate(&scratch.local, &Evidence::new(), &mut scratch.workspace);
         if let Ok(calibrated) = calibrated {
             for (&v, state) in self.variables.iter().zip(calibrated.sample(random)) {
                 states[v as usize] = state as u32;

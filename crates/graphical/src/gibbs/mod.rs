@@ -43,7 +43,7 @@ use rand::seq::SliceRandom;
 
 use crate::{Error, Evidence, FactorGraph, VarId};
 
-use block::{Block, Room};
+use block::{Block, Scratch};
 use program::Program;
 pub(crate) use scan::Next;
 
@@ -191,14 +191,14 @@ impl Gibbs {
     pub fn sweep(&mut self, sweeps: usize) {
         let Gibbs { program, next, order, blocks, chains, .. } = self;
         let work = |part: &mut [Chain]| {
-            let mut rooms: Vec<Room> = blocks.iter().map(Block::room).collect();
+            let mut scratches: Vec<Scratch> = blocks.iter().map(Block::scratch).collect();
             let mut weights = Vec::new();
             let mut visits = order.clone();
             for chain in part {
                 let Chain { states, random } = chain;
                 for _ in 0..sweeps {
-                    for (block, room) in blocks.iter().zip(&mut rooms) {
-                        block.draw(program, room, states, random);
+                    for (block, scratch) in blocks.iter().zip(&mut scratches) {
+                        block.draw(program, scratch, states, random);
                     }
                     if *next == Next::Shuffled {
                         visits.copy_from_slice(order);

@@ -17,7 +17,7 @@ use fenchel_optim::{
 use ndarray::ArrayView2;
 
 use super::{Columns, LearnedDag, refuse_weights};
-use crate::{Dag, Error, Score};
+use crate::{Dag, Error, StructureScore};
 
 /// With more variables there are too many sets.
 const MOST: usize = 30;
@@ -26,7 +26,7 @@ settings! {
     /// The settings and the method itself; see the [module](crate::structure).
     pub struct ExactSearch {
         /// The score to be maximised.
-        score: Score = Score::Bic,
+        score: StructureScore = StructureScore::Bic,
         /// Largest number of parents of a node: the result is the best graph within this limit.
         max_parents: usize = 4,
         /// Bytes that the tables may take; `None` for no limit.

@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Columns, LearnedDag, refuse_weights};
 use crate::graph::check_edge;
-use crate::{Dag, Error, Score};
+use crate::{Dag, Error, StructureScore};
 
 /// Gains below this fraction of the score are rounding errors.
 const ROUNDING: f64 = 1e-12;
@@ -32,7 +32,7 @@ settings! {
     /// The settings and the method itself; see the [module](crate::structure).
     pub struct HillClimbing {
         /// The score to be maximised.
-        score: Score = Score::Bic,
+        score: StructureScore = StructureScore::Bic,
         /// Largest number of parents of a node.
         max_parents: usize = 8,
         /// Number of last graphs to which the search does not return; 0 for plain hill climbing.
@@ -83,12 +83,12 @@ impl HillClimbing {
         let columns = Columns::new(data, cards)?;
         self.score.check()?;
         Invalid::check_length("nodes of the start", cards.len(), start.nodes())?;
-        let mut climb = Climb::new(self, &columns, &start)?;
-        let report = run(&mut climb, &self.stop, &mut watch)?;
-        if let Some(error) = climb.failed {
+        let mut search = Search::new(self, &columns, &start)?;
+        let report = run(&mut search, &self.stop, &mut watch)?;
+        if let Some(error) = search.failed {
             return Err(error);
         }
-        let (score, parents) = climb.best;
+        let (score, parents) = search.best;
         let arcs = (0u32..).zip(&parents).flat_map(|(v, p)| p.iter().map(move |&p| (p, v)));
         Ok(LearnedDag { dag: Dag::new(cards.len(), arcs)?, score, report })
     }
@@ -102,7 +102,7 @@ enum Change {
     Turn,
 }
 
-struct Climb<'a> {
+struct Search<'a> {
     settings: &'a HillClimbing,
     columns: &'a Columns,
     parents: Vec<Vec<u32>>,
@@ -128,7 +128,7 @@ struct Climb<'a> {
     failed: Option<Error>,
 }
 
-impl<'a> Climb<'a> {
+impl<'a> Search<'a> {
     fn new(settings: &'a HillClimbing, columns: &'a Columns, start: &Dag) -> Result<Self, Error> {
         let n = columns.len();
         let mask = |arcs: &[(u32, u32)]| -> Result<Vec<bool>, Error> {
@@ -164,7 +164,7 @@ impl<'a> Climb<'a> {
         let mut random = stream(0, 0);
         let keys: Vec<u64> = (0..n * n).map(|_| random.next_u64()).collect();
         let graph = start.arcs().fold(0, |graph, (p, v)| graph ^ keys[p as usize * n + v as usize]);
-        let mut climb = Climb {
+        let mut search = Search {
             settings,
             columns,
             best: (f64::NEG_INFINITY, parents.clone()),
@@ -185,10 +185,10 @@ impl<'a> Climb<'a> {
             ended: n < 2,
             failed: None,
         };
-        climb.evaluate(&(0..n as u32).collect::<Vec<_>>())?;
-        climb.best.0 = climb.families.iter().sum();
-        climb.climbed = climb.best.0;
-        Ok(climb)
+        search.evaluate(&(0..n as u32).collect::<Vec<_>>())?;
+        search.best.0 = search.families.iter().sum();
+        search.climbed = search.best.0;
+        Ok(search)
     }
 
     /// Computes the gains of all changes of the parents of the given nodes.
@@ -403,7 +403,7 @@ fn toggled(list: &[u32], p: u32) -> Vec<u32> {
     list
 }
 
-impl Iterative for Climb<'_> {
+impl Iterative for Search<'_> {
     fn advance(&mut self, passes: f64) -> f64 {
         let mut done = 0.0;
         while done < passes.round().max(1.0) {

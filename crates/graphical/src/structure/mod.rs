@@ -19,11 +19,11 @@
 //!
 //! ```
 //! use fenchel_graphical::structure::{HillClimbing, shd};
-//! use fenchel_graphical::{Prior, Score, networks};
+//! use fenchel_graphical::{Prior, StructureScore, networks};
 //!
 //! let truth = networks::asia();
 //! let data = truth.sample_many(5000, &mut fenchel_optim::random::stream(0, 0));
-//! let search = HillClimbing { score: Score::Bayes(Prior::Bdeu(1.0)), ..Default::default() };
+//! let search = HillClimbing { score: StructureScore::Bayes(Prior::Bdeu(1.0)), ..Default::default() };
 //! let found = search.fit(data.view(), truth.cards())?;
 //! assert!(shd(&truth.dag().cpdag(), &found.dag.cpdag())? < 8);
 //! let net = truth.with_graph(&found.dag)?.fit_cpts(data.view(), Prior::Bdeu(1.0))?;

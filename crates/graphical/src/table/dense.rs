@@ -76,11 +76,6 @@ impl Dense {
         &self.values
     }
 
-    /// The numbers, to be changed in place.
-    pub fn values_mut(&mut self) -> &mut [f64] {
-        &mut self.values
-    }
-
     /// The position of states that are given in the order of the scope.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use fenchel_optim::{MAX_MEMORY, Refusal};
 
 use super::{Kind, Model};
 use crate::table::table_bytes;
-use crate::text::{Place, Scanner, number, shown};
+use crate::text::{Position, Scanner, number, quoted};
 use crate::{Error, Evidence, VarId, files};
 
 /// Reads a model.
@@ -25,12 +25,14 @@ use crate::{Error, Evidence, VarId, files};
 /// [`MAX_MEMORY`], a potential that is negative or not finite, and a text that is too short or too long; [`Error::Io`].
 pub fn read(from: impl BufRead) -> Result<Model, Error> {
     let mut tokens = Tokens::new(from);
-    let place = tokens.next("MARKOV or BAYES")?;
+    let position = tokens.next("MARKOV or BAYES")?;
     let kind = match tokens.token.as_slice() {
         b"MARKOV" => Kind::Markov,
         b"BAYES" => Kind::Bayes,
         other => {
-            return Err(place.fault(format!("expected MARKOV or BAYES, found {}", shown(other))));
+            return Err(
+                position.fault(format!("expected MARKOV or BAYES, found {}", quoted(other)))
+            );
         }
     };
     let (variables, _) = tokens.integer("the number of variables", 0, u32::MAX as usize)?;
@@ -46,9 +48,9 @@ pub fn read(from: impl BufRead) -> Result<Model, Error> {
         let (size, _) = tokens.integer("the size of a scope", 0, variables)?;
         let mut scope = Vec::new();
         for _ in 0..size {
-            let (v, place) = tokens.variable(variables)?;
+            let (v, position) = tokens.variable(variables)?;
             if std::mem::replace(&mut last[v.index()], at) == at {
-                return Err(place.fault(format!("{v} occurs twice in a scope")));
+                return Err(position.fault(format!("{v} occurs twice in a scope")));
             }
             scope.push(v);
         }
@@ -56,22 +58,22 @@ pub fn read(from: impl BufRead) -> Result<Model, Error> {
     }
     let mut factors = Vec::new();
     for scope in scopes {
-        let (size, place) = tokens.integer("the size of a table", 1, usize::MAX)?;
+        let (size, position) = tokens.integer("the size of a table", 1, usize::MAX)?;
         let cells = scope.iter().try_fold(1usize, |n, v: &VarId| n.checked_mul(cards[v.index()]));
         if cells != Some(size) {
             let expected = cells.map_or("more than can be counted".into(), |n| n.to_string());
             return Err(
-                place.fault(format!("a table of size {size}; its scope has {expected} cells"))
+                position.fault(format!("a table of size {size}; its scope has {expected} cells"))
             );
         }
         Refusal::check_memory("a table", table_bytes(Some(size)), MAX_MEMORY, "use smaller scopes")
-            .map_err(|refusal| place.fault(refusal.to_string()))?;
+            .map_err(|refusal| position.fault(refusal.to_string()))?;
         let mut values = Vec::new();
         for _ in 0..size {
-            let place = tokens.next("a potential")?;
-            let value = number(&tokens.token, place)?;
+            let position = tokens.next("a potential")?;
+            let value = number(&tokens.token, position)?;
             if value < 0.0 {
-                return Err(place.fault(format!("{value}; expected a potential >= 0")));
+                return Err(position.fault(format!("{value}; expected a potential >= 0")));
             }
             values.push(value);
         }
@@ -99,25 +101,27 @@ pub fn read_evidence(from: impl BufRead, cards: &[usize]) -> Result<Evidence, Er
         [(1, _), rest @ ..] if rest.len() % 2 == 1 => rest,
         all => all,
     };
-    let (count, place) = body[0];
+    let (count, position) = body[0];
     if body.len() - 1 != count.saturating_mul(2) {
         let found = body.len() - 1;
         let reason =
             format!("{found} numbers follow; expected {count} pairs of variable and state");
-        return Err(place.fault(reason));
+        return Err(position.fault(reason));
     }
     let mut evidence = Evidence::new();
     for pair in body[1..].chunks_exact(2) {
-        let ((v, v_place), (state, place)) = (pair[0], pair[1]);
+        let ((v, v_position), (state, position)) = (pair[0], pair[1]);
         let Some(&card) = cards.get(v) else {
-            return Err(v_place.fault(format!("variable {v} of {}, counted from 0", cards.len())));
+            return Err(
+                v_position.fault(format!("variable {v} of {}, counted from 0", cards.len()))
+            );
         };
         let id = VarId(v as u32);
         if state >= card {
-            return Err(place.fault(format!("state {state} of {id}, which has {card}")));
+            return Err(position.fault(format!("state {state} of {id}, which has {card}")));
         }
         if evidence.get(id).is_some() {
-            return Err(v_place.fault(format!("{id} is observed twice")));
+            return Err(v_position.fault(format!("{id} is observed twice")));
         }
         evidence = evidence.observe(id, state);
     }
@@ -155,37 +159,42 @@ impl<R: BufRead> Tokens<R> {
         Ok(self.scan.peek()?.is_none())
     }
 
-    fn next(&mut self, wanted: &str) -> Result<Place, Error> {
+    fn next(&mut self, wanted: &str) -> Result<Position, Error> {
         if self.at_end()? {
-            return Err(self.scan.place().fault(format!("the text ends; expected {wanted}")));
+            return Err(self.scan.position().fault(format!("the text ends; expected {wanted}")));
         }
         self.scan.word(b"", &mut self.token)
     }
 
-    fn integer(&mut self, what: &str, least: usize, most: usize) -> Result<(usize, Place), Error> {
-        let place = self.next(what)?;
+    fn integer(
+        &mut self,
+        what: &str,
+        least: usize,
+        most: usize,
+    ) -> Result<(usize, Position), Error> {
+        let position = self.next(what)?;
         let value = std::str::from_utf8(&self.token).ok().and_then(|t| t.parse::<usize>().ok());
         match value.filter(|value| (least..=most).contains(value)) {
-            Some(value) => Ok((value, place)),
+            Some(value) => Ok((value, position)),
             None => {
-                let found = shown(&self.token);
+                let found = quoted(&self.token);
                 let range = format!("an integer from {least} to {most}");
-                Err(place.fault(format!("expected {what}, {range}, found {found}")))
+                Err(position.fault(format!("expected {what}, {range}, found {found}")))
             }
         }
     }
 
-    fn variable(&mut self, variables: usize) -> Result<(VarId, Place), Error> {
+    fn variable(&mut self, variables: usize) -> Result<(VarId, Position), Error> {
         // A scope is not longer than the list of variables, so there is at least one.
-        let (v, place) = self.integer("a variable", 0, variables.saturating_sub(1))?;
-        Ok((VarId(v as u32), place))
+        let (v, position) = self.integer("a variable", 0, variables.saturating_sub(1))?;
+        Ok((VarId(v as u32), position))
     }
 
     fn end(&mut self) -> Result<(), Error> {
         if self.at_end()? {
             return Ok(());
         }
-        let place = self.next("nothing")?;
-        Err(place.fault(format!("expected the end of the text, found {}", shown(&self.token))))
+        let position = self.next("nothing")?;
+        Err(position.fault(format!("expected the end of the text, found {}", quoted(&self.token))))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::networks::{configurations, joint, marginal, nets};
 use fenchel_graphical::{
-    BayesNet, Dag, Error, Evidence, OrderingOptions, Prior, Score, VarId, networks,
+    BayesNet, Dag, Error, Evidence, OrderingOptions, Prior, StructureScore, VarId, networks,
     variable_elimination,
 };
 use fenchel_linalg::special::chi_squared_tail;
@@ -85,7 +85,7 @@ proptest! {
         let chain = Dag::new(3, [(0, 1), (1, 2)]).unwrap();
         let fork = Dag::new(3, [(1, 0), (1, 2)]).unwrap();
         let back = Dag::new(3, [(2, 1), (1, 0)]).unwrap();
-        for score in [Score::LogLikelihood, Score::Bic, Score::Bayes(Prior::Bdeu(size))] {
+        for score in [StructureScore::LogLikelihood, StructureScore::Bic, StructureScore::Bayes(Prior::Bdeu(size))] {
             let value = |dag: &Dag| score.graph(data.view(), &cards, dag).unwrap();
             prop_assert!((value(&chain) - value(&fork)).abs() < 1e-9);
             prop_assert!((value(&chain) - value(&back)).abs() < 1e-9);
@@ -101,7 +101,7 @@ proptest! {
                 let before = net.fit_cpts(data.slice_axis(Axis(0), (..t).into()), prior).unwrap();
                 sum += before.log_probability(&data.row(t).to_vec()).unwrap();
             }
-            let score = Score::Bayes(prior).graph(data.view(), &cards, &chain).unwrap();
+            let score = StructureScore::Bayes(prior).graph(data.view(), &cards, &chain).unwrap();
             prop_assert!((score - sum).abs() < 1e-9 * (1.0 + sum.abs()), "{score} {sum}");
         }
         // Maximum likelihood attains the score of that name.
@@ -111,7 +111,7 @@ proptest! {
             .build().unwrap();
         let fitted = start.fit_cpts(data.view(), Prior::Dirichlet(0.0)).unwrap();
         let attained = fitted.log_likelihood(data.view()).unwrap();
-        let score = Score::LogLikelihood.graph(data.view(), &cards, &chain).unwrap();
+        let score = StructureScore::LogLikelihood.graph(data.view(), &cards, &chain).unwrap();
         prop_assert!((attained - score).abs() < 1e-9 * (1.0 + score.abs()));
     }
 }
@@ -122,7 +122,7 @@ fn k2_is_the_formula_of_factorials() {
     let data = Array2::from_shape_vec((6, 2), vec![0, 0, 0, 1, 0, 1, 1, 2, 1, 2, 1, 2]).unwrap();
     // Row 0: counts 1, 2, 0: 2! 1! 2! 0! / 5! = 4 / 120. Row 1: counts 0, 0, 3: 2! 3! / 5! = 12 / 120.
     let expected = (4.0 / 120.0_f64 * 12.0 / 120.0).ln();
-    let k2 = Score::Bayes(Prior::Dirichlet(1.0));
+    let k2 = StructureScore::Bayes(Prior::Dirichlet(1.0));
     let score = k2.family(data.view(), &[2, 3], VarId(1), &[VarId(0)]).unwrap();
     assert!((score - expected).abs() < 1e-13);
 }
@@ -347,15 +347,24 @@ fn faults_of_a_network_are_named() {
     assert!(matches!(net.log_probability(&[9; 37]), Err(Error::State { .. })));
     assert!(matches!(net.with_cpt(VarId(0), &[1.0]), Err(Error::CptLength { .. })));
     let data = Array2::from_elem((2, 2), 5);
-    let family = |score: Score, child, parents: &[VarId]| {
+    let family = |score: StructureScore, child, parents: &[VarId]| {
         score.family(data.view(), &[2, 2], VarId(child), parents)
     };
     assert_eq!(
-        family(Score::Bic, 0, &[]).unwrap_err().to_string(),
+        family(StructureScore::Bic, 0, &[]).unwrap_err().to_string(),
         "row 0, column variable 0: state 5 of variable 0 does not exist: it has 2 states"
     );
-    assert!(matches!(family(Score::Bic, 3, &[]), Err(Error::UnknownVariable { .. })));
-    assert!(matches!(family(Score::Bic, 0, &[VarId(0)]), Err(Error::RepeatedVariable { .. })));
-    assert!(matches!(family(Score::Bayes(Prior::Bdeu(0.0)), 0, &[]), Err(Error::Invalid(_))));
-    assert!(matches!(family(Score::Bayes(Prior::Dirichlet(-1.0)), 0, &[]), Err(Error::Invalid(_))));
+    assert!(matches!(family(StructureScore::Bic, 3, &[]), Err(Error::UnknownVariable { .. })));
+    assert!(matches!(
+        family(StructureScore::Bic, 0, &[VarId(0)]),
+        Err(Error::RepeatedVariable { .. })
+    ));
+    assert!(matches!(
+        family(StructureScore::Bayes(Prior::Bdeu(0.0)), 0, &[]),
+        Err(Error::Invalid(_))
+    ));
+    assert!(matches!(
+        family(StructureScore::Bayes(Prior::Dirichlet(-1.0)), 0, &[]),
+        Err(Error::Invalid(_))
+    ));
 }

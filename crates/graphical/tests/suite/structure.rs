@@ -4,17 +4,17 @@ use crate::common::networks::nets;
 use fenchel_graphical::structure::{
     ExactSearch, HillClimbing, IndependenceTest, Pc, chow_liu, shd,
 };
-use fenchel_graphical::{BayesNet, Dag, Error, MISSING, Prior, Score, VarId, networks};
+use fenchel_graphical::{BayesNet, Dag, Error, MISSING, Prior, StructureScore, VarId, networks};
 use fenchel_linalg::special::chi_squared_tail;
 use fenchel_optim::{Fit, Refusal, Status, random::stream};
 use ndarray::{Array2, Axis, array};
 use proptest::prelude::*;
 
-const SCORES: [Score; 4] = [
-    Score::Bic,
-    Score::Bayes(Prior::Dirichlet(1.0)),
-    Score::Bayes(Prior::Bdeu(1.0)),
-    Score::Bayes(Prior::Bdeu(10.0)),
+const SCORES: [StructureScore; 4] = [
+    StructureScore::Bic,
+    StructureScore::Bayes(Prior::Dirichlet(1.0)),
+    StructureScore::Bayes(Prior::Bdeu(1.0)),
+    StructureScore::Bayes(Prior::Bdeu(10.0)),
 ];
 
 /// All directed graphs without cycles over so many nodes.
@@ -88,7 +88,7 @@ proptest! {
     fn the_tree_is_the_most_likely_of_all_trees(net in nets(5), seed in 0u64..1000) {
         let data = draws(&net, 50, seed);
         let n = net.len();
-        let value = |dag: &Dag| Score::LogLikelihood.graph(data.view(), net.cards(), dag).unwrap();
+        let value = |dag: &Dag| StructureScore::LogLikelihood.graph(data.view(), net.cards(), dag).unwrap();
         let found = chow_liu(data.view(), net.cards(), 0).unwrap();
         prop_assert_eq!(&found.dag.skeleton(), &found.graph);
         // All forests with one parent at most.
@@ -138,7 +138,11 @@ fn asia_is_found_up_to_its_weak_arc() {
     let class = truth.dag().cpdag();
     let data = draws(&truth, 10_000, 1);
     let learned = |dag: &Dag| shd(&class, &dag.cpdag()).unwrap();
-    for score in [Score::Bic, Score::Bayes(Prior::Bdeu(1.0)), Score::Bayes(Prior::Dirichlet(1.0))] {
+    for score in [
+        StructureScore::Bic,
+        StructureScore::Bayes(Prior::Bdeu(1.0)),
+        StructureScore::Bayes(Prior::Dirichlet(1.0)),
+    ] {
         let exact = ExactSearch { score, ..Default::default() };
         let exact = exact.fit(data.view(), truth.cards()).unwrap();
         assert!(learned(&exact.dag) <= 3, "{score:?}: {}", learned(&exact.dag));
@@ -173,7 +177,8 @@ fn alarm_is_nearly_found() {
     let truth = networks::alarm();
     let class = truth.dag().cpdag();
     let data = draws(&truth, 3000, 1);
-    let search = HillClimbing { score: Score::Bayes(Prior::Bdeu(1.0)), ..Default::default() };
+    let search =
+        HillClimbing { score: StructureScore::Bayes(Prior::Bdeu(1.0)), ..Default::default() };
     let found = search.fit(data.view(), truth.cards()).unwrap();
     let of_truth = search.score.graph(data.view(), truth.cards(), truth.dag()).unwrap();
     let distance = shd(&class, &found.dag.cpdag()).unwrap();
@@ -319,7 +324,8 @@ fn searches_refuse_what_does_not_fit() {
     let narrow = Array2::<usize>::zeros((2, 2));
     assert!(Pc { level: 0.0, ..Default::default() }.fit(narrow.view(), &cards).is_err());
     assert!(chow_liu(narrow.view(), &cards, 2).is_err());
-    let flat = HillClimbing { score: Score::Bayes(Prior::Bdeu(0.0)), ..Default::default() };
+    let flat =
+        HillClimbing { score: StructureScore::Bayes(Prior::Bdeu(0.0)), ..Default::default() };
     assert!(matches!(flat.fit(narrow.view(), &cards), Err(Error::Invalid(_))));
     assert!(matches!(HillClimbing::default().fit(narrow.view(), &[2]), Err(Error::Invalid(_))));
     // Nothing to join.

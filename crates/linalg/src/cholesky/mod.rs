@@ -137,6 +137,16 @@ impl Cholesky {
             let (known, rest) = b.split_at_mut(i);
             rest[0] = (rest[0] - dot(&row[..i], known)) / row[i];
         }
+        self.solve_transposed(b);
+        Ok(())
+    }
+
+    /// Replaces `b` by `L'^-1 b`. If `b` is standard normal, the result is a draw with covariance `A^-1`. `n^2` operations.
+    ///
+    /// # Panics
+    /// Unless `b` has `n` entries.
+    pub fn solve_transposed(&self, b: &mut [f64]) {
+        assert_eq!(b.len(), self.n, "a right-hand side of n entries");
         // L' is read by the rows of L, which lie in memory as they are: once b_i is known, its
         // share is taken out of all equations above.
         for (i, row) in self.lower.chunks_exact(self.n).enumerate().rev() {
@@ -144,7 +154,6 @@ impl Cholesky {
             rest[0] /= row[i];
             axpy(-rest[0], &row[..i], above);
         }
-        Ok(())
     }
 
     /// `A^-1 B` for the `n x m` matrix `B`. `2 n^2 m` operations.
@@ -242,6 +251,11 @@ mod tests {
             }
             let one = cholesky.solve(a.dot(&x.column(1)).view()).unwrap();
             for (f, e) in one.iter().zip(x.column(1)) {
+                assert!((f - e).abs() <= 1e-12 * n as f64, "n = {n}: {f} {e}");
+            }
+            let mut half = cholesky.lower().t().dot(&x.column(1)).to_vec();
+            cholesky.solve_transposed(&mut half);
+            for (f, e) in half.iter().zip(x.column(1)) {
                 assert!((f - e).abs() <= 1e-12 * n as f64, "n = {n}: {f} {e}");
             }
             assert_eq!(cholesky.solve_matrix(Array2::zeros((n, 0)).view()).unwrap().dim(), (n, 0));

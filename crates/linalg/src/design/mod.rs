@@ -18,6 +18,7 @@ mod csr;
 mod dense;
 mod nonzeros;
 mod product;
+mod rows;
 mod subset;
 
 pub use as_design::AsDesign;

@@ -35,22 +35,22 @@ impl Nonzeros {
         let sampled = n.min(SAMPLE);
         let nonzeros: usize = (0..sampled).map(|k| count(k * n / sampled)).sum();
         let share = nonzeros as f64 / (sampled * d) as f64;
-        let room =
+        let limit =
             usize::try_from(max_memory.unwrap_or(u64::MAX).saturating_sub(8 * (n as u64 + 1)) / 12);
         if share > WORTH {
             return None;
         }
-        Nonzeros::new(design, share, room.unwrap_or(usize::MAX))
+        Nonzeros::new(design, share, limit.unwrap_or(usize::MAX))
     }
 
-    /// `share` is the expected fraction of nonzeros, and `room` the largest allowed number of entries.
-    fn new<D: Design>(design: &D, share: f64, room: usize) -> Option<Self> {
+    /// `share` is the expected fraction of nonzeros, and `limit` the largest allowed number of entries.
+    fn new<D: Design>(design: &D, share: f64, limit: usize) -> Option<Self> {
         let (n, d) = (design.rows(), design.columns());
         let expected = (share * (n * d) as f64) as usize;
-        if expected > room {
+        if expected > limit {
             return None;
         }
-        let expected = (expected + expected / 10).min(room);
+        let expected = (expected + expected / 10).min(limit);
         let mut copy = Nonzeros {
             offsets: Vec::with_capacity(n + 1),
             columns_of: Vec::with_capacity(expected),
@@ -67,7 +67,7 @@ impl Nonzeros {
                 values[length] = a;
                 length += usize::from(a != 0.0);
             });
-            if copy.values.len() + length > room {
+            if copy.values.len() + length > limit {
                 return None;
             }
             copy.columns_of.extend_from_slice(&columns_of[..length]);

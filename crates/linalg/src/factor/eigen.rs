@@ -4,11 +4,10 @@ use faer::Mat;
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use nalgebra::DMatrix;
 use ndarray::{Array1, Array2, ArrayView2};
 
 use super::positive_definite::{Triangle, cholesky, solve_triangle};
-use super::{SEQUENTIAL, SMALL, binary_scale, check_symmetric, from_faer, to_faer};
+use super::{SEQUENTIAL, binary_scale, check_symmetric, from_faer, to_faer};
 use crate::Invalid;
 
 /// Eigenvalues in ascending order, and eigenvectors as columns in the same order.
@@ -84,28 +83,6 @@ pub fn generalised_eigen(
 
 /// From the lower triangle of `a`; the eigenvalues are multiplied by `scale`.
 fn eigen_of(a: &Mat<f64>, scale: f64) -> Result<SymmetricEigen, Invalid> {
-    let small = if a.nrows() <= SMALL { small_eigen(a) } else { None };
-    let SymmetricEigen { values, vectors } = match small {
-        Some(found) => found,
-        None => large_eigen(a)?,
-    };
-    Ok(SymmetricEigen { values: values * scale, vectors })
-}
-
-fn small_eigen(a: &Mat<f64>) -> Option<SymmetricEigen> {
-    let n = a.nrows();
-    let matrix = DMatrix::from_fn(n, n, |i, j| a[(i.max(j), i.min(j))]);
-    // Two or three steps an eigenvalue are usual.
-    let found = nalgebra::SymmetricEigen::try_new(matrix, f64::EPSILON, 100 * n)?;
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| found.eigenvalues[i].total_cmp(&found.eigenvalues[j]));
-    Some(SymmetricEigen {
-        values: order.iter().map(|&j| found.eigenvalues[j]).collect(),
-        vectors: Array2::from_shape_fn((n, n), |(i, j)| found.eigenvectors[(i, order[j])]),
-    })
-}
-
-fn large_eigen(a: &Mat<f64>) -> Result<SymmetricEigen, Invalid> {
     let n = a.nrows();
     let (mut values, mut vectors) = (Diag::zeros(n), Mat::zeros(n, n));
     let need = self_adjoint_evd_scratch::<f64>(
@@ -125,7 +102,7 @@ fn large_eigen(a: &Mat<f64>) -> Result<SymmetricEigen, Invalid> {
     .map_err(|_| Invalid::NotConverged { what: "matrix" })?;
     let values = values.column_vector();
     Ok(SymmetricEigen {
-        values: (0..n).map(|j| values[j]).collect(),
+        values: (0..n).map(|j| scale * values[j]).collect(),
         vectors: from_faer(vectors.as_ref()),
     })
 }

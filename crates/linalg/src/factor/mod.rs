@@ -3,7 +3,6 @@
 //! | to get | function | operations |
 //! |---|---|---|
 //! | `A = L L'`, `A^-1 b`, `log det A` | [`cholesky`], then [`Cholesky`](crate::Cholesky) | `n^3 / 3` |
-//! | the same in a loop, without copies | [`InPlaceCholesky`] | `n^3 / 3` |
 //! | `A^-1` of a positive definite `A` | [`inverse`] | `n^3` with the factor |
 //! | `T^-1 B`, `T` triangular | [`solve_triangular`] | `n^2 m` |
 //! | `A[:, order] = Q R`, rank, least squares | [`qr`], [`least_squares`] | `2 m n^2` |
@@ -13,11 +12,8 @@
 //! | `prox` of the nuclear norm, projection on the spectral ball | [`shrink_singular_values`], [`clip_singular_values`] | as [`svd`] |
 //! | features of a kernel from landmarks | [`Nystrom`] | `9 m^3` once, and `m r` per point |
 //!
-//! Arguments are `ArrayView2` of any memory layout, and results are row-major `Array2`. Two libraries do the work, and this
-//! module hides which one. The symmetric eigenproblem uses nalgebra up to order [`SMALL`] and faer for larger
-//! matrices; QR, SVD and inverses use faer. Cholesky is [our own](crate::Cholesky), which is faster from order 30 on. nalgebra's SVD is not used, because its version 0.35 returns wrong singular values even for a
-//! matrix of ones (its issue 1172). It fails for 231 of the 841 shapes from 2 x 2 to 30 x 30; a test of this module covers such
-//! matrices.
+//! Arguments are `ArrayView2` of any memory layout, and results are row-major `Array2`. faer does the work, and this module hides
+//! it. Only the Cholesky factorisation is [our own](crate::Cholesky).
 //!
 //! **Determinism.** faer runs sequentially, whatever its global setting. So results do not depend on the number of threads, and
 //! no global state is read or written.
@@ -27,7 +23,6 @@
 //! is ignored, and only the lower triangle is used.
 
 mod eigen;
-mod in_place;
 mod nystrom;
 mod positive_definite;
 mod qr;
@@ -36,9 +31,8 @@ mod svd;
 mod tests;
 
 pub use eigen::{SymmetricEigen, generalised_eigen, symmetric_eigen};
-pub use in_place::InPlaceCholesky;
 pub use nystrom::Nystrom;
-pub use positive_definite::{Triangle, cholesky, inverse, solve_triangular};
+pub use positive_definite::{Triangle, cholesky, inverse, inverse_into, solve_triangular};
 pub use qr::{Qr, least_squares, qr};
 pub use svd::{Svd, clip_singular_values, shrink_singular_values, svd};
 
@@ -46,9 +40,6 @@ use faer::{Mat, MatRef, Par};
 use ndarray::{Array2, ArrayView2};
 
 use crate::Invalid;
-
-/// The largest order that is left to nalgebra.
-pub const SMALL: usize = 30;
 
 /// Asymmetry, relative to the largest entry, that is taken for rounding. A Gram matrix of a million rows may have an asymmetry
 /// of about `1e6 * 1e-16`.

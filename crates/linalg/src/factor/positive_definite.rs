@@ -5,7 +5,7 @@ use faer::linalg::cholesky::llt;
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
 };
-use faer::{Mat, MatRef};
+use faer::{Mat, MatMut, MatRef};
 use ndarray::{Array2, ArrayView2};
 
 use super::{SEQUENTIAL, check_entries, check_symmetric, from_faer, to_faer};
@@ -26,17 +26,44 @@ pub fn cholesky(a: ArrayView2<f64>) -> Result<Cholesky, Invalid> {
 /// To solve a system do not form the inverse: use [`Cholesky::solve`](crate::Cholesky::solve).
 pub fn inverse(factor: &Cholesky) -> Array2<f64> {
     let n = factor.order();
-    let lower = to_faer(factor.lower(), 1.0);
-    let mut out = Mat::zeros(n, n);
+    let mut out = Array2::zeros((n, n));
+    inverse_into(factor, out.as_slice_mut().expect("standard layout"));
+    out
+}
+
+/// Writes `A^-1` as [`inverse`] does, in row-major order, for loops that invert often. `2 n^3 / 3` operations.
+///
+/// # Panics
+/// Unless `out` has `n^2` entries.
+pub fn inverse_into(factor: &Cholesky, out: &mut [f64]) {
+    let n = factor.order();
+    assert_eq!(out.len(), n * n, "an n x n matrix");
+    let rows = factor.lower().to_slice().expect("standard layout");
+    let mut columns = vec![0.0; n * n];
+    for_lower(n, |i, j| columns[j * n + i] = rows[i * n + j]);
     let need = llt::inverse::inverse_scratch::<f64>(n, SEQUENTIAL);
     llt::inverse::inverse(
-        out.as_mut(),
-        lower.as_ref(),
+        MatMut::from_column_major_slice_mut(out, n, n),
+        MatRef::from_column_major_slice(&columns, n, n),
         SEQUENTIAL,
         MemStack::new(&mut MemBuffer::new(need)),
     );
-    // faer fills the lower triangle.
-    Array2::from_shape_fn((n, n), |(i, j)| out[(i.max(j), i.min(j))])
+    // The lower triangle by columns is the upper one by rows.
+    for_lower(n, |i, j| out[i * n + j] = out[j * n + i]);
+}
+
+/// Visits the entries `j <= i`, a tile at a time, so that rows and columns stay in cache.
+fn for_lower(n: usize, mut f: impl FnMut(usize, usize)) {
+    const TILE: usize = 32;
+    for top in (0..n).step_by(TILE) {
+        for left in (0..=top).step_by(TILE) {
+            for i in top..(top + TILE).min(n) {
+                for j in left..(left + TILE).min(i + 1) {
+                    f(i, j);
+                }
+            }
+        }
+    }
 }
 
 /// Which half of a triangular matrix is read. The other half may hold any finite numbers.

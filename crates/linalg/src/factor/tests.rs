@@ -1,4 +1,4 @@
-//! The promises of every factorisation on both sides of [`SMALL`], and values known in closed form.
+//! The promises of every factorisation, and values known in closed form.
 
 // Reference values are quoted with more digits than a f64 holds.
 #![allow(clippy::excessive_precision)]
@@ -7,7 +7,7 @@ use super::*;
 use crate::Cholesky;
 use ndarray::{Array1, Array2, array};
 
-/// Both libraries, the border between them, odd orders, and more than one block of faer.
+/// Odd orders, and more than one block of faer.
 const ORDERS: [usize; 7] = [1, 2, 5, 30, 31, 60, 120];
 
 /// Entries in (-1, 1) without structure.

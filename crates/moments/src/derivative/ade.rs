@@ -12,7 +12,7 @@ use crate::fit::fit_with;
 use crate::reducer::{Reducer, WithScore};
 use crate::reduction::Reduction;
 use crate::response::{Response, dominated};
-use crate::score::{Score, ScoreDiagnostics};
+use crate::score::{ScoreDiagnostics, ScoreFunction};
 use crate::spectrum::{Spectrum, Warning, normalised};
 use crate::transform::ResponseTransform;
 use crate::whitening::SQUARES;
@@ -40,7 +40,7 @@ impl Ade {
         &self,
         x: &X,
         y: impl Into<Response<'a>>,
-        score: &dyn Score,
+        score: &dyn ScoreFunction,
     ) -> Result<Reduction, Error> {
         self.fit_with(x, y, score, Fit::new())
     }
@@ -54,19 +54,19 @@ impl Ade {
         &self,
         x: &X,
         y: impl Into<Response<'a>>,
-        score: &dyn Score,
+        score: &dyn ScoreFunction,
         fit: Fit<'_, Reduction>,
     ) -> Result<Reduction, Error> {
         fit_with(&self.with(score), x, y, fit)
     }
 
     /// This method with a score, as a [`Reducer`] of features.
-    pub fn with<'a>(&self, score: &'a dyn Score) -> impl Reducer + use<'a> {
+    pub fn with<'a>(&self, score: &'a dyn ScoreFunction) -> impl Reducer + use<'a> {
         WithScore { settings: *self, score }
     }
 }
 
-impl Reducer for WithScore<'_, Ade, dyn Score + '_> {
+impl Reducer for WithScore<'_, Ade, dyn ScoreFunction + '_> {
     fn name(&self) -> &'static str {
         "ADE"
     }

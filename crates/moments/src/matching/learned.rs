@@ -12,7 +12,7 @@ use super::coordinate::Coordinate;
 use super::select::Selected;
 use crate::blocks::{Blocks, finite};
 use crate::error::Error;
-use crate::score::{Score, ScoreDiagnostics, SecondOrderScore, check_columns};
+use crate::score::{ScoreDiagnostics, ScoreFunction, SecondOrderScore, check_columns};
 use crate::spectrum::Warning;
 use crate::whitening::Whitening;
 
@@ -165,7 +165,7 @@ pub(crate) fn bump_score(
     s
 }
 
-impl Score for LearnedScore {
+impl ScoreFunction for LearnedScore {
     fn dim(&self) -> usize {
         self.dim
     }

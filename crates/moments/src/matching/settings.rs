@@ -18,7 +18,7 @@ settings! {
     /// refused before anything is allocated. Measured seconds are in `benches/results/moments-2026-11.md`.
     ///
     /// ```
-    /// use fenchel_moments::{GaussianMixture, Score, ScoreMatching};
+    /// use fenchel_moments::{GaussianMixture, ScoreFunction, ScoreMatching};
     /// use fenchel_optim::random::stream;
     ///
     /// let density = GaussianMixture::thesis(2)?;

@@ -5,7 +5,7 @@ use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::traits::Score;
+use super::traits::ScoreFunction;
 use crate::blocks::{Blocks, Picked, check_memory, checked, fold};
 use crate::error::Error;
 use crate::spectrum::Warning;
@@ -37,11 +37,11 @@ impl ScoreDiagnostics {
     ///
     /// # Errors
     /// The errors of the score; [`Invalid::Length`].
-    pub fn new<X: AsDesign + ?Sized>(x: &X, score: &dyn Score) -> Result<Self, Error> {
+    pub fn new<X: AsDesign + ?Sized>(x: &X, score: &dyn ScoreFunction) -> Result<Self, Error> {
         ScoreDiagnostics::of(&checked(x)?, score)
     }
 
-    pub(crate) fn of(data: &dyn Blocks, score: &dyn Score) -> Result<Self, Error> {
+    pub(crate) fn of(data: &dyn Blocks, score: &dyn ScoreFunction) -> Result<Self, Error> {
         let (n, d) = (data.count() as f64, data.width());
         Invalid::check_length("dimension of the score", d, score.dim())?;
         check_memory("a diagnosis of a score", data, (0, SQUARES), MAX_MEMORY)?;
@@ -96,7 +96,7 @@ impl ScoreDiagnostics {
     }
 
     /// The same on at most 5,000 of the samples.
-    pub(crate) fn of_some(data: &dyn Blocks, score: &dyn Score) -> Result<Self, Error> {
+    pub(crate) fn of_some(data: &dyn Blocks, score: &dyn ScoreFunction) -> Result<Self, Error> {
         let n = data.count();
         let sampled = n.min(5000);
         let index: Vec<usize> = (0..sampled).map(|k| k * n / sampled).collect();

@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
 
-use super::traits::{Score, check_columns};
+use super::traits::{ScoreFunction, check_columns};
 use crate::blocks::finite;
 use crate::error::Error;
 
@@ -12,7 +12,7 @@ use crate::error::Error;
 ///
 /// ```
 /// use fenchel_moments::score::FnScore;
-/// use fenchel_moments::Score;
+/// use fenchel_moments::ScoreFunction;
 /// use ndarray::array;
 ///
 /// // Independent logistic features.
@@ -33,7 +33,7 @@ impl<F: Fn(ArrayView1<f64>, ArrayViewMut1<f64>) + Sync> FnScore<F> {
     }
 }
 
-impl<F: Fn(ArrayView1<f64>, ArrayViewMut1<f64>) + Sync> Score for FnScore<F> {
+impl<F: Fn(ArrayView1<f64>, ArrayViewMut1<f64>) + Sync> ScoreFunction for FnScore<F> {
     fn dim(&self) -> usize {
         self.dim
     }

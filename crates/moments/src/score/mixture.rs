@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::traits::{Score, SecondOrderScore, check_columns};
+use super::traits::{ScoreFunction, SecondOrderScore, check_columns};
 use crate::blocks::finite;
 use crate::error::{Error, named};
 
@@ -201,7 +201,7 @@ impl GaussianMixture {
     }
 }
 
-impl Score for GaussianMixture {
+impl ScoreFunction for GaussianMixture {
     fn dim(&self) -> usize {
         self.dim
     }

@@ -34,4 +34,4 @@ pub use mixture::{Component, GaussianMixture};
 pub use product::{Part, ProductMixture};
 pub use student::StudentT;
 pub(crate) use traits::check_columns;
-pub use traits::{Score, SecondOrderScore};
+pub use traits::{ScoreFunction, SecondOrderScore};

@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use super::traits::{Score, SecondOrderScore, check_columns};
+use super::traits::{ScoreFunction, SecondOrderScore, check_columns};
 use crate::blocks::finite;
 use crate::error::Error;
 
@@ -125,7 +125,7 @@ impl ProductMixture {
 /// The name of the method in messages.
 const WHAT: &str = "score of the product mixture";
 
-impl Score for ProductMixture {
+impl ScoreFunction for ProductMixture {
     fn dim(&self) -> usize {
         self.features.len()
     }

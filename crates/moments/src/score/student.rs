@@ -5,7 +5,7 @@ use fenchel_linalg::factor::{cholesky, inverse};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::traits::{Score, SecondOrderScore, check_columns, check_precision};
+use super::traits::{ScoreFunction, SecondOrderScore, check_columns, check_precision};
 use crate::blocks::finite;
 use crate::error::{Error, named};
 use crate::file::checked_file;
@@ -67,7 +67,7 @@ impl StudentT {
     }
 }
 
-impl Score for StudentT {
+impl ScoreFunction for StudentT {
     fn dim(&self) -> usize {
         self.location.len()
     }

@@ -8,7 +8,7 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use crate::error::{Error, named};
 
 /// The score of first order.
-pub trait Score: Sync {
+pub trait ScoreFunction: Sync {
     /// The number of features.
     fn dim(&self) -> usize;
 
@@ -21,7 +21,7 @@ pub trait Score: Sync {
 
 /// A score of second order. Methods need only sums of second-order scores, so the matrices of single samples are not
 /// stored.
-pub trait SecondOrderScore: Score {
+pub trait SecondOrderScore: ScoreFunction {
     /// `sum_i weights_i S2(x_i)`.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ use crate::accumulate::{SliceSums, pair_weight};
 use crate::blocks::{Blocks, checked, fold, most_parts};
 use crate::error::Error;
 use crate::response::Response;
-use crate::score::Score;
+use crate::score::ScoreFunction;
 use crate::slicing::{Slices, Slicing, checked_weights, slice_of};
 use crate::whitening::centred;
 
@@ -224,7 +224,7 @@ impl SliceMoments {
         &mut self,
         x: &X,
         y: impl Into<ArrayView1<'a, f64>>,
-        score: &dyn Score,
+        score: &dyn ScoreFunction,
     ) -> Result<(), Error> {
         self.scores(x, y.into(), None, score)
     }
@@ -234,7 +234,7 @@ impl SliceMoments {
         x: &X,
         y: ArrayView1<f64>,
         weights: Option<&[f64]>,
-        score: &dyn Score,
+        score: &dyn ScoreFunction,
     ) -> Result<(), Error> {
         let wall = Wall::start();
         let data = x.as_design()?;

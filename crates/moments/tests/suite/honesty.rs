@@ -10,8 +10,8 @@ use fenchel_moments::score::{
 use fenchel_moments::spectrum::Warning;
 use fenchel_moments::{
     Ade, Components, DirectionalRegression, Error, GaussianMixture, IndexRegressor, Mave, Opg,
-    PhdPlus, Reduction, Response, Sade, Save, Score, Sir, SliceMoments, Slicing, Sphd, Stop,
-    synthetic, trace_error,
+    PhdPlus, Reduction, Response, Sade, Save, ScoreFunction, Sir, SliceMoments, Slicing, Sphd,
+    Stop, synthetic, trace_error,
 };
 use fenchel_optim::Status;
 use fenchel_optim::model::Saved;

@@ -7,8 +7,8 @@ use fenchel_moments::sade::SliceEstimator;
 use fenchel_moments::score::{Gaussian, ProductMixture, SecondOrderScore};
 use fenchel_moments::slicing::Slices;
 use fenchel_moments::{
-    Components, DirectSade, GaussianMixture, LearnedSade, Sade, Score, ScoreMatching, Sir, Slicing,
-    synthetic, trace_error,
+    Components, DirectSade, GaussianMixture, LearnedSade, Sade, ScoreFunction, ScoreMatching, Sir,
+    Slicing, synthetic, trace_error,
 };
 use fenchel_optim::Status;
 use fenchel_optim::model::Saved;
@@ -17,7 +17,7 @@ use ndarray::{Array1, Array2, Axis, array};
 
 use crate::common::{bumps, close, covariance, normal, regression};
 
-fn relative_error(score: &dyn Score, truth: &dyn Score, x: &Array2<f64>) -> f64 {
+fn relative_error(score: &dyn ScoreFunction, truth: &dyn ScoreFunction, x: &Array2<f64>) -> f64 {
     let (found, truth) = (score.score1(x.view()).unwrap(), truth.score1(x.view()).unwrap());
     let squares = |a: &Array2<f64>| a.iter().map(|v| v * v).sum::<f64>();
     squares(&(&found - &truth)) / squares(&truth)

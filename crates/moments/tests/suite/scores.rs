@@ -3,7 +3,7 @@
 use fenchel_moments::score::{
     Component, Gaussian, Part, ProductMixture, ScoreDiagnostics, SecondOrderScore, StudentT,
 };
-use fenchel_moments::{GaussianMixture, Score};
+use fenchel_moments::{GaussianMixture, ScoreFunction};
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2, ArrayView1, Axis, array};
 

@@ -5,7 +5,7 @@ use fenchel_linalg::special::{chi_squared_tail, digamma, ln_gamma, trigamma};
 use fenchel_moments::gmm::{Moments, method_of_moments};
 use fenchel_moments::matching::{Bandwidth, Basis, Centres, Ridge};
 use fenchel_moments::sade::SliceEstimator;
-use fenchel_moments::{Sade, Score, ScoreMatching, Slicing};
+use fenchel_moments::{Sade, ScoreFunction, ScoreMatching, Slicing};
 use ndarray::{Array1, Array2, ArrayView1, array};
 use proptest::prelude::*;
 

@@ -8,7 +8,7 @@ use ndarray::{Array1, Array2};
 use super::regression::{Regression, Rule, combine, symmetrise};
 use crate::data::Data;
 use crate::error::Error;
-use crate::layout::{Coordinates, pair_index, place};
+use crate::layout::{Coordinates, index_of, pair_index};
 use crate::model::NetworkModel;
 use crate::penalty::Penalty;
 
@@ -111,7 +111,7 @@ impl NodewiseLogistic {
         let method =
             LogisticRegression { l2: Some(0.0), l1, stop, seed, ..LogisticRegression::default() };
         let start = start.map(|(theta, report)| LogisticModel {
-            weights: (0..p - 1).map(other).map(|j| theta[place(i, j, p)]).collect(),
+            weights: (0..p - 1).map(other).map(|j| theta[index_of(i, j, p)]).collect(),
             intercept: theta[pair_index(i, i, p)],
             classes: [0.0, 1.0],
             report: *report,

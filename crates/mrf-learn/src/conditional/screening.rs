@@ -23,7 +23,7 @@ use super::regression::{Regression, Rule, combine, symmetrise};
 use crate::data::Data;
 use crate::error::Error;
 use crate::exact::check_bounded;
-use crate::layout::{Coordinates, pair_index, pairs, place};
+use crate::layout::{Coordinates, index_of, pair_index, pairs};
 use crate::model::NetworkModel;
 use crate::penalty::Penalty;
 
@@ -117,7 +117,7 @@ impl InteractionScreening {
         let (watch, budget) = (SharedWatch::from(watch), Budget::new(self.stop));
         let screen = |i| {
             // The field stands at the place of the variable itself.
-            let from = |theta: &Vec<f64>| (0..p).map(|j| theta[place(i, j, p)]).collect();
+            let from = |theta: &Vec<f64>| (0..p).map(|j| theta[index_of(i, j, p)]).collect();
             let start = start.as_ref().map_or_else(|| vec![0.0; p], from);
             self.screen(&signs, &weights, i, budget.left(), start, &mut watch.each())
         };

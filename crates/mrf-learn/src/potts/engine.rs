@@ -296,7 +296,7 @@ pub(super) fn add_share(
             }
             continue;
         }
-        let at = columns * q + model.place(i.min(j), i.max(j));
+        let at = columns * q + model.index_of(i.min(j), i.max(j));
         let block = &mut sums[at..at + q * q];
         for b in 0..q {
             let row = &share[(j * q + b) * width..][..q];

@@ -72,7 +72,7 @@ impl PottsModel {
     }
 
     /// Where the table of `i < j` begins.
-    pub(super) fn place(&self, i: usize, j: usize) -> usize {
+    pub(super) fn index_of(&self, i: usize, j: usize) -> usize {
         (i * (2 * self.columns - i - 1) / 2 + j - i - 1) * self.states * self.states
     }
 
@@ -82,7 +82,7 @@ impl PottsModel {
     /// Unless `i < j` and `j` is a column.
     pub fn coupling(&self, i: usize, j: usize) -> &[f32] {
         assert!(i < j && j < self.columns, "columns {i} < {j} of {}", self.columns);
-        let at = self.place(i, j);
+        let at = self.index_of(i, j);
         &self.couplings[at..at + self.states * self.states]
     }
 
@@ -208,7 +208,7 @@ impl PottsModel {
             for j in i + 1..columns {
                 let block = self.coupling(i, j);
                 let (rows, sides, mean) = table_means(block.iter().map(|&x| f64::from(x)), q, q);
-                let at = self.place(i, j);
+                let at = self.index_of(i, j);
                 for a in 0..q {
                     for b in 0..q {
                         let value = f64::from(block[a * q + b]) - rows[a] - sides[b] + mean;

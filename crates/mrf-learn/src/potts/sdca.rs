@@ -147,7 +147,7 @@ impl<'a> PottsSdca<'a> {
                 fields[i * q..(i + 1) * q].copy_from_slice(&table[i * q * width..][..q]);
                 continue;
             }
-            let at = self.model.place(i.min(j), i.max(j));
+            let at = self.model.index_of(i.min(j), i.max(j));
             let (_, couplings) = self.model.parts();
             let block = &mut couplings[at..at + q * q];
             let together = group.contains(&j);

@@ -76,16 +76,16 @@ impl StabilitySelection {
             Ok(edges.collect())
         })?;
         let mut frequencies = vec![0.0; p * p.saturating_sub(1) / 2];
-        let place = |i: usize, j: usize| i * (2 * p - i - 1) / 2 + j - i - 1;
+        let index_of = |i: usize, j: usize| i * (2 * p - i - 1) / 2 + j - i - 1;
         let share = 1.0 / found.len() as f64;
         for &(i, j) in found.iter().flatten() {
-            frequencies[place(i as usize, j as usize)] += share;
+            frequencies[index_of(i as usize, j as usize)] += share;
         }
         let edges_per_half = found.iter().map(Vec::len).sum::<usize>() as f64 * share;
         let mut edges = Vec::new();
         for i in 0..p {
             for j in i + 1..p {
-                let frequency = frequencies[place(i, j)];
+                let frequency = frequencies[index_of(i, j)];
                 if frequency >= self.threshold - 1e-12 {
                     edges.push((i as u32, j as u32, frequency));
                 }

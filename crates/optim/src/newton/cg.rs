@@ -4,7 +4,7 @@ use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
 use super::system::{Promise, Quadratic, System};
-use super::{Descent, Place, TwiceDifferentiable};
+use super::{Descent, Point, TwiceDifferentiable};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
 
 /// The conjugate gradients of a step that only has to lead out of a flat region end at this fraction of the residual.
@@ -188,7 +188,7 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
                 None => {}
             }
         }
-        let from = self.at.place();
+        let from = self.at.point();
         let accepted = match self.globalisation {
             Globalisation::LineSearch => {
                 let System { step, step_margins, .. } = &self.system;
@@ -222,14 +222,14 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
         if !(promise.slope < 0.0 && promise.decrease > 16.0 * self.at.slack()) {
             return Some(passes);
         }
-        let from = self.at.place();
+        let from = self.at.point();
         let System { step, step_margins, .. } = &self.system;
         let mut scale = 1.0;
-        let mut value = self.at.go(&from, step, step_margins, scale);
+        let mut value = self.at.move_to(&from, step, step_margins, scale);
         let lower = value < self.at.objective;
         let mut falls = lower;
         while falls {
-            let next = self.at.go(&from, step, step_margins, 2.0 * scale);
+            let next = self.at.move_to(&from, step, step_margins, 2.0 * scale);
             falls = next < value;
             if falls {
                 (scale, value) = (2.0 * scale, next);
@@ -245,12 +245,12 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
     }
 
     /// Tries the step, and changes the radius by the result.
-    fn try_region(&mut self, promise: Promise, first: bool, from: &Place) -> bool {
+    fn try_region(&mut self, promise: Promise, first: bool, from: &Point) -> bool {
         let Promise { slope, decrease, length, bounded, .. } = promise;
         let old = self.radius.unwrap_or(length);
         let slack = self.at.slack();
         let System { step, step_margins, .. } = &self.system;
-        let actual = self.at.objective - self.at.go(from, step, step_margins, 1.0);
+        let actual = self.at.objective - self.at.move_to(from, step, step_margins, 1.0);
         if decrease <= slack && actual >= -slack {
             // Both are rounding: no evidence against the model, none for another radius.
             return true;

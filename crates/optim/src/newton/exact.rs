@@ -58,7 +58,7 @@ impl<F: WithHessian> Newton<F> {
             return passes;
         }
         at.function.multiply(&step, step_margins);
-        let from = at.place();
+        let from = at.point();
         let accepted = at.search(&from, &step, step_margins, slope);
         at.settle(accepted, from);
         passes

@@ -177,13 +177,13 @@ impl<F: TwiceDifferentiable> Descent<F> {
     }
 
     /// Moves to `x + scale w`, with its margins. Returns the objective there.
-    fn go(&mut self, from: &Place, step: &[f64], step_margins: &[f64], scale: f64) -> f64 {
+    fn move_to(&mut self, from: &Point, step: &[f64], step_margins: &[f64], scale: f64) -> f64 {
         self.shift(from, step, step_margins, scale);
         self.function.value(&self.x, &self.z)
     }
 
     /// Moves to `x + scale w`, with its margins.
-    fn shift(&mut self, from: &Place, step: &[f64], step_margins: &[f64], scale: f64) {
+    fn shift(&mut self, from: &Point, step: &[f64], step_margins: &[f64], scale: f64) {
         for ((x, from), w) in self.x.iter_mut().zip(&from.x).zip(step) {
             *x = from + scale * w;
         }
@@ -192,17 +192,17 @@ impl<F: TwiceDifferentiable> Descent<F> {
         }
     }
 
-    fn place(&self) -> Place {
-        Place { x: self.x.clone(), z: self.z.clone() }
+    fn point(&self) -> Point {
+        Point { x: self.x.clone(), z: self.z.clone() }
     }
 
     /// Halves the step until the objective falls by a hundredth of what the slope predicts, and stalls if it never does. If the
     /// difference is within rounding, the step is accepted.
-    fn search(&mut self, from: &Place, step: &[f64], step_margins: &[f64], slope: f64) -> bool {
+    fn search(&mut self, from: &Point, step: &[f64], step_margins: &[f64], slope: f64) -> bool {
         let slack = self.slack();
         let mut scale = 1.0;
         while scale > 1e-12 {
-            let value = self.go(from, step, step_margins, scale);
+            let value = self.move_to(from, step, step_margins, scale);
             if value - self.objective <= 0.01 * scale * slope + slack {
                 return true;
             }
@@ -213,7 +213,7 @@ impl<F: TwiceDifferentiable> Descent<F> {
     }
 
     /// Ends a step at the new point, or returns to the old one.
-    fn settle(&mut self, accepted: bool, from: Place) {
+    fn settle(&mut self, accepted: bool, from: Point) {
         if accepted {
             self.steps += 1;
             self.certificate = None;
@@ -225,7 +225,7 @@ impl<F: TwiceDifferentiable> Descent<F> {
 
 /// Where a step began.
 #[derive(Debug, Clone)]
-struct Place {
+struct Point {
     x: Vec<f64>,
     z: Vec<f64>,
 }

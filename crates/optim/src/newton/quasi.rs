@@ -3,7 +3,7 @@
 use fenchel_linalg::{Cholesky, Invalid};
 use serde::{Deserialize, Serialize};
 
-use super::{Descent, Place, Preconditioned, dot};
+use super::{Descent, Point, Preconditioned, dot};
 use crate::lbfgs::{Memory, check_pairs};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
 
@@ -119,7 +119,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
     }
 
     /// The point to return.
-    pub fn into_point(self) -> Vec<f64> {
+    fn into_point(self) -> Vec<f64> {
         self.certified.map_or(self.at.x, |(point, _)| point)
     }
 
@@ -146,7 +146,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
             at.stalled = true;
             return passes;
         }
-        let from = at.place();
+        let from = at.point();
         let before = at.gradient.clone();
         at.x.iter_mut().zip(&self.step).for_each(|(x, w)| *x += w);
         let value = at.function.value_and_gradient(&at.x, &mut at.z, &mut at.gradient);
@@ -207,7 +207,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
 
     /// Line search until the point is [`good`], on the margins alone, by secants of the slope. The slope increases along the
     /// step and is `full` at the full step. Returns false if there is no such point.
-    fn search(&mut self, from: &Place, slope: f64, full: f64) -> bool {
+    fn search(&mut self, from: &Point, slope: f64, full: f64) -> bool {
         let at = &mut self.at;
         let highest = at.objective + at.slack();
         let (mut low, mut high) = ((0.0, slope), None);

@@ -1,6 +1,7 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-optim --test suite FILE::`.
 
 mod accounts;
+mod certifying;
 mod common;
 mod losses;
 mod observers;

@@ -213,7 +213,7 @@ impl<'a> Pdhg<'a> {
     }
 
     /// Computes the certificates of iterate and average, and restarts from the better one if the criterion is met.
-    fn look(&mut self) {
+    fn check_restart(&mut self) {
         let (here, there) = self.seen();
         let Some(there) = there.filter(|_| self.settings.restarts) else { return };
         let value = here.value().min(there.value());
@@ -257,7 +257,7 @@ impl Iterative for Pdhg<'_> {
             self.step();
             done += 1.0;
             if self.steps.is_multiple_of(u64::from(self.settings.every.max(1))) {
-                self.look();
+                self.check_restart();
             }
             if done >= passes - 1e-9 {
                 return done;

@@ -1,15 +1,14 @@
-//! Belief propagation, tree-reweighting, mean field and max-product against enumeration.
+//! Belief propagation, tree-reweighting and max-product against enumeration.
 
 use crate::common::{Enumeration, distance};
-use fenchel_graphical::bp::PairMarginal;
 use fenchel_graphical::bp::{
     BeliefPropagationSettings, EdgeAppearance, Schedule, TreeReweightedSettings,
-    belief_propagation, max_product, moment_matching, tree_reweighted,
+    belief_propagation, max_product, tree_reweighted,
 };
 use fenchel_graphical::mean_field::{MeanFieldSettings, mean_field};
 use fenchel_graphical::{Error, FactorGraph, VarId};
 use fenchel_optim::random::stream;
-use fenchel_optim::{Cadence, Certificate, Status, Stop, Trace};
+use fenchel_optim::{Cadence, Status, Stop, Trace};
 use rand::RngExt;
 
 const SCHEDULES: [Schedule; 3] = [Schedule::Parallel, Schedule::Sequential, Schedule::Residual];
@@ -19,7 +18,7 @@ fn tight(schedule: Schedule) -> BeliefPropagationSettings {
     BeliefPropagationSettings { schedule, damping: None, stop }
 }
 
-fn add_random(
+pub(crate) fn add_random(
     model: &mut FactorGraph,
     scope: &[u32],
     size: f64,
@@ -42,7 +41,7 @@ fn add_random(
 }
 
 /// A random forest of factors of two and three variables, some twice over, with unary factors and a constant.
-fn random_tree(n: usize, size: f64, zeros: f64, seed: u64) -> FactorGraph {
+pub(crate) fn random_tree(n: usize, size: f64, zeros: f64, seed: u64) -> FactorGraph {
     let mut rng = stream(seed, 1);
     let cards: Vec<usize> = (0..n).map(|_| rng.random_range(1..4)).collect();
     let mut model = FactorGraph::new(&cards).unwrap();
@@ -331,120 +330,6 @@ fn watching_changes_no_bit() {
         assert_eq!(watched.state, alone.state);
         assert!(trace.rows.len() > 2);
     }
-}
-
-#[test]
-fn mean_field_rises_and_is_stationary() {
-    for seed in 0..10 {
-        let model = random_tree(7, 1.5, 0.0, 50 + seed);
-        let stop = Stop { check: Cadence::Every(1.0), ..MeanFieldSettings::default().stop };
-        let settings = MeanFieldSettings { seed, stop };
-        let mut trace = Trace::new();
-        let solution = mean_field(&model, &settings, None, &mut trace).unwrap();
-        let values: Vec<f64> =
-            trace.rows.iter().filter_map(|row| row.certificate.objective()).collect();
-        assert!(values.windows(2).all(|pair| pair[1] <= pair[0] + 1e-12), "{values:?}");
-        assert_eq!(solution.report.status, Status::Converged);
-        // By the definition: E_q[score] + H(q) over all configurations.
-        let exact = Enumeration::of(&model);
-        let q = solution.state.marginals();
-        let mut free = 0.0;
-        for (x, score) in exact.configurations.iter().zip(&exact.scores) {
-            let p: f64 = x.iter().zip(q).map(|(&state, q)| q[state]).product();
-            free += p * (score - p.ln());
-        }
-        assert!((free - solution.state.log_partition()).abs() < 1e-10);
-        assert!(free <= exact.log_partition + 1e-12);
-        let Certificate::Residual { objective, norm, .. } = solution.report.certificate else {
-            panic!()
-        };
-        assert!((objective.unwrap() + free).abs() < 1e-10);
-        assert!(norm <= 1e-8);
-        let again = mean_field(&model, &settings, Some(solution.state), &mut ()).unwrap();
-        assert_eq!(again.report.passes, 0.0);
-    }
-}
-
-#[test]
-fn independent_variables_are_exact_in_mean_field() {
-    let mut rng = stream(9, 0);
-    let mut model = FactorGraph::new(&[2, 3, 4]).unwrap();
-    for v in 0..3 {
-        add_random(&mut model, &[v], 2.0, 0.0, &mut rng);
-    }
-    let solution = mean_field(&model, &MeanFieldSettings::default(), None, &mut ()).unwrap();
-    let exact = Enumeration::of(&model);
-    assert!((solution.state.log_partition() - exact.log_partition).abs() < 1e-12);
-    assert!(
-        distance(solution.state.marginal(VarId(2)).unwrap(), &exact.marginal(&[VarId(2)])) < 1e-12
-    );
-}
-
-#[test]
-fn matched_moments_are_beliefs() {
-    let edges = (0..9u32).flat_map(|v| {
-        let right = (v % 3 < 2).then_some((v, v + 1));
-        let below = (v < 6).then_some((v, v + 3));
-        right.into_iter().chain(below)
-    });
-    let edges: Vec<(u32, u32)> = edges.collect();
-    assert_eq!(edges.len(), 12);
-    let mut rng = stream(4, 4);
-    let mut truth = FactorGraph::new(&[2, 3, 2, 2, 2, 3, 2, 2, 2]).unwrap();
-    for &(i, j) in &edges {
-        add_random(&mut truth, &[i, j], 0.5, 0.0, &mut rng);
-    }
-    let exact = Enumeration::of(&truth);
-    let variables: Vec<Vec<f64>> = truth.variables().map(|v| exact.marginal(&[v])).collect();
-    let pair = |&(i, j): &(u32, u32)| {
-        // Orientation is free.
-        let (first, second) =
-            if (i + j) % 2 == 0 { (VarId(i), VarId(j)) } else { (VarId(j), VarId(i)) };
-        PairMarginal { first, second, probabilities: exact.marginal(&[first, second]) }
-    };
-    let pairs: Vec<PairMarginal> = edges.iter().map(pair).collect();
-    let model = moment_matching(&variables, &pairs, 0.0).unwrap();
-    let run =
-        belief_propagation(&model, &BeliefPropagationSettings::default(), None, &mut ()).unwrap();
-    // Uniform messages are where it starts.
-    assert_eq!(run.report.status, Status::Converged);
-    assert!(run.state.log_partition().abs() < 1e-12);
-    for (found, expected) in run.state.marginals().iter().zip(&variables) {
-        assert!(distance(found, expected) < 1e-12);
-    }
-    for (k, pair) in pairs.iter().enumerate() {
-        let f = fenchel_graphical::FactorId((9 + k) as u32);
-        let table = run.state.factor_marginal(f).unwrap();
-        let sorted = exact.marginal(table.scope());
-        assert!(distance(&table.values(), &sorted) < 1e-12, "{pair:?}");
-    }
-    // On a tree the match is the distribution itself.
-    let tree: Vec<PairMarginal> = [0, 1, 2].iter().map(|&k| pairs[k].clone()).collect();
-    let forest = moment_matching(&variables, &tree, 0.0).unwrap();
-    assert!(Enumeration::of(&forest).log_partition.abs() < 1e-12);
-}
-
-#[test]
-fn moments_that_cannot_be_matched_are_refused() {
-    let pair = |probabilities: &[f64]| {
-        [PairMarginal { first: VarId(0), second: VarId(1), probabilities: probabilities.to_vec() }]
-    };
-    let variables = [vec![0.5, 0.5], vec![0.5, 0.5]];
-    let message = |variables: &[Vec<f64>], pairs: &[PairMarginal], smoothing: f64| {
-        moment_matching(variables, pairs, smoothing).unwrap_err().to_string()
-    };
-    let diagonal = pair(&[0.5, 0.0, 0.0, 0.5]);
-    assert!(message(&variables, &diagonal, 0.0).contains("or a smoothing"));
-    assert!(moment_matching(&variables, &diagonal, 0.01).is_ok());
-    assert!(message(&variables, &pair(&[0.4, 0.2, 0.2, 0.2]), 0.0).contains("gives state 0"));
-    assert!(message(&variables, &pair(&[1.0]), 0.0).contains("expected"));
-    assert!(message(&variables, &[], 2.0).contains("smoothing"));
-    assert!(message(&[vec![0.5, 0.4]], &[], 0.0).contains("a sum of 1"));
-    let mut same = pair(&[0.25; 4]);
-    same[0].second = VarId(0);
-    assert!(message(&variables, &same, 0.0).contains("twice"));
-    same[0].second = VarId(7);
-    assert!(message(&variables, &same, 0.0).contains("unknown"));
 }
 
 #[test]
