@@ -47,9 +47,10 @@ mod recession;
 mod shared;
 mod terms;
 
-pub use auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, auto};
+pub use auto::{AutoSettings, AutoState, Choice, Method, Reason, auto};
 pub use error::Error;
 pub use fenchel_optim::{loss, prox};
+pub use methods::lag::Composite;
 pub use problem::{Point, Problem};
 
 /// The examples of the README are tests.

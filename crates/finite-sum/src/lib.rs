@@ -44,12 +44,13 @@ pub mod path;
 
 pub use estimators::{
     ClassWeights, ElasticNet, ElasticNetCv, GroupLasso, Lasso, LassoCv, LinearModel, LinearSvc,
-    LinearSvcCv, LogisticModel, LogisticRegression, LogisticRegressionCv, OneVsRest, PoissonModel,
-    PoissonRegressor, Ridge, RidgeCv, SoftmaxModel, SoftmaxRegression, SoftmaxRegressionCv,
-    Standardised, Standardiser, SvcLoss, SvcModel,
+    LinearSvcCv, LogisticModel, LogisticRegression, LogisticRegressionCv, OneVsRest, Penalised,
+    PoissonModel, PoissonRegressor, Ridge, RidgeCv, SoftmaxModel, SoftmaxRegression,
+    SoftmaxRegressionCv, Standardised, Standardiser, SvcLoss, SvcModel,
 };
 pub use fenchel_erm::{
-    AutoSettings, Error, Method, Point, Problem, auto, loss, methods, multiclass, prelude, prox,
+    AutoSettings, Composite, Error, Method, Point, Problem, auto, loss, methods, multiclass,
+    prelude, prox,
 };
 pub use fenchel_optim::Fit;
 

@@ -21,7 +21,7 @@ use crate::data::Data;
 use crate::error::Error;
 use crate::layout::{Coordinates, Layout, packed_length};
 use crate::model::NetworkModel;
-use crate::oracle::{AnyOracle, Oracle};
+use crate::oracle::{Backend, Oracle};
 use crate::penalty::{Penalty, Strengths};
 
 settings! {
@@ -91,6 +91,22 @@ impl ExactMle {
     /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
     /// variables.
     pub fn fit_with(&self, data: &Data, fit: Fit<'_, NetworkModel>) -> Result<NetworkModel, Error> {
+        let layout = data.layout(self.coordinates)?;
+        data.check_complete("ExactMle")?;
+        self.fit_by(data, &mut *self.oracle.backend(&layout, self.max_memory)?, fit)
+    }
+
+    /// As [`fit_with`](Self::fit_with), with a [`Backend`] of your own for a model that has its own way to its means. The fields
+    /// `oracle` and `max_memory` do not count.
+    ///
+    /// # Errors
+    /// As [`fit_with`](Self::fit_with), and those of the backend.
+    pub fn fit_by(
+        &self,
+        data: &Data,
+        backend: &mut dyn Backend,
+        fit: Fit<'_, NetworkModel>,
+    ) -> Result<NetworkModel, Error> {
         let Fit { weights, start, mut watch } = fit;
         let (data, layout) = (data.weighted(weights)?, data.layout(self.coordinates)?);
         data.check_complete("ExactMle")?;
@@ -99,7 +115,8 @@ impl ExactMle {
             None => vec![0.0; layout.len()],
         };
         let (target, entropy) = (data.means_of(&layout), data.entropy());
-        let (theta, report) = self.minimise(&layout, target, entropy, start, &mut watch)?;
+        let (theta, report) =
+            self.minimise(&layout, target, entropy, (start, backend), &mut watch)?;
         Ok(NetworkModel::new(layout, theta, &self.penalty, report).learned_from(&data))
     }
 
@@ -144,8 +161,9 @@ impl ExactMle {
             }
         }
         let (start, entropy) = (vec![0.0; target.len()], f64::NEG_INFINITY);
+        let oracle = &mut *self.oracle.backend(&layout, self.max_memory)?;
         let (theta, report) =
-            self.minimise(&layout, target, entropy, start, &mut Watch::nobody())?;
+            self.minimise(&layout, target, entropy, (start, oracle), &mut Watch::nobody())?;
         Ok(NetworkModel::new(layout, theta, &self.penalty, report))
     }
 
@@ -154,20 +172,14 @@ impl ExactMle {
         layout: &Layout,
         target: Vec<f64>,
         entropy: f64,
-        mut start: Vec<f64>,
+        (mut start, oracle): (Vec<f64>, &mut dyn Backend),
         watch: &mut Watch<'_>,
     ) -> Result<(Vec<f64>, Report), Error> {
         let strengths = self.penalty.strengths(layout)?;
         check_bounded(layout, &target, &strengths)?;
         strengths.confine(&mut start);
-        let mut likelihood = Likelihood {
-            layout,
-            target,
-            entropy,
-            oracle: AnyOracle::new(self.oracle, layout, self.max_memory)?,
-            strengths: &strengths,
-            failure: None,
-        };
+        let mut likelihood =
+            Likelihood { layout, target, entropy, oracle, strengths: &strengths, failure: None };
         let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
         let solved = fista(&mut likelihood, &strengths, &settings, start, watch)?;
         match likelihood.failure {
@@ -220,7 +232,7 @@ struct Likelihood<'a> {
     target: Vec<f64>,
     /// The entropy of the data; `-inf` where it is unknown.
     entropy: f64,
-    oracle: AnyOracle,
+    oracle: &'a mut dyn Backend,
     strengths: &'a Strengths,
     /// The first error of the oracle; the value is infinite from then on.
     failure: Option<Error>,

@@ -35,7 +35,7 @@ pub use exact::ExactMle;
 pub use fenchel_optim::Fit;
 pub use layout::{Coordinates, Layout};
 pub use model::NetworkModel;
-pub use oracle::{Enumeration, Oracle, TreeOracle};
+pub use oracle::{Backend, Enumeration, Oracle, TreeOracle};
 pub use penalty::{Penalty, Strengths};
 pub use selection::Learner;
 pub use spg::{

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Data;
 use crate::error::Error;
 use crate::layout::{Coordinates, Layout, index_of, pair_index, pairs, table_means};
-use crate::oracle::{AnyOracle, Oracle};
+use crate::oracle::Oracle;
 use crate::penalty::Penalty;
 use crate::spg::{SpgRecord, Warning};
 
@@ -249,7 +249,7 @@ impl NetworkModel {
     /// As [`predict`](Self::predict); [`Error::Refused`] or [`Error::Graphical`] for graphs that are too dense.
     pub fn log_likelihood(&self, data: &Data) -> Result<f64, Error> {
         self.check_data(data, "NetworkModel::log_likelihood")?;
-        let mut oracle = AnyOracle::new(Oracle::Auto, &self.layout, MAX_MEMORY)?;
+        let mut oracle = Oracle::Auto.backend(&self.layout, MAX_MEMORY)?;
         let log_partition = oracle.log_partition(&self.theta)?;
         Ok(lanes::dot(&self.theta, &data.means_of(&self.layout)) - log_partition)
     }

@@ -4,10 +4,7 @@ use std::ops::Deref;
 
 use fenchel_linalg::{Design, Nonzeros};
 use fenchel_optim::fista::FistaSettings;
-use fenchel_optim::prox::{
-    FusedLasso, GroupMax, GroupNorm, Interval, L1, L1Ball, L1L2, L2Ball, L2Norm, NonnegativeL1,
-    Simplex, SortedL1, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
-};
+use fenchel_optim::prox::{L1L2, Zero};
 use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
 
 use super::case::Kind;
@@ -16,7 +13,7 @@ use super::guarded::{Guarded, guarded};
 use super::run::{AutoSettings, Run, by_terms};
 use super::state::AutoState;
 use crate::methods::fista;
-use crate::methods::lag::{Composite, Lagged};
+use crate::methods::lag::{Call, Composite, Lagged};
 use crate::methods::newton::AsElasticNet;
 use crate::on_centred;
 use crate::{Error, Point, Problem};
@@ -42,7 +39,7 @@ use crate::{Error, Point, Problem};
 /// allowed, or for a loss with a kink or without a curvature
 /// bound under a regulariser that is not separable; [`Error::Invalid`] for a start of another shape or settings out of
 /// range.
-pub fn auto<D: Design + Copy, L: Loss + Copy, R: Automatic, O: Observer<Method>>(
+pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite, O: Observer<Method>>(
     problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
     start: Option<Point>,
@@ -70,89 +67,6 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Automatic, O: Observer<Method>>
         let (point, report) = problem.out_of_centred(&centred, on, &settings.stop, ended);
         Ok(Solution { state: AutoState { point, ..state }, report })
     })
-}
-
-/// A regulariser that [`auto`](super::auto()) accepts.
-///
-/// The default implementation runs FISTA, which accepts any regulariser. For one of your own write
-/// `impl Automatic for MyPenalty {}`. If yours is [`Lagged`], let [`dispatch`](Automatic::dispatch) return `call.separable()`, and
-/// dual methods come into the choice.
-pub trait Automatic: Regulariser + Clone {
-    /// Solves a problem by one of the methods that this regulariser allows.
-    fn dispatch<C: Call<Self>>(call: C) -> C::Solved {
-        call.joint()
-    }
-}
-
-/// A problem to solve, with settings, start and observer: the same choice for one margin and for several classes.
-pub trait Call<R: Regulariser>: Sized {
-    /// What comes back.
-    type Solved;
-
-    /// With l1, l2, both or neither.
-    fn elastic_net(self) -> Self::Solved
-    where
-        R: AsElasticNet + Lagged + Clone;
-
-    /// With another regulariser that is a sum over coordinates.
-    fn separable(self) -> Self::Solved
-    where
-        R: Lagged;
-
-    /// With any regulariser.
-    fn joint(self) -> Self::Solved;
-
-    /// With the regulariser that this one refers to, which is copied.
-    fn owned<S: Automatic>(self) -> Self::Solved
-    where
-        R: Deref<Target = S>;
-}
-
-macro_rules! open_to {
-    ($methods:ident: $($regulariser:ty),*) => {$(
-        impl Automatic for $regulariser {
-            fn dispatch<C: Call<Self>>(call: C) -> C::Solved {
-                call.$methods()
-            }
-        }
-    )*};
-}
-
-open_to!(elastic_net: Zero, L1, L1L2);
-open_to!(separable: Interval, WeightedL1, NonnegativeL1);
-
-macro_rules! joint {
-    ($($regulariser:ty),*) => {$(
-        impl Composite for $regulariser {
-            type Coordinates = Zero;
-
-            #[inline(always)]
-            fn coordinates(&self) -> Option<&Zero> {
-                None
-            }
-        }
-
-        impl Automatic for $regulariser {}
-    )*};
-}
-
-joint!(
-    GroupNorm,
-    GroupMax,
-    SparseGroupLasso,
-    L2Norm,
-    L1Ball,
-    L2Ball,
-    Simplex,
-    SortedL1,
-    TotalVariation,
-    FusedLasso
-);
-
-impl<R: Automatic> Automatic for &R {
-    fn dispatch<C: Call<Self>>(call: C) -> C::Solved {
-        call.owned()
-    }
 }
 
 /// A problem of one margin.
@@ -185,27 +99,21 @@ where
         let budget = Budget::new(settings.stop);
         match Nonzeros::if_worth(problem.design(), settings.max_memory) {
             Some(copy) => {
-                Run::of(&problem.stored_as(copy.view()), settings).go(budget, start, observer)
+                as_stored(&problem.stored_as(copy.view()), settings, budget, start, observer)
             }
-            None => Run::of(problem, settings).go(budget, start, observer),
+            None => as_stored(problem, settings, budget, start, observer),
         }
     }
 
-    fn separable(self) -> Self::Solved
+    fn general(self) -> Self::Solved
     where
-        R: Lagged,
+        R: Composite,
     {
         let Binary { problem, settings, start, observer } = self;
-        let AutoSettings { max_memory, seed, stop } = settings;
-        let choice = Choice::of(problem, Kind::Separable, stop.relative, *max_memory)?;
-        let by = |method, start, stop, watch: &mut Guarded<'_, O>| {
-            by_terms(problem, *seed, method, start, stop, watch)
-        };
-        guarded(choice, Budget::new(*stop), start, observer, by)
-    }
-
-    fn joint(self) -> Self::Solved {
-        let Binary { problem, settings, start, observer } = self;
+        if let Some(sum) = problem.regulariser().coordinates() {
+            let problem = &problem.clone().penalised(sum.clone(), problem.l2())?;
+            return by_coordinates(problem, settings, start, observer);
+        }
         let by = |_, start: Option<Point>, stop, watch: &mut Guarded<'_, O>| {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
             let start = start.map(Point::into);
@@ -217,7 +125,7 @@ where
         guarded(choice, Budget::new(stop), start, observer, by)
     }
 
-    fn owned<S: Automatic>(self) -> Self::Solved
+    fn owned<S: Composite>(self) -> Self::Solved
     where
         R: Deref<Target = S>,
     {
@@ -226,4 +134,42 @@ where
         let problem = &problem.clone().penalised(own, problem.l2())?;
         S::dispatch(Binary { problem, settings, start, observer })
     }
+}
+
+/// With a regulariser that is a sum over coordinates.
+fn by_coordinates<D: Design + Copy, L: Loss + Copy, R: Lagged, O: Observer<Method>>(
+    problem: &Problem<'_, D, L, R>,
+    settings: &AutoSettings,
+    start: Option<Point>,
+    observer: &mut O,
+) -> Result<Solution<AutoState>, Error> {
+    let AutoSettings { max_memory, seed, stop } = settings;
+    let choice = Choice::of(problem, Kind::Separable, stop.relative, *max_memory)?;
+    let by = |method, start, stop, watch: &mut Guarded<'_, O>| {
+        by_terms(problem, *seed, method, start, stop, watch)
+    };
+    guarded(choice, Budget::new(*stop), start, observer, by)
+}
+
+/// With l1, l2, both or neither, on the data as it is stored.
+fn as_stored<D, L, R, O>(
+    problem: &Problem<'_, D, L, R>,
+    settings: &AutoSettings,
+    budget: Budget,
+    start: Option<Point>,
+    observer: &mut O,
+) -> Result<Solution<AutoState>, Error>
+where
+    D: Design + Copy,
+    L: Loss + Copy,
+    R: AsElasticNet + Lagged,
+    O: Observer<Method>,
+{
+    let run = Run::of(problem, settings);
+    let (kind, relative) = (Kind::ElasticNet { l1: run.l1 }, budget.left().relative);
+    let choice = Choice::of(problem, kind, relative, settings.max_memory)?;
+    let by = |method, start, stop, watch: &mut Guarded<'_, O>| {
+        run.run_method(method, start, stop, watch)
+    };
+    guarded(choice, budget, start, observer, by)
 }

@@ -40,7 +40,7 @@ mod head_start;
 mod run;
 mod state;
 
-pub use automatic::{Automatic, Call, auto};
+pub use automatic::auto;
 pub(crate) use choice::Arm;
 pub use choice::{Choice, Method, Reason};
 pub use guarded::Guarded;

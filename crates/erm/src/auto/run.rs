@@ -9,11 +9,9 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, stream};
 use fenchel_optim::{Budget, Clock, Loss, Observer, Regulariser, Report, Solution, StepSize, Stop};
 
-use super::case::Kind;
-use super::choice::{Choice, Method};
-use super::guarded::{Guarded, guarded};
+use super::choice::Method;
+use super::guarded::Guarded;
 use super::head_start::HeadStart;
-use super::state::AutoState;
 use crate::gap::Gap;
 use crate::methods::dual::{
     CatalystSettings, DualState, QningSettings, SdcaSettings, SdcaStep, catalyst, qning, sdca,
@@ -94,7 +92,7 @@ pub(super) fn by_terms<D: Design + Copy, L: Loss + Copy, R: Lagged, O: Observer<
 /// One problem with l1, l2, both or neither, and what all methods share.
 pub(super) struct Run<'r, 'a, D, L, R> {
     problem: &'r Problem<'a, D, L, R>,
-    l1: f64,
+    pub(super) l1: f64,
     seed: u64,
     max_memory: Option<u64>,
 }
@@ -107,21 +105,8 @@ impl<'r, 'a, D: Design + Copy, L: Loss + Copy, R: AsElasticNet + Lagged + Clone>
         Run { problem, l1: problem.regulariser().weights().l1, seed, max_memory }
     }
 
-    /// Chooses a method for the data as it is stored, and runs it.
-    pub(super) fn go<O: Observer<Method>>(
-        &self,
-        budget: Budget,
-        start: Option<Point>,
-        observer: &mut O,
-    ) -> Result<Solution<AutoState>, Error> {
-        let (kind, relative) = (Kind::ElasticNet { l1: self.l1 }, budget.left().relative);
-        let choice = Choice::of(self.problem, kind, relative, self.max_memory)?;
-        let by =
-            |method, start, stop, watch: &mut Guarded<'_, O>| self.by(method, start, stop, watch);
-        guarded(choice, budget, start, observer, by)
-    }
-
-    fn by<O: Observer<Method>>(
+    /// Runs one method from a point.
+    pub(super) fn run_method<O: Observer<Method>>(
         &self,
         method: Method,
         start: Option<Point>,
@@ -305,7 +290,7 @@ mod tests {
                 let mut nobody = ();
                 let mut by = |method, start, stop| {
                     let watch = &mut Guarded::new(method, &mut nobody);
-                    run.by(method, start, stop, watch).unwrap()
+                    run.run_method(method, start, stop, watch).unwrap()
                 };
                 let (point, _) = by(first, None, early);
                 let (_, report) = by(second, Some(point), stop);
@@ -374,7 +359,12 @@ mod tests {
                 ..Default::default()
             };
             let (_, report) = run
-                .by(Method::Newton, None, settings.stop, &mut Guarded::new(Method::Newton, &mut ()))
+                .run_method(
+                    Method::Newton,
+                    None,
+                    settings.stop,
+                    &mut Guarded::new(Method::Newton, &mut ()),
+                )
                 .unwrap();
             let most = if max_seconds.is_some() { 0.0 } else { max_passes + 6.0 };
             assert!(report.passes <= most, "{max_passes}: {report}");

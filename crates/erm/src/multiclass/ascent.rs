@@ -233,14 +233,14 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
     }
 
     /// Makes `steps` dual steps.
-    fn climb(&mut self, steps: usize) {
+    fn make_steps(&mut self, steps: usize) {
         for _ in 0..steps {
             if self.score.is_some() && self.steps.is_multiple_of(self.problem.n()) {
                 let scores = self.scores();
                 // As many scores as terms, none negative.
                 let _ = self.visits.set_scores(&scores);
             }
-            self.climb_one();
+            self.step_on_next();
             self.steps += 1;
             if self.steps.is_multiple_of(self.problem.n()) {
                 if self.steps == REFRESH * self.problem.n() {
@@ -255,7 +255,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
     }
 
     #[inline]
-    fn climb_one(&mut self) {
+    fn step_on_next(&mut self) {
         let j = self.visits.draw();
         let problem = self.problem;
         let weight = problem.term_weight(j);
@@ -346,14 +346,14 @@ impl<D: Design, R: Separable> Iterative for MulticlassAscent<'_, '_, D, R> {
         if self.kappa > 0.0 {
             let outer = (passes / cost).round().max(1.0);
             for _ in 0..outer as usize {
-                self.climb(n);
+                self.make_steps(n);
                 self.read_point();
                 self.move_centre();
             }
             return outer * cost;
         }
         let steps = (passes / cost * n as f64).round().max(1.0);
-        self.climb(steps as usize);
+        self.make_steps(steps as usize);
         self.read_point();
         steps * cost / n as f64
     }

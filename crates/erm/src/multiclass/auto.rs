@@ -40,10 +40,8 @@ use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
 use super::sdca::{MulticlassSettings, catalyst};
 use super::state::MulticlassState;
 use crate::Error;
-use crate::auto::{
-    Arm, AutoSettings, AutoState, Automatic, Call, Choice, Guarded, Method, Reason, guarded,
-};
-use crate::methods::lag::Lagged;
+use crate::auto::{Arm, AutoSettings, AutoState, Choice, Guarded, Method, Reason, guarded};
+use crate::methods::lag::{Call, Composite, Lagged};
 use crate::methods::newton::{AsElasticNet, NewtonSettings};
 use crate::on_centred;
 
@@ -68,7 +66,7 @@ pub type MulticlassAuto = AutoState<MulticlassPoint>;
 ///
 /// # Errors
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
-pub fn auto<D: Design + Copy, R: Automatic, O: Observer<Method>>(
+pub fn auto<D: Design + Copy, R: Composite, O: Observer<Method>>(
     problem: &MulticlassProblem<'_, D, R>,
     settings: &AutoSettings,
     start: Option<MulticlassPoint>,
@@ -94,7 +92,7 @@ pub fn auto<D: Design + Copy, R: Automatic, O: Observer<Method>>(
 }
 
 /// Solves the problem on a copy without zeros, if that is worth it.
-fn on_nonzeros<D: Design + Copy, R: Automatic, O: Observer<Method>>(
+fn on_nonzeros<D: Design + Copy, R: Composite, O: Observer<Method>>(
     problem: &MulticlassProblem<'_, D, R>,
     mut settings: AutoSettings,
     budget: Budget,
@@ -132,26 +130,22 @@ impl<D: Design + Copy, R: Regulariser + Clone, O: Observer<Method>> Call<R>
     {
         let L1L2 { l1, l2 } = self.problem.regulariser().weights();
         if l1 > 0.0 {
-            return self.separable();
+            let Classes { problem, settings, start, observer } = self;
+            return by_coordinates(problem, settings, start, observer);
         }
         let problem = self.problem.clone().penalised(Zero, self.problem.l2() + l2)?;
         smooth(&problem, self.settings, self.start, self.observer)
     }
 
-    fn separable(self) -> Self::Solved
+    fn general(self) -> Self::Solved
     where
-        R: Lagged,
+        R: Composite,
     {
-        let Classes { problem, settings: AutoSettings { seed, stop, .. }, start, observer } = self;
-        let beta = conditioning(problem);
-        let choice = Choice { beta, ..Choice::only(Method::Catalyst, Reason::Dual) };
-        let by =
-            |_, start, stop, watch: &mut Guarded<'_, O>| ascend(problem, *seed, start, stop, watch);
-        guarded(choice, Budget::new(*stop), start, observer, by)
-    }
-
-    fn joint(self) -> Self::Solved {
         let Classes { problem, settings, start, observer } = self;
+        if let Some(sum) = problem.regulariser().coordinates() {
+            let problem = &problem.clone().penalised(sum.clone(), problem.l2())?;
+            return by_coordinates(problem, settings, start, observer);
+        }
         let beta = conditioning(problem);
         let choice = Choice { beta, ..Choice::only(Method::Fista, Reason::JointRegulariser) };
         let by = |_, start: Option<MulticlassPoint>, stop, watch: &mut Guarded<'_, O>| {
@@ -162,7 +156,7 @@ impl<D: Design + Copy, R: Regulariser + Clone, O: Observer<Method>> Call<R>
         guarded(choice, Budget::new(settings.stop), start, observer, by)
     }
 
-    fn owned<S: Automatic>(self) -> Self::Solved
+    fn owned<S: Composite>(self) -> Self::Solved
     where
         R: Deref<Target = S>,
     {
@@ -171,6 +165,20 @@ impl<D: Design + Copy, R: Regulariser + Clone, O: Observer<Method>> Call<R>
         let problem = &problem.clone().penalised(own, problem.l2())?;
         S::dispatch(Classes { problem, settings, start, observer })
     }
+}
+
+/// With a regulariser that is a sum over coordinates.
+fn by_coordinates<D: Design, R: Separable, O: Observer<Method>>(
+    problem: &MulticlassProblem<'_, D, R>,
+    settings: &AutoSettings,
+    start: Option<MulticlassPoint>,
+    observer: &mut O,
+) -> Result<Solution<MulticlassAuto>, Error> {
+    let AutoSettings { seed, stop, .. } = *settings;
+    let choice =
+        Choice { beta: conditioning(problem), ..Choice::only(Method::Catalyst, Reason::Dual) };
+    let by = |_, start, stop, watch: &mut Guarded<'_, O>| ascend(problem, seed, start, stop, watch);
+    guarded(choice, Budget::new(stop), start, observer, by)
 }
 
 /// Without regulariser.

@@ -1,14 +1,13 @@
 //! A loss and regularisers of a user's own, from the public interface alone: the methods find the optimum of an independent solver.
 
 use crate::common::{data, distance, reference};
-use fenchel_erm::auto::Call;
-use fenchel_erm::methods::lag::{Composite, Lagged};
+use fenchel_erm::methods::lag::Lagged;
 use fenchel_erm::methods::{FistaSettings, SagaSettings, SdcaSettings, fista, saga, sdca};
 use fenchel_erm::prelude::{
     Certificate, Csr, Invalid, Loss, Regulariser, Report, Separable, Status, Stop,
 };
-use fenchel_erm::prox::{GroupNorm, Groups, SortedL1, Zero};
-use fenchel_erm::{AutoSettings, Automatic, Method, Point, Problem, auto};
+use fenchel_erm::prox::{GroupNorm, Groups, SortedL1};
+use fenchel_erm::{AutoSettings, Composite, Method, Point, Problem, auto};
 
 const D: usize = 6;
 
@@ -76,15 +75,7 @@ impl Regulariser for Pairs {
     }
 }
 
-impl Automatic for Pairs {}
-
-impl Composite for Pairs {
-    type Coordinates = Zero;
-
-    fn coordinates(&self) -> Option<&Zero> {
-        None
-    }
-}
+impl Composite for Pairs {}
 
 /// `strength` times the sum of the positive parts.
 #[derive(Debug, Clone)]
@@ -116,9 +107,9 @@ impl Separable for Positive {
 
 impl Lagged for Positive {}
 
-impl Automatic for Positive {
-    fn dispatch<C: Call<Self>>(call: C) -> C::Solved {
-        call.separable()
+impl Composite for Positive {
+    fn coordinates(&self) -> Option<&impl Lagged> {
+        Some(self)
     }
 }
 
@@ -137,10 +128,7 @@ fn near(point: &Point, report: &Report, expected: &[f64]) {
 }
 
 /// `auto` and methods that take every [`Composite`] end at the expected weights. Returns what `auto` chose.
-fn fits<R: Automatic + Composite>(
-    problem: &Problem<'_, Csr<'_, f64>, LogCosh, R>,
-    expected: &[f64],
-) -> Method {
+fn fits<R: Composite>(problem: &Problem<'_, Csr<'_, f64>, LogCosh, R>, expected: &[f64]) -> Method {
     let settings = FistaSettings { stop: stop(), ..Default::default() };
     let s = fista(problem, &settings, None, &mut ()).unwrap();
     near(&s.state.point, &s.report, expected);

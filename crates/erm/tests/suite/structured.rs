@@ -106,7 +106,7 @@ fn fista_solves_every_regulariser() {
 /// sparse rows, and for general terms, up to the optimum of an independent solver.
 #[test]
 fn incremental_methods_take_regularisers_that_tie_weights_together() {
-    fn one<R: Composite + Clone>(h: &R, intercept: bool, seed: u64) {
+    fn one<R: Composite>(h: &R, intercept: bool, seed: u64) {
         let data = data(40, D, 0.7, seed);
         let (y, l2) = (&data.signs, 0.02);
         let (w, b) = reference(&data.dense, y, &Logistic, h, l2, intercept);
@@ -154,7 +154,7 @@ fn incremental_methods_take_regularisers_that_tie_weights_together() {
 /// of many points near the optimum of an independent solver.
 #[test]
 fn sgd_takes_regularisers_that_tie_weights_together() {
-    fn one<R: Composite + Clone>(h: &R, seed: u64) {
+    fn one<R: Composite>(h: &R, seed: u64) {
         let data = data(40, D, 0.7, seed);
         let (y, l2) = (&data.signs, 0.05);
         let script: Vec<usize> = (0..120).map(|k| (k * 7 + k / 9) % 40).collect();

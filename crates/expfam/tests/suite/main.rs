@@ -9,6 +9,7 @@ mod extremes;
 mod glm;
 mod glm_shifts;
 mod integrals;
+mod own;
 mod practitioner;
 mod random;
 mod reference;

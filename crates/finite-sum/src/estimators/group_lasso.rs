@@ -7,7 +7,7 @@ use fenchel_optim::{Fit, Stop};
 use ndarray::ArrayView1;
 
 use super::linear::LinearModel;
-use super::solve::Hyper;
+use super::solve::Penalised;
 use crate::loss::Squared;
 use crate::{Error, Problem};
 
@@ -83,10 +83,9 @@ impl GroupLasso {
         let problem = Problem::new(design, &targets, Squared, Zero, 0.0)?;
         let groups = Groups::new(design.columns(), groups)?;
         let problem = problem.penalised(SparseGroupLasso { groups, l1, group }, 0.0)?;
-        let hyper = Hyper { loss: Squared, l1, l2: 0.0, intercept, stop, seed };
+        let regulariser = Zero;
+        let penalised = Penalised { loss: Squared, regulariser, l2: 0.0, intercept, stop, seed };
         let start = start.map(|start| start.point());
-        Ok(LinearModel::new(hyper.run(problem, weights, start, &mut watch)?))
+        Ok(LinearModel::new(penalised.run(problem, weights, start, &mut watch)?))
     }
 }
-
-impl GroupLasso {}

@@ -2,13 +2,14 @@
 
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::model::Saved;
+use fenchel_optim::prox::L1;
 use fenchel_optim::settings;
 use fenchel_optim::{Fit, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use super::predictor::{margin_model, scores};
-use super::solve::{Fitted, Hyper};
+use super::solve::{Fitted, Penalised};
 use super::standardise::Standardiser;
 use crate::auto::Choice;
 use crate::loss::Squared;
@@ -194,9 +195,10 @@ impl ElasticNet {
     ) -> Result<LinearModel, Error> {
         let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
         let ElasticNet { l1, l2, intercept, stop, seed } = *self;
-        let hyper = Hyper { loss: Squared, l1, l2, intercept, stop, seed };
+        let regulariser = L1 { strength: l1 };
+        let penalised = Penalised { loss: Squared, regulariser, l2, intercept, stop, seed };
         let start = start.map(|start| start.point());
-        Ok(LinearModel::new(hyper.regress(x, y, weights, start, &mut watch)?))
+        Ok(LinearModel::new(penalised.regress(x, y, weights, start, &mut watch)?))
     }
 }
 

@@ -4,6 +4,7 @@ use fenchel_linalg::AsDesign;
 use fenchel_linalg::labels::Label;
 use fenchel_linalg::special::sigmoid;
 use fenchel_optim::model::Saved;
+use fenchel_optim::prox::L1;
 use fenchel_optim::settings;
 use fenchel_optim::{Fit, Report, Stop};
 use ndarray::{Array1, ArrayView1};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
 use super::predictor::{margin_model, two_classes};
-use super::solve::{Fitted, Hyper};
+use super::solve::{Fitted, Penalised};
 use super::standardise::Standardiser;
 use crate::auto::Choice;
 use crate::loss::Logistic;
@@ -88,8 +89,9 @@ impl LogisticRegression {
         let l2 = self.l2.unwrap_or(by_default);
         let own = self.class_weights.times(y, weights)?;
         let weights = own.as_deref().map(ArrayView1::from).or(weights);
-        let hyper = Hyper { loss: Logistic, l1, l2, intercept, stop, seed };
-        let (fitted, classes) = hyper.classify(x, y, weights, start, &mut watch)?;
+        let regulariser = L1 { strength: l1 };
+        let penalised = Penalised { loss: Logistic, regulariser, l2, intercept, stop, seed };
+        let (fitted, classes) = penalised.classify(x, y, weights, start, &mut watch)?;
         Ok(LogisticModel::new(fitted, classes))
     }
 }

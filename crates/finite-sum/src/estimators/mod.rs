@@ -9,6 +9,7 @@
 //! | one of two classes, with probabilities | l2, l1, or both | [`LogisticRegression`] |
 //! | one of two classes, by a margin | l2 | [`LinearSvc`] |
 //! | one of several classes, with probabilities | l2, l1, groups | [`SoftmaxRegression`] |
+//! | with a loss or a penalty of your own | any | [`Penalised`] |
 //! | one of several classes, each alone against the rest | l2, l1, or both | [`OneVsRest`] |
 //!
 //! [`RidgeCv`], [`LassoCv`], [`ElasticNetCv`], [`LogisticRegressionCv`], [`LinearSvcCv`] and [`SoftmaxRegressionCv`]
@@ -42,6 +43,7 @@ mod group_lasso;
 mod linear;
 mod logistic;
 mod one_vs_rest;
+mod penalised;
 mod poisson;
 mod predictor;
 mod softmax;
@@ -62,6 +64,7 @@ pub use logistic::{LogisticModel, LogisticRegression};
 pub use one_vs_rest::{OneVsRest, OneVsRestModel};
 pub use poisson::{PoissonModel, PoissonRegressor};
 pub use softmax::{SoftmaxModel, SoftmaxRegression};
+pub use solve::Penalised;
 pub use standardise::Standardiser;
 pub use standardised::Standardised;
 pub use svc::{LinearSvc, SvcLoss, SvcModel};

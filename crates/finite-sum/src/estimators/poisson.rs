@@ -3,13 +3,14 @@
 use fenchel_linalg::special::xlogx;
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::model::Saved;
+use fenchel_optim::prox::L1;
 use fenchel_optim::settings;
 use fenchel_optim::{Fit, Loss, Report, Status, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use super::predictor::{margin_model, scores};
-use super::solve::{Fitted, Hyper};
+use super::solve::{Fitted, Penalised};
 use super::standardise::Standardiser;
 use crate::auto::Choice;
 use crate::loss::Poisson;
@@ -83,9 +84,10 @@ impl PoissonRegressor {
             // Where it ends says nothing.
             stop.max_passes = stop.max_passes.min(FEW);
         }
-        let hyper = Hyper { loss: Poisson, l1, l2, intercept, stop, seed };
+        let regulariser = L1 { strength: l1 };
+        let penalised = Penalised { loss: Poisson, regulariser, l2, intercept, stop, seed };
         let start = start.map(|start| start.point());
-        let mut model = PoissonModel::new(hyper.regress(x, y, weights, start, &mut watch)?);
+        let mut model = PoissonModel::new(penalised.regress(x, y, weights, start, &mut watch)?);
         if unbounded {
             model.report.status = Status::NoMinimiser;
         }

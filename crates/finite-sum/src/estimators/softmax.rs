@@ -16,7 +16,8 @@ use super::predictor::score_labels;
 use super::solve::same_classes;
 use super::standardise::Standardiser;
 use crate::Error;
-use crate::auto::{AutoSettings, AutoState, Automatic, Choice};
+use crate::auto::{AutoSettings, AutoState, Choice};
+use crate::methods::lag::Composite;
 use crate::multiclass::{MulticlassAuto, MulticlassPoint, MulticlassProblem, auto, feature_groups};
 
 settings! {
@@ -139,7 +140,7 @@ impl SoftmaxRegression {
         if self.intercept { problem.with_intercepts() } else { Ok(problem) }
     }
 
-    fn run<D: Design + Copy, R: Automatic>(
+    fn run<D: Design + Copy, R: Composite>(
         &self,
         problem: MulticlassProblem<'_, D, Zero>,
         regulariser: R,

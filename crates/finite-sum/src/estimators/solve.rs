@@ -2,21 +2,54 @@
 
 use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::{AsDesign, Design, Invalid};
-use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Loss, Report, Solution, Stop, Watch};
 use ndarray::{Array1, ArrayView1};
 
-use crate::auto::{AutoSettings, Automatic, Choice, auto};
+use crate::auto::{AutoSettings, Choice, auto};
+use crate::methods::lag::Composite;
 use crate::{Error, Point, Problem};
 
-/// The hyper-parameters of a linear model, scaled for the mean loss.
-pub(super) struct Hyper<L> {
-    pub(super) loss: L,
-    pub(super) l1: f64,
-    pub(super) l2: f64,
-    pub(super) intercept: bool,
-    pub(super) stop: Stop,
-    pub(super) seed: u64,
+/// A linear model with any loss and any regulariser, such as those of your own:
+///
+/// ```text
+/// min_{x, b}  (1/n) sum_i phi(a_i.x + b; y_i) + (l2/2) ||x||^2 + h(x)
+/// ```
+///
+/// For a regulariser of your own implement [`Regulariser`](fenchel_optim::Regulariser), and write
+/// `impl Composite for MyPenalty {}`; [`Composite`] says what more a sum over coordinates gains. For a loss of your own implement
+/// [`Loss`].
+///
+/// ```
+/// use fenchel_finite_sum::{Penalised, loss::Huber, prox::SortedL1};
+/// use ndarray::array;
+///
+/// let x = array![[1.0, 0.3], [2.0, -0.1], [3.0, 0.2], [4.0, -0.3]];
+/// let fit = Penalised::new(Huber { delta: 1.0 }, SortedL1 { weights: vec![0.1, 0.05] });
+/// let model = fit.fit(&x, &[2.0, 4.1, 5.9, 80.0])?;
+/// assert_eq!(model.weights.len(), 2);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Penalised<L, R> {
+    /// `phi`.
+    pub loss: L,
+    /// `h`.
+    pub regulariser: R,
+    /// Weight of `||x||^2 / 2`; 0 unless set.
+    pub l2: f64,
+    /// Whether to fit an unpenalised intercept; so unless set.
+    pub intercept: bool,
+    /// The stopping rule; see [`Stop`].
+    pub stop: Stop,
+    /// Seed of the visiting order; 0 unless set.
+    pub seed: u64,
+}
+
+impl<L, R> Penalised<L, R> {
+    /// With an intercept and the stopping rule by default, and without l2.
+    pub fn new(loss: L, regulariser: R) -> Self {
+        Penalised { loss, regulariser, l2: 0.0, intercept: true, stop: Stop::default(), seed: 0 }
+    }
 }
 
 /// What comes out of a fit.
@@ -27,10 +60,10 @@ pub(super) struct Fitted {
     pub(super) choice: Option<Choice>,
 }
 
-impl<L: Loss + Copy> Hyper<L> {
+impl<L: Loss + Copy, R: Composite> Penalised<L, R> {
     /// Fits labels that have two values, and returns these values. The labels of a start must be the same.
     pub(super) fn classify<X: AsDesign + ?Sized, Y: Label>(
-        self,
+        &self,
         x: &X,
         y: ArrayView1<Y>,
         weights: Option<ArrayView1<f64>>,
@@ -44,43 +77,39 @@ impl<L: Loss + Copy> Hyper<L> {
             check_both_weigh(&y, &targets, weights)?;
         }
         let start = start.map(|(point, known)| same_classes(&known, &classes).map(|()| point));
-        Ok((self.fit(design, &targets, weights, start.transpose()?, watch)?, classes))
+        Ok((self.solve(design, &targets, weights, start.transpose()?, watch)?, classes))
     }
 
     /// Fits numbers.
     pub(super) fn regress<X: AsDesign + ?Sized>(
-        self,
+        &self,
         x: &X,
         y: ArrayView1<f64>,
         weights: Option<ArrayView1<f64>>,
         start: Option<Point>,
         watch: &mut Watch<'_>,
     ) -> Result<Fitted, Error> {
-        self.fit(x.as_design_with_norms()?, &y.to_vec(), weights, start, watch)
+        self.solve(x.as_design_with_norms()?, &y.to_vec(), weights, start, watch)
     }
 
     /// Fits numbers or signs, given a design and the squared norms of its rows.
-    pub(super) fn fit<D: Design + Copy>(
-        self,
+    pub(super) fn solve<D: Design + Copy>(
+        &self,
         design: (D, Vec<f64>),
         targets: &[f64],
         weights: Option<ArrayView1<f64>>,
         start: Option<Point>,
         watch: &mut Watch<'_>,
     ) -> Result<Fitted, Error> {
-        let Hyper { loss, l1, l2, .. } = self;
-        Invalid::check_nonnegative("l1", l1)?;
-        if l1 > 0.0 {
-            let problem = Problem::with_norms(design, targets, loss, L1 { strength: l1 }, l2)?;
-            return self.run(problem, weights, start, watch);
-        }
-        self.run(Problem::with_norms(design, targets, loss, Zero, l2)?, weights, start, watch)
+        let (loss, regulariser) = (self.loss, self.regulariser.clone());
+        let problem = Problem::with_norms(design, targets, loss, regulariser, self.l2)?;
+        self.run(problem, weights, start, watch)
     }
 
     /// Solves a problem that has been checked.
-    pub(super) fn run<D: Design + Copy, R: Automatic>(
+    pub(super) fn run<D: Design + Copy, S: Composite>(
         &self,
-        problem: Problem<'_, D, L, R>,
+        problem: Problem<'_, D, L, S>,
         weights: Option<ArrayView1<f64>>,
         start: Option<Point>,
         watch: &mut Watch<'_>,

@@ -3,6 +3,7 @@
 use fenchel_linalg::AsDesign;
 use fenchel_linalg::labels::Label;
 use fenchel_optim::model::Saved;
+use fenchel_optim::prox::Zero;
 use fenchel_optim::settings;
 use fenchel_optim::{Fit, Report, Stop};
 use ndarray::{Array1, ArrayView1};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
 use super::predictor::{margin_model, two_classes};
-use super::solve::{Fitted, Hyper};
+use super::solve::{Fitted, Penalised};
 use super::standardise::Standardiser;
 use crate::auto::Choice;
 use crate::loss::{Hinge, SquaredHinge};
@@ -102,12 +103,13 @@ impl LinearSvc {
         let weights = own.as_deref().map(ArrayView1::from).or(weights);
         let (fitted, classes) = match self.loss {
             SvcLoss::SquaredHinge => {
-                let hyper = Hyper { loss: SquaredHinge, l1: 0.0, l2, intercept, stop, seed };
-                hyper.classify(x, y, weights, start, &mut watch)?
+                let loss = SquaredHinge;
+                let svc = Penalised { loss, regulariser: Zero, l2, intercept, stop, seed };
+                svc.classify(x, y, weights, start, &mut watch)?
             }
             SvcLoss::Hinge => {
-                let hyper = Hyper { loss: Hinge, l1: 0.0, l2, intercept, stop, seed };
-                hyper.classify(x, y, weights, start, &mut watch)?
+                let svc = Penalised { loss: Hinge, regulariser: Zero, l2, intercept, stop, seed };
+                svc.classify(x, y, weights, start, &mut watch)?
             }
         };
         Ok(SvcModel::new(fitted, classes))

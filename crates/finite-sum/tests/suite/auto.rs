@@ -14,9 +14,9 @@ use fenchel_finite_sum::prox::{
     Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
 };
 use fenchel_finite_sum::{
-    AutoSettings, ElasticNet, Error, Lasso, LinearModel, LinearSvc, LogisticModel,
+    AutoSettings, Composite, ElasticNet, Error, Lasso, LinearModel, LinearSvc, LogisticModel,
     LogisticRegression, Method, OneVsRest, Problem, Ridge, SoftmaxRegression, SvcLoss, auto,
-    auto::{Automatic, Choice, Reason},
+    auto::{Choice, Reason},
     multiclass,
 };
 use fenchel_linalg::{Csr, Dense};
@@ -31,7 +31,7 @@ fn tight() -> AutoSettings {
 }
 
 /// Solves, compares with the independent solver, and returns the choice.
-fn check<L: Loss + Copy, R: Automatic>(loss: L, h: R, l2: f64, real: bool) -> Choice {
+fn check<L: Loss + Copy, R: Composite>(loss: L, h: R, l2: f64, real: bool) -> Choice {
     let data = data(60, D, 0.7, 11);
     let y = if real { &data.reals } else { &data.signs };
     let design = Csr::new(data.sparse.view()).unwrap();
@@ -160,7 +160,7 @@ fn a_regulariser_of_ones_own_is_taken() {
             self.0.prox(x, step);
         }
     }
-    impl Automatic for Bounded {}
+    impl Composite for Bounded {}
     let choice = check(Logistic, Bounded(Interval { lower: -0.3, upper: 0.4 }), 0.05, false);
     assert_eq!(choice.method, Method::Fista);
 }

@@ -4,9 +4,7 @@ use crate::common::data;
 use fenchel_datasets::embedded::breast_cancer;
 use fenchel_finite_sum::loss::{Hinge, Poisson};
 use fenchel_finite_sum::prelude::{AsDesign, Report, Status};
-use fenchel_finite_sum::{
-    AutoSettings, Method, Point, Problem, Standardiser, auto, auto::Automatic,
-};
+use fenchel_finite_sum::{AutoSettings, Composite, Method, Point, Problem, Standardiser, auto};
 use fenchel_linalg::{Csr, Design};
 use fenchel_optim::prox::{Interval, Zero};
 use fenchel_optim::{Loss, Stop};
@@ -15,7 +13,7 @@ use fenchel_optim::{Loss, Stop};
 const WIDE: Interval = Interval { lower: -1e3, upper: 1e3 };
 
 /// The account of `auto` from a start, by dual ascent.
-fn from<D: Design + Copy, L: Loss + Copy, R: Automatic>(
+fn from<D: Design + Copy, L: Loss + Copy, R: Composite>(
     problem: &Problem<'_, D, L, R>,
     relative: f64,
     start: Option<&Point>,
@@ -31,7 +29,7 @@ fn from<D: Design + Copy, L: Loss + Copy, R: Automatic>(
 
 /// Passes without a start, from the end of that run, from the optimum, from that of a neighbouring problem, and from a point
 /// that is far off, with an intercept that the problem may not have.
-fn passes<'d, D: Design + Copy, L: Loss + Copy, R: Automatic>(
+fn passes<'d, D: Design + Copy, L: Loss + Copy, R: Composite>(
     pose: impl Fn(f64) -> Problem<'d, D, L, R>,
     l2: f64,
     relative: f64,

@@ -21,6 +21,7 @@ mod multiclass;
 mod multiclass_weights;
 mod never_worse;
 mod offsets;
+mod own;
 mod path;
 mod path_from;
 mod promises;

@@ -81,11 +81,6 @@ impl Screened {
         Ok(Screened { order: p, parts, certified: false })
     }
 
-    /// Sizes of the components.
-    pub fn component_sizes(&self) -> Vec<usize> {
-        self.parts.iter().map(|part| part.block.k).collect()
-    }
-
     /// Whether a component has no lower bound, as when the likelihood is unbounded.
     pub(super) fn degenerate(&self) -> bool {
         self.parts.iter().any(|part| part.lower == f64::NEG_INFINITY)

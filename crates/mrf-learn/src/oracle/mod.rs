@@ -33,43 +33,56 @@ pub enum Oracle {
 /// The number of joint states up to which [`Oracle::Auto`] enumerates.
 const FEW: u64 = 1 << 20;
 
-/// The oracle of an exact method.
-pub(crate) enum AnyOracle {
-    Enumeration(Enumeration),
-    Tree(Box<TreeOracle>),
+/// What an exact method asks of a model: [`Enumeration`], [`TreeOracle`], or one of your own for [`ExactMle::fit_by`](crate::ExactMle::fit_by).
+pub trait Backend {
+    /// `A(theta)`, and the means of the statistics into `out`, both in the order of a [`Layout`].
+    ///
+    /// # Errors
+    /// For parameters that the backend cannot treat.
+    fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error>;
+
+    /// `A(theta)` alone; by default it costs as much as the means.
+    ///
+    /// # Errors
+    /// As [`means`](Backend::means).
+    fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
+        self.means(theta, &mut vec![0.0; theta.len()])
+    }
 }
 
-impl AnyOracle {
-    pub(crate) fn new(
-        which: Oracle,
+macro_rules! backend {
+    ($oracle:ty) => {
+        impl Backend for $oracle {
+            fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
+                <$oracle>::means(self, theta, out)
+            }
+
+            fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
+                <$oracle>::log_partition(self, theta)
+            }
+        }
+    };
+}
+
+backend!(Enumeration);
+backend!(TreeOracle);
+
+impl Oracle {
+    /// The oracle for a layout.
+    pub(crate) fn backend(
+        self,
         layout: &Layout,
         max_memory: Option<u64>,
-    ) -> Result<Self, Error> {
-        let enumerate = match which {
+    ) -> Result<Box<dyn Backend>, Error> {
+        let enumerate = match self {
             Oracle::Auto => enumeration::states(layout) <= FEW,
             Oracle::Enumeration => true,
             Oracle::JunctionTree => false,
         };
         Ok(if enumerate {
-            AnyOracle::Enumeration(Enumeration::new(layout, max_memory)?)
+            Box::new(Enumeration::new(layout, max_memory)?)
         } else {
-            AnyOracle::Tree(Box::new(TreeOracle::new(layout, max_memory)?))
+            Box::new(TreeOracle::new(layout, max_memory)?)
         })
-    }
-
-    /// `A(theta)`, and the means of the statistics into `out`.
-    pub(crate) fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
-        match self {
-            AnyOracle::Enumeration(oracle) => oracle.means(theta, out),
-            AnyOracle::Tree(oracle) => oracle.means(theta, out),
-        }
-    }
-
-    /// `A(theta)` alone.
-    pub(crate) fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
-        match self {
-            AnyOracle::Enumeration(oracle) => oracle.log_partition(theta),
-            AnyOracle::Tree(oracle) => oracle.log_partition(theta),
-        }
     }
 }

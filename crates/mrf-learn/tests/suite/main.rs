@@ -11,6 +11,7 @@ mod exact;
 mod files;
 mod fit_with;
 mod oracle;
+mod own;
 mod potts;
 mod selection;
 mod spg;

@@ -103,15 +103,15 @@ impl Simplex {
             if self.pivots >= FRESH {
                 self.invert()?;
             }
-            let room = self.settle();
-            let violated = self.violated(&room);
+            let allowance = self.settle();
+            let violated = self.violated(&allowance);
             let feasible = violated.iter().all(|v| *v == 0.0);
             let prices = self.prices(feasible, &violated);
             let bland = idle > m + d;
             let entering = self.entering(feasible, &prices, bland);
             let step = entering.map(|(j, sign)| {
                 let (rates, sizes) = self.direction(j);
-                let step = self.leaving((j, sign), (&rates, &sizes), &violated, &room, bland);
+                let step = self.leaving((j, sign), (&rates, &sizes), &violated, &allowance, bland);
                 (j, sign, rates, step)
             });
             match step {
@@ -126,7 +126,7 @@ impl Simplex {
                     idle = 0;
                 }
                 Some((j, _, rates, Step::Pivot(row, bound))) => {
-                    let still = (self.at[self.basis[row]] - bound).abs() <= room[row];
+                    let still = (self.at[self.basis[row]] - bound).abs() <= allowance[row];
                     idle = if still { idle + 1 } else { 0 };
                     self.pivot(j, row, bound, &rates);
                 }
@@ -201,23 +201,23 @@ impl Simplex {
     fn settle(&mut self) -> Array1<f64> {
         let (rest, sizes) = self.rest();
         let values = self.inverse.dot(&rest);
-        let mut room = self.inverse.mapv(f64::abs).dot(&sizes);
+        let mut allowance = self.inverse.mapv(f64::abs).dot(&sizes);
         for (i, j) in self.basis.iter().enumerate() {
             self.at[*j] = values[i];
             let ends =
                 [self.low[*j], self.high[*j]].map(|v| if v.is_finite() { v.abs() } else { 0.0 });
-            room[i] = self.care * room[i].max(ends[0]).max(ends[1]);
+            allowance[i] = self.care * allowance[i].max(ends[0]).max(ends[1]);
         }
-        room
+        allowance
     }
 
     /// The gradient of the sum of the violations: -1 for basic variables below their bounds, 1 for those above, else
     /// 0.
-    fn violated(&self, room: &Array1<f64>) -> Array1<f64> {
+    fn violated(&self, allowance: &Array1<f64>) -> Array1<f64> {
         let side = |(i, j): (usize, &usize)| {
-            if self.at[*j] < self.low[*j] - room[i] {
+            if self.at[*j] < self.low[*j] - allowance[i] {
                 -1.0
-            } else if self.at[*j] > self.high[*j] + room[i] {
+            } else if self.at[*j] > self.high[*j] + allowance[i] {
                 1.0
             } else {
                 0.0
@@ -285,7 +285,7 @@ impl Simplex {
         (entering, sign): (usize, f64),
         (rates, sizes): (&Array1<f64>, &Array1<f64>),
         violated: &Array1<f64>,
-        room: &Array1<f64>,
+        allowance: &Array1<f64>,
         bland: bool,
     ) -> Step {
         // A pivot that is small beside the others may be left over from them.
@@ -308,7 +308,7 @@ impl Simplex {
             bound.is_finite().then_some((i, bound, distance, speed.abs()))
         };
         let ends: Vec<(usize, f64, f64, f64)> = (0..rates.len()).filter_map(ends).collect();
-        let slack = |i: usize| if bland { 0.0 } else { room[i] };
+        let slack = |i: usize| if bland { 0.0 } else { allowance[i] };
         let first = ends.iter().map(|(i, _, distance, speed)| (distance + slack(*i)) / speed);
         let first = first.fold(f64::INFINITY, f64::min);
         let near = ends.iter().filter(|(_, _, distance, speed)| distance / speed <= first);

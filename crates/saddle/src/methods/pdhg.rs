@@ -85,7 +85,7 @@ pub struct Pdhg<'a> {
     steps: u64,
     restarts: u64,
     /// The number of steps at the last check of the restart criterion.
-    looked: u64,
+    certified_at: u64,
     /// The number of steps at the last polish.
     polished: u64,
     /// The average at the last check.
@@ -132,7 +132,7 @@ impl<'a> Pdhg<'a> {
             length: 0,
             steps: 0,
             restarts: 0,
-            looked: 0,
+            certified_at: 0,
             polished: 0,
             average: (vec![0.0; dx], vec![0.0; dy]),
             best: Best { certificate, x: x.clone(), y: y.clone(), changes: (0, 0) },
@@ -172,7 +172,7 @@ impl<'a> Pdhg<'a> {
 
     /// The certificates of iterate and average.
     fn seen(&mut self) -> (Certificate, Option<Certificate>) {
-        self.looked = self.steps;
+        self.certified_at = self.steps;
         let here = self.problem.certificate(&self.x, &self.y);
         self.best.consider(here, &self.x, &self.y);
         if self.length == 0 {
@@ -267,7 +267,7 @@ impl Iterative for Pdhg<'_> {
 
     /// The certificate of the best blocks so far.
     fn certify(&mut self) -> Certificate {
-        if self.looked != self.steps {
+        if self.certified_at != self.steps {
             self.seen();
         }
         self.best.certificate

@@ -258,7 +258,7 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> CoordinateDescent<'p, 'a, D, L
         self.gap.dual.iter_mut().for_each(|u| *u *= share);
         let mut sweeps =
             Sweeps::new((0..x.len()).collect(), set.len(), self.l1, self.settings.extrapolates);
-        sweeps.rests = self.settings.working_set;
+        sweeps.skips = self.settings.working_set;
         let objective = certificate.objective().unwrap_or(f64::INFINITY);
         // No better than after all of a complete set: what is left is rounding.
         let value = (objective, certificate.value());

@@ -61,12 +61,12 @@ pub(crate) struct Sweeps {
     penalised: usize,
     /// All coordinates, as they are visited in cyclic order.
     order: Vec<usize>,
-    /// Those that are visited. A coordinate at 0, farther inside its subdifferential than any violation of the last sweep, rests until
+    /// Those that are visited. A coordinate at 0, farther inside its subdifferential than any violation of the last sweep, is skipped until
     /// the others are done.
     active: Vec<usize>,
     skip: f64,
-    /// Whether any coordinate rests.
-    pub(crate) rests: bool,
+    /// Whether coordinates are skipped at all.
+    pub(crate) skips: bool,
     /// The last iterates; `None` without extrapolation.
     history: Option<Vec<Vec<f64>>>,
     /// Entries of the design that were visited.
@@ -77,7 +77,7 @@ impl Sweeps {
     pub(crate) fn new(order: Vec<usize>, penalised: usize, l1: f64, extrapolates: bool) -> Self {
         let (active, skip) = (order.clone(), f64::INFINITY);
         let history = extrapolates.then(Vec::new);
-        Sweeps { l1, penalised, order, active, skip, rests: true, history, entries: 0.0 }
+        Sweeps { l1, penalised, order, active, skip, skips: true, history, entries: 0.0 }
     }
 
     /// A sweep, and an extrapolation where one is due. Returns whether `met` says so of the violations of all coordinates.
@@ -89,7 +89,7 @@ impl Sweeps {
         met: impl Fn(&Violations, &[f64]) -> bool,
     ) -> bool {
         let seen = self.sweep(f, x, visiting);
-        self.skip = if self.rests { seen.largest } else { f64::INFINITY };
+        self.skip = if self.skips { seen.largest } else { f64::INFINITY };
         // Draws with replacement leave coordinates out: what they say of all is looked at once more.
         let drawn = matches!(visiting, Visiting::Uniform(_));
         if met(&seen, x) && (!drawn || met(&self.worst(f, x).1, x)) {

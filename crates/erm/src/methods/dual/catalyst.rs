@@ -117,7 +117,7 @@ impl<D: Design, L: Loss, R: Separable> Catalyst<'_, '_, D, L, R> {
 
     /// Makes a pass of steps, then extrapolates the centre.
     fn outer_step(&mut self) {
-        self.ascent.climb(self.ascent.problem.n());
+        self.ascent.make_steps(self.ascent.problem.n());
         self.ascent.read_point();
         if !self.accelerates {
             return;

@@ -145,7 +145,7 @@ impl<D: Design, L: Loss, R: Separable> Qning<'_, '_, D, L, R> {
     /// Makes one inner pass with the centre `trial`. Writes the gradient, and returns the value. A pass and a half.
     fn evaluate(&mut self) -> f64 {
         self.ascent.move_centre(&self.trial);
-        self.ascent.climb(self.ascent.problem.n());
+        self.ascent.make_steps(self.ascent.problem.n());
         self.ascent.read_point();
         envelope_gradient(self.kappa, &self.trial, &self.ascent, &mut self.trial_gradient);
         self.ascent.objective() + squared_norm(&self.trial_gradient) / (2.0 * self.kappa)
@@ -161,7 +161,7 @@ impl<D: Design, L: Loss, R: Separable> Qning<'_, '_, D, L, R> {
     /// Moves the centre once. Returns the cost in passes.
     fn outer_step(&mut self) -> f64 {
         if self.kappa == 0.0 {
-            self.ascent.climb(self.ascent.problem.n());
+            self.ascent.make_steps(self.ascent.problem.n());
             self.ascent.read_point();
             return 1.0;
         }

@@ -157,7 +157,7 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Sdca<'_, '_, D, L, R> {
         self.averaged = false;
         let steps_a_pass = self.ascent.steps_a_pass();
         let steps = (passes * steps_a_pass).round().max(1.0);
-        self.ascent.climb(steps as usize);
+        self.ascent.make_steps(steps as usize);
         self.ascent.read_point();
         steps / steps_a_pass
     }

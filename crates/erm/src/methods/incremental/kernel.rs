@@ -2,7 +2,7 @@
 
 use fenchel_linalg::{Design, Invalid, multiply_transposed};
 use fenchel_optim::random::{Order, Visits};
-use fenchel_optim::{Loss, Separable, StepSize};
+use fenchel_optim::{Loss, StepSize};
 
 use super::search::Search;
 use crate::methods::lag::{Composite, Lagged, Powers};
@@ -110,7 +110,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
 
     /// The separable regulariser, if rows are sparse. Otherwise `None`, and every step updates all coordinates.
     #[inline(always)]
-    fn lagged(problem: &'p Problem<'a, D, L, R>) -> Option<&'p R::Coordinates> {
+    fn lagged(problem: &'p Problem<'a, D, L, R>) -> Option<&'p impl Lagged> {
         if D::DENSE { None } else { problem.regulariser().coordinates() }
     }
 
@@ -171,7 +171,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
     #[inline]
     fn visit_sparse<const STORES: bool>(
         &mut self,
-        regulariser: &R::Coordinates,
+        regulariser: &impl Lagged,
         j: usize,
         weight: f64,
         scale: f64,

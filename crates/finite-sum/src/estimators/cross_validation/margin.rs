@@ -9,7 +9,7 @@ use ndarray::ArrayView1;
 
 use super::folds::{Folds, KINKED, RIDGE, SPARSE, Whole};
 use super::scores::Score;
-use crate::estimators::solve::{Fitted, Hyper};
+use crate::estimators::solve::{Fitted, Penalised};
 use crate::path::{Grid, PathSettings, penalties, sweep};
 use crate::{Error, Point, Problem};
 
@@ -134,11 +134,12 @@ impl<'w, D: Design + Copy, L: Loss + Copy> Plan<'_, 'w, D, L> {
         let norms_squared = row_norms_squared(&design);
         let ridge = |&l2: &f64| {
             let stop = self.whole.stop();
-            let hyper = Hyper { loss: self.loss, l1: 0.0, l2, intercept, stop, seed };
+            let loss = self.loss;
+            let ridge = Penalised { loss, regulariser: Zero, l2, intercept, stop, seed };
             let weights = weights.map(ArrayView1::from);
             let design = (design, norms_squared.clone());
             let Fitted { weights, intercept, .. } =
-                hyper.fit(design, targets, weights, None, &mut self.whole.watch())?;
+                ridge.solve(design, targets, weights, None, &mut self.whole.watch())?;
             Ok(Point { weights: weights.to_vec(), intercept })
         };
         grid.iter().take_while(|_| !self.whole.ended()).map(ridge).collect()

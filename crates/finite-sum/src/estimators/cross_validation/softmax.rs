@@ -10,7 +10,8 @@ use fenchel_optim::prox::{L1, Zero};
 use super::folds::{Folds, RIDGE, SPARSE, Whole};
 use super::scores::{Score, Scoring};
 use crate::Error;
-use crate::auto::{AutoSettings, Automatic};
+use crate::auto::AutoSettings;
+use crate::methods::lag::Composite;
 use crate::multiclass::{MulticlassPoint, MulticlassProblem, auto};
 use crate::path::{Grid, penalties};
 
@@ -91,7 +92,7 @@ impl<'w, D: Design + Copy> Plan<'_, 'w, D> {
     }
 
     /// Fits along the grid, with a warm start from each solution to the next, and scores on the test rows.
-    fn walk<E: Design + Copy, R: Automatic>(
+    fn walk<E: Design + Copy, R: Composite>(
         &self,
         problem: MulticlassProblem<'_, E, Zero>,
         test: &[usize],

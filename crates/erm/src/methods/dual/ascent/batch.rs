@@ -18,7 +18,7 @@ use crate::methods::dual::batches::Batches;
 
 impl<D: Design, L: Loss, R: Separable> Ascent<'_, '_, D, L, R> {
     /// A step on a minibatch.
-    pub(super) fn climb_on_batch(&mut self, batch: usize) {
+    pub(super) fn step_on_batch(&mut self, batch: usize) {
         let Some(mut batches) = self.batches.take() else { return };
         let (problem, rows) = (self.problem, batches.rows(batch));
         let Batches { deltas, sum, .. } = &mut batches;

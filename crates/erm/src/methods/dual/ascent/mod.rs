@@ -227,7 +227,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
     }
 
     /// Makes this number of steps.
-    pub(super) fn climb(&mut self, steps: usize) {
+    pub(super) fn make_steps(&mut self, steps: usize) {
         let n = self.terms;
         let mut left = steps;
         while left > 0 {
@@ -241,9 +241,9 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             for _ in 0..run {
                 let j = self.visits.draw();
                 if self.batches.is_some() {
-                    self.climb_on_batch(j);
+                    self.step_on_batch(j);
                 } else {
-                    self.climb_on(j);
+                    self.step_on(j);
                 }
             }
             (self.steps, left) = (self.steps + run, left - run);
@@ -288,7 +288,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
 
     /// A step on term `j`.
     #[inline]
-    fn climb_on(&mut self, j: usize) {
+    fn step_on(&mut self, j: usize) {
         let problem = self.problem;
         let margin = self.margin(j);
         let s = self.state.dual[j];
