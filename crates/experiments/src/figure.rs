@@ -64,6 +64,9 @@ pub struct Series {
     /// The points. A point with a NaN or infinite coordinate is not drawn, and it interrupts the line.
     #[serde(with = "number::pairs")]
     pub points: Vec<(f64, f64)>,
+    /// The lowest and the highest value at each point; empty for a series without a band.
+    #[serde(default, with = "number::pairs", skip_serializing_if = "Vec::is_empty")]
+    pub band: Vec<(f64, f64)>,
     /// Line, markers or both.
     pub style: Style,
     /// Whether the line is dashed. Dashed lines are for theoretical bounds beside measurements.
@@ -73,7 +76,7 @@ pub struct Series {
 impl Series {
     /// A line.
     pub fn line(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
-        Series { name: name.into(), points, style: Style::Line, dashed: false }
+        Series { name: name.into(), points, band: Vec::new(), style: Style::Line, dashed: false }
     }
 
     /// A line with markers.
@@ -84,6 +87,12 @@ impl Series {
     /// Markers.
     pub fn points(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Series { style: Style::Points, ..Series::line(name, points) }
+    }
+
+    /// The same series with the lowest and the highest value at each point, such as the range over seeds.
+    #[must_use]
+    pub fn band(self, band: Vec<(f64, f64)>) -> Self {
+        Series { band, ..self }
     }
 
     /// The same series with a dashed line.
@@ -127,17 +136,18 @@ impl Figure {
         self
     }
 
-    /// The data of the figure as CSV with the columns `series,x,y`, in full precision. Points that are not drawn are
+    /// The data of the figure as CSV with the columns `series,x,y`, and `low,high` in rows with a band, in full precision. Points that are not drawn are
     /// included.
     ///
     /// # Errors
     /// [`Error::Encode`].
     pub fn to_csv(&self) -> Result<String, Error> {
         let rows = self.series.iter().flat_map(|series| {
-            series
-                .points
-                .iter()
-                .map(|&(x, y)| vec![series.name.clone(), number::exact(x), number::exact(y)])
+            series.points.iter().enumerate().map(|(k, &(x, y))| {
+                let band = series.band.get(k).map_or(vec![], |&(low, high)| vec![low, high]);
+                let numbers = [x, y].into_iter().chain(band).map(number::exact);
+                std::iter::once(series.name.clone()).chain(numbers).collect()
+            })
         });
         csv_text(&self.title, vec!["series".into(), "x".into(), "y".into()], rows)
     }
@@ -151,10 +161,11 @@ mod tests {
     fn csv_is_long_and_complete() {
         let figure = Figure::new("Gap", Axis::linear("passes"), Axis::log("gap"))
             .with(Series::line("SAGA", vec![(0.0, 1.0), (0.5, 0.1 + 0.2), (1.0, 0.0)]))
-            .with(Series::points("SAG", vec![(2.0, f64::NAN)]).dashed());
+            .with(Series::points("SAG", vec![(2.0, f64::NAN)]).dashed())
+            .with(Series::line("SVRG", vec![(1.0, 2.0)]).band(vec![(1.5, 3.0)]));
         assert_eq!(
             figure.to_csv().unwrap(),
-            "series,x,y\nSAGA,0,1\nSAGA,0.5,0.30000000000000004\nSAGA,1,0\nSAG,2,NaN\n"
+            "series,x,y\nSAGA,0,1\nSAGA,0.5,0.30000000000000004\nSAGA,1,0\nSAG,2,NaN\nSVRG,1,2,1.5,3\n"
         );
     }
 }

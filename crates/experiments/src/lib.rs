@@ -89,6 +89,7 @@ pub mod number;
 mod race;
 pub mod registry;
 pub mod report;
+mod runs;
 mod saddle;
 mod sample;
 mod table;

@@ -4,16 +4,14 @@
 //! | id | figure | what |
 //! |---|---|---|
 //! | `ml-structure` | Figures 1 and 6 | structure learning with 10 nodes: schedules, exact likelihood, pseudo-likelihood |
-//! | `ml-structure-20` | Figure 1 | the same with 20 nodes, and with weaker couplings |
-//! | `ml-lambda` | Figure 4 | the same for three strengths of the penalty |
+//! | `ml-structure-20` | Figures 1 and 5 | the same with 20 nodes, for three strengths of the penalty |
+//! | `ml-lambda` | Figure 4 | 10 nodes, two more strengths of the penalty |
 //! | `ml-bound` | Figure 2 | the error of the gradient and its bounds |
 //! | `ml-senate` | Figure 3 | the US Senate, 109th Congress, second session |
 
-mod larger;
 mod senate;
 mod structure;
 mod tightness;
-mod trials;
 
 use crate::Experiment;
 use crate::documents::{SPG_TAY as DOCUMENT, spg_tay as paper};
@@ -21,7 +19,7 @@ use crate::documents::{SPG_TAY as DOCUMENT, spg_tay as paper};
 /// The experiments in the order of the paper.
 pub(crate) const ALL: &[Experiment] = &[
     structure::STRUCTURE,
-    larger::EXPERIMENT,
+    structure::LARGER,
     structure::LAMBDA,
     tightness::EXPERIMENT,
     senate::EXPERIMENT,

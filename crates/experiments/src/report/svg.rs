@@ -52,7 +52,8 @@ struct Frame {
 pub(super) fn draw(figure: &Figure) -> Result<String, Error> {
     let points = || figure.series.iter().flat_map(|s| s.points.iter());
     let x = Range::fit(&figure.x, points().map(|p| p.0));
-    let y = Range::fit(&figure.y, points().map(|p| p.1));
+    let bands = figure.series.iter().flat_map(|s| s.band.iter().flat_map(|b| [b.0, b.1]));
+    let y = Range::fit(&figure.y, points().map(|p| p.1).chain(bands));
     let (x_ticks, y_ticks) = (x.ticks(7), y.ticks(7));
 
     let widest = y_ticks.iter().filter_map(|t| t.label.as_ref()).map(|l| text_width(l, TICK_FONT));
@@ -165,6 +166,17 @@ fn curve(
     y: Range,
 ) -> Result<(), pen::Refused> {
     let look = Look::new(series, index);
+    // The range over the seeds: a thin line at each point.
+    for (&(at, _), &(low, high)) in series.points.iter().zip(&series.band) {
+        if let (Place::At(at), Place::At(low), Place::At(high)) =
+            (x.place(at), y.place(low), y.place(high))
+        {
+            let run = [to_pixels(frame, at, low), to_pixels(frame, at, high)];
+            for piece in pen::clipped(&run, (frame.left, frame.top), (frame.right, frame.bottom)) {
+                pen.line(&piece, look.colour, 0.5)?;
+            }
+        }
+    }
     if series.style != Style::Points {
         for run in runs(series, frame, x, y) {
             for piece in pen::clipped(&run, (frame.left, frame.top), (frame.right, frame.bottom)) {

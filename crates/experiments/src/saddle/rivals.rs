@@ -11,8 +11,9 @@ use fenchel_saddle::{MulticlassLoss, SaddleProblem};
 
 use super::identity::identity;
 use super::thesis;
+use crate::number::short;
 use crate::race::exponent;
-use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
+use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "sa-race",
@@ -20,8 +21,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     document: super::DOCUMENT,
     title: "Figure 4-2: the sublinear method, stochastic subgradients, mirror prox",
     question: "Is it ahead of stochastic subgradients and mirror prox?",
-    learnt: "Its gap falls about as fast as the theorem says, and mirror prox keeps its bound; the race against subgradients is judged at full size alone.",
-    quick: "fewer or smaller problems than the document's, as the settings say",
+    learnt: "Its gap falls about as fast as the theorem says; the race against subgradients is judged at full size alone.",
+    quick: "n = d = k = 60 in the place of 1000",
     needs: &[],
     run: experiment,
 };
@@ -73,8 +74,11 @@ fn last(
         }
         "SSM" => {
             let stop = once(steps as f64 / n);
+            // The norm of the true weights, the identity.
+            let frobenius = Some(n.sqrt());
+            let seed = context.seed;
             let settings =
-                SubgradientSettings { step, stop, seed: context.seed, ..Default::default() };
+                SubgradientSettings { step, stop, frobenius, seed, ..Default::default() };
             let u = subgradient(problem, &settings, &mut ())?.state;
             End {
                 work: steps as f64 * d * k / (n * d),
@@ -103,7 +107,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     outcome
         .setting("n = d = k", n)
         .setting("radius, penalty", "n, 0.001")
-        .setting("step of SSM", "radius / (B sqrt(T)): the same radius as the others")
+        .setting("step of SSM", "sqrt(n) / (B sqrt(T)): the Frobenius norm of the true weights")
         .setting("longer step of the sublinear method", "30 times the theory's")
         .setting("work", "entries looked at, over n d");
     let mut table = Table::new(
@@ -144,27 +148,34 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     // At each end of SSM: the best that the sublinear method has reached with no more work.
     let behind = ends("SSM, theory").iter().map(|(_, ssm)| {
         let within = ends("sublinear, theory").iter().filter(|(_, e)| e.work <= ssm.work);
-        within.map(|(_, e)| e.objective).fold(1.0, f64::min) / ssm.objective
+        within.map(|(_, e)| e.objective).fold(f64::INFINITY, f64::min) / ssm.objective
     });
     let worst = behind.fold(0.0, f64::max);
-    let claim = BEATS_SSM.claim("with steps of the theory for the same radius the sublinear method's objective is below SSM's at every end of SSM, at no more work");
-    let claim = claim
-        .rests_on(["sublinear"])
-        .specification("ratio of objectives below 1 at all of them")
-        .holds((worst, worst < 1.0));
+    // Both start from zero weights.
+    let start = problem.primal(&vec![0.0; n * n]);
+    let best = ends("sublinear, theory").iter().map(|(_, e)| e.objective).fold(start, f64::min);
+    let claim = BEATS_SSM.claim("with steps of the theory the sublinear method's objective is below SSM's at every end of SSM, at no more work, and below that of the start");
+    let claim =
+        claim.rests_on(["sublinear"]).document("largest ratio of objectives below 1").holds(
+            Judged::from((worst, worst < 1.0))
+                .and((format!("{} from {}", short(best), short(start)), best < start)),
+        );
     // The document's sentence is about n = 1000, where a subgradient is a thousand times as dear as an entry of it.
     let small = format!("n = d = k = {n} in the place of 1000");
     outcome.claim(if n < 1000 { claim.not_judged(&small) } else { claim });
-    let scale = problem.scale();
-    let prox = ends("mirror prox, 1/(2a)");
-    let most = prox.iter().map(|(t, e)| e.gap * t / (2.0 * scale)).fold(0.0, f64::max);
-    let claim = PROX_WINS.claim("mirror prox keeps its bound: gap times T is at most 2a");
-    outcome.claim(
-        claim
-            .rests_on(["mirror prox"])
-            .specification("at most 1 in units of 2a")
-            .holds((most, most <= 1.0 && !context.is_frozen("mirror prox"))),
-    );
+    // At each end of mirror prox: the best gap of the sublinear method with no more work, over mirror prox's.
+    let ratios: Vec<String> = ends("mirror prox, 1/(2a)")
+        .iter()
+        .map(|(_, prox)| {
+            let within = ends("sublinear, 30 times").iter().filter(|(_, e)| e.work <= prox.work);
+            short(within.map(|(_, e)| e.gap).fold(f64::INFINITY, f64::min) / prox.gap)
+        })
+        .collect();
+    // The document shows wall time, and says neither up to which accuracy nor with which step.
+    outcome.claim(PROX_WINS.claim("gap of the sublinear method over that of mirror prox, at no more work").reported(
+        "below 1: the sublinear method is ahead; at the ends of mirror prox, in their order",
+        ratios.join(", "),
+    ));
     let tail: Vec<(f64, f64)> =
         ends("sublinear, 30 times").iter().rev().take(3).map(|(t, e)| (*t, e.gap)).collect();
     let of_gap = exponent(&tail);
