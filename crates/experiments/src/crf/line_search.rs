@@ -11,7 +11,7 @@ use super::tasks::Part;
 use crate::finite_sum::sets::Need;
 use crate::number::short;
 use crate::race::in_passes;
-use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, SEEDS, Table};
+use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Table};
 
 pub(super) const FIGURE_8: Experiment = Experiment {
     id: "crf-46",
@@ -86,12 +86,14 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let fails = single
         .claim("Entities: a sub-precision of 0.5, which means that Newton stops after 1 step, fails to converge")
         .rests_on([FINE, LITERAL]);
-    let threshold =
-        "P - P* after 15 passes not smaller than after 5, and larger than at sub-precision 1e-3";
+    let threshold = "no progress from pass 5 to pass 15 beyond the range of the seeds, and P - P* larger than at sub-precision 1e-3";
     outcome.claim(over(&courses[2..3], Need::All, fails, threshold, None, |_| {
         let [fine, literal] = [0, 1].map(|m| &all[2][m]);
-        let early = literal.at(5.0)?.at_most(1.0, &literal.at(PASSES)?).named("passes 5 and 15");
-        let judged = early.and(fine.at(PASSES)?.below(&literal.at(PASSES)?));
+        let (early, late) = (literal.at(5.0)?, literal.at(PASSES)?);
+        let least = early.values().iter().fold(f64::INFINITY, |m, v| m.min(*v));
+        let most = late.values().iter().fold(0.0, |m: f64, v| m.max(*v));
+        let stuck = Judged::from((format!("passes 5 and 15: {early} and {late}"), most >= least));
+        let judged = stuck.and(fine.at(PASSES)?.below(&literal.at(PASSES)?));
         Ok(judged.provided(
             fine.has_left_its_start() && literal.median.rows.len() > 1,
             "it has not begun",
@@ -114,7 +116,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .claim("Newton steps of a line search, over 15 passes at sub-precision 1e-3")
         .rests_on([FINE]);
     let threshold = "2 when rounded; an iteration is an evaluation after the first";
-    outcome.claim(over(&courses, Need::All, two, threshold, None, |k| {
+    outcome.claim(over(&courses, Need::Most, two, threshold, None, |k| {
         let found = iterations(k)?;
         Ok((found.to_string(), found.median().round() == 2.0).into())
     })?);

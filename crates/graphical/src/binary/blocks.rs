@@ -22,7 +22,7 @@ pub enum BinaryStart<'a> {
     Zero,
     /// All chains in one state.
     State(&'a [bool]),
-    /// Chain `c` starts in row `c` modulo the number of rows. The array is samples x variables, as [`BinaryGibbs::samples`]
+    /// Chain `c` starts in row `c` modulo the number of rows. The array is samples x variables, as [`BinaryGibbs::samples`](super::BinaryGibbs::samples)
     /// returns it.
     Rows(ArrayView2<'a, bool>),
 }
