@@ -44,7 +44,7 @@ const fn joined<const N: usize>(lists: &[&[Experiment]]) -> [Experiment; N] {
 }
 
 /// Ids of experiments that need no real data and take seconds. The command `cargo xtask ci` runs them.
-pub static SMOKE: &[&str] = &["fs-ex5", "fs-ex6"];
+pub static SMOKE: &[&str] = &["fs-ex6", "ca-ex15"];
 
 /// The experiment with exactly this id.
 pub fn find<'a>(all: &'a [Experiment], id: &str) -> Option<&'a Experiment> {

@@ -102,11 +102,12 @@ impl GaussianModel {
     /// `(x - mu)' Theta (x - mu)` of every row.
     ///
     /// # Errors
-    /// [`Invalid`] for data of the wrong width.
+    /// [`Invalid`] for data of the wrong width, and for a precision matrix that was replaced by one of another shape.
     pub fn mahalanobis<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         let x = x.as_design()?;
         let p = self.variables();
         Invalid::check_length("columns of the data", p, x.columns())?;
+        self.check_precision()?;
         let mut row = vec![0.0; p];
         Ok((0..x.rows())
             .map(|i| {
@@ -116,6 +117,13 @@ impl GaussianModel {
                 self.precision.dot(&row).dot(&row)
             })
             .collect())
+    }
+
+    /// The fields are public.
+    fn check_precision(&self) -> Result<(), Invalid> {
+        let p = self.variables();
+        Invalid::check_length("rows of the precision", p, self.precision.nrows())?;
+        Invalid::check_length("columns of the precision", p, self.precision.ncols())
     }
 
     /// Draws `n` samples, one per row.
@@ -133,8 +141,10 @@ impl GaussianModel {
     /// ```
     ///
     /// # Errors
-    /// [`Invalid`] for a variable that does not exist or is given twice, or a value that is not finite.
+    /// [`Invalid`] for a variable that does not exist or is given twice, a value that is not finite, or a precision matrix that was
+    /// replaced by one of another shape.
     pub fn condition(&self, known: &[(usize, f64)]) -> Result<Gaussian, Error> {
+        self.check_precision()?;
         let p = self.variables();
         let mut given = vec![None; p];
         for &(variable, value) in known {

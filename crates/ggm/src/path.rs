@@ -160,6 +160,8 @@ impl GraphicalLasso {
         fit: Fit<'_, GaussianModel>,
     ) -> Result<Path, Error> {
         let Fit { weights, start, mut watch } = fit;
+        // The covariances take their part of the time too.
+        let budget = Budget::new(self.stop);
         let statistics = data.statistics(weights, self.max_memory)?;
         if penalties.is_empty() {
             return Err(Invalid::Empty { what: "grid of penalties" }.into());
@@ -170,7 +172,6 @@ impl GraphicalLasso {
         let (covariance, scale) = statistics.scaled(self.scale)?;
         let mut penalties = penalties.to_vec();
         penalties.sort_by(|a, b| b.total_cmp(a));
-        let budget = Budget::new(self.stop);
         let log_scale: f64 = scale.iter().map(|s| 2.0 * s.ln()).sum();
         let start = start.map(|start| GlassoState::in_units(start.precision.view(), &scale));
         let mut state = start.transpose()?;

@@ -422,7 +422,7 @@ fn kidney_stones(_: &Context) -> Result<Outcome, Failure> {
     outcome.claim(
         thesis("2.3.3", "This classic story is an instance of Simpson's paradox")
             .claim("seen, B is better; adjusted, A is")
-            .on(Ground::Exact)
+            .on(Ground::Real)
             .specification("0.7800 and 0.8257 seen, 0.8325 and 0.7789 adjusted, to four digits")
             .holds((
                 format!("{}; {}", shown(seen), shown(done)),
@@ -432,7 +432,7 @@ fn kidney_stones(_: &Context) -> Result<Outcome, Failure> {
     outcome.claim(
         thesis("2.3.3", "then causal effect and conditional would be equal")
             .claim("the same numbers under the other graph give the conditional")
-            .on(Ground::Exact)
+            .on(Ground::Real)
             .document("equal")
             .holds((shown(other), near(other, seen[0], seen[1]))),
     );

@@ -83,6 +83,19 @@ fn use_gaussian(m: &GaussianModel) {
     let _ = m.sample(2, &mut stream(1, 0));
 }
 
+/// The fields are public.
+#[test]
+fn a_model_whose_parts_do_not_fit_is_refused_by_name() {
+    let model = GraphicalLasso::default().fit(&data()).unwrap();
+    for (rows, columns) in [(2, 2), (3, 2), (2, 3), (4, 4), (0, 0)] {
+        let broken = GaussianModel { precision: Array2::zeros((rows, columns)), ..model.clone() };
+        let errors =
+            [broken.score(&data()).unwrap_err(), broken.condition(&[(0, 1.0)]).unwrap_err()];
+        assert!(errors.iter().all(|e| e.to_string().contains("precision")), "{errors:?}");
+        assert!(broken.sample(2, &mut stream(1, 0)).is_err());
+    }
+}
+
 #[test]
 fn a_changed_value_is_refused_or_harmless() {
     let x = data();
