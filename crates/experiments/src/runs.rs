@@ -9,7 +9,6 @@
 //! })?;
 //! let saga = runs::line(&lines, "SAGA")?;
 //! saga.sample(|rows| rows[rows.len() - 1].gap)?;                              // one number a seed: median and range
-//! saga.sample(|rows| runs::to(rows, |r| r.passes, |r| r.gap, 1e-8))?;         // passes to 1e-8; infinite for never
 //! saga.series(|r| r.passes, |r| r.gap);                                       // medians over the seeds, for a figure
 //! ```
 //!
@@ -24,7 +23,6 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use crate::race::cost_to;
 use crate::{Context, Failure, Sample, Series};
 
 /// The runs of one method: the rows of every seed. A deterministic method has a single run.
@@ -104,17 +102,6 @@ pub(crate) fn line<'l, R>(lines: &'l [Line<R>], name: &str) -> Result<&'l Line<R
     found.ok_or_else(|| Failure::new(format!("no line is called {name}")))
 }
 
-/// The cost at which a value first reaches `target`, interpolated on the log scale; infinite if it does not.
-#[allow(dead_code)]
-pub(crate) fn to<R>(
-    rows: &[R],
-    cost: impl Fn(&R) -> f64,
-    value: impl Fn(&R) -> f64,
-    target: f64,
-) -> f64 {
-    cost_to(rows.iter().map(|row| (cost(row), value(row))), target)
-}
-
 impl<R> Line<R> {
     /// One number from the rows of every seed.
     ///
@@ -171,8 +158,6 @@ mod tests {
         let series = a.series(|r| f64::from(r.0), |r| r.1);
         assert_eq!(series.points, [(0.0, 5.0), (1.0, 2.5), (2.0, 1.25), (3.0, 0.625)]);
         assert_eq!(series.band[1], (1.5, 3.5));
-        let passes = to(&a.seeds[2], |r| f64::from(r.0), |r| r.1, 1.25);
-        assert!((passes - 2.0).abs() < 1e-12);
         run(&context);
         assert_eq!(calls.load(Ordering::Relaxed), 6, "the second time nothing runs");
         let frozen = run(&context.with_frozen("a"));

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use fenchel_crf::methods::{
@@ -18,6 +17,7 @@ use super::tasks::{Part, Set, Task};
 use crate::claim::Sentence;
 use crate::finite_sum::sets::Need;
 use crate::race::cost_to;
+use crate::runs;
 use crate::{Claim, Context, Failure, Judged, Reason, Sample, Series};
 
 /// A method with all settings that affect its runs.
@@ -144,48 +144,36 @@ impl<M: Watched> Observer<M> for Watch<'_, '_> {
     }
 }
 
-type Kept<T> = LazyLock<Mutex<HashMap<String, Arc<T>>>>;
-static COURSES: Kept<Course> = LazyLock::new(Mutex::default);
-static CURVES: Kept<Curve> = LazyLock::new(Mutex::default);
-
-/// A result of this process: several figures show the same runs.
-fn kept<T>(
-    store: &Kept<T>,
-    key: &str,
-    make: impl FnOnce() -> Result<T, Failure>,
-) -> Result<Arc<T>, Failure> {
-    let find = || store.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
-    if let Some(found) = find() {
-        return Ok(found);
-    }
-    let made = Arc::new(make()?);
-    store.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), made.clone());
-    Ok(made)
-}
+/// Several figures show the same data.
+static COURSES: LazyLock<Mutex<HashMap<String, Arc<Course>>>> = LazyLock::new(Mutex::default);
 
 /// The data set in the size of the run, with its optimum. The relative error of the optimum is certified to be at most 1e-8.
 pub(super) fn course(context: &Context, set: Set, part: Part) -> Result<Arc<Course>, Failure> {
     let key = format!("{set:?} {part:?} {} {:?}", context.size, context.data);
-    kept(&COURSES, &key, || {
-        let task = set.load(context, part)?;
-        let problem = problem(&task)?;
-        let stop = Stop { absolute: 0.0, relative: 1e-8, max_passes: 3000.0, ..Stop::default() };
-        let (weights, report) = if set == Set::Ocr {
-            let solution =
-                lbfgs(&problem, &LbfgsSettings { stop, ..Default::default() }, None, &mut ())?;
-            (solution.state, solution.report)
-        } else {
-            let settings = SdcaSettings { stop, seed: 7, ..SdcaSettings::default() };
-            let solution = sdca::<f64, _>(&problem, &settings, None, &mut ())?;
-            (solution.state.weights, solution.report)
-        };
-        context.check()?;
-        let best = report.certificate.objective();
-        let best = best.ok_or_else(|| Failure::new("the reference run has no objective"))?;
-        let errors = task.errors(&weights)?;
-        drop(problem);
-        Ok(Course { task, best, errors })
-    })
+    let courses = || COURSES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = courses().get(&key) {
+        return Ok(found.clone());
+    }
+    let task = set.load(context, part)?;
+    let problem = problem(&task)?;
+    let stop = Stop { absolute: 0.0, relative: 1e-8, max_passes: 3000.0, ..Stop::default() };
+    let (weights, report) = if set == Set::Ocr {
+        let solution =
+            lbfgs(&problem, &LbfgsSettings { stop, ..Default::default() }, None, &mut ())?;
+        (solution.state, solution.report)
+    } else {
+        let settings = SdcaSettings { stop, seed: 7, ..SdcaSettings::default() };
+        let solution = sdca::<f64, _>(&problem, &settings, None, &mut ())?;
+        (solution.state.weights, solution.report)
+    };
+    context.check()?;
+    let best = report.certificate.objective();
+    let best = best.ok_or_else(|| Failure::new("the reference run has no objective"))?;
+    let errors = task.errors(&weights)?;
+    drop(problem);
+    let made = Arc::new(Course { task, best, errors });
+    courses().insert(key, made.clone());
+    Ok(made)
 }
 
 fn problem(task: &Task) -> Result<Problem<'_>, Failure> {
@@ -298,53 +286,22 @@ pub(super) fn over(
 pub(super) fn lines(
     context: &Context,
     (set, part): (Set, Part),
-    methods: &[(&str, Method)],
+    methods: &[(&'static str, Method)],
     passes: f64,
     seeds: u64,
 ) -> Result<(Arc<Course>, Vec<Line>), Failure> {
     let course = course(context, set, part)?;
-    let key = |name: &str, method: &Method, seed: u64| {
-        let frozen = context.is_frozen(name);
-        let of = (set, part, context.size, &context.data);
-        format!("{of:?} {method:?} {passes} {seed} {frozen}")
-    };
-    let of = |method: &Method| {
-        let count = if *method == Method::Lbfgs { 1 } else { seeds };
-        (0..count).map(|k| context.seed + k)
-    };
-    let jobs: Vec<(&str, &Method, u64)> = methods
-        .iter()
-        .flat_map(|(name, method)| of(method).map(move |seed| (*name, method, seed)))
-        .collect();
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<(), Failure> {
-        while let Some(&(name, method, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            context.check()?;
-            kept(&CURVES, &key(name, method, seed), || {
-                let rows = run(context, &course, name, method, passes, seed)?;
-                Ok(Curve { name: name.to_owned(), rows })
-            })?;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let other = scope.spawn(work);
-        let mine = work();
-        other.join().unwrap_or_else(|_| Err(Failure::new("a run panicked"))).and(mine)
+    let data = format!("{set:?} {part:?} {passes} passes");
+    let count = |method: &Method| if *method == Method::Lbfgs { 1 } else { seeds };
+    let runs = runs::lines(context, &data, methods, count, |name, method, seed| {
+        run(context, &course, name, method, passes, seed)
     })?;
-    let mut lines = Vec::new();
-    for (name, method) in methods {
-        let mut seeds = Vec::new();
-        for seed in of(method) {
-            let missing = || Err(Failure::new("a run is missing"));
-            let run = kept(&CURVES, &key(name, method, seed), missing)?;
-            // Another figure may have asked for the run by another name.
-            seeds.push(Arc::new(Curve { name: (*name).to_owned(), rows: run.rows.clone() }));
-        }
-        let median = Arc::new(Curve { name: (*name).to_owned(), rows: medians(&seeds) });
-        lines.push(Line { median, seeds });
-    }
-    Ok((course, lines))
+    let line = |line: runs::Line<Row>| {
+        let curve = |rows: Vec<Row>| Arc::new(Curve { name: line.name.to_owned(), rows });
+        let seeds: Vec<Arc<Curve>> = line.seeds.iter().map(|rows| curve(rows.to_vec())).collect();
+        Line { median: curve(medians(&seeds)), seeds }
+    };
+    Ok((course, runs.into_iter().map(line).collect()))
 }
 
 /// The rows of medians. The result ends where the shortest run ends.
