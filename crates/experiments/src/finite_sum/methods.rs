@@ -7,7 +7,7 @@ use fenchel_finite_sum::methods::{
     sdca, sgd, svrg,
 };
 use fenchel_finite_sum::{Error, Problem};
-use fenchel_linalg::Design;
+use fenchel_linalg::{Design, parallel};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
@@ -162,14 +162,13 @@ pub(super) fn run<D: Design, L: Loss>(
     seeds: u64,
     best: f64,
 ) -> Result<Line, Failure> {
-    let mut runs = vec![];
-    for k in 0..seeds {
+    let seeds: Vec<u64> = (context.seed..context.seed + seeds).collect();
+    let runs = parallel::try_map(&seeds, |&seed| {
         let mut watch = Watch::new(context);
         let stop = context.stop(entry.name, Stop::after_passes(passes));
-        solve(problem, entry, stop, context.seed + k, &mut watch)?;
-        context.check()?;
-        runs.push(watch.rows);
-    }
+        solve(problem, entry, stop, seed, &mut watch)?;
+        context.check().map(|()| watch.rows)
+    })?;
     let name = entry.name;
     let one = |run: Vec<(f64, f64)>| Curve { name, points: geometric_mean(&[run], best) };
     let mean = Curve { name, points: geometric_mean(&runs, best) };
