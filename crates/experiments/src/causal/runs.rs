@@ -68,30 +68,29 @@ impl Runs {
         Ok(Judged::from((format!("all fell at least {}-fold", short(least)), least >= factor)))
     }
 
-    /// Tests for every seed that the mean of each learner after 100 samples is between the 5 % and the 95 % quantile of each other one. A
+    /// Tests with most of the seeds that the mean of each learner after 100 samples is between the 5 % and the 95 % quantile of each other one. A
     /// frozen learner has the divergence of its start.
     pub(super) fn overlap(&self) -> Result<Judged, Failure> {
-        let mut bands = vec![];
-        let mut holds = true;
+        let (mut bands, mut seeds) = (vec![], 0);
         for (seed, sweep) in self.sweeps.iter().enumerate() {
             let at = sweep.times.iter().position(|&t| t == AT).unwrap_or(0);
+            let mut inside = true;
             for a in 0..sweep.models.len() {
                 let mean = self.kl(a)?.values()[seed];
                 for other in &sweep.models {
-                    holds &= (other.low[at]..=other.high[at]).contains(&mean);
+                    inside &= (other.low[at]..=other.high[at]).contains(&mean);
                 }
                 let model = &sweep.models[a];
                 if seed == 0 {
-                    bands.push(format!(
-                        "{} {} to {}",
-                        model.model,
-                        short(model.low[at]),
-                        short(model.high[at])
-                    ));
+                    let (low, high) = (short(model.low[at]), short(model.high[at]));
+                    bands.push(format!("{} {low} to {high}", model.model));
                 }
             }
+            seeds += usize::from(inside);
         }
-        Ok(Judged::from((format!("bands of the first seed: {}", bands.join(", ")), holds)))
+        let (all, bands) = (self.sweeps.len(), bands.join(", "));
+        let text = format!("{seeds} of {all} seeds; bands of the first seed: {bands}");
+        Ok(Judged::from((text, 2 * seeds > all)))
     }
 
     fn curves(&self, sweep: &Sweep, model: usize) -> Vec<(f64, f64)> {

@@ -8,9 +8,10 @@ use ndarray::{Array2, ArrayView1};
 use rand::RngExt;
 
 use super::averages::{BOTH, normal};
-use super::one_pass::{Data, EXPANSION, PARAMETERS, run};
+use super::one_pass::{Data, EXACT, EXPANSION, PARAMETERS, run};
 use super::{BABICHEV, babichev};
-use crate::{Context, Experiment, Failure, Outcome, Source};
+use crate::number::short;
+use crate::{Context, Experiment, Failure, Outcome, Reason, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "cs-3",
@@ -79,17 +80,30 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             continue;
         }
         for (name, which) in BOTH {
-            outcome.claim(
-                BETTER
-                    .claim(format!(
-                        "averaged predictions ({name}) beat averaged parameters with the same step"
-                    ))
-                    .rests_on(["averaged-sgd"])
-                    .document(
-                        "a smaller excess at the end with every step, in the median over the seeds",
-                    )
-                    .holds(losses.all_below(which, PARAMETERS)?),
-            );
+            let claim = BETTER
+                .claim(format!(
+                    "averaged predictions ({name}) beat averaged parameters with the same step"
+                ))
+                .rests_on(["averaged-sgd"])
+                .document(
+                    "a smaller excess at the end with every step, in the median over the seeds",
+                );
+            let judged = losses.all_below(which, PARAMETERS)?;
+            let last = steps.len() - 1;
+            let tie = losses.end(last, which)?.median() / losses.end(last, PARAMETERS)?.median();
+            outcome.claim(if which == EXACT {
+                claim.known_failure(
+                    judged,
+                    Reason::checked(
+                        "With the smallest step the two tie: what the step adds to either excess is less than what the finite sample adds \
+                         to both. With larger steps the sentence holds.",
+                        format!("ratio of the excesses with step 0.5: {}", short(tie)),
+                        (0.9..1.1).contains(&tie),
+                    ),
+                )
+            } else {
+                claim.holds(judged)
+            });
         }
     }
     Ok(outcome)

@@ -94,6 +94,8 @@ struct Panel {
     chains: usize,
     fixed: usize,
     iterations: f64,
+    /// The penalty is that of figure 1.
+    first: bool,
 }
 
 fn run(context: &Context, nodes: usize, lambdas: &[f64]) -> Result<Outcome, Failure> {
@@ -102,6 +104,7 @@ fn run(context: &Context, nodes: usize, lambdas: &[f64]) -> Result<Outcome, Fail
     let trials = context.pick(5, 10);
     for &lambda in lambdas {
         let panel = Panel {
+            first: [0.025, 0.017].contains(&lambda),
             nodes: if quick { nodes.min(12) } else { nodes },
             rows: if small || quick { 1000 } else { 2000 },
             // The penalty falls with the number of rows.
@@ -127,7 +130,7 @@ fn run(context: &Context, nodes: usize, lambdas: &[f64]) -> Result<Outcome, Fail
 
 impl Panel {
     fn lines(&self, context: &Context, trials: u64) -> Result<Vec<Line<Row>>, Failure> {
-        let &Panel { nodes, rows, lambda, chains, fixed, iterations } = self;
+        let &Panel { nodes, rows, lambda, chains, fixed, iterations, .. } = self;
         // Where the influence bound says nothing any more, the rule asks for any number of sweeps.
         let tay = Schedule::Tay(Tay { most: fixed, ..Tay::default() });
         let methods = [
@@ -269,15 +272,19 @@ impl Panel {
             let lower = auc(of(name)?)?.median() > auc(of(ONE)?)?.median();
             judged = judged.and((format!("{name}: {}", auc(of(name)?)?), lower));
         }
-        outcome.claim(
-            LOWEST
-                .claim(format!("{title}: one sweep from fresh coins has the lowest AUC at the end"))
-                .rests_on([TAY, FIXED, GROWING, ONE])
+        let claim = LOWEST
+            .claim(format!("{title}: one sweep from fresh coins has the lowest AUC at the end"))
+            .rests_on([TAY, FIXED, GROWING, ONE]);
+        // The sentence is about figure 1; the other strengths of the penalty are in figures without a sentence.
+        outcome.claim(if self.first {
+            claim
                 .document(
                     "AUC above 0.5, and below that of TAY, of the fixed number and of SPG-Inc",
                 )
-                .holds(judged),
-        );
+                .holds(judged)
+        } else {
+            claim.reported("AUC of the four methods", judged.measured)
+        });
         let tay = of(TAY)?;
         let first = tay.sample(|rows| rows.get(1).map_or(0.0, |row| row.sweeps))?;
         let most = tay.sample(|rows| rows.iter().map(|row| row.sweeps).fold(0.0, f64::max))?;
