@@ -9,15 +9,14 @@
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::methods::{CatalystSettings, SdcaSettings, catalyst, sdca};
-use fenchel_linalg::Design;
+use fenchel_linalg::{Design, parallel};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::{Cadence, Stop};
 
 use super::methods::{over, rows};
 use super::sets::Need;
-use super::tasks::{Task, tasks, with_design};
+use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
-use crate::number::short;
 use crate::race::exponent;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, SEEDS, Sample, Series, Table};
 
@@ -66,30 +65,20 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     if tasks.iter().any(|task| chosen.contains(&task.name)) {
         tasks.retain(|task| chosen.contains(&task.name));
     }
-    let count = tasks.len() as f64;
-    let mut all = vec![];
-    for (k, task) in tasks.iter().enumerate() {
-        let tick = |share: f64, what: &str| {
-            context.progress((k as f64 + share) / count, &format!("{}: {what}", task.name));
-        };
-        let found = with_design!(task, |design| race(context, design, &task.y, &tick)?);
-        show(&mut outcome, task, &found);
-        all.push(found);
+    let all =
+        each(context, &tasks, |task| with_design!(task, |design| race(context, design, &task.y)))?;
+    for (task, found) in tasks.iter().zip(&all) {
+        show(&mut outcome, task, found);
     }
     judge(&mut outcome, &tasks, &all)?;
     Ok(outcome)
 }
 
-fn race<D: Design + Copy>(
-    context: &Context,
-    design: D,
-    y: &[f64],
-    tick: &dyn Fn(f64, &str),
-) -> Result<Found, Failure> {
+fn race<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Result<Found, Failure> {
     let (n, smoothness) = (y.len() as f64, 0.25);
     let run = |name: &str, condition: f64, kappa: Option<f64>| -> Result<Sample, Failure> {
         let problem = Problem::new(design, y, Logistic, Zero, smoothness / (condition * n))?;
-        let passes = (0..SEEDS as u64).map(|seed| {
+        let passes = parallel::try_map(0..SEEDS as u64, |seed| {
             context.check()?;
             let stop = Stop {
                 absolute: GAP,
@@ -109,17 +98,15 @@ fn race<D: Design + Copy>(
             let there = report.certificate.value() <= GAP;
             Ok::<_, Failure>(if there { report.passes } else { f64::INFINITY })
         });
-        Sample::over_seeds(passes.collect::<Result<_, _>>()?)
+        Sample::over_seeds(passes?)
     };
     let mut found = Found { sdca: vec![], accelerated: vec![], wrong: [vec![], vec![]] };
-    for (k, condition) in CONDITIONS.into_iter().take(context.pick(4, 5)).enumerate() {
-        tick(0.15 * k as f64, &format!("L / (mu n) = {}", short(condition)));
+    for condition in CONDITIONS.into_iter().take(context.pick(4, 5)) {
         found.sdca.push(run(SDCA, condition, None)?);
         found.accelerated.push(run(ACCELERATED, condition, None)?);
     }
     for (condition, wrong) in SENSITIVE.into_iter().zip(&mut found.wrong) {
         for factor in FACTORS {
-            tick(0.8, &format!("L times {}", short(factor)));
             let kappa = ((factor - 1.0 / condition) * smoothness / n).max(0.0);
             wrong.push(run(WRONG, condition, Some(kappa))?);
         }

@@ -10,7 +10,7 @@ use fenchel_optim::random::Order;
 
 use super::methods::{Entry, Line, Method, best_step, line, means, optimum, over, rows, run};
 use super::sets::Need;
-use super::tasks::{Task, tasks, with_design};
+use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
 use crate::number::short;
 use crate::race::table;
@@ -115,7 +115,7 @@ pub(super) struct Race<L> {
     pub(super) sag: fn(f64) -> Method,
 }
 
-impl<L: Loss + Copy> Race<L> {
+impl<L: Loss + Copy + Sync> Race<L> {
     /// Runs and draws every task.
     pub(super) fn all(
         &self,
@@ -125,18 +125,14 @@ impl<L: Loss + Copy> Race<L> {
         figure: &str,
         loss: &str,
     ) -> Result<Vec<Vec<Line>>, Failure> {
-        let mut all = vec![];
-        for (k, task) in tasks.iter().enumerate() {
-            let tick = |share: f64, what: &str| {
-                let share = (k as f64 + share) / tasks.len() as f64;
-                context.progress(share, &format!("{}: {what}", task.name));
-            };
-            let (lines, step) =
-                with_design!(task, |design| self.run(context, design, &task.y, &tick)?);
+        let found = each(context, tasks, |task| {
+            with_design!(task, |design| self.run(context, design, &task.y))
+        })?;
+        for (task, (lines, step)) in tasks.iter().zip(&found) {
             // "The SAG method was run for a variety of step sizes, with the one that gave the fastest rate of
             // convergence plotted" (section 3.3).
             outcome.setting(format!("best step of SAG, {}", task.name), format!("2^{step} / L"));
-            let curves = means(&lines);
+            let curves = means(lines);
             let mut figure = Figure::new(
                 format!("{figure} on {}", task.name),
                 Axis::linear("passes over the data"),
@@ -148,9 +144,8 @@ impl<L: Loss + Copy> Race<L> {
             }
             let table = table(format!("F - F* on {}", task.name), &curves, &MOMENTS);
             outcome.figure(figure).table(table);
-            all.push(lines);
         }
-        Ok(all)
+        Ok(found.into_iter().map(|(lines, _)| lines).collect())
     }
 
     fn run<D: Design>(
@@ -158,9 +153,7 @@ impl<L: Loss + Copy> Race<L> {
         context: &Context,
         design: D,
         y: &[f64],
-        tick: &dyn Fn(f64, &str),
     ) -> Result<(Vec<Line>, i32), Failure> {
-        tick(0.0, "optimum");
         let l0 = self.loss.curvature() * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
         let mu = 2.0 * l0 / (design.rows() as f64 - 2.0);
         let problem = Problem::new(design, y, self.loss, Zero, mu)?;
@@ -168,11 +161,9 @@ impl<L: Loss + Copy> Race<L> {
         let seeds = SEEDS as u64;
         let entries = entries(self.finito);
         let mut lines = vec![];
-        for (k, entry) in entries.iter().enumerate() {
-            tick((k + 1) as f64 / (entries.len() + 3) as f64, entry.name);
+        for entry in &entries {
             lines.push(run(context, &problem, entry, PASSES, seeds, best)?);
         }
-        tick(0.9, "SAG");
         let run = |name, order, scale, seeds| {
             let entry = Entry::new(name, (self.sag)(scale), order);
             run(context, &problem, &entry, PASSES, seeds, best)

@@ -9,7 +9,7 @@ use fenchel_optim::random::Order;
 
 use super::methods::{Entry, Line, Method, line, means, optimum, over, rows, run};
 use super::sets::Need;
-use super::tasks::{Task, tasks, with_design};
+use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
 use crate::number::short;
 use crate::race::{in_passes, table};
@@ -56,14 +56,9 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
     outcome.note("Figure 1.1 of the thesis is a sketch without data. It is drawn here on the data of figure 3.1.");
     let tasks = tasks(context, &mut outcome)?;
-    let count = tasks.len() as f64;
-    let mut all = vec![];
-    for (k, task) in tasks.iter().enumerate() {
-        let tick = |share: f64, what: &str| {
-            context.progress((k as f64 + share) / count, &format!("{}: {what}", task.name));
-        };
-        tick(0.0, "optimum");
-        let lines = with_design!(task, |design| race(context, design, &task.y, &tick)?);
+    let all =
+        each(context, &tasks, |task| with_design!(task, |design| race(context, design, &task.y)))?;
+    for (task, lines) in tasks.iter().zip(&all) {
         // The long run of L-BFGS is for one claim.
         let curves = means(&lines[..lines.len() - 1]);
         let mut figure = Figure::new(
@@ -84,25 +79,18 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             &curves,
             &[1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0],
         ));
-        all.push(lines);
     }
     judge(&mut outcome, &tasks, &all)?;
     Ok(outcome)
 }
 
-fn race<D: Design>(
-    context: &Context,
-    design: D,
-    y: &[f64],
-    tick: &dyn Fn(f64, &str),
-) -> Result<Vec<Line>, Failure> {
+fn race<D: Design>(context: &Context, design: D, y: &[f64]) -> Result<Vec<Line>, Failure> {
     let l0 = 0.25 * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
     let problem = Problem::new(design, y, Logistic, Zero, 2.0 * l0 / (y.len() as f64 - 2.0))?;
     let (best, _) = optimum(context, &problem)?;
     let entries = entries();
     let mut lines = vec![];
-    for (k, entry) in entries.iter().enumerate() {
-        tick((k + 1) as f64 / (entries.len() + 1) as f64, entry.name);
+    for entry in &entries {
         let seeds = if entry.method == Method::Lbfgs { 1 } else { SEEDS as u64 };
         lines.push(run(context, &problem, entry, PASSES, seeds, best)?);
     }

@@ -13,7 +13,7 @@ use fenchel_optim::{Loss, Stop, Trace};
 use super::methods::{optimum, over, rows};
 use super::regression;
 use super::sets::Need;
-use super::tasks::{Task, tasks, with_design};
+use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
 use crate::number::short;
 use crate::race::{Curve, curve, in_passes};
@@ -58,7 +58,6 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         );
     let mut tasks = tasks(context, &mut outcome)?;
     tasks.push(regression::songs(context, &mut outcome)?);
-    let count = (tasks.len() + 1) as f64;
     let columns = [
         "data",
         "l1 / lambda_max",
@@ -71,27 +70,30 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         "SAG 100",
     ];
     let mut table = Table::new("F - F* after 10, 30 and 100 passes", columns);
-    let mut races = vec![];
-    for (k, task) in tasks.iter().enumerate() {
-        // The last one is the least-squares panel.
-        let squared = k + 1 == tasks.len();
-        for (i, fraction) in [0.02, 0.1].into_iter().enumerate() {
-            context.progress((k as f64 + 0.5 * i as f64) / count, task.name);
-            let race = if squared {
-                with_design!(task, |design| race(context, Squared, design, &task.y, fraction)?)
+    // The last one is the least-squares panel.
+    let squared = |task: &Task| task.name == tasks[tasks.len() - 1].name;
+    let found = each(context, &tasks, |task| {
+        let one = |fraction| {
+            if squared(task) {
+                with_design!(task, |design| race(context, Squared, design, &task.y, fraction))
             } else {
-                with_design!(task, |design| race(context, Logistic, design, &task.y, fraction)?)
-            };
+                with_design!(task, |design| race(context, Logistic, design, &task.y, fraction))
+            }
+        };
+        Ok([(0.02, one(0.02)?), (0.1, one(0.1)?)])
+    })?;
+    let mut races = vec![];
+    for (task, both) in tasks.iter().zip(found) {
+        for (fraction, race) in both {
             row(&mut table, task.name, fraction, &race)?;
             if fraction == 0.1 {
-                let loss = if squared { "Squared loss" } else { "Log loss" };
+                let loss = if squared(task) { "Squared loss" } else { "Log loss" };
                 outcome.figure(figure(task.name, loss, "F - F*", &race));
                 races.push(race);
             }
         }
     }
     judge(&mut outcome, &tasks, &races)?;
-    context.progress((count - 1.0) / count, "breast cancer");
     counterexample(context, &mut table)?;
     outcome.table(table);
     Ok(outcome)

@@ -1,10 +1,12 @@
 //! This module loads the binary classification data sets of A. Defazio, PhD thesis 2014. If a data set is absent,
 //! another one takes its place.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use fenchel_datasets::generate::{Spgen, spgen};
 use fenchel_datasets::transform::{normalise_rows, signs};
 use fenchel_datasets::{Dataset, Folder, embedded};
-use fenchel_linalg::CsrMatrix;
+use fenchel_linalg::{CsrMatrix, parallel};
 use ndarray::Array2;
 
 use crate::{Context, Failure, Outcome};
@@ -40,6 +42,21 @@ macro_rules! with_design {
     };
 }
 pub(super) use with_design;
+
+/// Runs every task, several at a time. The results are in the order of the tasks.
+pub(super) fn each<T: Send>(
+    context: &Context,
+    tasks: &[Task],
+    run: impl Fn(&Task) -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, Failure> {
+    let finished = AtomicUsize::new(0);
+    parallel::try_map(tasks, |task| {
+        let found = run(task)?;
+        let finished = 1 + finished.fetch_add(1, Ordering::Relaxed);
+        context.progress(finished as f64 / tasks.len() as f64, task.name);
+        Ok(found)
+    })
+}
 
 /// The tasks that are there, the thesis's own first; `note`s say what stands in for what.
 pub(super) fn tasks(context: &Context, outcome: &mut Outcome) -> Result<Vec<Task>, Failure> {

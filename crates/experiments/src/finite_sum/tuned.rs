@@ -11,7 +11,7 @@ use fenchel_optim::random::Order;
 use super::methods::{Entry, Line, Method, best_step, line, means, optimum, over, rows, run};
 use super::regression;
 use super::sets::Need;
-use super::tasks::{Task, tasks, with_design};
+use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
 use crate::number::short;
 use crate::race::{Curve, in_passes, table};
@@ -69,20 +69,19 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut tasks = tasks(context, &mut outcome)?;
     tasks.push(regression::songs(context, &mut outcome)?);
     let count = tasks.len();
-    let mut all = vec![];
-    for (k, task) in tasks.iter().enumerate() {
-        // The last one is the least-squares panel.
-        let squared = k + 1 == count;
-        let tick = |share: f64, what: &str| {
-            context.progress((k as f64 + share) / count as f64, &format!("{}: {what}", task.name));
-        };
-        tick(0.0, "optimum");
-        let (lines, steps) = if squared {
-            with_design!(task, |design| race(context, Squared, design, &task.y, &tick)?)
+    // The last one is the least-squares panel.
+    let squared = |task: &Task| task.name == tasks[count - 1].name;
+    let found = each(context, &tasks, |task| {
+        if squared(task) {
+            with_design!(task, |design| race(context, Squared, design, &task.y))
         } else {
-            with_design!(task, |design| race(context, Logistic, design, &task.y, &tick)?)
-        };
-        let (loss, axis) = if squared { ("Squared", "F - F*") } else { ("Log", "F - F* (nats)") };
+            with_design!(task, |design| race(context, Logistic, design, &task.y))
+        }
+    })?;
+    let mut all = vec![];
+    for (task, (lines, steps)) in tasks.iter().zip(found) {
+        let (loss, axis) =
+            if squared(task) { ("Squared", "F - F*") } else { ("Log", "F - F* (nats)") };
         let mut curves = means(&lines);
         // The thesis counts epochs of n steps; here a pass is n gradients, snapshots included.
         let svrg = &line(&lines, "SVRG")?.mean;
@@ -119,15 +118,13 @@ fn race<D: Design, L: Loss + Copy>(
     loss: L,
     design: D,
     y: &[f64],
-    tick: &dyn Fn(f64, &str),
 ) -> Result<(Vec<Line>, Steps), Failure> {
     let l0 = loss.curvature() * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
     let problem = Problem::new(design, y, loss, Zero, 2.0 * l0 / (y.len() as f64 - 2.0))?;
     let (best, _) = optimum(context, &problem)?;
     let (mut lines, mut steps) = (vec![], vec![]);
     let families = families();
-    for (i, family) in families.iter().enumerate() {
-        tick((i + 1) as f64 / (families.len() + 1) as f64, family.name);
+    for family in &families {
         let run = |scale: f64, seeds| {
             let entry = Entry::new(family.name, (family.method)(scale), family.order.clone());
             run(context, &problem, &entry, PASSES, seeds, best)
