@@ -9,7 +9,7 @@
 //! ratio of two marginal likelihoods.
 //!
 //! **The result depends on the prior.** Real pairs do not come from the dense prior: on the Tuebingen cause-effect
-//! pairs the rule is right less often than a coin (experiment `ca-tuebingen`). Under the sparse prior both directions
+//! pairs (99 of them) the rule is right on 41 %, less often than a coin. Under the sparse prior both directions
 //! always have the same probability.
 //!
 //! Source: R. Le Priol, PhD thesis 2021, equations (4.49) and (4.50), table 4.1, appendix 4.C.1. The formula above,

@@ -30,7 +30,7 @@ pub fn subgradient(
     first_step: f64,
     steps: usize,
 ) -> Result<(Vec<f64>, Array2<f64>), Error> {
-    let p = check(z, increments, scale)?;
+    check(z, increments, scale)?;
     Invalid::check_finite("first step", &[first_step])?;
     let mut x = z.to_owned();
     let mut best = (f64::INFINITY, x.clone());
@@ -43,22 +43,70 @@ pub fn subgradient(
             best = (objective, x.clone());
         }
         history.push(best.0);
-        let mut weights = Array2::<f64>::zeros((p, p));
-        for i in 0..p {
-            let mut order: Vec<usize> = (0..p).filter(|&j| j != i).collect();
-            order.sort_unstable_by(|&a, &b| x[[i, b]].abs().total_cmp(&x[[i, a]].abs()));
-            for (&j, h) in order.iter().zip(increments) {
-                weights[[i, j]] += 0.5 * h;
-                weights[[j, i]] += 0.5 * h;
-            }
-        }
-        for ((i, j), g) in gradient.indexed_iter_mut() {
-            let sign = if x[[i, j]] == 0.0 { 0.0 } else { x[[i, j]].signum() };
-            *g += scale * weights[[i, j]] * sign;
-        }
+        gradient.scaled_add(scale, &subgradient_of_omega(&x, increments));
         x.scaled_add(-first_step / (k as f64).sqrt(), &gradient);
     }
     Ok((history, best.1))
+}
+
+/// A subgradient of `Omega`: 0 where an entry is 0.
+fn subgradient_of_omega(x: &Array2<f64>, increments: &[f64]) -> Array2<f64> {
+    let p = x.nrows();
+    let mut found = Array2::<f64>::zeros((p, p));
+    for i in 0..p {
+        let mut order: Vec<usize> = (0..p).filter(|&j| j != i).collect();
+        order.sort_unstable_by(|&a, &b| x[[i, b]].abs().total_cmp(&x[[i, a]].abs()));
+        for (&j, h) in order.iter().zip(increments) {
+            found[[i, j]] += 0.5 * h;
+            found[[j, i]] += 0.5 * h;
+        }
+    }
+    found.zip_mut_with(x, |g, &x| *g *= if x == 0.0 { 0.0 } else { x.signum() });
+    found
+}
+
+/// Subgradient steps `t0 / sqrt(k)` on the whole problem, from the diagonal. A step that leaves the positive definite matrices is
+/// halved. Returns the best objective after every step, and the last point, whose entries are hardly ever 0.
+///
+/// # Errors
+/// [`Invalid`] for shapes that do not fit, entries or a first step that are not finite, a strength below 0, and variances that are not
+/// positive.
+pub fn whole_subgradient(
+    covariance: ArrayView2<f64>,
+    increments: &[f64],
+    strength: f64,
+    first_step: f64,
+    steps: usize,
+) -> Result<(Vec<f64>, Array2<f64>), Error> {
+    let p = check(covariance, increments, strength)?;
+    Invalid::check_finite("first step", &[first_step])?;
+    for &variance in covariance.diag() {
+        Invalid::check_positive("variance", variance)?;
+    }
+    let factor = |x: &Array2<f64>| Cholesky::in_place(x.iter().copied().collect(), p).ok();
+    let mut x = Array2::from_diag(&covariance.diag().mapv(|c| 1.0 / c));
+    let mut best = f64::INFINITY;
+    let mut history = Vec::with_capacity(steps + 1);
+    for k in 1..=steps + 1 {
+        let Some(root) = factor(&x) else { break };
+        let penalty = strength * super::omega(x.view(), increments)?;
+        best = best.min((&covariance * &x).sum() - root.log_det() + penalty);
+        history.push(best);
+        if k > steps {
+            break;
+        }
+        let mut inverse = Array2::zeros((p, p));
+        factor::inverse_into(&root, inverse.as_slice_mut().expect("standard layout"));
+        let mut gradient = &covariance - &inverse;
+        gradient.scaled_add(strength, &subgradient_of_omega(&x, increments));
+        let mut step = first_step / (k as f64).sqrt();
+        let moved = |step: f64| &x - &(&gradient * step);
+        while step.abs() > 1e-300 && factor(&moved(step)).is_none() {
+            step *= 0.5;
+        }
+        x = moved(step);
+    }
+    Ok((history, x))
 }
 
 /// The result of the minimum-norm point algorithm.

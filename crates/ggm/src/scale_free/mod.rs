@@ -18,7 +18,7 @@
 //! | [`omega`], [`prior`] | the penalty and the prior |
 //! | [`row_prox`] | one row exactly: sort, then pool adjacent violators, O(p log p) |
 //! | [`prox`] | the whole matrix by dual decomposition, plain or accelerated |
-//! | [`competitors`] | subgradients and the minimum-norm point for the same proximal problem; proximal gradients for the whole |
+//! | [`competitors`] | subgradients and the minimum-norm point for the same proximal problem; proximal gradients and subgradients for the whole |
 //! | [`erg`] | graphs drawn from the prior |
 //!
 //! Screening into components is not valid for this penalty. Source: A. Defazio, PhD thesis 2014, section 6.4 and

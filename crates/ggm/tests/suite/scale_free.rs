@@ -1,6 +1,8 @@
 //! The scale-free penalty: its definition, its proximal operator, its problem.
 
-use fenchel_ggm::scale_free::competitors::{ista, minimum_norm_point, subgradient};
+use fenchel_ggm::scale_free::competitors::{
+    ista, minimum_norm_point, subgradient, whole_subgradient,
+};
 use fenchel_ggm::scale_free::erg::ErgSampler;
 use fenchel_ggm::scale_free::prox::{ProxSettings, prox_omega};
 use fenchel_ggm::scale_free::{DegreePrior, RowOrder, ScaleFree, omega, prior, row_prox};
@@ -189,7 +191,14 @@ fn the_certificate_bounds_an_independent_method() {
         let objective = model.report.certificate.objective().unwrap();
         assert!((history.last().unwrap() - objective).abs() < 1e-6);
         assert!(history.is_sorted_by(|a, b| a + 1e-9 >= *b));
+        let (history, last) = whole_subgradient(c.view(), &h, 0.15, 0.1, 1000).unwrap();
+        let end = history[1000] - objective;
+        assert!((-1e-8..1e-2).contains(&end) && history.is_sorted_by(|a, b| a >= b), "{end}");
+        // Never sparse, as solutions are.
+        assert!(last.iter().all(|x| *x != 0.0));
     }
+    assert!(whole_subgradient(c.view(), &[1.0; 9], 0.1, f64::NAN, 3).is_err());
+    assert!(whole_subgradient((-&c).view(), &[1.0; 9], 0.1, 0.1, 3).is_err());
     let bad = ScaleFree { strength: -1.0, ..ScaleFree::default() };
     assert!(bad.fit(&statistics).is_err());
     let z = symmetric(4, 1);

@@ -15,76 +15,25 @@
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{log_add_exp, sigmoid, softplus};
 use fenchel_optim::random::stream;
-use fenchel_optim::settings;
 use rand::RngExt;
-use serde::{Deserialize, Serialize};
 
-use super::adapt::{Average, CategoricalSgd, Momentum, check_step, mean_gradient_step};
+use super::adapt::{Average, CategoricalSgd, Momentum, mean_gradient_step};
 use fenchel_causal::Error;
 use fenchel_causal::categorical::CategoricalPair;
 use fenchel_causal::prior::{CategoricalPrior, Target};
 
-/// The loss of an episode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum RegretMode {
-    /// The regret of the total log-likelihoods.
-    #[default]
-    Total,
-    /// The sum over steps of the regret of each, as in the published notebook.
-    PerStep,
-}
-
-/// The update rule of gamma.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum GammaStep {
-    /// Plain gradient steps.
-    Plain(f64),
-    /// RMSprop with this step, decay 0.99 and 1e-8 in the denominator.
-    RmsProp(f64),
-}
-
-settings! {
-    /// Meta-learning of the direction.
-    pub struct MetaLearner {
-        /// Episodes.
-        episodes: usize = 1000,
-        /// Adaptation steps per episode.
-        steps: usize = 2,
-        /// Samples per step.
-        batch: usize = 10,
-        /// The step of the two models.
-        step: f64 = 0.1,
-        /// The update rule of gamma.
-        gamma_step: GammaStep = GammaStep::RmsProp(0.01),
-        /// The start value of gamma.
-        gamma: f64 = 0.0,
-        /// The loss of an episode.
-        regret: RegretMode = RegretMode::Total,
-        /// The share of episodes with an intervention on the effect: 0 cause only, 1 effect only.
-        effect_share: f64 = 0.0,
-        /// The seed; episode k draws from stream k.
-        seed: u64 = 1,
-    }
-}
+/// Adaptation steps per episode, samples per step, and the step of the two models.
+const STEPS: usize = 2;
+const BATCH: usize = 10;
+const STEP: f64 = 0.1;
 
 /// The result of the learning.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MetaLearned {
-    /// gamma after every episode.
-    pub gamma: Vec<f64>,
-    /// `l_causal - l_anti` of every episode, in nats.
-    pub advantage: Vec<f64>,
-    /// The mean advantage.
-    pub mean: f64,
-    /// The standard error of the mean advantage. Compare the mean with it before reading its sign.
-    pub standard_error: f64,
-}
-
-impl MetaLearned {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Learned {
     /// The belief in the causal direction at the end.
-    pub fn belief(&self) -> f64 {
-        sigmoid(self.gamma.last().copied().unwrap_or(0.0))
-    }
+    pub belief: f64,
+    /// The mean over the episodes of `l_causal - l_anti`, in nats, and its standard error.
+    pub advantage: (f64, f64),
 }
 
 /// `R(gamma)` and its derivative, stable for any log-likelihoods.
@@ -100,90 +49,55 @@ pub fn regret(gamma: f64, causal: f64, anticausal: f64) -> (f64, f64) {
     (value, slope)
 }
 
-impl MetaLearner {
-    /// Learns the direction of a reference by interventions drawn from the prior.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for no episodes, steps or samples, a step that is not positive or above 1e100, a share outside [0, 1]; the errors of the prior.
-    pub fn learn(
-        &self,
-        reference: &CategoricalPair,
-        prior: &CategoricalPrior,
-    ) -> Result<MetaLearned, Error> {
-        for (name, value) in
-            [("episodes", self.episodes), ("steps", self.steps), ("batch", self.batch)]
-        {
-            if value == 0 {
-                return Err(Invalid::Parameter { name, value: 0.0, expected: "at least 1" }.into());
-            }
-        }
-        let (GammaStep::Plain(eta) | GammaStep::RmsProp(eta)) = self.gamma_step;
-        check_step(eta)?;
-        check_step(self.step)?;
-        Invalid::check_finite("gamma", &[self.gamma])?;
-        if !(0.0..=1.0).contains(&self.effect_share) {
-            let value = self.effect_share;
-            return Err(Invalid::Parameter {
-                name: "effect_share",
-                value,
-                expected: "a number in [0, 1]",
-            }
-            .into());
-        }
-        let mut gamma = self.gamma;
-        let mut square = 0.0;
-        let (mut path, mut advantage) = (Vec::new(), Vec::new());
-        for episode in 0..self.episodes {
-            let mut rng = stream(self.seed, episode as u64);
-            let effect = rng.random::<f64>() < self.effect_share;
-            let target = if effect { Target::Effect } else { Target::Cause };
-            let change = prior.sample_intervention(reference, target, &mut rng)?;
-            let transfer = reference.intervene(&change)?;
-            let samples = transfer.sample(self.steps * self.batch, &mut rng);
-            let causal = self.online(reference, &samples)?;
-            let anticausal = self.online(&reference.reverse(), &samples)?;
-            let total = causal.iter().sum::<f64>() - anticausal.iter().sum::<f64>();
-            let slope = match self.regret {
-                RegretMode::Total => regret(gamma, total, 0.0).1,
-                RegretMode::PerStep => {
-                    causal.iter().zip(&anticausal).map(|(a, b)| regret(gamma, *a, *b).1).sum()
-                }
-            };
-            gamma -= match self.gamma_step {
-                GammaStep::Plain(eta) => eta * slope,
-                GammaStep::RmsProp(eta) => {
-                    square = 0.99 * square + 0.01 * slope * slope;
-                    eta * slope / (square.sqrt() + 1e-8)
-                }
-            };
-            path.push(gamma);
-            advantage.push(total);
-        }
-        let n = advantage.len() as f64;
-        let mean = advantage.iter().sum::<f64>() / n;
-        let variance =
-            advantage.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / (n - 1.0).max(1.0);
-        Ok(MetaLearned { gamma: path, advantage, mean, standard_error: (variance / n).sqrt() })
+/// Learns the direction of a reference by interventions drawn from the prior, of which `effect_share` are on the effect. Steps on
+/// gamma are those of RMSprop. Episode k draws from stream k of the seed.
+///
+/// # Errors
+/// [`Error::Invalid`] for no episodes and a share outside [0, 1]; the errors of the prior.
+pub fn learn_direction(
+    reference: &CategoricalPair,
+    prior: &CategoricalPrior,
+    effect_share: f64,
+    episodes: usize,
+    seed: u64,
+) -> Result<Learned, Error> {
+    Invalid::check_positive("episodes", episodes as f64)?;
+    if !(0.0..=1.0).contains(&effect_share) {
+        let (name, expected) = ("effect_share", "a number in [0, 1]");
+        return Err(Invalid::Parameter { name, value: effect_share, expected }.into());
     }
+    let (mut gamma, mut square) = (0.0, 0.0_f64);
+    let mut advantage = Vec::new();
+    for episode in 0..episodes {
+        let mut rng = stream(seed, episode as u64);
+        let effect = rng.random::<f64>() < effect_share;
+        let target = if effect { Target::Effect } else { Target::Cause };
+        let change = prior.sample_intervention(reference, target, &mut rng)?;
+        let samples = reference.intervene(&change)?.sample(STEPS * BATCH, &mut rng);
+        let total = online(reference, &samples)? - online(&reference.reverse(), &samples)?;
+        let slope = regret(gamma, total, 0.0).1;
+        square = 0.99 * square + 0.01 * slope * slope;
+        gamma -= 0.01 * slope / (square.sqrt() + 1e-8);
+        advantage.push(total);
+    }
+    let n = advantage.len() as f64;
+    let mean = advantage.iter().sum::<f64>() / n;
+    let variance =
+        advantage.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / (n - 1.0).max(1.0);
+    Ok(Learned { belief: sigmoid(gamma), advantage: (mean, (variance / n).sqrt()) })
+}
 
-    /// The log-likelihood of each batch before the step on it.
-    fn online(
-        &self,
-        start: &CategoricalPair,
-        samples: &[(usize, usize)],
-    ) -> Result<Vec<f64>, Error> {
-        let mut model = start.clone();
-        let mut paid = Vec::with_capacity(self.steps);
-        for batch in samples.chunks(self.batch) {
-            // The mean gradient of a batch is that of its empirical distribution at one point.
-            let fixed = CategoricalSgd::new(&model, self.step, Average::Last, Momentum::Off)?;
-            let mut likelihood = 0.0;
-            for &sample in batch {
-                likelihood -= fixed.loss(sample)?;
-            }
-            paid.push(likelihood);
-            model = mean_gradient_step(&model, batch, self.step)?;
+/// The log-likelihood of all batches, each before the step on it.
+fn online(start: &CategoricalPair, samples: &[(usize, usize)]) -> Result<f64, Error> {
+    let mut model = start.clone();
+    let mut likelihood = 0.0;
+    for batch in samples.chunks(BATCH) {
+        // The mean gradient of a batch is that of its empirical distribution at one point.
+        let fixed = CategoricalSgd::new(&model, STEP, Average::Last, Momentum::Off)?;
+        for &sample in batch {
+            likelihood -= fixed.loss(sample)?;
         }
-        Ok(paid)
+        model = mean_gradient_step(&model, batch, STEP)?;
     }
+    Ok(likelihood)
 }

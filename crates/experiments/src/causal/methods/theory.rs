@@ -24,17 +24,6 @@ use serde::{Deserialize, Serialize};
 use fenchel_causal::Error;
 use fenchel_causal::categorical::{Anova, CategoricalPair};
 
-/// Which model an intervention on the effect leaves closer to its optimum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Favours {
-    /// `delta_causal < delta_anti`.
-    Causal,
-    /// `delta_causal > delta_anti`.
-    Anticausal,
-    /// Equal.
-    Tie,
-}
-
 /// Where the new scores of the effect must lie for the causal model to be closer: within a ball.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EffectBall {
@@ -44,10 +33,8 @@ pub struct EffectBall {
     pub radius_sq: f64,
     /// The squared distance of the new scores from the centre.
     pub deviation_sq: f64,
-    /// `delta_causal - delta_anti`.
+    /// `delta_causal - delta_anti`: above 0 the anticausal model is closer.
     pub delta: f64,
-    /// Its sign in words.
-    pub favours: Favours,
 }
 
 /// The ball of R. Le Priol, PhD thesis 2021, proposition 4.5.2, and the position of new scores of Y relative to it. X
@@ -83,12 +70,7 @@ pub fn effect_ball(
     let radius_sq = k / (k - 1.0) * (n + m / (k - 1.0));
     let deviation_sq = square(&scores - &centre);
     let delta = (k - 1.0) * (deviation_sq - radius_sq);
-    let favours = match delta {
-        d if d > 0.0 => Favours::Anticausal,
-        d if d < 0.0 => Favours::Causal,
-        _ => Favours::Tie,
-    };
-    Ok(EffectBall { centre, radius_sq, deviation_sq, delta, favours })
+    Ok(EffectBall { centre, radius_sq, deviation_sq, delta })
 }
 
 /// `|n - s_X|^2` as `K` times the variance of the log-partition functions over the states of X. Source: R. Le Priol, PhD thesis 2021,
