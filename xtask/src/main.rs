@@ -8,6 +8,7 @@ mod data;
 mod doc_tables;
 #[cfg(feature = "experiments")]
 mod meter;
+mod package;
 #[cfg(feature = "experiments")]
 mod peers;
 // The examples export it, a program cannot.
@@ -32,6 +33,8 @@ use clap::Parser;
 enum Command {
     /// Format, lints, documentation, tests and a short reproduction: what a change must pass
     Ci(ci::Arguments),
+    /// Make the archives that a registry would receive, and build them
+    Package(package::Arguments),
     /// Run the experiments and write the report
     #[cfg(feature = "experiments")]
     Reproduce(reproduce::Arguments),
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
     pipe::end_on_closed_pipe();
     let result: Result<ExitCode, String> = match Command::parse() {
         Command::Ci(arguments) => ci::run(&arguments).map_err(|error| error.to_string()),
+        Command::Package(arguments) => package::run(&arguments).map_err(|e| e.to_string()),
         #[cfg(feature = "experiments")]
         Command::Reproduce(arguments) => reproduce::run(&arguments).map_err(|f| f.to_string()),
         #[cfg(feature = "experiments")]
