@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     /// Run again what a former run has finished
     #[arg(long)]
     fresh: bool,
-    /// Put the counts of a whole run with all real data into README.md
+    /// Put the counts of a whole run with all real data into the README of the experiments
     #[arg(long, conflicts_with_all = ["smoke", "list"])]
     readme: bool,
 }
@@ -110,7 +110,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         {
             return Err(Failure::new(format!("no counts are written: {} was not run", missing.id)));
         }
-        report::write_counts(&workspace::root().join("README.md"), &provenance, &entries)?;
+        report::write_counts(
+            &workspace::root().join("crates/experiments/README.md"),
+            &provenance,
+            &entries,
+        )?;
     }
     Ok(match (failing, stopped()) {
         (true, _) => {
