@@ -58,15 +58,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         registry::select(all, &arguments.only)?
     };
+    let size = if arguments.full { Size::Full } else { Size::Quick };
+    let out = arguments.out.clone().unwrap_or_else(|| default_out(size));
     if arguments.list {
-        for table in listing(&selected, folder.as_deref()) {
+        let store = Store::new(&out);
+        for table in listing(&selected, folder.as_deref(), |id| store.seconds(id)) {
             println!("{}", table.to_text());
         }
         return Ok(ExitCode::SUCCESS);
     }
 
-    let size = if arguments.full { Size::Full } else { Size::Quick };
-    let out = arguments.out.clone().unwrap_or_else(|| default_out(size));
     let stop = stop_on_ctrl_c()?;
     let stopped = || stop.load(Ordering::Relaxed);
     let context = Context { data: folder, size, stopped: &stopped, ..Context::new(arguments.seed) };
@@ -259,9 +260,12 @@ const SHOWN: usize = 60;
 /// The summary of a run: claims, errors, counts, and the experiments that were not reached.
 fn print_results(entries: &[Entry]) {
     let claims = entries.iter().filter_map(Entry::outcome).map(|o| o.claims.len()).sum::<usize>();
-    let table = claims_table(entries, |claim| claims <= SHOWN || claim.differs());
-    if !table.rows.is_empty() {
-        print!("\n{}", table.to_text());
+    for entry in entries {
+        for claim in entry.outcome().iter().flat_map(|o| &o.claims) {
+            if claims <= SHOWN || claim.differs() {
+                print!("\n{}", told(entry.experiment.id, claim));
+            }
+        }
     }
     for entry in entries {
         if let State::Failed(message) = &entry.state {
@@ -277,47 +281,39 @@ fn print_results(entries: &[Entry]) {
     println!("{finished} of {all} experiments finished, {claims} claims, {time} of work");
 }
 
-fn claims_table(entries: &[Entry], shown: impl Fn(&Claim) -> bool) -> Table {
-    let mut table = Table::new("Claims", ["id", "claim", "expected", "measured", "verdict"]);
-    for entry in entries {
-        for claim in entry.outcome().iter().flat_map(|o| &o.claims).filter(|c| shown(c)) {
-            table.push([
-                entry.experiment.id.into(),
-                shortened(&claim.statement, 60).into(),
-                shortened(&claim.threshold.text, 24).into(),
-                shortened(&claim.measured, 24).into(),
-                claim.outcome().into(),
-            ]);
-        }
-    }
-    table
+/// A claim in three lines, whole: a terminal wraps them.
+fn told(id: &str, claim: &Claim) -> String {
+    let text = format!(
+        "{id}: {}: {}\n    expected: {}\n    measured: {}",
+        claim.outcome(),
+        claim.statement,
+        claim.threshold.text,
+        claim.measured
+    );
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The list of experiments, with one table per document.
-fn listing(selected: &[&Experiment], folder: Option<&Path>) -> Vec<Table> {
+/// The list of experiments, with one table per document. `seconds` is the duration of an experiment in its last run.
+fn listing(
+    selected: &[&Experiment],
+    folder: Option<&Path>,
+    seconds: impl Fn(&str) -> Option<f64>,
+) -> Vec<Table> {
     let of_document = |experiments: &[&Experiment]| {
-        let mut table = Table::new(experiments[0].document, ["id", "title", "real data"]);
+        let mut table =
+            Table::new(experiments[0].document, ["id", "title", "last run", "real data"]);
         for e in experiments {
             let (there, absent): (Vec<&str>, Vec<&str>) = e.needs.iter().partition(|name| {
                 folder.zip(data::find(name)).and_then(|(f, set)| set.locate(f)).is_some()
             });
             let mut sets = vec![there.join(", "), format!("absent: {}", absent.join(", "))];
             sets.retain(|part| !part.is_empty() && part != "absent: ");
-            table.push([e.id.into(), e.title.into(), sets.join("; ").into()]);
+            let time = seconds(e.id).map_or("–".into(), |s| format!("{s:.0} s"));
+            table.push([e.id.into(), e.title.into(), time.into(), sets.join("; ").into()]);
         }
         table
     };
     selected.chunk_by(|a, b| a.document == b.document).map(of_document).collect()
-}
-
-/// Shortens a text to at most `room` characters. If characters are left out, the last one is a mark.
-fn shortened(text: &str, room: usize) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.chars().count() <= room {
-        return text;
-    }
-    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
 }
 
 /// The facts about this run that the page shows. A fact that the machine does not provide is left out.
@@ -378,7 +374,7 @@ mod tests {
     #[test]
     fn the_list_is_one_table_a_document() {
         let all: Vec<&Experiment> = registry::ALL.iter().collect();
-        let text: String = listing(&all, None).iter().map(Table::to_text).collect();
+        let text: String = listing(&all, None, |_| Some(12.3)).iter().map(Table::to_text).collect();
         for e in &all {
             assert_eq!(
                 text.lines().filter(|line| line.starts_with(&format!("{} ", e.id))).count(),
@@ -437,8 +433,12 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_between_characters() {
-        assert_eq!(shortened("κκκκκ", 3), "κκ…");
-        assert_eq!(shortened("short\n text", 20), "short text");
+    fn a_claim_is_told_whole() {
+        let long = "word ".repeat(60);
+        let claim = Source::OURS.claim(long.trim_end()).ours("e").holds(("m", true));
+        let text = told("xx-1", &claim);
+        assert!(
+            text.contains(long.trim_end()) && text.ends_with("    expected: e\n    measured: m\n")
+        );
     }
 }

@@ -161,9 +161,16 @@ impl Experiment {
     /// Runs the experiment, and writes on each claim whether it was measured at the document's size.
     ///
     /// # Errors
-    /// The errors of the experiment.
+    /// The errors of the experiment; a claim that is not fair ([`Claim::is_fair`]).
     pub fn outcome(&self, context: &Context) -> Result<Outcome, Failure> {
         let mut outcome = (self.run)(context)?;
+        if let Some(claim) = outcome.claims.iter().find(|claim| !claim.is_fair()) {
+            let statement = &claim.statement;
+            return Err(Failure::new(format!(
+                "{}: a number of our own judges the document's sentence, or a claim of our own fails: {statement}",
+                self.id
+            )));
+        }
         for claim in outcome.claims.iter_mut().filter(|c| !c.source.is_ours()) {
             let smaller = || context.pick(self.quick, "").to_owned();
             claim.smaller.get_or_insert_with(smaller);

@@ -168,4 +168,30 @@ mod tests {
             assert!(find(ALL, id).is_some(), "{id} is in SMOKE only");
         }
     }
+
+    /// The words of a smaller size have a number or name what is left out: "fewer or smaller problems" says nothing. An experiment
+    /// whose source has two sizes has such words.
+    #[test]
+    fn a_quick_run_says_what_is_smaller() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let numbers = ["one", "two", "three", "four", "five", "six", "ten", "million"];
+        for e in ALL {
+            let words: Vec<&str> = e.quick.split(|c: char| !c.is_alphanumeric()).collect();
+            let number =
+                |w: &&str| numbers.contains(w) || w.starts_with(|c: char| c.is_ascii_digit());
+            let concrete = words.iter().any(|word| number(&word));
+            assert!(concrete || e.quick.is_empty(), "{}: {}", e.id, e.quick);
+            assert!(!e.quick.contains("settings"), "{}: {}", e.id, e.quick);
+            let source = std::fs::read_to_string(root.join(e.file)).unwrap();
+            assert!(!source.contains("pick(") || concrete, "{} has two sizes", e.id);
+        }
+    }
+
+    #[test]
+    fn a_title_names_the_figure_table_or_section() {
+        for e in ALL {
+            let named = ["Figure", "Table", "Section", "Theorem", "Appendix"];
+            assert!(named.iter().any(|name| e.title.starts_with(name)), "{}: {}", e.id, e.title);
+        }
+    }
 }

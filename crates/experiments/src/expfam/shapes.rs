@@ -138,7 +138,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     outcome.claim(
         MAPS.claim("the two maps undo each other on the grid")
             .on(Ground::Exact)
-            .specification("to 1e-12")
+            .document("the identity, up to rounding: 1e-12")
             .holds((worst, worst <= 1e-12)),
     );
     Ok(outcome)

@@ -26,7 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Theorem 5.1: the lower bound and the problem that attains it",
     question: "How fast can any incremental method be, and is there a problem on which one is that fast?",
     learnt: "SDCA attains the bound on the worst case; the constant that is printed in theorem 5.2 is too large by a factor of n.",
-    quick: "",
+    quick: "1,000 draws in the place of 4,000",
     needs: &[],
     run: experiment,
 };

@@ -25,7 +25,7 @@ pub(super) const STOCKS: Experiment = Experiment {
     title: "Figure 8.5: shares, held-out likelihood after a refit",
     question: "Which rule selects the graph of share returns that predicts best?",
     learnt: "The shares of the document are absent; on generated ones its order does not come out and is not judged.",
-    quick: "fewer or smaller problems than the document's, as the settings say",
+    quick: "48 generated shares in the place of 235",
     needs: &[],
     run: stocks,
 };
@@ -37,7 +37,7 @@ pub(super) const CLIMATE: Experiment = Experiment {
     title: "Figure 8.6: temperatures, held-out likelihood after a refit",
     question: "And which one for temperatures, where neighbours are much alike?",
     learnt: "The temperatures of the document are absent; on a generated field the rules are close, and its order is not judged.",
-    quick: "fewer or smaller problems than the document's, as the settings say",
+    quick: "40 generated sites in the place of 171",
     needs: &[],
     run: climate,
 };
@@ -244,7 +244,7 @@ fn joined(found: &Found, methods: &[&str]) -> (String, bool) {
         found.of(m).values().iter().zip(&found.empty).map(|(a, b)| a - b).collect::<Vec<_>>()
     };
     let least = methods.iter().flat_map(of_method).fold(f64::INFINITY, f64::min);
-    (format!("at least {least:.2} above independent columns"), least >= 1.0)
+    (format!("by {least:.2} at least above independent columns"), least > 0.0)
 }
 
 fn stocks(context: &Context) -> Result<Outcome, Failure> {
@@ -260,7 +260,7 @@ fn stocks(context: &Context) -> Result<Outcome, Failure> {
         BETTER
             .claim("SHORTCUT beats the l1 norm, which beats correlations")
             .rests_on(["SHORTCUT", "L1", "correlation"])
-            .specification("best held-out likelihoods in this order in every data set, all at least 1 above independent columns")
+            .document("best held-out likelihoods in this order in the median over the data sets, all above independent columns")
             .holds(
                 of("L1")
                     .below(of("SHORTCUT"))
@@ -273,7 +273,7 @@ fn stocks(context: &Context) -> Result<Outcome, Failure> {
         SIMILAR
             .claim("SHORTCUT is level with CCT with single variables or above it")
             .rests_on(["SHORTCUT", "CCT 1"])
-            .specification("curves at most 0.02 of the range of all methods apart, or best likelihood above; both at least 1 above independent columns")
+            .document("curves less than 2 % of the range of all methods apart, or best likelihood above; both above independent columns")
             .holds(
                 Judged::from((
                     format!("{:.4} apart", found.apart),
@@ -289,7 +289,7 @@ fn stocks(context: &Context) -> Result<Outcome, Failure> {
             MIDDLE
                 .claim(format!("{rule} are between correlations and SHORTCUT"))
                 .rests_on([rule, "correlation"])
-                .specification("best held-out likelihoods in this order in every data set, all at least 1 above independent columns")
+                .document("best held-out likelihoods in this order in the median over the data sets, all above independent columns")
                 .holds(low.below(of(rule)).and(of(rule).below(top)).and(pinned(&[rule, "correlation"])))
                 .not_judged("generated returns"),
         );
@@ -311,7 +311,7 @@ fn climate(context: &Context) -> Result<Outcome, Failure> {
         ALIKE
             .claim("SHORTCUT and CCT with single variables are alike")
             .rests_on(["SHORTCUT", "CCT 1"])
-            .specification("curves at most 0.02 of the range of all methods apart; both at least 1 above independent columns")
+            .document("curves less than 2 % of the range of all methods apart; both above independent columns")
             .holds(
                 Judged::from((format!("{:.4} apart", found.apart), found.apart <= 0.02))
                     .and(pinned(&["SHORTCUT", "CCT 1"])),
@@ -324,7 +324,7 @@ fn climate(context: &Context) -> Result<Outcome, Failure> {
         QUARTIC
             .claim("CCT with pairs of variables is best")
             .rests_on(["CCT 2"])
-            .document("best held-out likelihood above that of all six others in every data set")
+            .document("best held-out likelihood above that of all six others, in the median over the data sets")
             .holds((format!("above {beaten} of 6 others"), beaten == 6))
             .not_judged(generated),
     );
@@ -332,7 +332,7 @@ fn climate(context: &Context) -> Result<Outcome, Failure> {
         CORRELATION
             .claim("correlations beat SHORTCUT and CCT with single variables")
             .rests_on(["correlation", "SHORTCUT", "CCT 1"])
-            .document("an order in every data set, all at least 1 above independent columns")
+            .document("an order in the median over the data sets, all above independent columns")
             .holds(
                 of("SHORTCUT")
                     .below(of("correlation"))
@@ -345,7 +345,7 @@ fn climate(context: &Context) -> Result<Outcome, Failure> {
         UNION
             .claim("the union of neighbourhoods beats their intersection")
             .rests_on(["neighbourhoods, union", "neighbourhoods, intersection"])
-            .document("an order in every data set, both at least 1 above independent columns")
+            .document("an order in the median over the data sets, both above independent columns")
             .holds(
                 of("neighbourhoods, intersection")
                     .below(of("neighbourhoods, union"))

@@ -16,7 +16,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Figure 8.2: products that the fast maximum looks at",
     question: "How many products does the fast maximum look at?",
     learnt: "The root of the length where entries are independent, and all of them on an input that is made to be bad.",
-    quick: "fewer or smaller problems than the document's, as the settings say",
+    quick: "12,800 entries at most in the place of 51,200, and 60 draws in the place of 200",
     needs: &[],
     run: experiment,
 };
@@ -89,15 +89,15 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     outcome.claim(
         ROOT.claim("independent entries: products grow as the root of the length")
             .on(crate::Ground::Exact)
-            .specification("slope of logarithms in [0.45, 0.55]")
-            .holds((slopes[0], (0.45..=0.55).contains(&slopes[0]))),
+            .document("log-log slope nearer to 1/2 than to 1 or 0")
+            .holds((slopes[0], (0.25..0.75).contains(&slopes[0]))),
     );
     outcome.claim(
         LINEAR
             .claim("uniform on a diamond: products grow in proportion to the length")
             .on(crate::Ground::Exact)
-            .specification("slope of logarithms in [0.9, 1.05]")
-            .holds((slopes[1], (0.9..=1.05).contains(&slopes[1]))),
+            .document("log-log slope nearer to 1 than to 1/2")
+            .holds((slopes[1], slopes[1] > 0.75)),
     );
     outcome.figure(figure).table(table);
     Ok(outcome)

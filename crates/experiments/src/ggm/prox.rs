@@ -23,7 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Figure 7.3: three methods for the proximal operator",
     question: "Which method computes the proximal operator of the degree prior in the fewest iterations?",
     learnt: "Dual decomposition; the minimum-norm point gets a usable accuracy, and subgradient steps do not get far.",
-    quick: "fewer or smaller problems than the document's, as the settings say",
+    quick: "150 cycles and 1,000 subgradient steps in the place of 1,000 and 20,000",
     needs: &[],
     run: experiment,
 };
@@ -159,32 +159,27 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     outcome.claim(
         RATE.claim("dual decomposition needs fewer iterations to 1e-8 than the minimum-norm point")
             .rests_on([METHODS[0], METHODS[1]])
-            .specification(
-                "in every instance; the minimum-norm point gets to a thousandth of the start",
-            )
-            .holds(reached[0].below(&reached[1]).and(left[1].past_start(1.0, 1e3))),
+            .document("an order; the minimum-norm point leaves its start")
+            .holds(reached[0].below(&reached[1]).and(left[1].improves_on(1.0))),
     );
     outcome.claim(
-        SLOW.claim("subgradient steps do not get to 1e-8 in ten times the iterations of dual decomposition")
+        SLOW.claim("subgradient steps do not get to 1e-8, where dual decomposition gets")
             .rests_on([METHODS[0], METHODS[2]])
-            .specification("never, in every instance; they get to a tenth of the start")
+            .document("what is plotted, the suboptimality, ends above 1e-8; they leave the start")
             .holds(
                 reached[0]
-                    .ahead_by(10.0, &Sample::exact(f64::from(steps as u32)))
+                    .below(&Sample::exact(f64::INFINITY))
                     .and(Sample::exact(1e-8).below(&left[2]))
-                    .and(left[2].past_start(1.0, 10.0)),
+                    .and(left[2].improves_on(1.0)),
             ),
     );
     outcome.claim(
         USABLE
             .claim("the minimum-norm point gets to a low but usable accuracy, ahead of subgradients")
             .rests_on([METHODS[1], METHODS[2]])
-            .ours("a thousandth of the start in every instance, below what subgradient steps leave; these get to a tenth of the start")
+            .document("\"low but usable\" has no number: its end is below that of subgradient steps, and these leave the start")
             .holds(
-                left[1]
-                    .past_start(1.0, 1e3)
-                    .and(left[1].below(&left[2]))
-                    .and(left[2].past_start(1.0, 10.0)),
+left[1].below(&left[2]).and(left[2].improves_on(1.0)),
             ),
     );
     Ok(outcome)

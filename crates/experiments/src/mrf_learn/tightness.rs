@@ -10,6 +10,7 @@ use fenchel_mrf_learn::{
 use fenchel_optim::{Cadence, Progress, StepSize, Stop};
 
 use super::paper;
+use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -19,7 +20,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Figure 2: the error of the gradient and its bounds",
     question: "How close is the bound to the error of the gradient?",
     learnt: "Within a factor of ten after the first iterations, far closer than the bound it is compared with.",
-    quick: "fewer or smaller problems than the document's, as the settings say",
+    quick: "80 iterations in the place of 150",
     needs: &[],
     run,
 };
@@ -98,26 +99,30 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
     let late = rows.get(10..).unwrap_or_default();
     let ratios: Vec<f64> = late.iter().map(|row| row[1] / row[0]).collect();
     let largest = ratios.iter().copied().fold(0.0, f64::max);
+    let close = !late.is_empty()
+        && late.iter().all(|r| (r[1] / r[0]).ln().abs() < (r[2] / r[0]).ln().abs());
+    let factor = |row: Option<&[f64; 4]>| row.map_or(f64::NAN, |row| row[2] / row[1]);
+    let (first, last) = (factor(late.first()), factor(late.last()));
     let below = ratios.iter().filter(|ratio| **ratio < 1.0).count();
     outcome.claim(
         CLOSE
-            .claim("from iteration 10 on, bound (12) is close to the error and often below it")
+            .claim("from iteration 10 on, bound (12) is close to the error and sometimes below it")
             .rests_on(["TAY"])
-            .specification(
-                "at most 10 times the error in every iteration, below it in at least a quarter",
-            )
+            .document("on a log scale nearer to the error than the other bound is to it, in every iteration; below it in some")
             .holds((
                 format!("at most {largest:.2} times; below in {below} of {}", late.len()),
-                !late.is_empty() && largest <= 10.0 && 4 * below >= late.len(),
+                close && below > 0,
             )),
     );
-    let least = late.iter().map(|row| row[2] / row[1]).fold(f64::INFINITY, f64::min);
     outcome.claim(
         LOOSE
-            .claim("from iteration 10 on, the comparison bound is far above bound (12)")
+            .claim("from iteration 10 on, the comparison bound is above bound (12), the more so the later")
             .rests_on(["TAY"])
-            .specification("at least 100 times in every iteration")
-            .holds((format!("at least {least:.0} times"), !late.is_empty() && least >= 100.0)),
+            .document("above it in every iteration, and by a larger factor at the end than at iteration 10")
+            .holds((
+                format!("{} times at iteration 10, {} at the end", short(first), short(last)),
+                late.iter().all(|row| row[2] > row[1]) && last > first,
+            )),
     );
     let series = |k: usize| rows.iter().enumerate().map(|(at, row)| (at as f64, row[k])).collect();
     outcome.figure(

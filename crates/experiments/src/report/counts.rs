@@ -17,7 +17,6 @@ pub fn counts(entries: &[Entry]) -> Table {
     let columns = [
         "measured on",
         "threshold of the document",
-        "of the specification",
         "ours",
         "known not to reproduce",
         "shown only",
@@ -28,7 +27,7 @@ pub fn counts(entries: &[Entry]) -> Table {
     for ground in grounds {
         let here = || claims.iter().filter(|c| ground.is_none_or(|ground| c.ground == ground));
         let mut row = vec![ground.map_or("all".to_owned(), |ground| ground.to_string()).into()];
-        for origin in [Origin::Document, Origin::Specification, Origin::Ours] {
+        for origin in [Origin::Document, Origin::Ours] {
             let judged =
                 |c: &&&Claim| c.threshold.origin == origin && c.verdict != Verdict::Reported;
             let pass = here().filter(judged).filter(|c| c.verdict == Verdict::Pass).count();

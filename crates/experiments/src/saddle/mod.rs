@@ -5,10 +5,8 @@
 //! |---|---|---|
 //! | `sa-runtime` | Table 4.2 | work of a step against the size |
 //! | `sa-race` | Figure 4-2 | the sublinear method, subgradients and mirror prox, with steps of the theory and longer ones |
-//! | `sa-real` | none | accuracy against nonzeros on real data |
 
 mod identity;
-mod real;
 mod rivals;
 mod runtime;
 
@@ -16,4 +14,4 @@ use crate::Experiment;
 use crate::documents::{BABICHEV as DOCUMENT, babichev as thesis};
 
 /// The experiments in the order of the thesis.
-pub(crate) const ALL: &[Experiment] = &[runtime::EXPERIMENT, rivals::EXPERIMENT, real::EXPERIMENT];
+pub(crate) const ALL: &[Experiment] = &[runtime::EXPERIMENT, rivals::EXPERIMENT];

@@ -52,10 +52,9 @@ fn why(claim: &Claim) -> String {
 /// The threshold, who fixed it, on what the claim was measured, and whether at the document's size.
 fn expected(claim: &Claim) -> String {
     let threshold = &claim.threshold;
-    let after = if threshold.before { "" } else { ", after a run" };
     let origin = match claim.verdict {
         Verdict::Reported => String::new(),
-        _ => format!("{}{after}; {}; ", threshold.origin, claim.ground),
+        _ => format!("{}; {}; ", threshold.origin, claim.ground),
     };
     let origin = escape(format!("{origin}{}", claim.size()).trim_end_matches("; "));
     let origin =
@@ -111,8 +110,8 @@ fn grouped(claims: &[Claim]) -> Vec<Vec<&Claim>> {
 /// One row for a claim on several data sets, one cell a set.
 fn group_row(group: &[&Claim]) -> String {
     let key = |claim: &Claim| {
-        let Threshold { text, origin, before } = claim.threshold.clone();
-        (text, origin, before, claim.smaller.clone())
+        let Threshold { text, origin } = claim.threshold.clone();
+        (text, origin, claim.smaller.clone())
     };
     let alike = group.iter().all(|claim| key(claim) == key(group[0]));
     // A claim that is not judged does not say who fixed the threshold.

@@ -60,9 +60,8 @@ fn header(provenance: &Provenance, entries: &[Entry]) -> String {
     format!(
         "<header>\n<h1>Fenchel: the experiments</h1>\n\
          <p class=\"lead\">Every claim of the documents that this version repeats, with what was \
-         expected, what was measured, and the verdict. Each quotes its document and says who fixed its \
-         threshold: the document, the specification written from it, or this project; and where that was \
-         done after a run had been seen. A claim that is known not to hold stays here with the reason.</p>\n\
+         expected, what was measured, and the verdict. Each quotes its document, whose own words are the \
+         threshold; only claims of this project have thresholds of its own. A claim that is known not to hold stays here with the reason.</p>\n\
          {}<details>\n<summary>How it was run</summary>\n<dl class=\"facts\">\n<dt>Version</dt><dd>{}</dd>\n\
          <dt>Size</dt><dd>{size}</dd>\n<dt>Seed</dt><dd>{}</dd>\n<dt>Data</dt><dd>{data}</dd>\n{facts}{time}</dl>\n\
          </details>\n</header>\n",
