@@ -55,6 +55,11 @@
 //! An error names the argument, the row, and what was expected.
 //!
 //! The arrays are those of `ndarray` 0.17, which is here as [`ndarray`]. A program that names it itself needs the same version.
+//!
+//! # A guide
+//!
+//! The module `guide` (feature `full`) has eight chapters, each from data to a decision, and pages for those who come from
+//! scikit-learn, statsmodels, CRFsuite, pgmpy and R.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "causal")]
@@ -94,6 +99,9 @@ pub use fenchel_optim as optim;
 #[doc(inline)]
 pub use fenchel_saddle as saddle;
 pub use ndarray;
+
+#[cfg(feature = "full")]
+pub mod guide;
 
 /// What nearly every program names: what fits, stops and saves, and arrays.
 ///
