@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::number::short;
 use crate::table::csv_text;
 use crate::{Error, number};
 
@@ -136,6 +137,47 @@ impl Figure {
         self
     }
 
+    /// Adds contours of a function on a grid, one series a level: where its linear interpolation along the edges of the cells is
+    /// the level. Cells with a corner that is not finite have none.
+    #[must_use]
+    pub fn with_contours(
+        mut self,
+        name: &str,
+        levels: &[f64],
+        (xs, ys): (&[f64], &[f64]),
+        value: impl Fn(f64, f64) -> f64,
+    ) -> Self {
+        let values: Vec<Vec<f64>> =
+            ys.iter().map(|&y| xs.iter().map(|&x| value(x, y)).collect()).collect();
+        for &level in levels {
+            let mut points = Vec::new();
+            for j in 1..ys.len() {
+                for i in 1..xs.len() {
+                    let corners = [(i - 1, j - 1), (i, j - 1), (i, j), (i - 1, j)]
+                        .map(|(i, j)| (xs[i], ys[j], values[j][i] - level));
+                    if corners.iter().any(|c| !c.2.is_finite()) {
+                        continue;
+                    }
+                    // Two crossings, or four around a saddle.
+                    let mut count = 0;
+                    for (k, a) in corners.iter().enumerate() {
+                        let b = corners[(k + 1) % 4];
+                        if (a.2 > 0.0) != (b.2 > 0.0) {
+                            let share = a.2 / (a.2 - b.2);
+                            points.push((a.0 + share * (b.0 - a.0), a.1 + share * (b.1 - a.1)));
+                            count += 1;
+                            if count % 2 == 0 {
+                                points.push((f64::NAN, f64::NAN));
+                            }
+                        }
+                    }
+                }
+            }
+            self.series.push(Series::line(format!("{name} = {}", short(level)), points));
+        }
+        self
+    }
+
     /// The data of the figure as CSV with the columns `series,x,y`, and `low,high` in rows with a band, in full precision. Points that are not drawn are
     /// included.
     ///
@@ -156,6 +198,28 @@ impl Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn contours_of_a_circle_are_on_it() {
+        let grid: Vec<f64> = (-20..=20).map(|i| 0.1 * f64::from(i)).collect();
+        let inside = |x: f64, y: f64| if x < 1.8 { x * x + y * y } else { f64::NAN };
+        let figure = Figure::new("Circle", Axis::linear(""), Axis::linear("")).with_contours(
+            "r^2",
+            &[1.0, 9.0],
+            (&grid, &grid),
+            inside,
+        );
+        let radii: Vec<f64> = figure.series[0]
+            .points
+            .iter()
+            .filter(|p| p.0.is_finite())
+            .map(|p| p.0.hypot(p.1))
+            .collect();
+        // Along an edge of length h the square is off by h^2 / 4 at most.
+        assert!(radii.len() > 100 && radii.iter().all(|r| (r * r - 1.0).abs() <= 0.0026));
+        assert_eq!((figure.series[0].name.as_str(), figure.series.len()), ("r^2 = 1", 2));
+        assert!(figure.series[1].points.is_empty());
+    }
 
     #[test]
     fn csv_is_long_and_complete() {

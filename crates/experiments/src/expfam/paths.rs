@@ -84,6 +84,31 @@ fn errors(mean: [f64; 2], squares: [f64; 2], expected: [f64; 2], trials: usize) 
         .fold(0.0, f64::max)
 }
 
+/// One sample of twenty: the estimates from its first n observations, on contours of the divergence from the truth.
+fn paths(context: &Context) -> Result<Figure, Failure> {
+    let prior = Prior::new(Normal, N0, &MU0)?;
+    let draws = Normal.with_mean_variance(0.0, 1.0)?.samples(20, &mut stream(context.seed, 1000));
+    let (mut mle, mut map) = (vec![], vec![]);
+    for n in 1..=20 {
+        let data = Summary::of(Normal, &draws[..n])?;
+        let of_prior = prior.posterior(&data)?.mean();
+        map.push((of_prior[0], of_prior[1]));
+        mle.extend(data.mean().map(|mean| (mean[0], mean[1])));
+    }
+    let (xs, ys): (Vec<f64>, Vec<f64>) =
+        (0..=60).map(|i| (-1.5 + 0.05 * f64::from(i), 0.05 * f64::from(i + 1))).unzip();
+    let divergence = |x: f64, square: f64| {
+        let mut natural = [0.0; 2];
+        let found = Normal.natural(&[x, square], &mut natural);
+        if found.is_ok() { Normal.kl(&[0.0, -0.5], &natural) } else { f64::NAN }
+    };
+    Ok(Figure::new("Paths of a sample", Axis::linear("E x"), Axis::linear("E x^2"))
+        .caption("Estimates from the first 1 to 20 observations, on contours of the divergence from the truth (0, 1).")
+        .with_contours("KL", &[0.02, 0.1, 0.3, 1.0], (&xs, &ys), divergence)
+        .with(Series::line_points("MLE", mle))
+        .with(Series::line_points("MAP", map)))
+}
+
 fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let trials = context.pick(4000, 50_000);
@@ -125,6 +150,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             );
         }
     }
+    outcome.figure(paths(context)?);
     outcome.figure(
         Figure::new("Means of MAP for n = 3, 5, 10, 20", Axis::linear("E x"), Axis::linear("E x^2"))
             .caption("The mean of the mean parameters lies on the segment from prior to truth; the image of the mean of the natural parameters does not.")

@@ -40,12 +40,11 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .setting("grid", format!("{points} strengths in [1e-2, 1e2], means in [1e-2, 1e4]"))
         .setting("truth", "N(0, 1)");
     let (mut weakest, mut strongest) = (f64::INFINITY, vec![]);
+    let valley =
+        || Series::line("1 + 1/n0", axis.iter().map(|&n0| (n0, 1.0 + 1.0 / n0)).collect()).dashed();
     let mut figure = Figure::new("The best prior mean", Axis::log("n0"), Axis::log("mu0 / mu*"))
         .caption("For each strength the prior mean of least exact risk, and the line 1 + 1/n0.")
-        .with(
-            Series::line("1 + 1/n0", axis.iter().map(|&n0| (n0, 1.0 + 1.0 / n0)).collect())
-                .dashed(),
-        );
+        .with(valley());
     for (k, n) in [1.0, 5.0, 10.0].into_iter().enumerate() {
         let mut best_means = vec![];
         for &n0 in &axis {
@@ -59,6 +58,14 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             best_means.push((n0, at));
         }
         strongest.extend(best_means.last().map(|best| best.1));
+        let levels = [0.03, 0.1, 0.2, 0.5, 1.0, 3.0];
+        let panel = format!("Risk of MAP, n = {n}");
+        outcome.figure(
+            Figure::new(panel, Axis::log("n0"), Axis::log("mu0 / mu*").limits(1e-2, 1e2))
+                .caption("Contours of the exact risk in nats; dashed: the line 1 + 1/n0.")
+                .with_contours("risk", &levels, (&axis, &axis), |n0, r| gamma_map(0.5, n0, r, n))
+                .with(valley()),
+        );
         figure = figure.with(Series::line_points(format!("n = {n}"), best_means));
     }
     outcome.figure(figure);

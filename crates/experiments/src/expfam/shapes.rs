@@ -73,8 +73,19 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         Figure::new("w*(t / (1 - t)) against t^2", Axis::linear("t"), Axis::linear(""))
             .caption("Their crossing is the radius of the local quadratic bound.")
             .with(Series::line("w*(t / (1 - t))", ts.iter().map(|&t| (t, composed(t))).collect()))
-            .with(Series::line("t^2", ts.iter().map(|&t| (t, t * t)).collect()).dashed())
-            .with(Series::line("w*(t)", ts.iter().map(|&t| (t, w(t))).collect())),
+            .with(Series::line("t^2", ts.iter().map(|&t| (t, t * t)).collect()).dashed()),
+    );
+    let to_one: Vec<f64> = (1..=95).map(|i| f64::from(i) / 100.0).collect();
+    outcome.figure(
+        Figure::new("w and its dual", Axis::linear("t"), Axis::linear(""))
+            .with(Series::line(
+                "w(t) = t - ln(1 + t)",
+                to_one.iter().map(|&t| (t, t - t.ln_1p())).collect(),
+            ))
+            .with(Series::line(
+                "w*(t) = -t - ln(1 - t)",
+                to_one.iter().map(|&t| (t, w(t))).collect(),
+            )),
     );
     let crossing = ts.iter().all(|&t| (sides(t) < 0.0) == (t < RADIUS));
     let off = sides(RADIUS).abs();
@@ -124,17 +135,47 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         }
     }
     outcome.figure(figure);
-    let contours = |f: &dyn Fn(f64, f64) -> f64, y: f64| -> Vec<(f64, f64)> {
-        (-40..=40).map(|j| 0.05 * f64::from(j)).map(|x| (x, f(x, y))).collect()
+    let mut back = Figure::new(
+        "The image of a grid under the inverse map",
+        Axis::linear("eta_1").limits(-4.0, 4.0),
+        Axis::linear("eta_2"),
+    )
+    .caption("Lines of constant E x and, dashed, of constant E x^2.");
+    let natural = |mean: f64, square: f64| {
+        let mut eta = [f64::NAN; 2];
+        // Outside of the means of normal laws there is no image.
+        let _ = Normal.natural(&[mean, square], &mut eta);
+        (eta[0], eta[1])
     };
-    let a = |e1: f64, e2: f64| Normal.log_partition(&[e1, e2]);
-    let mut figure =
-        Figure::new("The log-partition function", Axis::linear("eta_1"), Axis::linear("A"))
-            .caption("Sections at constant eta_2.");
-    for e2 in [-0.25, -0.5, -1.0, -2.0] {
-        figure = figure.with(Series::line(format!("eta_2 = {e2}"), contours(&a, e2)));
+    for i in -2..=2 {
+        let mean = 0.5 * f64::from(i);
+        let along = (1..=60).map(|j| natural(mean, mean * mean + 0.05 * f64::from(j))).collect();
+        back = back.with(Series::line(format!("E x = {mean}"), along));
     }
-    outcome.figure(figure);
+    for i in 1..=4 {
+        let square = 0.5 * f64::from(i);
+        let ends = square.sqrt() * 0.95;
+        let along = (-40..=40).map(|j| natural(ends * f64::from(j) / 40.0, square)).collect();
+        back = back.with(Series::line(format!("E x^2 = {square}"), along).dashed());
+    }
+    outcome.figure(back);
+    let (xs, ys): (Vec<f64>, Vec<f64>) =
+        (0..=80).map(|i| (-2.0 + 0.05 * f64::from(i), -2.0 + 0.024 * f64::from(i))).unzip();
+    outcome.figure(
+        Figure::new("The log-partition function", Axis::linear("eta_1"), Axis::linear("eta_2"))
+            .caption("Contours of A(eta) = eta_1^2 / (-4 eta_2) - log(-eta_2) / 2.")
+            .with_contours("A", &[-0.25, 0.0, 0.5, 1.0, 2.0, 4.0], (&xs, &ys), |e1, e2| {
+                e1 * e1 / (-4.0 * e2) - 0.5 * (-e2).ln()
+            }),
+    );
+    let squares: Vec<f64> = (1..=80).map(|i| 0.05 * f64::from(i)).collect();
+    outcome.figure(
+        Figure::new("The entropy", Axis::linear("E x"), Axis::linear("E x^2"))
+            .caption("Contours of A*(mu) = -log(E x^2 - (E x)^2) / 2.")
+            .with_contours("A*", &[-0.5, -0.25, 0.0, 0.5, 1.0], (&xs, &squares), |m, s| {
+                -0.5 * (s - m * m).ln()
+            }),
+    );
     outcome.claim(
         MAPS.claim("the two maps undo each other on the grid")
             .on(Ground::Exact)

@@ -80,19 +80,17 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     }
     let mut figure =
         Figure::new("Risk against observations", Axis::log("n"), Axis::log("expected KL (nats)"))
-            .caption("Exact curves; dashed: the bounds (5.18), (5.19) and (5.98); points: simulated means, 5 % and 95 % quantiles.")
+            .caption("Exact curves; dashed: the bounds (5.18), (5.19) and (5.98); points: simulated means, with bands from 5 % to 95 %.")
             .with(Series::line("MLE", curve(&mle)))
             .with(Series::line("MAP", curve(&map)))
             .with(Series::line("(5.18), MLE", curve(&mle_bound)).dashed())
             .with(Series::line("(5.19), MAP", curve(&map_bound)).dashed())
             .with(Series::line("(5.98), MAP", curve(&other_bound)).dashed())
             .with(Series::line("1/(2n)", curve(&|n| 0.5 / n)).dashed());
-    for (k, name) in ["MAP, mean", "MAP, 5 %", "MAP, 95 %", "MLE, mean", "MLE, 5 %", "MLE, 95 %"]
-        .into_iter()
-        .enumerate()
-    {
+    for (k, name) in [(0, "MAP, simulated"), (3, "MLE, simulated")] {
         let points = bands.iter().map(|b: &(f64, [f64; 6])| (b.0, b.1[k])).collect();
-        figure = figure.with(Series::points(name, points));
+        let band = bands.iter().map(|b| (b.1[k + 1], b.1[k + 2])).collect();
+        figure = figure.with(Series::line_points(name, points).band(band));
     }
     outcome.figure(figure);
     let infinite = mle(1.0).is_infinite() && mle(2.0).is_infinite() && mle(3.0).is_finite();

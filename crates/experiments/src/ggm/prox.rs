@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_ggm::scale_free::competitors::{minimum_norm_point, subgradient};
+use fenchel_ggm::scale_free::competitors::{minimum_norm_point, subgradient, whole_subgradient};
 use fenchel_ggm::scale_free::prox::{DualDecomposition, ProxSettings, prox_omega};
 use fenchel_ggm::scale_free::{DegreePrior, ScaleFreeAdmm, omega};
 use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
@@ -20,7 +20,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-29",
     file: file!(),
     document: super::DOCUMENT,
-    title: "Figure 7.3: three methods for the proximal operator",
+    title: "Figure 7.3 and section 7.3: three methods for the proximal operator",
     question: "Which method computes the proximal operator of the degree prior in the fewest iterations?",
     learnt: "Dual decomposition; the minimum-norm point gets a usable accuracy, and subgradient steps do not get far.",
     quick: "150 cycles and 1,000 subgradient steps in the place of 1,000 and 20,000",
@@ -28,6 +28,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run: experiment,
 };
 
+const DENSE: Source = thesis(
+    "7.3",
+    "(primal) subgradient methods for our problem will not return sparse solutions except in the limit of convergence",
+);
 const RATE: Source =
     thesis("7.5.3", "The dual decomposition method achieves a much better rate of convergence");
 const SLOW: Source = thesis(
@@ -40,6 +44,7 @@ const USABLE: Source = thesis(
 );
 
 const METHODS: [&str; 3] = ["dual decomposition", "minimum-norm point", "subgradient"];
+const WHOLE: &str = "subgradient steps on the whole problem";
 const P: usize = 60;
 
 /// Objective against iterations.
@@ -53,8 +58,18 @@ impl Observer<DualDecomposition> for Rows {
     }
 }
 
-/// The proximal problem that the last iteration of ADMM solved: the matrix, its scale, the increments.
-fn instance(seed: u64) -> Result<(Array2<f64>, f64, Vec<f64>), Failure> {
+/// A problem, and the proximal problem that the last iteration of ADMM solved.
+struct Instance {
+    correlation: Array2<f64>,
+    strength: f64,
+    increments: Vec<f64>,
+    /// The solution of ADMM.
+    solution: Array2<f64>,
+    z: Array2<f64>,
+    scale: f64,
+}
+
+fn instance(seed: u64) -> Result<Instance, Failure> {
     let edges = barabasi_albert(P, 2, &mut stream(seed, 0))?;
     let theta = diagonally_dominant(P, &edges, -0.2);
     let x = sample(theta.view(), &Array1::zeros(P), 500, &mut stream(seed, 1))?;
@@ -66,7 +81,14 @@ fn instance(seed: u64) -> Result<(Array2<f64>, f64, Vec<f64>), Failure> {
     run(&mut method, &Stop { absolute: 1e-6, relative: 0.0, ..Stop::default() }, &mut ())?;
     let (z, scale) = method.last_prox();
     let z = Array2::from_shape_fn((P, P), |(i, j)| 0.5 * (z[i * P + j] + z[j * P + i]));
-    Ok((z, scale, increments))
+    let solution = Array2::from_shape_vec((P, P), method.point().to_vec())?;
+    Ok(Instance { correlation: c, strength, increments, solution, z, scale })
+}
+
+/// The share of the entries off the diagonal that are 0.
+fn zeros(x: &Array2<f64>) -> f64 {
+    let zeros = x.indexed_iter().filter(|&((i, j), &v)| i != j && v == 0.0).count();
+    zeros as f64 / (P * (P - 1)) as f64
 }
 
 fn experiment(context: &Context) -> Result<Outcome, Failure> {
@@ -90,10 +112,18 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     // Iterations to 1e-8, and what is left at the end, of each method and instance.
     let mut reached = vec![Vec::new(); 3];
     let mut left = vec![Vec::new(); 3];
+    // Zeros of the solutions of the whole problem, by ADMM and by subgradient steps.
+    let (mut of_admm, mut of_steps) = (Vec::new(), Vec::new());
     for instance_number in 0..seeds {
         context.check()?;
         context.progress(instance_number as f64 / seeds as f64, "proximal operators");
-        let (z, scale, increments) = instance(context.seed + 700 + instance_number)?;
+        let Instance { correlation, strength, increments, solution, z, scale } =
+            instance(context.seed + 700 + instance_number)?;
+        let steps_of_whole = if context.is_frozen(WHOLE) { 0 } else { 1000 };
+        let (_, last) =
+            whole_subgradient(correlation.view(), &increments, strength, 0.1, steps_of_whole)?;
+        of_admm.push(zeros(&solution));
+        of_steps.push(zeros(&last));
         let settings = ProxSettings {
             stop: Stop { absolute: 1e-14, relative: 0.0, max_passes: 5000.0, ..Stop::default() },
             ..ProxSettings::default()
@@ -156,6 +186,13 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         ]);
     }
     outcome.table(table);
+    outcome.claim(
+        DENSE
+            .claim("after 1,000 subgradient steps on the whole problem fewer entries are 0 than in the solution of ADMM")
+            .rests_on([WHOLE])
+            .document("an order of the shares of zeros off the diagonal")
+            .holds(Sample::over_seeds(of_steps)?.below(&Sample::over_seeds(of_admm)?)),
+    );
     outcome.claim(
         RATE.claim("dual decomposition needs fewer iterations to 1e-8 than the minimum-norm point")
             .rests_on([METHODS[0], METHODS[1]])

@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayView1};
 
 use super::DOCUMENT;
 use super::curves::{SHORT, error, unless_frozen};
-use crate::{Context, Experiment, Failure, Outcome, Source, Table};
+use crate::{Context, Experiment, Failure, Outcome, SEEDS, Sample, Source, Table, runs};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e10",
@@ -27,9 +27,11 @@ const SYMMETRIC: Source = Source::quoted(
     "SADE can not recover the entire e.d.r. space in several cases, for example, a classification task or symmetric cases.",
 );
 
+/// A response of the first `k` features, and what should be found by ADE, SADE, PHD+, SPHD.
 type Case = (&'static str, fn(ArrayView1<f64>) -> f64, usize, [bool; 4]);
 
-/// What should be found by ADE, SADE, PHD+, SPHD.
+const METHODS: [(&str, ()); 4] = [("ADE", ()), ("SADE", ()), ("PHD+", ()), ("SPHD", ())];
+
 const CASES: [Case; 5] = [
     ("x1", |z| z[0], 1, [true, true, false, true]),
     ("x1^2", |z| z[0] * z[0], 1, [false, false, true, true]),
@@ -44,33 +46,45 @@ const CASES: [Case; 5] = [
 ];
 
 fn run(context: &Context) -> Result<Outcome, Failure> {
-    let (d, n) = (4, 20_000);
+    // Ten features: a direction at random among them is far from the one that was lost.
+    let (d, n) = (10, 20_000);
     let score = Gaussian::standard(d)?;
     let mut table = Table::new(
-        format!("Square trace errors, {d} normal features, n = {n}"),
-        ["response", "ADE", "SADE", "PHD+", "SPHD"],
+        format!(
+            "Square trace errors, {d} normal features, n = {n}: median (least to largest) of {SEEDS} draws"
+        ),
+        std::iter::once("response").chain(METHODS.map(|(name, ())| name)),
     );
     let mut wrong = vec![];
     for (name, g, k, works) in CASES {
-        context.check()?;
-        let truth = Array2::from_shape_fn((d, k), |(i, j)| f64::from(i == j));
-        let problem = multi_index(&StandardFeatures(d), truth, g, n, 0.1, context.seed)?;
-        let components = Components::Fixed(k);
-        let (x, y) = (&problem.x, &problem.y);
-        let ade = Ade::default().fit(x, y, &score)?;
-        let errors = [
-            // One direction is at most half of two.
-            if k == 1 { error(&problem, &ade)? } else { 0.5 },
-            error(&problem, &Sade { components, ..Sade::default() }.fit(x, y, &score)?)?,
-            error(&problem, &PhdPlus { components, ..PhdPlus::default() }.fit(x, y, &score)?)?,
-            error(&problem, &Sphd { components, ..Sphd::default() }.fit(x, y, &score)?)?,
-        ];
-        table.push(std::iter::once(name.into()).chain(errors.map(Into::into)));
-        for (method, (error, works)) in
-            ["ADE", "SADE", "PHD+", "SPHD"].iter().zip(errors.iter().zip(works))
-        {
-            if (unless_frozen(context, method, *error) < 0.25) != works {
-                wrong.push(format!("{method} on {name}: {error:.3}"));
+        let one = |method: &'static str, _: &(), seed| {
+            let truth = Array2::from_shape_fn((d, k), |(i, j)| f64::from(i == j));
+            let problem = multi_index(&StandardFeatures(d), truth, g, n, 0.1, seed)?;
+            let components = Components::Fixed(k);
+            let (x, y) = (&problem.x, &problem.y);
+            let error = match method {
+                // One direction is at most half of two.
+                "ADE" if k > 1 => 0.5,
+                "ADE" => error(&problem, &Ade::default().fit(x, y, &score)?)?,
+                "SADE" => {
+                    error(&problem, &Sade { components, ..Sade::default() }.fit(x, y, &score)?)?
+                }
+                "PHD+" => error(
+                    &problem,
+                    &PhdPlus { components, ..PhdPlus::default() }.fit(x, y, &score)?,
+                )?,
+                _ => error(&problem, &Sphd { components, ..Sphd::default() }.fit(x, y, &score)?)?,
+            };
+            Ok(vec![unless_frozen(context, method, error)])
+        };
+        let errors: Vec<Sample> = runs::lines(context, name, &METHODS, |()| SEEDS as u64, one)?
+            .iter()
+            .map(|line| line.sample(|rows| rows[0]))
+            .collect::<Result<_, _>>()?;
+        table.push(std::iter::once(name.into()).chain(errors.iter().map(|e| e.to_string().into())));
+        for ((method, ()), (error, works)) in METHODS.iter().zip(errors.iter().zip(works)) {
+            if (error.median() < 0.25) != works {
+                wrong.push(format!("{method} on {name}: {error}"));
             }
         }
     }
@@ -81,7 +95,7 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
         SYMMETRIC
             .claim("every method finds what table 2.1 says, and nothing else")
             .rests_on(["ADE", "SADE", "PHD+", "SPHD"])
-            .document("an error below 1/4, half of one lost direction of two, exactly where the table says so")
+            .document("a median error below 1/4, half of one lost direction of two, exactly where the table says so")
             .holds((measured, wrong.is_empty())),
     );
     Ok(outcome)

@@ -49,6 +49,8 @@ settings! {
         training: Training = Training::default(),
         /// Added to variances, as a fraction of their median.
         ridge: f64 = 1e-3,
+        /// Steps of expectation maximisation (EM) after the first training. With 0, missing ratings count as the mean of the item.
+        expectations: usize = 0,
     }
 }
 
@@ -66,12 +68,28 @@ pub struct ItemGraph {
 }
 
 impl ItemField {
-    /// Learns graph and weights.
+    /// Learns graph and weights, and repeats the training with the moments that the model [expects](ItemField::expect).
     ///
     /// # Errors
     /// [`Invalid`] for settings out of range; errors of the training.
     pub fn fit(&self, ratings: &Ratings) -> Result<ItemFieldModel, Error> {
-        self.train(&self.graph(ratings)?, ratings.range())
+        let mut graph = self.graph(ratings)?;
+        let mut model = self.train(&graph, ratings.range())?;
+        for _ in 0..self.expectations {
+            graph = self.expect(&graph, &model, ratings)?;
+            model = self.train(&graph, ratings.range())?;
+        }
+        Ok(model)
+    }
+
+    /// Adds the ridge to variances.
+    pub(super) fn add_ridge(&self, variances: &mut [f64]) -> Result<(), Error> {
+        Invalid::check_positive("ridge", self.ridge)?;
+        let mut positive: Vec<f64> = variances.iter().copied().filter(|&v| v > 0.0).collect();
+        positive.sort_unstable_by(f64::total_cmp);
+        let median = positive.get(positive.len() / 2).copied().unwrap_or(1.0);
+        variances.iter_mut().for_each(|v| *v += self.ridge * median);
+        Ok(())
     }
 
     /// The graph that joins each item to its `neighbours` most similar items, by correlation over all users. The cost is the sum over
@@ -84,7 +102,6 @@ impl ItemField {
             let (name, value) = ("neighbours", 0.0);
             return Err(Invalid::Parameter { name, value, expected: "at least 1" }.into());
         }
-        Invalid::check_positive("ridge", self.ridge)?;
         let means = ratings.item_means();
         let users = ratings.users() as f64;
         let mut variances: Vec<f64> = (0..ratings.items())
@@ -92,10 +109,7 @@ impl ItemField {
                 ratings.of_item(i).iter().map(|r| (r.1 - means[i]).powi(2)).sum::<f64>() / users
             })
             .collect();
-        let mut positive: Vec<f64> = variances.iter().copied().filter(|&v| v > 0.0).collect();
-        positive.sort_unstable_by(f64::total_cmp);
-        let median = positive.get(positive.len() / 2).copied().unwrap_or(1.0);
-        variances.iter_mut().for_each(|v| *v += self.ridge * median);
+        self.add_ridge(&mut variances)?;
         // A few items at a time, so that the row of sums is made once a group.
         const GROUP: usize = 32;
         let lists = each(ratings.items().div_ceil(GROUP), |group| {

@@ -15,11 +15,15 @@
 //! | [`Training::BetheLikelihood`] | belief propagation in L-BFGS | [`laplacian::bethe`](crate::bethe::laplacian::bethe()) |
 //! | [`Training::ExactLikelihood`] | O(p^3) per evaluation | [`laplacian::exact`](crate::bethe::laplacian::exact()) |
 //!
+//! Missing ratings count as the mean of the item, or, after steps of expectation maximisation, as their distribution given the user's
+//! ratings ([`ItemField::expect`]). The predictions hardly change; the variances become those of ratings.
+//!
 //! [`AttributeField`] lets the means depend on attributes of the users. [`baselines`] has other recommenders for
 //! comparison. Source: A. Defazio, PhD thesis 2014, chapter 9.
 
 mod attributes;
 pub mod baselines;
+mod expectation;
 mod field;
 mod model;
 mod ratings;

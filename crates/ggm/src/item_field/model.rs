@@ -125,7 +125,7 @@ impl ItemFieldModel {
     }
 
     /// Deviations of known items from their means.
-    fn known(&self, known: &[(u32, f64)]) -> Result<Vec<Option<f64>>, Error> {
+    pub(super) fn known(&self, known: &[(u32, f64)]) -> Result<Vec<Option<f64>>, Error> {
         // The fields are public.
         self.check().map_err(|reason| Invalid::Layout { what: "item field", reason })?;
         let mut given = vec![None; self.means.len()];

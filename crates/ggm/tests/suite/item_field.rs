@@ -5,7 +5,9 @@ use fenchel_ggm::bethe::{AscentSettings, diagonal_ascent, laplacian};
 use fenchel_ggm::item_field::baselines::{
     FactorModel, NeighbourhoodModel, SgdSettings, cosine, item_means,
 };
-use fenchel_ggm::item_field::{AttributeField, AttributeFieldModel, ItemFieldModel, Training};
+use fenchel_ggm::item_field::{
+    AttributeField, AttributeFieldModel, ItemFieldModel, ItemGraph, Training,
+};
 use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
 use fenchel_ggm::{Error, ItemField, Ratings};
 use fenchel_linalg::Cholesky;
@@ -368,4 +370,52 @@ fn attributes_that_do_not_fit_are_refused() {
     assert!(text(model.predict(&[1.0, f64::NAN], &[]).unwrap_err()).contains("attributes"));
     assert!(model.predict(&[1.0, 0.0], &[(12, 3.0)]).is_err());
     assert!(model.predict(&[1.0, 0.0], &[(1, f64::NAN)]).is_err());
+}
+
+#[test]
+fn expected_moments_on_a_chain_are_those_of_resistors() {
+    // Items in a chain with resistances 1 / w. The first user knows item 0, the second items 1 and 3, the third nothing.
+    let w = [2.0, 0.5, 4.0];
+    let means = vec![3.0; 4];
+    let neighbours = vec![
+        vec![(1, w[0])],
+        vec![(0, w[0]), (2, w[1])],
+        vec![(1, w[1]), (3, w[2])],
+        vec![(2, w[2])],
+    ];
+    let edges = vec![(0, 1), (1, 2), (2, 3)];
+    let prior = ItemGraph {
+        means: means.clone(),
+        variances: vec![0.9, 0.8, 0.7, 0.6],
+        edges: edges.clone(),
+        covariances: vec![0.3, 0.2, 0.1],
+    };
+    let field = ItemField { ridge: 1e-14, training: Training::ClosedForm, ..ItemField::default() };
+    let mut model = field.train(&prior, (1.0, 5.0)).unwrap();
+    model.neighbours = neighbours;
+    let (d, a, b) = (2.0, -1.0, 0.5);
+    let ratings = Ratings::new(3, 4, [(0, 0, 3.0 + d), (1, 1, 3.0 + a), (1, 3, 3.0 + b)]).unwrap();
+    let found = field.expect(&prior, &model, &ratings).unwrap();
+    let r: Vec<f64> = w.iter().map(|w| 1.0 / w).collect();
+    let between = (w[1] * a + w[2] * b) / (w[1] + w[2]);
+    let variances = [
+        d * d + (a * a + r[0]) + 0.9,
+        (d * d + r[0]) + a * a + 0.8,
+        (d * d + r[0] + r[1]) + (between * between + 1.0 / (w[1] + w[2])) + 0.7,
+        (d * d + r[0] + r[1] + r[2]) + b * b + 0.6,
+    ];
+    let covariances = [
+        d * d + a * a + 0.3,
+        (d * d + r[0]) + a * between + 0.2,
+        (d * d + r[0] + r[1]) + between * b + 0.1,
+    ];
+    for (found, sum) in found.variances.iter().zip(variances) {
+        assert!((found - sum / 3.0).abs() < 1e-9, "{found} {}", sum / 3.0);
+    }
+    for (found, sum) in found.covariances.iter().zip(covariances) {
+        assert!((found - sum / 3.0).abs() < 1e-9, "{found} {}", sum / 3.0);
+    }
+    assert_eq!((found.means, found.edges), (means, edges));
+    let fewer = Ratings::new(1, 3, [(0, 0, 1.0)]).unwrap();
+    assert!(field.expect(&prior, &model, &fewer).is_err());
 }

@@ -69,12 +69,12 @@ fn compare(problem: &Multiclass, step: f64, draws: &[Draw]) -> SublinearState {
     for (class, column) in state.weights() {
         column.iter().enumerate().for_each(|(i, u)| weights[i * k + class] = *u);
     }
-    let worst = error(&weights, &x).max(error(&state.dual(problem.samples()), &y));
+    let worst = error(&weights, &x).max(error(&state.dual(problem), &y));
     let worst = worst.max((state.mass() - mass).abs() / mass);
     assert!(worst <= 1e-10, "relative error {worst:e}, flushes {:?}", state.flushes());
     // The certificate of few columns is that of the whole matrices.
     let certificate = state.certificate(problem);
-    let dual = state.dual(problem.samples());
+    let dual = state.dual(problem);
     assert!((certificate.objective().unwrap() - problem.primal(&weights)).abs() < 1e-11);
     let gap = problem.primal(&weights) - problem.dual(&dual);
     assert!((certificate.value() - gap).abs() < 1e-10 * (1.0 + gap.abs()));
@@ -97,9 +97,11 @@ fn lazy_steps_equal_dense_steps_under_the_same_draws() {
         let samples = data::samples(n, d, k, seed);
         let draws = script(&samples, steps, seed);
         for lambda in [0.0, 0.02] {
-            let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, 3.0, lambda).unwrap();
-            for factor in [1.0, 30.0] {
-                compare(&problem, factor * theory(&problem, steps), &draws);
+            for loss in [MulticlassLoss::Hinge, MulticlassLoss::Softmax] {
+                let problem = Multiclass::new(&samples, loss, 3.0, lambda).unwrap();
+                for factor in [1.0, 30.0] {
+                    compare(&problem, factor * theory(&problem, steps), &draws);
+                }
             }
         }
     }
@@ -132,23 +134,31 @@ fn sparse_and_weighted_data_take_the_same_steps() {
     let of_dense = Samples::new(&dense.as_design().unwrap(), &y, 5, Some(&weights)).unwrap();
     assert_eq!(of_sparse.rows(), 30, "rows of weight 0 are left out");
     let draws = script(&of_sparse, 500, 5);
-    let mut states = vec![];
-    for samples in [&of_sparse, &of_dense] {
-        let problem = Multiclass::new(samples, MulticlassLoss::Hinge, 3.0, 0.01).unwrap();
-        states.push(compare(&problem, 20.0 * theory(&problem, 500), &draws));
-    }
-    let [sparse, dense] = &states[..] else { unreachable!() };
-    for ((a, u), (b, v)) in sparse.weights().iter().zip(dense.weights()) {
-        assert_eq!(*a, b);
-        assert!(error(u, &v) < 1e-11);
+    for loss in [MulticlassLoss::Hinge, MulticlassLoss::Softmax] {
+        let mut states = vec![];
+        for samples in [&of_sparse, &of_dense] {
+            let problem = Multiclass::new(samples, loss, 3.0, 0.01).unwrap();
+            states.push(compare(&problem, 20.0 * theory(&problem, 500), &draws));
+        }
+        let [sparse, dense] = &states[..] else { unreachable!() };
+        for ((a, u), (b, v)) in sparse.weights().iter().zip(dense.weights()) {
+            assert_eq!(*a, b);
+            assert!(error(u, &v) < 1e-11);
+        }
     }
 }
 
 /// Its own draws follow the law: the frequencies of 40,000 first draws.
 #[test]
 fn draws_follow_the_law() {
+    for loss in [MulticlassLoss::Hinge, MulticlassLoss::Softmax] {
+        draws_of_a_loss_follow_the_law(loss);
+    }
+}
+
+fn draws_of_a_loss_follow_the_law(loss: MulticlassLoss) {
     let samples = data::samples(6, 3, 3, 6);
-    let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, 2.0, 0.01).unwrap();
+    let problem = Multiclass::new(&samples, loss, 2.0, 0.01).unwrap();
     let draws = script(&samples, 60, 6);
     let start = lazy(&problem, 20.0 * theory(&problem, 60), &draws);
     let (law_u, law_v) = start.law(&samples);
@@ -215,13 +225,24 @@ fn drawn_entries_average_to_the_weights() {
 #[test]
 fn runs_repeat_resume_and_report() {
     let samples = data::samples(50, 20, 6, 7);
-    let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, 5.0, 0.01).unwrap();
+    for loss in [MulticlassLoss::Hinge, MulticlassLoss::Softmax] {
+        let problem = Multiclass::new(&samples, loss, 5.0, 0.01).unwrap();
+        runs_of_a_problem_repeat_resume_and_report(&problem);
+    }
+    let [hinge, softmax] = [MulticlassLoss::Hinge, MulticlassLoss::Softmax]
+        .map(|loss| Multiclass::new(&samples, loss, 5.0, 0.01).unwrap());
+    let state = sublinear(&hinge, &Default::default(), None, &mut ()).unwrap().state;
+    let other = sublinear(&softmax, &Default::default(), Some(state), &mut ()).unwrap_err();
+    assert!(other.to_string().contains("a state of another problem"), "{other}");
+}
+
+fn runs_of_a_problem_repeat_resume_and_report(problem: &Multiclass) {
     let run = |passes: f64, start: Option<SublinearState>| {
         let stop = Stop { check: Cadence::Doubling(7.0), ..Stop::after_passes(passes) };
         let step = StepSize::Scaled(30.0);
         let settings =
             SublinearSettings { step, horizon: Some(20_000), stop, seed: 3, ..Default::default() };
-        sublinear(&problem, &settings, start, &mut ()).unwrap()
+        sublinear(problem, &settings, start, &mut ()).unwrap()
     };
     let whole = run(1400.0, None);
     assert_eq!(whole.state, run(1400.0, None).state);
@@ -230,8 +251,8 @@ fn runs_repeat_resume_and_report() {
     let resumed = run(700.0, Some(serde_json::from_str(&file).unwrap()));
     assert_eq!(resumed.state, whole.state);
     assert_eq!(whole.report.status, Status::PassLimit);
-    let first = half.state.certificate(&problem).value();
-    let last = whole.state.certificate(&problem).value();
+    let first = half.state.certificate(problem).value();
+    let last = whole.state.certificate(problem).value();
     assert!(last < first && last < 0.5, "{first} {last}");
 }
 
@@ -242,8 +263,10 @@ fn what_the_method_cannot_treat_is_refused() {
         sublinear(problem, settings, None, &mut ()).unwrap_err().to_string()
     };
     let plain = SublinearSettings::default();
+    // The dual variables of the softmax alone need 32 n k bytes.
     let softmax = Multiclass::new(&samples, MulticlassLoss::Softmax, 1.0, 0.0).unwrap();
-    assert!(refused(&softmax, &plain).contains("softmax"));
+    let some = SublinearSettings { max_memory: Some(32 * 15), ..plain.clone() };
+    assert!(refused(&softmax, &some).contains("max_memory is"));
     let rows = Geometry { primal: Primal::Rows, ..Default::default() };
     let groups =
         Multiclass::with_geometry(&samples, MulticlassLoss::Hinge, 1.0, 0.0, rows).unwrap();

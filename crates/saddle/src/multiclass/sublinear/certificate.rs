@@ -1,13 +1,13 @@
-//! The gap of the averages. It costs O(nnz) per class that was drawn, and O(nnz) for all other classes together.
+//! The gap of the averages. With the hinge it costs O(nnz) per class that was drawn, and O(nnz) for all other classes together.
 //!
 //! Classes that were never drawn have weights 0, and their dual variables are one common number per row. So two such
 //! classes differ only in the rows that have their labels. Classes that were drawn are processed in groups, so that
-//! the memory stays O(n + d).
+//! the memory stays O(n + d). With the softmax it costs O(nnz k), because all dual variables are stored.
 
 use fenchel_optim::Certificate;
 
-use super::SublinearState;
 use super::primal::UNTOUCHED;
+use super::{SublinearState, Variables};
 use crate::multiclass::problem::{DualParts, Multiclass};
 
 /// The number of classes whose products are computed together.
@@ -30,6 +30,14 @@ impl SublinearState {
     fn objective(&self, problem: &Multiclass) -> (f64, f64) {
         let weights = if self.steps == 0 { vec![] } else { self.weights() };
         let norm: f64 = weights.iter().flat_map(|(_, column)| column).map(|u| u.abs()).sum();
+        if matches!(self.dual, Variables::Whole(_)) {
+            let k = problem.samples().classes();
+            let mut u = vec![0.0; problem.samples().features() * k];
+            for (class, column) in &weights {
+                column.iter().enumerate().for_each(|(i, v)| u[i * k + class] = *v);
+            }
+            return (problem.primal(&u), norm);
+        }
         (sparse_loss(problem, &weights) + problem.penalty() * norm, norm)
     }
 
@@ -41,7 +49,10 @@ impl SublinearState {
     pub(crate) fn dual_parts(&self, problem: &Multiclass) -> DualParts {
         let samples = problem.samples();
         let (n, d, k) = (samples.rows(), samples.features(), samples.classes());
-        let dual = &self.dual;
+        let dual = match &self.dual {
+            Variables::Lazy(dual) => dual,
+            Variables::Whole(_) => return problem.dual_parts(&self.dual(problem)),
+        };
         let started = self.steps > 0;
         let sums = if started { dual.row_sums(samples) } else { vec![1.0; n] };
         let uniform = 1.0 / k as f64;

@@ -7,10 +7,10 @@
 //!
 //! | | |
 //! |---|---|
-//! | loss | hinge |
 //! | geometry | l1 ball of all entries, entropies on both sides |
-//! | a step | O(d + n + k), sparse data O(nnz of a row + nnz of a column + n + k) |
-//! | memory | 16 (n + d) bytes for each class that was drawn, and the data twice |
+//! | a step with the hinge | O(d + n + k), sparse data O(nnz of a row + nnz of a column + n + k) |
+//! | a step with the softmax | O(d + n k): every step changes every dual variable |
+//! | memory | 16 (n + d) bytes for each class that was drawn, and the data twice; softmax: 32 n k more |
 //! | guarantee | that of [`stochastic_mirror_descent`](crate::methods::stochastic_mirror_descent) |
 //! | a certificate | O(n d k), so that certificates should be rare ([`Cadence::Doubling`](fenchel_optim::Cadence)) |
 //!
@@ -25,6 +25,7 @@ pub(crate) mod certificate;
 mod dual;
 mod primal;
 mod settings;
+mod whole;
 
 use std::collections::BTreeMap;
 
@@ -38,6 +39,7 @@ use self::dual::{Dual, DualRates};
 use self::primal::{Primal, PrimalRates};
 pub use self::settings::SublinearSettings;
 use self::settings::check_script;
+use self::whole::Whole;
 use super::loss::MulticlassLoss;
 use super::problem::{Geometry, Multiclass};
 use super::samples::{Rows, Samples};
@@ -46,11 +48,18 @@ use crate::Error;
 use crate::methods::mirror_descent::stochastic_step;
 use crate::problem::SaddleProblem;
 
+/// The dual variables: lazy for the hinge, whole for the softmax.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Variables {
+    Lazy(Dual),
+    Whole(Whole),
+}
+
 /// The state of the method: averages by class, and the iterates in their lazy form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SublinearState {
     primal: Primal,
-    dual: Dual,
+    dual: Variables,
     /// The number of steps in the average.
     steps: u64,
     random: Generator,
@@ -62,7 +71,11 @@ impl SublinearState {
     /// The state at the centres of both blocks.
     pub(crate) fn new(problem: &Multiclass, random: Generator) -> Self {
         let samples = problem.samples();
-        let (primal, dual) = (Primal::new(samples, problem.radius()), Dual::new(samples));
+        let primal = Primal::new(samples, problem.radius());
+        let dual = match problem.loss() {
+            MulticlassLoss::Hinge => Variables::Lazy(Dual::new(samples)),
+            MulticlassLoss::Softmax => Variables::Whole(Whole::new(samples, problem.y_setup())),
+        };
         SublinearState { primal, dual, steps: 0, random, noisy: None }
     }
 
@@ -82,9 +95,14 @@ impl SublinearState {
     }
 
     /// The averaged dual variables, `n x k` by rows, each row divided by its sum. O(n k).
-    pub fn dual(&self, samples: &Samples) -> Vec<f64> {
+    pub fn dual(&self, problem: &Multiclass) -> Vec<f64> {
+        let samples = problem.samples();
+        let dual = match &self.dual {
+            Variables::Whole(dual) => return dual.average(self.steps, problem.y_setup()),
+            Variables::Lazy(dual) => dual,
+        };
         let (n, k) = (samples.rows(), samples.classes());
-        let sums = self.dual.row_sums(samples);
+        let sums = dual.row_sums(samples);
         let mut v = vec![0.0; n * k];
         for j in 0..n {
             let row = &mut v[j * k..][..k];
@@ -92,11 +110,11 @@ impl SublinearState {
                 row.fill(1.0 / k as f64);
                 continue;
             }
-            row.fill(self.dual.rest_total(j) / sums[j]);
-            for (slot, column) in self.dual.columns.iter().enumerate() {
-                row[column.class as usize] = self.dual.entry_sum(slot, j) / sums[j];
+            row.fill(dual.rest_total(j) / sums[j]);
+            for (slot, column) in dual.columns.iter().enumerate() {
+                row[column.class as usize] = dual.entry_sum(slot, j) / sums[j];
             }
-            row[samples.labels[j] as usize] = self.dual.label_sums()[j] / sums[j];
+            row[samples.labels[j] as usize] = dual.label_sums()[j] / sums[j];
         }
         v
     }
@@ -124,7 +142,11 @@ impl SublinearState {
     /// The weights of the outcomes of the next draw, proportional to their probabilities: those of `(split feature,
     /// class)` and those of `(row, class)`, both by rows.
     pub fn law(&self, samples: &Samples) -> (Vec<f64>, Vec<f64>) {
-        (self.primal.law(&samples.column_norms), self.dual.law(samples))
+        let of_v = match &self.dual {
+            Variables::Lazy(dual) => dual.law(samples),
+            Variables::Whole(dual) => dual.law(samples),
+        };
+        (self.primal.law(&samples.column_norms), of_v)
     }
 
     /// Draws the next entries.
@@ -132,25 +154,36 @@ impl SublinearState {
         let [u1, u2, u3, u4, u5]: [f64; 5] = rng.random();
         let sigmas = samples.column_norms.iter().sum();
         let (feature, class) = self.primal.draw(&samples.column_norms, sigmas, u1, u2);
-        let (row, row_class) = self.dual.draw(samples, u3, u4, u5);
+        let (row, row_class) = self.draw_dual(samples, [u3, u4, u5]);
         Draw { feature, class, row, row_class }
+    }
+
+    fn draw_dual(&self, samples: &Samples, [u, coin, within]: [f64; 3]) -> (usize, usize) {
+        match &self.dual {
+            Variables::Lazy(dual) => dual.draw(samples, u, coin, within),
+            Variables::Whole(dual) => dual.draw(samples, u, coin, within),
+        }
     }
 
     /// The numbers of flushes of the columns of `U`, and of rows of `V`.
     pub fn flushes(&self) -> (u64, u64) {
-        (self.primal.flushes, self.dual.flushes)
+        let of_v = if let Variables::Lazy(dual) = &self.dual { dual.flushes } else { 0 };
+        (self.primal.flushes, of_v)
     }
 
     /// The number of steps whose exponents were limited. If it is above 0, the step size is far too large.
     pub fn clamps(&self) -> u64 {
-        self.dual.clamps
+        if let Variables::Lazy(dual) = &self.dual { dual.clamps } else { 0 }
     }
 
     /// Resets the average and keeps the iterate, to continue with another step size.
     #[must_use]
     pub fn restarted(mut self) -> Self {
         self.primal.forget();
-        self.dual.forget();
+        match &mut self.dual {
+            Variables::Lazy(dual) => dual.forget(),
+            Variables::Whole(dual) => dual.forget(),
+        }
         self.noisy = self.noisy.map(|_| BTreeMap::new());
         self.steps = 0;
         self
@@ -228,22 +261,28 @@ impl Sublinear<'_> {
     /// One step.
     fn iterate(&mut self) {
         let samples = self.problem.samples();
-        let SublinearState { primal, dual, random, noisy, .. } = &mut self.state;
         let d = samples.features();
-        let (of_u, of_v) = (primal.importance(self.sigmas), dual.importance());
+        let of_v = match &self.state.dual {
+            Variables::Lazy(dual) => dual.importance(),
+            Variables::Whole(dual) => dual.importance(),
+        };
         let given = self.script.next();
         // The same number of random numbers whatever is drawn.
-        let [u1, u2, u3, u4, u5]: [f64; 5] = random.random();
+        let [u1, u2, u3, u4, u5]: [f64; 5] = self.state.random.random();
         let mut primal_entry = None;
         if of_v > 0.0 {
-            let (row, class) =
-                given.map_or_else(|| dual.draw(samples, u3, u4, u5), |d| (d.row, d.row_class));
+            let (row, class) = given.map_or_else(
+                || self.state.draw_dual(samples, [u3, u4, u5]),
+                |d| (d.row, d.row_class),
+            );
             let sign = if samples.labels[row] as usize == class { -1.0 } else { 1.0 };
             let tau = samples.row_tops[row];
             if tau > 0.0 {
                 primal_entry = Some((row, class, sign * of_v / tau));
             }
         }
+        let SublinearState { primal, dual, noisy, .. } = &mut self.state;
+        let of_u = primal.importance(self.sigmas);
         let mut dual_entry = None;
         if of_u > 0.0 {
             let (feature, class) = given.map_or_else(
@@ -263,11 +302,20 @@ impl Sublinear<'_> {
         }
         primal.count();
         self.operations += primal.step(samples, &self.primal_rates, primal_entry);
-        let entry =
-            dual_entry.map(|(_, class, top)| (class, &self.xi[..], top * samples.largest_column()));
-        self.operations += dual.step(samples, &self.dual_rates, entry);
         // Draws look at a column and at a row of the classes that were touched.
-        self.operations += (d + dual.columns.len()) as u64;
+        self.operations += (d + primal.columns.len()) as u64;
+        self.operations += match dual {
+            Variables::Lazy(dual) => {
+                let entry = dual_entry
+                    .map(|(_, class, top)| (class, &self.xi[..], top * samples.largest_column()));
+                dual.step(samples, &self.dual_rates, entry)
+            }
+            Variables::Whole(dual) => {
+                let entry = dual_entry.map(|(_, class, _)| (class, &self.xi[..]));
+                let eta = self.dual_rates.rate * samples.rows() as f64;
+                dual.step(samples, self.problem.y_setup(), eta, entry)
+            }
+        };
         if let Some((i, ..)) = dual_entry {
             clear(&self.columns, i, &mut self.xi);
         }
@@ -348,7 +396,7 @@ pub(crate) fn steps_a_pass(samples: &Samples) -> f64 {
 /// Runs the sublinear method. The certificate is that of the averages, as in the theorems.
 ///
 /// # Errors
-/// [`Error::Refused`] unless the loss is the hinge in the default geometry, or if more than `max_memory` is needed;
+/// [`Error::Refused`] for another geometry than the default one, or if more than `max_memory` is needed;
 /// [`Error::Invalid`] for a step or limit out of range, invalid scripted draws, or a start of another problem.
 pub fn sublinear<'a, O>(
     problem: &'a Multiclass<'a>,
@@ -360,11 +408,6 @@ where
     O: Observer<Sublinear<'a>>,
 {
     let method = "the sublinear method";
-    if problem.loss() != MulticlassLoss::Hinge {
-        let what =
-            "the softmax loss, whose dual step changes every entry; use mirror_prox".to_owned();
-        return Err(Refusal::unsupported(method, what).into());
-    }
     if problem.geometry() != Geometry::default() {
         let what = "geometries other than 1x1 and 2x1; use mirror_prox".to_owned();
         return Err(Refusal::unsupported(method, what).into());
@@ -375,14 +418,20 @@ where
     let steps_a_pass = steps_a_pass(samples);
     let limit = (settings.stop.max_passes * steps_a_pass).clamp(1.0, 1e12);
     let horizon = settings.horizon.map_or(limit, |steps| steps.max(1) as f64);
-    let needed = bytes(samples, horizon);
+    let whole = if problem.loss() == MulticlassLoss::Softmax { 32 } else { 0 };
+    let needed = bytes(samples, horizon) + whole * (samples.rows() * samples.classes()) as u64;
     let hint = "a shorter horizon touches fewer classes; or raise max_memory";
     Refusal::check_memory(method, needed, settings.max_memory, hint)?;
     let gamma = settings.step.resolve(theory(problem, horizon))?;
     let state = match start {
         None => SublinearState::new(problem, stream(settings.seed, 0)),
         Some(state) => {
-            if !(state.primal.fits(samples, problem.radius()) && state.dual.fits(samples)) {
+            let fits = match (&state.dual, problem.loss()) {
+                (Variables::Lazy(dual), MulticlassLoss::Hinge) => dual.fits(samples),
+                (Variables::Whole(dual), MulticlassLoss::Softmax) => dual.fits(samples),
+                _ => false,
+            };
+            if !(state.primal.fits(samples, problem.radius()) && fits) {
                 let (what, reason) = ("start", "a state of another problem".to_owned());
                 return Err(Invalid::Layout { what, reason }.into());
             }
