@@ -1,5 +1,11 @@
 //! Independent parts of a computation, on all cores or one after the other.
 
+use std::convert::Infallible;
+#[cfg(feature = "parallel")]
+use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "parallel")]
+use std::sync::{Mutex, PoisonError};
+
 /// Applies a function to every part. The results are in the order of the parts, with any number of threads.
 ///
 /// The feature `parallel` decides whether the parts are shared among the threads of [rayon](https://docs.rs/rayon)'s pool. One
@@ -12,13 +18,8 @@ pub fn map<P: Send, T: Send>(
     parts: impl IntoIterator<Item = P>,
     f: impl Fn(P) -> T + Sync + Send,
 ) -> Vec<T> {
-    let parts: Vec<P> = parts.into_iter().collect();
-    #[cfg(feature = "parallel")]
-    if threads().min(parts.len()) > 1 {
-        use rayon::prelude::*;
-        return parts.into_par_iter().map(f).collect();
-    }
-    parts.into_iter().map(f).collect()
+    let Ok(results) = try_map(parts, |part| Ok::<T, Infallible>(f(part)));
+    results
 }
 
 /// As [`map`], for a function that may fail.
@@ -32,10 +33,55 @@ pub fn try_map<P: Send, T: Send, E: Send>(
     let parts: Vec<P> = parts.into_iter().collect();
     #[cfg(feature = "parallel")]
     if threads().min(parts.len()) > 1 {
-        use rayon::prelude::*;
-        return parts.into_par_iter().map(f).collect();
+        return shared(parts, f);
     }
     parts.into_iter().map(f).collect()
+}
+
+/// A part, and then its result.
+#[cfg(feature = "parallel")]
+enum Place<P, R> {
+    Due(P),
+    Taken,
+    Done(R),
+}
+
+#[cfg(feature = "parallel")]
+fn shared<P: Send, T: Send, E: Send>(
+    parts: Vec<P>,
+    f: impl Fn(P) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let places: Vec<Mutex<Place<P, Result<T, E>>>> =
+        parts.into_iter().map(|part| Mutex::new(Place::Due(part))).collect();
+    let failed = AtomicBool::new(false);
+    each_index(places.len(), &|k| {
+        if failed.load(Ordering::Relaxed) {
+            return;
+        }
+        // Nobody else comes here: a lock is how a shared place is written to.
+        let mut place = places[k].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Place::Due(part) = std::mem::replace(&mut *place, Place::Taken) {
+            let result = f(part);
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            *place = Place::Done(result);
+        }
+    });
+    let results = places.into_iter().filter_map(|place| {
+        match place.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Place::Done(result) => Some(result),
+            // After an error, which is among the results.
+            _ => None,
+        }
+    });
+    results.collect()
+}
+
+/// Calls a function with every index below `count`. The function is behind a pointer so that the machinery of the pool is compiled
+/// once, and not for every loop of every crate.
+#[cfg(feature = "parallel")]
+fn each_index(count: usize, f: &(dyn Fn(usize) + Sync)) {
+    use rayon::prelude::*;
+    (0..count).into_par_iter().for_each(f);
 }
 
 /// The number of parts that [`map`] computes at a time.
@@ -49,11 +95,22 @@ pub fn threads() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::map;
+    use super::{map, try_map};
 
     #[test]
     fn a_single_part_is_computed_by_the_caller() {
         let caller = std::thread::current().id();
         assert_eq!(map([()], |()| std::thread::current().id()), [caller]);
+    }
+
+    #[test]
+    fn results_are_in_order_and_an_error_is_one_of_the_parts() {
+        assert_eq!(map(0..1000, |k| 3 * k), (0..3000).step_by(3).collect::<Vec<_>>());
+        let half = |k: usize| if k.is_multiple_of(2) { Ok(k / 2) } else { Err(k) };
+        assert_eq!(try_map((0..100).step_by(2), half), Ok((0..50).collect::<Vec<_>>()));
+        assert!(try_map(0..100, half).unwrap_err() % 2 == 1);
+        // A loop inside a loop, on the same pool.
+        let inner = |k: usize| map(0..40, move |l| k * l).into_iter().sum::<usize>();
+        assert_eq!(map(0..40, inner), (0..40).map(|k| 780 * k).collect::<Vec<_>>());
     }
 }

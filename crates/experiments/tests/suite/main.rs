@@ -3,4 +3,5 @@
 mod adaptation;
 mod common;
 mod normal_adaptation;
+mod registry;
 mod report;

@@ -1,11 +1,10 @@
 //! Runs several models with a grid of step sizes on many pairs of distributions: the curves of Le Priol, PhD thesis
 //! 2021, chapter 4.
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, parallel};
 use fenchel_optim::random::stream;
 use fenchel_optim::settings;
 use rand::Rng;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Average;
@@ -141,7 +140,7 @@ pub fn sweep<T: Task>(tasks: &[T], settings: &SweepSettings) -> Result<Sweep, Er
         };
         (0..T::MODELS.len()).map(model).collect()
     };
-    let all: Vec<_> = (0..tasks.len()).into_par_iter().map(one).collect::<Result<_, Error>>()?;
+    let all = parallel::try_map(0..tasks.len(), one)?;
     let times: Vec<usize> = (0..=samples / every).map(|k| k * every).collect();
     let at = tune_at / every;
     let mut models = Vec::new();
