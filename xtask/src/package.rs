@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn every_library_and_the_tool_can_be_published() {
         let names = published().unwrap();
-        for name in ["fenchel", "fenchel-linalg", "fenchel-crf-cli"] {
+        for name in ["fenchel", "fenchel-linalg", "fenchel-cli"] {
             assert!(names.iter().any(|n| n == name), "{name} is not in {names:?}");
         }
         assert!(!names.iter().any(|name| name.contains("experiments")));

@@ -1,0 +1,7 @@
+//! `fenchel-crf`.
+
+mod faults;
+mod formats;
+mod safety;
+mod texts;
+mod training;
