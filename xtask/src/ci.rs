@@ -2,11 +2,11 @@
 //! because no single step keeps all processors busy.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use crate::workspace;
+use crate::{docs, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -30,9 +30,10 @@ fn command(step: &str) -> Command {
         "lint" => cargo
             .args(["clippy", "--workspace", "--all-targets", "--all-features"])
             .args(["--", "-D", "warnings"]),
-        "doc" => cargo
-            .args(["doc", "--workspace", "--no-deps", "--all-features"])
-            .env("RUSTDOCFLAGS", "-D warnings"),
+        "doc" => {
+            cargo = docs::command();
+            &mut cargo
+        }
         // With a short reproduction (tests/smoke.rs). All features, so that optional modules are tested too. `--tests`
         // leaves out the programs that have no tests: the examples, and this project's side of the peers.
         "test" => cargo.args(["test", "--workspace", "--all-features", "--tests"]),
@@ -40,9 +41,14 @@ fn command(step: &str) -> Command {
     };
     if LANES[0].contains(&step) {
         // Cargo lets one command at a time into a folder.
-        cargo.env("CARGO_TARGET_DIR", workspace::target().join("checks"));
+        cargo.env("CARGO_TARGET_DIR", checks());
     }
     cargo
+}
+
+/// The build folder of the first lane.
+fn checks() -> PathBuf {
+    workspace::target().join("checks")
 }
 
 /// The result of a step.
@@ -84,7 +90,10 @@ fn run_lane(steps: &[&'static str], quiet: bool) -> Vec<Ran> {
         let start = Instant::now();
         let what = format!("step `{step}`");
         let run = if quiet { workspace::stream_failure } else { workspace::stream };
-        let result = run(&mut command, &what);
+        let mut result = run(&mut command, &what);
+        if *step == "doc" {
+            result = result.and_then(|()| docs::finish_in(&checks()));
+        }
         let seconds = start.elapsed().as_secs_f64();
         let again = |why| format!("{why}; to repeat it alone: cargo xtask ci --only {step}");
         let failure = result.err().map(again);

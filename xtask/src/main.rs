@@ -6,6 +6,7 @@ mod ci;
 mod data;
 #[cfg(test)]
 mod doc_tables;
+mod docs;
 #[cfg(feature = "experiments")]
 mod meter;
 mod package;
@@ -33,6 +34,8 @@ use clap::Parser;
 enum Command {
     /// Format, lints, documentation, tests and a short reproduction: what a change must pass
     Ci(ci::Arguments),
+    /// The pages of all crates, with formulas rendered and links checked
+    Docs,
     /// Make the archives that a registry would receive, and build them
     Package(package::Arguments),
     /// Run the experiments and write the report
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
     pipe::end_on_closed_pipe();
     let result: Result<ExitCode, String> = match Command::parse() {
         Command::Ci(arguments) => ci::run(&arguments).map_err(|error| error.to_string()),
+        Command::Docs => docs::run().map_err(|error| error.to_string()),
         Command::Package(arguments) => package::run(&arguments).map_err(|e| e.to_string()),
         #[cfg(feature = "experiments")]
         Command::Reproduce(arguments) => reproduce::run(&arguments).map_err(|f| f.to_string()),

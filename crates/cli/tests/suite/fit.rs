@@ -305,6 +305,7 @@ fn options_and_files_are_checked() {
         ("logistic rows.svm --cv --l1-ratio 0,2", "l1-ratio is 2; expected a number from 0 to 1"),
         ("logistic rows.svm --threads 5000", "--threads 5000: expected a number from 0 to 4096"),
         ("svc rows.svm --l1 1", "--l1: a support vector machine takes --l2 only"),
+        ("linear rows.svm --hinge", "--hinge is a loss of svc"),
         ("poisson rows.svm --cv", "--cv is not there for poisson"),
         ("linear line.csv -m line.csv", "--model line.csv: it is read too; name another file"),
         ("linear line.csv -m nowhere/m.json", "nowhere/m.json: "),

@@ -91,6 +91,9 @@ pub(crate) struct Arguments {
     /// Fit on features of mean 0 and deviation 1, in a dense copy; the model takes the features as they are
     #[arg(long)]
     standardise: bool,
+    /// The hinge of svc instead of its square
+    #[arg(long)]
+    hinge: bool,
     /// Fit no intercept
     #[arg(long)]
     no_intercept: bool,

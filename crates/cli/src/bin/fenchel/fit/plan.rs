@@ -7,7 +7,7 @@ use fenchel_finite_sum::estimators::{CrossValidated, Score};
 use fenchel_finite_sum::prelude::{AsDesign, Progress, Stop};
 use fenchel_finite_sum::{
     ElasticNet, ElasticNetCv, Error, LinearSvc, LinearSvcCv, LogisticRegression,
-    LogisticRegressionCv, PoissonRegressor, SoftmaxRegression, SoftmaxRegressionCv,
+    LogisticRegressionCv, PoissonRegressor, SoftmaxRegression, SoftmaxRegressionCv, SvcLoss,
 };
 use fenchel_optim::Fit;
 use ndarray::Array1;
@@ -50,6 +50,9 @@ impl<'a> Plan<'a> {
             }
             Kind::Poisson if arguments.cv => {
                 return refused("--cv is not there for poisson: give --l1 or --l2");
+            }
+            kind if kind != Kind::Svc && arguments.hinge => {
+                return refused("--hinge is a loss of svc");
             }
             _ => {}
         }
@@ -99,8 +102,8 @@ impl<'a> Plan<'a> {
                 fit!(SoftmaxRegression { l1, l2, intercept, stop, seed, ..base }, Model::Softmax)
             }
             Kind::Svc => {
-                let base = LinearSvc::default();
-                fit!(LinearSvc { l2, intercept, stop, seed, ..base }, Model::Svc)
+                let (loss, base) = (self.loss(), LinearSvc::default());
+                fit!(LinearSvc { loss, l2, intercept, stop, seed, ..base }, Model::Svc)
             }
             Kind::Linear => {
                 let by_default = if l1 > 0.0 { 0.0 } else { 1.0 / y.len().max(1) as f64 };
@@ -113,6 +116,11 @@ impl<'a> Plan<'a> {
             }
         };
         Ok(Fitted { model, scores: None })
+    }
+
+    /// The loss of a support vector machine.
+    fn loss(&self) -> SvcLoss {
+        if self.arguments.hinge { SvcLoss::Hinge } else { SvcLoss::SquaredHinge }
     }
 
     fn cross_validate<X: AsDesign + ?Sized>(
@@ -138,7 +146,10 @@ impl<'a> Plan<'a> {
         Ok(match self.arguments.kind {
             Kind::Logistic => fit!(LogisticRegressionCv { l1_ratios }, Model::Logistic),
             Kind::Softmax => fit!(SoftmaxRegressionCv { l1_ratios }, Model::Softmax),
-            Kind::Svc => fit!(LinearSvcCv {}, Model::Svc),
+            Kind::Svc => {
+                let loss = self.loss();
+                fit!(LinearSvcCv { loss }, Model::Svc)
+            }
             // Refused by `new` for counts.
             Kind::Linear | Kind::Poisson => fit!(ElasticNetCv { l1_ratios }, Model::Linear),
         })

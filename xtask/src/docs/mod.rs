@@ -1,0 +1,185 @@
+//! `cargo xtask docs`: the pages of all crates, with formulas as MathML and without a broken link.
+//!
+//! A formula is LaTeX: a block of code of the language `math`, or `$...$` and `$$...$$` in a text. Markdown changes `_` and `\\` in
+//! a text; a formula with either is written `` $`...`$ ``. The pages are changed in place and need neither a script nor a font.
+
+mod formulas;
+mod html;
+mod links;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use crate::workspace;
+
+/// The command that makes the pages.
+pub(crate) fn command() -> Command {
+    let mut cargo = workspace::cargo();
+    cargo
+        .args(["doc", "--workspace", "--no-deps", "--all-features"])
+        .env("RUSTDOCFLAGS", "-D warnings");
+    cargo
+}
+
+pub(crate) fn run() -> io::Result<ExitCode> {
+    workspace::stream(&mut command(), "cargo doc")?;
+    let doc = workspace::target().join("doc");
+    println!("{}", finish(&doc, &crates()?)?);
+    println!("the pages begin at {}", doc.join("fenchel/index.html").display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Renders the formulas of the pages of a build folder, and checks the links.
+pub(crate) fn finish_in(target: &Path) -> io::Result<()> {
+    println!("{}", finish(&target.join("doc"), &crates()?)?);
+    Ok(())
+}
+
+/// The names under which the crates have their pages.
+fn crates() -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(workspace::root().join("crates"))? {
+        let folder = entry?.path();
+        if folder.join("src/lib.rs").is_file() {
+            let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
+            let name = manifest.lines().find_map(|line| line.strip_prefix("name = "));
+            names.extend(name.map(|name| name.trim_matches('"').replace('-', "_")));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Renders and checks the pages in a folder. Returns what was done, in a sentence.
+fn finish(doc: &Path, crates: &[String]) -> io::Result<String> {
+    let start = Instant::now();
+    let mut formulas = 0;
+    let mut failures = Vec::new();
+    for name in crates {
+        for page in pages(&doc.join(name))? {
+            let text = fs::read_to_string(&page)?;
+            match formulas::render(&text) {
+                Ok(None) => {}
+                Ok(Some((rendered, count))) => {
+                    fs::write(&page, rendered)?;
+                    formulas += count;
+                }
+                Err(faults) => {
+                    let shown = page.strip_prefix(doc).unwrap_or(&page).display().to_string();
+                    failures.extend(faults.into_iter().map(|fault| format!("{shown}: {fault}")));
+                }
+            }
+        }
+    }
+    let starts = crates.iter().map(|name| PathBuf::from(name).join("index.html")).collect();
+    let links::Checked { pages, links, broken } = links::check(doc, starts)?;
+    failures.extend(broken);
+    let seconds = start.elapsed().as_secs_f64();
+    if failures.is_empty() {
+        return Ok(format!(
+            "{formulas} formulas rendered anew, {links} links on {pages} pages hold ({seconds:.1} s)"
+        ));
+    }
+    let list = failures.join("\n");
+    Err(io::Error::other(format!("{} faults in the pages:\n{list}", failures.len())))
+}
+
+/// All pages below a folder.
+fn pages(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "html") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(pages: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, body) in pages {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("<!DOCTYPE html><html><body>{body}</body></html>")).unwrap();
+        }
+        folder
+    }
+
+    fn finished(pages: &[(&str, &str)]) -> Result<String, String> {
+        finish(folder(pages).path(), &["toy".to_owned()]).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn links_that_hold_pass() {
+        let done = finished(&[
+            (
+                "toy/index.html",
+                "<h2 id=\"top\">x</h2><a href=\"#top\">1</a><a href='a/struct.A.html#b%3CT%3E'>2</a>\
+                 <a href=\"../src/toy/lib.rs.html#1-2\">3</a><a href=\"https://docs.rs/x\">4</a><a href=\"a/old.html#c\">5</a>\
+                 <script>\"<a href='nowhere'>\"</script><!-- <a href=\"nowhere\"> -->",
+            ),
+            ("toy/a/struct.A.html", "<p id='b%3CT%3E' class=x><p id=c>"),
+            (
+                "toy/a/old.html",
+                "<meta http-equiv=\"refresh\" content=\"0;URL=struct.A.html\"><a href=\"struct.A.html\">x</a>",
+            ),
+            ("src/toy/lib.rs.html", "<a href=#1 id=1>1</a><a href=#2 id=2>2</a>"),
+        ]);
+        assert!(done.as_ref().is_ok_and(|text| text.contains("links on 4 pages hold")), "{done:?}");
+    }
+
+    #[test]
+    fn a_broken_link_is_named_with_its_page() {
+        for (link, reason) in [
+            ("none.html", "no such file"),
+            ("#none", "no such place"),
+            ("other.html#none", "no such place"),
+            ("old.html#none", "no such place"),
+            ("../toy", "a folder"),
+            ("../../outside.html", "leaves the documentation"),
+            ("https://", "not an address"),
+            ("http://a b", "not an address"),
+            ("crate::Thing", "a path of Rust that was not resolved"),
+            ("fn@thing", "no such file"),
+        ] {
+            let body = format!("<a href=\"{link}\">x</a><a href=\"{link}\">y</a>");
+            let error = finished(&[
+                ("toy/index.html", &format!("<a href=\"page.html\">x</a>{body}")),
+                ("toy/page.html", "<img src=\"data:image/png;base64,AA\">"),
+                ("toy/other.html", ""),
+                ("toy/old.html", "<meta http-equiv=\"refresh\" content=\"0;URL=other.html\">"),
+            ])
+            .unwrap_err();
+            assert!(error.starts_with("1 faults"), "{error}");
+            let line = format!("toy/index.html: link {link}: {reason}");
+            assert!(error.lines().any(|found| found.starts_with(&line)), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_rendered_once() {
+        let page = "<div class=\"example-wrap\"><pre class=\"language-math\"><code>x_i &lt; 1</code></pre></div>";
+        let folder = folder(&[("toy/index.html", page)]);
+        let crates = ["toy".to_owned()];
+        assert!(finish(folder.path(), &crates).unwrap().starts_with("1 formulas"));
+        let first = fs::read_to_string(folder.path().join("toy/index.html")).unwrap();
+        assert!(finish(folder.path(), &crates).unwrap().starts_with("0 formulas"));
+        assert_eq!(fs::read_to_string(folder.path().join("toy/index.html")).unwrap(), first);
+        let error = finished(&[("toy/index.html", "<p>$\\nonsense$</p>")]).unwrap_err();
+        assert!(error.contains("toy/index.html: the formula \\nonsense: "), "{error}");
+    }
+}
