@@ -2,8 +2,8 @@
 //!
 //! A sequence of `T` tokens with attributes `x` has the labelling `y` with probability
 //!
-//! ```text
-//! p(y | x; w) = exp(<w, F(x, y)>) / Z(x; w),   F(x, y) = sum_t [attribute x label] + sum_t [label x next label]
+//! ```math
+//! p(y \mid x; w) = \frac{\exp \langle w, F(x, y) \rangle}{Z(x; w)}, \qquad F(x, y) = \sum_t [\text{attribute} \times \text{label}] + \sum_t [\text{label} \times \text{next label}]
 //! ```
 //!
 //! Training minimises the mean of `-log p(y_i | x_i; w)` over `n` sequences plus `(l2/2) ||w||^2 + l1 ||w||_1`. The dual

@@ -1,7 +1,7 @@
 //! Exponential families in natural parameters `eta` and mean parameters `mu`:
 //!
-//! ```text
-//! p(x | eta) = h(x) exp(<eta, T(x)> - A(eta)),     mu = grad A(eta) = E T(x),     eta = grad A*(mu).
+//! ```math
+//! p(x \mid \eta) = h(x) \exp(\langle \eta, T(x) \rangle - A(\eta)), \qquad \mu = \nabla A(\eta) = \mathbb{E} \, T(x), \qquad \eta = \nabla A^*(\mu).
 //! ```
 //!
 //! | you have | use |

@@ -1,7 +1,7 @@
 //! Certified solvers for regularised empirical risk of linear models,
 //!
-//! ```text
-//! F(x, b) = (1/n) sum_i phi(a_i.x + b; y_i) + (l2/2) ||x||^2 + h(x).
+//! ```math
+//! F(x, b) = \frac{1}{n} \sum_{i=1}^n \phi(a_i \cdot x + b; \, y_i) + \frac{l_2}{2} \|x\|^2 + h(x).
 //! ```
 //!
 //! A [`Problem`] borrows the data and is checked once. The estimators ([`LogisticRegression`], [`Lasso`] and their kin) and

@@ -1,7 +1,7 @@
 //! Gaussian graphical models: estimation of conditional independence graphs through sparse precision matrices.
 //!
-//! ```text
-//! x ~ N(mu, Theta^-1),   Theta_ij = 0  <=>  x_i and x_j are independent given all others
+//! ```math
+//! x \sim N(\mu, \Theta^{-1}), \qquad \Theta_{ij} = 0 \iff x_i \text{ and } x_j \text{ are independent given all others}
 //! ```
 //!
 //! | question | use |

@@ -1,7 +1,7 @@
 //! Discrete graphical models: exact and approximate inference.
 //!
-//! ```text
-//! P(x) = exp(sum_f log psi_f(x_f)) / Z,   x_v in {0, ..., card(v) - 1}
+//! ```math
+//! P(x) = \frac{1}{Z} \exp \sum_f \log \psi_f(x_f), \qquad x_v \in \{0, \dots, \mathrm{card}(v) - 1\}
 //! ```
 //!
 //! A model is a [`FactorGraph`]: variables [`VarId`] with their numbers of states, and factors, which are [`Table`]s of

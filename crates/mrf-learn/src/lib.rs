@@ -1,7 +1,7 @@
 //! Learning sparse discrete Markov random fields.
 //!
-//! ```text
-//! min_theta  -mean over the data of log P_theta(x) + sum_c s_c |theta_c|,    P_theta(x) ~ exp(theta.psi(x))
+//! ```math
+//! \min_\theta \; -\frac{1}{n} \sum_{i=1}^n \log P_\theta(x_i) + \sum_c s_c |\theta_c|, \qquad P_\theta(x) \propto \exp(\theta \cdot \psi(x))
 //! ```
 //!
 //! In the binary case, `psi` are the variables and their pair products. Otherwise, `psi` are the indicators of the states

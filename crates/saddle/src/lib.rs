@@ -1,7 +1,7 @@
 //! Convex-concave saddle point problems, solved with a certificate.
 //!
-//! ```text
-//! min_x max_y  f(x, y),   f convex in x, concave in y;   gap = max_y f(x, .) - min_x f(., y)
+//! ```math
+//! \min_x \max_y f(x, y), \quad f \text{ convex in } x \text{, concave in } y; \qquad \mathrm{gap}(x, y) = \max_{y^*} f(x, y^*) - \min_{x^*} f(x^*, y)
 //! ```
 //!
 //! | you have | use |

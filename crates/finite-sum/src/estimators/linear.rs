@@ -18,8 +18,8 @@ use crate::{Error, Point};
 settings! {
     /// Least squares with a ridge penalty:
     ///
-    /// ```text
-    /// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + (l2/2) ||x||^2
+    /// ```math
+    /// \min_{x, b} \; \frac{1}{2n} \sum_{i=1}^n (a_i \cdot x + b - y_i)^2 + \frac{l_2}{2} \|x\|^2
     /// ```
     ///
     /// ```
@@ -85,8 +85,8 @@ impl Ridge {
 settings! {
     /// Least squares with an l1 penalty:
     ///
-    /// ```text
-    /// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + l1 ||x||_1
+    /// ```math
+    /// \min_{x, b} \; \frac{1}{2n} \sum_{i=1}^n (a_i \cdot x + b - y_i)^2 + l_1 \|x\|_1
     /// ```
     ///
     /// ```
@@ -151,8 +151,8 @@ impl Lasso {
 settings! {
     /// Least squares with l1 and l2 penalties:
     ///
-    /// ```text
-    /// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + l1 ||x||_1 + (l2/2) ||x||^2
+    /// ```math
+    /// \min_{x, b} \; \frac{1}{2n} \sum_{i=1}^n (a_i \cdot x + b - y_i)^2 + l_1 \|x\|_1 + \frac{l_2}{2} \|x\|^2
     /// ```
     pub struct ElasticNet {
         /// Weight of `||x||_1`; scikit-learn's `alpha * l1_ratio`.

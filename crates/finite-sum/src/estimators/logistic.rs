@@ -22,8 +22,8 @@ use crate::{Error, Point};
 settings! {
     /// Binary logistic regression with l2 and l1 penalties:
     ///
-    /// ```text
-    /// min_{x, b}  (1/n) sum_i log(1 + exp(-y_i (a_i.x + b))) + (l2/2) ||x||^2 + l1 ||x||_1
+    /// ```math
+    /// \min_{x, b} \; \frac{1}{n} \sum_{i=1}^n \log(1 + \exp(-y_i (a_i \cdot x + b))) + \frac{l_2}{2} \|x\|^2 + l_1 \|x\|_1
     /// ```
     ///
     /// ```

@@ -19,8 +19,8 @@ use crate::{Error, Point};
 settings! {
     /// Poisson regression with log link and l2 and l1 penalties:
     ///
-    /// ```text
-    /// min_{x, b}  (1/n) sum_i (exp(a_i.x + b) - y_i (a_i.x + b)) + (l2/2) ||x||^2 + l1 ||x||_1
+    /// ```math
+    /// \min_{x, b} \; \frac{1}{n} \sum_{i=1}^n \big( \exp(a_i \cdot x + b) - y_i (a_i \cdot x + b) \big) + \frac{l_2}{2} \|x\|^2 + l_1 \|x\|_1
     /// ```
     ///
     /// The targets are counts or rates, `>= 0`. If counts have exposures `e_i` (years, kilometres), fit the rates

@@ -24,8 +24,8 @@ settings! {
     /// Multinomial logistic regression with l2, l1 and group penalties. The matrix `W` of weights has one row `W_c`
     /// per feature and one column for each of the `r` classes:
     ///
-    /// ```text
-    /// min_{W, b}  (1/n) sum_i -log softmax(W'a_i + b)_{y_i} + (l2/2) ||W||^2 + l1 ||W||_1 + group sqrt(r) sum_c ||W_c||
+    /// ```math
+    /// \min_{W, b} \; \frac{1}{n} \sum_{i=1}^n -\log \mathrm{softmax}(W^\top a_i + b)_{y_i} + \frac{l_2}{2} \|W\|^2 + l_1 \|W\|_1 + \mathrm{group} \, \sqrt{r} \sum_c \|W_c\|
     /// ```
     ///
     /// The method is chosen by [`multiclass::auto`](crate::multiclass::auto). It is accelerated dual ascent with one

@@ -33,8 +33,8 @@ pub enum SvcLoss {
 settings! {
     /// A binary linear support vector machine:
     ///
-    /// ```text
-    /// min_{x, b}  (1/n) sum_i phi(1 - y_i (a_i.x + b)) + (l2/2) ||x||^2
+    /// ```math
+    /// \min_{x, b} \; \frac{1}{n} \sum_{i=1}^n \phi(1 - y_i (a_i \cdot x + b)) + \frac{l_2}{2} \|x\|^2
     /// ```
     ///
     /// In scikit-learn `C` is `1/(l2 n)` for the hinge. For the squared hinge it is `1/(2 l2 n)`, because
