@@ -90,10 +90,10 @@ fn run_lane(steps: &[&'static str], quiet: bool) -> Vec<Ran> {
         let start = Instant::now();
         let what = format!("step `{step}`");
         let run = if quiet { workspace::stream_failure } else { workspace::stream };
-        let mut result = run(&mut command, &what);
-        if *step == "doc" {
-            result = result.and_then(|()| docs::finish_in(&checks()));
-        }
+        let result = match *step {
+            "doc" => docs::make(&checks(), || run(&mut command, &what)),
+            _ => run(&mut command, &what),
+        };
         let seconds = start.elapsed().as_secs_f64();
         let again = |why| format!("{why}; to repeat it alone: cargo xtask ci --only {step}");
         let failure = result.err().map(again);

@@ -6,10 +6,8 @@ use pulldown_latex::{Parser, RenderConfig, Storage, push_mathml};
 use super::html::{Piece, pieces, unescaped};
 
 /// How rustdoc writes a block of code of the language `math`.
-const BLOCK: (&str, &str) = (
-    "<div class=\"example-wrap\"><pre class=\"language-math\"><code>",
-    "</code></pre></div>",
-);
+const BLOCK: (&str, &str) =
+    ("<div class=\"example-wrap\"><pre class=\"language-math\"><code>", "</code></pre></div>");
 
 /// Elements whose text is no prose.
 const VERBATIM: [&str; 7] = ["head", "code", "pre", "textarea", "svg", "math", "button"];
@@ -44,13 +42,15 @@ impl Work {
             && let Some((formula, after)) = after.split_once(BLOCK.1)
         {
             out += before;
-            out += "<div class=\"formula\" style=\"overflow-x:auto;overflow-y:hidden;margin:1em 0\">";
+            out +=
+                "<div class=\"formula\" style=\"overflow-x:auto;overflow-y:hidden;margin:1em 0\">";
             out += &self.formula(&unescaped(formula), DisplayMode::Block);
             out += "</div>";
             rest = after;
         }
         if rest.contains("\"language-math") {
-            let fault = "a block of the language math does not have the form that rustdoc used to give it";
+            let fault =
+                "a block of the language math does not have the form that rustdoc used to give it";
             self.faults.push(fault.to_owned());
         }
         out + rest
@@ -78,8 +78,13 @@ impl Work {
                     let text = &text[std::mem::take(&mut skip)..];
                     // $`...`$: Markdown has made the formula a code.
                     if let Some(before) = text.strip_suffix('$')
-                        && let [Piece::Tag(open), Piece::Text(formula), Piece::Tag(close), Piece::Text(after), ..] =
-                            all[at + 1..]
+                        && let [
+                            Piece::Tag(open),
+                            Piece::Text(formula),
+                            Piece::Tag(close),
+                            Piece::Text(after),
+                            ..,
+                        ] = all[at + 1..]
                         && open.name == "code"
                         && close.name == "code"
                         && after.starts_with('$')

@@ -110,7 +110,8 @@ impl Tag<'_> {
             if rest.is_empty() {
                 return None;
             }
-            let end = rest.find(|c: char| c.is_ascii_whitespace() || c == '=').unwrap_or(rest.len());
+            let end =
+                rest.find(|c: char| c.is_ascii_whitespace() || c == '=').unwrap_or(rest.len());
             let found = &rest[..end];
             rest = &rest[end..];
             let mut value = "";
@@ -152,8 +153,10 @@ mod tests {
             Piece::Text(text) | Piece::Other(text) => text.to_owned(),
         };
         assert_eq!(all.iter().map(whole).collect::<String>(), page);
-        let texts: Vec<&str> =
-            all.iter().filter_map(|p| if let Piece::Text(t) = p { Some(*t) } else { None }).collect();
+        let texts: Vec<&str> = all
+            .iter()
+            .filter_map(|p| if let Piece::Text(t) = p { Some(*t) } else { None })
+            .collect();
         assert_eq!(texts, ["1 < 2 &amp; ", "x", "é"]);
         let Piece::Tag(tag) = all[1] else { panic!("{:?}", all[1]) };
         assert_eq!((tag.name, tag.closing), ("p", false));

@@ -25,16 +25,21 @@ pub(crate) fn command() -> Command {
 }
 
 pub(crate) fn run() -> io::Result<ExitCode> {
-    workspace::stream(&mut command(), "cargo doc")?;
-    let doc = workspace::target().join("doc");
-    println!("{}", finish(&doc, &crates()?)?);
-    println!("the pages begin at {}", doc.join("fenchel/index.html").display());
+    let target = workspace::target();
+    make(&target, || workspace::stream(&mut command(), "cargo doc"))?;
+    println!("the pages begin at {}", target.join("doc/fenchel/index.html").display());
     Ok(ExitCode::SUCCESS)
 }
 
-/// Renders the formulas of the pages of a build folder, and checks the links.
-pub(crate) fn finish_in(target: &Path) -> io::Result<()> {
-    println!("{}", finish(&target.join("doc"), &crates()?)?);
+/// Makes the pages in a build folder by the command, renders their formulas and checks their links.
+pub(crate) fn make(target: &Path, command: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let (doc, crates) = (target.join("doc"), crates()?);
+    // Rustdoc makes the pages of crates in any order, and links to a crate only if it has a folder by then.
+    for name in &crates {
+        fs::create_dir_all(doc.join(name))?;
+    }
+    command()?;
+    println!("{}", finish(&doc, &crates)?);
     Ok(())
 }
 

@@ -150,7 +150,8 @@ fn formats_and_targets_are_told_apart() {
 fn noisy(rows: u64) -> String {
     let mut state = 1u64;
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as f64 / (1u64 << 31) as f64 - 0.5
     };
     let mut text = String::new();
@@ -208,7 +209,8 @@ fn progress_goes_to_standard_error_and_the_report_to_standard_output() {
     let model: Value =
         serde_json::from_slice(&std::fs::read(folder.path("m.json")).unwrap()).unwrap();
     let number = |value: &Value| value.as_f64().unwrap();
-    let w: Vec<f64> = model["model"]["weights"]["data"].as_array().unwrap().iter().map(number).collect();
+    let w: Vec<f64> =
+        model["model"]["weights"]["data"].as_array().unwrap().iter().map(number).collect();
     let b = number(&model["model"]["intercept"]);
     let rows = noisy(60);
     let losses = rows.lines().map(|line| {
@@ -252,8 +254,8 @@ fn a_limit_of_time_or_passes_ends_a_fit() {
     let folder = Folder::new();
     folder.write("rows.svm", noisy(200));
     let status = |options: &str| {
-        json(&folder, &format!("fit logistic rows.svm -q --json --tolerance 0 {options}"))
-            ["report"]["status"]
+        json(&folder, &format!("fit logistic rows.svm -q --json --tolerance 0 {options}"))["report"]
+            ["status"]
             .clone()
     };
     assert_eq!(status("--max-seconds 0"), "TimeLimit");
@@ -267,7 +269,8 @@ fn an_interrupted_fit_saves_its_model() {
     folder.write("rows.svm", noisy(5000));
     // Dual ascent on the hinge has no last bit to stall at for hours.
     let line = "fit svc rows.svm -m m.json --hinge --l2 1e-9 --tolerance 0 --max-passes inf";
-    let mut child = folder.command(line).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        folder.command(line).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
     for _ in 0..4 {
         log.next().unwrap().unwrap();
@@ -328,7 +331,10 @@ fn options_and_files_are_checked() {
     assert_eq!(std::fs::read(folder.path("m.json")).unwrap(), before);
     folder.write("wide.csv", "1,2,3\n");
     for (line, message) in [
-        ("m.json wide.csv", "wide.csv: 3 columns; the model has 1 features: expected 1 columns, or 2"),
+        (
+            "m.json wide.csv",
+            "wide.csv: 3 columns; the model has 1 features: expected 1 columns, or 2",
+        ),
         ("m.json rows.svm", "rows.svm:1:"),
         ("m.json one.csv --format csv --score", "one.csv: no targets to compare with"),
         ("m.json line.csv --probabilities", "--probabilities: a linear regression has none"),

@@ -39,7 +39,8 @@ fn formulas_are_those_of_the_textbooks() {
     // Conditions after an intervention have no sets.
     let text = folder.ok("identify 'z -> x -> y; z -> y' 'P(y | do(x), z)'");
     assert_eq!(text, "P(y | do(x), z) = P(y | z, x)\n");
-    let answer = folder.ok("identify 'a -> x; a -> b -> y; x -> y; c -> x; c -> y' 'P(y | do(x))' --json");
+    let answer =
+        folder.ok("identify 'a -> x; a -> b -> y; x -> y; c -> x; c -> y' 'P(y | do(x))' --json");
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["identifiable"], true);
     assert_eq!(answer["adjustment_sets"], serde_json::json!([["a", "c"], ["b", "c"]]));

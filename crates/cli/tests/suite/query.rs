@@ -150,9 +150,8 @@ fn the_most_probable_states_are_those_of_a_search() {
     let folder = asia();
     let given = [("xray", true), ("asia", true)];
     let evidence = probability(&given, None);
-    let best = |all: Vec<([bool; 8], f64)>| {
-        all.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap()
-    };
+    let best =
+        |all: Vec<([bool; 8], f64)>| all.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
     let (expected, p) =
         best(states(&given).into_iter().map(|s| (s, joint(s, None) / evidence)).collect());
     let answer = json(&folder, "query asia.bif -e xray=yes -e asia=yes --map --json");
@@ -211,7 +210,8 @@ fn a_uai_file_has_numbers_for_names() {
         folder.ok("query net.uai -e x2=1")
     );
     let best = json(&folder, "query net.uai -e x2=1 --map --json");
-    let (states, p) = all.iter().map(|&x| (x, potential(x) / total)).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+    let (states, p) =
+        all.iter().map(|&x| (x, potential(x) / total)).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
     let named = |v: usize| states[v].to_string();
     assert_eq!(
         best["most_probable"],

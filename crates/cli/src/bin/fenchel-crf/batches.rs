@@ -3,8 +3,8 @@
 use clap::ValueEnum;
 use fenchel_crf::{CrfModel, Error, LabelScheme, Tagger};
 
-use fenchel_cli::Failure;
 use crate::input::{self, Entry, Recipe, Source};
+use fenchel_cli::Failure;
 use fenchel_cli::files::file_name;
 use fenchel_cli::say::complain;
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use fenchel_crf::CrfModel;
 use serde_json::json;
 
-use fenchel_cli::Failure;
 use crate::input::load_model;
+use fenchel_cli::Failure;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {

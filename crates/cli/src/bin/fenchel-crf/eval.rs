@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use fenchel_datasets::{ConllOptions, Sentence};
 
-use fenchel_cli::Failure;
 use crate::batches::{Scheme, for_all, in_batches};
 use crate::evaluation::Evaluation;
 use crate::input::{self, Columns, Format, Templates};
-use fenchel_cli::files::file_name;
 use crate::tag::REFERENCE;
+use fenchel_cli::Failure;
+use fenchel_cli::files::file_name;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use fenchel_crf::{Error, Tagger, Vocabulary};
 use fenchel_datasets::ConllOptions;
 
-use fenchel_cli::Failure;
 use crate::batches::{Scheme, for_all, in_batches};
 use crate::evaluation::Evaluation;
 use crate::input::{self, Columns, Entry, Format, Recipe, Templates};
+use fenchel_cli::Failure;
 use fenchel_cli::files::file_name;
 
 /// The note of CoNLL-U that keeps the label of the text, for `eval`.

@@ -101,8 +101,8 @@ impl Source {
 
     fn open(&self, columns: Option<usize>) -> Result<Data, Failure> {
         let name = self.name();
-        let (first, text) = first_line(open_text(&self.file)?)
-            .map_err(|error| Failure::file(&name, error))?;
+        let (first, text) =
+            first_line(open_text(&self.file)?).map_err(|error| Failure::file(&name, error))?;
         let looks = match (self.format, looks(&first)) {
             (Some(Format::Svm), _) => Looks::Svm,
             (Some(Format::Csv), Looks::Svm) => Looks::Csv { delimiter: b',' },
@@ -116,7 +116,8 @@ impl Source {
 
     fn libsvm(&self, text: Text, columns: Option<usize>) -> Result<Data, Failure> {
         if self.target.is_some() {
-            let reason = "--target is for CSV; in LIBSVM text the target is the first number of a line";
+            let reason =
+                "--target is for CSV; in LIBSVM text the target is the first number of a line";
             return Err(Failure::Usage(reason.to_owned()));
         }
         let base = match self.first_index {

@@ -169,11 +169,7 @@ impl Model {
         }
     }
 
-    pub(crate) fn score<X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: &Array1<f64>,
-    ) -> Result<f64, Error> {
+    pub(crate) fn score<X: AsDesign + ?Sized>(&self, x: &X, y: &Array1<f64>) -> Result<f64, Error> {
         each!(self, m => m.score(x, y))
     }
 }

@@ -2,8 +2,8 @@
 
 use fenchel_crf::{Corpus, CorpusBuilder};
 
-use fenchel_cli::Failure;
 use crate::input::{self, Entry, Recipe, Source};
+use fenchel_cli::Failure;
 use fenchel_cli::files::file_name;
 
 /// The training data of files.

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use super::arguments::Arguments;
 use super::groups::Groups;
 use super::parameters::Parameters;
-use fenchel_cli::Failure;
 use crate::evaluation::Evaluation;
 use crate::input::Recipe;
+use fenchel_cli::Failure;
 use fenchel_cli::say::note;
 
 /// Number of groups of a single file without `--split`.

@@ -7,8 +7,8 @@ use rand::seq::SliceRandom;
 use super::arguments::Arguments;
 use super::corpus::finish;
 use super::parameters::Parameters;
-use fenchel_cli::Failure;
 use crate::input::{self, Recipe};
+use fenchel_cli::Failure;
 
 /// Sequences, each with the number of its group.
 pub(super) struct Groups {

@@ -2,8 +2,8 @@
 
 use fenchel_crf::{Corpus, CrfModel, Instance, Progress, Report, Status, Weights};
 
-use fenchel_cli::Failure;
 use crate::evaluation::Evaluation;
+use fenchel_cli::Failure;
 
 /// Computes the score on the held-out sequences at every check, and keeps the best weights.
 pub(super) struct Judge {

@@ -8,10 +8,10 @@ use fenchel_crf::text::Template;
 use fenchel_crf::training::{Snapshot, Start, train};
 use fenchel_crf::{Corpus, Crf, Method, Observer, Progress, Status};
 
-use fenchel_cli::Failure;
-use crate::input::{self, Recipe};
-use fenchel_cli::interrupts::{self, interrupted};
 use crate::checkpoints::Checkpoints;
+use crate::input::{self, Recipe};
+use fenchel_cli::Failure;
+use fenchel_cli::interrupts::{self, interrupted};
 use fenchel_cli::output::{Target, check_apart, same_file, used_twice};
 use fenchel_cli::progress::Display;
 use fenchel_cli::say::{complain, log_to};

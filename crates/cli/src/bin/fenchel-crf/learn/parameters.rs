@@ -58,9 +58,7 @@ impl Parameters {
                 "epsilon" => found.tolerance = number,
                 "num_memories" | "period" | "delta" | "linesearch" | "max_linesearch"
                 | "calibration.eta" => {
-                    complain(format_args!(
-                        "-p {parameter} has no counterpart here and is ignored"
-                    ));
+                    complain(format_args!("-p {parameter} has no counterpart here and is ignored"));
                 }
                 _ => return Err(wrong("not a parameter; see --help for those that are")),
             }

@@ -80,10 +80,23 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["l1", "l2", "start"])]
     cv: bool,
     /// The number of groups of --cv
-    #[arg(long, value_name = "N", default_value_t = 5, requires = "cv", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        requires = "cv",
+        allow_negative_numbers = true
+    )]
     folds: usize,
     /// Shares of the l1 norm that --cv tries, from 0 (l2 alone) to 1 (l1 alone)
-    #[arg(long, value_name = "R,...", value_delimiter = ',', default_value = "0", requires = "cv", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "R,...",
+        value_delimiter = ',',
+        default_value = "0",
+        requires = "cv",
+        allow_hyphen_values = true
+    )]
     l1_ratio: Vec<f64>,
     /// How --cv chooses
     #[arg(long, value_enum, default_value_t = Rule::Best, requires = "cv")]

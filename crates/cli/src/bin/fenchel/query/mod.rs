@@ -55,7 +55,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let net = net.intervene(&asked.set)?;
     let evidence = evidence(arguments, &net, &asked)?;
-    let question = Question { condition: condition(&net, &asked.set, &evidence), net, evidence, asked };
+    let question =
+        Question { condition: condition(&net, &asked.set, &evidence), net, evidence, asked };
     if arguments.map {
         question.most_probable(arguments.json)
     } else if question.asked.outcomes.is_empty() {
@@ -87,7 +88,8 @@ fn evidence(arguments: &Arguments, net: &Net, asked: &Asked) -> Result<Evidence,
 fn condition(net: &Net, set: &[(String, String)], evidence: &Evidence) -> String {
     let mut parts = Vec::new();
     if !set.is_empty() {
-        let set: Vec<String> = set.iter().map(|(name, state)| format!("{name} = {state}")).collect();
+        let set: Vec<String> =
+            set.iter().map(|(name, state)| format!("{name} = {state}")).collect();
         parts.push(format!("do({})", set.join(", ")));
     }
     parts.extend(
@@ -204,8 +206,10 @@ impl Question {
     }
 
     fn most_probable(&self, json: bool) -> Result<(), Failure> {
-        if let Some(Named { variable, .. }) = self.asked.outcomes.iter().find(|o| o.state.is_some()) {
-            let reason = format!("--map finds the state of {variable:?}; the query gives one already");
+        if let Some(Named { variable, .. }) = self.asked.outcomes.iter().find(|o| o.state.is_some())
+        {
+            let reason =
+                format!("--map finds the state of {variable:?}; the query gives one already");
             return Err(Failure::Usage(reason));
         }
         let Best { states, log_probability } =

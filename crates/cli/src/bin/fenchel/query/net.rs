@@ -6,8 +6,8 @@ use fenchel_cli::Failure;
 use fenchel_cli::files::{file_name, open_text};
 use fenchel_graphical::uai::{self, Kind};
 use fenchel_graphical::{
-    BayesNet, Error, Evidence, FactorGraph, Finding, JunctionTree, OrderingOptions, Table, VarId, bif,
-    variable_elimination,
+    BayesNet, Error, Evidence, FactorGraph, Finding, JunctionTree, OrderingOptions, Table, VarId,
+    bif, variable_elimination,
 };
 
 /// A network that can be asked. In a UAI file the variables are called `x0, x1, ...` and their states `0, 1, ...`.
@@ -60,7 +60,9 @@ impl Net {
             Net::Markov(model) => {
                 let number = name.strip_prefix('x').and_then(|digits| digits.parse().ok());
                 let found = number.filter(|&v: &u32| (v as usize) < model.cards().len());
-                found.map(VarId).ok_or_else(|| unknown("variable".into(), name, "x", model.cards().len()))
+                found
+                    .map(VarId)
+                    .ok_or_else(|| unknown("variable".into(), name, "x", model.cards().len()))
             }
         }
     }
@@ -165,7 +167,10 @@ impl Net {
                     }
                 }
                 let log_probability = best.best_score() - all;
-                Ok(Best { states: self.variables().into_iter().zip(states).collect(), log_probability })
+                Ok(Best {
+                    states: self.variables().into_iter().zip(states).collect(),
+                    log_probability,
+                })
             }
         }
     }
