@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::texts::attributes;
+use super::texts::{COLUMNS, attributes};
 use crate::common::Folder;
 
 /// Passes of the training that made a model.
@@ -291,7 +291,7 @@ fn no_text_that_is_read_is_written_over() {
     let folder = Folder::crf();
     let text = attributes();
     folder.write("train.txt", &text);
-    folder.write("columns.txt", crate::common::COLUMNS);
+    folder.write("columns.txt", COLUMNS);
     folder.write("template", "U0:%x[0,0]\n");
     #[cfg(unix)]
     std::os::unix::fs::symlink("train.txt", folder.path("link.txt")).unwrap();
