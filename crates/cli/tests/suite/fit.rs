@@ -114,6 +114,7 @@ fn formats_and_targets_are_told_apart() {
     folder.write("semicolons.csv", lines(";", [0, 1, 2]));
     folder.write("tabs.tsv", lines("\t", [0, 1, 2]));
     folder.write("named.csv", format!("y,a,b\n{}", lines(",", [2, 0, 1])));
+    folder.write("noname", lines(",", [0, 1, 2]));
     folder.write("rows.svm", format!("# a, comment\n\n{svm}"));
     folder.write("zero.svm", svm.replace("1:", "0:").replace("2:", "1:"));
     let mut models = Vec::new();
@@ -123,6 +124,7 @@ fn formats_and_targets_are_told_apart() {
         "tabs.tsv",
         "named.csv --target y",
         "named.csv --target 0",
+        "noname --format csv",
         "rows.svm",
         "zero.svm",
         "rows.svm --format svm --first-index 1",
@@ -299,13 +301,13 @@ fn options_and_files_are_checked() {
     folder.ok("fit linear line.csv -q -m m.json");
     let before = std::fs::read(folder.path("m.json")).unwrap();
     for (line, message) in [
-        ("logistic rows.svm --l1 -1", "l1 is -1; expected"),
-        ("logistic nowhere.svm --l2 nan", "l2 is NaN; expected"),
-        ("logistic nowhere.svm --tolerance -1", "tolerance is -1; expected"),
-        ("logistic nowhere.svm --max-passes -1", "max-passes is -1; expected a number >= 0"),
-        ("logistic nowhere.svm --max-seconds -1", "max-seconds is -1; expected"),
-        ("logistic nowhere.svm --cv --folds 1", "folds is 1; expected a number >= 2"),
-        ("logistic rows.svm --cv --l1-ratio 0,2", "l1-ratio is 2; expected a number from 0 to 1"),
+        ("logistic rows.svm --l1 -1", "l1 = -1; expected"),
+        ("logistic nowhere.svm --l2 nan", "l2 = NaN; expected"),
+        ("logistic nowhere.svm --tolerance -1", "tolerance = -1; expected"),
+        ("logistic nowhere.svm --max-passes -1", "max-passes = -1; expected a number >= 0"),
+        ("logistic nowhere.svm --max-seconds -1", "max-seconds = -1; expected"),
+        ("logistic nowhere.svm --cv --folds 1", "folds = 1; expected a number >= 2"),
+        ("logistic rows.svm --cv --l1-ratio 0,2", "l1-ratio = 2; expected a number from 0 to 1"),
         ("logistic rows.svm --threads 5000", "--threads 5000: expected a number from 0 to 4096"),
         ("svc rows.svm --l1 1", "--l1: a support vector machine takes --l2 only"),
         ("linear rows.svm --hinge", "--hinge is a loss of svc"),
@@ -315,7 +317,7 @@ fn options_and_files_are_checked() {
         ("linear line.csv -m - --json", "--json and --model -: both would go to standard output"),
         ("linear nowhere.csv", "nowhere.csv: "),
         ("linear words.csv", "words.csv:3:2: column \"y\" holds \"four\"; expected a number"),
-        ("linear one.csv --format csv", "one.csv: one column; expected a target"),
+        ("linear one.csv", "one.csv: one column; expected a target"),
         ("linear line.csv --target z", "line.csv: there is no column \"z\"; there are x, y"),
         ("linear line.csv --target 2", "line.csv: there is no column \"2\"; there are x, y"),
         ("linear rows.svm --target y", "--target is for CSV"),
@@ -336,7 +338,7 @@ fn options_and_files_are_checked() {
             "wide.csv: 3 columns; the model has 1 features: expected 1 columns, or 2",
         ),
         ("m.json rows.svm", "rows.svm:1:"),
-        ("m.json one.csv --format csv --score", "one.csv: no targets to compare with"),
+        ("m.json one.csv --score", "one.csv: no targets to compare with"),
         ("m.json line.csv --probabilities", "--probabilities: a linear regression has none"),
         ("nowhere.json line.csv", "nowhere.json: "),
     ] {

@@ -290,5 +290,5 @@ fn a_name_may_hold_an_equal_sign() {
         probability ( a=b ) { table 0.25, 0.75; }";
     folder.write("net.bif", net);
     assert_eq!(folder.ok("query net.bif P(a=b=>=2)"), "P(a=b = >=2) = 0.750000\n");
-    assert!(folder.ok("query net.bif P(a=b)").starts_with("a=b  P(a=b)\nc=d  0.250000\n"));
+    assert!(folder.ok("query net.bif P(a=b)").starts_with("a=b    P(a=b)\nc=d  0.250000\n"));
 }

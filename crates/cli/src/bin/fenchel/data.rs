@@ -24,7 +24,8 @@ pub(crate) struct Source {
     /// The data, in LIBSVM text or CSV; - is standard input
     #[arg(value_name = "DATA")]
     file: String,
-    /// The format [default: CSV if the first line has a comma or a semicolon, or tabs and no colon; else LIBSVM text]
+    /// The format [default: CSV if the name ends in .csv or .tsv, or the first line has a comma, a semicolon, or tabs and no
+    /// colon; else LIBSVM text]
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// The column of the target in CSV: its name, or its number from 0 [default: the last]
@@ -106,12 +107,21 @@ impl Source {
         let looks = match (self.format, looks(&first)) {
             (Some(Format::Svm), _) => Looks::Svm,
             (Some(Format::Csv), Looks::Svm) => Looks::Csv { delimiter: b',' },
+            // One column has no delimiter to be known by.
+            (None, Looks::Svm) if self.named_csv() => Looks::Csv { delimiter: b',' },
             (_, looks) => looks,
         };
         match looks {
             Looks::Svm => self.libsvm(text, columns),
             Looks::Csv { delimiter } => self.csv(text, delimiter, columns),
         }
+    }
+
+    /// Whether the name of the file says that it is CSV.
+    fn named_csv(&self) -> bool {
+        let name = self.file.to_ascii_lowercase();
+        let plain = [".gz", ".bz2"].iter().find_map(|packed| name.strip_suffix(packed));
+        [".csv", ".tsv"].iter().any(|ending| plain.unwrap_or(&name).ends_with(ending))
     }
 
     fn libsvm(&self, text: Text, columns: Option<usize>) -> Result<Data, Failure> {

@@ -224,15 +224,15 @@ impl Arguments {
         check_option("tolerance", Some(self.tolerance))?;
         check_option("max-seconds", self.max_seconds)?;
         if !(self.max_passes >= 0.0) {
-            let reason = format!("max-passes is {}; expected a number >= 0", self.max_passes);
+            let reason = format!("max-passes = {}; expected a number >= 0", self.max_passes);
             return Err(Failure::Usage(reason));
         }
         if let Some(ratio) = self.l1_ratio.iter().find(|ratio| !(0.0..=1.0).contains(*ratio)) {
-            let reason = format!("l1-ratio is {ratio}; expected a number from 0 to 1");
+            let reason = format!("l1-ratio = {ratio}; expected a number from 0 to 1");
             return Err(Failure::Usage(reason));
         }
         if self.cv && self.folds < 2 {
-            let reason = format!("folds is {}; expected a number >= 2", self.folds);
+            let reason = format!("folds = {}; expected a number >= 2", self.folds);
             return Err(Failure::Usage(reason));
         }
         Ok(())
