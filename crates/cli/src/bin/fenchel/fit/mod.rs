@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
     /// Weight of the l1 norm [default: 0]
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     l1: Option<f64>,
-    /// Weight of half the squared norm [default: 1/rows, with --l1 0; for poisson 1, with --l1 0]
+    /// Weight of half the squared norm [default: 0 where --l1 is given, else 1/rows, for poisson 1]
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     l2: Option<f64>,
     /// Choose the penalty by cross-validation
