@@ -28,7 +28,7 @@ settings! {
     /// SADE for features of unknown density.
     ///
     /// With the default score the method lies between SIR (large ridge) and the two-step method of Babichev's thesis (small
-    /// ridge). On nearly elliptical features SIR is hard to beat; [`Ellipticity`](crate::Ellipticity) tests whether the
+    /// ridge). On nearly elliptical features SIR is hard to beat; [`Ellipticity`](crate::ellipticity::Ellipticity) tests whether the
     /// features are elliptical.
     ///
     /// ```
