@@ -43,7 +43,7 @@ impl Work {
         {
             out += before;
             out +=
-                "<div class=\"formula\" style=\"overflow-x:auto;overflow-y:hidden;margin:1em 0\">";
+                "<div class=\"formula\" style=\"overflow-x:auto;overflow-y:hidden;padding:.3em 0;margin:.7em 0\">";
             out += &self.formula(&unescaped(formula), DisplayMode::Block);
             out += "</div>";
             rest = after;
