@@ -134,6 +134,9 @@ impl Tag<'_> {
 
 /// The text that is meant by one with the entities that rustdoc writes.
 pub(super) fn unescaped(text: &str) -> String {
+    if !text.contains('&') {
+        return text.to_owned();
+    }
     let pairs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&#x27;", "'")];
     let text = pairs.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
     // The last, so that nothing is read twice.
