@@ -262,6 +262,15 @@ fn a_limit_of_time_or_passes_ends_a_fit() {
     };
     assert_eq!(status("--max-seconds 0"), "TimeLimit");
     assert_eq!(status("--max-passes 1"), "PassLimit");
+    // A model that has not left its start replaces no other one.
+    folder.ok("fit logistic rows.svm -q -m m.json");
+    let before = std::fs::read(folder.path("m.json")).unwrap();
+    for options in ["", "--cv"] {
+        let error =
+            folder.error(&format!("fit logistic rows.svm -q -m m.json --max-seconds 0 {options}"));
+        assert_eq!(error, "the fit ended before its first pass; nothing was saved");
+    }
+    assert_eq!(std::fs::read(folder.path("m.json")).unwrap(), before);
 }
 
 #[cfg(unix)]

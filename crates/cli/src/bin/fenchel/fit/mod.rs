@@ -12,6 +12,7 @@ use fenchel_cli::Failure;
 use fenchel_cli::interrupts::{self, interrupted};
 use fenchel_cli::output::{Target, check_apart};
 use fenchel_cli::progress::Display;
+use fenchel_cli::say::complain;
 use fenchel_finite_sum::Standardiser;
 use fenchel_finite_sum::estimators::Choose;
 use fenchel_finite_sum::prelude::{Progress, Status};
@@ -172,21 +173,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     display.finish();
     let fitted = fitted.map_err(|error| plan.named(arguments, error))?;
     let report = fitted.model.report();
-    match report.status {
-        Status::Diverged => return Err(Failure::Diverged { report: report.to_string() }),
-        // The model is where it began: a file of before is better.
-        Status::Stopped if report.passes == 0.0 => {
-            fenchel_cli::say::complain("interrupted before the first pass; nothing was saved");
-            return Ok(ExitCode::from(130));
-        }
-        _ => {}
+    if report.status == Status::Diverged {
+        return Err(Failure::Diverged { report: report.to_string() });
     }
-    if let Some(target) = &target {
-        fitted.model.save(target)?;
+    // The model is where it began: a file of before is better.
+    let unmoved = report.passes == 0.0
+        && matches!(report.status, Status::Stopped | Status::TimeLimit | Status::PassLimit);
+    match &target {
+        Some(_) if unmoved => complain("the fit ended before its first pass; nothing was saved"),
+        Some(target) => fitted.model.save(target)?,
+        None => {}
     }
     let score = with_rows!(&rows, x => fitted.model.score(x, &y)).ok();
     report::write(arguments, &fitted, (n, d), score, names.as_deref())?;
-    Ok(if interrupted() { ExitCode::from(130) } else { ExitCode::SUCCESS })
+    Ok(match target {
+        _ if interrupted() => ExitCode::from(130),
+        Some(_) if unmoved => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    })
 }
 
 /// Where the model goes. What is read is not written to.
