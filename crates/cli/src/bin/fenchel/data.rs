@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use fenchel_cli::Failure;
 use fenchel_cli::files::{Text, file_name, open_text};
 use fenchel_datasets::{Dataset, IndexBase, LibsvmOptions, TableOptions, libsvm, table};
-use fenchel_linalg::{CsrMatrix, Invalid};
+use fenchel_linalg::CsrMatrix;
 use ndarray::{Array1, Array2};
 
 /// The format of a file of data.
@@ -212,9 +212,4 @@ fn looks(line: &[u8]) -> Looks {
     } else {
         Looks::Svm
     }
-}
-
-/// Refuses numbers that are negative or not finite, with the name of the option.
-pub(crate) fn check_option(name: &'static str, value: Option<f64>) -> Result<(), Failure> {
-    Ok(Invalid::check_nonnegative(name, value.unwrap_or(0.0))?)
 }

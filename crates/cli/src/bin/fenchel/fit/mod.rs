@@ -15,10 +15,9 @@ use fenchel_cli::progress::Display;
 use fenchel_cli::say::complain;
 use fenchel_finite_sum::Standardiser;
 use fenchel_finite_sum::estimators::Choose;
-use fenchel_finite_sum::prelude::{Progress, Status};
-use fenchel_optim::{Certificate, MAX_MEMORY, Refusal};
+use fenchel_finite_sum::prelude::{Certificate, Invalid, MAX_MEMORY, Progress, Refusal, Status};
 
-use crate::data::{Data, Rows, Source, check_option, with_rows};
+use crate::data::{Data, Rows, Source, with_rows};
 use crate::model::Model;
 use plan::{Fitted, Plan};
 
@@ -223,10 +222,14 @@ fn scaled(
 impl Arguments {
     /// Checks numbers before any data are read, with the names of the options.
     fn check(&self) -> Result<(), Failure> {
-        check_option("l1", self.l1)?;
-        check_option("l2", self.l2)?;
-        check_option("tolerance", Some(self.tolerance))?;
-        check_option("max-seconds", self.max_seconds)?;
+        for (name, value) in [
+            ("l1", self.l1),
+            ("l2", self.l2),
+            ("tolerance", Some(self.tolerance)),
+            ("max-seconds", self.max_seconds),
+        ] {
+            Invalid::check_nonnegative(name, value.unwrap_or(0.0))?;
+        }
         if !(self.max_passes >= 0.0) {
             let reason = format!("max-passes = {}; expected a number >= 0", self.max_passes);
             return Err(Failure::Usage(reason));
