@@ -1,8 +1,10 @@
 //! Binary logistic regression.
 
-use fenchel_linalg::AsDesign;
+use std::fmt;
+
 use fenchel_linalg::labels::Label;
 use fenchel_linalg::special::sigmoid;
+use fenchel_linalg::{AsDesign, Names, Standardiser};
 use fenchel_optim::model::Saved;
 use fenchel_optim::prox::L1;
 use fenchel_optim::settings;
@@ -12,9 +14,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
+use super::coefficients::Coefficients;
 use super::predictor::{margin_model, two_classes};
 use super::solve::{Fitted, Penalised};
-use super::standardise::Standardiser;
 use crate::auto::Choice;
 use crate::loss::Logistic;
 use crate::{Error, Point};
@@ -92,7 +94,7 @@ impl LogisticRegression {
         let regulariser = L1 { strength: l1 };
         let penalised = Penalised { loss: Logistic, regulariser, l2, intercept, stop, seed };
         let (fitted, classes) = penalised.classify(x, y, weights, start, &mut watch)?;
-        Ok(LogisticModel::new(fitted, classes))
+        Ok(LogisticModel::new(fitted, x.names(), classes))
     }
 }
 

@@ -1,8 +1,10 @@
 //! One binary logistic regression per class.
 
+use std::fmt;
+
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::{softmax_in_place, softplus};
-use fenchel_linalg::{AsDesign, Invalid, parallel};
+use fenchel_linalg::{AsDesign, Invalid, Names, Standardiser, parallel};
 use fenchel_optim::model::Saved;
 use fenchel_optim::settings;
 use fenchel_optim::{Budget, Fit, Report, SharedWatch};
@@ -10,11 +12,11 @@ use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::coefficients::Coefficients;
 use super::logistic::{LogisticModel, LogisticRegression};
 use super::predictor::score_labels;
 use super::softmax::likeliest;
 use super::solve::same_classes;
-use super::standardise::Standardiser;
 use crate::Error;
 
 settings! {
@@ -152,6 +154,19 @@ impl<L: Label> OneVsRestModel<L> {
         let raw = |model: LogisticModel<bool>| model.for_raw_features(scale);
         self.models = self.models.into_iter().map(raw).collect::<Result<_, _>>()?;
         Ok(self)
+    }
+}
+
+/// The intercepts and the weights that are not 0, a line for each feature and a column for each class.
+impl<L: Label> fmt::Display for OneVsRestModel<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let labels = self.classes.labels().iter().map(|label| format!("{label:?}"));
+        let column = |(label, model): (String, &LogisticModel<bool>)| {
+            (label, model.weights.to_vec(), model.intercept)
+        };
+        let columns = labels.zip(&self.models).map(column).collect();
+        let names = self.models.first().map_or(&Names::NONE, |model| &model.names);
+        Coefficients { kind: "one-vs-rest logistic regression", names, columns }.fmt(f)
     }
 }
 

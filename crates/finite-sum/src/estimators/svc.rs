@@ -1,7 +1,9 @@
 //! Linear support vector machines.
 
-use fenchel_linalg::AsDesign;
+use std::fmt;
+
 use fenchel_linalg::labels::Label;
+use fenchel_linalg::{AsDesign, Names, Standardiser};
 use fenchel_optim::model::Saved;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::settings;
@@ -11,9 +13,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
+use super::coefficients::Coefficients;
 use super::predictor::{margin_model, two_classes};
 use super::solve::{Fitted, Penalised};
-use super::standardise::Standardiser;
 use crate::auto::Choice;
 use crate::loss::{Hinge, SquaredHinge};
 use crate::{Error, Point};
@@ -112,7 +114,7 @@ impl LinearSvc {
                 svc.classify(x, y, weights, start, &mut watch)?
             }
         };
-        Ok(SvcModel::new(fitted, classes))
+        Ok(SvcModel::new(fitted, x.names(), classes))
     }
 }
 

@@ -116,6 +116,10 @@ impl<X: AsDesign + ?Sized> AsDesign for Rows<'_, X> {
             }
         }
     }
+
+    fn names(&self) -> &Names {
+        self.x.names()
+    }
 }
 
 #[cfg(test)]
