@@ -20,22 +20,18 @@ use ndarray::{Array1, Array2};
 fn main() -> Result<(), Box<dyn Error>> {
     fenchel_examples::end_on_closed_pipe();
     let mut arguments = std::env::args().skip(1);
-    let (names, x): (Vec<String>, Array2<f64>) = match arguments.next() {
-        Some(path) => {
-            let table = table_file(&path, &TableOptions::default())?;
-            let names = table
-                .names
-                .unwrap_or_else(|| (0..table.x.ncols()).map(|i| format!("x{i}")).collect());
-            (names, table.x)
-        }
+    let data = match arguments.next() {
+        Some(path) => table_file(&path, &TableOptions::default())?.design()?,
         None => {
             let truth = synthetic::diagonally_dominant(11, &synthetic::chain(11), -0.4);
             let x = sample(truth.view(), &Array1::zeros(11), 500, &mut stream(1, 0))?;
-            ((0..11).map(|i| format!("x{i}")).collect(), x)
+            Named { x, names: (0..11).map(|i| format!("x{i}")).collect() }
         }
     };
     // Concentrations are positive and skewed: their logarithms are closer to normal.
+    let Named { x, names } = data;
     let x = if x.iter().all(|v| *v > 0.0) { x.mapv(f64::ln) } else { x };
+    let x = Named { x, names };
 
     let statistics = Statistics::from_data(&x)?;
     let lasso = GraphicalLasso { l1: PenaltyWeights::Uniform(1.0), ..GraphicalLasso::default() };
