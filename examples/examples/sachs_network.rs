@@ -14,8 +14,9 @@ use std::fmt::Write;
 use fenchel_datasets::{TableOptions, table_file};
 use fenchel_ggm::path::grid;
 use fenchel_ggm::{GaussianModel, GraphicalLasso, PenaltyWeights, Statistics, sample, synthetic};
+use fenchel_linalg::Named;
 use fenchel_optim::random::stream;
-use ndarray::{Array1, Array2};
+use ndarray::Array1;
 
 fn main() -> Result<(), Box<dyn Error>> {
     fenchel_examples::end_on_closed_pipe();
@@ -43,21 +44,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{:9.4} {:6} {ebic:12.1} {gap:9.1e}", point.l1, point.edges());
     }
     let model = path.ebic_model(0.5)?;
-    println!("\nat the least EBIC, strongest first:");
-    for (i, j, partial) in model.edges() {
-        println!("  {:10} {:10} {partial:6.2}", names[i], names[j]);
-    }
+    println!("\nat the least EBIC, strongest first:\n{model}");
     if let Some(file) = arguments.next() {
-        std::fs::write(&file, picture(&names, &model)?)?;
+        std::fs::write(&file, picture(&model)?)?;
         println!("\ndrawn in {file}");
     }
     Ok(())
 }
 
 /// Proteins on a circle; the width of a line is the size of the partial correlation, red is negative.
-fn picture(names: &[String], model: &GaussianModel) -> Result<String, std::fmt::Error> {
+fn picture(model: &GaussianModel) -> Result<String, std::fmt::Error> {
     let place = |i: usize| {
-        let angle = std::f64::consts::TAU * i as f64 / names.len() as f64;
+        let angle = std::f64::consts::TAU * i as f64 / model.variables() as f64;
         (300.0 + 220.0 * angle.cos(), 300.0 + 220.0 * angle.sin())
     };
     let mut svg = String::from(
@@ -72,7 +70,7 @@ fn picture(names: &[String], model: &GaussianModel) -> Result<String, std::fmt::
             "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\" stroke-width=\"{width:.1}\"/>"
         )?;
     }
-    for (i, name) in names.iter().enumerate() {
+    for i in 0..model.variables() {
         let (x, y) = place(i);
         writeln!(
             svg,
@@ -80,8 +78,9 @@ fn picture(names: &[String], model: &GaussianModel) -> Result<String, std::fmt::
         )?;
         writeln!(
             svg,
-            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{name}</text>",
-            y + 5.0
+            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            y + 5.0,
+            model.names.of(i)
         )?;
     }
     svg.push_str("</svg>\n");

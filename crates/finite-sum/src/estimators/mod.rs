@@ -39,7 +39,6 @@
 //! Class labels can be of any type that implements [`Label`]: strings, integers, numbers.
 
 mod class_weights;
-mod coefficients;
 mod cross_validation;
 mod group_lasso;
 mod linear;

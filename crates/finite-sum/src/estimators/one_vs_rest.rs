@@ -4,7 +4,7 @@ use std::fmt;
 
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::{softmax_in_place, softplus};
-use fenchel_linalg::{AsDesign, Invalid, Names, Standardiser, parallel};
+use fenchel_linalg::{AsDesign, Invalid, Standardiser, parallel};
 use fenchel_optim::model::Saved;
 use fenchel_optim::settings;
 use fenchel_optim::{Budget, Fit, Report, SharedWatch};
@@ -12,9 +12,8 @@ use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::coefficients::Coefficients;
 use super::logistic::{LogisticModel, LogisticRegression};
-use super::predictor::score_labels;
+use super::predictor::{score_labels, write_weights};
 use super::softmax::likeliest;
 use super::solve::same_classes;
 use crate::Error;
@@ -160,13 +159,13 @@ impl<L: Label> OneVsRestModel<L> {
 /// The intercepts and the weights that are not 0, a line for each feature and a column for each class.
 impl<L: Label> fmt::Display for OneVsRestModel<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let labels = self.classes.labels().iter().map(|label| format!("{label:?}"));
-        let column = |(label, model): (String, &LogisticModel<bool>)| {
-            (label, model.weights.to_vec(), model.intercept)
-        };
-        let columns = labels.zip(&self.models).map(column).collect();
-        let names = self.models.first().map_or(&Names::NONE, |model| &model.names);
-        Coefficients { kind: "one-vs-rest logistic regression", names, columns }.fmt(f)
+        let labels = self.classes.labels().iter().map(|label| format!("{label:?}")).collect();
+        let intercepts = self.models.iter().map(|model| model.intercept).collect();
+        let Some(LogisticModel { names, weights, .. }) = self.models.first() else { return Ok(()) };
+        let shape = (weights.len(), self.models.len());
+        let weights = Array2::from_shape_fn(shape, |(c, k)| self.models[k].weights[c]);
+        let kind = "one-vs-rest logistic regression";
+        write_weights(f, kind, names, (labels, intercepts), weights.view())
     }
 }
 

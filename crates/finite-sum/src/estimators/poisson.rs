@@ -8,10 +8,9 @@ use fenchel_optim::model::Saved;
 use fenchel_optim::prox::L1;
 use fenchel_optim::settings;
 use fenchel_optim::{Fit, Loss, Report, Status, Stop};
-use ndarray::{Array1, ArrayView1};
+use ndarray::{Array1, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
-use super::coefficients::Coefficients;
 use super::predictor::{margin_model, scores};
 use super::solve::{Fitted, Penalised};
 use crate::auto::Choice;

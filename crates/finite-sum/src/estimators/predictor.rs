@@ -1,8 +1,10 @@
 //! Functions that all linear models share: scores, labels, and the checks of a loaded model.
 
+use std::fmt;
+
 use fenchel_linalg::labels::{Label, ascend};
-use fenchel_linalg::{AsDesign, Design, Invalid, Names, multiply};
-use ndarray::{Array1, ArrayView1};
+use fenchel_linalg::{AsDesign, Design, Invalid, NamedRows, Names, multiply};
+use ndarray::{Array1, ArrayView1, ArrayView2};
 
 use crate::Error;
 
@@ -123,8 +125,9 @@ macro_rules! margin_model {
                     let classes: &[$label; 2] = &self.classes;
                     let heading = format!("for {:?}", classes[1]);
                 )?
-                let columns = vec![(heading, self.weights.to_vec(), self.intercept)];
-                Coefficients { kind: $kind, names: &self.names, columns }.fmt(f)
+                let weights = self.weights.view().insert_axis(Axis(1));
+                let columns = (vec![heading], vec![self.intercept]);
+                $crate::estimators::predictor::write_weights(f, $kind, &self.names, columns, weights)
             }
         }
 
@@ -175,6 +178,19 @@ macro_rules! two_classes {
     };
 }
 pub(super) use two_classes;
+
+/// Writes the intercepts and the weights that are not 0 by name, after a line that counts them.
+pub(super) fn write_weights(
+    f: &mut fmt::Formatter<'_>,
+    kind: &str,
+    names: &Names,
+    (headings, intercepts): (Vec<String>, Vec<f64>),
+    values: ArrayView2<f64>,
+) -> fmt::Result {
+    let rows = NamedRows { headings, first: Some(("(intercept)", intercepts)), names, values };
+    let (support, features) = (rows.support().len(), values.nrows());
+    write!(f, "{kind}: {support} of {features} features have a weight other than 0\n{rows}")
+}
 
 pub(super) fn check_weights(weights: &Array1<f64>, intercept: f64) -> Result<(), String> {
     if weights.is_empty() {

@@ -14,8 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
-use super::coefficients::Coefficients;
-use super::predictor::score_labels;
+use super::predictor::{score_labels, write_weights};
 use super::solve::same_classes;
 use crate::Error;
 use crate::auto::{AutoSettings, AutoState, Choice};
@@ -233,11 +232,9 @@ impl<L: Label> SoftmaxModel<L> {
 /// The intercepts and the weights that are not 0, a line for each feature and a column for each class.
 impl<L: Label> fmt::Display for SoftmaxModel<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let labels = self.classes.labels().iter().map(|label| format!("{label:?}"));
-        let weights = self.weights.columns().into_iter().map(|column| column.to_vec());
-        let columns = labels.zip(weights).zip(&self.intercepts);
-        let columns = columns.map(|((label, weights), b)| (label, weights, *b)).collect();
-        Coefficients { kind: "softmax regression", names: &self.names, columns }.fmt(f)
+        let labels = self.classes.labels().iter().map(|label| format!("{label:?}")).collect();
+        let columns = (labels, self.intercepts.to_vec());
+        write_weights(f, "softmax regression", &self.names, columns, self.weights.view())
     }
 }
 

@@ -263,7 +263,7 @@ fn a_model_has_the_names_of_its_features() {
     assert_eq!(model.names, x.names);
     let text = model.to_string();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "logistic regression: 2 of 3 weights are not 0");
+    assert_eq!(lines[0], "logistic regression: 2 of 3 features have a weight other than 0");
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
     assert_eq!(words(lines[1]), ["for", "\"yes\""]);
     assert_eq!(words(lines[2]), ["(intercept)".to_owned(), format!("{:.6}", model.intercept)]);

@@ -17,6 +17,8 @@ mod columns;
 mod csr;
 mod dense;
 mod named;
+mod named_edges;
+mod named_rows;
 mod names;
 mod nonzeros;
 mod product;
@@ -30,6 +32,8 @@ pub use columns::{Columns, nonzeros_by_column};
 pub use csr::{Csr, CsrMatrix};
 pub use dense::Dense;
 pub use named::Named;
+pub use named_edges::NamedEdges;
+pub use named_rows::NamedRows;
 pub use names::Names;
 pub use nonzeros::Nonzeros;
 pub use product::{
