@@ -14,23 +14,22 @@ use std::fmt::Write;
 use fenchel_datasets::{TableOptions, table_file};
 use fenchel_ggm::path::grid;
 use fenchel_ggm::{GaussianModel, GraphicalLasso, PenaltyWeights, Statistics, sample, synthetic};
-use fenchel_linalg::Named;
+use fenchel_linalg::{Named, Names};
 use fenchel_optim::random::stream;
 use ndarray::Array1;
 
 fn main() -> Result<(), Box<dyn Error>> {
     fenchel_examples::end_on_closed_pipe();
     let mut arguments = std::env::args().skip(1);
-    let data = match arguments.next() {
+    let Named { x, names } = match arguments.next() {
         Some(path) => table_file(&path, &TableOptions::default())?.design()?,
         None => {
             let truth = synthetic::diagonally_dominant(11, &synthetic::chain(11), -0.4);
             let x = sample(truth.view(), &Array1::zeros(11), 500, &mut stream(1, 0))?;
-            Named { x, names: (0..11).map(|i| format!("x{i}")).collect() }
+            Named { x, names: Names::NONE }
         }
     };
     // Concentrations are positive and skewed: their logarithms are closer to normal.
-    let Named { x, names } = data;
     let x = if x.iter().all(|v| *v > 0.0) { x.mapv(f64::ln) } else { x };
     let x = Named { x, names };
 
