@@ -261,7 +261,7 @@ impl Feature {
     }
 
     /// The cells of this column in a table that may be another than that of the fit.
-    fn read<'a>(&'a self, table: &'a Table, settings: &Encoder) -> Result<Cells<'a>, Error> {
+    fn read(&self, table: &Table, settings: &Encoder) -> Result<Cells, Error> {
         let (name, column) = (self.name.as_str(), table.column(&self.name)?);
         let none = || vec![f64::NAN; table.rows()];
         let empty = || match column {
@@ -270,7 +270,7 @@ impl Feature {
         };
         match &self.part {
             Part::Numbers { dates, fill, indicator } => {
-                let raw: Cow<'a, [f64]> = match (column, dates) {
+                let raw: Cow<'_, [f64]> = match (column, dates) {
                     (Column::Numbers(values), false) | (Column::Dates(values), true) => {
                         values.into()
                     }
@@ -438,7 +438,7 @@ impl FittedEncoder {
         Ok(Named { x, names: self.names.clone() })
     }
 
-    fn read<'a>(&'a self, table: &'a Table) -> Result<Vec<Cells>, Error> {
+    fn read(&self, table: &Table) -> Result<Vec<Cells>, Error> {
         self.features.iter().map(|feature| feature.read(table, &self.settings)).collect()
     }
 

@@ -49,7 +49,13 @@ impl fmt::Display for Reduction {
         let heading = |k: usize| format!("{} ({:.1}%)", k + 1, 100.0 * shares[k]);
         let headings: Vec<String> = (0..self.components()).map(heading).collect();
         let values = self.loadings.view();
-        writeln!(f, "{}: {} directions of {} features", self.method, headings.len(), self.features())?;
+        writeln!(
+            f,
+            "{}: {} directions of {} features",
+            self.method,
+            headings.len(),
+            self.features()
+        )?;
         NamedRows { headings, first: None, names: &self.names, values }.fmt(f)
     }
 }

@@ -115,8 +115,12 @@ fn split(x: &Array2<f64>) -> Result<(Statistics, Array2<f64>), Failure> {
     let test = (x.select(Direction(0), &rows(1)) - &train.mean) / &scale;
     let covariance = test.t().dot(&test) / test.nrows() as f64;
     let samples = train.samples;
-    let statistics =
-        Statistics { covariance: correlation, mean: Array1::zeros(x.ncols()), names: Names::NONE, samples };
+    let statistics = Statistics {
+        covariance: correlation,
+        mean: Array1::zeros(x.ncols()),
+        names: Names::NONE,
+        samples,
+    };
     Ok((statistics, covariance))
 }
 

@@ -260,7 +260,8 @@ impl fmt::Display for GlmSummary {
         let (t, p) =
             if self.known_dispersion { ("z value", "Pr(>|z|)") } else { ("t value", "Pr(>|t|)") };
         writeln!(f, "family: {}, link: {}\n", self.family, self.link)?;
-        let width = self.coefficients.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).max(14);
+        let width =
+            self.coefficients.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).max(14);
         writeln!(f, "{:width$} {:>12} {:>12} {:>9} {:>10}", "", "estimate", "std. error", t, p)?;
         for c in &self.coefficients {
             let stars = match c.p_value {

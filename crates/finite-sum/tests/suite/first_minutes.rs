@@ -279,7 +279,9 @@ fn a_model_has_the_names_of_its_features() {
     assert_eq!(error, "design matrix: column 0 is \"plan=basic\"; expected \"age\", as in the fit");
     assert_eq!(model.predict(&x.x).unwrap(), model.predict(&x).unwrap());
     let short = LogisticModel { names: Names::new(["age"]), ..model };
-    assert!(short.check().unwrap_err().contains("names of the columns: expected length 3, found 1"));
+    assert!(
+        short.check().unwrap_err().contains("names of the columns: expected length 3, found 1")
+    );
 
     // The other models, and rows of a design with names.
     let counts = [0.0, 1.0, 3.0, 5.0];
@@ -299,7 +301,8 @@ fn a_model_has_the_names_of_its_features() {
     assert!(softmax.predict(&other).is_err());
     let rest = OneVsRest::default().fit(&x, &y).unwrap();
     assert!(rest.to_string().lines().nth(3).unwrap().starts_with("age "), "{rest}");
-    let cv = LogisticRegressionCv { folds: 2, l1_ratios: vec![1.0], ..LogisticRegressionCv::default() };
+    let cv =
+        LogisticRegressionCv { folds: 2, l1_ratios: vec![1.0], ..LogisticRegressionCv::default() };
     assert_eq!(cv.fit(&x, &y).unwrap().model.names, x.names);
 
     // Without names, columns are x0, x1, ...

@@ -103,7 +103,10 @@ pub fn pairwise<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<(Statistics, f6
     let repaired = nearest_correlation(raw.view(), 1e-8)?;
     let covariance =
         Array2::from_shape_fn((p, p), |(i, j)| repaired.correlation[[i, j]] * scale[i] * scale[j]);
-    Ok((Statistics { covariance, mean: means, names: Names::NONE, samples: x.nrows() }, repaired.distance))
+    Ok((
+        Statistics { covariance, mean: means, names: Names::NONE, samples: x.nrows() },
+        repaired.distance,
+    ))
 }
 
 /// The result of [`em`].
@@ -157,7 +160,8 @@ pub fn em<'a>(
         ..lasso.stop
     };
     let lasso = GraphicalLasso { scale: Scale::Covariance, stop, ..lasso.clone() };
-    let mut statistics = Statistics { covariance, mean: Array1::zeros(p), names: Names::NONE, samples: n };
+    let mut statistics =
+        Statistics { covariance, mean: Array1::zeros(p), names: Names::NONE, samples: n };
     let mut model = lasso.fit(&statistics)?;
     let mut objective: Vec<f64> = Vec::new();
     let mut status = Status::PassLimit;

@@ -32,7 +32,15 @@ impl Names {
 
     /// The name of column `c`. Without names it is `x0`, `x1` and so on.
     pub fn of(&self, c: usize) -> Cow<'_, str> {
-        self.0.get(c).map_or_else(|| Cow::Owned(format!("x{c}")), |name| Cow::Borrowed(name))
+        match self.0.get(c) {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(format!("x{c}")),
+        }
+    }
+
+    /// Whether there are no names.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The first column of this name.

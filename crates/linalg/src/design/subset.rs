@@ -1,6 +1,6 @@
 //! Some rows of a design.
 
-use super::{AsDesign, Design};
+use super::{AsDesign, Design, Names};
 use crate::Invalid;
 
 /// The rows `index[0], index[1], ...` of another design, borrowed.

@@ -347,7 +347,8 @@ impl<L: Label> fmt::Display for MulticlassL1Model<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut support: Vec<u32> = self.weights.iter().map(|(i, ..)| *i).collect();
         support.dedup();
-        let names: Names = support.iter().map(|i| self.names.of(*i as usize).into_owned()).collect();
+        let names: Names =
+            support.iter().map(|i| self.names.of(*i as usize).into_owned()).collect();
         let mut values = Array2::zeros((support.len(), self.classes.len()));
         for (i, l, w) in &self.weights {
             if let Ok(row) = support.binary_search(i) {
