@@ -120,11 +120,12 @@ macro_rules! margin_model {
         /// The intercept and the weights that are not 0, a line each, by the names of the features.
         impl$(<$label: Label>)? fmt::Display for $model$(<$label>)? {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let heading = String::from("weight");
-                $(
+                let heading: Option<String> = None;
+                $(let heading = heading.or_else(|| {
                     let classes: &[$label; 2] = &self.classes;
-                    let heading = format!("for {:?}", classes[1]);
-                )?
+                    Some(format!("for {:?}", classes[1]))
+                });)?
+                let heading = heading.unwrap_or_else(|| "weight".into());
                 let weights = self.weights.view().insert_axis(Axis(1));
                 let columns = (vec![heading], vec![self.intercept]);
                 $crate::estimators::predictor::write_weights(f, $kind, &self.names, columns, weights)
