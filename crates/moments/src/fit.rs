@@ -84,8 +84,7 @@ pub(crate) fn fit_by(
         None => mean_of(&data)?,
     };
     let spent = Spent { passes: data.passes() + spectrum.passes, seconds: wall.seconds() };
-    let model = finish(method.name(), spectrum, k, mean, spent)?;
-    Ok(Reduction { names: data.names().clone(), ..model })
+    Ok(finish(method.name(), spectrum, k, mean, spent)?.named(data.names()))
 }
 
 /// The report of a fit.

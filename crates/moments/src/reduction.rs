@@ -95,6 +95,12 @@ impl Saved for Reduction {
 }
 
 impl Reduction {
+    /// The same model with the names of its design.
+    pub(crate) fn named(mut self, names: &Names) -> Self {
+        self.names.clone_from(names);
+        self
+    }
+
     /// The number of features.
     pub fn features(&self) -> usize {
         self.directions.nrows()
