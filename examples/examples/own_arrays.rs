@@ -9,7 +9,7 @@ use std::error::Error;
 
 use fenchel_finite_sum::prelude::Saved;
 use fenchel_finite_sum::{
-    GroupLasso, Lasso, LinearModel, PoissonModel, PoissonRegressor, Standardised,
+    GroupLasso, Lasso, LinearModel, PoissonModel, PoissonRegressor, Standardiser,
 };
 use ndarray::{Array1, Array2, array};
 
@@ -25,29 +25,32 @@ fn main() -> Result<(), Box<dyn Error>> {
     let visitors: Array1<f64> =
         x.rows().into_iter().map(|r| (1.0 + 0.05 * r[0] - r[1]).exp().round()).collect();
 
-    let fitted = Standardised::fit(&x, |x| Lasso { l1: 0.5, ..Lasso::default() }.fit(x, &sales))?;
-    println!("lasso: R2 {:.3}, features {:?}", fitted.score(&x, &sales)?, fitted.model.support());
-    println!("{}", fitted.model.report);
+    let scale = Standardiser::fit(&x)?;
+    let x = scale.transform(&x)?;
+    let lasso = Lasso { l1: 0.5, ..Lasso::default() }.fit(&x, &sales)?;
+    println!("lasso: R2 {:.3}\n{lasso}\n{}", lasso.score(&x, &sales)?, lasso.report);
 
     // The days of the week count together or not at all.
     let groups = vec![vec![0], vec![1], vec![2, 3, 4]];
     let grouped = GroupLasso { groups, group: 0.5, ..GroupLasso::default() };
-    let fitted = Standardised::fit(&x, |x| grouped.fit(x, &sales))?;
-    println!("\ngroup lasso: weights {:.2}", fitted.model.weights);
+    let grouped = grouped.fit(&x, &sales)?;
+    println!("\ngroup lasso: weights {:.2}", grouped.weights);
 
     let counts = PoissonRegressor { l2: 0.01, ..PoissonRegressor::default() };
-    let fitted_counts = Standardised::fit(&x, |x| counts.fit(x, &visitors))?;
-    println!("\ncounts: D2 {:.3}", fitted_counts.score(&x, &visitors)?);
+    let counts = counts.fit(&x, &visitors)?;
+    println!("\ncounts: D2 {:.3}", counts.score(&x, &visitors)?);
 
-    // Files hold the model and the scale.
+    // Files hold the scale and the model.
     let folder = tempfile::tempdir()?;
     let (sales_file, visitors_file) =
         (folder.path().join("sales.json"), folder.path().join("visitors.json"));
-    fitted.save_file(&sales_file)?;
-    fitted_counts.save_file(&visitors_file)?;
+    (scale.clone(), grouped).save_file(&sales_file)?;
+    (scale, counts).save_file(&visitors_file)?;
     let tomorrow = array![[25.0, 0.0, 1.0, 0.0, 0.0]];
-    let sales = Standardised::<LinearModel>::load_file(&sales_file)?.predict(&tomorrow)?;
-    let visitors = Standardised::<PoissonModel>::load_file(&visitors_file)?.predict(&tomorrow)?;
+    let (scale, model) = <(Standardiser, LinearModel)>::load_file(&sales_file)?;
+    let sales = model.predict(&scale.transform(&tomorrow)?)?;
+    let (scale, model) = <(Standardiser, PoissonModel)>::load_file(&visitors_file)?;
+    let visitors = model.predict(&scale.transform(&tomorrow)?)?;
     println!("\ntomorrow: sales {:.1}, visitors {:.1}", sales[0], visitors[0]);
     Ok(())
 }

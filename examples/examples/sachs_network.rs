@@ -14,28 +14,24 @@ use std::fmt::Write;
 use fenchel_datasets::{TableOptions, table_file};
 use fenchel_ggm::path::grid;
 use fenchel_ggm::{GaussianModel, GraphicalLasso, PenaltyWeights, Statistics, sample, synthetic};
+use fenchel_linalg::{Named, Names};
 use fenchel_optim::random::stream;
-use ndarray::{Array1, Array2};
+use ndarray::Array1;
 
 fn main() -> Result<(), Box<dyn Error>> {
     fenchel_examples::end_on_closed_pipe();
     let mut arguments = std::env::args().skip(1);
-    let (names, x): (Vec<String>, Array2<f64>) = match arguments.next() {
-        Some(path) => {
-            let table = table_file(&path, &TableOptions::default())?;
-            let names = table
-                .names
-                .unwrap_or_else(|| (0..table.x.ncols()).map(|i| format!("x{i}")).collect());
-            (names, table.x)
-        }
+    let Named { x, names } = match arguments.next() {
+        Some(path) => table_file(&path, &TableOptions::default())?.design()?,
         None => {
             let truth = synthetic::diagonally_dominant(11, &synthetic::chain(11), -0.4);
             let x = sample(truth.view(), &Array1::zeros(11), 500, &mut stream(1, 0))?;
-            ((0..11).map(|i| format!("x{i}")).collect(), x)
+            Named { x, names: Names::NONE }
         }
     };
     // Concentrations are positive and skewed: their logarithms are closer to normal.
     let x = if x.iter().all(|v| *v > 0.0) { x.mapv(f64::ln) } else { x };
+    let x = Named { x, names };
 
     let statistics = Statistics::from_data(&x)?;
     let lasso = GraphicalLasso { l1: PenaltyWeights::Uniform(1.0), ..GraphicalLasso::default() };
@@ -47,21 +43,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{:9.4} {:6} {ebic:12.1} {gap:9.1e}", point.l1, point.edges());
     }
     let model = path.ebic_model(0.5)?;
-    println!("\nat the least EBIC, strongest first:");
-    for (i, j, partial) in model.edges() {
-        println!("  {:10} {:10} {partial:6.2}", names[i], names[j]);
-    }
+    println!("\nat the least EBIC, strongest first:\n{model}");
     if let Some(file) = arguments.next() {
-        std::fs::write(&file, picture(&names, &model)?)?;
+        std::fs::write(&file, picture(&model)?)?;
         println!("\ndrawn in {file}");
     }
     Ok(())
 }
 
 /// Proteins on a circle; the width of a line is the size of the partial correlation, red is negative.
-fn picture(names: &[String], model: &GaussianModel) -> Result<String, std::fmt::Error> {
+fn picture(model: &GaussianModel) -> Result<String, std::fmt::Error> {
     let place = |i: usize| {
-        let angle = std::f64::consts::TAU * i as f64 / names.len() as f64;
+        let angle = std::f64::consts::TAU * i as f64 / model.variables() as f64;
         (300.0 + 220.0 * angle.cos(), 300.0 + 220.0 * angle.sin())
     };
     let mut svg = String::from(
@@ -76,7 +69,7 @@ fn picture(names: &[String], model: &GaussianModel) -> Result<String, std::fmt::
             "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\" stroke-width=\"{width:.1}\"/>"
         )?;
     }
-    for (i, name) in names.iter().enumerate() {
+    for i in 0..model.variables() {
         let (x, y) = place(i);
         writeln!(
             svg,
@@ -84,8 +77,9 @@ fn picture(names: &[String], model: &GaussianModel) -> Result<String, std::fmt::
         )?;
         writeln!(
             svg,
-            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{name}</text>",
-            y + 5.0
+            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            y + 5.0,
+            model.names.of(i)
         )?;
     }
     svg.push_str("</svg>\n");

@@ -10,7 +10,7 @@ use ndarray::Array1;
 /// | `X` | from |
 /// |---|---|
 /// | `CsrMatrix<f64>` | [`libsvm`](crate::libsvm()), [`generate::spgen`](crate::generate::spgen) |
-/// | `Array2<f64>` | [`table`](crate::table()), [`embedded`](crate::embedded), [`generate::low_rank`](crate::generate::low_rank) |
+/// | `Array2<f64>` | [`embedded`](crate::embedded), [`generate::low_rank`](crate::generate::low_rank) |
 /// | `Array2<u8>` | [`idx_dataset`](crate::idx::idx_dataset) |
 ///
 /// `Y` is `Array1<f64>` for real targets and for binary labels in {-1, +1}; `Array1<usize>` or

@@ -13,7 +13,7 @@
 
 use ndarray::{Array1, Array2, Axis};
 
-use crate::{Dataset, Error, Header, TableOptions, decompress, table};
+use crate::{Dataset, Error, TableOptions, decompress, table};
 
 /// Breast Cancer Wisconsin (Diagnostic): 30 measurements of cell nuclei, +1 benign, -1 malignant.
 ///
@@ -84,10 +84,10 @@ fn with_last_as_target(bytes: &[u8]) -> Dataset<Array2<f64>> {
 }
 
 fn read(bytes: &[u8]) -> Result<Dataset<Array2<f64>>, Error> {
-    let options = TableOptions { header: Header::Detect, ..TableOptions::default() };
-    let table = table(decompress(bytes)?, &options)?;
-    let last = table.x.ncols() - 1;
-    table.with_target(last)
+    let table = table(decompress(bytes)?, &TableOptions::default())?;
+    let target = table.names()[table.names().len() - 1].clone();
+    let y = table.numbers(&target)?;
+    Ok(Dataset { x: table.without(&[&target])?.design()?.x, y })
 }
 
 fn classes(data: Dataset<Array2<f64>>) -> Dataset<Array2<f64>, Array1<usize>> {
@@ -181,6 +181,6 @@ mod tests {
     #[test]
     fn the_feature_names_are_those_of_the_file() {
         let table = table(&include_bytes!("../data/wine.csv")[..], &TableOptions::default());
-        assert_eq!(table.unwrap().names.unwrap()[..13], WINE_FEATURES);
+        assert_eq!(table.unwrap().names()[..13], WINE_FEATURES);
     }
 }

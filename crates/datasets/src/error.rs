@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 
 /// An error of a reader, a writer or a generator.
 ///
@@ -45,6 +46,9 @@ pub enum Error {
     /// A bad argument.
     #[error(transparent)]
     Invalid(#[from] Invalid),
+    /// More memory than is allowed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
 }
 
 impl Error {
@@ -54,7 +58,7 @@ impl Error {
             Error::Format { file, .. } | Error::Binary { file, .. } | Error::Io { file, .. } => {
                 file.get_or_insert_with(|| path.as_ref().to_path_buf());
             }
-            Error::Invalid(_) => {}
+            Error::Invalid(_) | Error::Refused(_) => {}
         }
         self
     }

@@ -7,7 +7,7 @@
 //! | format | stream | path | returns |
 //! |---|---|---|---|
 //! | LIBSVM text | [`libsvm()`] | [`libsvm_file`] | `Dataset<CsrMatrix<f64>>` |
-//! | CSV and similar formats, numbers only | [`table()`] | [`table_file`] | [`Table`]: names, `Array2<f64>` |
+//! | CSV and similar formats | [`table()`] | [`table_file`] | [`Table`]: columns of numbers, dates and texts |
 //! | IDX (MNIST) | [`idx()`], [`idx_rows`](idx::idx_rows), [`idx_labels`](idx::idx_labels) | [`idx_dataset`](idx::idx_dataset) | [`Images`](idx::Images): `Dataset<Array2<u8>, Array1<u8>>` |
 //! | CoNLL columns, CoNLL-U | [`conll()`] | [`conll_file`] | `Vec<`[`Sentence`]`>` |
 //! | handwritten words (OCR) | [`letters()`] | [`letters_file`] | `Vec<`[`Word`]`>` |
@@ -21,6 +21,8 @@
 //! | [`embedded`] | small real sets that are part of the crate: breast cancer, wine, iris, digits |
 //! | [`generate`] | sparse and dense tasks of any size from a seed, with the true weights |
 //! | [`folder`] | larger public sets by name, if the user has them |
+//!
+//! An [`Encoder`] turns a table into a design with names: it scales numbers, fills missing cells and codes texts.
 //!
 //! [`transform`] scales rows and makes binary labels; [`write_libsvm`] writes what [`libsvm()`] reads.
 //!
@@ -43,6 +45,7 @@ pub mod alignment;
 mod conll;
 mod dataset;
 pub mod embedded;
+pub mod encoder;
 mod error;
 pub mod folder;
 pub mod generate;
@@ -53,12 +56,13 @@ mod number;
 mod open;
 mod roll_calls;
 pub mod sets;
-mod table;
+pub mod table;
 pub mod transform;
 
 pub use alignment::{AlignmentFormat, Sequences, alignment, alignment_file};
 pub use conll::{ConllOptions, ConllReader, Encoding, Sentence, Separator, conll, conll_file};
 pub use dataset::Dataset;
+pub use encoder::{Encoder, FittedEncoder};
 pub use error::Error;
 pub use folder::Folder;
 pub use idx::idx;

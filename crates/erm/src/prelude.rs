@@ -1,7 +1,7 @@
 //! What a caller, or code that is generic over problems, needs of the crates below this one: designs and penalties, the
 //! stopping rule, what a run reports, and what may be wrong.
 
-pub use fenchel_linalg::{AsDesign, Csr, CsrMatrix, Dense, Design, Invalid, Rows};
+pub use fenchel_linalg::{AsDesign, Csr, CsrMatrix, Dense, Design, Invalid, Named, Names, Rows};
 pub use fenchel_optim::model::Saved;
 pub use fenchel_optim::random::Order;
 pub use fenchel_optim::{

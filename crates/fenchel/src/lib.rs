@@ -39,7 +39,8 @@
 //! | treatment, outcome, confounders | the effect | `causal::effect::EffectEstimator` | `causal` |
 //! | many features and a response | the few combinations that matter | `moments::Sir`, `Sade`, `Mave` | `moments` |
 //! | a matrix game, a small linear program | its value, with bounds | `saddle::matrix_game`, `linear_program` | `saddle` |
-//! | a LIBSVM, CSV, IDX or CoNLL file | arrays | [`datasets`] | `datasets` |
+//! | a CSV file with texts, dates and missing cells | a design with names | `datasets::Encoder` | `datasets` |
+//! | a LIBSVM, IDX or CoNLL file | arrays | [`datasets`] | `datasets` |
 //! | predictions | accuracy, F1, AUC, R2, folds | [`metrics`] | always |
 //! | a loss, a penalty or a method of my own | certificates, stopping rules, observers | [`optim`], `linear::Penalised` | always |
 //!
@@ -107,7 +108,7 @@ pub mod guide;
 ///
 /// Estimators are not here. Their modules say what they are about: `linear`, `crf` and so on.
 pub mod prelude {
-    pub use fenchel_linalg::{AsDesign, CsrMatrix, Invalid};
+    pub use fenchel_linalg::{AsDesign, CsrMatrix, Invalid, Named, Names};
     pub use fenchel_optim::model::Saved;
     pub use fenchel_optim::{Fit, Progress, Report, Status, Stop};
     pub use ndarray::{Array1, Array2, ArrayView1, ArrayView2, array, s};

@@ -46,7 +46,7 @@ pub use estimators::{
     ClassWeights, ElasticNet, ElasticNetCv, GroupLasso, Lasso, LassoCv, LinearModel, LinearSvc,
     LinearSvcCv, LogisticModel, LogisticRegression, LogisticRegressionCv, OneVsRest, Penalised,
     PoissonModel, PoissonRegressor, Ridge, RidgeCv, SoftmaxModel, SoftmaxRegression,
-    SoftmaxRegressionCv, Standardised, Standardiser, SvcLoss, SvcModel,
+    SoftmaxRegressionCv, Standardiser, SvcLoss, SvcModel,
 };
 pub use fenchel_erm::{
     AutoSettings, Composite, Error, Method, Point, Problem, auto, loss, methods, multiclass,

@@ -54,6 +54,7 @@ pub fn chow_liu(statistics: &Statistics) -> Result<GaussianModel, Error> {
         oracle_calls: 1,
         seconds: 0.0,
     };
-    let mean = statistics.mean.clone();
-    Ok(GaussianModel { mean, precision, covariance: state.covariance(), report }.in_units(&units))
+    let (mean, names) = (statistics.mean.clone(), statistics.names.clone());
+    let covariance = state.covariance();
+    Ok(GaussianModel { mean, names, precision, covariance, report }.in_units(&units))
 }

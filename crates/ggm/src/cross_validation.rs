@@ -123,7 +123,7 @@ impl GraphicalLassoCv {
         };
         let point = &path.points[chosen];
         Ok(CrossValidated {
-            model: point.model(&path.mean)?,
+            model: point.model(&path)?,
             l1: point.l1,
             penalties: path.points.iter().map(|point| point.l1).collect(),
             loss,

@@ -79,6 +79,7 @@ impl GraphicalLasso {
             graphical_lasso(&problem, &settings, start.transpose()?, &mut watch)?;
         let (precision, covariance) = (state.precision(), state.covariance());
         let mean = statistics.mean.clone();
-        Ok(GaussianModel { mean, precision, covariance, report }.in_units(&units))
+        let names = statistics.names.clone();
+        Ok(GaussianModel { mean, names, precision, covariance, report }.in_units(&units))
     }
 }

@@ -1,7 +1,9 @@
 //! Fitted Gaussian graphical models and their queries.
 
+use std::fmt;
+
 use fenchel_graphical::Graph;
-use fenchel_linalg::{AsDesign, Design, Invalid, factor};
+use fenchel_linalg::{AsDesign, Design, Invalid, NamedEdges, Names, factor};
 use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
@@ -25,6 +27,9 @@ use crate::error::Error;
 pub struct GaussianModel {
     /// The mean, one number per variable.
     pub mean: Array1<f64>,
+    /// The names of the variables, if the data had them.
+    #[serde(default, skip_serializing_if = "Names::is_empty")]
+    pub names: Names,
     /// Precision `Theta`, with exact zeros.
     pub precision: Array2<f64>,
     /// Its inverse.
@@ -102,8 +107,9 @@ impl GaussianModel {
     /// `(x - mu)' Theta (x - mu)` of every row.
     ///
     /// # Errors
-    /// [`Invalid`] for data of the wrong width, and for a precision matrix that was replaced by one of another shape.
+    /// [`Invalid`] for data of the wrong width or with columns of other names, and for a precision matrix that was replaced by one of another shape.
     pub fn mahalanobis<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
+        self.names.check_design(x.names())?;
         let x = x.as_design()?;
         let p = self.variables();
         Invalid::check_length("columns of the data", p, x.columns())?;
@@ -175,6 +181,15 @@ impl GaussianModel {
         let mut mean = factor.solve(pull.view())?;
         mean.iter_mut().zip(&variables).for_each(|(m, &i)| *m += self.mean[i]);
         Ok(Gaussian { variables, mean, covariance: factor::inverse(&factor) })
+    }
+}
+
+/// The partial correlations of the edges by the names of their variables, the strongest first: at most a hundred lines.
+impl fmt::Display for GaussianModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (edges, p) = (self.edges(), self.variables());
+        writeln!(f, "{p} variables, {} edges with partial correlations", edges.len())?;
+        NamedEdges { names: &self.names, edges }.fmt(f)
     }
 }
 
@@ -251,6 +266,7 @@ impl Saved for GaussianModel {
 
     fn check(&self) -> Result<(), String> {
         let p = self.variables();
+        self.names.check(p).map_err(|error| error.to_string())?;
         if self.precision.dim() != (p, p) || self.covariance.dim() != (p, p) {
             return Err(format!("precision and covariance must be {p} x {p}"));
         }

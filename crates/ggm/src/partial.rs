@@ -101,7 +101,8 @@ impl PartialCorrelationLasso {
         let precision = Array2::from_shape_fn((p, p), |(i, j)| matrix[i * p + j] * d[i] * d[j]);
         let covariance = Array2::from_shape_fn((p, p), |(i, j)| inverse[i * p + j] / (d[i] * d[j]));
         let mean = statistics.mean.clone();
-        Ok(GaussianModel { mean, precision, covariance, report }.in_units(&units))
+        let names = statistics.names.clone();
+        Ok(GaussianModel { mean, names, precision, covariance, report }.in_units(&units))
     }
 }
 

@@ -12,7 +12,7 @@
 //!
 //! Source: Foygel and Drton, NIPS 2010 (EBIC).
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, Names};
 use fenchel_optim::{Budget, Fit, Report, Status, Stop};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,9 @@ pub struct Path {
     pub points: Vec<PathPoint>,
     /// Means, one per variable.
     pub mean: Vec<f64>,
+    /// The names of the variables, if the data had them.
+    #[serde(default, skip_serializing_if = "Names::is_empty")]
+    pub names: Names,
     /// Number of samples.
     pub samples: usize,
     /// Standard deviations by which the data were divided; ones on the covariance scale.
@@ -64,17 +67,18 @@ impl PathPoint {
         n * self.loss + edges * n.ln() + 4.0 * gamma * edges * p.ln()
     }
 
-    /// The model with its dense matrices. O(p^3).
+    /// The model with its dense matrices, given the path of this point, which has means and names. O(p^3).
     ///
     /// # Errors
-    /// [`Invalid`] for a mean of the wrong length or that is not finite; [`Invalid::NotPositiveDefinite`] if the point was changed by hand.
-    pub fn model(&self, mean: &[f64]) -> Result<GaussianModel, Error> {
+    /// [`Invalid`] for means of the wrong length or that are not finite; [`Invalid::NotPositiveDefinite`] if the point was changed by hand.
+    pub fn model(&self, path: &Path) -> Result<GaussianModel, Error> {
+        let Path { mean, names, .. } = path;
         Invalid::check_length("mean", self.precision.diagonal.len(), mean.len())?;
         Invalid::check_finite("mean", mean)?;
         let precision = self.precision.dense();
         let covariance = GlassoState::from_precision(precision.view())?.covariance();
-        let mean = mean.to_vec().into();
-        Ok(GaussianModel { mean, precision, covariance, report: self.report })
+        let (mean, names) = (mean.clone().into(), names.clone());
+        Ok(GaussianModel { mean, names, precision, covariance, report: self.report })
     }
 }
 
@@ -96,7 +100,7 @@ impl Path {
     /// # Errors
     /// As [`ebic`](Path::ebic) and [`PathPoint::model`].
     pub fn ebic_model(&self, gamma: f64) -> Result<GaussianModel, Error> {
-        self.ebic(gamma)?.model(&self.mean)
+        self.ebic(gamma)?.model(self)
     }
 }
 
@@ -207,6 +211,7 @@ impl GraphicalLasso {
             state = Some(solution.state);
         }
         let (mean, samples, scale) = (statistics.mean.to_vec(), statistics.samples, scale.to_vec());
-        Ok(Path { points, mean, samples, scale })
+        let names = statistics.names.clone();
+        Ok(Path { points, mean, names, samples, scale })
     }
 }

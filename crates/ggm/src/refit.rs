@@ -52,6 +52,7 @@ pub fn refit(
     }
     Ok(GaussianModel {
         mean: statistics.mean.clone(),
+        names: statistics.names.clone(),
         precision: solution.state.precision(),
         covariance: solution.state.covariance(),
         report: solution.report,

@@ -131,6 +131,7 @@ fn reweighted(
         return Err(Invalid::Empty { what: "rounds" }.into());
     };
     let (mean, covariance) = (statistics.mean.clone(), state.covariance());
-    let model = GaussianModel { mean, precision: x, covariance, report }.in_units(&units);
+    let names = statistics.names.clone();
+    let model = GaussianModel { mean, names, precision: x, covariance, report }.in_units(&units);
     Ok(Reweighted { model, objective, passes })
 }

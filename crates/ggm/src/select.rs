@@ -133,7 +133,7 @@ pub fn stars<'a>(
         l1: point.l1,
         penalties: path.points.iter().map(|point| point.l1).collect(),
         instability,
-        model: point.model(&path.mean)?,
+        model: point.model(&path)?,
     })
 }
 

@@ -10,7 +10,7 @@
 
 use std::borrow::Cow;
 
-use fenchel_linalg::{AsDesign, Design, Gram, Invalid, factor};
+use fenchel_linalg::{AsDesign, Design, Gram, Invalid, Names, factor};
 use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,9 @@ pub struct Statistics {
     pub covariance: Array2<f64>,
     /// Means, one per variable.
     pub mean: Array1<f64>,
+    /// The names of the variables, if the data had them.
+    #[serde(default, skip_serializing_if = "Names::is_empty")]
+    pub names: Names,
     /// The number of samples `n`. For weighted data, the number of rows with a positive weight.
     pub samples: usize,
 }
@@ -57,9 +60,9 @@ impl Statistics {
         x: &X,
         max_memory: Option<u64>,
     ) -> Result<Statistics, Error> {
-        let x = design(x)?;
+        let (x, names) = (design(x)?, x.names());
         check_rows(&x, max_memory)?;
-        weighted(&x, None)
+        Ok(Statistics { names: names.clone(), ..weighted(&x, None)? })
     }
 
     /// As [`from_data`](Statistics::from_data), with one weight `>= 0` per row. Only the ratios of the weights matter.
@@ -78,7 +81,7 @@ impl Statistics {
         weights: ArrayView1<'_, f64>,
         max_memory: Option<u64>,
     ) -> Result<Statistics, Error> {
-        let x = design(x)?;
+        let (x, names) = (design(x)?, x.names());
         check_rows(&x, max_memory)?;
         Invalid::check_length("weights", x.rows(), weights.len())?;
         let total: f64 = weights.sum();
@@ -87,7 +90,7 @@ impl Statistics {
         }
         Invalid::check_positive("sum of weights", total)?;
         let shares: Vec<f64> = weights.iter().map(|w| w / total).collect();
-        weighted(&x, Some(&shares))
+        Ok(Statistics { names: names.clone(), ..weighted(&x, Some(&shares))? })
     }
 
     /// From a covariance matrix of `samples` samples with mean 0. The matrix is made symmetric.
@@ -151,7 +154,7 @@ impl Statistics {
         }
         let half = |i: usize, j: usize| 0.5 * covariance[[i, j]] + 0.5 * covariance[[j, i]];
         let c = Array2::from_shape_fn((p, p), |(i, j)| half(i.max(j), i.min(j)));
-        Ok(Statistics { covariance: c, mean: Array1::zeros(p), samples })
+        Ok(Statistics { covariance: c, mean: Array1::zeros(p), names: Names::NONE, samples })
     }
 
     /// Number of variables, `p`.
@@ -164,6 +167,7 @@ impl Statistics {
         let what = "covariance";
         let p = Invalid::check_square(what, self.covariance.dim())?;
         Invalid::check_length("mean", p, self.mean.len())?;
+        self.names.check(p)?;
         if let Some(((row, column), &value)) =
             self.covariance.indexed_iter().find(|(_, c)| !c.is_finite())
         {
@@ -371,5 +375,5 @@ fn weighted<D: Design>(x: &D, shares: Option<&[f64]>) -> Result<Statistics, Erro
         return Err(Invalid::Layout { what: "data", reason }.into());
     }
     let samples = shares.map_or(n, |shares| shares.iter().filter(|s| **s > 0.0).count());
-    Ok(Statistics { covariance, mean: mean.into(), samples })
+    Ok(Statistics { covariance, mean: mean.into(), names: Names::NONE, samples })
 }

@@ -5,6 +5,8 @@
 //! | task | item | cost |
 //! |---|---|---|
 //! | `n x d` data, dense or sparse, accessed by rows | [`Design`]; views [`Dense`], [`Csr`]; [`AsDesign`] | checked once, O(nnz) |
+//! | names of columns, which models keep and print | [`Named`], [`Names`]; as text [`NamedRows`], [`NamedEdges`] | |
+//! | features of mean 0 and deviation 1 | [`Standardiser`] | O(nnz) |
 //! | `A x`, `A' s` on all cores | [`multiply`], [`multiply_transposed`]; both in one pass over the data, [`multiply_through`], [`multiply_row_by_row`] | O(nnz) |
 //! | products with the squared entries | [`multiply_squares`], [`multiply_squares_transposed`] | O(nnz) |
 //! | columns far from 0, and a copy in which they are centred | [`far_columns`], [`Centred`] | a look at 64 rows; O(nnz) |
@@ -40,10 +42,10 @@ pub mod spectral;
 
 pub use cholesky::Cholesky;
 pub use design::{
-    AsDesign, Centred, CentredView, Columns, Csr, CsrMatrix, Dense, Design, FarColumn, Nonzeros,
-    Rows, Scalar, Subset, far_columns, multiply, multiply_row_by_row, multiply_squares,
-    multiply_squares_transposed, multiply_through, multiply_transposed, nonzeros_by_column,
-    row_norms_squared,
+    AsDesign, Centred, CentredView, Columns, Csr, CsrMatrix, Dense, Design, FarColumn, Named,
+    NamedEdges, NamedRows, Names, Nonzeros, Rows, Scalar, Standardiser, Subset, far_columns,
+    multiply, multiply_row_by_row, multiply_squares, multiply_squares_transposed, multiply_through,
+    multiply_transposed, nonzeros_by_column, row_norms_squared,
 };
 pub use error::Invalid;
 pub use gram::Gram;

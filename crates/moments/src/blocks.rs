@@ -10,7 +10,7 @@
 use fenchel_linalg::parallel::try_map;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fenchel_linalg::{AsDesign, Design, Gram, Invalid};
+use fenchel_linalg::{AsDesign, Design, Gram, Invalid, Names};
 use fenchel_optim::Refusal;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, Slice};
 
@@ -34,6 +34,11 @@ pub trait Blocks: Sync {
 
     /// Copies the rows `from, from + 1, ...` into the rows of `out`.
     fn read(&self, from: usize, out: ArrayViewMut2<f64>);
+
+    /// The names of the columns, if they have any.
+    fn names(&self) -> &Names {
+        const { &Names::NONE }
+    }
 }
 
 impl<D: Design> Blocks for D {
@@ -52,6 +57,30 @@ impl<D: Design> Blocks for D {
                 self.row_axpy(from + i, 1.0, row);
             }
         }
+    }
+}
+
+/// A design and the names of its columns.
+pub(crate) struct Sample<'a, D> {
+    design: D,
+    names: &'a Names,
+}
+
+impl<D: Design> Blocks for Sample<'_, D> {
+    fn count(&self) -> usize {
+        self.design.rows()
+    }
+
+    fn width(&self) -> usize {
+        self.design.columns()
+    }
+
+    fn read(&self, from: usize, out: ArrayViewMut2<f64>) {
+        self.design.read(from, out);
+    }
+
+    fn names(&self) -> &Names {
+        self.names
     }
 }
 
@@ -107,11 +136,15 @@ impl Blocks for Counted<'_> {
         self.rows.fetch_add(out.nrows() as u64, Ordering::Relaxed);
         self.data.read(from, out);
     }
+
+    fn names(&self) -> &Names {
+        self.data.names()
+    }
 }
 
 /// Checks a design and its size.
-pub(crate) fn checked<X: AsDesign + ?Sized>(x: &X) -> Result<X::View<'_>, Error> {
-    let design = x.as_design()?;
+pub(crate) fn checked<X: AsDesign + ?Sized>(x: &X) -> Result<Sample<'_, X::View<'_>>, Error> {
+    let (design, names) = (x.as_design()?, x.names());
     if design.columns() == 0 {
         return Err(Invalid::Empty { what: "design matrix" }.into());
     }
@@ -123,7 +156,7 @@ pub(crate) fn checked<X: AsDesign + ?Sized>(x: &X) -> Result<X::View<'_>, Error>
         }
         .into());
     }
-    Ok(design)
+    Ok(Sample { design, names })
 }
 
 /// Refuses data of which a method needs more copies, or matrices of `d x d` numbers, than there is memory for. `counts` are

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_linalg::{AsDesign, Invalid, Names};
 use fenchel_optim::{Certificate, Clock, Fit, Progress, Refusal, Report, Wall, Watch};
 use ndarray::Array1;
 
@@ -84,7 +84,7 @@ pub(crate) fn fit_by(
         None => mean_of(&data)?,
     };
     let spent = Spent { passes: data.passes() + spectrum.passes, seconds: wall.seconds() };
-    finish(method.name(), spectrum, k, mean, spent)
+    Ok(finish(method.name(), spectrum, k, mean, spent)?.named(data.names()))
 }
 
 /// The report of a fit.
@@ -129,6 +129,7 @@ pub(crate) fn finish(
         loadings,
         eigenvalues: spectrum.values,
         mean,
+        names: Names::NONE,
         method: name.to_owned(),
         samples: spectrum.samples,
         slices: spectrum.slices,

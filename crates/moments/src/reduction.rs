@@ -1,6 +1,8 @@
 //! Fitted reductions.
 
-use fenchel_linalg::{AsDesign, Invalid};
+use std::fmt;
+
+use fenchel_linalg::{AsDesign, Invalid, NamedRows, Names};
 use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
 use ndarray::{Array1, Array2, ArrayView1};
@@ -23,6 +25,9 @@ pub struct Reduction {
     pub eigenvalues: Array1<f64>,
     /// Mean of the features.
     pub mean: Array1<f64>,
+    /// The names of the features, if the design had them.
+    #[serde(default, skip_serializing_if = "Names::is_empty")]
+    pub names: Names,
     /// The method.
     pub method: String,
     /// The number of samples.
@@ -35,6 +40,24 @@ pub struct Reduction {
     /// of `M V - V diag(eigenvalues)`; for [`Mave`](crate::Mave) it is the distance between the spans of its last two
     /// rounds. Passes are counted as rows read, divided by the number of rows, plus rounds on a copy in memory.
     pub report: Report,
+}
+
+/// The loadings: a line for each feature, and a column for each direction with the share of its eigenvalue.
+impl fmt::Display for Reduction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shares = self.explained();
+        let heading = |k: usize| format!("{} ({:.1}%)", k + 1, 100.0 * shares[k]);
+        let headings: Vec<String> = (0..self.components()).map(heading).collect();
+        let values = self.loadings.view();
+        writeln!(
+            f,
+            "{}: {} directions of {} features",
+            self.method,
+            headings.len(),
+            self.features()
+        )?;
+        NamedRows { headings, first: None, names: &self.names, values }.fmt(f)
+    }
 }
 
 impl Saved for Reduction {
@@ -53,6 +76,7 @@ impl Saved for Reduction {
                 self.eigenvalues.len()
             ));
         }
+        self.names.check(d).map_err(|error| error.to_string())?;
         let finite = self.directions.iter().chain(&self.loadings).chain(&self.mean);
         if !finite.chain(&self.eigenvalues).all(|v| v.is_finite()) {
             return Err("not all numbers are finite".into());
@@ -71,6 +95,12 @@ impl Saved for Reduction {
 }
 
 impl Reduction {
+    /// The same model with the names of its design.
+    pub(crate) fn named(mut self, names: &Names) -> Self {
+        self.names.clone_from(names);
+        self
+    }
+
     /// The number of features.
     pub fn features(&self) -> usize {
         self.directions.nrows()
@@ -84,9 +114,10 @@ impl Reduction {
     /// The indices `directions' (x - mean)` of every row: `n x k`.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for a wrong number of features; [`Invalid::NonFinite`], also for a row so large that its index
+    /// [`Invalid::Length`] for a wrong number of features; [`Invalid::Layout`] for features of other names; [`Invalid::NonFinite`], also for a row so large that its index
     /// is not a number.
     pub fn transform<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
+        self.names.check_design(x.names())?;
         self.transform_blocks(&x.as_design()?)
     }
 

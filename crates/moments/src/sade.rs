@@ -132,7 +132,7 @@ impl Sade {
         let mut model = self.fit_moments(&moments, mean / total)?;
         // The mean was a second look.
         model.report.passes += 1.0;
-        Ok(watched(model, fit.watch))
+        Ok(watched(model.named(x.names()), fit.watch))
     }
 
     /// Fits the directions to a table of scores, with one row per sample. The `mean` of the model is the mean of the

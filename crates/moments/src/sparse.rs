@@ -242,6 +242,7 @@ impl LassoSir {
             loadings,
             eigenvalues,
             mean,
+            names: x.names().clone(),
             method: "lasso-SIR".into(),
             samples: n,
             slices: slices.counts().to_vec(),

@@ -1,5 +1,6 @@
 //! A learned network: parameters, certificate, record of the run, and methods for using it.
 
+use std::fmt;
 use std::io::Write;
 
 use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
@@ -7,7 +8,7 @@ use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Start};
 use fenchel_graphical::graph::Labels;
 use fenchel_graphical::{BinaryPairwise, Evidence, FactorGraph, Graph, Influence};
 use fenchel_linalg::special::{log_sum_exp, softmax_in_place};
-use fenchel_linalg::{Invalid, lanes};
+use fenchel_linalg::{Invalid, NamedEdges, Names, lanes};
 use fenchel_optim::model::Saved;
 use fenchel_optim::{MAX_MEMORY, Report};
 use ndarray::{Array2, ArrayView2};
@@ -27,6 +28,9 @@ pub struct NetworkModel {
     pub layout: Layout,
     /// The parameters.
     pub theta: Vec<f64>,
+    /// The names of the variables, if the data had them.
+    #[serde(default, skip_serializing_if = "Names::is_empty")]
+    pub names: Names,
     /// The penalty that it was learned with.
     pub penalty: Penalty,
     /// The report of the fit.
@@ -45,11 +49,13 @@ pub struct NetworkModel {
 impl NetworkModel {
     pub(crate) fn new(layout: Layout, theta: Vec<f64>, penalty: &Penalty, report: Report) -> Self {
         let (penalty, trace, warnings) = (penalty.clone(), Vec::new(), Vec::new());
-        NetworkModel { layout, theta, penalty, report, average: None, trace, warnings }
+        let (names, average) = (Names::NONE, None);
+        NetworkModel { layout, theta, names, penalty, report, average, trace, warnings }
     }
 
-    /// Adds the warning about the data.
+    /// Adds the names and the warning about the data.
     pub(crate) fn learned_from(mut self, data: &Data) -> Self {
+        self.names = data.names().clone();
         let (dropped, kept) = (data.dropped().len(), data.rows());
         if dropped > 0 {
             self.warnings.push(Warning::RowsDropped { dropped, kept });
@@ -357,11 +363,22 @@ fn quoted(text: &str) -> String {
     }
 }
 
+/// The couplings of the edges by the names of their variables, the strongest first: at most a hundred lines.
+impl fmt::Display for NetworkModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (edges, p) = (self.edges(), self.variables());
+        writeln!(f, "{p} variables, {} edges with couplings", edges.len())?;
+        let edges = edges.iter().map(|&(i, j, value)| (i as usize, j as usize, value)).collect();
+        NamedEdges { names: &self.names, edges }.fmt(f)
+    }
+}
+
 impl Saved for NetworkModel {
     const KIND: &'static str = "pairwise network";
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), String> {
+        self.names.check(self.variables()).map_err(|error| error.to_string())?;
         let average = self.average.iter().map(|average| ("average", average));
         for (name, list) in average.chain([("theta", &self.theta)]) {
             if list.len() != self.layout.len() || list.iter().any(|v| !v.is_finite()) {

@@ -3,11 +3,15 @@
 //! A file is JSON: `{"kind": "...", "version": 1, "model": {...}, "crc32": ...}`. Loading checks the kind, the version and the
 //! checksum of the text of the model. Then the type of the model checks the content. Loading refuses a file of another kind, a
 //! file of a later version, and a file that is damaged or was edited by hand. The error names the reason.
+//!
+//! A pair of models is saved in one file, as `(encoder, model).save_file(path)`, and loaded by the pair of their types. The file is
+//! a list of both.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use fenchel_linalg::Standardiser;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
@@ -164,6 +168,68 @@ pub trait Saved: Serialize + DeserializeOwned {
     }
 }
 
+/// A scale is saved beside the model that was fitted on it, as a pair.
+impl Saved for Standardiser {
+    const KIND: &'static str = "standardiser";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        let (means, deviations) = (&self.means, &self.deviations);
+        if means.len() != deviations.len() {
+            let (means, deviations) = (means.len(), deviations.len());
+            return Err(format!("{means} means and {deviations} deviations"));
+        }
+        let usable = |c: &usize| means[*c].is_finite() && deviations[*c].is_normal();
+        match (0..means.len()).find(|c| !(usable(c) && deviations[*c] > 0.0)) {
+            None => Ok(()),
+            Some(c) => Err(format!(
+                "mean and deviation of feature {c} are {} and {}; expected finite numbers, the second above 0",
+                means[c], deviations[c]
+            )),
+        }
+    }
+}
+
+/// Two models in one file: what prepares the data, and what was fitted to them. Each has its own kind, version and checksum.
+///
+/// ```
+/// use fenchel_linalg::Standardiser;
+/// use fenchel_optim::model::Saved;
+///
+/// let scale = Standardiser::fit(&ndarray::array![[1.0], [3.0]])?;
+/// let mut file = vec![];
+/// (scale.clone(), scale.clone()).save(&mut file)?;
+/// assert_eq!(<(Standardiser, Standardiser)>::load(&file[..])?.1, scale);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<A: Saved, B: Saved> Saved for (A, B) {
+    const KIND: &'static str = "pair of models";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        self.0.check()?;
+        self.1.check()
+    }
+
+    fn save(&self, mut to: impl Write) -> Result<(), ModelError> {
+        write!(to, "[")?;
+        self.0.save(&mut to)?;
+        write!(to, ",")?;
+        self.1.save(&mut to)?;
+        writeln!(to, "]")?;
+        to.flush()?;
+        Ok(())
+    }
+
+    fn load(mut from: impl Read) -> Result<Self, ModelError> {
+        let mut text = Vec::new();
+        from.read_to_end(&mut text)?;
+        let (first, second): (&RawValue, &RawValue) = serde_json::from_slice(&text)
+            .map_err(|source| ModelError::Format { kind: Self::KIND, source })?;
+        Ok((A::load(first.get().as_bytes())?, B::load(second.get().as_bytes())?))
+    }
+}
+
 /// The content of a model file with its checksum, from the text of the model. It serves programs that write or change models as
 /// JSON.
 pub fn envelope(kind: &str, version: u32, model: &str) -> String {
@@ -192,6 +258,7 @@ impl<W: Write> Write for Summed<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndarray::arr1;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Slope {
@@ -246,6 +313,31 @@ mod tests {
         };
         assert!(with_sum("{}").contains("missing field `slope`"));
         assert!(with_sum(r#"{"slope":-1}"#).contains("-1"));
+    }
+
+    #[test]
+    fn a_pair_is_one_file_and_each_half_is_checked() {
+        let pair = || {
+            (Slope { slope: 0.1 }, Standardiser { means: arr1(&[2.0]), deviations: arr1(&[0.5]) })
+        };
+        let mut file = vec![];
+        pair().save(&mut file).unwrap();
+        assert_eq!(<(Slope, Standardiser)>::load(&file[..]).unwrap(), pair());
+        let error = <(Standardiser, Slope)>::load(&file[..]).unwrap_err().to_string();
+        assert_eq!(error, "the file holds a slope; expected a standardiser");
+        assert!(Slope::load(&file[..]).is_err());
+        let mut one = vec![];
+        pair().0.save(&mut one).unwrap();
+        let error = <(Slope, Standardiser)>::load(&one[..]).unwrap_err().to_string();
+        assert!(error.starts_with("not a pair of models file"), "{error}");
+        let edited = String::from_utf8(file).unwrap().replace("2.0", "3.0");
+        let error = <(Slope, Standardiser)>::load(edited.as_bytes()).unwrap_err();
+        assert!(matches!(error, ModelError::Checksum { kind: "standardiser", .. }), "{error}");
+        let with =
+            |deviation: f64| Standardiser { means: arr1(&[2.0]), deviations: arr1(&[deviation]) };
+        for bad in [0.0, -1.0, f64::NAN] {
+            assert!((Slope { slope: 1.0 }, with(bad)).check().unwrap_err().contains("feature 0"));
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-datasets --test suite FILE::`.
 
+mod encoder;
 mod libsvm_text;
 mod real_data;

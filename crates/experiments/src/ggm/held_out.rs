@@ -5,7 +5,7 @@ use fenchel_ggm::glasso::GlassoSettings;
 use fenchel_ggm::synthetic::{barabasi_albert, walk_summable};
 use fenchel_ggm::{Statistics, refit, sample};
 use fenchel_graphical::Graph;
-use fenchel_linalg::factor;
+use fenchel_linalg::{Names, factor};
 use fenchel_optim::Stop;
 use fenchel_optim::random::{Generator, stream};
 use ndarray::{Array1, Array2, Axis as Direction};
@@ -115,8 +115,12 @@ fn split(x: &Array2<f64>) -> Result<(Statistics, Array2<f64>), Failure> {
     let test = (x.select(Direction(0), &rows(1)) - &train.mean) / &scale;
     let covariance = test.t().dot(&test) / test.nrows() as f64;
     let samples = train.samples;
-    let statistics =
-        Statistics { covariance: correlation, mean: Array1::zeros(x.ncols()), samples };
+    let statistics = Statistics {
+        covariance: correlation,
+        mean: Array1::zeros(x.ncols()),
+        names: Names::NONE,
+        samples,
+    };
     Ok((statistics, covariance))
 }
 

@@ -1,6 +1,6 @@
 //! Fitting generalised linear models, and predicting with them.
 
-use fenchel_linalg::{AsDesign, Cholesky, Csr, Dense, Design, Invalid};
+use fenchel_linalg::{AsDesign, Cholesky, Csr, Dense, Design, Invalid, Names};
 use fenchel_optim::newton::{
     QuasiNewtonSettings, TwiceDifferentiable, WithHessian, newton, quasi_newton,
 };
@@ -130,22 +130,24 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let squares = check_squares::<F, _>(&design, &y, &shares)?;
         let means = if self.intercept { far_means(&design, &shares, &squares) } else { None };
         let Some(means) = means else {
-            return self.fit_design(design, &targets, None, start, &mut watch);
+            let model = self.fit_design(design, &targets, None, start, &mut watch)?;
+            return Ok(model.named(x.names()));
         };
         let far = means.iter().filter(|m| **m != 0.0).count();
         let entries = if <X::View<'_> as Design>::DENSE { [n, d, 8] } else { [n, far, 12] };
         self.check_memory("the copy with centred columns", entries)?;
         let Centred { centre, storage } = Centred::new(&design, &shares, means);
-        match &storage {
+        let model = match &storage {
             Storage::Dense(matrix) => {
                 let design = Dense::new(matrix.view())?;
-                self.fit_design(design, &targets, Some(&centre), start, &mut watch)
+                self.fit_design(design, &targets, Some(&centre), start, &mut watch)?
             }
             Storage::Sparse { offsets, columns, values } => {
                 let design = Csr::from_parts(offsets, columns, values, d)?;
-                self.fit_design(design, &targets, Some(&centre), start, &mut watch)
+                self.fit_design(design, &targets, Some(&centre), start, &mut watch)?
             }
-        }
+        };
+        Ok(model.named(x.names()))
     }
 
     /// Fits to a checked design, from whose columns `centre` was subtracted.
@@ -218,6 +220,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             family: self.family.clone(),
             coefficients: estimates,
             intercept,
+            names: Names::NONE,
             summary,
             report,
         })

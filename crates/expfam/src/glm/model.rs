@@ -1,6 +1,6 @@
 //! Fitted models: predictions and files.
 
-use fenchel_linalg::{AsDesign, Design, Invalid, multiply};
+use fenchel_linalg::{AsDesign, Design, Invalid, Names, multiply};
 use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
 use ndarray::Array1;
@@ -20,6 +20,9 @@ pub struct GlmModel<F> {
     pub coefficients: Vec<f64>,
     /// `b`; 0 without.
     pub intercept: f64,
+    /// The names of the columns, if the design had them.
+    #[serde(skip_serializing_if = "Names::is_empty")]
+    pub names: Names,
     /// Standard errors, deviances and the like.
     pub summary: GlmSummary,
     /// How the run ended. Its certificate is a proved bound on the suboptimality if there is one (see the
@@ -31,10 +34,11 @@ impl<F: ScalarFamily> GlmModel<F> {
     /// `eta` without offset, one number per row. It may lie outside the domain of the family.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for a wrong number of columns; [`Invalid::NonFinite`].
+    /// [`Invalid::Length`] for a wrong number of columns; [`Invalid::Layout`] for columns of other names; [`Invalid::NonFinite`].
     pub fn predict_natural<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         let design = x.as_design()?;
         Invalid::check_length("columns of the design", self.coefficients.len(), design.columns())?;
+        self.names.check_design(x.names())?;
         let mut eta = vec![0.0; design.rows()];
         multiply(&design, &self.coefficients, &mut eta);
         Ok(eta.into_iter().map(|e| e + self.intercept).collect())
@@ -76,6 +80,16 @@ impl<F: ScalarFamily> GlmModel<F> {
         Ok(eta.mapv_into(|eta| self.family.mean(eta)))
     }
 
+    /// The same model with the names of its design, which its summary prints.
+    pub(super) fn named(mut self, names: &Names) -> Self {
+        let intercept = self.summary.coefficients.len() - self.coefficients.len();
+        for (row, name) in self.summary.coefficients[intercept..].iter_mut().zip(names.iter()) {
+            row.name.clone_from(name);
+        }
+        self.names = names.clone();
+        self
+    }
+
     /// Prints the summary in the form of R's `summary(glm(...))`.
     pub fn summary(&self) -> &GlmSummary {
         &self.summary
@@ -88,6 +102,8 @@ struct Unchecked<F> {
     family: F,
     coefficients: Vec<f64>,
     intercept: f64,
+    #[serde(default)]
+    names: Names,
     summary: GlmSummary,
     report: Report,
 }
@@ -96,7 +112,8 @@ impl<F: ScalarFamily> TryFrom<Unchecked<F>> for GlmModel<F> {
     type Error = String;
 
     fn try_from(read: Unchecked<F>) -> Result<Self, String> {
-        let Unchecked { family, coefficients, intercept, summary, report } = read;
+        let Unchecked { family, coefficients, intercept, names, summary, report } = read;
+        names.check(coefficients.len()).map_err(|error| error.to_string())?;
         if (summary.family.as_str(), summary.link.as_str()) != (F::NAME, F::LINK) {
             let (family, link, name, other) = (&summary.family, &summary.link, F::NAME, F::LINK);
             return Err(format!(
@@ -121,7 +138,7 @@ impl<F: ScalarFamily> TryFrom<Unchecked<F>> for GlmModel<F> {
                 "the {found} estimates of the summary are not the {expected} coefficients and the intercept"
             ));
         }
-        Ok(GlmModel { family, coefficients, intercept, summary, report })
+        Ok(GlmModel { family, coefficients, intercept, names, summary, report })
     }
 }
 

@@ -14,7 +14,7 @@ use crate::special::{beta_tails, normal_tails};
 /// One row of the table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Coefficient {
-    /// `x0`, `x1`, ... by the columns of the design, or `(intercept)`.
+    /// The name of the column, `x0`, `x1`, ... for a design without names, or `(intercept)`.
     pub name: String,
     /// The estimate.
     pub estimate: f64,
@@ -260,7 +260,9 @@ impl fmt::Display for GlmSummary {
         let (t, p) =
             if self.known_dispersion { ("z value", "Pr(>|z|)") } else { ("t value", "Pr(>|t|)") };
         writeln!(f, "family: {}, link: {}\n", self.family, self.link)?;
-        writeln!(f, "{:14} {:>12} {:>12} {:>9} {:>10}", "", "estimate", "std. error", t, p)?;
+        let width =
+            self.coefficients.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).max(14);
+        writeln!(f, "{:width$} {:>12} {:>12} {:>9} {:>10}", "", "estimate", "std. error", t, p)?;
         for c in &self.coefficients {
             let stars = match c.p_value {
                 p if p < 0.001 => "***",
@@ -271,7 +273,7 @@ impl fmt::Display for GlmSummary {
             };
             let Coefficient { name, estimate, standard_error, statistic, p_value } = c;
             let row = format!(
-                "{name:14} {estimate:12.6} {standard_error:12.6} {statistic:9.3} {p_value:10.3e} {stars}"
+                "{name:width$} {estimate:12.6} {standard_error:12.6} {statistic:9.3} {p_value:10.3e} {stars}"
             );
             writeln!(f, "{}", row.trim_end())?;
         }

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use fenchel_expfam::Error;
 use fenchel_expfam::glm::*;
+use fenchel_linalg::{Named, Names};
 use fenchel_optim::model::Saved;
 use fenchel_optim::{Certificate, Fit, Progress, Status, Stop};
 use ndarray::{Array2, array};
@@ -444,4 +445,37 @@ fn gaps_cover_the_truth() {
     let apart = Glm::new(Logistic).fit(&x, &apart).unwrap().report;
     assert_eq!(apart.status, Status::NoMinimiser);
     assert!(residual(apart.certificate), "{apart}");
+}
+
+/// The summary prints the names of the columns, the file keeps them, and columns in another order are refused.
+#[test]
+fn a_model_has_the_names_of_its_columns() {
+    let names = Names::new(["age", "a name longer than fourteen"]);
+    // Years are so far from 0 that the fit centres them.
+    let years = array![[2001.0, 1.0], [2002.0, 0.0], [2003.0, 1.0], [2004.0, 1.0], [2005.0, 0.0]];
+    let y = [1.0, 2.0, 2.0, 4.0, 3.0];
+    for x in [years.clone(), years.mapv(|v| v % 2000.0)] {
+        let x = Named { x, names: names.clone() };
+        let model = Glm::new(PoissonLog).fit(&x, &y).unwrap();
+        assert_eq!(model.names, names);
+        let rows: Vec<&str> = model.summary.coefficients.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(rows, ["(intercept)", "age", "a name longer than fourteen"]);
+        let text = model.summary().to_string();
+        let lengths: Vec<usize> = text.lines().skip(3).take(3).map(str::len).collect();
+        assert!(lengths.iter().all(|length| *length >= 27 + 1 + 12), "{text}");
+        let mut file = vec![];
+        model.save(&mut file).unwrap();
+        assert_eq!(GlmModel::<PoissonLog>::load(&file[..]).unwrap(), model);
+        let other = Named { names: names.iter().rev().cloned().collect(), ..x };
+        let error = model.predict(&other).unwrap_err().to_string();
+        assert!(
+            error.contains("column 0 is \"a name longer than fourteen\"; expected \"age\""),
+            "{error}"
+        );
+        assert!(model.predict(&other.x).is_ok());
+    }
+    let one = Glm { intercept: false, ..Glm::new(PoissonLog) };
+    let model =
+        one.fit(&Named { x: array![[1.0], [2.0]], names: Names::new(["age"]) }, &[1.0, 2.0]);
+    assert_eq!(model.unwrap().summary.coefficients[0].name, "age");
 }

@@ -86,6 +86,6 @@ impl GroupLasso {
         let regulariser = Zero;
         let penalised = Penalised { loss: Squared, regulariser, l2: 0.0, intercept, stop, seed };
         let start = start.map(|start| start.point());
-        Ok(LinearModel::new(penalised.run(problem, weights, start, &mut watch)?))
+        Ok(LinearModel::new(penalised.run(problem, weights, start, &mut watch)?, x.names()))
     }
 }

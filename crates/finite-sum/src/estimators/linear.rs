@@ -1,16 +1,17 @@
 //! Least squares with l1 and l2 penalties.
 
-use fenchel_linalg::{AsDesign, Invalid};
+use std::fmt;
+
+use fenchel_linalg::{AsDesign, Invalid, Names, Standardiser};
 use fenchel_optim::model::Saved;
 use fenchel_optim::prox::L1;
 use fenchel_optim::settings;
 use fenchel_optim::{Fit, Report, Stop};
-use ndarray::{Array1, ArrayView1};
+use ndarray::{Array1, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::predictor::{margin_model, scores};
 use super::solve::{Fitted, Penalised};
-use super::standardise::Standardiser;
 use crate::auto::Choice;
 use crate::loss::Squared;
 use crate::{Error, Point};
@@ -198,7 +199,7 @@ impl ElasticNet {
         let regulariser = L1 { strength: l1 };
         let penalised = Penalised { loss: Squared, regulariser, l2, intercept, stop, seed };
         let start = start.map(|start| start.point());
-        Ok(LinearModel::new(penalised.regress(x, y, weights, start, &mut watch)?))
+        Ok(LinearModel::new(penalised.regress(x, y, weights, start, &mut watch)?, x.names()))
     }
 }
 
@@ -215,7 +216,7 @@ impl LinearModel {
     /// # Errors
     /// [`Error::Invalid`] if rows are not finite or do not have the length of the weights.
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
-        scores(x, &self.weights, self.intercept)
+        scores(x, &self.names, &self.weights, self.intercept)
     }
 
     /// The coefficient of determination `R^2`, which is the share of the variance of the targets that is explained.

@@ -1,20 +1,21 @@
 //! Binary logistic regression.
 
-use fenchel_linalg::AsDesign;
+use std::fmt;
+
 use fenchel_linalg::labels::Label;
 use fenchel_linalg::special::sigmoid;
+use fenchel_linalg::{AsDesign, Names, Standardiser};
 use fenchel_optim::model::Saved;
 use fenchel_optim::prox::L1;
 use fenchel_optim::settings;
 use fenchel_optim::{Fit, Report, Stop};
-use ndarray::{Array1, ArrayView1};
+use ndarray::{Array1, ArrayView1, Axis};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
 use super::predictor::{margin_model, two_classes};
 use super::solve::{Fitted, Penalised};
-use super::standardise::Standardiser;
 use crate::auto::Choice;
 use crate::loss::Logistic;
 use crate::{Error, Point};
@@ -92,7 +93,7 @@ impl LogisticRegression {
         let regulariser = L1 { strength: l1 };
         let penalised = Penalised { loss: Logistic, regulariser, l2, intercept, stop, seed };
         let (fitted, classes) = penalised.classify(x, y, weights, start, &mut watch)?;
-        Ok(LogisticModel::new(fitted, classes))
+        Ok(LogisticModel::new(fitted, x.names(), classes))
     }
 }
 

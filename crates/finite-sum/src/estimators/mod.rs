@@ -34,7 +34,8 @@
 //! ```
 //!
 //! A penalty treats all features alike, so that they should have the same scale. [`Standardiser`] scales the
-//! features, and converts a model back to the raw features. [`Standardised`] is a model together with its scale.
+//! features, and converts a model back to the raw features; both are saved in one file as a pair, `(scale, model).save_file(path)`.
+//! A model keeps the names of the features, if the design has them ([`Named`](fenchel_linalg::Named)), and prints its weights.
 //! Class labels can be of any type that implements [`Label`]: strings, integers, numbers.
 
 mod class_weights;
@@ -48,8 +49,6 @@ mod poisson;
 mod predictor;
 mod softmax;
 mod solve;
-mod standardise;
-mod standardised;
 mod svc;
 
 pub use class_weights::ClassWeights;
@@ -57,6 +56,7 @@ pub use cross_validation::{
     Choose, CrossValidated, ElasticNetCv, LassoCv, LinearSvcCv, LogisticRegressionCv, RidgeCv,
     Score, Scoring, SoftmaxRegressionCv,
 };
+pub use fenchel_linalg::Standardiser;
 pub use fenchel_linalg::labels::Label;
 pub use group_lasso::GroupLasso;
 pub use linear::{ElasticNet, Lasso, LinearModel, Ridge};
@@ -65,8 +65,6 @@ pub use one_vs_rest::{OneVsRest, OneVsRestModel};
 pub use poisson::{PoissonModel, PoissonRegressor};
 pub use softmax::{SoftmaxModel, SoftmaxRegression};
 pub use solve::Penalised;
-pub use standardise::Standardiser;
-pub use standardised::Standardised;
 pub use svc::{LinearSvc, SvcLoss, SvcModel};
 
 use ndarray::ArrayView1;

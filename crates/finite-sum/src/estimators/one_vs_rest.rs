@@ -1,8 +1,10 @@
 //! One binary logistic regression per class.
 
+use std::fmt;
+
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::{softmax_in_place, softplus};
-use fenchel_linalg::{AsDesign, Invalid, parallel};
+use fenchel_linalg::{AsDesign, Invalid, Standardiser, parallel};
 use fenchel_optim::model::Saved;
 use fenchel_optim::settings;
 use fenchel_optim::{Budget, Fit, Report, SharedWatch};
@@ -11,10 +13,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::logistic::{LogisticModel, LogisticRegression};
-use super::predictor::score_labels;
+use super::predictor::{score_labels, write_weights};
 use super::softmax::likeliest;
 use super::solve::same_classes;
-use super::standardise::Standardiser;
 use crate::Error;
 
 settings! {
@@ -152,6 +153,19 @@ impl<L: Label> OneVsRestModel<L> {
         let raw = |model: LogisticModel<bool>| model.for_raw_features(scale);
         self.models = self.models.into_iter().map(raw).collect::<Result<_, _>>()?;
         Ok(self)
+    }
+}
+
+/// The intercepts and the weights that are not 0, a line for each feature and a column for each class.
+impl<L: Label> fmt::Display for OneVsRestModel<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let labels = self.classes.labels().iter().map(|label| format!("{label:?}")).collect();
+        let intercepts = self.models.iter().map(|model| model.intercept).collect();
+        let Some(LogisticModel { names, weights, .. }) = self.models.first() else { return Ok(()) };
+        let shape = (weights.len(), self.models.len());
+        let weights = Array2::from_shape_fn(shape, |(c, k)| self.models[k].weights[c]);
+        let kind = "one-vs-rest logistic regression";
+        write_weights(f, kind, names, (labels, intercepts), weights.view())
     }
 }
 

@@ -41,7 +41,8 @@ impl<L: Loss + Copy, R: Composite> Penalised<L, R> {
     ) -> Result<LinearModel, Error> {
         let Fit { weights, start, mut watch } = fit;
         let start = start.map(|start| start.point());
-        Ok(LinearModel::new(self.regress(x, y.into(), weights, start, &mut watch)?))
+        let fitted = self.regress(x, y.into(), weights, start, &mut watch)?;
+        Ok(LinearModel::new(fitted, x.names()))
     }
 }
 
@@ -59,6 +60,6 @@ impl<R: Composite> Penalised<Logistic, R> {
         let Fit { weights, start, mut watch } = fit;
         let start = start.map(|start| (start.point(), start.classes.clone()));
         let (fitted, classes) = self.classify(x, y.into(), weights, start, &mut watch)?;
-        Ok(LogisticModel::new(fitted, classes))
+        Ok(LogisticModel::new(fitted, x.names(), classes))
     }
 }

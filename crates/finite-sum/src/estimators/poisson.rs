@@ -1,17 +1,18 @@
 //! Regression of counts.
 
+use std::fmt;
+
 use fenchel_linalg::special::xlogx;
-use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_linalg::{AsDesign, Invalid, Names, Standardiser};
 use fenchel_optim::model::Saved;
 use fenchel_optim::prox::L1;
 use fenchel_optim::settings;
 use fenchel_optim::{Fit, Loss, Report, Status, Stop};
-use ndarray::{Array1, ArrayView1};
+use ndarray::{Array1, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::predictor::{margin_model, scores};
 use super::solve::{Fitted, Penalised};
-use super::standardise::Standardiser;
 use crate::auto::Choice;
 use crate::loss::Poisson;
 use crate::{Error, Point};
@@ -87,7 +88,8 @@ impl PoissonRegressor {
         let regulariser = L1 { strength: l1 };
         let penalised = Penalised { loss: Poisson, regulariser, l2, intercept, stop, seed };
         let start = start.map(|start| start.point());
-        let mut model = PoissonModel::new(penalised.regress(x, y, weights, start, &mut watch)?);
+        let fitted = penalised.regress(x, y, weights, start, &mut watch)?;
+        let mut model = PoissonModel::new(fitted, x.names());
         if unbounded {
             model.report.status = Status::NoMinimiser;
         }
@@ -112,7 +114,7 @@ impl PoissonModel {
     /// # Errors
     /// [`Error::Invalid`] if rows are not finite or do not have the length of the weights.
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
-        Ok(scores(x, &self.weights, self.intercept)?.mapv_into(f64::exp))
+        Ok(scores(x, &self.names, &self.weights, self.intercept)?.mapv_into(f64::exp))
     }
 
     /// `D^2`, the share of the deviance that is explained. It is 1 for perfect predictions, and 0 if the predictions
@@ -126,7 +128,7 @@ impl PoissonModel {
         x: &X,
         y: impl Into<ArrayView1<'y, f64>>,
     ) -> Result<f64, Error> {
-        let (logs, y) = (scores(x, &self.weights, self.intercept)?, y.into());
+        let (logs, y) = (scores(x, &self.names, &self.weights, self.intercept)?, y.into());
         Invalid::check_length("targets", logs.len(), y.len())?;
         y.iter().enumerate().try_for_each(|(row, &y)| Poisson.check_target(row, y))?;
         let mean = y.mean().ok_or(Invalid::Empty { what: "targets" })?;

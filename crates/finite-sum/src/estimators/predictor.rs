@@ -1,18 +1,22 @@
 //! Functions that all linear models share: scores, labels, and the checks of a loaded model.
 
+use std::fmt;
+
 use fenchel_linalg::labels::{Label, ascend};
-use fenchel_linalg::{AsDesign, Design, Invalid, multiply};
-use ndarray::{Array1, ArrayView1};
+use fenchel_linalg::{AsDesign, Design, Invalid, NamedRows, Names, multiply};
+use ndarray::{Array1, ArrayView1, ArrayView2};
 
 use crate::Error;
 
 /// `A x + b`
 pub(super) fn scores<X: AsDesign + ?Sized>(
     x: &X,
+    names: &Names,
     weights: &Array1<f64>,
     intercept: f64,
 ) -> Result<Array1<f64>, Error> {
     let design = x.as_design()?;
+    names.check_design(x.names())?;
     Invalid::check_length("columns of the design matrix", weights.len(), design.columns())?;
     let weights = weights.to_vec();
     let mut scores = vec![0.0; design.rows()];
@@ -76,6 +80,9 @@ macro_rules! margin_model {
                 /// The two labels, ascending. A positive score predicts the second.
                 pub classes: [$label; 2],
             )?
+            /// The names of the features, if the design had them.
+            #[serde(default, skip_serializing_if = "Names::is_empty")]
+            pub names: Names,
             /// The report of the fit, with its certificate.
             pub report: Report,
             /// The method that was chosen, and the reason. It is `None` if a file does not contain it.
@@ -84,9 +91,10 @@ macro_rules! margin_model {
         }
 
         impl$(<$label: Label>)? $model$(<$label>)? {
-            pub(super) fn new(fitted: Fitted $(, classes: [$label; 2])?) -> Self {
+            pub(super) fn new(fitted: Fitted, names: &Names $(, classes: [$label; 2])?) -> Self {
                 let Fitted { weights, intercept, report, choice } = fitted;
-                $model { weights, intercept, $(classes: classes as [$label; 2],)? report, choice }
+                let names = names.clone();
+                $model { weights, intercept, $(classes: classes as [$label; 2],)? names, report, choice }
             }
 
             /// The point of a warm start.
@@ -104,8 +112,23 @@ macro_rules! margin_model {
             /// # Errors
             /// [`Error::Invalid`] if the number of features differs.
             pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
-                scale.fold_into(self.weights.view_mut(), &mut self.intercept)?;
+                scale.unscale(self.weights.view_mut(), &mut self.intercept)?;
                 Ok(self)
+            }
+        }
+
+        /// The intercept and the weights that are not 0, a line each, by the names of the features.
+        impl$(<$label: Label>)? fmt::Display for $model$(<$label>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let heading: Option<String> = None;
+                $(let heading = heading.or_else(|| {
+                    let classes: &[$label; 2] = &self.classes;
+                    Some(format!("for {:?}", classes[1]))
+                });)?
+                let heading = heading.unwrap_or_else(|| "weight".into());
+                let weights = self.weights.view().insert_axis(Axis(1));
+                let columns = (vec![heading], vec![self.intercept]);
+                $crate::estimators::predictor::write_weights(f, $kind, &self.names, columns, weights)
             }
         }
 
@@ -118,6 +141,7 @@ macro_rules! margin_model {
                     let classes: &[$label; 2] = &self.classes;
                     $crate::estimators::predictor::check_classes(classes)?;
                 })?
+                self.names.check(self.weights.len()).map_err(|error| error.to_string())?;
                 $crate::estimators::predictor::check_weights(&self.weights, self.intercept)
             }
         }
@@ -139,7 +163,8 @@ macro_rules! two_classes {
                 &self,
                 x: &X,
             ) -> Result<Array1<f64>, Error> {
-                $crate::estimators::predictor::scores(x, &self.weights, self.intercept)
+                let (weights, intercept) = (&self.weights, self.intercept);
+                $crate::estimators::predictor::scores(x, &self.names, weights, intercept)
             }
 
             /// Predicts one label per row: the second label if the score is positive, else the first.
@@ -154,6 +179,19 @@ macro_rules! two_classes {
     };
 }
 pub(super) use two_classes;
+
+/// Writes the intercepts and the weights that are not 0 by name, after a line that counts them.
+pub(super) fn write_weights(
+    f: &mut fmt::Formatter<'_>,
+    kind: &str,
+    names: &Names,
+    (headings, intercepts): (Vec<String>, Vec<f64>),
+    values: ArrayView2<f64>,
+) -> fmt::Result {
+    let rows = NamedRows { headings, first: Some(("(intercept)", intercepts)), names, values };
+    let (support, features) = (rows.support().len(), values.nrows());
+    write!(f, "{kind}: {support} of {features} features have a weight other than 0\n{rows}")
+}
 
 pub(super) fn check_weights(weights: &Array1<f64>, intercept: f64) -> Result<(), String> {
     if weights.is_empty() {

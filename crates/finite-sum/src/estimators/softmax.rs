@@ -1,8 +1,10 @@
 //! Multinomial logistic regression.
 
+use std::fmt;
+
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::softmax_in_place;
-use fenchel_linalg::{AsDesign, Design, Invalid};
+use fenchel_linalg::{AsDesign, Design, Invalid, Names, Standardiser};
 use fenchel_optim::model::Saved;
 use fenchel_optim::prox::{L1, SparseGroupLasso, Zero};
 use fenchel_optim::settings;
@@ -12,9 +14,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
-use super::predictor::score_labels;
+use super::predictor::{score_labels, write_weights};
 use super::solve::same_classes;
-use super::standardise::Standardiser;
 use crate::Error;
 use crate::auto::{AutoSettings, AutoState, Choice};
 use crate::methods::lag::Composite;
@@ -118,7 +119,8 @@ impl SoftmaxRegression {
         let shape = (design.columns(), r);
         let weights = Array2::from_shape_vec(shape, point.weights).expect("d r weights");
         let (intercepts, choice) = (point.intercepts.into(), Some(choice));
-        Ok(SoftmaxModel { weights, intercepts, classes, report, choice })
+        let names = x.names().clone();
+        Ok(SoftmaxModel { weights, intercepts, classes, names, report, choice })
     }
 }
 
@@ -164,6 +166,9 @@ pub struct SoftmaxModel<L = f64> {
     pub intercepts: Array1<f64>,
     /// The labels, ascending, in the order of the columns.
     pub classes: Classes<L>,
+    /// The names of the features, if the design had them.
+    #[serde(default, skip_serializing_if = "Names::is_empty")]
+    pub names: Names,
     /// The report of the fit, with its certificate.
     pub report: Report,
     /// The method that was chosen, and the reason. It is `None` if a file does not contain it.
@@ -183,6 +188,7 @@ impl<L: Label> SoftmaxModel<L> {
         let design = x.as_design()?;
         let what = "columns of the design matrix";
         Invalid::check_length(what, self.weights.nrows(), design.columns())?;
+        self.names.check_design(x.names())?;
         let (w, b): (Vec<f64>, Vec<f64>) =
             (self.weights.iter().copied().collect(), self.intercepts.to_vec());
         let mut scores = vec![0.0; design.rows() * b.len()];
@@ -217,9 +223,18 @@ impl<L: Label> SoftmaxModel<L> {
     pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
         for (weights, intercept) in self.weights.columns_mut().into_iter().zip(&mut self.intercepts)
         {
-            scale.fold_into(weights, intercept)?;
+            scale.unscale(weights, intercept)?;
         }
         Ok(self)
+    }
+}
+
+/// The intercepts and the weights that are not 0, a line for each feature and a column for each class.
+impl<L: Label> fmt::Display for SoftmaxModel<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let labels = self.classes.labels().iter().map(|label| format!("{label:?}")).collect();
+        let columns = (labels, self.intercepts.to_vec());
+        write_weights(f, "softmax regression", &self.names, columns, self.weights.view())
     }
 }
 
@@ -245,6 +260,7 @@ impl<L: Label + Serialize + DeserializeOwned> Saved for SoftmaxModel<L> {
                 shape.0, shape.1
             ));
         }
+        self.names.check(shape.0).map_err(|error| error.to_string())?;
         match self.weights.iter().chain(&self.intercepts).position(|w| !w.is_finite()) {
             None => Ok(()),
             Some(place) => Err(format!("weight {place} is not finite")),

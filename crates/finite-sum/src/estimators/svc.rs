@@ -1,19 +1,20 @@
 //! Linear support vector machines.
 
-use fenchel_linalg::AsDesign;
+use std::fmt;
+
 use fenchel_linalg::labels::Label;
+use fenchel_linalg::{AsDesign, Names, Standardiser};
 use fenchel_optim::model::Saved;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::settings;
 use fenchel_optim::{Fit, Report, Stop};
-use ndarray::{Array1, ArrayView1};
+use ndarray::{Array1, ArrayView1, Axis};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
 use super::predictor::{margin_model, two_classes};
 use super::solve::{Fitted, Penalised};
-use super::standardise::Standardiser;
 use crate::auto::Choice;
 use crate::loss::{Hinge, SquaredHinge};
 use crate::{Error, Point};
@@ -112,7 +113,7 @@ impl LinearSvc {
                 svc.classify(x, y, weights, start, &mut watch)?
             }
         };
-        Ok(SvcModel::new(fitted, classes))
+        Ok(SvcModel::new(fitted, x.names(), classes))
     }
 }
 

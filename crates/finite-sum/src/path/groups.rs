@@ -138,7 +138,7 @@ fn on_grid<D: Design + Clone, E: Design, L: Loss + Clone, O: Observer<PathPoint>
     gap.at_best_intercept(problem, &mut point);
     let grid = penalties(grid, largest_penalty(&unit, &gap.correlation))?;
     let features = problem.d();
-    let mut path = start.unwrap_or(Path { features, l1_ratio, points: Vec::new() });
+    let mut path = start.unwrap_or(Path::new(features, l1_ratio));
     path.check(features, l1_ratio)?;
     if let Some(last) = path.points.last() {
         point = centring.inward(last.dense(features));

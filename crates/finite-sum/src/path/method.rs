@@ -85,7 +85,8 @@ pub fn elastic_net_path<'y, X: AsDesign + ?Sized>(
 ) -> Result<Path, Error> {
     let targets = y.into().to_vec();
     let problem = Problem::new(x.as_design()?, &targets, Squared, Zero, 0.0)?;
-    path(&if settings.intercept { problem.with_intercept() } else { problem }, settings)
+    let problem = if settings.intercept { problem.with_intercept() } else { problem };
+    Ok(path(&problem, settings)?.named(x.names()))
 }
 
 /// The path of binary logistic regression with an l1 penalty or an elastic net. The larger label is the positive one.
@@ -99,7 +100,8 @@ pub fn logistic_path<'y, X: AsDesign + ?Sized, L: Label + 'y>(
 ) -> Result<Path, Error> {
     let (_, targets) = binary_signs(&y.into().to_vec())?;
     let problem = Problem::new(x.as_design()?, &targets, Logistic, Zero, 0.0)?;
-    path(&if settings.intercept { problem.with_intercept() } else { problem }, settings)
+    let problem = if settings.intercept { problem.with_intercept() } else { problem };
+    Ok(path(&problem, settings)?.named(x.names()))
 }
 
 /// The path of any problem with a smooth loss. An l2 term of the problem is kept beside the penalty.
@@ -208,7 +210,7 @@ fn walk<D: Design + Clone, E: Design, L: Loss + Clone, O: Observer<PathPoint>>(
     let (own, features) = (problem.l2(), problem.d());
     let at = |penalty: f64| (L1 { strength: l1_ratio * penalty }, own + (1.0 - l1_ratio) * penalty);
     let mut problem = problem.clone().penalised(L1 { strength: 0.0 }, own)?;
-    let mut path = start.unwrap_or(Path { features, l1_ratio, points: Vec::new() });
+    let mut path = start.unwrap_or(Path::new(features, l1_ratio));
     path.check(features, l1_ratio)?;
     let mut before = warm.largest_correlation();
     if let Some(last) = path.points.last() {

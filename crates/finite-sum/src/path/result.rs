@@ -1,8 +1,9 @@
 //! The result of a path.
 
+use std::fmt;
 use std::ops::ControlFlow;
 
-use fenchel_linalg::{CsrMatrix, Invalid};
+use fenchel_linalg::{CsrMatrix, Invalid, Names};
 use fenchel_optim::{Observer, Progress, Report};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,9 @@ use crate::{Error, Point};
 pub struct Path {
     /// Number of features, `d`.
     pub features: usize,
+    /// The names of the features, if the design had them. A path of a [`Problem`](crate::Problem) has none until they are set.
+    #[serde(default, skip_serializing_if = "Names::is_empty")]
+    pub names: Names,
     /// The share of the l1 norm in the penalty.
     pub l1_ratio: f64,
     /// One point per penalty.
@@ -57,6 +61,17 @@ impl PathPoint {
 }
 
 impl Path {
+    /// A path without points.
+    pub(super) fn new(features: usize, l1_ratio: f64) -> Path {
+        Path { features, names: Names::NONE, l1_ratio, points: Vec::new() }
+    }
+
+    /// The same path with the names of a design.
+    pub(super) fn named(mut self, names: &Names) -> Path {
+        self.names = names.clone();
+        self
+    }
+
     /// Checks that this can be the beginning of a path with this number of features and this share of the l1 norm.
     pub(super) fn check(&self, features: usize, l1_ratio: f64) -> Result<(), Invalid> {
         Invalid::check_length("features of the path to go on from", features, self.features)?;
@@ -129,5 +144,23 @@ impl Path {
         CsrMatrix::try_new(shape, offsets, columns, values).map_err(|(.., error)| {
             Invalid::Layout { what: "path", reason: error.to_string() }.into()
         })
+    }
+}
+
+/// A line for each point: the penalty, the number of features with a weight, and which of them came (`+`) or left (`-`).
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>11}  {:>8}  changes", "penalty", "features")?;
+        let mut before: &[usize] = &[];
+        for point in &self.points {
+            write!(f, "\n{:11.4e}  {:8} ", point.penalty, point.support.len())?;
+            let come = point.support.iter().filter(|c| before.binary_search(c).is_err());
+            let left = before.iter().filter(|c| point.support.binary_search(c).is_err());
+            for (sign, c) in come.map(|c| ('+', c)).chain(left.map(|c| ('-', c))) {
+                write!(f, " {sign}{}", self.names.of(*c))?;
+            }
+            before = &point.support;
+        }
+        Ok(())
     }
 }

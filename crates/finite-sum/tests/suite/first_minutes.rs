@@ -2,12 +2,11 @@
 
 use fenchel_datasets::embedded;
 use fenchel_finite_sum::path::Grid;
-use fenchel_finite_sum::prelude::{Rows, Saved, Status, Stop};
+use fenchel_finite_sum::prelude::{Named, Names, Rows, Saved, Status, Stop};
 use fenchel_finite_sum::{
-    Fit, GroupLasso, Lasso, LinearModel, LinearSvcCv, LogisticModel, LogisticRegression,
-    LogisticRegressionCv, PoissonModel, PoissonRegressor, Ridge, SoftmaxRegression,
-    SoftmaxRegressionCv, Standardised, Standardiser,
-    estimators::{CrossValidated, Scoring},
+    Fit, GroupLasso, Lasso, LinearModel, LinearSvc, LinearSvcCv, LogisticModel, LogisticRegression,
+    LogisticRegressionCv, OneVsRest, PoissonModel, PoissonRegressor, Ridge, SoftmaxRegression,
+    SoftmaxRegressionCv, Standardiser, estimators::Scoring,
 };
 use fenchel_metrics::stratified_k_fold;
 use ndarray::{Array1, Array2, array};
@@ -231,50 +230,84 @@ fn a_fold_without_pairs_is_refused_by_name() {
     assert!(text.contains("one class only"), "{text}");
 }
 
-/// A scale and a model in one file, which predicts as the model whose weights were folded back.
+/// A scale and a model in one file, which predict as the model whose weights were folded back.
 #[test]
-fn a_standardised_model_takes_its_scale_along() {
+fn a_scale_is_saved_beside_its_model() {
     let data = embedded::breast_cancer();
     let labels: Vec<String> =
         data.y.iter().map(|&y| if y > 0.0 { "benign" } else { "malignant" }.into()).collect();
-    let fit = LogisticRegression::default();
-    let both = Standardised::fit(&data.x, |x| fit.fit(x, &labels)).unwrap();
-    let folded = both.model.clone().for_raw_features(&both.scale).unwrap();
-    assert_eq!(both.predict(&data.x).unwrap(), folded.predict(&data.x).unwrap());
-    assert_eq!(both.score(&data.x, &labels).unwrap(), folded.score(&data.x, &labels).unwrap());
-    let (a, b) = (both.predict_proba(&data.x).unwrap(), folded.predict_proba(&data.x).unwrap());
+    let scale = Standardiser::fit(&data.x).unwrap();
+    let x = scale.transform(&data.x).unwrap();
+    let model = LogisticRegression::default().fit(&x, &labels).unwrap();
+    let folded = model.clone().for_raw_features(&scale).unwrap();
+    assert_eq!(model.predict(&x).unwrap(), folded.predict(&data.x).unwrap());
+    let (a, b) = (model.predict_proba(&x).unwrap(), folded.predict_proba(&data.x).unwrap());
     assert!((a - b).iter().all(|e| e.abs() < 1e-9));
 
     let mut file = vec![];
+    let both = (scale, model);
     both.save(&mut file).unwrap();
-    let loaded = Standardised::<LogisticModel<String>>::load(&file[..]).unwrap();
-    assert_eq!(loaded, both);
+    assert_eq!(<(Standardiser, LogisticModel<String>)>::load(&file[..]).unwrap(), both);
     assert!(LogisticModel::<String>::load(&file[..]).is_err());
-    assert!(Standardised::<LinearModel>::load(&file[..]).is_err());
+    let error = <(Standardiser, LinearModel)>::load(&file[..]).unwrap_err().to_string();
+    assert_eq!(error, "the file holds a logistic regression; expected a linear regression");
+}
 
-    let broken = |scale: Standardiser| {
-        Standardised { scale, model: both.model.clone() }.check().unwrap_err()
-    };
-    let short = Standardiser::fit(&array![[1.0], [2.0]]).unwrap();
-    assert!(broken(short).contains("features"));
-    let mut flat = both.scale.clone();
-    flat.deviations[4] = 0.0;
-    assert!(broken(flat).contains("feature 4"));
+/// Models take the names of the design, keep them in files, and refuse columns in another order.
+#[test]
+fn a_model_has_the_names_of_its_features() {
+    let x = array![[0.0, 1.0, 0.0], [1.0, 0.5, 0.0], [3.0, 0.0, 0.0], [4.0, 1.0, 0.0]];
+    let x = Named { x, names: Names::new(["age", "plan=basic", "zero"]) };
+    let y = ["no", "no", "yes", "yes"].map(String::from);
+    let model = LogisticRegression::default().fit(&x, &y).unwrap();
+    assert_eq!(model.names, x.names);
+    let text = model.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "logistic regression: 2 of 3 features have a weight other than 0");
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
+    assert_eq!(words(lines[1]), ["for", "\"yes\""]);
+    assert_eq!(words(lines[2]), ["(intercept)".to_owned(), format!("{:.6}", model.intercept)]);
+    assert_eq!(words(lines[3]), ["age".to_owned(), format!("{:.6}", model.weights[0])]);
+    assert_eq!(words(lines[4])[0], "plan=basic");
+    assert_eq!(lines.len(), 5);
+    let mut file = vec![];
+    model.save(&mut file).unwrap();
+    assert_eq!(LogisticModel::<String>::load(&file[..]).unwrap(), model);
 
-    // Of several classes, of numbers, and with a penalty that was chosen.
-    let wine = embedded::wine();
-    let softmax = Standardised::fit(&wine.x, |x| SoftmaxRegression::default().fit(x, &wine.y));
-    assert!(softmax.unwrap().score(&wine.x, &wine.y).unwrap() > 0.98);
-    let cv = LogisticRegressionCv { folds: 3, ..LogisticRegressionCv::default() };
-    let chosen: Standardised<CrossValidated<LogisticModel<String>>> =
-        Standardised::fit(&data.x, |x| cv.fit(x, &labels)).unwrap();
-    assert!(chosen.chosen().score(&data.x, &labels).unwrap() > 0.95);
+    let other = Named { names: Names::new(["plan=basic", "age", "zero"]), ..x.clone() };
+    let error = model.predict(&other).unwrap_err().to_string();
+    assert_eq!(error, "design matrix: column 0 is \"plan=basic\"; expected \"age\", as in the fit");
+    assert_eq!(model.predict(&x.x).unwrap(), model.predict(&x).unwrap());
+    let short = LogisticModel { names: Names::new(["age"]), ..model };
     assert!(
-        Standardised::fit(&Array2::<f64>::zeros((0, 2)), |x| {
-            Ridge::default().fit(x, &Array1::zeros(0))
-        })
-        .is_err()
+        short.check().unwrap_err().contains("names of the columns: expected length 3, found 1")
     );
+
+    // The other models, and rows of a design with names.
+    let counts = [0.0, 1.0, 3.0, 5.0];
+    let rows = Rows::new(&x, &[3, 2, 1, 0]);
+    assert_eq!(Ridge::default().fit(&rows, &counts).unwrap().names, x.names);
+    assert_eq!(LinearSvc::default().fit(&x, &y).unwrap().names, x.names);
+    let poisson = PoissonRegressor::default().fit(&x, &counts).unwrap();
+    assert!(poisson.to_string().starts_with("Poisson regression: 2 of 3"), "{poisson}");
+    let groups = vec![vec![0], vec![1, 2]];
+    let group = GroupLasso { groups, group: 0.01, ..GroupLasso::default() };
+    assert_eq!(group.fit(&x, &counts).unwrap().names, x.names);
+    let softmax = SoftmaxRegression::default().fit(&x, &y).unwrap();
+    let text = softmax.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(words(lines[1]), ["\"no\"", "\"yes\""]);
+    assert_eq!((words(lines[3])[0].as_str(), words(lines[3]).len()), ("age", 3));
+    assert!(softmax.predict(&other).is_err());
+    let rest = OneVsRest::default().fit(&x, &y).unwrap();
+    assert!(rest.to_string().lines().nth(3).unwrap().starts_with("age "), "{rest}");
+    let cv =
+        LogisticRegressionCv { folds: 2, l1_ratios: vec![1.0], ..LogisticRegressionCv::default() };
+    assert_eq!(cv.fit(&x, &y).unwrap().model.names, x.names);
+
+    // Without names, columns are x0, x1, ...
+    let plain = Ridge::default().fit(&x.x, &counts).unwrap();
+    assert!(plain.names.is_empty() && plain.to_string().contains("\nx1 "), "{plain}");
 }
 
 /// A label that is not a number is nobody's.

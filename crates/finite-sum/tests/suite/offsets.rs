@@ -344,9 +344,10 @@ fn a_file_with_a_huge_index_is_refused_by_every_fit() {
         PoissonRegressor::default().fit(x, &y.mapv(f64::abs)),
         SoftmaxRegression::default().fit(x, y),
         fenchel_finite_sum::OneVsRest::default().fit(x, y),
-        fenchel_finite_sum::Standardiser::fit(x),
         LassoCv { folds: 2, ..LassoCv::default() }.fit(x, y),
         RidgeCv { folds: 2, ..RidgeCv::default() }.fit(x, y),
         elastic_net_path(x, y, &PathSettings::default())
     );
+    let error = fenchel_finite_sum::Standardiser::fit(x).unwrap_err().to_string();
+    assert!(error.contains("columns, whose means take more than 4 GiB"), "{error}");
 }

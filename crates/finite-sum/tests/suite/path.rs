@@ -9,7 +9,7 @@ use fenchel_finite_sum::path::{
     Grid, Path, PathSettings, Screening, elastic_net_path, logistic_path,
 };
 use fenchel_finite_sum::prelude::Refusal;
-use fenchel_finite_sum::prelude::{AsDesign, Status, Stop};
+use fenchel_finite_sum::prelude::{AsDesign, Named, Names, Status, Stop};
 use fenchel_finite_sum::{Error, Problem};
 use fenchel_optim::Loss;
 use fenchel_optim::prox::{L1, Zero};
@@ -175,4 +175,24 @@ fn settings_out_of_range_are_named() {
     assert!(text(PathSettings { grid, ..base.clone() }).contains("smallest of the grid = 2"));
     let limited = PathSettings { max_memory: Some(10), ..base };
     assert!(matches!(refused(limited), Error::Refused(Refusal::MemoryLimit { .. })));
+}
+
+/// A path of a design with names says which of them come and go.
+#[test]
+fn a_path_prints_the_names_that_come() {
+    // Orthogonal columns, whose correlations with the targets are 2 and 0.5.
+    let x = array![[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]];
+    let y = [2.5, 1.5, -1.5, -2.5];
+    let x = Named { x, names: Names::new(["age", "plan=basic"]) };
+    let grid = Grid::Given(vec![3.0, 1.0, 0.1]);
+    let path = elastic_net_path(&x, &y, &PathSettings { grid, ..PathSettings::default() }).unwrap();
+    let text = path.to_string();
+    let words: Vec<Vec<&str>> =
+        text.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(words[1], ["3.0000e0", "0"]);
+    assert_eq!(words[2], ["1.0000e0", "1", "+age"]);
+    assert_eq!(words[3], ["1.0000e-1", "2", "+plan=basic"]);
+    let labels = ["yes", "yes", "no", "no"];
+    let path = logistic_path(&x, &labels, &PathSettings::default()).unwrap();
+    assert_eq!(path.names, x.names);
 }

@@ -8,7 +8,7 @@
 //!
 //! Source: Stadler and Buehlmann, Statistics and Computing 22, 2012; A. Defazio, PhD thesis 2014, section 9.10.1.
 
-use fenchel_linalg::{Invalid, factor};
+use fenchel_linalg::{Invalid, Names, factor};
 use fenchel_optim::{Fit, MAX_MEMORY, Status, Stop};
 use ndarray::{Array1, Array2, ArrayView2};
 
@@ -103,7 +103,10 @@ pub fn pairwise<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<(Statistics, f6
     let repaired = nearest_correlation(raw.view(), 1e-8)?;
     let covariance =
         Array2::from_shape_fn((p, p), |(i, j)| repaired.correlation[[i, j]] * scale[i] * scale[j]);
-    Ok((Statistics { covariance, mean: means, samples: x.nrows() }, repaired.distance))
+    Ok((
+        Statistics { covariance, mean: means, names: Names::NONE, samples: x.nrows() },
+        repaired.distance,
+    ))
 }
 
 /// The result of [`em`].
@@ -157,7 +160,8 @@ pub fn em<'a>(
         ..lasso.stop
     };
     let lasso = GraphicalLasso { scale: Scale::Covariance, stop, ..lasso.clone() };
-    let mut statistics = Statistics { covariance, mean: Array1::zeros(p), samples: n };
+    let mut statistics =
+        Statistics { covariance, mean: Array1::zeros(p), names: Names::NONE, samples: n };
     let mut model = lasso.fit(&statistics)?;
     let mut objective: Vec<f64> = Vec::new();
     let mut status = Status::PassLimit;
@@ -226,5 +230,5 @@ fn expected(x: ArrayView2<f64>, model: &GaussianModel) -> Result<(f64, Statistic
     second /= n as f64;
     let covariance =
         Array2::from_shape_fn((p, p), |(i, j)| second[[i.max(j), i.min(j)]] - mean[i] * mean[j]);
-    Ok((loss / n as f64, Statistics { covariance, mean, samples: n }))
+    Ok((loss / n as f64, Statistics { covariance, mean, names: Names::NONE, samples: n }))
 }

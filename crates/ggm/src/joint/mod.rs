@@ -198,6 +198,7 @@ impl JointGraphicalLasso {
             .iter()
             .map(|group| GaussianModel {
                 mean: group.mean.clone(),
+                names: group.names.clone(),
                 precision: Array2::zeros((p, p)),
                 covariance: Array2::zeros((p, p)),
                 report,

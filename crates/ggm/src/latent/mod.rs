@@ -136,9 +136,9 @@ impl LatentGraphicalLasso {
         let mut sparse = square(sparse);
         sparse.indexed_iter_mut().for_each(|((i, j), x)| *x /= units[i] * units[j]);
         let (precision, covariance) = (square(precision), square(inverse));
+        let (mean, names) = (statistics.mean.clone(), statistics.names.clone());
         let observed =
-            GaussianModel { mean: statistics.mean.clone(), precision, covariance, report }
-                .in_units(&units);
+            GaussianModel { mean, names, precision, covariance, report }.in_units(&units);
         Ok(LatentVariableModel { observed, sparse, loadings, report })
     }
 }

@@ -122,8 +122,8 @@ impl ByRows {
         let state =
             GlassoState::from_precision(Array2::from_shape_vec((p, p), x).expect("p x p").view())?;
         let (precision, covariance) = (state.precision(), state.covariance());
-        Ok(GaussianModel { mean: statistics.mean.clone(), precision, covariance, report }
-            .in_units(&units))
+        let (mean, names) = (statistics.mean.clone(), statistics.names.clone());
+        Ok(GaussianModel { mean, names, precision, covariance, report }.in_units(&units))
     }
 }
 

@@ -125,7 +125,12 @@ fn rank_correlations_of_a_constant_column_are_refused() {
 #[test]
 fn asymmetric_matrices_are_refused_on_every_scale() {
     let covariance = array![[1.0, 0.5], [0.3, 1.0]];
-    let s = Statistics { covariance, mean: Array1::zeros(2), samples: 9 };
+    let s = Statistics {
+        covariance,
+        mean: Array1::zeros(2),
+        names: fenchel_linalg::Names::NONE,
+        samples: 9,
+    };
     for scale in [Scale::Correlation, Scale::Covariance] {
         let lasso = GraphicalLasso { scale, ..Default::default() };
         assert!(lasso.fit(&s).unwrap_err().to_string().contains("(1, 0)"));

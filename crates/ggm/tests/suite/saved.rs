@@ -4,8 +4,9 @@ use fenchel_ggm::conditional::GaussianCrfModel;
 use fenchel_ggm::item_field::{AttributeField, AttributeFieldModel, ItemFieldModel, Ratings};
 use fenchel_ggm::latent::LatentVariableModel;
 use fenchel_ggm::{
-    GaussianCrf, GaussianModel, GraphicalLasso, ItemField, LatentGraphicalLasso, Saved,
+    GaussianCrf, GaussianModel, GraphicalLasso, ItemField, LatentGraphicalLasso, Saved, Statistics,
 };
+use fenchel_linalg::{Named, Names};
 use fenchel_optim::model::envelope;
 use fenchel_optim::random::stream;
 use ndarray::{Array2, array};
@@ -153,4 +154,40 @@ fn what_a_file_holds_twice_must_agree() {
         assert!(model.predict(&[(0, 3.0)]).is_err());
         assert!(model.variance(1, &[(0, 3.0)]).is_err());
     }
+}
+
+/// Models take the names of the data, or of their statistics, keep them in files, and print them.
+#[test]
+fn a_network_has_the_names_of_its_variables() {
+    let wine = fenchel_datasets::embedded::wine();
+    let names = Names::new(fenchel_datasets::embedded::WINE_FEATURES);
+    let x = Named { x: wine.x, names: names.clone() };
+    let lasso = GraphicalLasso { l1: 0.3.into(), ..GraphicalLasso::default() };
+    let model = lasso.fit(&x).unwrap();
+    assert_eq!(model.names, names);
+    let statistics = Statistics::from_data(&x).unwrap();
+    assert_eq!(lasso.fit(&statistics).unwrap().names, names);
+    let path = lasso.fit_path(&statistics, &[0.5, 0.3]).unwrap();
+    assert_eq!(path.ebic_model(0.0).unwrap().names, names);
+    let (i, j, partial) = model.edges()[0];
+    let text = model.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[0],
+        format!("13 variables, {} edges with partial correlations", model.edges().len())
+    );
+    assert_eq!(lines[1], format!("{partial:9.6}  {} - {}", names[i], names[j]));
+    let mut file = Vec::new();
+    model.save(&mut file).unwrap();
+    assert_eq!(GaussianModel::load(&file[..]).unwrap(), model);
+    let other = Named { names: names.iter().rev().cloned().collect(), ..x };
+    assert!(
+        model
+            .score(&other)
+            .unwrap_err()
+            .to_string()
+            .contains("expected \"alcohol\", as in the fit")
+    );
+    let short = GaussianModel { names: Names::new(["alcohol"]), ..model };
+    assert!(short.check().unwrap_err().contains("names of the columns"));
 }

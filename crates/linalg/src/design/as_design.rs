@@ -1,6 +1,7 @@
 //! The data that estimators accept.
 
 use super::Design;
+use super::names::Names;
 use super::product::row_norms_squared;
 use crate::Invalid;
 
@@ -27,5 +28,10 @@ pub trait AsDesign {
         let design = self.as_design()?;
         let norms_squared = row_norms_squared(&design);
         Ok((design, norms_squared))
+    }
+
+    /// The names of the columns. They are empty for a matrix, and those of [`Named`](super::Named) for a design with names.
+    fn names(&self) -> &Names {
+        const { &Names::NONE }
     }
 }

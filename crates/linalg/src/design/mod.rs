@@ -16,9 +16,14 @@ mod centred;
 mod columns;
 mod csr;
 mod dense;
+mod named;
+mod named_edges;
+mod named_rows;
+mod names;
 mod nonzeros;
 mod product;
 mod rows;
+mod standardise;
 mod subset;
 
 pub use as_design::AsDesign;
@@ -26,11 +31,16 @@ pub use centred::{Centred, CentredView, FarColumn, far_columns};
 pub use columns::{Columns, nonzeros_by_column};
 pub use csr::{Csr, CsrMatrix};
 pub use dense::Dense;
+pub use named::Named;
+pub use named_edges::NamedEdges;
+pub use named_rows::NamedRows;
+pub use names::Names;
 pub use nonzeros::Nonzeros;
 pub use product::{
     multiply, multiply_row_by_row, multiply_squares, multiply_squares_transposed, multiply_through,
     multiply_transposed, row_norms_squared,
 };
+pub use standardise::Standardiser;
 pub use subset::{Rows, Subset};
 
 /// A number type that a design matrix may be stored in. Arithmetic is always `f64`.

@@ -1,6 +1,6 @@
 //! Some rows of a design.
 
-use super::{AsDesign, Design};
+use super::{AsDesign, Design, Names};
 use crate::Invalid;
 
 /// The rows `index[0], index[1], ...` of another design, borrowed.
@@ -115,6 +115,10 @@ impl<X: AsDesign + ?Sized> AsDesign for Rows<'_, X> {
                 Err(Invalid::Layout { what: "rows", reason })
             }
         }
+    }
+
+    fn names(&self) -> &Names {
+        self.x.names()
     }
 }
 

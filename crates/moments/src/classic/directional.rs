@@ -64,7 +64,7 @@ impl DirectionalRegression {
         let Some(weights) = fit.weights else { return fit_with(self, x, y, fit) };
         let slicing = (self.slicing, self.components.hint());
         let moments = SliceMoments::weighted(x, &y.into(), weights, slicing, self.max_memory)?;
-        Ok(watched(self.fit_moments(&moments)?, fit.watch))
+        Ok(watched(self.fit_moments(&moments)?.named(x.names()), fit.watch))
     }
 
     /// Fits the directions to sums over slices.

@@ -77,7 +77,7 @@ impl Sir {
         let Some(weights) = fit.weights else { return fit_with(self, x, y, fit) };
         let slicing = (self.slicing, self.components.hint());
         let moments = SliceMoments::weighted(x, &y.into(), weights, slicing, MAX_MEMORY)?;
-        Ok(watched(self.fit_moments(&moments)?, fit.watch))
+        Ok(watched(self.fit_moments(&moments)?.named(x.names()), fit.watch))
     }
 
     /// Fits the directions to sums over slices.

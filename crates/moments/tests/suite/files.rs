@@ -1,12 +1,13 @@
 //! Files of models in which one value was changed, with the checksum of the changed text: they are refused, or the
 //! model works without a panic and without a NaN.
 
+use fenchel_linalg::{Named, Names};
 use fenchel_moments::matching::{Basis, Centres, LearnedScore};
 use fenchel_moments::regressor::{IndexModel, Smoother};
 use fenchel_moments::score::{Gaussian, Part, ProductMixture, SecondOrderScore, StudentT};
 use fenchel_moments::{
-    Components, IndexRegressor, Reduction, Sade, Save, Saved, ScoreMatching, Sir, SliceMoments,
-    Slicing,
+    Components, Fit, IndexRegressor, LassoSir, Reduction, Sade, Save, Saved, ScoreMatching, Sir,
+    SliceMoments, Slicing,
 };
 use ndarray::{Array1, Array2};
 use serde::de::DeserializeOwned;
@@ -211,4 +212,33 @@ fn equal_runs_have_equal_files() {
     assert_eq!(first, second);
     assert_eq!(one, other);
     assert_eq!(SliceMoments::load(&first[0][..]).unwrap(), one);
+}
+
+/// Directions have the names of their features, also where weights, resamples or a copy take another way to them.
+#[test]
+fn a_reduction_has_the_names_of_its_features() {
+    let x = ndarray::Array2::from_shape_fn((120, 3), |(i, c)| {
+        ((i * (7 + 4 * c) + c * i * i) % 31) as f64 / 10.0 - 1.5
+    });
+    let y = x.column(0).mapv(|a| a + 0.1 * a * a);
+    let names = Names::new(["height", "weight", "age"]);
+    let x = Named { x, names: names.clone() };
+    let sir = Sir { components: Components::Fixed(1), ..Sir::default() };
+    let model = sir.fit(&x, &y).unwrap();
+    let ones = ndarray::Array1::ones(120);
+    let weighted = sir.fit_with(&x, &y, Fit::new().weights(&ones)).unwrap();
+    let sparse = LassoSir::default().fit(&x, &y).unwrap();
+    for model in [&model, &weighted, &sparse] {
+        assert_eq!(model.names, names, "{}", model.method);
+    }
+    let text = model.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].ends_with(": 1 directions of 3 features"), "{text}");
+    assert!(lines[2].starts_with("height  "), "{text}");
+    assert!(lines[2].ends_with(&format!("{:.6}", model.loadings[[0, 0]])), "{text}");
+    let mut file = vec![];
+    model.save(&mut file).unwrap();
+    assert_eq!(Reduction::load(&file[..]).unwrap(), model);
+    let other = Named { names: Names::new(["weight", "height", "age"]), ..x };
+    assert!(model.transform(&other).unwrap_err().to_string().contains("column 0 is \"weight\""));
 }

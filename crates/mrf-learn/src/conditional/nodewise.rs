@@ -1,7 +1,7 @@
 //! Node-wise regression: one l1 logistic regression per variable (Ravikumar, Wainwright and Lafferty 2010).
 
 use fenchel_finite_sum::{LogisticModel, LogisticRegression};
-use fenchel_linalg::{Invalid, parallel};
+use fenchel_linalg::{Invalid, Names, parallel};
 use fenchel_optim::{Budget, Fit, Report, SharedWatch, Stop, Watch, settings};
 use ndarray::{Array1, Array2};
 
@@ -114,6 +114,7 @@ impl NodewiseLogistic {
             weights: (0..p - 1).map(other).map(|j| theta[index_of(i, j, p)]).collect(),
             intercept: theta[pair_index(i, i, p)],
             classes: [0.0, 1.0],
+            names: Names::NONE,
             report: *report,
             choice: None,
         });

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, Names};
 use fenchel_optim::Refusal;
 use ndarray::{Array2, ArrayView1, ArrayView2};
 
@@ -27,6 +27,7 @@ pub struct Data {
     rows: usize,
     /// Number of states of every variable.
     cards: Vec<usize>,
+    names: Names,
     pub(super) cells: Cells,
     pub(super) weights: Option<Vec<f64>>,
     missing: Vec<(u32, u32)>,
@@ -114,7 +115,8 @@ impl Data {
             }
         }
         let cells = Cells::Bits { words, columns };
-        Ok(Data { rows, cards: vec![2; p], cells, weights: None, missing, dropped })
+        let (cards, names) = (vec![2; p], Names::NONE);
+        Ok(Data { rows, cards, names, cells, weights: None, missing, dropped })
     }
 
     /// Rows of states, counted from 0. The number of states of a variable is its largest state plus 1, and at least 2.
@@ -152,7 +154,8 @@ impl Data {
         }
         let (rows, states) = (states.nrows(), states.as_standard_layout().into_owned());
         let (cards, cells) = (cards.to_vec(), Cells::States(states));
-        Ok(Data { rows, cards, cells, weights: None, missing: Vec::new(), dropped: Vec::new() })
+        let (names, missing, dropped) = (Names::NONE, Vec::new(), Vec::new());
+        Ok(Data { rows, cards, names, cells, weights: None, missing, dropped })
     }
 
     /// Gives every row a weight; they are divided by their sum.
@@ -197,6 +200,21 @@ impl Data {
     /// Number of states of every variable.
     pub fn cards(&self) -> &[usize] {
         &self.cards
+    }
+
+    /// The same data with names of the variables, which a model keeps and prints.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] unless there is one name per variable.
+    pub fn named(mut self, names: Names) -> Result<Self, Error> {
+        Invalid::check_length("names of the variables", self.variables(), names.len())?;
+        self.names = names;
+        Ok(self)
+    }
+
+    /// The names of the variables, if they were given.
+    pub fn names(&self) -> &Names {
+        &self.names
     }
 
     /// The order of the parameters of a model of these variables.

@@ -1,6 +1,7 @@
 //! Files of models in which one value was changed, with the checksum of the changed text: they are refused, or the model
 //! works without a panic.
 
+use fenchel_linalg::{Named, Names};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsModel, PottsPseudoLikelihood};
 use fenchel_mrf_learn::{
     Coordinates, Data, Drawing, ExactMle, MissingPolicy, NetworkModel, Penalty, Spg,
@@ -101,4 +102,23 @@ fn changed_potts_models_are_refused_or_work() {
     let model = PottsPseudoLikelihood::default().fit(&data).unwrap();
     let (refused, works) = mutate(&model, used);
     assert!(refused > 150 && works > 30, "{refused} {works}");
+}
+
+/// A network has the names of its data, keeps them in a file, and prints its edges by them.
+#[test]
+fn a_network_has_the_names_of_its_variables() {
+    let names = Names::new(["cough", "fever", "smokes"]);
+    let data =
+        Data::binary(bits().view(), MissingPolicy::Error).unwrap().named(names.clone()).unwrap();
+    let model = ExactMle { penalty: Penalty::l1(0.001), ..ExactMle::default() }.fit(&data).unwrap();
+    assert_eq!(model.names, names);
+    let (i, j, coupling) = model.edges()[0];
+    let text = model.to_string();
+    let (i, j) = (&names[i as usize], &names[j as usize]);
+    assert_eq!(text.lines().nth(1).unwrap(), format!("{coupling:9.6}  {i} - {j}"));
+    let mut file = vec![];
+    model.save(&mut file).unwrap();
+    assert_eq!(NetworkModel::load(&file[..]).unwrap(), model);
+    let error = data.named(Names::new(["cough"])).unwrap_err().to_string();
+    assert_eq!(error, "names of the variables: expected length 3, found 1");
 }

@@ -159,7 +159,7 @@ impl MulticlassL1 {
     {
         self.stop.check()?;
         Invalid::check_nonnegative("penalty", self.penalty)?;
-        let posed = Posed::new(self, &x.as_design()?, y, fit.weights)?;
+        let posed = Posed::new(self, x, y, fit.weights)?;
         let start = match fit.start {
             None => None,
             Some(model) => {

@@ -1,8 +1,10 @@
 //! The fitted classifier.
 
+use std::fmt;
+
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::softmax_in_place;
-use fenchel_linalg::{AsDesign, CsrMatrix, Design, Invalid};
+use fenchel_linalg::{AsDesign, CsrMatrix, Design, Invalid, NamedRows, Names};
 use fenchel_optim::model::Saved;
 use fenchel_optim::{Certificate, Refusal, Report, Status, Stop};
 use ndarray::{Array1, Array2, ArrayView1};
@@ -25,6 +27,9 @@ const BINDS: f64 = 0.95;
 pub struct MulticlassL1Model<L = f64> {
     /// Number of features.
     pub features: usize,
+    /// The names of the features, if the design had them.
+    #[serde(default, skip_serializing_if = "Names::is_empty")]
+    pub names: Names,
     /// The non-zero weights as `(feature, class, weight)`, ordered by feature and then by class. They are for
     /// features in the units of the data.
     pub weights: Vec<(u32, u32, f64)>,
@@ -103,9 +108,10 @@ impl<L: Label> MulticlassL1Model<L> {
         let settings = MulticlassL1 { radius: Radius::At(radius), ..settings.clone() };
         let binds = scaled_norm >= BINDS * radius;
         let (classes, scales) = (posed.classes.clone(), posed.scales.clone());
-        let centres = posed.centres.clone();
+        let (centres, names) = (posed.centres.clone(), posed.names.clone());
         MulticlassL1Model {
             features,
+            names,
             weights,
             intercepts,
             classes,
@@ -150,6 +156,7 @@ impl<L: Label> MulticlassL1Model<L> {
     pub fn decision_function<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let design = x.as_design()?;
         Invalid::check_length("columns of the design matrix", self.features, design.columns())?;
+        self.names.check_design(x.names())?;
         let matrix = self.matrix()?;
         let (starts, classes, values) = (matrix.indptr(), matrix.indices(), matrix.data());
         let starts = starts.raw_storage();
@@ -301,8 +308,7 @@ impl<L: Label> MulticlassL1Model<L> {
         weights: Option<ArrayView1<f64>>,
     ) -> Result<Self, Error> {
         Invalid::check_nonnegative("threshold", threshold)?;
-        let design = x.as_design()?;
-        let posed = Posed::new(&self.settings, &design, y, weights)?;
+        let posed = Posed::new(&self.settings, x, y, weights)?;
         let k = self.classes.len();
         let (u, lost) = self.scaled_weights(&posed, "data")?;
         let problem = self.settings.problem(&posed.samples, posed.unit, self.radius)?;
@@ -336,6 +342,26 @@ impl<L: Label> MulticlassL1Model<L> {
     }
 }
 
+/// The intercepts and the features with a weight, a line each and a column for each class.
+impl<L: Label> fmt::Display for MulticlassL1Model<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut support: Vec<u32> = self.weights.iter().map(|(i, ..)| *i).collect();
+        support.dedup();
+        let names: Names =
+            support.iter().map(|i| self.names.of(*i as usize).into_owned()).collect();
+        let mut values = Array2::zeros((support.len(), self.classes.len()));
+        for (i, l, w) in &self.weights {
+            if let Ok(row) = support.binary_search(i) {
+                values[[row, *l as usize]] = *w;
+            }
+        }
+        let headings = self.classes.labels().iter().map(|label| format!("{label:?}")).collect();
+        let first = Some(("(intercept)", self.intercepts.to_vec()));
+        writeln!(f, "{} of {} features have a weight other than 0", support.len(), self.features)?;
+        NamedRows { headings, first, names: &names, values: values.view() }.fmt(f)
+    }
+}
+
 impl<L: Label + Serialize + DeserializeOwned> Saved for MulticlassL1Model<L> {
     const KIND: &'static str = "sparse multiclass classifier";
     const VERSION: u32 = 1;
@@ -348,6 +374,7 @@ impl<L: Label + Serialize + DeserializeOwned> Saved for MulticlassL1Model<L> {
         if d == 0 || d >= u32::MAX as usize {
             return Err(format!("{d} features; expected a number of 1 to 2^32 - 2"));
         }
+        self.names.check(d).map_err(|error| error.to_string())?;
         if self.intercepts.len() != k {
             return Err(format!("{} intercepts; expected one a class, {k}", self.intercepts.len()));
         }

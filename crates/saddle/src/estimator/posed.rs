@@ -1,7 +1,7 @@
 //! Conversion of data and labels to a problem.
 
 use fenchel_linalg::labels::{Classes, Label};
-use fenchel_linalg::{Design, Invalid};
+use fenchel_linalg::{AsDesign, Design, Invalid, Names};
 use fenchel_optim::Refusal;
 use ndarray::ArrayView1;
 
@@ -17,6 +17,7 @@ const SIZES: std::ops::RangeInclusive<f64> = 1e-151..=1e151;
 pub(crate) struct Posed<L> {
     pub(crate) samples: Samples,
     pub(crate) classes: Classes<L>,
+    pub(crate) names: Names,
     /// What was subtracted from each column. It is empty if nothing was.
     pub(crate) centres: Vec<f64>,
     /// The factor of each column. It is empty if columns were not standardised.
@@ -29,12 +30,13 @@ pub(crate) struct Posed<L> {
 }
 
 impl<L: Label> Posed<L> {
-    pub(crate) fn new<D: Design>(
+    pub(crate) fn new<X: AsDesign + ?Sized>(
         estimator: &MulticlassL1,
-        design: &D,
+        x: &X,
         y: ArrayView1<L>,
         weights: Option<ArrayView1<f64>>,
     ) -> Result<Self, Error> {
+        let design = &x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
         let labels = y.to_vec();
         let (classes, codes) = Classes::from_labels(&labels)?;
@@ -109,7 +111,8 @@ impl<L: Label> Posed<L> {
         let samples = Samples::prepared(design, &codes, k, weights.as_deref(), &preparation)?;
         let Preparation { centres, scales, .. } = preparation;
         let scales = if estimator.standardise { scales } else { vec![] };
-        Ok(Posed { samples, classes, centres, scales, unit, intercept: estimator.intercept })
+        let (names, intercept) = (x.names().clone(), estimator.intercept);
+        Ok(Posed { samples, classes, names, centres, scales, unit, intercept })
     }
 }
 

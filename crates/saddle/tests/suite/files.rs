@@ -1,6 +1,7 @@
 //! Files of models in which one value was changed, with the checksum of the changed text: they are refused, or the
 //! model works without a panic.
 
+use fenchel_linalg::{Named, Names};
 use fenchel_optim::model::Saved;
 use fenchel_saddle::{MulticlassL1, MulticlassL1Model, MulticlassLoss};
 use ndarray::Array2;
@@ -74,4 +75,28 @@ fn contradictions_in_a_file_are_named() {
     let wide: Model = load(&serde_json::to_value(&wide).unwrap()).unwrap();
     let error = wide.matrix().unwrap_err().to_string();
     assert!(error.contains("max_memory is 4 GiB"), "{error}");
+}
+
+/// A classifier has the names of its features, prints its weights by them, and refuses columns in another order.
+#[test]
+fn a_classifier_has_the_names_of_its_features() {
+    let (x, y) = data::dense(30, 4, 3, 1);
+    let names = Names::new(["a", "b", "c", "d"]);
+    let x = Named { x, names: names.clone() };
+    let model = MulticlassL1::default().fit(&x, &y).unwrap();
+    assert_eq!(model.names, names);
+    assert_eq!(model.pruned(0.0, &x, &y).unwrap().names, names);
+    let text = model.to_string();
+    let (feature, class, weight) = model.weights[0];
+    let line = text.lines().find(|line| line.starts_with(&names[feature as usize])).unwrap();
+    let shown = line.split_whitespace().nth(1 + class as usize).unwrap();
+    assert!((shown.parse::<f64>().unwrap() - weight).abs() <= 1e-3 * weight.abs(), "{text}");
+    let other = Named { names: Names::new(["b", "a", "c", "d"]), ..x };
+    assert!(
+        model
+            .predict(&other)
+            .unwrap_err()
+            .to_string()
+            .contains("column 0 is \"b\"; expected \"a\"")
+    );
 }

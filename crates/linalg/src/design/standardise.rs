@@ -1,11 +1,12 @@
 //! Features of mean 0 and standard deviation 1.
 
-use fenchel_linalg::{AsDesign, Design, Invalid};
-use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::{Array1, Array2, ArrayViewMut1};
-use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use super::{AsDesign, Design};
+use crate::Invalid;
+
+/// As many numbers as 4 GiB hold.
+const MOST_FEATURES: usize = 1 << 29;
 
 /// Means and standard deviations of features. It is used to fit on standardised features and to predict on raw ones.
 ///
@@ -13,19 +14,15 @@ use crate::Error;
 /// A constant feature is only centred.
 ///
 /// ```
-/// use fenchel_finite_sum::{Ridge, Standardiser};
+/// use fenchel_linalg::Standardiser;
 /// use ndarray::array;
 ///
-/// let x = array![[1000.0, 0.1], [3000.0, 0.2], [5000.0, 0.2], [7000.0, 0.4]];
-/// let y = [1.0, 2.0, 3.5, 4.0];
-/// let scale = Standardiser::fit(&x)?;
-/// let model = Ridge::default().fit(&scale.transform(&x)?, &y)?;
-/// let on_scaled = model.predict(&scale.transform(&x)?)?;
-/// let on_raw = model.for_raw_features(&scale)?.predict(&x)?;
-/// assert!((on_scaled - on_raw).iter().all(|e| e.abs() < 1e-12));
-/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// let scale = Standardiser::fit(&array![[1.0, 5.0], [3.0, 5.0]])?;
+/// assert_eq!(scale.transform(&array![[5.0, 6.0]])?, array![[3.0, 1.0]]);
+/// # Ok::<(), fenchel_linalg::Invalid>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Standardiser {
     /// Mean of every feature.
     pub means: Array1<f64>,
@@ -37,17 +34,20 @@ impl Standardiser {
     /// Computes means and deviations of the features of an `n x d` design, dense or sparse. Cost O(nnz).
     ///
     /// # Errors
-    /// [`Error::Invalid`] if there are no rows, or if entries or deviations are not finite; [`Error::Refused`] for so many features that
-    /// one number for each takes more than 4 GiB.
-    pub fn fit<X: AsDesign + ?Sized>(x: &X) -> Result<Self, Error> {
+    /// [`Invalid`] if there are no rows, if entries or deviations are not finite, or for so many features that one number for
+    /// each takes more than 4 GiB.
+    pub fn fit<X: AsDesign + ?Sized>(x: &X) -> Result<Self, Invalid> {
         let design = x.as_design()?;
         let (n, d) = (design.rows(), design.columns());
         if n == 0 {
-            return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
+            return Err(Invalid::Empty { what: "design matrix (rows)" });
         }
-        let hint = "number the features without gaps, or hash them into fewer columns";
-        let needed = (d as u64).saturating_mul(8);
-        Refusal::check_memory("the mean of every feature", needed, MAX_MEMORY, hint)?;
+        if d > MOST_FEATURES {
+            let reason = format!(
+                "{d} columns, whose means take more than 4 GiB; number the features without gaps, or hash them into fewer columns"
+            );
+            return Err(Invalid::Layout { what: "design matrix", reason });
+        }
         let (mut means, mut stored) = (Array1::<f64>::zeros(d), vec![0usize; d]);
         for i in 0..n {
             design.row_entries(i, |c, a| {
@@ -81,7 +81,7 @@ impl Standardiser {
         let deviations: Array1<f64> = (0..d).map(deviation).collect();
         if let Some(c) = deviations.iter().position(|deviation| !deviation.is_finite()) {
             let reason = format!("the deviation of column {c} is beyond the range of numbers");
-            return Err(Invalid::Layout { what: "design matrix", reason }.into());
+            return Err(Invalid::Layout { what: "design matrix", reason });
         }
         Ok(Standardiser { means, deviations })
     }
@@ -90,8 +90,8 @@ impl Standardiser {
     /// [`fit`](Standardiser::fit).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a different number of features or entries that are not finite.
-    pub fn transform<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
+    /// [`Invalid`] for a different number of features or entries that are not finite.
+    pub fn transform<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Invalid> {
         let design = x.as_design()?;
         self.check(design.columns())?;
         let centre = -&self.means / &self.deviations;
@@ -103,29 +103,19 @@ impl Standardiser {
         Ok(scaled)
     }
 
-    /// Converts weights of scaled features to weights of raw features.
-    pub(super) fn fold_into(
+    /// Converts weights and the intercept of a model on scaled features to those of the same model on raw features.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for a different number of features.
+    pub fn unscale(
         &self,
         mut weights: ArrayViewMut1<'_, f64>,
         intercept: &mut f64,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Invalid> {
         self.check(weights.len())?;
         weights /= &self.deviations;
         *intercept -= weights.dot(&self.means);
         Ok(())
-    }
-
-    /// Checks a loaded scale for a model with this number of features.
-    pub(super) fn check_file(&self, features: usize) -> Result<(), String> {
-        self.check(features).map_err(|error| error.to_string())?;
-        let usable = |c: usize| self.means[c].is_finite() && self.deviations[c].is_normal();
-        match (0..features).find(|&c| !(usable(c) && self.deviations[c] > 0.0)) {
-            None => Ok(()),
-            Some(c) => Err(format!(
-                "mean and deviation of feature {c} are {} and {}; expected finite numbers, the second above 0",
-                self.means[c], self.deviations[c]
-            )),
-        }
     }
 
     fn check(&self, features: usize) -> Result<(), Invalid> {
