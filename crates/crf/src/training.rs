@@ -107,7 +107,9 @@ pub fn train(
     let problem = Problem::new(&corpus.data, l2, crf.features)?;
     let (weights, report) = solve(crf, corpus, &problem, start, observer)?;
     check_finite(l2, weights.emission.iter().chain(&weights.transition), &report)?;
-    CrfModel::new(corpus.attributes.clone(), corpus.labels.clone(), weights, Some(report))
+    let (attributes, labels) = (corpus.attributes.clone(), corpus.labels.clone());
+    let model = CrfModel::new(attributes, labels, weights, Some(report))?;
+    Ok(CrfModel { template: corpus.template.clone(), ..model })
 }
 
 fn solve(
@@ -336,7 +338,7 @@ impl Watcher<'_, '_> {
         };
         let duals = method.duals_now();
         let (corpus, duals) = (self.corpus, duals.as_deref());
-        let at = Snapshot { corpus, weights: &weights, duals, template: None };
+        let at = Snapshot { corpus, weights: &weights, duals };
         let answer = match check {
             true => self.observer.observe(&progress, &at),
             false => self.observer.poll(&progress, &at),

@@ -58,7 +58,7 @@ impl GraphicalLassoCv {
     /// Chooses the penalty and fits all data with it.
     ///
     /// # Errors
-    /// As [`GraphicalLasso::fit`]; [`Error::Invalid`] for fewer than two folds or more folds than rows.
+    /// As [`GraphicalLasso::fit`]; [`Error::Metrics`] for fewer than two folds or more folds than rows.
     pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<CrossValidated, Error> {
         self.fit_with(x, Fit::new())
     }

@@ -19,7 +19,8 @@ use ndarray::ArrayView2;
 pub fn norm(values: impl Iterator<Item = f64>, p: f64) -> f64 {
     let sizes = values.map(f64::abs);
     if p == f64::INFINITY {
-        sizes.fold(0.0, f64::max)
+        // A NaN stays: it is no small number.
+        sizes.fold(0.0, |m, v| if v <= m || m.is_nan() { m } else { v })
     } else if p == 1.0 {
         sizes.sum()
     } else {

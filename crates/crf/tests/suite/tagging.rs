@@ -287,7 +287,7 @@ fn a_corpus_counts_and_cuts() {
         attributes.iter().for_each(|name| instance.push(name, 1.0));
     }
     builder.push(&instance).unwrap();
-    let Corpus { data, attributes, labels } = builder.clone().finish(2).unwrap();
+    let Corpus { data, attributes, labels, .. } = builder.clone().finish(2).unwrap();
     assert_eq!(attributes.iter().collect::<Vec<_>>(), ["x", "y"]);
     assert_eq!(labels.iter().collect::<Vec<_>>(), ["A", "B"]);
     assert_eq!((data.sequences(), data.tokens(), data.entries()), (1, 3, 4));

@@ -81,8 +81,20 @@ fn beliefs_that_make_no_law_are_named() {
     assert!(message(Gamma.between(2.0, f64::INFINITY, 0.9)).contains("second quantile = inf"));
     assert!(message(Normal.between(1.0, 2.0, 1.5)).contains("mass = 1.5"));
     assert!(message(maximum_entropy_within(Gamma, 1.0, 2.0, f64::NAN)).contains("mass"));
-    assert!(message(Normal.between(1e-300, 1e300, 0.9)).contains("quantiles"));
-    assert!(message(maximum_entropy_within(Gamma, 1e-300, 1e300, 0.9)).contains("quantiles"));
+    let (near, far) = ("the second quantile is too near", "the second quantile is too far above");
+    let expected = "quantiles: no member of the gamma family that doubles can hold has P(X <= 1e-300) = 0.05";
+    assert!(message(Gamma.between(1e-300, 1e300, 0.9)).starts_with(expected));
+    assert!(message(maximum_entropy_within(Gamma, 1e-300, 1e300, 0.9)).contains(far));
+    assert!(message(Normal.between(1e-300, 1e300, 0.9)).contains(far));
+    assert!(message(Normal.between(1.0, 1.0 + 1e-15, 0.9)).contains("quantile"));
+    assert!(message(Normal.between(0.0, 1e-300, 0.9)).contains(near));
+    for close in [1.0 + 1e-9, 1.0 + 1e-12] {
+        assert!(message(Gamma.between(1.0, close, 0.9)).contains(near));
+        assert!(message(InverseGamma.between(1.0, close, 0.9)).contains(near));
+    }
+    assert!(message(InverseGamma.between(1e-300, 1e300, 0.9)).contains(far));
+    assert!(message(Beta.between(0.5, 0.5 + 1e-12, 0.9)).contains(near));
+    assert!(message(Beta.between(1e-9, 1.0 - 1e-9, 1e-6)).contains(far));
     let nan = NormalVectorKnownCovariance::new(array![[f64::NAN]].view());
     assert!(message(nan).contains("covariance"));
     let family = NormalWishart::new(1).unwrap();

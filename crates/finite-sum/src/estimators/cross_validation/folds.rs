@@ -72,8 +72,10 @@ impl Folds {
             present.retain(|&row| weights[row] > 0.0);
         }
         let mut splits = cut(&present).map_err(|_| {
-            let expected = "at least 2 and at most the number of rows that count";
-            Invalid::Parameter { name: "folds", value: count as f64, expected }
+            let of = if weights.is_some() { "rows of positive weight" } else { "rows" };
+            let found = present.len();
+            let reason = format!("{count} of {found} {of}; expected at least 2, and no more than rows");
+            Invalid::Layout { what: "folds", reason }
         })?;
         let parts = splits.iter_mut().flat_map(|(train, test)| [train, test]);
         parts.flatten().for_each(|place| *place = present[*place]);
