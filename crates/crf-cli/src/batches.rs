@@ -83,7 +83,9 @@ fn look_at(batch: &[Entry], file: &str, model: &CrfModel) -> Result<(), Failure>
         let file = input::file_name(file);
         let columns = match model.template {
             Some(_) => "",
-            None => " Columns need --template FILE or --template-preset NAME, since the model has no templates.",
+            None => {
+                " Columns need --template FILE or --template-preset NAME, since the model has no templates."
+            }
         };
         say(format_args!(
             "fenchel-crf: warning: {file}: the model knows none of its attributes; was it trained on text of another form?{columns}"

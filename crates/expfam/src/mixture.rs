@@ -313,7 +313,8 @@ impl Em {
         let whole = Summary::of_weighted(family.clone(), x.iter().map(Borrow::borrow), &counts)?;
         let rows: Vec<usize> = (0..x.len()).filter(|&i| counts[i] > 0.0).collect();
         if rows.len() < self.components {
-            let (found, of) = (rows.len(), if fit.weights.is_some() { " of positive weight" } else { "" });
+            let (found, of) =
+                (rows.len(), if fit.weights.is_some() { " of positive weight" } else { "" });
             let reason = format!(
                 "{found} observations{of} for {} components; expected at least one a component",
                 self.components

@@ -101,11 +101,7 @@ fn deal(order: &[usize], folds: usize) -> Vec<Split> {
 }
 
 fn check_folds(samples: usize, folds: usize) -> Result<(), Error> {
-    if (2..=samples).contains(&folds) {
-        Ok(())
-    } else {
-        Err(Error::Folds { folds, samples })
-    }
+    if (2..=samples).contains(&folds) { Ok(()) } else { Err(Error::Folds { folds, samples }) }
 }
 
 /// SplitMix64 (Steele, Lea and Flood 2014), a small generator for the shuffles.

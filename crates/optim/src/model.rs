@@ -314,7 +314,10 @@ mod tests {
                         invalid type: string \"a\", expected f64";
         assert!(error.starts_with(expected), "{error}");
         let error = Slope::load(&file[..]).unwrap_err().to_string();
-        assert_eq!(error, "the file holds a label, which Labelled<Vec<String>> loads; expected a slope");
+        assert_eq!(
+            error,
+            "the file holds a label, which Labelled<Vec<String>> loads; expected a slope"
+        );
         // Another type may have the same form.
         let mut file = vec![];
         Labelled { label: 3_u8 }.save(&mut file).unwrap();

@@ -414,7 +414,8 @@ fn unreadable(name: &str) -> Option<String> {
     if let Some(hidden) = invisible(name) {
         return Some(format!("the name {name:?} holds {hidden}"));
     }
-    if name.ends_with('-') || name.contains("--") || name.contains(['<', '>', '→', '←', '↔']) {
+    if name.ends_with('-') || name.contains("--") || name.contains(['<', '>', '→', '←', '↔'])
+    {
         return Some(format!(
             "the name {name:?} looks like an arrow, which is `->`, `<-` or `<->`"
         ));

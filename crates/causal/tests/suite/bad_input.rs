@@ -164,7 +164,10 @@ fn names_that_no_text_can_hold_are_refused() {
         assert!(name.is_empty() || error.contains(&format!("{name:?}")), "{error}");
     }
     let error = message(Admg::parse("A -> f(x) -> B"));
-    assert!(error.starts_with("at byte 5") && error.contains("the name \"f(x)\" holds `(`"), "{error}");
+    assert!(
+        error.starts_with("at byte 5") && error.contains("the name \"f(x)\" holds `(`"),
+        "{error}"
+    );
     // A file is data of the user as well.
     let text = r#"{"names":["A","b c"],"directed":[[0,1]],"bidirected":[]}"#;
     let error = serde_json::from_str::<Admg>(text).unwrap_err().to_string();

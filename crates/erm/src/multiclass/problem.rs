@@ -143,12 +143,18 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     pub fn with_intercepts(self) -> Result<Self, Error> {
         if let Some(class) = self.counts.iter().position(|&count| count == 0.0) {
             let (what, found, remedy) = if self.labels.contains(&class) {
-                ("sample weights", "all rows of class {} have weight 0", "give one of them a positive weight")
+                (
+                    "sample weights",
+                    "all rows of class {} have weight 0",
+                    "give one of them a positive weight",
+                )
             } else {
                 ("labels", "no row has class {}", "number the classes that have rows from 0")
             };
             let found = found.replace("{}", &class.to_string());
-            let reason = format!("{found}, so that its intercept would be minus infinity; {remedy}, or fit without intercepts");
+            let reason = format!(
+                "{found}, so that its intercept would be minus infinity; {remedy}, or fit without intercepts"
+            );
             return Err(Invalid::Layout { what, reason }.into());
         }
         Ok(MulticlassProblem { intercepts: true, ..self })

@@ -1,8 +1,11 @@
 //! A loss and regularisers of a user's own, from the public interface alone: the methods find the optimum of an independent solver.
 
 use crate::common::{data, distance, reference};
+use fenchel_erm::loss::{Logistic, Squared};
 use fenchel_erm::methods::lag::Lagged;
-use fenchel_erm::methods::{FistaSettings, SagaSettings, SdcaSettings, fista, saga, sdca};
+use fenchel_erm::methods::{
+    FistaSettings, SagaSettings, SdcaSettings, SvrgSettings, fista, saga, sdca, svrg,
+};
 use fenchel_erm::prelude::{
     Certificate, Csr, Invalid, Loss, Regulariser, Report, Separable, Status, Stop,
 };
@@ -213,8 +216,10 @@ fn a_proximal_step_of_nan_never_converges() {
     for limit in [0.0, 1e-3, 0.1] {
         for l2 in [0.0, 0.1] {
             let design = || Csr::new(data.sparse.view()).unwrap();
-            let least = || Problem::new(design(), &data.reals, Squared, Broken { limit }, l2).unwrap();
-            let signs = || Problem::new(design(), &data.signs, Logistic, Broken { limit }, l2).unwrap();
+            let least =
+                || Problem::new(design(), &data.reals, Squared, Broken { limit }, l2).unwrap();
+            let signs =
+                || Problem::new(design(), &data.signs, Logistic, Broken { limit }, l2).unwrap();
             let judge = |report: &Report, point: &Point| {
                 assert_ne!(report.status, Status::Converged, "{limit} {l2}: {report}");
                 assert!(report.certificate.value() > 0.0, "{limit} {l2}: {report}");

@@ -125,7 +125,8 @@ fn verified<F: Quantiles>(
     else {
         return Ok(found);
     };
-    let why = format!("the nearest has P(X <= {x:e}) = {:e}; move the {which} quantile", found.cdf(x));
+    let why =
+        format!("the nearest has P(X <= {x:e}) = {:e}; move the {which} quantile", found.cdf(x));
     none(found.family().name(), pairs, &why)
 }
 

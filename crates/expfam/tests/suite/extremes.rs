@@ -82,7 +82,8 @@ fn beliefs_that_make_no_law_are_named() {
     assert!(message(Normal.between(1.0, 2.0, 1.5)).contains("mass = 1.5"));
     assert!(message(maximum_entropy_within(Gamma, 1.0, 2.0, f64::NAN)).contains("mass"));
     let (near, far) = ("the second quantile is too near", "the second quantile is too far above");
-    let expected = "quantiles: no member of the gamma family that doubles can hold has P(X <= 1e-300) = 0.05";
+    let expected =
+        "quantiles: no member of the gamma family that doubles can hold has P(X <= 1e-300) = 0.05";
     assert!(message(Gamma.between(1e-300, 1e300, 0.9)).starts_with(expected));
     assert!(message(maximum_entropy_within(Gamma, 1e-300, 1e300, 0.9)).contains(far));
     assert!(message(Normal.between(1e-300, 1e300, 0.9)).contains(far));

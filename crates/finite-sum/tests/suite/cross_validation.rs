@@ -299,8 +299,11 @@ fn settings_out_of_range_are_named() {
     let data = data(10, 3, 1.0, 1);
     let text = |cv: ElasticNetCv| cv.fit(&data.dense, &data.reals).unwrap_err().to_string();
     let base = ElasticNetCv::default;
-    assert!(text(ElasticNetCv { folds: 1, ..base() }).contains("folds = 1; expected at least 2"));
-    assert!(text(ElasticNetCv { folds: 11, ..base() }).contains("folds = 11"));
+    assert!(
+        text(ElasticNetCv { folds: 1, ..base() })
+            .contains("folds: 1 of 10 rows; expected at least 2")
+    );
+    assert!(text(ElasticNetCv { folds: 11, ..base() }).contains("folds: 11 of 10 rows"));
     assert!(text(ElasticNetCv { l1_ratios: vec![], ..base() }).contains("l1_ratios is empty"));
     assert!(text(ElasticNetCv { l1_ratios: vec![1.5], ..base() }).contains("l1_ratio = 1.5"));
     let grid = Some(Grid::Given(vec![f64::INFINITY]));
@@ -310,14 +313,13 @@ fn settings_out_of_range_are_named() {
         fitted.map(|_| ()).unwrap_err().to_string()
     };
     assert!(weighted(&[1.0; 9]).contains("sample weights: expected length 10, found 9"));
-    assert!(weighted(&[-1.0; 10]).contains("sample weight = -1"));
+    assert!(weighted(&[-1.0; 10]).contains("sample weights: entry 0 is -1"));
     assert!(weighted(&[0.0; 10]).contains("largest sample weight = 0"));
     // Four rows that count do not make five folds.
     let few: Vec<f64> = (0..10).map(|i| if i < 4 { 1.0 } else { 0.0 }).collect();
-    assert!(
-        weighted(&few)
-            .contains("folds = 5; expected at least 2 and at most the number of rows that count")
-    );
+    assert!(weighted(&few).contains(
+        "folds: 5 of 4 rows of positive weight; expected at least 2, and no more than rows"
+    ));
     let short = ElasticNetCv::default().fit(&data.dense, &data.reals[1..]).unwrap_err().to_string();
     assert!(short.contains("targets: expected length 10, found 9"), "{short}");
 }

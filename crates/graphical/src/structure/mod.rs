@@ -88,6 +88,9 @@ impl fmt::Display for LearnedDag {
         }
         let arcs: Vec<String> = dag.arcs().map(|(p, v)| format!("{p} -> {v}")).collect();
         writeln!(f, "{} arcs: {}", arcs.len(), arcs.join(", "))?;
-        write!(f, "data do not tell equivalent graphs apart: `dag.cpdag()` has the arcs that all of them share")
+        write!(
+            f,
+            "data do not tell equivalent graphs apart: `dag.cpdag()` has the arcs that all of them share"
+        )
     }
 }

@@ -6,7 +6,7 @@ use fenchel_graphical::structure::{
 };
 use fenchel_graphical::{BayesNet, Dag, Error, MISSING, Prior, StructureScore, VarId, networks};
 use fenchel_linalg::special::chi_squared_tail;
-use fenchel_optim::{Fit, Refusal, Status, random::stream};
+use fenchel_optim::{Fit, Refusal, Status, Stop, random::stream};
 use ndarray::{Array2, Axis, array};
 use proptest::prelude::*;
 
@@ -405,7 +405,10 @@ fn a_learned_graph_is_printed_in_words() {
     let stopped = |max_passes| Stop { max_passes, max_seconds: None, ..climb.stop };
     let found = climb.fit(data.view(), cards).unwrap();
     let text = found.to_string();
-    assert!(text.contains(&format!("a local optimum, after {} moves", found.report.passes)), "{text}");
+    assert!(
+        text.contains(&format!("a local optimum, after {} moves", found.report.passes)),
+        "{text}"
+    );
     let (p, v) = found.dag.arcs().next().unwrap();
     assert!(text.contains(&format!("{p} -> {v}")) && text.contains("`dag.cpdag()`"), "{text}");
     let short = HillClimbing { stop: stopped(2.0), ..climb.clone() };
