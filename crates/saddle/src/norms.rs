@@ -49,3 +49,17 @@ pub fn conjugate(p: f64) -> f64 {
         p / (p - 1.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nan_has_no_norm() {
+        for p in [1.0, 1.5, 2.0, f64::INFINITY] {
+            for values in [[f64::NAN, 1.0], [1.0, f64::NAN], [f64::NAN, 0.0]] {
+                assert!(norm(values.into_iter(), p).is_nan(), "{p} {values:?}");
+            }
+        }
+    }
+}

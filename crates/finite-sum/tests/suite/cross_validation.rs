@@ -323,3 +323,30 @@ fn settings_out_of_range_are_named() {
     let short = ElasticNetCv::default().fit(&data.dense, &data.reals[1..]).unwrap_err().to_string();
     assert!(short.contains("targets: expected length 10, found 9"), "{short}");
 }
+
+/// A class of one row is missing from the rows of the fold that tests it: its intercept would have no minimiser there.
+#[test]
+fn a_class_of_one_row_is_refused_by_name() {
+    let data = data(10, 3, 1.0, 1);
+    let y: Vec<&str> = (0..10).map(|i| if i == 4 { "rare" } else { ["a", "b"][i % 2] }).collect();
+    let error = SoftmaxRegressionCv::default().fit(&data.dense, &y).unwrap_err().to_string();
+    assert!(error.starts_with("labels: class \"rare\" has one row of positive weight"), "{error}");
+    let two: Vec<&str> = y.iter().map(|&y| if y == "rare" { y } else { "a" }).collect();
+    let error = LogisticRegressionCv::default().fit(&data.dense, &two).unwrap_err().to_string();
+    assert!(error.starts_with("labels: class \"rare\" has one row of positive weight"), "{error}");
+    let weights: Vec<f64> = (0..10).map(|i| if i < 4 { 1.0 } else { 0.0 }).collect();
+    let fit = Fit::new().weights(&weights);
+    let error = SoftmaxRegressionCv::default().fit_with(&data.dense, &y, fit).unwrap_err();
+    let expected = "sample weights: all rows of class \"rare\" have weight 0";
+    assert!(error.to_string().starts_with(expected), "{error}");
+}
+
+/// Without time no penalty is reached, and the printed table says so.
+#[test]
+fn a_table_without_time_says_so() {
+    let data = data(40, 3, 1.0, 1);
+    let stop = Stop { max_seconds: Some(0.0), ..Stop::default() };
+    let found = RidgeCv { stop, ..RidgeCv::default() }.fit(&data.dense, &data.reals).unwrap();
+    assert!(found.scores.iter().all(|score| score.mean.is_nan()));
+    assert!(found.to_string().contains("25 of 25 penalties have no score"), "{found}");
+}
