@@ -151,7 +151,10 @@ fn errors_among_many_sequences_name_the_one() {
     let error = model.tag_all(&instances).unwrap_err();
     assert!(matches!(error, Error::InSequence { sequence: 17, .. }), "{error:?}");
     let message = error.to_string();
-    assert!(message.starts_with("sequence 17: ") && message.contains("NaN at row 2"), "{message}");
+    assert!(
+        message.starts_with("sequence 17: ") && message.contains("is NaN at token 2"),
+        "{message}"
+    );
     instances[9] = Instance::new();
     assert_eq!(model.tag_all(&instances), Err(Error::EmptySequence { sequence: 9 }));
     // No labelling is legal where every label continues a chunk.

@@ -216,11 +216,11 @@ macro_rules! methods {
                 eta[index],
                 "a number > -1",
             )?;
-            // `ln Gamma` of their sum overflows beyond 2.5e305.
-            let most = 1e305 / eta.len() as f64;
+            // Their sum, and products with it, must be numbers.
+            let most = 2e306 / eta.len() as f64;
             let large = eta.iter().position(|&e| e > most);
             let index = large.unwrap_or(0);
-            let expected = "at most 1e305 over the number of parameters";
+            let expected = "at most 2e306 over the number of parameters";
             $crate::family::natural_in(self, large.is_none(), index, eta[index], expected)
         }
 

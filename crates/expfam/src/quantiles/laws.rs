@@ -89,7 +89,9 @@ fn none<T>(
     [first, second]: [(f64, f64); 2],
     why: &dyn std::fmt::Display,
 ) -> Result<T, Error> {
-    let ((x, p), (y, q)) = (first, second);
+    // 0.05 in place of 0.04999999999999999, which half of 1 - 0.9 is.
+    let short = |p: f64| format!("{p:.5e}").parse().unwrap_or(p);
+    let ((x, p), (y, q)) = ((first.0, short(first.1)), (second.0, short(second.1)));
     let reason = format!(
         "no member of the {family} family that doubles can hold has P(X <= {x:e}) = {p} and P(X <= {y:e}) = {q}: {why}"
     );
