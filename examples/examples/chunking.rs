@@ -102,7 +102,7 @@ fn expand(template: &Template, sentence: &Sentence) -> Result<Instance, fenchel_
 }
 
 fn corpus(template: &Template, sentences: &[Sentence]) -> Result<Corpus, fenchel_crf::Error> {
-    let mut builder = CorpusBuilder::new();
+    let mut builder = CorpusBuilder::with_template(template.clone());
     for sentence in sentences {
         builder.push(&expand(template, sentence)?)?;
     }

@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let score = StructureScore::Bayes(Prior::Bdeu(1.0));
     let climbed =
         HillClimbing { score, ..Default::default() }.fit(data.view(), variables.cards())?;
-    println!("hill climbing: score {:.2}, {}", climbed.score, climbed.report);
+    println!("hill climbing: {climbed}");
     if variables.len() <= 20 {
         let best =
             ExactSearch { score, ..Default::default() }.fit(data.view(), variables.cards())?;

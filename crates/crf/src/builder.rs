@@ -5,6 +5,7 @@ use fenchel_linalg::Invalid;
 use crate::Error;
 use crate::dataset::{Dataset, Token};
 use crate::instance::Instance;
+use crate::text::Template;
 use crate::vocabulary::Vocabulary;
 
 /// A labelled data set in numbers, with the words that the numbers stand for.
@@ -16,6 +17,8 @@ pub struct Corpus {
     pub attributes: Vocabulary,
     /// The labels, in order of first appearance.
     pub labels: Vocabulary,
+    /// The templates that made the attributes, if any did. The model gets them, and with them the attributes of new text.
+    pub template: Option<Template>,
 }
 
 /// Collects labelled instances and gives their attributes and labels numbers.
@@ -35,8 +38,26 @@ pub struct Corpus {
 /// assert_eq!(corpus.data.sequence(0).attributes(1).collect::<Vec<_>>(), [(1, 1.0)]);
 /// # Ok::<(), fenchel_crf::Error>(())
 /// ```
+///
+/// Templates make the attributes from columns, here the word and its part of speech. The model keeps them, so that the
+/// command-line tool can tag columns with it:
+///
+/// ```
+/// use fenchel_crf::text::{Boundary, Template};
+/// use fenchel_crf::{CorpusBuilder, Crf, Instance};
+///
+/// let mut builder = CorpusBuilder::with_template(Template::chunking(Boundary::Omit));
+/// builder.push_columns(&[["Confidence", "NN"], ["in", "IN"]], &["B-NP", "B-PP"])?;
+/// let model = Crf::default().fit(&builder.finish(1)?)?;
+/// let mut new = Instance::new();
+/// let template = model.template.as_ref().expect("that of the builder");
+/// template.expand(&[["Trust", "NN"], ["in", "IN"]], &[] as &[&str], &mut new)?;
+/// assert_eq!(model.tag(&new)?, ["B-NP", "B-PP"]);
+/// # Ok::<(), fenchel_crf::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct CorpusBuilder {
+    template: Option<Template>,
     attributes: Vocabulary,
     labels: Vocabulary,
     counts: Vec<u32>,
@@ -51,6 +72,29 @@ impl CorpusBuilder {
     /// No instance yet.
     pub fn new() -> Self {
         CorpusBuilder::default()
+    }
+
+    /// No instance yet; the templates make the attributes of [`push_columns`](Self::push_columns).
+    pub fn with_template(template: Template) -> Self {
+        CorpusBuilder { template: Some(template), ..CorpusBuilder::default() }
+    }
+
+    /// Appends a labelled instance whose attributes the templates make from the cells `tokens[t][column]`.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push) and [`Template::expand`]; [`Error::Invalid`] without templates.
+    pub fn push_columns<T: AsRef<[S]>, S: AsRef<str>, L: AsRef<str>>(
+        &mut self,
+        tokens: &[T],
+        labels: &[L],
+    ) -> Result<(), Error> {
+        let Some(template) = &self.template else {
+            let reason = "none are known; begin with CorpusBuilder::with_template".to_owned();
+            return Err(Invalid::Layout { what: "templates", reason }.into());
+        };
+        let mut instance = Instance::new();
+        template.expand(tokens, labels, &mut instance)?;
+        self.push(&instance)
     }
 
     /// Appends a labelled instance. O(length of its text).
@@ -146,6 +190,6 @@ impl CorpusBuilder {
             data.push(&tokens)?;
             first = end;
         }
-        Ok(Corpus { data, attributes, labels: self.labels })
+        Ok(Corpus { data, attributes, labels: self.labels, template: self.template })
     }
 }

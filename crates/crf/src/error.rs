@@ -13,7 +13,7 @@ pub enum Error {
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// Inference on a chain failed: no labelling is allowed, or a score is not a number.
-    #[error(transparent)]
+    #[error("{}", chain_text(.0))]
     Chain(#[from] fenchel_graphical::Error),
     /// A sequence without tokens.
     #[error("sequence {sequence} has no tokens")]
@@ -61,6 +61,16 @@ pub enum Error {
     /// Reading or writing failed.
     #[error("{0}")]
     Read(String),
+}
+
+/// In a chain only a scheme makes labellings impossible.
+fn chain_text(error: &fenchel_graphical::Error) -> String {
+    match error {
+        fenchel_graphical::Error::ImpossibleEvidence => {
+            "the scheme allows no labelling of this sequence with the labels of the model".into()
+        }
+        other => other.to_string(),
+    }
 }
 
 impl Error {

@@ -100,10 +100,16 @@ impl CrfModel {
     /// ```
     ///
     /// # Errors
-    /// Those of [`tag_all`](Self::tag_all); [`Error::Invalid`] if there is no sequence.
+    /// Those of [`tag_all`](Self::tag_all); [`Error::Invalid`] if there is no sequence, or a token without a label.
     pub fn score(&self, instances: &[Instance]) -> Result<f64, Error> {
         if instances.is_empty() {
             return Err(Invalid::Empty { what: "instances" }.into());
+        }
+        for (sequence, instance) in instances.iter().enumerate() {
+            if let Some(token) = instance.labels().position(str::is_empty) {
+                let reason = format!("token {token} of sequence {sequence} has none");
+                return Err(Invalid::Layout { what: "labels", reason }.into());
+            }
         }
         let (mut right, mut tokens) = (0, 0);
         for (instance, found) in instances.iter().zip(self.tag_all(instances)?) {
@@ -314,7 +320,10 @@ impl<'m> Tagger<'m> {
         kind: &str,
     ) -> Result<f64, Error> {
         if start >= end || end > instance.len() {
-            let reason = format!("tokens {start}..{end} of {}", instance.len());
+            let reason = format!(
+                "tokens {start}..{end} of {}; expected a start before the end, and an end within the sequence",
+                instance.len()
+            );
             return Err(Invalid::Layout { what: "span", reason }.into());
         }
         let all = self.load_shifted(instance)?;
@@ -370,11 +379,11 @@ fn check_values(instance: &Instance) -> Result<(), Error> {
         return Ok(());
     }
     for row in 0..instance.len() {
-        for (column, (_, value)) in instance.attributes(row).enumerate() {
+        for (name, value) in instance.attributes(row) {
             if !value.is_finite() {
-                return Err(
-                    Invalid::NonFinite { what: "attribute values", row, column, value }.into()
-                );
+                let reason =
+                    format!("{name:?} is {value} at token {row}; expected a finite number");
+                return Err(Invalid::Layout { what: "attribute values", reason }.into());
             }
         }
     }

@@ -103,11 +103,15 @@ pub fn train(
     observer: &mut impl for<'s> Observer<Snapshot<'s>>,
 ) -> Result<CrfModel, Error> {
     Invalid::check_nonnegative("l1", crf.l1)?;
+    crf.stop.check()?;
     let l2 = crf.l2.unwrap_or(1.0 / corpus.data.sequences().max(1) as f64);
     let problem = Problem::new(&corpus.data, l2, crf.features)?;
     let (weights, report) = solve(crf, corpus, &problem, start, observer)?;
     check_finite(l2, weights.emission.iter().chain(&weights.transition), &report)?;
-    CrfModel::new(corpus.attributes.clone(), corpus.labels.clone(), weights, Some(report))
+    let (attributes, labels) = (corpus.attributes.clone(), corpus.labels.clone());
+    let mut model = CrfModel::new(attributes, labels, weights, Some(report))?;
+    model.template.clone_from(&corpus.template);
+    Ok(model)
 }
 
 fn solve(
@@ -336,7 +340,7 @@ impl Watcher<'_, '_> {
         };
         let duals = method.duals_now();
         let (corpus, duals) = (self.corpus, duals.as_deref());
-        let at = Snapshot { corpus, weights: &weights, duals, template: None };
+        let at = Snapshot { corpus, weights: &weights, duals };
         let answer = match check {
             true => self.observer.observe(&progress, &at),
             false => self.observer.poll(&progress, &at),

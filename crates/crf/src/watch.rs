@@ -7,7 +7,6 @@ use crate::checkpoint;
 use crate::checkpoint::WriteDuals;
 use crate::model::CrfModel;
 use crate::problem::Problem;
-use crate::text::Template;
 use crate::weights::Weights;
 
 /// The current state of a training, which an observer of [`train`](fn@crate::training::train) receives.
@@ -16,16 +15,9 @@ pub struct Snapshot<'s> {
     pub(crate) corpus: &'s Corpus,
     pub(crate) weights: &'s dyn Fn() -> Weights,
     pub(crate) duals: Option<&'s dyn WriteDuals>,
-    pub(crate) template: Option<&'s Template>,
 }
 
-impl<'s> Snapshot<'s> {
-    /// Adds the templates that made the attributes, so that checkpoints contain them.
-    #[must_use]
-    pub fn with_template(&self, template: Option<&'s Template>) -> Snapshot<'s> {
-        Snapshot { template, ..*self }
-    }
-
+impl Snapshot<'_> {
     /// A copy of the current weights.
     pub fn weights(&self) -> Weights {
         (self.weights)()
@@ -36,10 +28,10 @@ impl<'s> Snapshot<'s> {
     /// # Errors
     /// Those of the writer.
     pub fn save_checkpoint(&self, to: &mut dyn Write) -> io::Result<()> {
-        let Corpus { attributes, labels, .. } = self.corpus;
+        let Corpus { attributes, labels, template, .. } = self.corpus;
         let model = CrfModel::new(attributes.clone(), labels.clone(), self.weights(), None);
         let mut model = model.map_err(io::Error::other)?;
-        model.template = self.template.cloned();
+        model.template.clone_from(template);
         checkpoint::write(&model, self.duals, to)
     }
 }

@@ -12,7 +12,7 @@
 //! minimiser only if a direction has passed this check.
 
 use fenchel_linalg::{Design, multiply_squares_transposed, multiply_transposed};
-use fenchel_optim::{Loss, Regulariser, Report, Status};
+use fenchel_optim::{Certificate, Loss, Regulariser, Report, Status};
 
 use crate::{Point, Problem};
 
@@ -28,11 +28,22 @@ const LARGE: f64 = 4.0;
 const ZERO: f64 = 1e-9;
 const POSITIVE: f64 = 1e-6;
 
+/// The report of a run that has ended at a point with a NaN or an infinity, as that of a proximal step of the user's: no numbers
+/// computed from it prove anything.
+pub(crate) fn no_point(report: Report) -> Report {
+    let certificate = Certificate::Uncertified { objective: None };
+    Report { status: Status::Diverged, certificate, ..report }
+}
+
 impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
-    /// Returns the report of a run that has ended at a point, with [`Status::NoMinimiser`] if there is a direction of
+    /// Returns the report of a run that has ended at a point, with [`Status::Diverged`] if the point is not finite, and with
+    /// [`Status::NoMinimiser`] if there is a direction of
     /// recession. For losses that attain their infimum the check is free, and for problems with a penalty it is O(n): there the
     /// intercept alone may recede, if all labels are the same. Otherwise it costs one pass, or up to a few hundred if margins are large.
     pub(crate) fn judged(&self, report: Report, point: &Point) -> Report {
+        if !(point.intercept.is_finite() && point.weights.iter().all(|w| w.is_finite())) {
+            return no_point(report);
+        }
         let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
         let unpenalised = R::IDENTITY && self.l2() == 0.0;
         if ended && (self.one_class() || unpenalised && self.some_recede() && self.recedes(point)) {

@@ -265,10 +265,7 @@ fn shift(x: &mut [f64], by: f64) {
 /// # Errors
 /// [`Invalid`] for another number of weights than rows, a negative weight, or none above 0.
 pub fn term_scales(weights: &[f64], n: usize) -> Result<Vec<f64>, Invalid> {
-    Invalid::check_length("sample weights", n, weights.len())?;
-    for &weight in weights {
-        Invalid::check_nonnegative("sample weight", weight)?;
-    }
+    Invalid::check_weights("sample weights", n, weights.iter())?;
     let largest = weights.iter().copied().fold(0.0, f64::max);
     Invalid::check_positive("largest sample weight", largest)?;
     // Dividing by the largest keeps the sum finite.

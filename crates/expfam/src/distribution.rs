@@ -122,6 +122,10 @@ impl<F: Family> Distribution<F> {
         if self.family != other.family {
             return f64::NAN;
         }
+        // Also where the parts of the divergence overflow.
+        if self.natural == other.natural {
+            return 0.0;
+        }
         self.family.kl(&self.natural, &other.natural)
     }
 

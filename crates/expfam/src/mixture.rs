@@ -23,7 +23,7 @@ use std::borrow::Borrow;
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::softmax_in_place;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, Fit, Iterative, Report, Stop, run, settings};
+use fenchel_optim::{Budget, Cadence, Certificate, Fit, Iterative, Report, Stop, run, settings};
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ settings! {
         components: usize = 2,
         /// Pseudo-observations per component, with the mean of the whole sample.
         pseudo_count: f64 = 1.0,
-        /// Random starts; the best after ten passes is continued.
+        /// Random starts; the best after ten passes is continued. Their passes and their time count.
         starts: usize = 5,
         /// When the method stops.
         stop: Stop = Stop { absolute: 1e-9, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
@@ -97,8 +97,7 @@ impl<F: crate::family::Family> TryFrom<Unchecked<F>> for Mixture<F> {
         let Some(first) = components.first() else {
             return Err(Invalid::Empty { what: "components" }.into());
         };
-        Invalid::check_length("weights", components.len(), weights.len())?;
-        weights.iter().try_for_each(|&w| Invalid::check_nonnegative("weight", w))?;
+        Invalid::check_weights("weights", components.len(), weights.iter())?;
         let total: f64 = weights.iter().sum();
         if !((total - 1.0).abs() < 1e-6) {
             let (name, expected) = ("sum of the weights", "1");
@@ -289,7 +288,7 @@ impl Em {
     /// Fits a mixture to observations.
     ///
     /// # Errors
-    /// [`Error::OutsideSupport`]; [`Invalid::Empty`]; [`Invalid::Parameter`] for settings out of range; [`Error::BoundaryMean`] for a
+    /// [`Error::OutsideSupport`]; [`Invalid::Layout`] for fewer observations than components; [`Invalid::Parameter`] for settings out of range; [`Error::BoundaryMean`] for a
     /// sample on the border, or without pseudo-observations for a component that runs there.
     pub fn fit<F: Sample + Clone>(&self, family: F, x: &[F::Owned]) -> Result<Mixture<F>, Error> {
         self.fit_with(family, x, Fit::new())
@@ -299,7 +298,7 @@ impl Em {
     ///
     /// # Errors
     /// As [`fit`](Self::fit); [`Invalid::Length`] for another number of weights or of components to start from;
-    /// [`Invalid::Parameter`] for a negative weight.
+    /// [`Invalid::Layout`] for a negative weight.
     pub fn fit_with<F: Sample + Clone>(
         &self,
         family: F,
@@ -314,12 +313,13 @@ impl Em {
         let whole = Summary::of_weighted(family.clone(), x.iter().map(Borrow::borrow), &counts)?;
         let rows: Vec<usize> = (0..x.len()).filter(|&i| counts[i] > 0.0).collect();
         if rows.len() < self.components {
-            return Err(Invalid::Length {
-                what: "sample (at least one observation a component)",
-                expected: self.components,
-                found: rows.len(),
-            }
-            .into());
+            let (found, of) =
+                (rows.len(), if fit.weights.is_some() { " of positive weight" } else { "" });
+            let reason = format!(
+                "{found} observations{of} for {} components; expected at least one a component",
+                self.components
+            );
+            return Err(Invalid::Layout { what: "sample", reason }.into());
         }
         let middle = whole.mle()?;
         let prior =
@@ -336,6 +336,7 @@ impl Em {
             failure: None,
         };
         let mut rng = stream(self.seed, 0);
+        let mut budget = Budget::new(self.stop);
         let mut best: Option<(f64, Method<'_, F>)> = None;
         if let Some(Mixture { weights, components, .. }) = fit.start {
             Invalid::check_length("components to start from", k, components.len())?;
@@ -344,6 +345,9 @@ impl Em {
         }
         let starts = if best.is_some() { 0 } else { self.starts };
         for _ in 0..starts {
+            if best.is_some() && budget.left().max_seconds == Some(0.0) {
+                break;
+            }
             let mut method = make(vec![1.0 / k as f64; k], vec![middle.clone(); k]);
             // A component around each of some observations, as wide as the sample and one more make it.
             for component in &mut method.components {
@@ -352,9 +356,11 @@ impl Em {
                 *component = around.mle()?;
             }
             if self.starts > 1 {
-                for _ in 0..10 {
-                    method.advance(1.0);
-                }
+                let left = budget.left();
+                let max_passes = left.max_passes.min(10.0);
+                let (absolute, relative, check) = (0.0, 0.0, Cadence::Every(10.0));
+                let ten = Stop { absolute, relative, max_passes, check, ..left };
+                budget.spend(run(&mut method, &ten, &mut ())?);
             }
             let value = method.expect(false).0;
             if best.as_ref().is_none_or(|(before, _)| value > *before) && value.is_finite() {
@@ -364,7 +370,8 @@ impl Em {
         let Some((_, mut method)) = best else {
             return Err(Error::Solver("no start has a finite likelihood".into()));
         };
-        let report = run(&mut method, &self.stop, &mut fit.watch)?;
+        let report = run(&mut method, &budget.left(), &mut fit.watch)?;
+        let report = budget.spend(report);
         if let Some(failure) = method.failure.take() {
             return Err(failure);
         }

@@ -192,7 +192,8 @@ impl<F: Density> Summary<F> {
     /// The weighted summary.
     ///
     /// # Errors
-    /// [`Error::OutsideSupport`]; [`Invalid::Length`]; [`Invalid::Parameter`] for a negative or non-finite weight, or sum of weights.
+    /// [`Error::OutsideSupport`]; [`Invalid::Length`]; [`Invalid::Layout`] for a negative or non-finite weight; [`Invalid::Parameter`] for a
+    /// sum of weights that is not finite.
     pub fn of_weighted<'x>(
         family: F,
         x: impl IntoIterator<Item = &'x F::Point>,
@@ -201,6 +202,7 @@ impl<F: Density> Summary<F> {
     where
         F::Point: 'x,
     {
+        Invalid::check_weights("weights", weights.len(), weights.iter())?;
         let mut summary = Summary::new(family);
         let mut seen = 0;
         for (i, x) in x.into_iter().enumerate() {
@@ -330,7 +332,7 @@ where
 /// The weighted maximum likelihood estimate.
 ///
 /// # Errors
-/// The errors of [`Summary::of_weighted`] and [`Summary::mle`].
+/// The errors of [`Summary::of_weighted`] and [`Summary::mle`]; [`Invalid::Parameter`] if all weights are 0.
 pub fn mle_weighted<F: Density + Clone>(
     family: F,
     x: &[F::Point],
@@ -339,5 +341,9 @@ pub fn mle_weighted<F: Density + Clone>(
 where
     F::Point: Sized,
 {
-    Summary::of_weighted(family, x, weights)?.mle()
+    let summary = Summary::of_weighted(family, x, weights)?;
+    if !x.is_empty() {
+        Invalid::check_positive("sum of the weights", summary.weight())?;
+    }
+    summary.mle()
 }

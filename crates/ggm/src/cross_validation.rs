@@ -58,7 +58,7 @@ impl GraphicalLassoCv {
     /// Chooses the penalty and fits all data with it.
     ///
     /// # Errors
-    /// As [`GraphicalLasso::fit`]; [`Error::Invalid`] for fewer than two folds or more folds than rows.
+    /// As [`GraphicalLasso::fit`]; [`Error::Metrics`] for fewer than two folds or more folds than rows.
     pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<CrossValidated, Error> {
         self.fit_with(x, Fit::new())
     }
@@ -114,7 +114,9 @@ impl GraphicalLassoCv {
             loss.push(mean);
             standard_error.push((square / (count - 1.0) / count).sqrt());
         }
-        let best = (0..loss.len()).min_by(|&a, &b| loss[a].total_cmp(&loss[b])).unwrap_or(0);
+        // A NaN of either sign is no least loss.
+        let size = |k: usize| if loss[k].is_nan() { f64::INFINITY } else { loss[k] };
+        let best = (0..loss.len()).min_by(|&a, &b| size(a).total_cmp(&size(b))).unwrap_or(0);
         let chosen = if self.one_standard_error {
             let limit = loss[best] + standard_error[best];
             loss.iter().position(|&l| l <= limit).unwrap_or(best)

@@ -54,6 +54,9 @@ pub enum Error {
         /// The node whose message has no positive variance.
         node: usize,
     },
+    /// Folds that the rows cannot be divided into.
+    #[error(transparent)]
+    Metrics(#[from] fenchel_metrics::Error),
     /// An error of a graph.
     #[error("{0}")]
     Graph(String),
@@ -62,12 +65,6 @@ pub enum Error {
 impl From<fenchel_graphical::Error> for Error {
     fn from(error: fenchel_graphical::Error) -> Self {
         Error::Graph(error.to_string())
-    }
-}
-
-impl From<fenchel_metrics::Error> for Error {
-    fn from(error: fenchel_metrics::Error) -> Self {
-        Error::Invalid(Invalid::Layout { what: "folds", reason: error.to_string() })
     }
 }
 

@@ -83,11 +83,8 @@ impl Statistics {
     ) -> Result<Statistics, Error> {
         let (x, names) = (design(x)?, x.names());
         check_rows(&x, max_memory)?;
-        Invalid::check_length("weights", x.rows(), weights.len())?;
+        Invalid::check_weights("weights", x.rows(), weights.iter())?;
         let total: f64 = weights.sum();
-        for &w in weights {
-            Invalid::check_nonnegative("weight", w)?;
-        }
         Invalid::check_positive("sum of weights", total)?;
         let shares: Vec<f64> = weights.iter().map(|w| w / total).collect();
         Ok(Statistics { names: names.clone(), ..weighted(&x, Some(&shares))? })

@@ -163,6 +163,19 @@ impl Invalid {
         if expected == found { Ok(()) } else { Err(Invalid::Length { what, expected, found }) }
     }
 
+    /// Checks weights: `expected` numbers, each finite and not negative. All may be 0.
+    pub fn check_weights<'w>(
+        what: &'static str,
+        expected: usize,
+        mut weights: impl ExactSizeIterator<Item = &'w f64>,
+    ) -> Result<(), Invalid> {
+        Invalid::check_length(what, expected, weights.len())?;
+        let bad = weights.by_ref().enumerate().find(|(_, w)| !(**w >= 0.0 && w.is_finite()));
+        let Some((place, &weight)) = bad else { return Ok(()) };
+        let reason = format!("entry {place} is {}; expected a finite number >= 0", shown(weight));
+        Err(Invalid::Layout { what, reason })
+    }
+
     /// Checks that a matrix is square and not empty, and returns its order.
     pub fn check_square(
         what: &'static str,
@@ -187,6 +200,19 @@ impl Invalid {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bad_weight_is_named_with_its_place() {
+        let message = |weights: &[f64]| {
+            Invalid::check_weights("weights", 3, weights.iter()).unwrap_err().to_string()
+        };
+        assert!(Invalid::check_weights("weights", 3, [0.0; 3].iter()).is_ok());
+        assert_eq!(message(&[1.0]), "weights: expected length 3, found 1");
+        let expected = "weights: entry 2 is -0.5; expected a finite number >= 0";
+        assert_eq!(message(&[1.0, 0.0, -0.5]), expected);
+        assert!(message(&[1.0, f64::NAN, 1.0]).contains("entry 1 is NaN"));
+        assert!(message(&[f64::INFINITY, 1.0, 1.0]).contains("entry 0 is inf"));
+    }
 
     #[test]
     fn tiny_and_huge_values_are_short() {

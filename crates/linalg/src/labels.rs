@@ -203,7 +203,7 @@ pub fn binary_signs<L: Label>(labels: &[L]) -> Result<([L; 2], Vec<f64>), Invali
     if let Some(row) = labels.iter().position(third) {
         return refused(
             row,
-            "two distinct labels, but this is a third; several classes need a model of several classes",
+            "two distinct labels, but this is a third; several classes need a model of several classes, such as SoftmaxRegression",
         );
     }
     let (low, high) = if first.order(second).is_lt() { (first, second) } else { (second, first) };

@@ -44,6 +44,13 @@ pub enum Error {
         /// The number of classes.
         classes: usize,
     },
+    /// A number of folds that the samples cannot be divided into.
+    Folds {
+        /// The number of folds.
+        folds: usize,
+        /// The number of samples.
+        samples: usize,
+    },
     /// A label with the type of a chunk and a mark that no scheme of chunks has.
     Mark {
         /// The label.
@@ -85,6 +92,13 @@ impl fmt::Display for Error {
             Error::Class { what, index, class, classes } => {
                 write!(f, "{what}[{index}] = {class}; expected a class below {classes}")
             }
+            Error::Folds { folds, samples: samples @ 0..2 } => {
+                write!(f, "folds = {folds}, samples = {samples}; expected at least 2 samples")
+            }
+            Error::Folds { folds, samples } => write!(
+                f,
+                "folds = {folds}; expected at least 2 and at most {samples}, the number of samples"
+            ),
             Error::Mark { label } => {
                 write!(
                     f,

@@ -23,7 +23,7 @@ pub type Split = (Vec<usize>, Vec<usize>);
 /// ```
 ///
 /// # Errors
-/// [`Error::Parameter`] unless `2 <= folds <= samples`.
+/// [`Error::Folds`] unless `2 <= folds <= samples`.
 pub fn k_fold(samples: usize, folds: usize, seed: u64) -> Result<Vec<Split>, Error> {
     check_folds(samples, folds)?;
     let mut order: Vec<usize> = (0..samples).collect();
@@ -38,7 +38,7 @@ pub fn k_fold(samples: usize, folds: usize, seed: u64) -> Result<Vec<Split>, Err
 /// anything else that is ordered.
 ///
 /// # Errors
-/// [`Error::Parameter`] unless `2 <= folds <= labels.len()`; [`Error::Value`] for a label that is not equal to itself, such as
+/// [`Error::Folds`] unless `2 <= folds <= labels.len()`; [`Error::Value`] for a label that is not equal to itself, such as
 /// NaN.
 pub fn stratified_k_fold<'l, L: PartialOrd + ?Sized + 'l>(
     labels: impl IntoIterator<Item = &'l L>,
@@ -101,12 +101,7 @@ fn deal(order: &[usize], folds: usize) -> Vec<Split> {
 }
 
 fn check_folds(samples: usize, folds: usize) -> Result<(), Error> {
-    if (2..=samples).contains(&folds) {
-        Ok(())
-    } else {
-        let expected = "at least 2 and at most the number of samples";
-        Err(Error::Parameter { name: "folds", value: folds, expected })
-    }
+    if (2..=samples).contains(&folds) { Ok(()) } else { Err(Error::Folds { folds, samples }) }
 }
 
 /// SplitMix64 (Steele, Lea and Flood 2014), a small generator for the shuffles.
@@ -178,7 +173,7 @@ mod tests {
     #[test]
     fn bad_arguments_are_named() {
         let text = |result: Result<Vec<Split>, Error>| result.unwrap_err().to_string();
-        let expected = "folds = 1; expected at least 2 and at most the number of samples";
+        let expected = "folds = 1; expected at least 2 and at most 10, the number of samples";
         assert_eq!(text(k_fold(10, 1, 0)), expected);
         let split = |samples, share| train_test_split(samples, share, 0).unwrap_err().to_string();
         assert!(
@@ -186,7 +181,8 @@ mod tests {
         );
         assert!(split(1, 0.5).starts_with("samples = 1"));
         assert!(text(k_fold(3, 4, 0)).starts_with("folds = 4"));
-        assert!(text(k_fold(0, 2, 0)).starts_with("folds = 2"));
+        let expected = "folds = 2, samples = 0; expected at least 2 samples";
+        assert_eq!(text(k_fold(0, 2, 0)), expected);
         assert!(text(stratified_k_fold::<f64>(&[], 2, 0)).starts_with("folds = 2"));
         assert!(text(stratified_k_fold(&[1.0, f64::NAN], 2, 0)).starts_with("labels[1] = NaN"));
     }

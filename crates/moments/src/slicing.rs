@@ -338,11 +338,7 @@ fn merge_singles(sorted: &[f64], ends: &mut Vec<usize>) {
 /// Weights, checked, one after the other.
 pub(crate) fn checked_weights(weights: ArrayView1<f64>) -> Result<Vec<f64>, Error> {
     let weights = weights.to_vec();
-    Invalid::check_finite("weights", &weights)?;
-    if let Some(row) = weights.iter().position(|&w| w < 0.0) {
-        let reason = format!("row {row} has {}; expected numbers >= 0", weights[row]);
-        return Err(Invalid::Layout { what: "weights", reason }.into());
-    }
+    Invalid::check_weights("weights", weights.len(), weights.iter())?;
     let (sum, largest) = weights.iter().fold((0.0, 0.0_f64), |(s, m), w| (s + w, m.max(*w)));
     if !f64::is_finite(sum) || (largest > 0.0 && largest < 1e-290) {
         let reason = format!(

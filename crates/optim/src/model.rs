@@ -1,8 +1,9 @@
 //! Saving and loading of fitted models.
 //!
-//! A file is JSON: `{"kind": "...", "version": 1, "model": {...}, "crc32": ...}`. Loading checks the kind, the version and the
-//! checksum of the text of the model. Then the type of the model checks the content. Loading refuses a file of another kind, a
-//! file of a later version, and a file that is damaged or was edited by hand. The error names the reason.
+//! A file is JSON: `{"kind": "...", "version": 1, "type": "...", "model": {...}, "crc32": ...}`. Loading checks the kind, the version
+//! and the checksum of the texts of the type and of the model. Then the type of the model checks the content. Loading refuses a file of
+//! another kind, a file of a later version, and a file that is damaged or was edited by hand. The error names the reason, and the
+//! type that loads the file where it is another one.
 //!
 //! A pair of models is saved in one file, as `(encoder, model).save_file(path)`, and loaded by the pair of their types. The file is
 //! a list of both.
@@ -21,7 +22,7 @@ use crate::file;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The file is not JSON, or does not have the form of the model.
+    /// The file is not JSON, or has no kind and version.
     #[error("not a {kind} file: {source}")]
     Format {
         /// The kind that was wanted.
@@ -30,12 +31,26 @@ pub enum ModelError {
         source: serde_json::Error,
     },
     /// A file of another kind.
-    #[error("the file holds a {found}; expected a {expected}")]
+    #[error("the file holds a {found}{}; expected a {expected}", loaded_by(.loader, ""))]
     Kind {
         /// The kind in the file.
         found: String,
+        /// The type that wrote the file, if the file says so.
+        loader: Option<String>,
         /// The kind that was wanted.
         expected: &'static str,
+    },
+    /// A file of the kind that was wanted, whose model does not have the form of the type, such as one with labels of another type.
+    #[error("the {kind} in the file{} does not have the form of {expected}: {source}", loaded_by(.loader, ","))]
+    Form {
+        /// The kind of model.
+        kind: &'static str,
+        /// The type that was wanted.
+        expected: String,
+        /// The type that wrote the file, if it is another one.
+        loader: Option<String>,
+        /// The error of the JSON parser, with its position.
+        source: serde_json::Error,
     },
     /// A file of a version that this build cannot read.
     #[error("{kind} file of version {found}; this build reads version {expected}")]
@@ -72,11 +87,26 @@ pub enum ModelError {
     Io(#[from] std::io::Error),
 }
 
+fn loaded_by(loader: &Option<String>, end: &str) -> String {
+    loader.as_ref().map_or(String::new(), |name| format!(", which {name} loads{end}"))
+}
+
+/// The name of a type without its modules.
+fn short_name<M>() -> String {
+    let mut short = String::new();
+    for part in std::any::type_name::<M>().split_inclusive(['<', '>', ',', ' ', '(', ')', ';']) {
+        short.push_str(part.rsplit("::").next().unwrap_or(part));
+    }
+    short
+}
+
 /// The part of a file that is read first. A model of another kind or version may have any other form.
 #[derive(Deserialize)]
 struct Head<'a> {
     kind: String,
     version: u32,
+    #[serde(rename = "type")]
+    written_by: Option<String>,
     #[serde(borrow)]
     model: Option<&'a RawValue>,
     crc32: Option<u32>,
@@ -101,8 +131,12 @@ pub trait Saved: Serialize + DeserializeOwned {
     /// [`ModelError::Io`].
     fn save(&self, mut to: impl Write) -> Result<(), ModelError> {
         let text = |value: &str| serde_json::to_string(value).map_err(io::Error::from);
-        write!(to, r#"{{"kind":{},"version":{},"model":"#, text(Self::KIND)?, Self::VERSION)?;
-        let mut summed = Summed { to: &mut to, crc: crc32fast::Hasher::new() };
+        let name = short_name::<Self>();
+        let (kind, version, written_by) = (text(Self::KIND)?, Self::VERSION, text(&name)?);
+        write!(to, r#"{{"kind":{kind},"version":{version},"type":{written_by},"model":"#)?;
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(name.as_bytes());
+        let mut summed = Summed { to: &mut to, crc };
         serde_json::to_writer(&mut summed, self).map_err(io::Error::from)?;
         let crc = summed.crc.finalize();
         writeln!(to, r#","crc32":{crc}}}"#)?;
@@ -123,7 +157,8 @@ pub trait Saved: Serialize + DeserializeOwned {
         from.read_to_end(&mut text)?;
         let head: Head<'_> = serde_json::from_slice(&text).map_err(format)?;
         if head.kind != kind {
-            return Err(ModelError::Kind { found: head.kind, expected: kind });
+            let (found, loader) = (head.kind, head.written_by);
+            return Err(ModelError::Kind { found, loader, expected: kind });
         }
         if head.version != Self::VERSION {
             let (found, expected) = (head.version, Self::VERSION);
@@ -131,11 +166,18 @@ pub trait Saved: Serialize + DeserializeOwned {
         }
         let model = head.model.ok_or_else(|| missing("model"))?.get();
         let expected = head.crc32.ok_or_else(|| missing("crc32"))?;
-        let found = crc32fast::hash(model.as_bytes());
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(head.written_by.as_deref().unwrap_or_default().as_bytes());
+        crc.update(model.as_bytes());
+        let found = crc.finalize();
         if found != expected {
             return Err(ModelError::Checksum { kind, found, expected });
         }
-        let model: Self = serde_json::from_str(model).map_err(format)?;
+        let model: Self = serde_json::from_str(model).map_err(|source| {
+            let expected = short_name::<Self>();
+            let loader = head.written_by.filter(|name| *name != expected);
+            ModelError::Form { kind, expected, loader, source }
+        })?;
         model.check().map_err(|reason| ModelError::Content { kind, reason })?;
         Ok(model)
     }
@@ -315,6 +357,40 @@ mod tests {
         assert!(with_sum(r#"{"slope":-1}"#).contains("-1"));
     }
 
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Labelled<L> {
+        label: L,
+    }
+
+    impl<L: Serialize + DeserializeOwned> Saved for Labelled<L> {
+        const KIND: &'static str = "label";
+        const VERSION: u32 = 1;
+
+        fn check(&self) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_type_that_loads_a_file_is_named() {
+        let mut file = vec![];
+        Labelled { label: vec!["a".to_string()] }.save(&mut file).unwrap();
+        assert_eq!(Labelled::<Vec<String>>::load(&file[..]).unwrap().label, ["a"]);
+        let error = Labelled::<Vec<f64>>::load(&file[..]).unwrap_err().to_string();
+        let expected = "the label in the file, which Labelled<Vec<String>> loads, does not have the form of Labelled<Vec<f64>>: \
+                        invalid type: string \"a\", expected f64";
+        assert!(error.starts_with(expected), "{error}");
+        let error = Slope::load(&file[..]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the file holds a label, which Labelled<Vec<String>> loads; expected a slope"
+        );
+        // Another type may have the same form.
+        let mut file = vec![];
+        Labelled { label: 3_u8 }.save(&mut file).unwrap();
+        assert_eq!(Labelled::<f64>::load(&file[..]).unwrap().label, 3.0);
+    }
+
     #[test]
     fn a_pair_is_one_file_and_each_half_is_checked() {
         let pair = || {
@@ -324,7 +400,7 @@ mod tests {
         pair().save(&mut file).unwrap();
         assert_eq!(<(Slope, Standardiser)>::load(&file[..]).unwrap(), pair());
         let error = <(Standardiser, Slope)>::load(&file[..]).unwrap_err().to_string();
-        assert_eq!(error, "the file holds a slope; expected a standardiser");
+        assert_eq!(error, "the file holds a slope, which Slope loads; expected a standardiser");
         assert!(Slope::load(&file[..]).is_err());
         let mut one = vec![];
         pair().0.save(&mut one).unwrap();

@@ -19,7 +19,8 @@ use ndarray::ArrayView2;
 pub fn norm(values: impl Iterator<Item = f64>, p: f64) -> f64 {
     let sizes = values.map(f64::abs);
     if p == f64::INFINITY {
-        sizes.fold(0.0, f64::max)
+        // A NaN stays: it is no small number.
+        sizes.fold(0.0, |m, v| if v <= m || m.is_nan() { m } else { v })
     } else if p == 1.0 {
         sizes.sum()
     } else {
@@ -46,5 +47,19 @@ pub fn conjugate(p: f64) -> f64 {
         f64::INFINITY
     } else {
         p / (p - 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nan_has_no_norm() {
+        for p in [1.0, 1.5, 2.0, f64::INFINITY] {
+            for values in [[f64::NAN, 1.0], [1.0, f64::NAN], [f64::NAN, 0.0]] {
+                assert!(norm(values.into_iter(), p).is_nan(), "{p} {values:?}");
+            }
+        }
     }
 }

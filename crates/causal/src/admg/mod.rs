@@ -87,7 +87,8 @@ impl Admg {
     ///
     /// # Errors
     /// [`GraphError::TooManyNodes`], [`GraphError::Duplicate`] for a name or an edge, [`GraphError::UnknownNode`],
-    /// [`GraphError::SelfLoop`], [`GraphError::Cycle`]; [`GraphError::Invalid`] for a name with an invisible character.
+    /// [`GraphError::SelfLoop`], [`GraphError::Cycle`]; [`GraphError::Invalid`] for a name that [`Admg::parse`]
+    /// could not read.
     pub fn new<S: AsRef<str>>(
         names: &[S],
         directed: &[(u32, u32)],
@@ -99,8 +100,7 @@ impl Admg {
         }
         let names: Vec<String> = names.iter().map(|s| s.as_ref().to_owned()).collect();
         for (i, name) in names.iter().enumerate() {
-            if let Some(hidden) = invisible(name) {
-                let reason = format!("{name:?} holds {hidden}");
+            if let Some(reason) = unreadable(name) {
                 return Err(fenchel_linalg::Invalid::Layout { what: "names", reason }.into());
             }
             if names[..i].contains(name) {
@@ -146,7 +146,7 @@ impl Admg {
     /// A directed acyclic graph in which everything is observed.
     ///
     /// # Errors
-    /// As [`Admg::new`]; [`GraphError::Invalid`] for different numbers of names and nodes.
+    /// As [`Admg::new`]; [`GraphError::Invalid`] also for different numbers of names and nodes.
     pub fn from_dag<S: AsRef<str>>(dag: &Dag, names: &[S]) -> Result<Admg, GraphError> {
         fenchel_linalg::Invalid::check_length("names", dag.nodes(), names.len())?;
         let arcs: Vec<_> = dag.arcs().collect();
@@ -156,7 +156,7 @@ impl Admg {
     /// The graph of a Bayesian network whose variables are all observed.
     ///
     /// # Errors
-    /// [`GraphError::TooManyNodes`].
+    /// [`GraphError::TooManyNodes`]; [`GraphError::Invalid`] for a name that [`Admg::parse`] could not read.
     pub fn from_bayes_net(net: &BayesNet) -> Result<Admg, GraphError> {
         let names: Vec<&str> = net.variables().map(|v| net.name_of(v)).collect();
         Admg::from_dag(net.dag(), &names)
@@ -404,6 +404,30 @@ impl fmt::Display for Admg {
         let both = self.bidirected().map(|(a, b)| format!("{} <-> {}", self.name(a), self.name(b)));
         f.write_str(&directed.chain(both).chain(alone).collect::<Vec<_>>().join("; "))
     }
+}
+
+/// Why the text of a graph or of a query cannot hold this name.
+fn unreadable(name: &str) -> Option<String> {
+    if name.is_empty() {
+        return Some("a node has an empty name".into());
+    }
+    if let Some(hidden) = invisible(name) {
+        return Some(format!("the name {name:?} holds {hidden}"));
+    }
+    if name.ends_with('-') || name.contains("--") || name.contains(['<', '>', '→', '←', '↔'])
+    {
+        return Some(format!(
+            "the name {name:?} looks like an arrow, which is `->`, `<-` or `<->`"
+        ));
+    }
+    let separates = |c: char| c.is_whitespace() || matches!(c, ';' | ',' | '(' | ')' | '|');
+    let found = match name.chars().find(|&c| separates(c))? {
+        c if c.is_whitespace() => "a blank".into(),
+        c => format!("`{c}`"),
+    };
+    Some(format!(
+        "the name {name:?} holds {found}, which separates names in the text of a graph or a query; take `_`"
+    ))
 }
 
 /// What a name holds that nobody sees: two names that look alike would be different nodes.

@@ -1,7 +1,7 @@
 //! Graphs written as text.
 
 use super::GraphError;
-use super::{Admg, invisible};
+use super::{Admg, unreadable};
 use crate::node_set::NodeSet;
 
 impl Admg {
@@ -10,7 +10,8 @@ impl Admg {
     ///
     /// A name is everything between blanks, separators and arrows. A byte order mark before the text is skipped. What looks like
     /// another kind of arrow is refused: a name that ends in `-` or holds `--`, `<`, `>`, `→`, `←` or `↔`. So is a name with a NUL
-    /// or another invisible character: a byte order mark, a zero-width space, a word joiner, a soft hyphen.
+    /// or another invisible character: a byte order mark, a zero-width space, a word joiner, a soft hyphen. So is a name with `(`, `)` or
+    /// `|`, which a [query](Admg::query) could not tell from its own.
     ///
     /// ```
     /// # use fenchel_causal::Admg;
@@ -58,17 +59,8 @@ impl Admg {
                 };
                 let end = rest.char_indices().find(|&p| stop(p)).map_or(rest.len(), |(i, _)| i);
                 let name = &rest[..end];
-                if name.ends_with('-')
-                    || name.contains("--")
-                    || name.contains(['<', '>', '→', '←', '↔'])
-                {
-                    let reason = format!(
-                        "the name {name:?} looks like an arrow; expected `->`, `<-` or `<->`"
-                    );
+                if let Some(reason) = unreadable(name) {
                     return fail(at, &reason);
-                }
-                if let Some(hidden) = invisible(name) {
-                    return fail(at, &format!("the name {name:?} holds {hidden}"));
                 }
                 let node = match names.iter().position(|known| known == name) {
                     Some(node) => node as u32,

@@ -178,10 +178,7 @@ impl EffectEstimator {
         }
         Invalid::check_length("treated", n, treated.len())?;
         Invalid::check_length("y", n, y.len())?;
-        Invalid::check_length("weights", n, weights.len())?;
-        for &w in weights {
-            Invalid::check_nonnegative("weight", w)?;
-        }
+        Invalid::check_weights("weights", n, weights.iter())?;
         Invalid::check_finite("y", y)?;
         for ((row, column), &value) in x.indexed_iter() {
             if !value.is_finite() {

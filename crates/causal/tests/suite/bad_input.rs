@@ -138,9 +138,40 @@ fn names_that_look_like_arrows_are_refused() {
         assert!(error.contains(&format!("the name {name:?} holds {hidden}")), "{error}");
         assert!(message(Admg::new(&["A", name], &[], &[])).contains(hidden));
     }
-    let g = Admg::parse("pre-war -> is=it(so) -> -x").unwrap();
-    assert_eq!(g.names(), ["pre-war", "is=it(so)", "-x"]);
+    let g = Admg::parse("pre-war -> is=it -> -x").unwrap();
+    assert_eq!(g.names(), ["pre-war", "is=it", "-x"]);
     assert_eq!(Admg::parse(&g.to_string()).unwrap(), g);
+}
+
+/// No graph has a name that the text of a graph or a query could not hold.
+#[test]
+fn names_that_no_text_can_hold_are_refused() {
+    for (name, found) in [
+        ("", "a node has an empty name"),
+        ("lung cancer", "holds a blank"),
+        ("a\tb", "holds a blank"),
+        ("a,b", "holds `,`"),
+        ("a;b", "holds `;`"),
+        ("f(x", "holds `(`"),
+        ("x)", "holds `)`"),
+        ("a|b", "holds `|`"),
+        ("a->b", "looks like an arrow"),
+        ("a-", "looks like an arrow"),
+        ("a↔b", "looks like an arrow"),
+    ] {
+        let error = message(Admg::new(&["A", name], &[(0, 1)], &[]));
+        assert!(error.starts_with("names: ") && error.contains(found), "{error}");
+        assert!(name.is_empty() || error.contains(&format!("{name:?}")), "{error}");
+    }
+    let error = message(Admg::parse("A -> f(x) -> B"));
+    assert!(
+        error.starts_with("at byte 5") && error.contains("the name \"f(x)\" holds `(`"),
+        "{error}"
+    );
+    // A file is data of the user as well.
+    let text = r#"{"names":["A","b c"],"directed":[[0,1]],"bidirected":[]}"#;
+    let error = serde_json::from_str::<Admg>(text).unwrap_err().to_string();
+    assert!(error.contains("\"b c\" holds a blank"), "{error}");
 }
 
 #[test]

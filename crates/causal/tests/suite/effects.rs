@@ -186,7 +186,10 @@ fn weights_are_repetitions() {
         estimator.fit_with(table(&all).view(), &treated, &y, fit).unwrap_err().to_string()
     };
     assert_eq!(refused(&weights[1..]), "weights: expected length 300, found 299");
-    assert!(refused(&[vec![-1.0], weights[1..].to_vec()].concat()).starts_with("weight = -1"));
+    assert!(
+        refused(&[vec![-1.0], weights[1..].to_vec()].concat())
+            .starts_with("weights: entry 0 is -1")
+    );
     let nobody: Vec<f64> = treated.iter().map(|&a| f64::from(u8::from(!a))).collect();
     assert_eq!(refused(&nobody), "the treated arm is empty");
 }

@@ -66,7 +66,8 @@ fn text() -> Corpus {
 /// A corpus whose words are numbers.
 fn named(data: Dataset) -> Corpus {
     let names = |count: usize| (0..count).map(|k| k.to_string()).collect();
-    Corpus { attributes: names(data.attributes()), labels: names(data.labels()), data }
+    let (attributes, labels) = (names(data.attributes()), names(data.labels()));
+    Corpus { attributes, labels, data, template: None }
 }
 
 /// Images so noisy that no weights tell the labels apart.

@@ -151,7 +151,10 @@ fn errors_among_many_sequences_name_the_one() {
     let error = model.tag_all(&instances).unwrap_err();
     assert!(matches!(error, Error::InSequence { sequence: 17, .. }), "{error:?}");
     let message = error.to_string();
-    assert!(message.starts_with("sequence 17: ") && message.contains("NaN at row 2"), "{message}");
+    assert!(
+        message.starts_with("sequence 17: ") && message.contains("is NaN at token 2"),
+        "{message}"
+    );
     instances[9] = Instance::new();
     assert_eq!(model.tag_all(&instances), Err(Error::EmptySequence { sequence: 9 }));
     // No labelling is legal where every label continues a chunk.
@@ -287,7 +290,7 @@ fn a_corpus_counts_and_cuts() {
         attributes.iter().for_each(|name| instance.push(name, 1.0));
     }
     builder.push(&instance).unwrap();
-    let Corpus { data, attributes, labels } = builder.clone().finish(2).unwrap();
+    let Corpus { data, attributes, labels, .. } = builder.clone().finish(2).unwrap();
     assert_eq!(attributes.iter().collect::<Vec<_>>(), ["x", "y"]);
     assert_eq!(labels.iter().collect::<Vec<_>>(), ["A", "B"]);
     assert_eq!((data.sequences(), data.tokens(), data.entries()), (1, 3, 4));
@@ -446,4 +449,50 @@ fn the_letters_of_bilou_decode_as_a_scheme() {
     assert!((span - 1f64.exp() / (1f64.exp() + 4.0)).abs() < 1e-14, "{span}");
     let error = model.tagger().with_scheme(LabelScheme::Bio).tag(&instance).unwrap_err();
     assert!(error.to_string().contains("does not know the mark of \"L-X\""), "{error}");
+}
+
+/// What a user does first, and wrongly.
+#[test]
+fn misuse_is_answered_in_words() {
+    use fenchel_crf::text::{Boundary, Template};
+    use fenchel_crf::{Crf, Method, Stop};
+
+    let template = Template::chunking(Boundary::Omit);
+    let mut builder = CorpusBuilder::with_template(template.clone());
+    builder.push_columns(&[["the", "DT"], ["dog", "NN"]], &["B-NP", "I-NP"]).unwrap();
+    let error = CorpusBuilder::new().push_columns(&[["the", "DT"]], &["B-NP"]).unwrap_err();
+    assert!(error.to_string().contains("CorpusBuilder::with_template"), "{error}");
+    let corpus = builder.finish(1).unwrap();
+    let model = Crf::default().fit(&corpus).unwrap();
+    assert_eq!(model.template, Some(template));
+    let stop = Stop { max_passes: f64::NAN, ..Stop::default() };
+    for method in [Method::Auto, Method::Sdca, Method::Lbfgs] {
+        let error = Crf { method, stop, ..Crf::default() }.fit(&corpus).unwrap_err().to_string();
+        assert_eq!(error, "stop.max_passes = NaN; expected a number >= 0");
+    }
+    let mut odd = Instance::new();
+    odd.begin_token("");
+    odd.push("w[0]=the", f64::NAN);
+    let error = model.tag(&odd).unwrap_err().to_string();
+    assert_eq!(error, "attribute values: \"w[0]=the\" is NaN at token 0; expected a finite number");
+    let mut bare = Instance::new();
+    bare.begin_token("");
+    let error = model.score(&[bare.clone()]).unwrap_err().to_string();
+    assert_eq!(error, "labels: token 0 of sequence 0 has none");
+    let error = model.tagger().span_probability(&bare, 1, 0, "NP").unwrap_err().to_string();
+    assert!(
+        error.starts_with("span: tokens 1..0 of 1; expected a start before the end"),
+        "{error}"
+    );
+
+    let mut builder = CorpusBuilder::new();
+    let mut inside = Instance::new();
+    ["I-X", "I-Y"].iter().for_each(|label| inside.begin_token(label));
+    builder.push(&inside).unwrap();
+    let model = Crf::default().fit(&builder.finish(1).unwrap()).unwrap();
+    let error = model.tagger().with_scheme(LabelScheme::Bio).tag(&bare).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the scheme allows no labelling of this sequence with the labels of the model"
+    );
 }

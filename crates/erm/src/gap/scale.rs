@@ -115,11 +115,11 @@ pub(crate) fn gradient_mapping<R: Regulariser>(
     gradient
 }
 
-/// The Euclidean norm, of numbers whose squares may overflow too.
+/// The Euclidean norm, of numbers whose squares may overflow too; NaN of a NaN, which is no gradient of 0.
 pub(crate) fn norm(v: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = v.clone().fold(0.0, |largest: f64, v| largest.max(v.abs()));
     if largest == 0.0 || !largest.is_finite() {
-        return largest;
+        return v.map(f64::abs).sum();
     }
     largest * v.map(|v| (v / largest).powi(2)).sum::<f64>().sqrt()
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::product::{multiply_rows, multiply_transposed_rows};
 use crate::Error;
+use crate::recession::no_point;
 use crate::shared::{check_shape, check_weights, rows_and_penalties};
 use crate::terms::term_scales;
 
@@ -124,8 +125,8 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     /// the proportions matter. O(n), and `n` numbers of memory.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for weights that are not one a row; [`Invalid::Parameter`] for a negative or non-finite
-    /// weight, if all are 0, or if all of a class are 0 in a problem with intercepts.
+    /// [`Invalid::Length`] for weights that are not one a row; [`Invalid::Layout`] for a negative or non-finite
+    /// weight, and if all of a class are 0 in a problem with intercepts; [`Invalid::Parameter`] if all are 0.
     pub fn with_weights(self, weights: &[f64]) -> Result<Self, Error> {
         let scales = term_scales(weights, self.n())?;
         let mut problem = MulticlassProblem { scales: Some(scales), ..self };
@@ -137,16 +138,24 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     /// The same problem with an unpenalised intercept for every class.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] with the first class that has no row, or none of positive weight: its intercept would be
+    /// [`Invalid::Layout`] with the first class that has no row, or none of positive weight: its intercept would be
     /// minus infinity.
     pub fn with_intercepts(self) -> Result<Self, Error> {
         if let Some(class) = self.counts.iter().position(|&count| count == 0.0) {
-            return Err(Invalid::Parameter {
-                name: "class without rows",
-                value: class as f64,
-                expected: "a row of every class, of positive weight, for the intercepts",
-            }
-            .into());
+            let (what, found, remedy) = if self.labels.contains(&class) {
+                (
+                    "sample weights",
+                    "all rows of class {} have weight 0",
+                    "give one of them a positive weight",
+                )
+            } else {
+                ("labels", "no row has class {}", "number the classes that have rows from 0")
+            };
+            let found = found.replace("{}", &class.to_string());
+            let reason = format!(
+                "{found}, so that its intercept would be minus infinity; {remedy}, or fit without intercepts"
+            );
+            return Err(Invalid::Layout { what, reason }.into());
         }
         Ok(MulticlassProblem { intercepts: true, ..self })
     }
@@ -291,6 +300,9 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     /// The report of a run that has ended at a point, with [`Status::NoMinimiser`] where the point proves that there is none:
     /// nothing is penalised, and the label of every row has the largest score. One pass then.
     pub(super) fn judged(&self, report: Report, point: &MulticlassPoint) -> Report {
+        if !point.weights.iter().chain(&point.intercepts).all(|w| w.is_finite()) {
+            return no_point(report);
+        }
         let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
         if ended && R::IDENTITY && self.l2 == 0.0 && self.recedes_along(point) {
             return Report { status: Status::NoMinimiser, ..report };

@@ -1,8 +1,11 @@
 //! A loss and regularisers of a user's own, from the public interface alone: the methods find the optimum of an independent solver.
 
 use crate::common::{data, distance, reference};
+use fenchel_erm::loss::{Logistic, Squared};
 use fenchel_erm::methods::lag::Lagged;
-use fenchel_erm::methods::{FistaSettings, SagaSettings, SdcaSettings, fista, saga, sdca};
+use fenchel_erm::methods::{
+    FistaSettings, SagaSettings, SdcaSettings, SvrgSettings, fista, saga, sdca, svrg,
+};
 use fenchel_erm::prelude::{
     Certificate, Csr, Invalid, Loss, Regulariser, Report, Separable, Status, Stop,
 };
@@ -179,4 +182,69 @@ fn the_sorted_l1_norm_is_fitted() {
     let (expected, _) = reference(&data.dense, &data.reals, &LogCosh, &slope, L2, false);
     let problem = Problem::new(design, &data.reals, LogCosh, slope, L2).unwrap();
     assert_eq!(fits(&problem, &expected), Method::Fista);
+}
+
+/// A regulariser of 0 whose proximal step is NaN beyond a limit.
+#[derive(Debug, Clone)]
+struct Broken {
+    limit: f64,
+}
+
+impl Regulariser for Broken {
+    const NAME: &'static str = "broken";
+
+    fn check(&self, _: usize) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    fn value(&self, _: &[f64]) -> f64 {
+        0.0
+    }
+
+    fn prox(&self, x: &mut [f64], _: f64) {
+        x.iter_mut().filter(|x| !(x.abs() < self.limit)).for_each(|x| *x = f64::NAN);
+    }
+}
+
+impl Composite for Broken {}
+
+/// What a proximal step of NaN leaves is no optimum: the run has no certificate, and the point is finite unless the run diverged.
+#[test]
+fn a_proximal_step_of_nan_never_converges() {
+    let data = data(40, D, 1.0, 3);
+    let stop = Stop { max_passes: 30.0, ..Stop::default() };
+    for limit in [0.0, 1e-3, 0.1] {
+        for l2 in [0.0, 0.1] {
+            let design = || Csr::new(data.sparse.view()).unwrap();
+            let least =
+                || Problem::new(design(), &data.reals, Squared, Broken { limit }, l2).unwrap();
+            let signs =
+                || Problem::new(design(), &data.signs, Logistic, Broken { limit }, l2).unwrap();
+            let judge = |report: &Report, point: &Point| {
+                assert_ne!(report.status, Status::Converged, "{limit} {l2}: {report}");
+                assert!(report.certificate.value() > 0.0, "{limit} {l2}: {report}");
+                let finite = point.weights.iter().all(|w| w.is_finite());
+                assert!(finite || report.status == Status::Diverged, "{limit} {l2}: {report}");
+            };
+            for problem in [least(), least().with_intercept()] {
+                let settings = SagaSettings { stop, ..SagaSettings::default() };
+                let found = saga(&problem, &settings, None, &mut ()).unwrap();
+                judge(&found.report, &found.state.point);
+                let settings = SvrgSettings { stop, ..SvrgSettings::default() };
+                let found = svrg(&problem, &settings, None, &mut ()).unwrap();
+                judge(&found.report, &found.state.point);
+                let settings = FistaSettings { stop, ..FistaSettings::default() };
+                let found = fista(&problem, &settings, None, &mut ()).unwrap();
+                judge(&found.report, &found.state.point);
+            }
+            for problem in [signs(), signs().with_intercept()] {
+                let settings = SagaSettings { stop, ..SagaSettings::default() };
+                let found = saga(&problem, &settings, None, &mut ()).unwrap();
+                judge(&found.report, &found.state.point);
+                let settings = AutoSettings { stop, ..AutoSettings::default() };
+                let found = auto(&problem, &settings, None, &mut ()).unwrap();
+                judge(&found.report, &found.state.point);
+            }
+        }
+    }
 }

@@ -9,7 +9,9 @@ use super::file::checked_file;
 use crate::distribution::Distribution;
 use crate::divergence::exp_excess;
 use crate::error::Error;
-use crate::family::{Density, Evidence, Family, Sample, check_shape, mean_in, point_in};
+use crate::family::{
+    Density, Evidence, Family, Sample, check_shape, mean_in, natural_in, point_in,
+};
 use crate::prior::Prior;
 use crate::special::ln_gamma;
 
@@ -224,7 +226,17 @@ impl Family for Categorical {
     }
 
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
-        check_shape(self, "natural parameter", eta)
+        check_shape(self, "natural parameter", eta)?;
+        // Differences of two must be numbers.
+        let large = eta.iter().position(|e| e.abs() > 8e307);
+        let index = large.unwrap_or(0);
+        natural_in(
+            self,
+            large.is_none(),
+            index,
+            eta.get(index).copied().unwrap_or(0.0),
+            "at most 8e307 in size",
+        )
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {

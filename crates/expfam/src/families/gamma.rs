@@ -50,6 +50,9 @@ impl Distribution<Gamma> {
 
 const EXPECTED: &str = "log E x - E log x > 0";
 
+/// The largest shape: `ln Gamma` overflows beyond 2.5e305.
+pub(crate) const LARGEST: f64 = 1e305;
+
 impl Family for Gamma {
     fn name(&self) -> &'static str {
         "gamma"
@@ -62,6 +65,7 @@ impl Family for Gamma {
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
         check_shape(self, "natural parameter", eta)?;
         natural_in(self, eta[0] > -1.0, 0, eta[0], "a number > -1")?;
+        natural_in(self, eta[0] <= LARGEST, 0, eta[0], "at most 1e305")?;
         natural_in(self, eta[1] < 0.0, 1, eta[1], "a number < 0")
     }
 

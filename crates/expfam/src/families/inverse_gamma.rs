@@ -58,6 +58,7 @@ impl Family for InverseGamma {
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
         check_shape(self, "natural parameter", eta)?;
         natural_in(self, eta[0] < -1.0, 0, eta[0], "a number < -1")?;
+        natural_in(self, -eta[0] <= gamma::LARGEST, 0, eta[0], "at least -1e305")?;
         natural_in(self, eta[1] < 0.0, 1, eta[1], "a number < 0")
     }
 

@@ -64,7 +64,10 @@ impl Family for InverseGaussian {
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
         check_shape(self, "natural parameter", eta)?;
         natural_in(self, eta[0] < 0.0, 0, eta[0], "a number < 0")?;
-        natural_in(self, eta[1] < 0.0, 1, eta[1], "a number < 0")
+        natural_in(self, eta[1] < 0.0, 1, eta[1], "a number < 0")?;
+        let (m, l) = parts(eta);
+        let expected = "a number < 0 at which mean and shape are finite";
+        natural_in(self, m.is_finite() && l.is_finite(), 1, eta[1], expected)
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {

@@ -209,7 +209,19 @@ macro_rules! methods {
             $crate::family::check_shape(self, "natural parameter", eta)?;
             let outside = eta.iter().position(|&e| !(e > -1.0));
             let index = outside.unwrap_or(0);
-            $crate::family::natural_in(self, outside.is_none(), index, eta[index], "a number > -1")
+            $crate::family::natural_in(
+                self,
+                outside.is_none(),
+                index,
+                eta[index],
+                "a number > -1",
+            )?;
+            // Their sum, and products with it, must be numbers.
+            let most = 2e306 / eta.len() as f64;
+            let large = eta.iter().position(|&e| e > most);
+            let index = large.unwrap_or(0);
+            let expected = "at most 2e306 over the number of parameters";
+            $crate::family::natural_in(self, large.is_none(), index, eta[index], expected)
         }
 
         fn check_resolved(&self, eta: &[f64]) -> Result<(), $crate::error::Error> {

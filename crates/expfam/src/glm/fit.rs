@@ -95,7 +95,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
     /// Fits with weights of the rows (numbers of trials or of equal rows), a model to start from, or a closure that watches.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Invalid::Parameter`] for a negative weight; [`Invalid::Length`] for a start with other columns.
+    /// As [`fit`](Self::fit); [`Invalid::Layout`] for a negative weight, [`Invalid::Parameter`] if all are 0; [`Invalid::Length`] for a start with other columns.
     pub fn fit_with<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,
@@ -314,8 +314,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             return Err(Invalid::Target { row, value, expected: F::TARGETS }.into());
         }
         if let Some(weights) = weights {
-            Invalid::check_length("weights", n, weights.len())?;
-            weights.iter().try_for_each(|&w| Invalid::check_nonnegative("weight", w))?;
+            Invalid::check_weights("weights", n, weights.iter())?;
         }
         if let Some(offset) = offset {
             Invalid::check_length("offset", n, offset.len())?;

@@ -4,15 +4,15 @@
 //! p(y | x) = h(y) exp((y eta - a(eta)) w / phi),     eta = x.beta + b + offset,     E[y | x] = a'(eta)
 //! ```
 //!
-//! | family | `a(eta)` | mean | targets | dispersion |
-//! |---|---|---|---|---|
-//! | [`Logistic`] | `log(1 + e^eta)` | `1 / (1 + e^-eta)` | 0 to 1; shares with weights as numbers of trials | 1 |
-//! | [`PoissonLog`] | `e^eta` | `e^eta` | `>= 0` | 1 |
-//! | [`Identity`] | `eta^2 / 2` | `eta` | real | estimated |
-//! | [`Reciprocal`] | `-log(-eta)` | `-1 / eta` | `> 0` | estimated |
-//! | [`InverseSquare`] | `-sqrt(-2 eta)` | `1 / sqrt(-2 eta)` | `> 0` | estimated |
-//! | [`NegativeBinomialCanonical`] | `-r log(1 - e^eta)` | `r / (e^-eta - 1)` | `>= 0` | 1; the size `r` is given |
-//! | [`NegativeBinomialLog`] | log link, a convex loss | `e^eta` | `>= 0` | 1; the size `r` is given |
+//! | family | law | `a(eta)` | mean | targets | dispersion |
+//! |---|---|---|---|---|---|
+//! | [`Logistic`] | binomial | `log(1 + e^eta)` | `1 / (1 + e^-eta)` | 0 to 1; shares with weights as numbers of trials | 1 |
+//! | [`PoissonLog`] | Poisson | `e^eta` | `e^eta` | `>= 0` | 1 |
+//! | [`Identity`] | normal | `eta^2 / 2` | `eta` | real | estimated |
+//! | [`Reciprocal`] | gamma | `-log(-eta)` | `-1 / eta` | `> 0` | estimated |
+//! | [`InverseSquare`] | inverse Gaussian | `-sqrt(-2 eta)` | `1 / sqrt(-2 eta)` | `> 0` | estimated |
+//! | [`NegativeBinomialCanonical`] | negative binomial | `-r log(1 - e^eta)` | `r / (e^-eta - 1)` | `>= 0` | 1; the size `r` is given |
+//! | [`NegativeBinomialLog`] | negative binomial | log link, a convex loss | `e^eta` | `>= 0` | 1; the size `r` is given |
 //!
 //! # How it is fitted
 //! The model is fitted by Newton's method ([`fenchel_optim::newton`](mod@fenchel_optim::newton)) on the convex negative

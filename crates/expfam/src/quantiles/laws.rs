@@ -65,12 +65,51 @@ fn normal_quantile((below, above): (f64, f64)) -> f64 {
     sign * z
 }
 
-fn none<T>(family: &'static str) -> Result<T, Error> {
-    Err(Error::Unavailable {
-        family,
-        what: "a member with these quantiles",
-        hint: "take quantiles that are further apart, or nearer to each other",
-    })
+/// Why no member has two quantiles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Why {
+    /// Even the narrowest member has less probability between them.
+    Near,
+    /// Even the widest member has more probability between them.
+    Far,
+    /// The scale of the member is no number.
+    Unit,
+}
+
+impl Why {
+    /// Where a search from the widest member to the narrowest has found no change of sign, with the excess below the second quantile
+    /// under the widest.
+    fn of(widest: f64) -> Why {
+        if widest > 0.0 { Why::Far } else { Why::Near }
+    }
+}
+
+fn none<T>(
+    family: &'static str,
+    [first, second]: [(f64, f64); 2],
+    why: &dyn std::fmt::Display,
+) -> Result<T, Error> {
+    // 0.05 in place of 0.04999999999999999, which half of 1 - 0.9 is.
+    let short = |p: f64| format!("{p:.5e}").parse().unwrap_or(p);
+    let ((x, p), (y, q)) = ((first.0, short(first.1)), (second.0, short(second.1)));
+    let reason = format!(
+        "no member of the {family} family that doubles can hold has P(X <= {x:e}) = {p} and P(X <= {y:e}) = {q}: {why}"
+    );
+    Err(Invalid::Layout { what: "quantiles", reason }.into())
+}
+
+impl std::fmt::Display for Why {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Why::Near => {
+                "the second quantile is too near to the first; move it up, or put less probability between them"
+            }
+            Why::Far => {
+                "the second quantile is too far above the first; move it down, or put more probability between them"
+            }
+            Why::Unit => "its scale overflows or underflows; take another unit",
+        })
+    }
 }
 
 /// The member, if its quantiles are the requested ones: to six digits of the smaller tail.
@@ -79,12 +118,18 @@ fn verified<F: Quantiles>(
     pairs: [(f64, f64); 2],
 ) -> Result<Distribution<F>, Error> {
     let found = found?;
-    let holds = |(x, p): (f64, f64)| {
+    let fails = |&(x, p): &(f64, f64)| {
         let error = (found.cdf(x) - p).abs();
         // Above the median, 1 - p and the cdf are only known up to their rounding.
-        error <= 1e-6 * p.min(1.0 - p) + 4.0 * f64::EPSILON * p.round()
+        !(error <= 1e-6 * p.min(1.0 - p) + 4.0 * f64::EPSILON * p.round())
     };
-    if pairs.into_iter().all(holds) { Ok(found) } else { none(found.family().name()) }
+    let Some((which, (x, _))) = ["first", "second"].iter().zip(pairs).find(|pair| fails(&pair.1))
+    else {
+        return Ok(found);
+    };
+    let why =
+        format!("the nearest has P(X <= {x:e}) = {:e}; move the {which} quantile", found.cdf(x));
+    none(found.family().name(), pairs, &why)
 }
 
 impl Quantiles for Normal {
@@ -113,10 +158,14 @@ impl Quantiles for Normal {
         let (a, b) = (normal_quantile(tails(first.1)), normal_quantile(tails(second.1)));
         let deviation = (second.0 - first.0) / (b - a);
         let (mean, variance) = (first.0 - a * deviation, deviation * deviation);
-        if !(variance > 0.0 && variance.is_finite() && mean.is_finite()) {
-            return none("normal");
+        let pairs = [first, second];
+        if !(variance > 0.0) {
+            return none("normal", pairs, &Why::Near);
         }
-        verified(self.with_mean_variance(mean, variance), [first, second])
+        if !(variance.is_finite() && mean.is_finite()) {
+            return none("normal", pairs, &Why::Far);
+        }
+        verified(self.with_mean_variance(mean, variance), pairs)
     }
 }
 
@@ -181,7 +230,7 @@ fn gamma_ln_below(shape: f64, x: f64, log: f64) -> Option<f64> {
 
 /// The gamma law with two given quantiles whose ratio is `ratio`: its shape, and the first quantile in units of the scale. The shape
 /// follows from the ratio, because the two quantiles move closer together as the shape grows.
-fn gamma_member(ratio: f64, first: (f64, f64), second: (f64, f64)) -> Option<(f64, f64)> {
+fn gamma_member(ratio: f64, first: (f64, f64), second: (f64, f64)) -> Result<(f64, f64), Why> {
     let point = |shape: f64| {
         // No number is as small as what lies below -745.
         gamma_log_point(shape, first).filter(|log| *log > -745.0).map(f64::exp)
@@ -191,8 +240,8 @@ fn gamma_member(ratio: f64, first: (f64, f64), second: (f64, f64)) -> Option<(f6
         // A shape so small that the point is no number spreads too far.
         point(shape).map_or(-1.0, |z| excess(gamma_tails(shape, z * ratio), second))
     };
-    let shape = bisect(-5.0, 16.0, missing)?.exp();
-    Some((shape, point(shape)?))
+    let shape = bisect(-5.0, 16.0, missing).ok_or_else(|| Why::of(missing(-5.0)))?.exp();
+    Ok((shape, point(shape).ok_or(Why::Far)?))
 }
 
 impl Quantiles for Gamma {
@@ -219,10 +268,11 @@ impl Quantiles for Gamma {
         check(first, second, (0.0, f64::INFINITY))?;
         let tails = |p: f64| (p, 1.0 - p);
         match gamma_member(second.0 / first.0, tails(first.1), tails(second.1)) {
-            Some((shape, z)) if usable(z / first.0) => {
+            Ok((shape, z)) if usable(z / first.0) => {
                 verified(self.with_shape_rate(shape, z / first.0), [first, second])
             }
-            _ => none("gamma"),
+            Ok(_) => none("gamma", [first, second], &Why::Unit),
+            Err(why) => none("gamma", [first, second], &why),
         }
     }
 }
@@ -256,11 +306,12 @@ impl Quantiles for InverseGamma {
         // What lies below x lies above 1 / x of the gamma law.
         let tails = |p: f64| (1.0 - p, p);
         match gamma_member(second.0 / first.0, tails(second.1), tails(first.1)) {
-            Some((shape, z)) if usable(z * second.0) => {
+            Ok((shape, z)) if usable(z * second.0) => {
                 let found = Distribution::from_natural(self, &[-shape - 1.0, -z * second.0]);
                 verified(found, [first, second])
             }
-            _ => none("inverse gamma"),
+            Ok(_) => none("inverse gamma", [first, second], &Why::Unit),
+            Err(why) => none("inverse gamma", [first, second], &why),
         }
     }
 }
@@ -317,10 +368,13 @@ impl Quantiles for Beta {
         };
         // The nearer to 0 or 1, the larger the concentration of the same relative width.
         let far = -second.0.ln() - (-first.0).ln_1p();
-        let Some(log_total) = bisect(-4.0, 14.0 + far, missing) else { return none("beta") };
+        let pairs = [first, second];
+        let Some(log_total) = bisect(-4.0, 14.0 + far, missing) else {
+            return none("beta", pairs, &Why::of(missing(-4.0)));
+        };
         let total = log_total.exp();
-        let Some(logit) = middle(total) else { return none("beta") };
+        let Some(logit) = middle(total) else { return none("beta", pairs, &Why::Far) };
         let (a, b) = shapes(total, logit);
-        verified(self.with_shapes(a, b), [first, second])
+        verified(self.with_shapes(a, b), pairs)
     }
 }

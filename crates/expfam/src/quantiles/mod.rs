@@ -41,8 +41,8 @@ pub trait Quantiles: Density<Point = f64> + Copy {
     /// The member with `P(X <= x_i) = p_i` for two pairs `(x, p)`.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] unless both points lie in the support and both numbers rise; [`Error::Unavailable`] where no member of
-    /// the family that a double can hold has these quantiles.
+    /// [`Invalid::Parameter`] unless both points lie in the support and both numbers rise; [`Invalid::Layout`] where no member of
+    /// the family that a double can hold has these quantiles, with what to move.
     fn with_quantiles(
         self,
         first: (f64, f64),

@@ -70,8 +70,9 @@ impl Prior<Poisson> {
 fn of_rate(rate: &Distribution<Gamma>, shape: f64, unit: f64) -> Result<(f64, f64), Error> {
     let weight = (rate.shape() - 1.0) / shape;
     if !(weight > 0.0) {
-        let expected = "an interval so narrow that the gamma law of the rate has a shape above 1";
-        return Err(Invalid::Parameter { name: "shape", value: rate.shape(), expected }.into());
+        let (name, value) = ("shape of the gamma law of the rate in this interval", rate.shape());
+        let expected = "a shape above 1: a narrower interval";
+        return Err(Invalid::Parameter { name, value, expected }.into());
     }
     Ok((weight, unit * rate.rate() / weight))
 }

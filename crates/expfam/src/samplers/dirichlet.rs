@@ -89,16 +89,13 @@ impl Dirichlet {
 /// [`Alias`](fenchel_optim::random::Alias).
 ///
 /// # Errors
-/// [`Invalid::Empty`]; [`Invalid::Parameter`] for a negative or non-finite weight, or a sum that is not positive and finite.
+/// [`Invalid::Empty`]; [`Invalid::Layout`] for a negative or non-finite weight; [`Invalid::Parameter`] for a sum that is not positive and finite.
 pub fn categorical<R: Rng + ?Sized>(weights: &[f64], rng: &mut R) -> Result<usize, Invalid> {
     if weights.is_empty() {
         return Err(Invalid::Empty { what: "weights" });
     }
-    let mut total = 0.0;
-    for &w in weights {
-        Invalid::check_nonnegative("weight", w)?;
-        total += w;
-    }
+    Invalid::check_weights("weights", weights.len(), weights.iter())?;
+    let total = weights.iter().sum();
     Invalid::check_positive("sum of the weights", total)?;
     let mut left = rng.random::<f64>() * total;
     let mut last = 0;

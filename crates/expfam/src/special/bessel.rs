@@ -33,6 +33,10 @@ fn one_minus_or_ratio(d: usize, k: f64) -> Result<f64, f64> {
     if k == 0.0 {
         return Err(0.0);
     }
+    if k < 1e-8 {
+        // The next term is smaller by k^2; quotients by a subnormal number overflow.
+        return Err(k / m);
+    }
     if k >= FAR && k >= m * m {
         return Ok(deficit_expansion(m, k));
     }

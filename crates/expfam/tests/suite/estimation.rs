@@ -3,6 +3,7 @@
 use fenchel_expfam::families::*;
 use fenchel_expfam::*;
 use fenchel_optim::random::stream;
+use fenchel_optim::{Status, Stop};
 
 use super::cases::univariate;
 
@@ -80,7 +81,10 @@ fn bad_input_has_its_error() {
     assert!(matches!(mle(Poisson, &[0.5]), Err(Error::OutsideSupport { index: 0, .. })));
     assert!(mle(Normal, &[]).is_err());
     assert!(mle_weighted(Normal, &[1.0, 2.0], &[1.0]).is_err());
-    assert!(mle_weighted(Normal, &[1.0, 2.0], &[1.0, -1.0]).is_err());
+    let weighted =
+        |weights: &[f64]| mle_weighted(Normal, &[1.0, 2.0], weights).unwrap_err().to_string();
+    assert_eq!(weighted(&[1.0, -1.0]), "weights: entry 1 is -1; expected a finite number >= 0");
+    assert_eq!(weighted(&[0.0, 0.0]), "sum of the weights = 0; expected a finite number > 0");
     assert!(Distribution::from_natural(Gamma, &[0.0]).is_err());
     assert!(Distribution::from_natural(Gamma, &[-1.0, -1.0]).is_err());
     assert!(Distribution::from_natural(Gamma, &[0.0, f64::NAN]).is_err());
@@ -288,4 +292,28 @@ fn pairs(x: &[f64]) -> f64 {
         [one] => *one,
         _ => pairs(&x[..x.len() / 2]) + pairs(&x[x.len() / 2..]),
     }
+}
+
+/// A limit holds for the random starts as well, and a mixture that was stopped by it has not converged.
+#[test]
+fn a_mixture_without_time_has_not_converged() {
+    let x = [0.0, 1.0, 0.0, 2.0, 1.0, 9.0, 11.0, 10.0, 8.0, 12.0];
+    let em = Em::default();
+    let fitted = |stop| Em { stop, ..em.clone() }.fit(Poisson, &x).unwrap().report;
+    let late = fitted(Stop { max_seconds: Some(0.0), ..em.stop });
+    assert_eq!((late.status, late.passes), (Status::TimeLimit, 0.0), "{late}");
+    let none = fitted(Stop { max_passes: 0.0, ..em.stop });
+    assert_eq!((none.status, none.passes), (Status::PassLimit, 0.0), "{none}");
+    let few = fitted(Stop { max_passes: 23.0, ..em.stop });
+    assert!(few.passes <= 23.0, "{few}");
+    let whole = fitted(em.stop);
+    assert!(whole.status == Status::Converged && whole.passes >= 50.0, "{whole}");
+    let few = Em { components: 3, ..em.clone() }.fit(Poisson, &x[..2]).unwrap_err().to_string();
+    assert_eq!(few, "sample: 2 observations for 3 components; expected at least one a component");
+    let fit = Fit::new().weights(&[0.0; 10]);
+    let none = em.fit_with(Poisson, &x, fit).unwrap_err().to_string();
+    assert!(
+        none.starts_with("sample: 0 observations of positive weight for 2 components"),
+        "{none}"
+    );
 }

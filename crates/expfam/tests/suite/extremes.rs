@@ -81,8 +81,21 @@ fn beliefs_that_make_no_law_are_named() {
     assert!(message(Gamma.between(2.0, f64::INFINITY, 0.9)).contains("second quantile = inf"));
     assert!(message(Normal.between(1.0, 2.0, 1.5)).contains("mass = 1.5"));
     assert!(message(maximum_entropy_within(Gamma, 1.0, 2.0, f64::NAN)).contains("mass"));
-    assert!(message(Normal.between(1e-300, 1e300, 0.9)).contains("quantiles"));
-    assert!(message(maximum_entropy_within(Gamma, 1e-300, 1e300, 0.9)).contains("quantiles"));
+    let (near, far) = ("the second quantile is too near", "the second quantile is too far above");
+    let expected =
+        "quantiles: no member of the gamma family that doubles can hold has P(X <= 1e-300) = 0.05";
+    assert!(message(Gamma.between(1e-300, 1e300, 0.9)).starts_with(expected));
+    assert!(message(maximum_entropy_within(Gamma, 1e-300, 1e300, 0.9)).contains(far));
+    assert!(message(Normal.between(1e-300, 1e300, 0.9)).contains(far));
+    assert!(message(Normal.between(1.0, 1.0 + 1e-15, 0.9)).contains("quantile"));
+    assert!(message(Normal.between(0.0, 1e-300, 0.9)).contains(near));
+    for close in [1.0 + 1e-9, 1.0 + 1e-12] {
+        assert!(message(Gamma.between(1.0, close, 0.9)).contains(near));
+        assert!(message(InverseGamma.between(1.0, close, 0.9)).contains(near));
+    }
+    assert!(message(InverseGamma.between(1e-300, 1e300, 0.9)).contains(far));
+    assert!(message(Beta.between(0.5, 0.5 + 1e-12, 0.9)).contains(near));
+    assert!(message(Beta.between(1e-9, 1.0 - 1e-9, 1e-6)).contains(far));
     let nan = NormalVectorKnownCovariance::new(array![[f64::NAN]].view());
     assert!(message(nan).contains("covariance"));
     let family = NormalWishart::new(1).unwrap();
@@ -292,4 +305,76 @@ fn columns_of_any_unit_are_fitted_alike_or_refused() {
         let targets: Vec<f64> = y.iter().map(|y| y * unit).collect();
         assert!(message(Glm::new(Identity).fit(&x, &targets[..])).contains("target"));
     }
+}
+
+/// At the smallest and the largest numbers a member is refused, or none of its quantities is NaN.
+#[test]
+fn no_quantity_is_nan_at_the_ends_of_the_numbers() {
+    const ENDS: [f64; 7] = [5e-324, 1e-310, 1e-160, 1.0, 1e160, 1e308, f64::MAX];
+
+    fn law<F: Density + Clone + PartialEq>(
+        found: Result<Distribution<F>, Error>,
+        one: &Distribution<F>,
+    ) {
+        let Ok(p) = found else { return };
+        let what = format!("{} {:?}", p.family().name(), p.natural());
+        assert!(p.mean().iter().all(|m| !m.is_nan()), "{what}: mean {:?}", p.mean());
+        assert!(!p.log_partition().is_nan() && !p.conjugate().is_nan(), "{what}: A or A*");
+        assert!(p.fisher_information().iter().all(|v| !v.is_nan()), "{what}: variance");
+        assert!(!p.entropy().is_ok_and(f64::is_nan), "{what}: entropy {:?}", p.entropy());
+        assert_eq!(p.kl(&p), 0.0, "{what}");
+        for kl in [p.kl(one), one.kl(&p)] {
+            assert!(kl >= 0.0, "{what}: kl {kl}");
+        }
+    }
+
+    fn tails<F: Quantiles>(found: Result<Distribution<F>, Error>, points: &[f64]) {
+        let Ok(p) = found else { return };
+        let what = format!("{} {:?}", p.family().name(), p.natural());
+        for &x in points {
+            let shares = [p.cdf(x), p.survival(x)];
+            assert!(shares.iter().all(|s| (0.0..=1.0).contains(s)), "{what}: {shares:?} at {x:e}");
+            let logs = [p.log_cdf(x), p.log_survival(x)];
+            assert!(logs.iter().all(|s| *s <= 0.0), "{what}: {logs:?} at {x:e}");
+        }
+        for q in [5e-324, 1e-300, 0.5, 1.0 - 1e-16] {
+            let both = [p.quantile(q).unwrap(), p.upper_quantile(q).unwrap()];
+            assert!(both.iter().all(|x| !x.is_nan()), "{what}: {both:?} at {q:e}");
+        }
+    }
+
+    let positive = [0.0, 5e-324, 1e-300, 1.0, 1e300, f64::MAX, f64::INFINITY];
+    let angle = |k: f64| VonMises.with_direction_concentration(1.0, k);
+    let spread = |m: f64, v: f64| Normal.with_mean_variance(m, v);
+    let gamma = |a: f64, b: f64| Gamma.with_shape_rate(a, b);
+    let inverse = |a: f64, b: f64| Distribution::from_natural(InverseGamma, &[-1.0 - a, -b]);
+    let beta = |a: f64, b: f64| Beta.with_shapes(a, b);
+    let wald = |a: f64, b: f64| Distribution::from_natural(InverseGaussian, &[-a, -b]);
+    let dice = |a: f64, b: f64| Distribution::from_natural(Categorical::new(3).unwrap(), &[a, b]);
+    let count = |eta: f64| Distribution::from_natural(Poisson, &[eta]);
+    for a in ENDS {
+        law(angle(a), &angle(1.0).unwrap());
+        law(count(-a), &count(0.0).unwrap());
+        law(count(a), &count(0.0).unwrap());
+        for b in ENDS {
+            law(spread(a, b), &spread(0.0, 1.0).unwrap());
+            tails(spread(a, b), &[f64::NEG_INFINITY, -1e308, 0.0, 1.0, 1e308, f64::INFINITY]);
+            law(gamma(a, b), &gamma(1.0, 1.0).unwrap());
+            tails(gamma(a, b), &positive);
+            law(inverse(a, b), &inverse(1.0, 1.0).unwrap());
+            tails(inverse(a, b), &positive);
+            law(beta(a, b), &beta(1.0, 1.0).unwrap());
+            tails(beta(a, b), &[0.0, 5e-324, 0.5, 1.0 - 1e-16, 1.0]);
+            law(wald(a, b), &wald(1.0, 1.0).unwrap());
+            law(dice(a, -b), &dice(0.0, 0.0).unwrap());
+        }
+    }
+    let error = message(gamma(1e308, 1.0));
+    assert!(
+        error.contains("natural parameter 0 of the gamma family is 1e308; expected at most 1e305"),
+        "{error}"
+    );
+    // The uniform law, whose entropy is that of a circle.
+    let entropy = angle(5e-324).unwrap().entropy().unwrap();
+    assert_near(entropy, std::f64::consts::TAU.ln(), 1e-15);
 }

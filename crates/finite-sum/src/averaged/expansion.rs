@@ -74,7 +74,7 @@ pub fn stationary_expansion<M: MeanFunction>(
         Invalid::check_length(what, n, values.len())?;
         Invalid::check_finite(what, values)?;
     }
-    weights.iter().try_for_each(|&w| Invalid::check_nonnegative("weight", w))?;
+    Invalid::check_weights("weights", n, weights.iter())?;
     variances.iter().try_for_each(|&v| Invalid::check_nonnegative("variance", v))?;
     let mut entries = features.indexed_iter();
     if let Some(((row, column), &value)) = entries.find(|(_, x)| !x.is_finite()) {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::logistic::{LogisticModel, LogisticRegression};
 use super::predictor::{score_labels, write_weights};
 use super::softmax::likeliest;
-use super::solve::same_classes;
+use super::solve::{check_rows_per_class, same_classes};
 use crate::Error;
 
 settings! {
@@ -71,6 +71,7 @@ impl OneVsRest {
             let label = format!("{label:?}");
             return Err(Invalid::Class { row: 0, label, expected }.into());
         }
+        check_rows_per_class(classes.labels(), codes.iter().copied(), weights, 1)?;
         if let Some(start) = start {
             same_classes(start.classes.labels(), classes.labels())?;
         }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::class_weights::ClassWeights;
 use super::predictor::{score_labels, write_weights};
-use super::solve::same_classes;
+use super::solve::{check_rows_per_class, same_classes};
 use crate::Error;
 use crate::auto::{AutoSettings, AutoState, Choice};
 use crate::methods::lag::Composite;
@@ -98,6 +98,9 @@ impl SoftmaxRegression {
         let (classes, codes) = Classes::from_labels(&y.to_vec())?;
         let own = self.class_weights.times(y, weights)?;
         let weights = own.as_deref().map(ArrayView1::from).or(weights);
+        if self.intercept {
+            check_rows_per_class(classes.labels(), codes.iter().copied(), weights, 1)?;
+        }
         let start = start.map(|start| {
             same_classes(start.classes.labels(), classes.labels())?;
             let weights = start.weights.iter().copied().collect();

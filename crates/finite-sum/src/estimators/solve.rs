@@ -1,5 +1,6 @@
 //! Solving the problem that the hyper-parameters and the data define.
 
+use fenchel_erm::parts::term_scales;
 use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::{Loss, Report, Solution, Stop, Watch};
@@ -73,9 +74,9 @@ impl<L: Loss + Copy, R: Composite> Penalised<L, R> {
         let design = x.as_design_with_norms()?;
         Invalid::check_length("labels", design.0.rows(), y.len())?;
         let (classes, targets) = binary_signs(&y.to_vec())?;
-        if let Some(weights) = weights.filter(|weights| weights.len() == y.len()) {
-            check_both_weigh(&y, &targets, weights)?;
-        }
+        // The intercept is not penalised: without a row of one class there is no minimiser.
+        let codes = targets.iter().map(|&target| usize::from(target > 0.0));
+        check_rows_per_class(&classes, codes, weights, 1)?;
         let start = start.map(|(point, known)| same_classes(&known, &classes).map(|()| point));
         Ok((self.solve(design, &targets, weights, start.transpose()?, watch)?, classes))
     }
@@ -126,21 +127,39 @@ impl<L: Loss + Copy, R: Composite> Penalised<L, R> {
     }
 }
 
-/// Returns an error if all rows with positive weight are in one class. Since the intercept is not penalised, there is
-/// no minimiser then.
-fn check_both_weigh<Y: Label>(
-    labels: &ArrayView1<Y>,
-    signs: &[f64],
-    weights: ArrayView1<f64>,
+/// Returns an error if fewer than `least` rows of a class have a weight above 0, or for weights out of range; `codes` are places in
+/// `classes`, one a row.
+pub(super) fn check_rows_per_class<Y: Label>(
+    classes: &[Y],
+    codes: impl ExactSizeIterator<Item = usize>,
+    weights: Option<ArrayView1<f64>>,
+    least: usize,
 ) -> Result<(), Invalid> {
-    let first = |sign: f64| signs.iter().zip(weights).position(|(s, w)| *s == sign && *w > 0.0);
-    match (first(-1.0), first(1.0)) {
-        (Some(row), None) | (None, Some(row)) => {
-            let expected = "two distinct labels, but all rows of weight above 0 have this one";
-            Err(Invalid::Class { row, label: format!("{:?}", labels[row]), expected })
-        }
-        _ => Ok(()),
+    let weights = weights.map(|weights| weights.to_vec());
+    if let Some(weights) = &weights {
+        term_scales(weights, codes.len())?;
     }
+    let mut counts = vec![0; classes.len()];
+    for (row, class) in codes.enumerate() {
+        counts[class] += usize::from(weights.as_ref().is_none_or(|weights| weights[row] > 0.0));
+    }
+    let Some(class) = counts.iter().position(|&count| count < least) else { return Ok(()) };
+    let label = &classes[class];
+    let (what, reason) = match counts[class] {
+        0 => (
+            "sample weights",
+            format!(
+                "all rows of class {label:?} have weight 0; give one of them a positive weight, or leave the rows out"
+            ),
+        ),
+        _ => (
+            "labels",
+            format!(
+                "class {label:?} has one row of positive weight, which is held out in one of the folds; expected two rows or more of every class"
+            ),
+        ),
+    };
+    Err(Invalid::Layout { what, reason })
 }
 
 /// Returns an error if a start was fitted to other labels.

@@ -264,7 +264,7 @@ fn settings_are_checked_before_any_work() {
         (Order::Scripted(vec![]), "scripted order is empty"),
         (Order::Scripted(vec![10]), "scripted term = 10"),
         (Order::Weighted(vec![1.0]), "expected length 10, found 1"),
-        (Order::Weighted(vec![-1.0; 10]), "weight = -1"),
+        (Order::Weighted(vec![-1.0; 10]), "weights: entry 0 is -1"),
     ] {
         refused(sdca(&problem, &SdcaSettings { order, ..Default::default() }, None, o), expected);
     }

@@ -299,8 +299,11 @@ fn settings_out_of_range_are_named() {
     let data = data(10, 3, 1.0, 1);
     let text = |cv: ElasticNetCv| cv.fit(&data.dense, &data.reals).unwrap_err().to_string();
     let base = ElasticNetCv::default;
-    assert!(text(ElasticNetCv { folds: 1, ..base() }).contains("folds = 1; expected at least 2"));
-    assert!(text(ElasticNetCv { folds: 11, ..base() }).contains("folds = 11"));
+    assert!(
+        text(ElasticNetCv { folds: 1, ..base() })
+            .contains("folds: 1 of 10 rows; expected at least 2")
+    );
+    assert!(text(ElasticNetCv { folds: 11, ..base() }).contains("folds: 11 of 10 rows"));
     assert!(text(ElasticNetCv { l1_ratios: vec![], ..base() }).contains("l1_ratios is empty"));
     assert!(text(ElasticNetCv { l1_ratios: vec![1.5], ..base() }).contains("l1_ratio = 1.5"));
     let grid = Some(Grid::Given(vec![f64::INFINITY]));
@@ -310,14 +313,40 @@ fn settings_out_of_range_are_named() {
         fitted.map(|_| ()).unwrap_err().to_string()
     };
     assert!(weighted(&[1.0; 9]).contains("sample weights: expected length 10, found 9"));
-    assert!(weighted(&[-1.0; 10]).contains("sample weight = -1"));
+    assert!(weighted(&[-1.0; 10]).contains("sample weights: entry 0 is -1"));
     assert!(weighted(&[0.0; 10]).contains("largest sample weight = 0"));
     // Four rows that count do not make five folds.
     let few: Vec<f64> = (0..10).map(|i| if i < 4 { 1.0 } else { 0.0 }).collect();
-    assert!(
-        weighted(&few)
-            .contains("folds = 5; expected at least 2 and at most the number of rows that count")
-    );
+    assert!(weighted(&few).contains(
+        "folds: 5 of 4 rows of positive weight; expected at least 2, and no more than rows"
+    ));
     let short = ElasticNetCv::default().fit(&data.dense, &data.reals[1..]).unwrap_err().to_string();
     assert!(short.contains("targets: expected length 10, found 9"), "{short}");
+}
+
+/// A class of one row is missing from the rows of the fold that tests it: its intercept would have no minimiser there.
+#[test]
+fn a_class_of_one_row_is_refused_by_name() {
+    let data = data(10, 3, 1.0, 1);
+    let y: Vec<&str> = (0..10).map(|i| if i == 4 { "rare" } else { ["a", "b"][i % 2] }).collect();
+    let error = SoftmaxRegressionCv::default().fit(&data.dense, &y).unwrap_err().to_string();
+    assert!(error.starts_with("labels: class \"rare\" has one row of positive weight"), "{error}");
+    let two: Vec<&str> = y.iter().map(|&y| if y == "rare" { y } else { "a" }).collect();
+    let error = LogisticRegressionCv::default().fit(&data.dense, &two).unwrap_err().to_string();
+    assert!(error.starts_with("labels: class \"rare\" has one row of positive weight"), "{error}");
+    let weights: Vec<f64> = (0..10).map(|i| if i < 4 { 1.0 } else { 0.0 }).collect();
+    let fit = Fit::new().weights(&weights);
+    let error = SoftmaxRegressionCv::default().fit_with(&data.dense, &y, fit).unwrap_err();
+    let expected = "sample weights: all rows of class \"rare\" have weight 0";
+    assert!(error.to_string().starts_with(expected), "{error}");
+}
+
+/// Without time no penalty is reached, and the printed table says so.
+#[test]
+fn a_table_without_time_says_so() {
+    let data = data(40, 3, 1.0, 1);
+    let stop = Stop { max_seconds: Some(0.0), ..Stop::default() };
+    let found = RidgeCv { stop, ..RidgeCv::default() }.fit(&data.dense, &data.reals).unwrap();
+    assert!(found.scores.iter().all(|score| score.mean.is_nan()));
+    assert!(found.to_string().contains("25 of 25 penalties have no score"), "{found}");
 }

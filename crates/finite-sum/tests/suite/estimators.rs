@@ -347,3 +347,26 @@ fn balanced_weights_sum_to_the_same_for_every_class() {
         assert!((total - 2.0).abs() < 1e-12);
     }
 }
+
+/// A file that another type wrote is named, with the type that loads it.
+#[test]
+fn the_type_that_loads_a_file_is_named() {
+    let x = array![[0.0, 1.0], [1.0, 0.5], [3.0, 0.0], [4.0, 1.0]];
+    let text = |y: &[&str]| y.iter().map(|y| (*y).to_owned()).collect::<Vec<String>>();
+    let mut file = vec![];
+    let labels = text(&["no", "no", "yes", "yes"]);
+    LogisticRegression::default().fit(&x, &labels).unwrap().save(&mut file).unwrap();
+    assert!(LogisticModel::<String>::load(&file[..]).is_ok());
+    let error = LogisticModel::<f64>::load(&file[..]).unwrap_err().to_string();
+    let expected = "the logistic regression in the file, which LogisticModel<String> loads, does not have the form of \
+                    LogisticModel<f64>: invalid type: string \"no\", expected f64";
+    assert!(error.starts_with(expected), "{error}");
+    let mut file = vec![];
+    let labels = text(&["a", "b", "c", "c"]);
+    SoftmaxRegression::default().fit(&x, &labels).unwrap().save(&mut file).unwrap();
+    let error = LogisticModel::<String>::load(&file[..]).unwrap_err().to_string();
+    let expected = "the file holds a softmax regression, which SoftmaxModel<String> loads; expected a logistic regression";
+    assert_eq!(error, expected);
+    let error = LogisticRegression::default().fit(&x, &labels).unwrap_err().to_string();
+    assert!(error.contains("this is a third") && error.contains("SoftmaxRegression"), "{error}");
+}

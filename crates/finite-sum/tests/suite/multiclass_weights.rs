@@ -223,19 +223,31 @@ fn bad_weights_are_named() {
     refused(&problem, &[0.0; N], "largest sample weight = 0");
     let mut weights = [1.0; N];
     weights[3] = -2.0;
-    refused(&problem, &weights, "sample weight = -2");
+    refused(&problem, &weights, "sample weights: entry 3 is -2; expected a finite number >= 0");
     weights[3] = f64::NAN;
-    refused(&problem, &weights, "sample weight = NaN");
+    refused(&problem, &weights, "sample weights: entry 3 is NaN");
     // A class that has rows, but none that counts, has no intercept.
     let weights: Vec<f64> = y.iter().map(|&k| if k == 1 { 0.0 } else { 1.0 }).collect();
     let problem = problem.with_intercepts().unwrap();
-    refused(&problem, &weights, "class without rows = 1");
+    refused(&problem, &weights, "sample weights: all rows of class 1 have weight 0");
     let fit = SoftmaxRegression::default();
     let refused = |weights: &[f64], expected| {
         let message =
             fit.fit_with(&data.dense, &y, Fit::new().weights(weights)).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
     };
-    refused(&weights, "class without rows = 1");
+    let names: Vec<&str> = y.iter().map(|&k| ["low", "mid", "top"][k]).collect();
+    let fit_names = |weights: &[f64]| {
+        let rest = OneVsRest::default().fit_with(&data.dense, &names, Fit::new().weights(weights));
+        let all = fit.fit_with(&data.dense, &names, Fit::new().weights(weights));
+        [rest.unwrap_err().to_string(), all.unwrap_err().to_string()]
+    };
+    let expected = "sample weights: all rows of class \"mid\" have weight 0; give one of them a positive weight, or leave the rows out";
+    assert_eq!(fit_names(&weights), [expected; 2]);
+    let message = fit_names(&[0.0; N]);
+    assert!(message.iter().all(|text| text.contains("largest sample weight = 0")), "{message:?}");
+    // Without intercepts the class is legal.
+    let free = SoftmaxRegression { intercept: false, ..fit.clone() };
+    assert!(free.fit_with(&data.dense, &names, Fit::new().weights(&weights)).is_ok());
     refused(&weights[..5], "sample weights: expected length 30, found 5");
 }

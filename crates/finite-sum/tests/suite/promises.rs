@@ -45,7 +45,7 @@ fn weights_that_leave_one_class_are_refused() {
     ];
     for error in errors {
         let text = error.to_string();
-        assert!(text.contains("rows of weight above 0 have this one"), "{text}");
+        assert!(text.contains("all rows of class \"yes\" have weight 0"), "{text}");
     }
     assert!(
         LogisticRegression::default()

@@ -319,7 +319,7 @@ fn bad_weights_are_named() {
     refused(&[0.0; N], "largest sample weight = 0");
     let mut weights = [1.0; N];
     weights[3] = -2.0;
-    refused(&weights, "sample weight = -2");
+    refused(&weights, "is -2; expected a finite number >= 0");
     weights[3] = f64::NAN;
-    refused(&weights, "sample weight = NaN");
+    refused(&weights, "is NaN; expected");
 }

@@ -9,7 +9,7 @@
 //! Source: Stadler and Buehlmann, Statistics and Computing 22, 2012; A. Defazio, PhD thesis 2014, section 9.10.1.
 
 use fenchel_linalg::{Invalid, Names, factor};
-use fenchel_optim::{Fit, MAX_MEMORY, Status, Stop};
+use fenchel_optim::{Budget, Fit, MAX_MEMORY, Status, Stop};
 use ndarray::{Array1, Array2, ArrayView2};
 
 use crate::covariance::rank::nearest_correlation;
@@ -119,13 +119,14 @@ pub struct Em {
     /// `-(2/n)` times the log-likelihood of the observed entries, plus the penalty, without constants, before every
     /// iteration. It does not increase by more than `tolerance`.
     pub objective: Vec<f64>,
-    /// `Converged`, or `PassLimit` if the limit on iterations was reached.
+    /// `Converged`; `PassLimit` if the limit on iterations was reached, or on the passes of the last graphical lasso;
+    /// `TimeLimit` if the time of `lasso.stop` was over.
     pub status: Status,
 }
 
 /// Expectation maximisation (EM). The E step computes conditional means and covariances of the missing entries. The M
 /// step is a graphical lasso on the expected statistics. EM runs until the objective changes by at most `tolerance`,
-/// for at most `iterations`. An iteration costs O(n u^3) with `u` missing entries per row.
+/// for at most `iterations`, or until the time of `lasso.stop` is over. An iteration costs O(n u^3) with `u` missing entries per row.
 ///
 /// [`Scale::Correlation`] here refers to the standard deviations of [`mean_imputed`], so the units of the penalty are
 /// the same in all iterations.
@@ -159,10 +160,15 @@ pub fn em<'a>(
         relative: lasso.stop.relative.min(tolerance),
         ..lasso.stop
     };
+    let budget = Budget::new(stop);
     let lasso = GraphicalLasso { scale: Scale::Covariance, stop, ..lasso.clone() };
+    let within_time = || GraphicalLasso {
+        stop: Stop { max_seconds: budget.left().max_seconds, ..stop },
+        ..lasso.clone()
+    };
     let mut statistics =
         Statistics { covariance, mean: Array1::zeros(p), names: Names::NONE, samples: n };
-    let mut model = lasso.fit(&statistics)?;
+    let mut model = within_time().fit(&statistics)?;
     let mut objective: Vec<f64> = Vec::new();
     let mut status = Status::PassLimit;
     for _ in 0..iterations {
@@ -176,11 +182,18 @@ pub fn em<'a>(
         let value = loss + penalty + logs;
         let settled = objective.last().is_some_and(|last| (last - value).abs() <= tolerance);
         objective.push(value);
-        if settled {
-            status = Status::Converged;
+        // A lasso that had no time for a step has not settled.
+        if model.report.status == Status::TimeLimit || budget.left().max_seconds == Some(0.0) {
+            status = Status::TimeLimit;
             break;
         }
-        model = lasso.fit_with(&next, Fit::new().start(&model))?;
+        if settled {
+            // Nor has one that may do no passes.
+            let limited = model.report.status == Status::PassLimit;
+            status = if limited { Status::PassLimit } else { Status::Converged };
+            break;
+        }
+        model = within_time().fit_with(&next, Fit::new().start(&model))?;
         statistics = next;
     }
     let back = |mean: &Array1<f64>| &first.mean + &(mean * &units);

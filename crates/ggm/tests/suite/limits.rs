@@ -358,3 +358,18 @@ fn arguments_that_do_not_fit_are_refused_by_name() {
     let c = Array2::<f64>::eye(2);
     assert!(Problem::new(c.view(), &PenaltyWeights::Uniform(f64::NAN)).is_err());
 }
+
+/// EM without time, or with a lasso that may do nothing, has not converged: that its objective stays tells nothing.
+#[test]
+fn em_without_time_has_not_converged() {
+    let mut x = Array2::from_shape_fn((30, 3), |(i, j)| ((7 * i + 3 * j * i * i) % 11) as f64);
+    x[[3, 1]] = f64::NAN;
+    x[[7, 2]] = f64::NAN;
+    let lasso = |stop| GraphicalLasso { stop, ..GraphicalLasso::default() };
+    let usual = GraphicalLasso::default().stop;
+    let late = lasso(Stop { max_seconds: Some(0.0), ..usual });
+    assert_eq!(missing::em(x.view(), &late, 100, 1e-6).unwrap().status, Status::TimeLimit);
+    let none = lasso(Stop { max_passes: 0.0, ..usual });
+    assert_eq!(missing::em(x.view(), &none, 100, 1e-6).unwrap().status, Status::PassLimit);
+    assert_eq!(missing::em(x.view(), &lasso(usual), 100, 1e-6).unwrap().status, Status::Converged);
+}

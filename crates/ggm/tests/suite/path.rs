@@ -149,7 +149,11 @@ fn bad_settings_are_refused() {
     assert_eq!(grid(2.0, 0.1, 1).unwrap(), [2.0]);
     assert!(unit(Scale::Covariance).fit_path(&statistics, &[]).is_err());
     assert!(unit(Scale::Covariance).fit_path(&statistics, &[-1.0]).is_err());
-    assert!(GraphicalLassoCv { folds: 1, ..Default::default() }.fit(&x).is_err());
+    let folds =
+        |folds| GraphicalLassoCv { folds, ..Default::default() }.fit(&x).unwrap_err().to_string();
+    let expected = "folds = 21; expected at least 2 and at most 20, the number of samples";
+    assert_eq!(folds(21), expected);
+    assert_eq!(folds(1), expected.replace("21", "1"));
     assert!(stars(&x, &StarsSettings { subsamples: 0, ..Default::default() }).is_err());
     assert!(stars(&x, &StarsSettings { size: Some(21), ..Default::default() }).is_err());
     let lasso = GraphicalLasso::default();

@@ -99,10 +99,7 @@ impl Em {
         self.prior.check()?;
         net.check_data(data, true)?;
         if let Some(weights) = weights {
-            Invalid::check_length("weights", data.nrows(), weights.len())?;
-            for &weight in weights {
-                Invalid::check_nonnegative("weights", weight)?;
-            }
+            Invalid::check_weights("weights", data.nrows(), weights.iter())?;
         }
         let tables = match start {
             None => net.random_tables(self.seed),

@@ -41,7 +41,9 @@ mod hill_climbing;
 mod independence;
 mod pc;
 
-use fenchel_optim::{Fit, Refusal, Report};
+use std::fmt;
+
+use fenchel_optim::{Certificate, Fit, Refusal, Report};
 
 use crate::Dag;
 
@@ -66,6 +68,29 @@ pub struct LearnedDag {
     pub dag: Dag,
     /// Its score.
     pub score: f64,
-    /// How the search ended. The objective is minus the score, and a pass is a change of the graph.
+    /// How the search ended. The objective is minus the score. A pass of [`HillClimbing`] is a move, which changes an arc or
+    /// restarts the search; [`ExactSearch`] has one pass.
     pub report: Report,
+}
+
+/// Prints how the search ended, the arcs by the numbers of their columns, and what they leave open.
+impl fmt::Display for LearnedDag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LearnedDag { dag, score, report } = self;
+        match report.certificate {
+            Certificate::Gap { .. } => writeln!(f, "score {score}: no graph has a higher one")?,
+            Certificate::Residual { .. } => {
+                writeln!(f, "score {score}: a local optimum, after {} moves", report.passes)?;
+            }
+            Certificate::Uncertified { .. } => {
+                writeln!(f, "score {score}: {} after {} moves", report.status, report.passes)?;
+            }
+        }
+        let arcs: Vec<String> = dag.arcs().map(|(p, v)| format!("{p} -> {v}")).collect();
+        writeln!(f, "{} arcs: {}", arcs.len(), arcs.join(", "))?;
+        write!(
+            f,
+            "data do not tell equivalent graphs apart: `dag.cpdag()` has the arcs that all of them share"
+        )
+    }
 }

@@ -6,7 +6,7 @@ use fenchel_graphical::structure::{
 };
 use fenchel_graphical::{BayesNet, Dag, Error, MISSING, Prior, StructureScore, VarId, networks};
 use fenchel_linalg::special::chi_squared_tail;
-use fenchel_optim::{Fit, Refusal, Status, random::stream};
+use fenchel_optim::{Fit, Refusal, Status, Stop, random::stream};
 use ndarray::{Array2, Axis, array};
 use proptest::prelude::*;
 
@@ -394,4 +394,29 @@ fn searches_share_one_contract() {
     ] {
         assert!(matches!(refused, Err(Error::Refused(Refusal::Unsupported { .. }))), "{refused:?}");
     }
+}
+
+/// What is printed says how the search ended, and that other graphs may be as good.
+#[test]
+fn a_learned_graph_is_printed_in_words() {
+    let net = networks::asia();
+    let (data, cards) = (net.sample_many(300, &mut stream(1, 0)), net.cards());
+    let climb = HillClimbing::default();
+    let stopped = |max_passes| Stop { max_passes, max_seconds: None, ..climb.stop };
+    let found = climb.fit(data.view(), cards).unwrap();
+    let text = found.to_string();
+    assert!(
+        text.contains(&format!("a local optimum, after {} moves", found.report.passes)),
+        "{text}"
+    );
+    let (p, v) = found.dag.arcs().next().unwrap();
+    assert!(text.contains(&format!("{p} -> {v}")) && text.contains("`dag.cpdag()`"), "{text}");
+    let short = HillClimbing { stop: stopped(2.0), ..climb.clone() };
+    let text = short.fit(data.view(), cards).unwrap().to_string();
+    assert!(text.contains("pass limit reached after 2 moves"), "{text}");
+    let stop = Stop { max_seconds: Some(0.0), ..climb.stop };
+    let late = HillClimbing { stop, ..climb }.fit(data.view(), cards).unwrap();
+    assert_eq!(late.report.status, Status::TimeLimit);
+    let best = ExactSearch::default().fit(data.view(), cards).unwrap().to_string();
+    assert!(best.contains("no graph has a higher one") && !best.contains("moves"), "{best}");
 }

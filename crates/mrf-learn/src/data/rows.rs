@@ -161,16 +161,13 @@ impl Data {
     /// Gives every row a weight; they are divided by their sum.
     ///
     /// # Errors
-    /// [`Invalid::Length`]; [`Invalid::Parameter`] for a weight that is negative or not finite, or a sum of 0.
+    /// [`Invalid::Length`]; [`Invalid::Layout`] for a weight that is negative or not finite; [`Invalid::Parameter`] for a sum of 0.
     pub fn with_weights<'a>(
         mut self,
         weights: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<Self, Error> {
         let weights = weights.into();
-        Invalid::check_length("weights", self.rows, weights.len())?;
-        for &weight in weights {
-            Invalid::check_nonnegative("weights", weight)?;
-        }
+        Invalid::check_weights("weights", self.rows, weights.iter())?;
         let sum = weights.sum();
         Invalid::check_positive("weights (sum)", sum)?;
         self.weights = Some(weights.iter().map(|weight| weight / sum).collect());

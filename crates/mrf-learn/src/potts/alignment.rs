@@ -174,16 +174,13 @@ impl Alignment {
     /// Gives every sequence a weight.
     ///
     /// # Errors
-    /// [`Invalid::Length`]; [`Invalid::Parameter`] for a weight that is negative or not finite, or a sum of 0.
+    /// [`Invalid::Length`]; [`Invalid::Layout`] for a weight that is negative or not finite; [`Invalid::Parameter`] for a sum of 0.
     pub fn with_weights<'a>(
         mut self,
         weights: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<Self, Error> {
         let weights = weights.into();
-        Invalid::check_length("weights", self.sequences(), weights.len())?;
-        for &weight in weights {
-            Invalid::check_nonnegative("weights", weight)?;
-        }
+        Invalid::check_weights("weights", self.sequences(), weights.iter())?;
         Invalid::check_positive("weights (sum)", weights.sum())?;
         // They are kept in single precision while fitting.
         if let Some(&value) = weights.iter().find(|&&w| w > 0.0 && !(1e-30..=1e30).contains(&w)) {

@@ -95,7 +95,9 @@ impl Report {
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Report { status, certificate, passes, seconds, .. } = self;
-        write!(f, "{status} after {passes:.4} passes")?;
+        let whole = format!("{passes:.4}");
+        let shown = whole.trim_end_matches('0').trim_end_matches('.');
+        write!(f, "{status} after {shown} pass{}", if shown == "1" { "" } else { "es" })?;
         // A loaded report does not know its seconds.
         if *seconds > 0.0 {
             write!(f, " ({seconds:.3} s)")?;
@@ -116,6 +118,19 @@ pub struct Solution<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passes_are_shown_without_zeros() {
+        let shown = |passes| {
+            let certificate = Certificate::Uncertified { objective: None };
+            let status = Status::TimeLimit;
+            Report { status, certificate, passes, oracle_calls: 0, seconds: 0.0 }.to_string()
+        };
+        assert_eq!(shown(138.0), "time limit reached after 138 passes: no certificate");
+        assert!(shown(1.0).contains("after 1 pass:") && shown(0.0).contains("after 0 passes:"));
+        assert!(shown(100.0).contains("after 100 passes:") && shown(2.5).contains(" 2.5 passes:"));
+        assert!(shown(0.123_456).contains("after 0.1235 passes:"));
+    }
 
     #[test]
     fn seconds_are_neither_saved_nor_compared() {

@@ -80,10 +80,9 @@ impl Groups {
     /// The same groups with other weights, one per group.
     ///
     /// # Errors
-    /// [`Invalid::Length`]; [`Invalid::Parameter`] for a weight that is negative or not finite.
+    /// [`Invalid::Length`]; [`Invalid::Layout`] for a weight that is negative or not finite.
     pub fn with_weights(self, weights: &[f64]) -> Result<Self, Invalid> {
-        Invalid::check_length("weights of the groups", self.len(), weights.len())?;
-        weights.iter().try_for_each(|&w| Invalid::check_nonnegative("weight of a group", w))?;
+        Invalid::check_weights("weights of the groups", self.len(), weights.iter())?;
         Ok(Groups { weights: weights.to_vec(), ..self })
     }
 

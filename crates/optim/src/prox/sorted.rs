@@ -42,8 +42,7 @@ impl Regulariser for SortedL1 {
     const NAME: &'static str = "sorted l1";
 
     fn check(&self, columns: usize) -> Result<(), Invalid> {
-        Invalid::check_length("weights of the sorted l1 norm", columns, self.weights.len())?;
-        self.weights.iter().try_for_each(|&w| Invalid::check_nonnegative("weight", w))?;
+        Invalid::check_weights("weights of the sorted l1 norm", columns, self.weights.iter())?;
         match self.weights.windows(2).find(|pair| pair[0] < pair[1]) {
             Some(pair) => {
                 let expected = "weights that fall or stay";

@@ -18,8 +18,7 @@ impl Regulariser for WeightedL1 {
     const NAME: &'static str = "weighted l1";
 
     fn check(&self, columns: usize) -> Result<(), Invalid> {
-        Invalid::check_length("weights of the l1 norm", columns, self.weights.len())?;
-        self.weights.iter().try_for_each(|&w| Invalid::check_nonnegative("l1 (weight)", w))
+        Invalid::check_weights("weights of the l1 norm", columns, self.weights.iter())
     }
 
     fn value(&self, x: &[f64]) -> f64 {

@@ -18,15 +18,13 @@ impl Alias {
     /// Builds the table for probabilities proportional to `weights`.
     ///
     /// # Errors
-    /// [`Invalid::Empty`]; [`Invalid::Parameter`] for a negative or non-finite weight, a sum that is 0 or
+    /// [`Invalid::Empty`]; [`Invalid::Layout`] for a negative or non-finite weight; [`Invalid::Parameter`] for a sum that is 0 or
     /// not finite, or more than 2^32 - 1 weights.
     pub fn new(weights: &[f64]) -> Result<Self, Invalid> {
         if weights.is_empty() {
             return Err(Invalid::Empty { what: "weights" });
         }
-        for &weight in weights {
-            Invalid::check_nonnegative("weight", weight)?;
-        }
+        Invalid::check_weights("weights", weights.len(), weights.iter())?;
         let total: f64 = weights.iter().sum();
         Invalid::check_positive("sum of the weights", total)?;
         let Ok(count) = u32::try_from(weights.len()) else {

@@ -23,7 +23,7 @@ impl MaxTree {
     /// Builds the tree. O(k).
     ///
     /// # Errors
-    /// [`Invalid::Empty`]; [`Invalid::Parameter`] for a weight that is negative or not finite.
+    /// [`Invalid::Empty`]; [`Invalid::Layout`] for a weight that is negative or not finite.
     pub fn new(weights: &[f64]) -> Result<Self, Invalid> {
         Ok(MaxTree(Tree::new(weights)?))
     }

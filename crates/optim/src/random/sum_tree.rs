@@ -24,7 +24,7 @@ impl SumTree {
     /// Builds the tree. O(k).
     ///
     /// # Errors
-    /// [`Invalid::Empty`]; [`Invalid::Parameter`] for a negative or non-finite weight, or a sum that is
+    /// [`Invalid::Empty`]; [`Invalid::Layout`] for a negative or non-finite weight; [`Invalid::Parameter`] for a sum that is
     /// not finite.
     pub fn new(weights: &[f64]) -> Result<Self, Invalid> {
         let tree = Tree::new(weights)?;

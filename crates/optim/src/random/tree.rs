@@ -29,9 +29,7 @@ impl<J: Join> Tree<J> {
         if weights.is_empty() {
             return Err(Invalid::Empty { what: "weights" });
         }
-        for &weight in weights {
-            Invalid::check_nonnegative("weight", weight)?;
-        }
+        Invalid::check_weights("weights", weights.len(), weights.iter())?;
         let leaves = weights.len().next_power_of_two();
         let mut nodes = vec![J::NONE; 2 * leaves];
         nodes[leaves..leaves + weights.len()].copy_from_slice(weights);

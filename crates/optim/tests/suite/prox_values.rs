@@ -59,7 +59,10 @@ fn bad_parameters_are_named() {
     }
     let groups = || Groups::consecutive(&[1, 2]).unwrap();
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
-        refused(WeightedL1 { weights: vec![1.0, bad, 1.0] }, &format!("l1 (weight) = {bad}"));
+        refused(
+            WeightedL1 { weights: vec![1.0, bad, 1.0] },
+            &format!("weights of the l1 norm: entry 1 is {bad}"),
+        );
         refused(SortedL1 { weights: vec![bad, 1.0, 1.0] }, &format!("weight = {bad}"));
         refused(NonnegativeL1 { strength: bad }, &format!("l1 = {bad}"));
         refused(GroupNorm { groups: groups(), strength: bad }, &format!("group = {bad}"));

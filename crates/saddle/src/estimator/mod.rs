@@ -83,7 +83,7 @@ impl MulticlassL1 {
     /// or with the first one.
     ///
     /// # Errors
-    /// The errors of [`fit`](MulticlassL1::fit).
+    /// The errors of [`fit`](MulticlassL1::fit), and [`Error::Invalid`] without radii.
     pub fn path<'y, X, L>(
         &self,
         x: &X,
@@ -113,6 +113,9 @@ impl MulticlassL1 {
         X: AsDesign + ?Sized,
         L: Label + 'y,
     {
+        if radii.is_empty() {
+            return Err(Invalid::Empty { what: "radii" }.into());
+        }
         let mut budget = Budget::new(self.stop);
         let (posed, mut start) = self.posed(x, y.into(), &fit)?;
         let mut models = vec![];

@@ -83,12 +83,7 @@ impl Samples {
         let mut kept: Vec<usize> = (0..n).collect();
         let mut margins = vec![1.0; n];
         if let Some(weights) = weights {
-            Invalid::check_length("weights", n, weights.len())?;
-            if let Some(row) = weights.iter().position(|w| !(*w >= 0.0 && w.is_finite())) {
-                let reason =
-                    format!("{} at row {row}; expected a finite number >= 0", weights[row]);
-                return Err(Invalid::Layout { what: "weights", reason }.into());
-            }
+            Invalid::check_weights("weights", n, weights.iter())?;
             kept.retain(|i| weights[*i] > 0.0);
             let total: f64 = weights.iter().sum();
             if !(total > 0.0 && total.is_finite()) {

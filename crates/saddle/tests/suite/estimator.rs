@@ -311,6 +311,7 @@ fn a_path_is_watched_and_limited_as_a_whole() {
     let stop = Stop { max_passes: 100.0, ..Stop::at_relative(1e-12) };
     let estimator =
         MulticlassL1 { penalty: 0.001, solver: Solver::Pdhg, stop, ..Default::default() };
+    assert_eq!(estimator.path(&x, &y, &[]).unwrap_err().to_string(), "radii is empty");
     let models = estimator.path(&x, &y, &[1.0, 3.0, 10.0]).unwrap();
     let passes: f64 = models.iter().map(|m| m.report.passes).sum();
     // Each fit may exceed its limit by the steps between two checks.

@@ -82,8 +82,14 @@ fn look_at(batch: &[Entry], file: &str, model: &CrfModel) -> Result<(), Failure>
         && names.all(|(name, _)| model.attributes().get(name).is_none())
     {
         let file = file_name(file);
+        let columns = match model.template {
+            Some(_) => "",
+            None => {
+                " Columns need --template FILE or --template-preset NAME, since the model has no templates."
+            }
+        };
         complain(format_args!(
-            "warning: {file}: the model knows none of its attributes; was it trained on text of another form?"
+            "warning: {file}: the model knows none of its attributes; was it trained on text of another form?{columns}"
         ));
     }
     Ok(())

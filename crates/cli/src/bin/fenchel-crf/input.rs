@@ -113,7 +113,7 @@ impl Recipe {
     ) -> Result<Self, Failure> {
         let template = match (format, template) {
             (Some(Format::Conll | Format::Conllu), None) => {
-                let need = "columns need templates: --template FILE or --template-preset NAME";
+                let need = "columns need templates: --template FILE, or --template-preset with chunking, chunking-ends or ner";
                 return Err(Failure::Usage(need.to_owned()));
             }
             (Some(Format::Crfsuite), _) => None,
@@ -258,8 +258,8 @@ impl Source {
 /// The reason why a text without any attribute is not in CRFsuite's format, if its labels show it: without tabs a whole line is
 /// a label.
 pub(crate) fn not_crfsuite<'l>(mut labels: impl Iterator<Item = &'l str>) -> Option<&'static str> {
-    const REASON: &str = "no attributes: CRFsuite's text has tabs, and columns need a model with \
-                          templates, --template FILE or --template-preset NAME";
+    const REASON: &str = "no attributes: CRFsuite's text has tabs, and columns need a model with templates, --template FILE, or \
+                          --template-preset with chunking, chunking-ends or ner";
     labels.any(|label| label.contains(' ')).then_some(REASON)
 }
 

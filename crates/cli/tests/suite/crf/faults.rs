@@ -29,7 +29,13 @@ fn faults_name_file_line_and_column() {
     assert!(folder.error("learn -q nowhere.txt").starts_with("nowhere.txt: "));
     folder.write("one.txt", "A\tx\n\n");
     assert!(folder.error("learn -q one.txt").contains("at least two different labels"));
-    assert!(folder.error("learn -q --format conll one.txt").contains("columns need templates"));
+    let error = folder.error("learn -q --format conll one.txt");
+    assert!(
+        error.contains(
+            "columns need templates: --template FILE, or --template-preset with chunking"
+        ),
+        "{error}"
+    );
     folder.write("column.txt", "a\n");
     let error = folder.error("eval column.txt");
     assert!(error.starts_with("column.txt:1:2: 1 columns; expected true labels"), "{error}");

@@ -13,6 +13,7 @@ use super::scores::{Choose, CrossValidated, Scoring};
 use super::softmax;
 use crate::Error;
 use crate::auto::AutoSettings;
+use crate::estimators::solve::check_rows_per_class;
 use crate::estimators::{
     ClassWeights, ElasticNet, LinearModel, SoftmaxModel, SoftmaxRegression, SvcLoss,
 };
@@ -92,7 +93,7 @@ cross_validated! {
 cross_validated! {
     /// [`SoftmaxRegression`] with its penalty chosen by cross-validation on stratified folds. The default penalty is
     /// ridge. Set `l1_ratios` to try l1 and elastic-net penalties. With intercepts, every class needs at least two
-    /// rows and at least as many rows as there are folds.
+    /// rows, and for the AUC at least as many rows as there are folds.
     ///
     /// ```
     /// use fenchel_datasets::embedded;
@@ -249,7 +250,7 @@ impl SoftmaxRegressionCv {
     /// Chooses the penalty, then fits a model to the `n x d` design and all `n` labels of at least two distinct values.
     ///
     /// # Errors
-    /// As [`ElasticNetCv::fit`], and [`Error::Invalid`] for labels of one value, or a class that a fold leaves without rows.
+    /// As [`ElasticNetCv::fit`], and [`Error::Invalid`] for labels of one value, or, with an intercept, a class of one row.
     pub fn fit<'a, X: AsDesign + ?Sized, L: Label + 'a>(
         &self,
         x: &X,
@@ -278,6 +279,9 @@ impl SoftmaxRegressionCv {
         let (classes, codes) = Classes::from_labels(&y.to_vec())?;
         let own = self.class_weights.times(y, weights)?;
         let weights = own.as_deref().map(ArrayView1::from).or(weights);
+        if intercept {
+            check_rows_per_class(classes.labels(), codes.iter().copied(), weights, 2)?;
+        }
         let folds = Folds::new(codes.len(), weights, folds, |rows| {
             let present: Vec<usize> = rows.iter().map(|&row| codes[row]).collect();
             stratified_k_fold(&present, folds, seed)

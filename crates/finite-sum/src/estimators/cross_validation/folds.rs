@@ -3,7 +3,7 @@
 use fenchel_erm::parts::term_scales;
 use fenchel_linalg::{Invalid, parallel};
 use fenchel_metrics::Split;
-use fenchel_optim::{Budget, SharedWatch, Stop, Watch};
+use fenchel_optim::{Budget, Report, SharedWatch, Status, Stop, Watch};
 use ndarray::ArrayView1;
 
 use super::scores::Score;
@@ -46,6 +46,11 @@ impl<'w> Whole<'w> {
     }
 }
 
+/// Whether the time limit or the closure ended a fit, so that its score would say nothing of its penalty.
+pub(super) fn cut_short(report: &Report) -> bool {
+    matches!(report.status, Status::TimeLimit | Status::Stopped)
+}
+
 /// The folds, and the weights of the rows if they have any.
 pub(super) struct Folds {
     splits: Vec<Split>,
@@ -72,8 +77,11 @@ impl Folds {
             present.retain(|&row| weights[row] > 0.0);
         }
         let mut splits = cut(&present).map_err(|_| {
-            let expected = "at least 2 and at most the number of rows that count";
-            Invalid::Parameter { name: "folds", value: count as f64, expected }
+            let of = if weights.is_some() { "rows of positive weight" } else { "rows" };
+            let found = present.len();
+            let reason =
+                format!("{count} of {found} {of}; expected at least 2, and no more than rows");
+            Invalid::Layout { what: "folds", reason }
         })?;
         let parts = splits.iter_mut().flat_map(|(train, test)| [train, test]);
         parts.flatten().for_each(|place| *place = present[*place]);

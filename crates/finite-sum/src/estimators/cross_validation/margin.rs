@@ -7,7 +7,7 @@ use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
 use ndarray::ArrayView1;
 
-use super::folds::{Folds, KINKED, RIDGE, SPARSE, Whole};
+use super::folds::{Folds, KINKED, RIDGE, SPARSE, Whole, cut_short};
 use super::scores::Score;
 use crate::estimators::solve::{Fitted, Penalised};
 use crate::path::{Grid, PathSettings, penalties, sweep};
@@ -132,16 +132,20 @@ impl<'w, D: Design + Copy, L: Loss + Copy> Plan<'_, 'w, D, L> {
             return Ok(points.iter().map(|point| point.dense(d)).collect());
         }
         let norms_squared = row_norms_squared(&design);
-        let ridge = |&l2: &f64| {
+        let mut points = Vec::with_capacity(grid.len());
+        for &l2 in grid.iter().take_while(|_| !self.whole.ended()) {
             let stop = self.whole.stop();
             let loss = self.loss;
             let ridge = Penalised { loss, regulariser: Zero, l2, intercept, stop, seed };
             let weights = weights.map(ArrayView1::from);
             let design = (design, norms_squared.clone());
-            let Fitted { weights, intercept, .. } =
+            let Fitted { weights, intercept, report, .. } =
                 ridge.solve(design, targets, weights, None, &mut self.whole.watch())?;
-            Ok(Point { weights: weights.to_vec(), intercept })
-        };
-        grid.iter().take_while(|_| !self.whole.ended()).map(ridge).collect()
+            if cut_short(&report) {
+                break;
+            }
+            points.push(Point { weights: weights.to_vec(), intercept });
+        }
+        Ok(points)
     }
 }

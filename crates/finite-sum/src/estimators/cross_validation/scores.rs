@@ -109,7 +109,8 @@ fn choose(scores: &[Score]) -> (usize, usize) {
 }
 
 /// Prints the table with one line per penalty. A `*` marks the chosen penalty. If the best penalty is the smallest of
-/// several, a last line says that smaller ones may be better.
+/// several, a last line says that smaller ones may be better. If penalties have no score, as when the time limit ends the
+/// fits, a last line says how many.
 impl<M> fmt::Display for CrossValidated<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  l1 ratio     penalty        mean  standard error")?;
@@ -128,6 +129,16 @@ impl<M> fmt::Display for CrossValidated<M> {
             writeln!(
                 f,
                 "the best penalty is the smallest of the grid: a smaller one may be better"
+            )?;
+        }
+        let (all, missing) =
+            (self.scores.len(), self.scores.iter().filter(|score| score.mean.is_nan()).count());
+        if missing > 0 {
+            let rest =
+                if missing < all { "the choice is among the others" } else { "nothing was chosen" };
+            writeln!(
+                f,
+                "{missing} of {all} penalties have no score (NaN), because the fits were ended before; {rest}"
             )?;
         }
         Ok(())
@@ -159,6 +170,23 @@ mod tests {
         };
         assert!(table([3.0, 2.0, 1.0]).contains("the smallest of the grid"));
         assert!(!table([3.0, 1.0, 2.0]).contains("the smallest of the grid"));
+    }
+
+    #[test]
+    fn a_table_that_was_cut_short_says_so() {
+        let table = |means: &[f64]| {
+            let row = |(k, &mean): (i32, &f64)| score(1.0, 0.5f64.powi(k), &[mean, mean]);
+            let scores = (0..).zip(means).map(row).collect();
+            CrossValidated::new(scores, Choose::Best, |_| Ok(())).unwrap().to_string()
+        };
+        let cut = table(&[3.0, 2.0, f64::NAN]);
+        assert!(
+            cut.contains("1 of 3 penalties have no score") && cut.contains("the others"),
+            "{cut}"
+        );
+        assert!(!cut.contains("the smallest of the grid"), "{cut}");
+        assert!(table(&[f64::NAN, f64::NAN]).contains("2 of 2 penalties have no score"));
+        assert!(!table(&[3.0, 2.0, 2.5]).contains("no score"));
     }
 
     #[test]

@@ -4,10 +4,10 @@ use fenchel_erm::parts::{CURVATURE, on_centred, scores};
 use fenchel_linalg::special::log_sum_exp;
 use fenchel_linalg::{Design, Subset};
 use fenchel_metrics::Split;
-use fenchel_optim::Refusal;
 use fenchel_optim::prox::{L1, Zero};
+use fenchel_optim::{Refusal, Solution};
 
-use super::folds::{Folds, RIDGE, SPARSE, Whole};
+use super::folds::{Folds, RIDGE, SPARSE, Whole, cut_short};
 use super::scores::{Score, Scoring};
 use crate::Error;
 use crate::auto::AutoSettings;
@@ -108,7 +108,11 @@ impl<'w, D: Design + Copy> Plan<'_, 'w, D> {
             let posed = problem.clone().penalised(regulariser(penalty), l2_ratio * penalty)?;
             let settings = AutoSettings { stop: self.whole.stop(), ..self.settings.clone() };
             let watch = &mut self.whole.watch();
-            let point = auto(&posed, &settings, start.take(), watch)?.state.point;
+            let Solution { state, report } = auto(&posed, &settings, start.take(), watch)?;
+            if cut_short(&report) {
+                break;
+            }
+            let point = state.point;
             scores(&rows, &point.weights, &point.intercepts, &mut z);
             let rows = z.chunks_exact(self.classes).zip(test).map(|(z, &i)| (z, self.codes[i]));
             result.push(match self.scoring {

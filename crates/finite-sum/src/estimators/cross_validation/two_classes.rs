@@ -12,6 +12,7 @@ use super::folds::{Folds, Whole};
 use super::margin::{self, Judge};
 use super::scores::{CrossValidated, Score, Scoring};
 use crate::Error;
+use crate::estimators::solve::check_rows_per_class;
 use crate::estimators::{LinearSvc, LogisticModel, LogisticRegression, SvcLoss, SvcModel};
 use crate::loss::{Hinge, Logistic, SquaredHinge};
 use crate::path::{Grid, PathSettings};
@@ -37,7 +38,11 @@ impl<'a, 'w, D: Design + Copy> Signs<'a, 'w, D> {
     ) -> Result<Self, Error> {
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
-        let (_, signs) = binary_signs(&y.to_vec())?;
+        let (classes, signs) = binary_signs(&y.to_vec())?;
+        if settings.intercept {
+            let codes = signs.iter().map(|&sign| usize::from(sign > 0.0));
+            check_rows_per_class(&classes, codes, weights, 2)?;
+        }
         let folds = Folds::new(signs.len(), weights, folds, |rows| {
             let present: Vec<f64> = rows.iter().map(|&row| signs[row]).collect();
             stratified_k_fold(&present, folds, settings.seed)
@@ -77,7 +82,8 @@ impl LogisticRegressionCv {
     /// Chooses the penalty, then fits a model to the `n x d` design and all `n` labels of two distinct values.
     ///
     /// # Errors
-    /// As [`ElasticNetCv::fit`](super::ElasticNetCv::fit), and [`Error::Invalid`] for labels of one or more than two values.
+    /// As [`ElasticNetCv::fit`](super::ElasticNetCv::fit), and [`Error::Invalid`] for labels of one or more than two values, or, with an intercept, a
+    /// class of one row.
     pub fn fit<'a, X: AsDesign + ?Sized, L: Label + 'a>(
         &self,
         x: &X,

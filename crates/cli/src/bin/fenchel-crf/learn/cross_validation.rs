@@ -28,8 +28,7 @@ pub(super) fn run(
     for group in 0..groups.count {
         let (corpus, held_out) = groups.without(group, parameters.min_frequency)?;
         let estimator = parameters.estimator(arguments, corpus.data.sequences() as f64);
-        let mut model = estimator.fit(&corpus)?;
-        model.template = recipe.template().cloned();
+        let model = estimator.fit(&corpus)?;
         let mut part = Evaluation::default();
         for (instance, found) in held_out.iter().zip(model.tag_all(&held_out)?) {
             let truth: Vec<&str> = instance.labels().collect();

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use fenchel_crf::text::Template;
 use fenchel_crf::training::{Snapshot, Start, train};
 use fenchel_crf::{Corpus, Crf, Method, Observer, Progress, Status};
 
@@ -53,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.cross_validate {
         return cross_validation::run(arguments, &parameters, &recipe);
     }
-    let (corpus, held_out) = match arguments.holdout {
+    let (mut corpus, held_out) = match arguments.holdout {
         Some(group) => groups::hold_out(arguments, group, &parameters, &recipe)?,
         None => {
             let corpus = read_corpus(&arguments.files, &recipe, parameters.min_frequency)?;
@@ -61,6 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             (corpus, held_out.transpose()?)
         }
     };
+    corpus.template = recipe.template().cloned();
     let n = corpus.data.sequences() as f64;
     let estimator = parameters.estimator(arguments, n);
     let mut display = Display::new(arguments.quiet, n, parameters.tolerance);
@@ -85,7 +85,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         display: &mut display,
         patience: arguments.patience,
         checkpoints,
-        template: recipe.template(),
         failed: None,
     };
     let mut model = train(&estimator, &corpus, start, &mut follower)?;
@@ -113,7 +112,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(judge) = judge {
         display.say(&judge.put_best_into(&mut model)?);
     }
-    model.template = recipe.template().cloned();
     if let Some(target) = &target {
         target.save(&model)?;
     }
@@ -176,22 +174,20 @@ struct Follower<'f> {
     display: &'f mut Display,
     patience: Option<u32>,
     checkpoints: Option<Checkpoints>,
-    template: Option<&'f Template>,
     failed: Option<fenchel_crf::Error>,
 }
 
 impl Follower<'_> {
     /// Continues unless there was a request to end; in that case it writes a checkpoint first.
     fn goes_on(&mut self, at: &Snapshot<'_>) -> ControlFlow<()> {
-        let at = at.with_template(self.template);
         if interrupted() {
             if let Some(checkpoints) = &mut self.checkpoints {
-                checkpoints.write(&at);
+                checkpoints.write(at);
             }
             return ControlFlow::Break(());
         }
         if let Some(checkpoints) = &mut self.checkpoints {
-            checkpoints.tick(&at);
+            checkpoints.tick(at);
         }
         ControlFlow::Continue(())
     }
