@@ -42,8 +42,7 @@ impl Work {
             && let Some((formula, after)) = after.split_once(BLOCK.1)
         {
             out += before;
-            out +=
-                "<div class=\"formula\" style=\"overflow-x:auto;overflow-y:hidden;padding:.3em 0;margin:.7em 0\">";
+            out += "<div class=\"formula\" style=\"overflow-x:auto;overflow-y:hidden;padding:.3em 0;margin:.7em 0\">";
             out += &self.formula(&unescaped(formula), DisplayMode::Block);
             out += "</div>";
             rest = after;

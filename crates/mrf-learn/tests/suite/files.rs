@@ -1,7 +1,7 @@
 //! Files of models in which one value was changed, with the checksum of the changed text: they are refused, or the model
 //! works without a panic.
 
-use fenchel_linalg::{Named, Names};
+use fenchel_linalg::Names;
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsModel, PottsPseudoLikelihood};
 use fenchel_mrf_learn::{
     Coordinates, Data, Drawing, ExactMle, MissingPolicy, NetworkModel, Penalty, Spg,
