@@ -145,24 +145,33 @@ impl Source {
         let name = self.name();
         let options = TableOptions { delimiter, ..TableOptions::default() };
         let table = table(text, &options).map_err(|error| Failure::data(&name, error))?;
-        let width = table.x.ncols();
+        let names = table.names().to_vec();
+        let width = names.len();
+        // Without a header the names are x0, x1 and so on.
+        let header = names.iter().enumerate().any(|(c, name)| *name != format!("x{c}"));
+        let failed = |error: fenchel_datasets::Error| Failure::data(&name, error);
+        let part = |names: Vec<String>| if header { Some(names) } else { None };
         // Without a target that is named, the width tells whether there is one.
         if columns == Some(width) && self.target.is_none() {
-            return Ok(Data { rows: Rows::Dense(table.x), y: None, names: table.names });
+            let rows = Rows::Dense(table.design().map_err(failed)?.x);
+            return Ok(Data { rows, y: None, names: part(names) });
         }
         let target = match &self.target {
             None => width - 1,
-            Some(target) => match table.column(target).or_else(|| target.parse().ok()) {
-                Some(column) if column < width => column,
-                _ => {
-                    let known = match &table.names {
-                        Some(names) => names.join(", "),
-                        None => format!("0 to {}", width - 1),
-                    };
-                    let reason = format!("there is no column {target:?}; there are {known}");
-                    return Err(Failure::file(name, reason));
+            Some(target) => {
+                let named = names.iter().position(|name| name == target);
+                match named.or_else(|| target.parse().ok()) {
+                    Some(column) if column < width => column,
+                    _ => {
+                        let known = match header {
+                            true => names.join(", "),
+                            false => format!("0 to {}", width - 1),
+                        };
+                        let reason = format!("there is no column {target:?}; there are {known}");
+                        return Err(Failure::file(name, reason));
+                    }
                 }
-            },
+            }
         };
         let features = width - 1;
         match columns {
@@ -179,13 +188,10 @@ impl Source {
             }
             _ => {}
         }
-        let mut names = table.names.clone();
-        if let Some(names) = &mut names {
-            names.remove(target);
-        }
-        let Dataset { x, y } =
-            table.with_target(target).map_err(|error| Failure::data(&name, error))?;
-        Ok(Data { rows: Rows::Dense(x), y: Some(y), names })
+        let y = table.numbers(&names[target]).map_err(failed)?;
+        let table = table.without(&[names[target].as_str()]).map_err(failed)?;
+        let rows = Rows::Dense(table.design().map_err(failed)?.x);
+        Ok(Data { rows, y: Some(y), names: part(table.names().to_vec()) })
     }
 }
 

@@ -209,14 +209,14 @@ fn scale(rows: &Rows) -> Result<Standardiser, fenchel_finite_sum::Error> {
     let needed = (n as u64).saturating_mul(d as u64).saturating_mul(8);
     let hint = "leave out --standardise, or scale the sparse columns yourself";
     Refusal::check_memory("the dense copy of --standardise", needed, MAX_MEMORY, hint)?;
-    with_rows!(rows, x => Standardiser::fit(x))
+    with_rows!(rows, x => Ok(Standardiser::fit(x)?))
 }
 
 fn scaled(
     rows: &Rows,
     scale: &Standardiser,
 ) -> Result<ndarray::Array2<f64>, fenchel_finite_sum::Error> {
-    with_rows!(rows, x => scale.transform(x))
+    with_rows!(rows, x => Ok(scale.transform(x)?))
 }
 
 impl Arguments {
