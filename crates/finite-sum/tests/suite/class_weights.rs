@@ -224,7 +224,7 @@ fn weights_of_classes_that_make_no_sense_are_named() {
     };
     let x = Array2::from_shape_fn((3, 1), |(i, _)| i as f64);
     let all_gone = fit.fit(&x, &y).unwrap_err().to_string();
-    assert!(all_gone.contains("weight above 0"), "{all_gone}");
+    assert!(all_gone.contains("all rows of class \"no\" have weight 0"), "{all_gone}");
     assert!(
         fit.fit_with(&x, &y, Fit::new().weights(&[1.0, 2.0]))
             .unwrap_err()

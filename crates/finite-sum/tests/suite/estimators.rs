@@ -359,7 +359,7 @@ fn the_type_that_loads_a_file_is_named() {
     assert!(LogisticModel::<String>::load(&file[..]).is_ok());
     let error = LogisticModel::<f64>::load(&file[..]).unwrap_err().to_string();
     let expected = "the logistic regression in the file, which LogisticModel<String> loads, does not have the form of \
-                    LogisticModel<f64>: invalid type: string \"no\", expected f64";
+                    LogisticModel: invalid type: string \"no\", expected f64";
     assert!(error.starts_with(expected), "{error}");
     let mut file = vec![];
     let labels = text(&["a", "b", "c", "c"]);

@@ -250,7 +250,8 @@ fn a_scale_is_saved_beside_its_model() {
     assert_eq!(<(Standardiser, LogisticModel<String>)>::load(&file[..]).unwrap(), both);
     assert!(LogisticModel::<String>::load(&file[..]).is_err());
     let error = <(Standardiser, LinearModel)>::load(&file[..]).unwrap_err().to_string();
-    assert_eq!(error, "the file holds a logistic regression; expected a linear regression");
+    let expected = "the file holds a logistic regression, which LogisticModel<String> loads; expected a linear regression";
+    assert_eq!(error, expected);
 }
 
 /// Models take the names of the design, keep them in files, and refuse columns in another order.
