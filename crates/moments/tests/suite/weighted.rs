@@ -118,9 +118,9 @@ fn weights_are_checked() {
     let ones = Array1::<f64>::ones(60);
     let mut bad = ones.clone();
     bad[7] = -1.0;
-    told(sir().fit_with(&x, &y, Fit::new().weights(&bad)), "row 7 has -1");
+    told(sir().fit_with(&x, &y, Fit::new().weights(&bad)), "entry 7 is -1");
     bad[7] = f64::NAN;
-    told(sir().fit_with(&x, &y, Fit::new().weights(&bad)), "row 7");
+    told(sir().fit_with(&x, &y, Fit::new().weights(&bad)), "entry 7 is NaN");
     told(sir().fit_with(&x, &y, Fit::new().weights(&array![1.0])), "expected length 60, found 1");
     told(sir().fit_with(&x, &y, Fit::new().weights(&Array1::zeros(60))), "at least 2");
     let pairs = Sade { slicing: Slicing::Pairs, ..sade() };

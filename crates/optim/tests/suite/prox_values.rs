@@ -63,7 +63,10 @@ fn bad_parameters_are_named() {
             WeightedL1 { weights: vec![1.0, bad, 1.0] },
             &format!("weights of the l1 norm: entry 1 is {bad}"),
         );
-        refused(SortedL1 { weights: vec![bad, 1.0, 1.0] }, &format!("weight = {bad}"));
+        refused(
+            SortedL1 { weights: vec![bad, 1.0, 1.0] },
+            &format!("weights of the sorted l1 norm: entry 0 is {bad}"),
+        );
         refused(NonnegativeL1 { strength: bad }, &format!("l1 = {bad}"));
         refused(GroupNorm { groups: groups(), strength: bad }, &format!("group = {bad}"));
         refused(GroupMax { groups: groups(), strength: bad }, &format!("group = {bad}"));

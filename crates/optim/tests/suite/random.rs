@@ -270,9 +270,10 @@ fn what_is_no_distribution_is_refused() {
     refused(visits(Order::Scripted(vec![0, 7, 9]), 3), "scripted term = 7");
     refused(visits(Order::Weighted(vec![1.0; 2]), 3), "expected length 3, found 2");
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
-        refused(visits(Order::Weighted(vec![1.0, bad]), 2), "weight = ");
-        refused(Alias::new(&[1.0, bad]), "weight = ");
-        refused(SumTree::new(&[1.0, bad]), "weight = ");
+        let named = format!("weights: entry 1 is {bad}");
+        refused(visits(Order::Weighted(vec![1.0, bad]), 2), &named);
+        refused(Alias::new(&[1.0, bad]), &named);
+        refused(SumTree::new(&[1.0, bad]), &named);
     }
     refused(Alias::new(&[0.0, 0.0]), "sum of the weights = 0");
     // Finite weights with an infinite sum have no probabilities.

@@ -106,7 +106,7 @@ fn labels_and_weights_that_are_none() {
     let mut weights = vec![1.0; 30];
     weights[7] = -0.5;
     let error = MulticlassL1::default().fit_with(&x, &y, Fit::new().weights(&weights)).unwrap_err();
-    assert_eq!(error.to_string(), "weights: -0.5 at row 7; expected a finite number >= 0");
+    assert_eq!(error.to_string(), "weights: entry 7 is -0.5; expected a finite number >= 0");
 }
 
 /// `min c'x` with `a'x = b`, `x >= 0`: `b` times the least of `c_j / a_j`. Programs of any scale are judged by their own.
