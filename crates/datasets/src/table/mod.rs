@@ -26,7 +26,7 @@ use crate::Error;
 /// let customers = table(text.as_bytes(), &TableOptions::default())?;
 /// assert_eq!((customers.rows(), customers.names()), (2, &["name", "plan", "since", "age"].map(String::from)[..]));
 /// assert_eq!(customers.texts("plan")?, ["pro", "basic"]);
-/// assert_eq!(customers.numbers("since")?, [19783.0, 19676.0]); // days since 1970
+/// assert_eq!(customers.numbers("since")?.to_vec(), [19783.0, 19676.0]); // days since 1970
 /// assert_eq!(
 ///     customers.numbers("age").unwrap_err().to_string(),
 ///     "table: column \"age\" has no value in row 1; expected a number"

@@ -56,7 +56,7 @@ impl Default for TableOptions {
 /// let text = "height,weight,postcode\n1.75,70,01067\n1.62,,01069\n";
 /// let kinds = vec![("postcode".into(), Kind::Text)];
 /// let people = table(text.as_bytes(), &TableOptions { kinds, ..TableOptions::default() })?;
-/// assert_eq!(people.numbers("height")?, [1.75, 1.62]);
+/// assert_eq!(people.numbers("height")?.to_vec(), [1.75, 1.62]);
 /// assert_eq!(people.texts("postcode")?, ["01067", "01069"]);
 ///
 /// let error = table("height\n1.75\n1.6z\n".as_bytes(), &TableOptions::default()).unwrap_err();
