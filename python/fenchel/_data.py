@@ -1,0 +1,36 @@
+"""Data in the layout that the extension module borrows.
+
+A C-ordered float64 array and scipy's CSR of float64 stay as they are. Everything else (lists, frames, integers, float32,
+Fortran order, CSC) is converted once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Vector: TypeAlias = NDArray[np.float64]
+Matrix: TypeAlias = Any
+"""A C-ordered float64 array, or a CSR matrix of float64 with ascending columns."""
+
+
+def matrix(x: Any) -> Matrix:
+    """Brings a checked array or sparse matrix into the layout. No copy is made if it has it."""
+    if not sparse.issparse(x):
+        return np.require(x, np.float64, ["C", "A"])
+    if x.format != "csr":
+        x = x.tocsr()
+    if x.dtype != np.float64:
+        x = x.astype(np.float64)
+    if not x.has_canonical_format:
+        x = x.copy()
+        x.sum_duplicates()
+    return x
+
+
+def vector(y: Any) -> Vector:
+    """Brings a checked vector into the layout."""
+    return np.require(y, np.float64, ["C", "A"])

@@ -1,0 +1,584 @@
+"""Bayesian networks over named variables with named states: queries, interventions, and learning from frames.
+
+Names are strings; other names of columns and other values of cells are converted by `str`. The answers are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._control import Control, Progress, Report, judge, seed
+
+__all__ = ["BayesianNetwork", "Factor"]
+
+Evidence: TypeAlias = Mapping[str, Any]
+"""A state for each observed variable, or for soft evidence a number for each of its states."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A distribution over variables.
+
+    Attributes
+    ----------
+    variables : list of str
+        The variables, one an axis.
+    states : dict of list of str
+        The states of each.
+    values : ndarray
+        Probabilities, with an axis a variable.
+    """
+
+    variables: list[str]
+    states: dict[str, list[str]]
+    values: NDArray[np.float64]
+
+    def p(self, **states: Any) -> float:
+        """The probability of a state of every variable.
+
+        Examples
+        --------
+        >>> from fenchel.bayes import BayesianNetwork
+        >>> answer = BayesianNetwork.example("asia").query(["lung"], {"smoke": "yes"})
+        >>> answer.p(lung="yes")
+        0.1
+        """
+        if set(states) != set(self.variables):
+            raise ValueError(f"states of {sorted(states)}; expected those of {self.variables}")
+        place = []
+        for name in self.variables:
+            state = str(states[name])
+            if state not in self.states[name]:
+                raise ValueError(
+                    f"{name} has no state {state!r}; expected one of {self.states[name]}"
+                )
+            place.append(self.states[name].index(state))
+        return float(self.values[tuple(place)])
+
+    def to_frame(self) -> Any:
+        """A pandas series with the states as its index."""
+        import pandas
+
+        levels = [self.states[name] for name in self.variables]
+        index = pandas.MultiIndex.from_product(levels, names=self.variables)
+        return pandas.Series(self.values.ravel(), index=index, name="p")
+
+    def __str__(self) -> str:
+        head = "  ".join([*self.variables, f"P({', '.join(self.variables)})"])
+        lines = [head]
+        for place in np.ndindex(*self.values.shape):
+            names = [self.states[v][k] for v, k in zip(self.variables, place, strict=True)]
+            lines.append("  ".join([*names, f"{self.values[place]:.6f}"]))
+        return "\n".join(lines)
+
+
+class BayesianNetwork:
+    """A Bayesian network.
+
+    In pgmpy, queries need an engine (``VariableElimination``) and tables are transposed; here the network answers itself, and
+    ``values[..., k]`` of a table belongs to state ``k`` of the child.
+
+    Parameters
+    ----------
+    arcs : iterable of (str, str), default=()
+        Parent and child of each arc.
+    states : dict of list of str, default=None
+        The states of the variables; without them the network has to be fitted before it answers.
+
+    Examples
+    --------
+    >>> from fenchel.bayes import BayesianNetwork
+    >>> net = BayesianNetwork.from_tables({
+    ...     "rain": (["yes", "no"], [], [0.2, 0.8]),
+    ...     "grass": (["wet", "dry"], ["rain"], [[0.9, 0.1], [0.05, 0.95]]),
+    ... })
+    >>> round(net.query(["rain"], {"grass": "wet"}).p(rain="yes"), 6)
+    0.818182
+    >>> net.map_query(["rain"], {"grass": "wet"})
+    {'rain': 'yes'}
+    """
+
+    report_: Report
+
+    def __init__(
+        self,
+        arcs: Iterable[tuple[str, str]] = (),
+        states: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
+        self._arcs = [(str(parent), str(child)) for parent, child in arcs]
+        self._net: _core.Network | None = None
+        if states is not None:
+            named = {str(name): [str(state) for state in list_] for name, list_ in states.items()}
+            self._net = _network("", named, self._arcs)
+
+    @classmethod
+    def _of(cls, net: _core.Network) -> BayesianNetwork:
+        found = cls.__new__(cls)
+        found._net = net
+        found._arcs = net.arcs()
+        return found
+
+    def _fitted(self) -> _core.Network:
+        if self._net is None:
+            raise ValueError("the network has no tables; call fit, or give states")
+        return self._net
+
+    @classmethod
+    def from_bif(cls, path: str | PathLike[str]) -> BayesianNetwork:
+        """Reads a BIF file, compressed by gzip or not."""
+        return cls._of(_core.Network.read_bif(fspath(path)))
+
+    @classmethod
+    def from_uai(cls, path: str | PathLike[str]) -> BayesianNetwork:
+        """Reads a UAI file of kind BAYES; variables are called ``x0, x1, ...`` and states ``0, 1, ...``."""
+        return cls._of(_core.Network.read_uai(fspath(path)))
+
+    @classmethod
+    def from_bif_text(cls, text: str) -> BayesianNetwork:
+        """Reads the text of a BIF file."""
+        return cls._of(_core.Network.parse_bif(text))
+
+    @classmethod
+    def example(cls, name: str) -> BayesianNetwork:
+        """A network of the literature: ``"asia"`` (8 variables) or ``"alarm"`` (37)."""
+        return cls._of(_core.Network.example(name))
+
+    @classmethod
+    def from_tables(
+        cls, tables: Mapping[str, tuple[Sequence[Any], Sequence[str], Any]], name: str = ""
+    ) -> BayesianNetwork:
+        """A network from its tables.
+
+        Parameters
+        ----------
+        tables : dict of (states, parents, table)
+            For each variable its states, its parents, and probabilities of shape (states of the parents ..., states).
+        name : str, default=""
+            The name of the network.
+
+        Returns
+        -------
+        net : BayesianNetwork
+            The network.
+        """
+        variables = [(v, [str(state) for state in parts[0]]) for v, parts in tables.items()]
+        cpts = [
+            (v, list(parts[1]), np.asarray(parts[2], dtype=np.float64).ravel().tolist())
+            for v, parts in tables.items()
+        ]
+        return cls._of(_core.Network(name, variables, cpts))
+
+    def to_bif(self) -> str:
+        """The text of a BIF file."""
+        return self._fitted().to_bif()
+
+    @property
+    def states(self) -> dict[str, list[str]]:
+        """The variables with their states."""
+        return dict(self._fitted().variables())
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables."""
+        return list(self.states)
+
+    @property
+    def arcs(self) -> list[tuple[str, str]]:
+        """Parent and child of each arc."""
+        return list(self._arcs)
+
+    def table(self, variable: str) -> Factor:
+        """``P(variable | parents)``: an axis for each parent, then one for the variable."""
+        parents, values = self._fitted().table(variable)
+        return self._factor([*parents, variable], values)
+
+    def _factor(self, names: list[str], values: list[float]) -> Factor:
+        states = self.states
+        shape = [len(states[name]) for name in names]
+        return Factor(names, {v: states[v] for v in names}, np.array(values).reshape(shape))
+
+    def query(self, variables: str | Sequence[str], evidence: Evidence | None = None) -> Factor:
+        """``P(variables | evidence)``.
+
+        Parameters
+        ----------
+        variables : str or list of str
+            The variables.
+        evidence : dict, default=None
+            A state for each observed variable; for soft evidence a dictionary with a likelihood for each of its states.
+
+        Returns
+        -------
+        factor : Factor
+            The distribution, with the axes in the order of `variables`.
+        """
+        asked = [variables] if isinstance(variables, str) else list(variables)
+        names, values = self._fitted().query(asked, *_split(evidence))
+        factor = self._factor(names, values)
+        turned = factor.values.transpose([names.index(name) for name in asked])
+        return Factor(asked, factor.states, np.ascontiguousarray(turned))
+
+    def posteriors(self, evidence: Evidence | None = None) -> dict[str, Factor]:
+        """``P(variable | evidence)`` of every variable, all at once."""
+        net = self._fitted()
+        found = net.posteriors(*_split(evidence))
+        pairs = zip(net.variables(), found, strict=True)
+        return {v: Factor([v], {v: states}, np.array(p)) for (v, states), p in pairs}
+
+    def log_evidence(self, evidence: Evidence) -> float:
+        """``ln P(evidence)`` in nats."""
+        return self._fitted().log_evidence(*_split(evidence))
+
+    def map_query(
+        self, variables: Sequence[str] | None = None, evidence: Evidence | None = None
+    ) -> dict[str, str]:
+        """The most probable states of `variables` together (None: of all that are not observed).
+
+        Parameters
+        ----------
+        variables : list of str, default=None
+            The variables; the others are summed out.
+        evidence : dict, default=None
+            As in `query`.
+
+        Returns
+        -------
+        states : dict of str
+            A state for each variable.
+        """
+        net = self._fitted()
+        if variables is None:
+            ((pairs, _),) = net.most_probable(1, *_split(evidence))
+            return {v: state for v, state in pairs if v not in (evidence or {})}
+        return dict(net.marginal_map(list(variables), *_split(evidence))[0])
+
+    def most_probable(
+        self, k: int = 1, evidence: Evidence | None = None
+    ) -> list[tuple[dict[str, str], float]]:
+        """The `k` most probable states of all variables, each with ``ln P(states, evidence)``."""
+        found = self._fitted().most_probable(k, *_split(evidence))
+        return [(dict(pairs), log_joint) for pairs, log_joint in found]
+
+    def do(self, settings: Mapping[str, Any] | None = None, **states: Any) -> BayesianNetwork:
+        """The network after an intervention that sets variables to states.
+
+        Examples
+        --------
+        >>> from fenchel.bayes import BayesianNetwork
+        >>> ban = BayesianNetwork.example("asia").do(smoke="no")
+        >>> ban.query("lung").p(lung="yes")
+        0.01
+        """
+        wanted = {**(settings or {}), **states}
+        pairs = [(variable, str(state)) for variable, state in wanted.items()]
+        return self._of(self._fitted().intervene(pairs))
+
+    def is_dconnected(
+        self, x: str | Sequence[str], y: str | Sequence[str], observed: Sequence[str] = ()
+    ) -> bool:
+        """Whether the graph allows `x` and `y` to depend on each other given `observed`."""
+        first, second = ([one] if isinstance(one, str) else list(one) for one in (x, y))
+        return not self._fitted().d_separated(first, second, list(observed))
+
+    def sample(self, n: int, random_state: Any = None) -> Any:
+        """Draws from the joint distribution.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+        random_state : int or RandomState, default=None
+            The seed; None is 0.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            One draw a row and one column a variable, with the names of the states.
+        """
+        import pandas
+
+        net = self._fitted()
+        codes = net.sample(n, seed(random_state))
+        columns = {
+            v: pandas.Categorical.from_codes(codes[:, k], categories=states)
+            for k, (v, states) in enumerate(net.variables())
+        }
+        return pandas.DataFrame(columns)
+
+    def fit(
+        self,
+        data: Any,
+        *,
+        prior: str = "dirichlet",
+        pseudo_count: float = 1.0,
+        max_iter: float = 1000,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> BayesianNetwork:
+        """Fits the tables; the graph stays.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame, polars.DataFrame or dict of sequences
+            One record a row, one column a variable. With missing cells (None, NaN) the tables are fitted by EM, whose result
+            depends on `random_state`.
+        prior : {"dirichlet", "bdeu"}, default="dirichlet"
+            Whether `pseudo_count` is for each cell, or for a table and divided among its cells.
+        pseudo_count : float, default=1.0
+            The weight of the prior; 0 for maximum likelihood.
+        max_iter, tol, random_state, verbose
+            Steps of EM, the largest change of a probability at its end, the seed of its start, and whether it shows progress.
+
+        Returns
+        -------
+        self : BayesianNetwork
+            The network with its tables.
+        """
+        columns = _columns(data)
+        if self._net is None:
+            unknown = {v for arc in self._arcs for v in arc} - set(columns)
+            if unknown:
+                raise ValueError(f"data: no column for {sorted(unknown)}")
+            states = {name: _states(cells) for name, cells in columns.items()}
+            self._net = _network("", states, self._arcs)
+        net = self._net
+        codes = _encode(columns, dict(net.variables()))
+        weight = (prior, float(pseudo_count))
+        if (codes >= 0).all():
+            self._net = net.fit_tables(codes, weight)
+            return self
+        show = Progress("BayesianNetwork") if verbose else None
+        control = Control(tol, max_iter, seed=seed(random_state), show=show)
+        self._net, _, facts = net.fit_em(codes, weight, control)
+        self.report_ = Report(**facts)
+        if show is not None:
+            show.end(self.report_)
+        judge(self.report_, "BayesianNetwork")
+        return self
+
+    @classmethod
+    def learn(
+        cls,
+        data: Any,
+        method: str = "hill_climbing",
+        *,
+        score: str = "bic",
+        equivalent_size: float = 10.0,
+        max_parents: int = 4,
+        required: Iterable[tuple[str, str]] = (),
+        forbidden: Iterable[tuple[str, str]] = (),
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> BayesianNetwork:
+        """Finds a graph, and fits its tables with a pseudo-count of 1.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame, polars.DataFrame or dict of sequences
+            Complete records.
+        method : {"hill_climbing", "exact", "chow_liu"}, default="hill_climbing"
+            Local search, the best graph of up to about 20 variables, or the best tree.
+        score : {"bic", "bdeu", "k2", "log_likelihood"}, default="bic"
+            What the first two maximise.
+        equivalent_size : float, default=10.0
+            The equivalent sample size of ``"bdeu"``.
+        max_parents : int, default=4
+            Largest number of parents.
+        required, forbidden : iterable of (str, str)
+            Arcs that stay and arcs that never come, for ``"hill_climbing"``.
+        max_seconds : float, default=None
+            Limit of the time of ``"hill_climbing"``.
+        random_state : int or RandomState, default=None
+            Seed of the restarts; None is 0.
+        verbose : bool, default=False
+            Whether to show the progress.
+
+        Returns
+        -------
+        net : BayesianNetwork
+            The network; ``score_`` is its score.
+
+        Examples
+        --------
+        >>> from fenchel.bayes import BayesianNetwork
+        >>> asia = BayesianNetwork.example("asia")
+        >>> found = BayesianNetwork.learn(asia.sample(5000, 1))
+        >>> found.is_dconnected("smoke", "dysp")
+        True
+        """
+        if method == "pc":
+            raise ValueError("method is 'pc'; it finds a class of graphs: call learn_class")
+        show = Progress("BayesianNetwork") if verbose else None
+        control = Control(0.0, 1e5, max_seconds, seed(random_state), show=show)
+        parts = _learn(
+            data, control, method, (score, equivalent_size), max_parents, 0.01, required, forbidden
+        )
+        columns, states, (arcs, _, found, facts) = parts
+        names = list(columns)
+        net = cls([(names[a], names[b]) for a, b in arcs], states).fit(data)
+        net.score_ = found
+        if facts is not None:
+            net.report_ = Report(**facts)
+        return net
+
+    score_: float | None
+    """The score of a graph that was learnt."""
+
+    @staticmethod
+    def learn_class(
+        data: Any, *, level: float = 0.01
+    ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Finds a class of graphs by tests of independence (the PC algorithm).
+
+        Parameters
+        ----------
+        data : pandas.DataFrame, polars.DataFrame or dict of sequences
+            Complete records.
+        level : float, default=0.01
+            An edge stays if the p-value of its test is below.
+
+        Returns
+        -------
+        directed, undirected : list of (str, str)
+            Arcs, and edges whose direction the data do not tell.
+        """
+        parts = _learn(data, Control(0.0, 1e5), "pc", ("bic", 0.0), 0, level, (), ())
+        columns, _, (arcs, edges, _, _) = parts
+        names = list(columns)
+        return (
+            [(names[a], names[b]) for a, b in arcs],
+            [(names[a], names[b]) for a, b in edges],
+        )
+
+    def log_likelihood(self, data: Any) -> float:
+        """``sum ln P(row)`` over complete records, in nats."""
+        net = self._fitted()
+        return net.log_likelihood(_encode(_columns(data), dict(net.variables())))
+
+    def to_networkx(self) -> Any:
+        """The graph as a ``networkx.DiGraph``."""
+        import networkx
+
+        graph = networkx.DiGraph()
+        graph.add_nodes_from(self.variables)
+        graph.add_edges_from(self._arcs)
+        return graph
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        state["_net"] = None if self._net is None else self._net.to_bif()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        text = state.pop("_net")
+        self.__dict__.update(state)
+        self._net = None if text is None else _core.Network.parse_bif(text)
+
+    def __repr__(self) -> str:
+        if self._net is None:
+            return f"BayesianNetwork({self._arcs})"
+        name = self._net.name()
+        named = f" {name!r}" if name else ""
+        return f"<BayesianNetwork{named}: {len(self.variables)} variables, {len(self._arcs)} arcs>"
+
+
+def _network(
+    name: str, states: Mapping[str, list[str]], arcs: Iterable[tuple[str, str]]
+) -> _core.Network:
+    parents: dict[str, list[str]] = {v: [] for v in states}
+    for parent, child in arcs:
+        parents.setdefault(child, []).append(parent)
+    tables = [(child, list_, None) for child, list_ in parents.items()]
+    return _core.Network(name, list(states.items()), tables)
+
+
+def _split(evidence: Evidence | None) -> tuple[list[tuple[str, str]], _core.Soft]:
+    """Hard and soft evidence."""
+    hard, soft = [], []
+    for variable, found in (evidence or {}).items():
+        if isinstance(found, Mapping):
+            soft.append((variable, [(str(state), float(p)) for state, p in found.items()]))
+        else:
+            hard.append((variable, str(found)))
+    return hard, soft
+
+
+def _columns(data: Any) -> dict[str, list[Any]]:
+    """The columns of a frame as lists; None for a missing cell."""
+    columns: dict[str, list[Any]] = {}
+    for name in data.columns if hasattr(data, "columns") else data:
+        column = data[name]
+        cells = column.tolist() if hasattr(column, "tolist") else list(column)
+        columns[str(name)] = [None if cell is None or cell != cell else str(cell) for cell in cells]
+    if len({len(cells) for cells in columns.values()}) > 1:
+        raise ValueError("data: the columns have different lengths")
+    return columns
+
+
+def _states(cells: list[Any]) -> list[str]:
+    return sorted({cell for cell in cells if cell is not None}) or [""]
+
+
+def _encode(columns: dict[str, list[Any]], states: dict[str, list[str]]) -> NDArray[np.int64]:
+    """Codes of the states, a column a variable; -1 for a missing cell."""
+    rows = len(next(iter(columns.values()), []))
+    codes = np.empty((rows, len(states)), dtype=np.int64)
+    for k, (variable, names) in enumerate(states.items()):
+        if variable not in columns:
+            raise ValueError(f"data: no column for {variable!r}")
+        code: dict[Any, int] = {name: at for at, name in enumerate(names)}
+        code[None] = -1
+        try:
+            codes[:, k] = [code[cell] for cell in columns[variable]]
+        except KeyError as unknown:
+            row = columns[variable].index(unknown.args[0])
+            raise ValueError(
+                f"data: {unknown.args[0]!r} at row {row} of {variable!r}; expected one of {names}"
+            ) from None
+    return codes
+
+
+def _learn(
+    data: Any,
+    control: Control,
+    method: str,
+    score: tuple[str, float],
+    max_parents: int,
+    level: float,
+    required: Iterable[tuple[str, str]],
+    forbidden: Iterable[tuple[str, str]],
+) -> tuple[dict[str, list[Any]], dict[str, list[str]], _core.Learned]:
+    columns = _columns(data)
+    states = {name: _states(cells) for name, cells in columns.items()}
+    place = {name: k for k, name in enumerate(columns)}
+
+    def numbers(arcs: Iterable[tuple[str, str]]) -> list[tuple[int, int]]:
+        for arc in arcs:
+            for name in arc:
+                if name not in place:
+                    raise ValueError(f"arc {arc}: no column {name!r}")
+        return [(place[a], place[b]) for a, b in arcs]
+
+    codes = _encode(columns, states)
+    cards = [len(names) for names in states.values()]
+    found = _core.learn_structure(
+        codes,
+        cards,
+        control,
+        method,
+        score,
+        max_parents,
+        level,
+        numbers(list(required)),
+        numbers(list(forbidden)),
+    )
+    return columns, states, found

@@ -1,0 +1,466 @@
+"""Gaussian graphical models: sparse precision matrices with certificates.
+
+In each model ``tol`` is the
+duality gap, absolute or relative to the objective, and a penalty is on the scale of covariances or of correlations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array
+
+from . import _core
+from ._control import Control, Progress, Report, seed, threads
+from ._data import Vector, vector
+from .linear_model._base import Certified, at_least_0
+from .linear_model._search import folds
+
+__all__ = [
+    "GraphicalLasso",
+    "GraphicalLassoCV",
+    "JointGraphicalLasso",
+    "LatentGraphicalLasso",
+    "ScaleFreeGraphicalLasso",
+]
+
+
+class _Gaussian(Certified):
+    """A normal distribution that was fitted."""
+
+    location_: Vector
+    precision_: _core.Weights
+    covariance_: _core.Weights
+
+    def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fits the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : Ignored
+            For the interface only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight >= 0 a row; only their ratios matter.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X = self._design(X, reset=True)
+        if X.shape[0] < 2:
+            raise ValueError(f"X has {X.shape[0]} sample; expected at least 2, found 1 sample")
+        weights = self._weights(sample_weight, X)
+        control = self._control()
+        solved = self._solve(X, weights, control)
+        self.location_, self.precision_, self.covariance_, facts = solved
+        self._record(facts, show=control.show)
+        return self
+
+    def get_precision(self) -> _core.Weights:
+        """The precision matrix."""
+        return self.precision_
+
+    def log_density(self, X: Any) -> Vector:
+        """The logarithm of the density of each row, in nats."""
+        X = self._design(X)
+        return _core.gaussian_log_density(
+            X, vector(self.location_), vector(self.precision_), vector(self.covariance_)
+        )
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of the logarithms of the densities, in nats."""
+        return float(self.log_density(X).mean())
+
+    def edges(self) -> list[tuple[Any, Any, float]]:
+        """Pairs of variables with their partial correlation, where it is not 0; by name if `fit` was given a frame."""
+        return _edges(self.precision_, getattr(self, "feature_names_in_", None))
+
+    def to_networkx(self) -> Any:
+        """The graph as a ``networkx.Graph`` whose edges have ``weight``, the partial correlation."""
+        import networkx
+
+        graph = networkx.Graph()
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        graph.add_nodes_from(names)
+        graph.add_weighted_edges_from(self.edges())
+        return graph
+
+
+def _edges(precision: _core.Weights, names: Any) -> list[tuple[Any, Any, float]]:
+    labels = list(range(len(precision))) if names is None else [str(name) for name in names]
+    scale = np.sqrt(np.diag(precision))
+    return [
+        (labels[i], labels[j], float(-precision[i, j] / (scale[i] * scale[j])))
+        for i, j in zip(*np.nonzero(np.triu(precision, 1)), strict=True)
+    ]
+
+
+class GraphicalLasso(_Gaussian):
+    """A sparse precision matrix by an l1 penalty.
+
+    ``tol`` is the duality gap, absolute or relative to the objective, and ``max_iter`` counts passes. ``mode`` and
+    ``enet_tol`` are not there.
+
+    Minimises ``tr(S T) - log det T + alpha sum_{i != j} |T_ij|`` with the empirical covariance ``S``.
+
+    Parameters
+    ----------
+    alpha : float, default=0.01
+        Weight of the penalty, >= 0.
+    penalize_diagonal : bool, default=False
+        Whether the diagonal is penalised too.
+    correlation : bool, default=False
+        Whether the penalty is on the scale of correlations, where units do not matter.
+    tol : float, default=1e-6
+        Largest duality gap.
+    max_iter : float, default=1000
+        Passes after which the fit ends in any case.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    location_ : ndarray of shape (n_features,)
+        The mean.
+    covariance_, precision_ : ndarray of shape (n_features, n_features)
+        The covariance matrix and its inverse, which has exact zeros.
+    report_ : Report
+        How the fit ended, with its certificate.
+    duality_gap_ : float
+        A bound of the objective less the least objective.
+    n_iter_ : int
+        Passes.
+
+    Examples
+    --------
+    >>> from fenchel.covariance import GraphicalLasso
+    >>> X = [[1, 1.1, 0.3], [2, 1.8, -0.2], [3, 3.1, 0.1], [4, 4.2, -0.3], [5, 4.8, 0.2]]
+    >>> model = GraphicalLasso(alpha=0.3, correlation=True).fit(X)
+    >>> [(i, j) for i, j, _ in model.edges()]
+    [(0, 1)]
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.01,
+        *,
+        penalize_diagonal: bool = False,
+        correlation: bool = False,
+        tol: float = 1e-6,
+        max_iter: float = 1000,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.penalize_diagonal = penalize_diagonal
+        self.correlation = correlation
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
+        alpha = at_least_0("alpha", self.alpha)
+        return _core.graphical_lasso(
+            X, weights, control, alpha, self.penalize_diagonal, self.correlation
+        )
+
+
+class GraphicalLassoCV(_Gaussian):
+    """`GraphicalLasso` with its penalty chosen by the likelihood of held-out rows.
+
+    ``cv`` is a number of folds, which are drawn by `random_state`; in scikit-learn they are consecutive rows. ``alphas=None``
+    tries a grid that suits the data, without refinements.
+
+    Parameters
+    ----------
+    alphas : list of float, default=None
+        The penalties; None for a grid that suits the data.
+    cv : int, default=None
+        Number of folds; None is 5.
+    selection_rule : {"best", "one_standard_error"}, default="best"
+        The penalty with the best score, or the largest one within a standard error of it.
+    correlation : bool, default=False
+        Whether the penalty is on the scale of correlations, where units do not matter.
+    tol : float, default=1e-6
+        Largest duality gap.
+    max_iter : float, default=1000
+        Passes after which a fit ends in any case.
+    n_jobs : int, default=None
+        Number of threads; None and -1 for all cores.
+    random_state : int or RandomState, default=None
+        Seed of the folds; None is 0.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty that was chosen.
+    cv_results_ : dict of ndarray
+        ``alphas``, ``mean_test_score`` (the mean log-likelihood, up to a constant factor and term) and ``std_error_test_score``.
+    location_, covariance_, precision_, report_, duality_gap_, n_iter_
+        As in `GraphicalLasso`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from fenchel.covariance import GraphicalLassoCV
+    >>> X = load_wine().data
+    >>> 0 < GraphicalLassoCV(correlation=True).fit(X).alpha_ < 1
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        alphas: Sequence[float] | None = None,
+        cv: int | None = None,
+        selection_rule: str = "best",
+        correlation: bool = False,
+        tol: float = 1e-6,
+        max_iter: float = 1000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alphas = alphas
+        self.cv = cv
+        self.selection_rule = selection_rule
+        self.correlation = correlation
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
+        from .linear_model._cv import one_standard_error
+
+        alphas = None if self.alphas is None else [float(alpha) for alpha in self.alphas]
+        rule = one_standard_error(self.selection_rule)
+        solved, self.alpha_, tried, loss, error = _core.graphical_lasso_cv(
+            X, weights, control, alphas, folds(self.cv), rule, self.correlation
+        )
+        self.cv_results_ = {
+            "alphas": np.array(tried),
+            "mean_test_score": -np.array(loss),
+            "std_error_test_score": np.array(error),
+        }
+        return solved
+
+
+class LatentGraphicalLasso(_Gaussian):
+    """A sparse precision matrix of observed variables given hidden ones, which are never seen.
+
+    There is no peer in scikit-learn; in GGLasso ``mu1`` is `rank_penalty`.
+
+    Parameters
+    ----------
+    alpha : float, default=0.1
+        Weight of the l1 norm, >= 0.
+    rank_penalty : float, default=0.5
+        Weight of the trace of the low-rank part, >= 0.
+    correlation : bool, default=True
+        Whether the penalties are on the scale of correlations, where units do not matter.
+    tol : float, default=1e-6
+        Largest duality gap.
+    max_iter : float, default=10000
+        Passes after which the fit ends in any case.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    sparse_ : ndarray of shape (n_features, n_features)
+        The precision given the hidden variables, with exact zeros.
+    loadings_ : ndarray of shape (n_features, n_hidden)
+        ``precision_`` is ``sparse_ - loadings_ @ loadings_.T``.
+    location_, covariance_, precision_, report_, duality_gap_, n_iter_
+        As in `GraphicalLasso`, of the observed variables by themselves.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from fenchel.covariance import LatentGraphicalLasso
+    >>> model = LatentGraphicalLasso(alpha=0.2, rank_penalty=0.5).fit(load_wine().data)
+    >>> model.loadings_.shape[0]
+    13
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.1,
+        *,
+        rank_penalty: float = 0.5,
+        correlation: bool = True,
+        tol: float = 1e-6,
+        max_iter: float = 10000,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.rank_penalty = rank_penalty
+        self.correlation = correlation
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
+        alpha, rank = at_least_0("alpha", self.alpha), at_least_0("rank_penalty", self.rank_penalty)
+        solved, self.sparse_, self.loadings_ = _core.latent_graphical_lasso(
+            X, weights, control, alpha, rank, self.correlation
+        )
+        return solved
+
+    def edges(self) -> list[tuple[Any, Any, float]]:
+        """Pairs of variables with their partial correlation given the hidden ones, where it is not 0."""
+        return _edges(self.sparse_, getattr(self, "feature_names_in_", None))
+
+
+class ScaleFreeGraphicalLasso(_Gaussian):
+    """A sparse precision matrix with a penalty that favours few variables with many neighbours.
+
+    There is no peer in scikit-learn.
+
+    Parameters
+    ----------
+    strength : float, default=0.1
+        Weight of the penalty, >= 0.
+    correlation : bool, default=True
+        Whether the penalty is on the scale of correlations, where units do not matter.
+    tol : float, default=1e-6
+        Largest duality gap.
+    max_iter : float, default=10000
+        Passes after which the fit ends in any case.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    location_, covariance_, precision_, report_, duality_gap_, n_iter_
+        As in `GraphicalLasso`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from fenchel.covariance import ScaleFreeGraphicalLasso
+    >>> ScaleFreeGraphicalLasso(strength=0.1).fit(load_wine().data).precision_.shape
+    (13, 13)
+    """
+
+    def __init__(
+        self,
+        strength: float = 0.1,
+        *,
+        correlation: bool = True,
+        tol: float = 1e-6,
+        max_iter: float = 10000,
+        verbose: bool = False,
+    ) -> None:
+        self.strength = strength
+        self.correlation = correlation
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
+        strength = at_least_0("strength", self.strength)
+        return _core.scale_free(X, weights, control, strength, self.correlation)
+
+
+class JointGraphicalLasso(BaseEstimator):  # type: ignore[misc]
+    """Precision matrices of several groups of samples that are alike.
+
+    There is no peer in scikit-learn; in GGLasso ``lambda2`` is `similarity`. `fit` takes a list of matrices, one a group.
+
+    Parameters
+    ----------
+    alpha : float, default=0.05
+        Weight of the l1 norm of every matrix, >= 0.
+    similarity : float, default=0.05
+        Weight of the norm that couples the matrices, >= 0.
+    coupling : {"group", "fused"}, default="group"
+        Whether an edge is in all groups or in none, or values are alike.
+    correlation : bool, default=True
+        Whether the penalties are on the scale of correlations, where units do not matter.
+    tol : float, default=1e-6
+        Largest duality gap.
+    max_iter : float, default=10000
+        Passes after which the fit ends in any case.
+    n_jobs : int, default=None
+        Number of threads; None and -1 for all cores.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    precisions_, covariances_, locations_ : list of ndarray
+        One for each group.
+    report_ : Report
+        How the fit ended, with its certificate.
+    duality_gap_ : float
+        A bound of the objective less the least objective.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from fenchel.covariance import JointGraphicalLasso
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = JointGraphicalLasso(0.2).fit([X[y == k] for k in range(3)])
+    >>> len(model.precisions_)
+    3
+    """
+
+    report_: Report
+    duality_gap_: float
+
+    def __init__(
+        self,
+        alpha: float = 0.05,
+        *,
+        similarity: float = 0.05,
+        coupling: str = "group",
+        correlation: bool = True,
+        tol: float = 1e-6,
+        max_iter: float = 10000,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.similarity = similarity
+        self.coupling = coupling
+        self.correlation = correlation
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Sequence[Any], y: Any = None) -> JointGraphicalLasso:
+        """Fits one matrix a group; all groups have the same features."""
+        groups = [
+            np.ascontiguousarray(check_array(group, dtype=np.float64, ensure_min_samples=2))
+            for group in X
+        ]
+        alpha, similarity = (
+            at_least_0("alpha", self.alpha),
+            at_least_0("similarity", self.similarity),
+        )
+        show = Progress("JointGraphicalLasso") if self.verbose else None
+        control = Control(
+            self.tol, self.max_iter, seed=seed(None), threads=threads(self.n_jobs), show=show
+        )
+        models = _core.joint_graphical_lasso(
+            groups, control, alpha, similarity, self.coupling, self.correlation
+        )
+        self.locations_ = [model[0] for model in models]
+        self.precisions_ = [model[1] for model in models]
+        self.covariances_ = [model[2] for model in models]
+        Certified._record(self, models[0][3], show=show)
+        return self

@@ -1,0 +1,295 @@
+"""What all linear models share."""
+
+from __future__ import annotations
+
+from math import ceil, isfinite
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from .. import _core
+from .._control import Control, Progress, Report, judge, seed, threads
+from .._data import Matrix, Vector, matrix, vector
+
+
+def at_least_0(name: str, value: float) -> float:
+    """A finite number that is not negative."""
+    if not (value >= 0 and isfinite(value)):
+        raise ValueError(f"{name} = {value}; expected a finite number >= 0")
+    return float(value)
+
+
+def share(name: str, value: float) -> float:
+    """A number from 0 to 1."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} = {value}; expected a number from 0 to 1")
+    return float(value)
+
+
+class Certified(BaseEstimator):  # type: ignore[misc]
+    """An estimator with ``report_``, ``duality_gap_`` and ``n_iter_``."""
+
+    report_: Report
+    duality_gap_: float
+    n_iter_: int
+
+    def _control(self) -> Control:
+        """The limits that the parameters ask for."""
+        at_least_0("tol", self.tol)
+        show = Progress(type(self).__name__) if getattr(self, "verbose", False) else None
+        return Control(
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_seconds=getattr(self, "max_seconds", None),
+            seed=seed(getattr(self, "random_state", None)),
+            threads=threads(getattr(self, "n_jobs", None)),
+            show=show,
+        )
+
+    def _record(self, *facts: dict[str, Any], show: Progress | None = None) -> None:
+        """Keeps the report, of several fits the one with the largest gap, and warns if it did not converge."""
+        reports = [Report(**each) for each in facts]
+        self.report_ = max(reports, key=lambda report: report.relative)
+        self.duality_gap_ = self.report_.value
+        self.n_iter_ = max(1, ceil(max(report.passes for report in reports)))
+        if show is not None:
+            show.end(self.report_)
+        judge(self.report_, type(self).__name__)
+
+    def _design(self, X: Any, reset: bool = False) -> Matrix:
+        """Checks and converts samples for a prediction."""
+        if not reset:
+            check_is_fitted(self)
+        checked = validate_data(
+            self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset
+        )
+        return matrix(checked)
+
+    def _weights(self, sample_weight: Any, X: Matrix) -> Vector | None:
+        """Checks the weights of the rows."""
+        if sample_weight is None:
+            return None
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return vector(weights)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def total(weights: Vector | None, rows: int) -> float:
+    """The sum of the weights of the rows, each 1 by default."""
+    return float(rows) if weights is None else float(weights.sum())
+
+
+class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
+    """A regression with one weight per feature."""
+
+    coef_: Vector
+    intercept_: float
+    _link = "identity"
+
+    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+        """Calls the crate. `weight` is the sum of the weights of the rows."""
+        raise NotImplementedError
+
+    def _start(self, features: int) -> _core.Start | None:
+        """The former coefficients, for ``warm_start=True``."""
+        former = getattr(self, "coef_", None)
+        if not getattr(self, "warm_start", False) or former is None or former.size != features:
+            return None
+        return vector(np.ravel(former)), float(np.ravel(self.intercept_)[0])
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fits the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples. A C-ordered float64 array and a CSR matrix of float64 are not copied.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight >= 0 a row; a weight of 2 is as good as the row twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=True
+        )
+        X, y = matrix(X), vector(y)
+        weights = self._weights(sample_weight, X)
+        control = self._control()
+        solved = self._solve((X, y, weights), total(weights, len(y)), control)
+        self.coef_, self.intercept_, facts = solved
+        self._record(facts, show=control.show)
+        return self
+
+    def predict(self, X: Any) -> Vector:
+        """Predicts one number a row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predictions.
+        """
+        X = self._design(X)
+        return _core.predict(X, vector(self.coef_), float(self.intercept_), self._link)
+
+
+class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
+    """A classifier with one weight per feature and class; for two classes one per feature."""
+
+    classes_: Any
+    coef_: _core.Weights
+    intercept_: Vector
+
+    def _fit_two(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Margin]:
+        """Fits the codes 0 and 1."""
+        raise NotImplementedError
+
+    def _fit_more(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Several]:
+        """Fits the codes 0, 1, ..., at least three of them."""
+        raise NotImplementedError
+
+    def _start_two(self, features: int) -> _core.Start | None:
+        former = self._former((1, features))
+        return None if former is None else (vector(former[0][0]), float(former[1][0]))
+
+    def _start_more(self, features: int) -> tuple[_core.Weights, Vector] | None:
+        former = self._former((len(self.classes_), features))
+        return None if former is None else (vector(former[0].T), vector(former[1]))
+
+    def _former(self, shape: tuple[int, int]) -> tuple[_core.Weights, Vector] | None:
+        former = getattr(self, "coef_", None)
+        if not getattr(self, "warm_start", False) or former is None or former.shape != shape:
+            return None
+        return former, np.broadcast_to(self.intercept_, shape[0])
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fits the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples. A C-ordered float64 array and a CSR matrix of float64 are not copied.
+        y : array-like of shape (n_samples,)
+            Labels of at least two values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight >= 0 a row; a weight of 2 is as good as the row twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        X = matrix(X)
+        weights = self._weights(sample_weight, X)
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is not None:
+            of_class = compute_sample_weight(class_weight, y)
+            weights = vector(of_class if weights is None else weights * of_class)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y: all labels are {self.classes_[0]!r}; expected at least two classes, found one class"
+            )
+        control = self._control()
+        data, weight = (X, vector(codes), weights), total(weights, X.shape[0])
+        if len(self.classes_) == 2:
+            fits = self._fit_two(data, weight, control)
+            self.coef_ = np.vstack([each[0] for each in fits])
+            self.intercept_ = np.array([each[1] for each in fits])
+        else:
+            more = self._fit_more(data, weight, control)
+            fits = more  # type: ignore[assignment]
+            self.coef_ = np.vstack([np.ascontiguousarray(each[0].T) for each in more])
+            self.intercept_ = np.concatenate([each[1] for each in more])
+        self._record(*(each[2] for each in fits), show=control.show)
+        return self
+
+    def _scores(self, X: Any, probabilities: bool) -> Any:
+        X = self._design(X)
+        coef, intercept = self.coef_, np.broadcast_to(self.intercept_, self.coef_.shape[0])
+        if coef.shape[0] == 1:
+            link = "sigmoid" if probabilities else "identity"
+            return _core.predict(X, vector(coef[0]), float(intercept[0]), link)
+        return _core.predict_classes(X, vector(coef.T), vector(intercept), probabilities)
+
+    def decision_function(self, X: Any) -> Any:
+        """The scores ``x w + b``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes one score a row, positive for ``classes_[1]``.
+        """
+        return self._scores(X, probabilities=False)
+
+    def predict(self, X: Any) -> Any:
+        """Predicts one label a row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+
+class Probabilities(LinearClassifier):
+    """A classifier with probabilities."""
+
+    def predict_proba(self, X: Any) -> _core.Weights:
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            One column a class, in the order of ``classes_``.
+        """
+        p = self._scores(X, probabilities=True)
+        return np.column_stack([1 - p, p]) if p.ndim == 1 else p
+
+    def predict_log_proba(self, X: Any) -> _core.Weights:
+        """Logarithms of the probabilities, see `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))

@@ -1,0 +1,567 @@
+"""Penalties chosen by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._control import Control
+from ._base import LinearClassifier, LinearRegressor, Probabilities
+from ._search import Search, folds, grid, ratios
+
+
+class _Table:
+    """What a cross-validation leaves on an estimator."""
+
+    def _keep(self, scores: list[_core.Score], chosen: int, factor: float = 1.0) -> None:
+        columns = list(zip(*scores, strict=True))
+        self.cv_results_ = {
+            "l1_ratio": np.array(columns[0]),
+            "alpha": np.array(columns[1]) * factor,
+            "mean_test_score": -np.array(columns[2]),
+            "std_error_test_score": np.array(columns[3]),
+            "split_test_scores": -np.array(columns[4]),
+        }
+        self.best_index_ = chosen
+
+
+class ElasticNetCV(_Table, LinearRegressor):
+    """`ElasticNet` with its penalty chosen by cross-validation.
+
+    ``cv`` is a number of folds, which are drawn by `random_state`; in scikit-learn they are consecutive rows. ``l1_ratio``
+    tries four shares by default. ``n_jobs=None`` uses all cores. In place of ``mse_path_`` there is ``cv_results_``.
+
+    Parameters
+    ----------
+    l1_ratio : float or list of float, default=(0.1, 0.5, 0.9, 1.0)
+        Shares of the l1 norm to try, from 0 to 1.
+    eps : float, default=1e-3
+        The least penalty divided by the largest, which is the least one without features.
+    alphas : int or list of float, default=100
+        Number of penalties for each share, or the penalties.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    max_iter : float, default=1000
+        Passes over the data for each fit.
+    tol : float, default=1e-6
+        Largest duality gap, as a fraction of the objective.
+    cv : int, default=None
+        Number of folds; None is 5.
+    selection_rule : {"best", "one_standard_error"}, default="best"
+        The penalty with the least error, or the largest one within a standard error of it.
+    verbose : bool, default=False
+        Whether to show the progress.
+    n_jobs : int, default=None
+        Number of threads; None and -1 for all cores.
+    random_state : int or RandomState, default=None
+        Seed of the folds and visiting orders; None is 0, so that a fit can be repeated.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty that was chosen.
+    l1_ratio_ : float
+        The share of the l1 norm that was chosen.
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    intercept_ : float
+        The intercept.
+    cv_results_ : dict of ndarray
+        ``l1_ratio``, ``alpha``, ``mean_test_score`` (the negative mean squared error), ``std_error_test_score`` and
+        ``split_test_scores``, one entry for each penalty.
+    best_index_ : int
+        The entry that was chosen.
+    report_ : Report
+        How the last fit, to all rows, ended.
+    duality_gap_ : float
+        A bound of the objective of the last fit less the least objective.
+    n_iter_ : int
+        Passes over the data of the last fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fenchel.linear_model import ElasticNetCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=20).fit(X, y)
+    >>> model.l1_ratio_
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        l1_ratio: float | Sequence[float] = (0.1, 0.5, 0.9, 1.0),
+        eps: float = 1e-3,
+        alphas: int | Sequence[float] = 100,
+        fit_intercept: bool = True,
+        max_iter: float = 1000,
+        tol: float = 1e-6,
+        cv: int | None = None,
+        selection_rule: str = "best",
+        verbose: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.l1_ratio = l1_ratio
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.selection_rule = selection_rule
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+        given, count = grid(self.alphas)
+        rule = one_standard_error(self.selection_rule)
+        search = Search(
+            ratios(self.l1_ratio), given, count, self.eps, folds(self.cv), one_standard_error=rule
+        )
+        solved = _core.least_squares_cv(data, control, search, self.fit_intercept)
+        model, scores, chosen = solved
+        self._keep(scores, chosen)
+        self.l1_ratio_, self.alpha_ = scores[chosen][:2]
+        return model
+
+
+class LassoCV(_Table, LinearRegressor):
+    """`Lasso` with its penalty chosen by cross-validation.
+
+    ``cv`` is a number of folds, which are drawn by `random_state`; in scikit-learn they are consecutive rows.
+    ``n_jobs=None`` uses all cores. In place of ``mse_path_`` there is ``cv_results_``.
+
+    Parameters
+    ----------
+    eps : float, default=1e-3
+        The least penalty divided by the largest, which is the least one without features.
+    alphas : int or list of float, default=100
+        Number of penalties, or the penalties.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    max_iter : float, default=1000
+        Passes over the data for each fit.
+    tol : float, default=1e-6
+        Largest duality gap, as a fraction of the objective.
+    cv : int, default=None
+        Number of folds; None is 5.
+    selection_rule : {"best", "one_standard_error"}, default="best"
+        The penalty with the least error, or the largest one within a standard error of it.
+    verbose : bool, default=False
+        Whether to show the progress.
+    n_jobs : int, default=None
+        Number of threads; None and -1 for all cores.
+    random_state : int or RandomState, default=None
+        Seed of the folds and visiting orders; None is 0, so that a fit can be repeated.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty that was chosen.
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    intercept_ : float
+        The intercept.
+    cv_results_ : dict of ndarray
+        See `ElasticNetCV`.
+    best_index_ : int
+        The entry of it that was chosen.
+    report_ : Report
+        How the last fit, to all rows, ended.
+    duality_gap_ : float
+        A bound of the objective of the last fit less the least objective.
+    n_iter_ : int
+        Passes over the data of the last fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fenchel.linear_model import LassoCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> 0 < LassoCV().fit(X, y).alpha_ < 1
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        eps: float = 1e-3,
+        alphas: int | Sequence[float] = 100,
+        fit_intercept: bool = True,
+        max_iter: float = 1000,
+        tol: float = 1e-6,
+        cv: int | None = None,
+        selection_rule: str = "best",
+        verbose: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.selection_rule = selection_rule
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+        given, count = grid(self.alphas)
+        rule = one_standard_error(self.selection_rule)
+        search = Search([1.0], given, count, self.eps, folds(self.cv), one_standard_error=rule)
+        solved = _core.least_squares_cv(data, control, search, self.fit_intercept)
+        model, scores, chosen = solved
+        self._keep(scores, chosen)
+        self.alpha_ = scores[chosen][1]
+        return model
+
+
+class RidgeCV(_Table, LinearRegressor):
+    """`Ridge` with its penalty chosen by cross-validation.
+
+    ``cv=None`` is five folds, which are drawn by `random_state`; in scikit-learn it leaves out one row at a time.
+
+    Parameters
+    ----------
+    alphas : list of float or None, default=(0.1, 1.0, 10.0)
+        The penalties; None for 25 that suit the data.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    max_iter : float, default=1000
+        Passes over the data for each fit.
+    tol : float, default=1e-8
+        Largest duality gap, as a fraction of the objective.
+    cv : int, default=None
+        Number of folds; None is 5.
+    selection_rule : {"best", "one_standard_error"}, default="best"
+        The penalty with the least error, or the largest one within a standard error of it.
+    verbose : bool, default=False
+        Whether to show the progress.
+    n_jobs : int, default=None
+        Number of threads; None and -1 for all cores.
+    random_state : int or RandomState, default=None
+        Seed of the folds and visiting orders; None is 0, so that a fit can be repeated.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty that was chosen.
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    intercept_ : float
+        The intercept.
+    cv_results_ : dict of ndarray
+        See `ElasticNetCV`.
+    best_index_ : int
+        The entry of it that was chosen.
+    report_ : Report
+        How the last fit, to all rows, ended.
+    duality_gap_ : float
+        A bound of the objective of the last fit less the least objective.
+    n_iter_ : int
+        Passes over the data of the last fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fenchel.linear_model import RidgeCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> RidgeCV(alphas=[0.01, 0.1, 1.0]).fit(X, y).alpha_ in (0.01, 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        alphas: Sequence[float] | None = (0.1, 1.0, 10.0),
+        *,
+        fit_intercept: bool = True,
+        max_iter: float = 1000,
+        tol: float = 1e-8,
+        cv: int | None = None,
+        selection_rule: str = "best",
+        verbose: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.selection_rule = selection_rule
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+        given = None if self.alphas is None else grid(self.alphas, 1 / weight)[0]
+        rule = one_standard_error(self.selection_rule)
+        search = Search([0.0], given, folds=folds(self.cv), one_standard_error=rule)
+        solved = _core.least_squares_cv(data, control, search, self.fit_intercept)
+        model, scores, chosen = solved
+        self._keep(scores, chosen, weight)
+        self.alpha_ = _given(self.alphas, scores[chosen][1] * weight)
+        return model
+
+
+class LogisticRegressionCV(_Table, Probabilities):
+    """`LogisticRegression` with its penalty chosen by cross-validation.
+
+    ``scoring`` is the log loss by default; in scikit-learn it was the accuracy. ``cv`` is a number of folds, which are
+    stratified and drawn by `random_state`. ``C_`` and ``l1_ratio_`` are numbers. In place of ``scores_`` there is
+    ``cv_results_``. ``solver`` is ignored. ``n_jobs=None`` uses all cores.
+
+    Parameters
+    ----------
+    Cs : list of float or None, default=None
+        The values of ``C``; None for those that suit the data.
+    l1_ratios : list of float, default=(0.0,)
+        Shares of the l1 norm to try, from 0 to 1.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept a class, which is not penalised.
+    cv : int, default=None
+        Number of folds; None is 5.
+    scoring : {"neg_log_loss", "accuracy", "roc_auc"}, default="neg_log_loss"
+        The score on the folds; the last for two classes only.
+    solver : str, default="auto"
+        Ignored.
+    tol : float, default=1e-6
+        Largest duality gap, as a fraction of the objective.
+    max_iter : float, default=1000
+        Passes over the data for each fit.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes.
+    selection_rule : {"best", "one_standard_error"}, default="best"
+        The penalty with the best score, or the largest one within a standard error of it.
+    n_jobs : int, default=None
+        Number of threads; None and -1 for all cores.
+    verbose : bool, default=False
+        Whether to show the progress.
+    random_state : int or RandomState, default=None
+        Seed of the folds and visiting orders; None is 0, so that a fit can be repeated.
+
+    Attributes
+    ----------
+    C_ : float
+        The value of ``C`` that was chosen.
+    l1_ratio_ : float
+        The share of the l1 norm that was chosen.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, ascending.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    cv_results_ : dict of ndarray
+        ``l1_ratio``, ``alpha`` (``1/C`` divided by the sum of the weights), ``mean_test_score`` (negative log loss, share of
+        errors, or 1 less the AUC), ``std_error_test_score`` and ``split_test_scores``.
+    best_index_ : int
+        The entry of it that was chosen.
+    report_ : Report
+        How the last fit, to all rows, ended.
+    duality_gap_ : float
+        A bound of the objective of the last fit less the least objective.
+    n_iter_ : int
+        Passes over the data of the last fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fenchel.linear_model import LogisticRegressionCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegressionCV(Cs=[0.1, 1, 10]).fit(X, y)
+    >>> round(model.C_, 6)
+    10.0
+    """
+
+    def __init__(
+        self,
+        *,
+        Cs: Sequence[float] | None = None,
+        l1_ratios: Sequence[float] = (0.0,),
+        fit_intercept: bool = True,
+        cv: int | None = None,
+        scoring: str = "neg_log_loss",
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: float = 1000,
+        class_weight: Any = None,
+        selection_rule: str = "best",
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.Cs = Cs
+        self.l1_ratios = l1_ratios
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.scoring = scoring
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.selection_rule = selection_rule
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _search(self, weight: float) -> Search:
+        return _search_of_c(self, ratios(self.l1_ratios), weight)
+
+    def _chosen(self, scores: list[_core.Score], chosen: int, weight: float) -> None:
+        self._keep(scores, chosen)
+        self.l1_ratio_ = scores[chosen][0]
+        self.C_ = _given(self.Cs, 1 / (scores[chosen][1] * weight))
+
+    def _fit_two(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Margin]:
+        solved = _core.logistic_cv(data, control, self._search(weight), self.fit_intercept)
+        self._chosen(solved[1], solved[2], weight)
+        return [solved[0]]
+
+    def _fit_more(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Several]:
+        solved = _core.softmax_cv(data, control, self._search(weight), self.fit_intercept)
+        self._chosen(solved[1], solved[2], weight)
+        return [solved[0]]
+
+
+class LinearSVCCV(_Table, LinearClassifier):
+    """`LinearSVC` of two classes with its penalty chosen by cross-validation.
+
+    There is no peer of this name in scikit-learn.
+
+    Parameters
+    ----------
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        The loss of a violated margin.
+    Cs : list of float or None, default=None
+        The values of ``C``; None for those that suit the data.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    cv : int, default=None
+        Number of folds, which are stratified; None is 5.
+    scoring : {"accuracy", "roc_auc"}, default="accuracy"
+        The score on the folds.
+    tol : float, default=1e-6
+        Largest duality gap, as a fraction of the objective.
+    max_iter : float, default=1000
+        Passes over the data for each fit.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes.
+    selection_rule : {"best", "one_standard_error"}, default="best"
+        The penalty with the best score, or the largest one within a standard error of it.
+    n_jobs : int, default=None
+        Number of threads; None and -1 for all cores.
+    verbose : bool, default=False
+        Whether to show the progress.
+    random_state : int or RandomState, default=None
+        Seed of the folds and visiting orders; None is 0, so that a fit can be repeated.
+
+    Attributes
+    ----------
+    C_ : float
+        The value of ``C`` that was chosen.
+    classes_ : ndarray of shape (2,)
+        The labels, ascending.
+    coef_ : ndarray of shape (1, n_features)
+        Weights.
+    intercept_ : ndarray of shape (1,)
+        The intercept.
+    cv_results_ : dict of ndarray
+        See `LogisticRegressionCV`.
+    best_index_ : int
+        The entry of it that was chosen.
+    report_ : Report
+        How the last fit, to all rows, ended.
+    duality_gap_ : float
+        A bound of the objective of the last fit less the least objective.
+    n_iter_ : int
+        Passes over the data of the last fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from fenchel.linear_model import LinearSVCCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> LinearSVCCV().fit(scale(X), y).score(scale(X), y) > 0.97
+    True
+    """
+
+    def __init__(
+        self,
+        loss: str = "squared_hinge",
+        *,
+        Cs: Sequence[float] | None = None,
+        fit_intercept: bool = True,
+        cv: int | None = None,
+        scoring: str = "accuracy",
+        tol: float = 1e-6,
+        max_iter: float = 1000,
+        class_weight: Any = None,
+        selection_rule: str = "best",
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.Cs = Cs
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.scoring = scoring
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.selection_rule = selection_rule
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _fit_two(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Margin]:
+        # The crate halves the square.
+        weight = 2 * weight if self.loss == "squared_hinge" else weight
+        search = _search_of_c(self, [0.0], weight)
+        solved = _core.svc_cv(data, control, search, self.loss, self.fit_intercept)
+        self._keep(solved[1], solved[2])
+        self.C_ = _given(self.Cs, 1 / (solved[1][solved[2]][1] * weight))
+        return [solved[0]]
+
+    def _fit_more(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Several]:
+        raise ValueError(
+            f"y has {len(self.classes_)} classes; Only binary classification is supported."
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _search_of_c(estimator: Any, l1_ratios: list[float], weight: float) -> Search:
+    given = None
+    if estimator.Cs is not None:
+        given, _ = grid([1 / (C * weight) for C in estimator.Cs])
+    rule = one_standard_error(estimator.selection_rule)
+    cv = folds(estimator.cv)
+    return Search(l1_ratios, given, 0, 1e-3, cv, estimator.scoring, rule)
+
+
+def one_standard_error(rule: str) -> bool:
+    """Whether the larger penalty is taken."""
+    if rule not in ("best", "one_standard_error"):
+        raise ValueError(f"selection_rule is {rule!r}; expected 'best' or 'one_standard_error'")
+    return rule == "one_standard_error"
+
+
+def _given(values: Sequence[float] | None, found: float) -> float:
+    """The value of a list that `found` is up to rounding."""
+    if values is None:
+        return found
+    return float(min(values, key=lambda value: abs(value - found)))

@@ -1,0 +1,587 @@
+"""Regression with convex losses and penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._control import Control
+from ._base import LinearRegressor, at_least_0, share
+
+
+class Ridge(LinearRegressor):
+    """Least squares with an l2 penalty.
+
+    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data. ``solver`` is
+    ignored: the method is chosen by the problem. ``y`` has one column.
+
+    Minimises ``sum_i w_i (x_i coef + intercept - y_i)^2 + alpha ||coef||^2``.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Weight of the penalty, >= 0.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    max_iter : float, default=1000
+        Passes over the data after which the fit ends in any case.
+    tol : float, default=1e-10
+        Largest duality gap, as a fraction of the objective.
+    solver : str, default="auto"
+        Ignored.
+    warm_start : bool, default=False
+        Whether a fit starts at the coefficients of the last one.
+    random_state : int or RandomState, default=None
+        Seed of the visiting order; None is 0, so that a fit can be repeated.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    intercept_ : float
+        The intercept; 0 if ``fit_intercept=False``.
+    report_ : Report
+        How the fit ended, with its certificate.
+    duality_gap_ : float
+        A bound of the objective, divided by twice the sum of the weights, less the least objective.
+    n_iter_ : int
+        Passes over the data.
+
+    Examples
+    --------
+    >>> from fenchel.linear_model import Ridge
+    >>> model = Ridge(alpha=1.0).fit([[1], [2], [3], [4]], [2, 4, 6, 8])
+    >>> round(float(model.coef_[0]), 6)  # 2 * 5 / (5 + 1)
+    1.666667
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        max_iter: float = 1000,
+        tol: float = 1e-10,
+        solver: str = "auto",
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+        l2 = at_least_0("alpha", self.alpha) / weight
+        start = self._start(data[0].shape[1])
+        return _core.least_squares(data, control, (0.0, l2), self.fit_intercept, start)
+
+
+class ElasticNet(LinearRegressor):
+    """Least squares with l1 and l2 penalties.
+
+    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data. ``y`` has one column.
+
+    Minimises ``1/(2n) sum_i (x_i coef + intercept - y_i)^2 + alpha (r ||coef||_1 + (1 - r)/2 ||coef||^2)`` with
+    ``r = l1_ratio``. With weights of the rows, their sum is in the place of ``n``.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Weight of the penalty, >= 0.
+    l1_ratio : float, default=0.5
+        Share of the l1 norm, from 0 to 1.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    max_iter : float, default=1000
+        Passes over the data after which the fit ends in any case.
+    tol : float, default=1e-8
+        Largest duality gap, as a fraction of the objective.
+    warm_start : bool, default=False
+        Whether a fit starts at the coefficients of the last one.
+    random_state : int or RandomState, default=None
+        Seed of the visiting order; None is 0, so that a fit can be repeated.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    intercept_ : float
+        The intercept; 0 if ``fit_intercept=False``.
+    report_ : Report
+        How the fit ended, with its certificate.
+    duality_gap_ : float
+        A bound of the objective at ``coef_`` less the least objective.
+    n_iter_ : int
+        Passes over the data.
+
+    Examples
+    --------
+    >>> from fenchel.linear_model import ElasticNet
+    >>> X, y = [[1, 0.3], [2, -0.1], [3, 0.2], [4, -0.3]], [2, 4.1, 5.9, 8]
+    >>> model = ElasticNet(alpha=0.1, l1_ratio=0.9).fit(X, y)
+    >>> model.report_.converged
+    True
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        l1_ratio: float = 0.5,
+        fit_intercept: bool = True,
+        max_iter: float = 1000,
+        tol: float = 1e-8,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+        alpha, ratio = at_least_0("alpha", self.alpha), share("l1_ratio", self.l1_ratio)
+        penalty = (alpha * ratio, alpha * (1 - ratio))
+        start = self._start(data[0].shape[1])
+        return _core.least_squares(data, control, penalty, self.fit_intercept, start)
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """The weights as a CSR matrix of shape (1, n_features)."""
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix(self.coef_)
+
+
+class Lasso(ElasticNet):
+    """Least squares with an l1 penalty.
+
+    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data. ``y`` has one column.
+
+    Minimises ``1/(2n) sum_i (x_i coef + intercept - y_i)^2 + alpha ||coef||_1``. With weights of the rows, their sum is in
+    the place of ``n``.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Weight of the penalty, >= 0.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    max_iter : float, default=1000
+        Passes over the data after which the fit ends in any case.
+    tol : float, default=1e-8
+        Largest duality gap, as a fraction of the objective.
+    warm_start : bool, default=False
+        Whether a fit starts at the coefficients of the last one.
+    random_state : int or RandomState, default=None
+        Seed of the visiting order; None is 0, so that a fit can be repeated.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    intercept_ : float
+        The intercept; 0 if ``fit_intercept=False``.
+    report_ : Report
+        How the fit ended, with its certificate.
+    duality_gap_ : float
+        A bound of the objective at ``coef_`` less the least objective.
+    n_iter_ : int
+        Passes over the data.
+
+    Examples
+    --------
+    >>> from fenchel.linear_model import Lasso
+    >>> X, y = [[1, 0.3], [2, -0.1], [3, 0.2], [4, -0.3]], [2, 4.1, 5.9, 8]
+    >>> model = Lasso(alpha=0.1).fit(X, y)
+    >>> float(model.coef_[1])
+    0.0
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        max_iter: float = 1000,
+        tol: float = 1e-8,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            alpha,
+            l1_ratio=1.0,
+            fit_intercept=fit_intercept,
+            max_iter=max_iter,
+            tol=tol,
+            warm_start=warm_start,
+            random_state=random_state,
+            verbose=verbose,
+        )
+
+
+class GroupLasso(LinearRegressor):
+    """Least squares with a penalty that keeps or drops whole groups of features.
+
+    There is no peer of this name in scikit-learn. In skglm and group-lasso the weight of a group is given or the root of its
+    size; here it is the root of its size.
+
+    Minimises ``1/(2n) sum_i (x_i coef + intercept - y_i)^2 + alpha ((1 - r) sum_g sqrt(|g|) ||coef_g|| + r ||coef||_1)``
+    with ``r = l1_ratio``.
+
+    Parameters
+    ----------
+    groups : int or list of lists of int, default=1
+        The features of each group, counted from 0. A number is the size of groups of consecutive features. A feature in no
+        group is not penalised by the norm of groups.
+    alpha : float, default=1.0
+        Weight of the penalty, >= 0.
+    l1_ratio : float, default=0.0
+        Share of the l1 norm; above 0 it is the sparse group lasso.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    max_iter : float, default=10000
+        Passes over the data after which the fit ends in any case.
+    tol : float, default=1e-8
+        Largest duality gap, as a fraction of the objective.
+    warm_start : bool, default=False
+        Whether a fit starts at the coefficients of the last one.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    intercept_ : float
+        The intercept; 0 if ``fit_intercept=False``.
+    report_ : Report
+        How the fit ended, with its certificate.
+    duality_gap_ : float
+        A bound of the objective at ``coef_`` less the least objective.
+    n_iter_ : int
+        Passes over the data.
+
+    Examples
+    --------
+    >>> from fenchel.linear_model import GroupLasso
+    >>> X = [[1, 0.9, 0.3], [2, 2.2, -0.1], [3, 2.8, 0.2], [4, 4.1, -0.3]]
+    >>> model = GroupLasso([[0, 1], [2]], alpha=0.2).fit(X, [2, 4.1, 5.9, 8])
+    >>> (model.coef_ != 0).tolist()
+    [True, True, False]
+    """
+
+    def __init__(
+        self,
+        groups: int | Sequence[Sequence[int]] = 1,
+        *,
+        alpha: float = 1.0,
+        l1_ratio: float = 0.0,
+        fit_intercept: bool = True,
+        max_iter: float = 10000,
+        tol: float = 1e-8,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.groups = groups
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+        alpha, ratio = at_least_0("alpha", self.alpha), share("l1_ratio", self.l1_ratio)
+        features, groups = data[0].shape[1], self.groups
+        if isinstance(groups, (int, np.integer)):
+            if groups < 1:
+                raise ValueError(f"groups = {groups}; expected a size of at least 1")
+            groups = [
+                list(range(first, min(first + groups, features)))
+                for first in range(0, features, groups)
+            ]
+        lists = [[int(feature) for feature in group] for group in groups]
+        penalty = (alpha * (1 - ratio), alpha * ratio)
+        start = self._start(features)
+        return _core.group_lasso(data, control, lists, penalty, self.fit_intercept, start)
+
+
+class PoissonRegressor(LinearRegressor):
+    """Regression of counts and rates with log link.
+
+    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data. ``solver`` is ignored:
+    the method is chosen by the problem.
+
+    Minimises ``1/n sum_i (exp(t_i) - y_i t_i) + alpha (r ||coef||_1 + (1 - r)/2 ||coef||^2)`` with ``t_i = x_i coef +
+    intercept`` and ``r = l1_ratio``. With weights of the rows, their sum is in the place of ``n``.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Weight of the penalty, >= 0.
+    l1_ratio : float, default=0.0
+        Share of the l1 norm, from 0 to 1.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    solver : str, default="auto"
+        Ignored.
+    max_iter : float, default=1000
+        Passes over the data after which the fit ends in any case.
+    tol : float, default=1e-8
+        Largest duality gap, as a fraction of the objective.
+    warm_start : bool, default=False
+        Whether a fit starts at the coefficients of the last one.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    intercept_ : float
+        The intercept; 0 if ``fit_intercept=False``.
+    report_ : Report
+        How the fit ended, with its certificate.
+    duality_gap_ : float
+        A bound of the objective at ``coef_`` less the least objective.
+    n_iter_ : int
+        Passes over the data.
+
+    Examples
+    --------
+    >>> from fenchel.linear_model import PoissonRegressor
+    >>> model = PoissonRegressor(alpha=0).fit([[0], [1], [2], [3]], [1, 2, 4, 8])
+    >>> round(float(model.predict([[4]])[0]), 3)
+    16.0
+    """
+
+    _link = "exp"
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        l1_ratio: float = 0.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        max_iter: float = 1000,
+        tol: float = 1e-8,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+        alpha, ratio = at_least_0("alpha", self.alpha), share("l1_ratio", self.l1_ratio)
+        penalty = (alpha * ratio, alpha * (1 - ratio))
+        start = self._start(data[0].shape[1])
+        return _core.poisson(data, control, penalty, self.fit_intercept, start)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """``D^2``, the share of the deviance that is explained; at most 1.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Counts or rates.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            1 for perfect predictions, 0 for the mean.
+        """
+        from sklearn.metrics import d2_tweedie_score
+
+        return float(d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+
+class HuberRegressor(LinearRegressor):
+    """Regression that is not moved far by outliers.
+
+    ``epsilon`` is in units of ``y``: scikit-learn fits a scale of the noise along with the model and multiplies ``epsilon`` by
+    it; here no scale is fitted, and the objective is convex in the coefficients alone. ``alpha`` is beside the mean of the
+    losses; in scikit-learn it is beside their sum.
+
+    Minimises ``1/n sum_i h(x_i coef + intercept - y_i) + alpha/2 ||coef||^2`` with ``h(r) = r^2/2`` for ``|r| <= epsilon``,
+    and its tangent beyond.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.35
+        The residual above which the loss is linear, > 0.
+    max_iter : float, default=1000
+        Passes over the data after which the fit ends in any case.
+    alpha : float, default=0.0001
+        Weight of the penalty, >= 0.
+    warm_start : bool, default=False
+        Whether a fit starts at the coefficients of the last one.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    tol : float, default=1e-8
+        Largest duality gap, as a fraction of the objective.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    intercept_ : float
+        The intercept; 0 if ``fit_intercept=False``.
+    outliers_ : ndarray of shape (n_samples,)
+        Whether the residual of a row is above `epsilon`.
+    report_ : Report
+        How the fit ended, with its certificate.
+    duality_gap_ : float
+        A bound of the objective at ``coef_`` less the least objective.
+    n_iter_ : int
+        Passes over the data.
+
+    Examples
+    --------
+    >>> from fenchel.linear_model import HuberRegressor
+    >>> X, y = [[0], [1], [2], [3], [4]], [0, 1, 2, 3, 400]
+    >>> model = HuberRegressor(epsilon=1.0).fit(X, y)
+    >>> model.outliers_.tolist()
+    [False, False, False, False, True]
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.35,
+        max_iter: float = 1000,
+        alpha: float = 0.0001,
+        warm_start: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-8,
+        verbose: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.max_iter = max_iter
+        self.alpha = alpha
+        self.warm_start = warm_start
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.verbose = verbose
+
+    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+        if not self.epsilon > 0:
+            raise ValueError(f"epsilon = {self.epsilon}; expected a number > 0")
+        loss, penalty = ("huber", float(self.epsilon)), (0.0, at_least_0("alpha", self.alpha))
+        start = self._start(data[0].shape[1])
+        solved = _core.robust(data, control, loss, penalty, self.fit_intercept, start)
+        fitted = _core.predict(data[0], solved[0], solved[1], "identity")
+        self.outliers_ = np.abs(data[1] - fitted) > self.epsilon
+        return solved
+
+
+class QuantileRegressor(LinearRegressor):
+    """Regression of a quantile.
+
+    The penalty is ``alpha/2 ||coef||^2``; in scikit-learn it is ``alpha ||coef||_1``. ``alpha`` is above 0.
+
+    Minimises ``1/n sum_i p(y_i - x_i coef - intercept) + alpha/2 ||coef||^2`` with ``p(r) = quantile r`` for ``r > 0`` and
+    ``(quantile - 1) r`` else.
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        The level, between 0 and 1.
+    alpha : float, default=1.0
+        Weight of the penalty, > 0.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    max_iter : float, default=10000
+        Passes over the data after which the fit ends in any case.
+    tol : float, default=1e-6
+        Largest duality gap, as a fraction of the objective.
+    random_state : int or RandomState, default=None
+        Seed of the visiting order; None is 0, so that a fit can be repeated.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    intercept_ : float
+        The intercept; 0 if ``fit_intercept=False``.
+    report_ : Report
+        How the fit ended, with its certificate.
+    duality_gap_ : float
+        A bound of the objective at ``coef_`` less the least objective.
+    n_iter_ : int
+        Passes over the data.
+
+    Examples
+    --------
+    >>> from fenchel.linear_model import QuantileRegressor
+    >>> model = QuantileRegressor(quantile=0.5, alpha=0.01).fit([[0], [1], [2]], [0, 1, 2])
+    >>> model.report_.converged
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        quantile: float = 0.5,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        max_iter: float = 10000,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.quantile = quantile
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+        if not 0 < self.quantile < 1:
+            raise ValueError(f"quantile = {self.quantile}; expected a number between 0 and 1")
+        loss, penalty = ("quantile", float(self.quantile)), (0.0, at_least_0("alpha", self.alpha))
+        return _core.robust(data, control, loss, penalty, self.fit_intercept)

@@ -1,0 +1,171 @@
+"""Linear programs with proofs, and matrix games."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from . import _core
+from ._control import Control, Report, judge
+from ._data import Vector
+
+__all__ = ["linprog", "matrix_game"]
+
+STATUS = {"optimal": 0, "undecided": 1, "infeasible": 2, "unbounded": 3}
+MESSAGE = {
+    "optimal": "Optimal: the residual of the optimality conditions is within the tolerance.",
+    "undecided": "The limit of passes was reached before a solution or a proof.",
+    "infeasible": "Infeasible: ray combines the rows to a contradiction.",
+    "unbounded": "Unbounded: the objective falls for ever from x along ray.",
+}
+
+
+def linprog(
+    c: Any,
+    A_ub: Any = None,
+    b_ub: Any = None,
+    A_eq: Any = None,
+    b_eq: Any = None,
+    bounds: Any = (0, None),
+    method: str = "auto",
+    *,
+    tol: float = 1e-8,
+    max_iter: float = 1e5,
+) -> OptimizeResult:
+    """Minimises ``c @ x`` subject to ``A_ub @ x <= b_ub``, ``A_eq @ x == b_eq`` and bounds.
+
+    `method` is ignored. ``x`` and ``fun`` are None where there is no solution. Matrices are dense.
+
+    Parameters
+    ----------
+    c : array-like of shape (n,)
+        Costs.
+    A_ub, b_ub : array-like of shape (m, n) and (m,), default=None
+        Inequalities.
+    A_eq, b_eq : array-like of shape (k, n) and (k,), default=None
+        Equations.
+    bounds : pair or list of pairs, default=(0, None)
+        Least and largest value of each variable; None for no bound.
+    method : str, default="auto"
+        Ignored.
+    tol : float, default=1e-8
+        Largest relative error of the optimality conditions.
+    max_iter : float, default=1e5
+        Passes after which the search ends in any case.
+
+    Returns
+    -------
+    result : scipy.optimize.OptimizeResult
+        ``x``, ``fun``, ``success``, ``status`` (0 optimal, 1 limit, 2 infeasible, 3 unbounded), ``message``, ``slack``, ``con``,
+        ``eqlin.marginals`` and ``ineqlin.marginals`` as in scipy; also ``ray``, the proof of status 2 and 3 (for status 2 one
+        number for each row of ``A_eq`` and ``-A_ub``), and ``report_``.
+
+    Examples
+    --------
+    >>> from fenchel.optimize import linprog
+    >>> result = linprog([-1, -2], A_ub=[[1, 1]], b_ub=[4], bounds=[(0, 3), (0, None)])
+    >>> round(result.fun, 6)
+    -8.0
+    >>> linprog([1], A_ub=[[1]], b_ub=[-1]).status
+    2
+    """
+    cost = np.ascontiguousarray(np.atleast_1d(c), dtype=np.float64).ravel()
+    d = len(cost)
+    upper, most = _rows("A_ub", A_ub, b_ub, d)
+    equal, right = _rows("A_eq", A_eq, b_eq, d)
+    low, high = _bounds(bounds, d)
+    outcome, x, y, fun, facts = _core.linprog(
+        cost, (equal, right), (-upper, -most), (low, high), tol, max_iter
+    )
+    report = Report(**facts)
+    result = OptimizeResult(
+        x=x,
+        fun=fun,
+        success=outcome == "optimal",
+        status=STATUS[outcome],
+        message=MESSAGE[outcome],
+        nit=int(report.passes),
+        ray=None,
+        report_=report,
+    )
+    if outcome == "optimal":
+        assert x is not None and y is not None
+        k = len(right)
+        result.slack, result.con = most - upper @ x, right - equal @ x
+        result.eqlin = OptimizeResult(residual=result.con, marginals=y[:k])
+        result.ineqlin = OptimizeResult(residual=result.slack, marginals=-y[k:])
+    else:
+        result.ray = y
+        if outcome == "infeasible":
+            result.x = None
+    return result
+
+
+def matrix_game(M: Any, *, tol: float = 1e-6, max_iter: float = 1e5) -> OptimizeResult:
+    """Solves a matrix game: the row player pays ``M[i, j]`` to the column player.
+
+    Parameters
+    ----------
+    M : array-like of shape (m, p)
+        Payments.
+    tol : float, default=1e-6
+        Largest difference of the two bounds, as a fraction of the largest payment less the smallest.
+    max_iter : float, default=1e5
+        Passes after which the search ends in any case.
+
+    Returns
+    -------
+    result : scipy.optimize.OptimizeResult
+        ``row`` and ``column``, the strategies; ``lower`` and ``upper``, proved bounds of the value; ``value``, their mean;
+        ``success`` and ``report_``.
+
+    Examples
+    --------
+    >>> from fenchel.optimize import matrix_game
+    >>> game = matrix_game([[0, 1, -1], [-1, 0, 1], [1, -1, 0]])  # rock, paper, scissors
+    >>> abs(game.value) < 1e-6
+    True
+    """
+    payments = np.ascontiguousarray(M, dtype=np.float64)
+    if payments.ndim != 2:
+        raise ValueError(f"M has {payments.ndim} dimensions; expected 2")
+    row, column, (lower, upper), facts = _core.game(payments, Control(tol, max_iter))
+    report = Report(**facts)
+    judge(report, "matrix_game")
+    return OptimizeResult(
+        row=row,
+        column=column,
+        lower=lower,
+        upper=upper,
+        value=(lower + upper) / 2,
+        success=report.converged,
+        report_=report,
+    )
+
+
+def _rows(name: str, a: Any, b: Any, d: int) -> tuple[_core.Weights, Vector]:
+    if (a is None) != (b is None):
+        raise ValueError(f"{name} and its right-hand side: expected both or neither")
+    if a is None:
+        return np.empty((0, d)), np.empty(0)
+    if hasattr(a, "toarray"):
+        a = a.toarray()
+    return (
+        np.ascontiguousarray(np.atleast_2d(a), dtype=np.float64),
+        np.ascontiguousarray(np.atleast_1d(b), dtype=np.float64).ravel(),
+    )
+
+
+def _bounds(bounds: Any, d: int) -> tuple[Vector, Vector]:
+    pairs = [(None, None)] if bounds is None else bounds
+    if len(pairs) == 2 and not any(hasattr(bound, "__len__") for bound in pairs):
+        pairs = [tuple(pairs)]
+    if len(pairs) == 1:
+        pairs = list(pairs) * d
+    if len(pairs) != d:
+        raise ValueError(f"bounds: {len(pairs)} pairs; expected {d}")
+    low = [-np.inf if pair[0] is None else float(pair[0]) for pair in pairs]
+    high = [np.inf if pair[1] is None else float(pair[1]) for pair in pairs]
+    return np.array(low), np.array(high)

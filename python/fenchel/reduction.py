@@ -1,0 +1,466 @@
+"""Dimension reduction for regression: the few linear combinations of the features on which a response depends.
+
+Each is a transformer: ``transform`` gives the combinations, and ``components_`` has them as orthonormal rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from . import _core
+from ._control import Control, seed
+from ._data import matrix, vector
+from .linear_model._base import Certified
+
+__all__ = ["MAVE", "OPG", "PHD", "SADE", "SAVE", "SIR", "DirectionalRegression"]
+
+NUMBERS = {
+    "eigen_gap": 10.0,
+    "eigen_ratio": 10.0,
+    "chi_square": 0.05,
+    "permutation": 0.05,
+    "ladle": 200.0,
+}
+"""The number of each rule: most directions, level of the tests, bootstrap samples."""
+
+
+@dataclass
+class Method:
+    """Which method, and what all have in common; read by the extension module."""
+
+    name: str
+    classes: bool
+    components: tuple[str, float]
+    slices: int = 0
+    base_points: int = 500
+
+
+class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
+    """A transformer to a few directions."""
+
+    _name: ClassVar[str]
+    components_: _core.Weights
+
+    def _method(self, classes: bool, features: int) -> Method:
+        components = self._components(features)
+        slices = getattr(self, "n_slices", None)
+        if slices is not None and slices < 2:
+            raise ValueError(f"n_slices = {slices}; expected None or at least 2")
+        return Method(
+            self._name, classes, components, slices or 0, getattr(self, "base_points", 500)
+        )
+
+    def _components(self, features: int) -> tuple[str, float]:
+        wanted = self.n_components
+        if isinstance(wanted, str):
+            if wanted not in NUMBERS:
+                raise ValueError(
+                    f"n_components is {wanted!r}; expected a number or one of {sorted(NUMBERS)}"
+                )
+            return wanted, NUMBERS[wanted]
+        if wanted is None:
+            return "fixed", 1.0
+        if not 1 <= wanted <= features:
+            raise ValueError(f"n_components = {wanted}; expected 1 to the {features} features")
+        return "fixed", float(wanted)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Finds the directions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Responses: numbers, or labels of classes if they are no numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight >= 0 a row, where the method takes them.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
+        y = column_or_1d(y, warn=True)
+        X = matrix(X)
+        classes = not np.issubdtype(np.asarray(y).dtype, np.number)
+        if classes:
+            _, y = np.unique(y, return_inverse=True)
+        weights = self._weights(sample_weight, X)
+        control = self._control()
+        method = self._method(classes, X.shape[1])
+        found = _core.reduce((X, vector(y), weights), control, method)
+        directions, loadings, self.eigenvalues_, self.mean_, said, facts = found
+        self.components_ = np.ascontiguousarray(directions.T)
+        self.loadings_ = np.ascontiguousarray(loadings.T)
+        self.n_components_ = len(self.components_)
+        for each in said:
+            warnings.warn(f"{type(self).__name__}: {each}", UserWarning, stacklevel=2)
+        self._record(facts, show=control.show)
+        return self
+
+    def _control(self) -> Control:
+        if hasattr(self, "tol"):
+            return super()._control()
+        return Control(0.0, 1.0, seed=seed(getattr(self, "random_state", None)))
+
+    def transform(self, X: Any) -> _core.Weights:
+        """The linear combinations.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            ``(X - mean_) @ components_.T``.
+        """
+        X = self._design(X)
+        shift = -(self.components_ @ self.mean_)
+        return _core.predict_classes(X, vector(self.components_.T), vector(shift), False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the combinations: the name of the method and a number."""
+        name = type(self).__name__.lower()
+        return np.array([f"{name}{k}" for k in range(self._n_features_out)], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class SIR(Reducer):
+    """Sliced inverse regression, for elliptical features and a response that is not symmetric in the directions.
+
+    In sliced ``n_directions`` is `n_components`, and directions are not orthonormal.
+
+    Parameters
+    ----------
+    n_components : int or str, default=None
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"chi_square"`` and
+        ``"permutation"`` (tests of level 0.05), or ``"ladle"`` (bootstrap); None is 1.
+    n_slices : int, default=None
+        Number of slices of the response with equal counts; None for one that suits the data.
+    random_state : int or RandomState, default=None
+        Seed of permutations and resamples; None is 0.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal directions.
+    loadings_ : ndarray of shape (n_components, n_features)
+        The method's own directions, of length 1.
+    eigenvalues_ : ndarray of shape (n_features,)
+        All eigenvalues, most important first.
+    mean_ : ndarray of shape (n_features,)
+        The mean of the features.
+    report_ : Report
+        How the fit ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel.reduction import SIR
+    >>> X = np.random.default_rng(0).normal(size=(500, 4))
+    >>> y = np.exp(X @ [1, 1, 0, 0])
+    >>> SIR(n_components=1).fit(X, y).components_.round(1).tolist()
+    [[0.7, 0.7, -0.0, 0.0]]
+    """
+
+    _name = "SIR"
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        n_slices: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_slices = n_slices
+        self.random_state = random_state
+
+
+class SAVE(Reducer):
+    """Sliced average variance estimation, for normal features; it also sees symmetric responses.
+
+    In sliced ``n_directions`` is `n_components`, and directions are not orthonormal.
+
+    Parameters
+    ----------
+    n_components : int or str, default=None
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"permutation"`` (tests of level
+        0.05) or ``"ladle"`` (bootstrap); None is 1.
+    n_slices : int, default=None
+        Number of slices of the response with equal counts; None for one that suits the data.
+    random_state : int or RandomState, default=None
+        Seed of permutations and resamples; None is 0.
+
+    Attributes
+    ----------
+    components_, loadings_, eigenvalues_, mean_, report_
+        As in `SIR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel.reduction import SAVE
+    >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> model = SAVE(n_components=1).fit(X, (X @ [1, 0, 0]) ** 2)
+    >>> bool(abs(model.components_[0, 0]) > 0.95)
+    True
+    """
+
+    _name = "SAVE"
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        n_slices: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_slices = n_slices
+        self.random_state = random_state
+
+
+class DirectionalRegression(Reducer):
+    """Directional regression, for normal features; it sees what SIR and SAVE see.
+
+    There is no peer in scikit-learn.
+
+    Parameters
+    ----------
+    n_components : int or str, default=None
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"permutation"`` (tests of level
+        0.05) or ``"ladle"`` (bootstrap); None is 1.
+    n_slices : int, default=None
+        Number of slices of the response with equal counts; None for one that suits the data.
+    random_state : int or RandomState, default=None
+        Seed of permutations and resamples; None is 0.
+
+    Attributes
+    ----------
+    components_, loadings_, eigenvalues_, mean_, report_
+        As in `SIR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel.reduction import DirectionalRegression
+    >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> model = DirectionalRegression(n_components=2).fit(X, X[:, 0] + X[:, 1] ** 2)
+    >>> bool(abs(model.components_[:, 2]).max() < 0.2)
+    True
+    """
+
+    _name = "DR"
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        n_slices: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_slices = n_slices
+        self.random_state = random_state
+
+
+class PHD(Reducer):
+    """Principal Hessian directions of the residuals, for normal features.
+
+    There is no peer in scikit-learn. Responses are numbers.
+
+    Parameters
+    ----------
+    n_components : int or str, default=None
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"chi_square"`` and
+        ``"permutation"`` (tests of level 0.05), or ``"ladle"`` (bootstrap); None is 1.
+    random_state : int or RandomState, default=None
+        Seed of permutations and resamples; None is 0.
+
+    Attributes
+    ----------
+    components_, loadings_, eigenvalues_, mean_, report_
+        As in `SIR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel.reduction import PHD
+    >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> model = PHD(n_components=1).fit(X, np.cos(X[:, 1]))
+    >>> bool(abs(model.components_[0, 1]) > 0.9)
+    True
+    """
+
+    _name = "PHD"
+
+    def __init__(self, n_components: int | str | None = None, *, random_state: Any = None) -> None:
+        self.n_components = n_components
+        self.random_state = random_state
+
+
+class SADE(Reducer):
+    """Sliced average derivative estimation with a score that is learnt, for features of unknown density.
+
+    There is no peer in scikit-learn.
+
+    Parameters
+    ----------
+    n_components : int or str, default=None
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"permutation"`` (tests of level
+        0.05) or ``"ladle"`` (bootstrap); None is 1.
+    n_slices : int, default=None
+        Number of slices of the response with equal counts; None for one that suits the data.
+    random_state : int or RandomState, default=None
+        Seed of permutations and resamples; None is 0.
+
+    Attributes
+    ----------
+    components_, loadings_, eigenvalues_, mean_, report_
+        As in `SIR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel.reduction import SADE
+    >>> X = np.random.default_rng(0).normal(size=(1000, 3)) ** 3
+    >>> model = SADE(n_components=1).fit(X, X @ [1, 1, 0])
+    >>> bool(abs(model.components_[0, 2]) < 0.3)
+    True
+    """
+
+    _name = "SADE"
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        n_slices: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_slices = n_slices
+        self.random_state = random_state
+
+
+class OPG(Reducer):
+    """The outer product of gradients, for any features and few samples.
+
+    There is no peer in scikit-learn. Responses are numbers.
+
+    Parameters
+    ----------
+    n_components : int or str, default=None
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"permutation"`` (tests of level
+        0.05) or ``"ladle"`` (bootstrap); None is 1.
+    base_points : int, default=500
+        Planes are fitted around so many samples.
+    random_state : int or RandomState, default=None
+        Seed of permutations and resamples; None is 0.
+
+    Attributes
+    ----------
+    components_, loadings_, eigenvalues_, mean_, report_
+        As in `SIR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel.reduction import OPG
+    >>> X = np.random.default_rng(0).uniform(size=(300, 3))
+    >>> model = OPG(n_components=1).fit(X, np.sin(3 * X[:, 0]))
+    >>> bool(abs(model.components_[0, 0]) > 0.95)
+    True
+    """
+
+    _name = "OPG"
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        base_points: int = 500,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.base_points = base_points
+        self.random_state = random_state
+
+
+class MAVE(Reducer):
+    """Minimum average variance estimation, refined, for any features and few samples.
+
+    There is no peer in scikit-learn. Responses are numbers, and the number of directions is given.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of directions; None is 1.
+    base_points : int, default=500
+        Planes are fitted around so many samples.
+    tol : float, default=1e-4
+        The fit ends when a round moves the span by no more.
+    max_iter : float, default=50
+        Rounds after which it ends in any case.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    components_, loadings_, eigenvalues_, mean_, report_
+        As in `SIR`; there are no eigenvalues that mean anything.
+    duality_gap_ : float
+        How far the last round moved the span.
+    n_iter_ : int
+        Rounds and passes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel.reduction import MAVE
+    >>> X = np.random.default_rng(0).uniform(size=(200, 3))
+    >>> model = MAVE(n_components=1).fit(X, np.sin(3 * X[:, 0]))
+    >>> bool(abs(model.components_[0, 0]) > 0.99)
+    True
+    """
+
+    _name = "MAVE"
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        base_points: int = 500,
+        tol: float = 1e-4,
+        max_iter: float = 50,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.base_points = base_points
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _components(self, features: int) -> tuple[str, float]:
+        if isinstance(self.n_components, str):
+            raise ValueError(f"n_components is {self.n_components!r}; expected a number")
+        return super()._components(features)

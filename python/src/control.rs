@@ -1,0 +1,177 @@
+//! When a fit ends, and how it runs.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use fenchel::optim::{Progress, Stop};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::error::Raise;
+
+/// How long the calling thread sleeps between two looks at Ctrl-C and at the progress.
+const NAP: Duration = Duration::from_millis(50);
+
+/// The stack of a fit: as large as that of a main thread.
+const STACK: usize = 8 << 20;
+
+/// The attributes of `fenchel._control.Control`.
+#[derive(FromPyObject)]
+pub(crate) struct Control {
+    /// Largest certificate, relative to the objective.
+    tol: f64,
+    /// Largest number of passes.
+    max_iter: f64,
+    /// Largest number of seconds.
+    max_seconds: Option<f64>,
+    /// Seed of visiting orders and folds.
+    pub(crate) seed: u64,
+    /// Number of threads; `None` for those of the machine.
+    threads: Option<usize>,
+    /// Called with passes, objective, certificate and seconds from time to time.
+    show: Option<Py<PyAny>>,
+}
+
+/// The closure that a crate calls at every pass.
+pub(crate) type Watcher<'a> = &'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send);
+
+/// What the thread of the fit and the calling thread share.
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    done: Mutex<bool>,
+    ended: Condvar,
+    latest: Mutex<Option<Progress>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says that the fit has ended, also when it panics.
+struct End<'a>(&'a Shared);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.done) = true;
+        self.0.ended.notify_all();
+    }
+}
+
+impl Control {
+    /// The stopping rule.
+    pub(crate) fn stop(&self) -> Stop {
+        Stop {
+            relative: self.tol,
+            max_passes: self.max_iter,
+            max_seconds: self.max_seconds,
+            ..Stop::default()
+        }
+    }
+
+    /// Runs a fit without the interpreter's lock, on a thread of its own. The calling thread waits. It raises what a signal
+    /// raises (Ctrl-C: `KeyboardInterrupt`) after the fit has ended at its next pass, and shows the progress. Signals are
+    /// answered by the main thread only, which is why the fit itself, on threads of a pool perhaps, cannot look for them.
+    pub(crate) fn run<T: Send, E: Raise + Send>(
+        &self,
+        py: Python<'_>,
+        fit: impl FnOnce(Watcher<'_>) -> Result<T, E> + Send,
+    ) -> PyResult<T> {
+        let shared = Shared::default();
+        let pool = pool(self.threads)?;
+        let watched = self.show.is_some();
+        let mut raised = None;
+        let result = py.detach(|| {
+            thread::scope(|scope| {
+                let work = || {
+                    let _end = End(&shared);
+                    let mut watch = |progress: &Progress| {
+                        if watched {
+                            *lock(&shared.latest) = Some(*progress);
+                        }
+                        if shared.stop.load(Ordering::Relaxed) {
+                            return ControlFlow::Break(());
+                        }
+                        ControlFlow::Continue(())
+                    };
+                    match &pool {
+                        Some(pool) => pool.install(|| fit(&mut watch)),
+                        None => fit(&mut watch),
+                    }
+                };
+                let worker = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+                let worker = worker.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+                while !shared.wait() {
+                    if raised.is_none()
+                        && let Err(error) = Python::attach(|py| self.attend(py, &shared))
+                    {
+                        shared.stop.store(true, Ordering::Relaxed);
+                        raised = Some(error);
+                    }
+                }
+                worker.join().map_err(|panic| {
+                    let said = panic.downcast_ref::<String>().map(String::as_str);
+                    let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+                    PyRuntimeError::new_err(format!(
+                        "a defect of fenchel, please report it: {}",
+                        said.unwrap_or("no message")
+                    ))
+                })
+            })
+        });
+        match raised {
+            Some(error) => Err(error),
+            None => result?.map_err(Raise::raise),
+        }
+    }
+
+    /// Answers signals, and shows the progress.
+    fn attend(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
+        py.check_signals()?;
+        let latest = lock(&shared.latest).take();
+        if let (Some(show), Some(progress)) = (&self.show, latest) {
+            let Progress { passes, seconds, certificate, .. } = progress;
+            show.call1(py, (passes, certificate.objective(), certificate.value(), seconds))?;
+        }
+        Ok(())
+    }
+}
+
+/// Does something short, which nobody watches, without the interpreter's lock.
+pub(crate) fn detached<T: Send, E: Raise + Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, E> + Send,
+) -> PyResult<T> {
+    let pool = pool(None)?;
+    py.detach(|| match pool {
+        Some(pool) => pool.install(work),
+        None => work(),
+    })
+    .map_err(Raise::raise)
+}
+
+/// The process in which the first fit ran.
+static FIRST: OnceLock<u32> = OnceLock::new();
+
+/// A pool of so many threads, or `None` for the pool of the process. The threads of that do not survive a fork, after which a
+/// fit on it would wait for ever: the child gets a pool of its own.
+fn pool(threads: Option<usize>) -> PyResult<Option<rayon::ThreadPool>> {
+    let process = std::process::id();
+    let forked = *FIRST.get_or_init(|| process) != process;
+    if threads.is_none() && !forked {
+        return Ok(None);
+    }
+    let built = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+    built.map(Some).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+impl Shared {
+    /// Waits for the end, but not long. Returns whether the fit has ended.
+    fn wait(&self) -> bool {
+        let ended = self.ended.wait_timeout_while(lock(&self.done), NAP, |done| !*done);
+        *ended.unwrap_or_else(PoisonError::into_inner).0
+    }
+}

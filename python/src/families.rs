@@ -1,0 +1,441 @@
+//! Exponential families of one variable, and generalised linear models.
+
+use std::any::Any;
+
+use fenchel::expfam::families::{
+    Bernoulli, Beta, Binomial, ChiSquared, Exponential, Gamma, Geometric, InverseGamma,
+    InverseGaussian, Laplace, LogNormal, Logarithmic, NegativeBinomial, Normal, Pareto, Poisson,
+    Rayleigh, VonMises, Weibull,
+};
+use fenchel::expfam::glm::{
+    Glm, GlmSummary, Identity, InverseSquare, Logistic, NegativeBinomialLog, PoissonLog,
+    Reciprocal, ScalarFamily, Targets,
+};
+use fenchel::expfam::{
+    Density, Distribution, Error, Evidence, Prior, Quantiles, Sample, Summary, mle,
+};
+use fenchel::optim::random::stream;
+use fenchel::optim::{Report, Stop};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::control::{Control, detached};
+use crate::data::{Rows, owned, with_view};
+use crate::error::{Raise, unknown};
+use crate::report::to_dict;
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Law>()?;
+    module.add_class::<Belief>()?;
+    module.add_function(wrap_pyfunction!(glm, module)?)?;
+    Ok(())
+}
+
+/// A member of a family, whatever the family.
+trait Member: Send + Sync {
+    fn natural(&self) -> Vec<f64>;
+    fn mean(&self) -> Vec<f64>;
+    fn log_densities(&self, x: &[f64]) -> Result<Vec<f64>, Error>;
+    fn entropy(&self) -> Result<f64, Error>;
+    fn kl(&self, other: &dyn Member) -> Option<Result<f64, Error>>;
+    fn samples(&self, n: usize, seed: u64) -> Vec<f64>;
+    /// A member of the same family, by maximum likelihood.
+    fn fitted(&self, x: &[f64]) -> Result<Box<dyn Member>, Error>;
+    /// The conjugate prior whose mode is this member.
+    fn prior(&self, weight: f64) -> Result<Box<dyn Conjugate>, Error>;
+    /// Distribution function, survival function, quantile, and upper quantile, where the family has them.
+    fn tail(&self, of: Tail, x: f64) -> Option<Result<f64, Error>>;
+    /// Itself, for a comparison of types.
+    fn as_any(&self) -> &dyn Any;
+}
+
+#[derive(Clone, Copy)]
+enum Tail {
+    Cdf,
+    Survival,
+    Quantile,
+    UpperQuantile,
+}
+
+/// A conjugate prior, whatever the family.
+trait Conjugate: Send + Sync {
+    fn weight(&self) -> f64;
+    fn mean(&self) -> Vec<f64>;
+    fn map(&self) -> Box<dyn Member>;
+    fn posterior(&self, x: &[f64]) -> Result<Box<dyn Conjugate>, Error>;
+    /// `ln` of the integral of the likelihood, where the family has a closed form.
+    fn log_marginal(&self, x: &[f64]) -> Option<Result<f64, Error>>;
+}
+
+/// A family of one variable: what is on top of the common traits is chosen by macros below.
+trait Family1:
+    Density<Point = f64> + Sample<Owned = f64> + Clone + PartialEq + Send + Sync + 'static
+{
+    fn tail(_: &Distribution<Self>, _: Tail, _: f64) -> Option<Result<f64, Error>> {
+        None
+    }
+    fn log_marginal(_: &Prior<Self>, _: &[f64]) -> Option<Result<f64, Error>> {
+        None
+    }
+}
+
+fn tail<F: Quantiles>(law: &Distribution<F>, of: Tail, x: f64) -> Result<f64, Error> {
+    match of {
+        Tail::Cdf => Ok(law.cdf(x)),
+        Tail::Survival => Ok(law.survival(x)),
+        Tail::Quantile => law.quantile(x),
+        Tail::UpperQuantile => law.upper_quantile(x),
+    }
+}
+
+fn log_marginal<F: Evidence + Density<Point = f64> + Clone>(
+    prior: &Prior<F>,
+    x: &[f64],
+) -> Result<f64, Error> {
+    prior.log_marginal_likelihood(x)
+}
+
+macro_rules! families {
+    ($($family:ty: $($method:ident)*;)*) => {$(
+        impl Family1 for $family {
+            $(families!(@ $method);)*
+        }
+    )*};
+    (@ tail) => {
+        fn tail(law: &Distribution<Self>, of: Tail, x: f64) -> Option<Result<f64, Error>> {
+            Some(tail(law, of, x))
+        }
+    };
+    (@ log_marginal) => {
+        fn log_marginal(prior: &Prior<Self>, x: &[f64]) -> Option<Result<f64, Error>> {
+            Some(log_marginal(prior, x))
+        }
+    };
+}
+
+families! {
+    Normal: tail log_marginal;
+    LogNormal: tail log_marginal;
+    Gamma: tail;
+    InverseGamma: tail;
+    Beta: tail;
+    Bernoulli: log_marginal;
+    Binomial: log_marginal;
+    Poisson: log_marginal;
+    ChiSquared: ;
+    Exponential: log_marginal;
+    Geometric: log_marginal;
+    InverseGaussian: ;
+    Laplace: log_marginal;
+    Logarithmic: ;
+    NegativeBinomial: log_marginal;
+    Pareto: log_marginal;
+    Rayleigh: log_marginal;
+    VonMises: ;
+    Weibull: log_marginal;
+}
+
+impl<F: Family1> Member for Distribution<F> {
+    fn natural(&self) -> Vec<f64> {
+        Distribution::natural(self).to_vec()
+    }
+    fn mean(&self) -> Vec<f64> {
+        Distribution::mean(self)
+    }
+    fn log_densities(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
+        Distribution::log_densities(self, x)
+    }
+    fn entropy(&self) -> Result<f64, Error> {
+        Distribution::entropy(self)
+    }
+    fn kl(&self, other: &dyn Member) -> Option<Result<f64, Error>> {
+        let other = other.as_any().downcast_ref::<Self>()?;
+        Some(self.try_kl(other))
+    }
+    fn samples(&self, n: usize, seed: u64) -> Vec<f64> {
+        Distribution::samples(self, n, &mut stream(seed, 0))
+    }
+    fn fitted(&self, x: &[f64]) -> Result<Box<dyn Member>, Error> {
+        Ok(Box::new(mle(self.family().clone(), x)?))
+    }
+    fn prior(&self, weight: f64) -> Result<Box<dyn Conjugate>, Error> {
+        Ok(Box::new(Prior::around(weight, self)?))
+    }
+    fn tail(&self, of: Tail, x: f64) -> Option<Result<f64, Error>> {
+        F::tail(self, of, x)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<F: Family1> Conjugate for Prior<F> {
+    fn weight(&self) -> f64 {
+        Prior::weight(self)
+    }
+    fn mean(&self) -> Vec<f64> {
+        Prior::mean(self)
+    }
+    fn map(&self) -> Box<dyn Member> {
+        Box::new(Prior::map(self).clone())
+    }
+    fn posterior(&self, x: &[f64]) -> Result<Box<dyn Conjugate>, Error> {
+        let data = Summary::of(self.family().clone(), x)?;
+        Ok(Box::new(Prior::posterior(self, &data)?))
+    }
+    fn log_marginal(&self, x: &[f64]) -> Option<Result<f64, Error>> {
+        F::log_marginal(self, x)
+    }
+}
+
+/// A member of a family.
+#[pyclass(frozen, module = "fenchel._core")]
+struct Law {
+    family: String,
+    member: Box<dyn Member>,
+}
+
+/// A conjugate prior.
+#[pyclass(frozen, module = "fenchel._core")]
+struct Belief {
+    family: String,
+    prior: Box<dyn Conjugate>,
+}
+
+fn boxed<F: Family1>(law: Result<Distribution<F>, Error>) -> Result<Box<dyn Member>, Error> {
+    Ok(Box::new(law?))
+}
+
+/// The member with these parameters, the fixed quantities of the family first.
+fn member(family: &str, p: &[f64]) -> Option<Result<Box<dyn Member>, Error>> {
+    let trials = |n: f64| if n >= 0.0 && n.fract() == 0.0 { n as u32 } else { 0 };
+    Some(match (family, p) {
+        ("normal", &[mean, variance]) => boxed(Normal.with_mean_variance(mean, variance)),
+        ("log_normal", &[mean, variance]) => {
+            boxed(LogNormal.with_mean_variance_of_log(mean, variance))
+        }
+        ("gamma", &[shape, rate]) => boxed(Gamma.with_shape_rate(shape, rate)),
+        ("inverse_gamma", &[shape, scale]) => boxed(InverseGamma.with_shape_scale(shape, scale)),
+        ("inverse_gaussian", &[mean, shape]) => boxed(InverseGaussian.with_mean_shape(mean, shape)),
+        ("beta", &[a, b]) => boxed(Beta.with_shapes(a, b)),
+        ("exponential", &[rate]) => boxed(Exponential.with_rate(rate)),
+        ("chi_squared", &[degrees]) => boxed(ChiSquared.with_degrees(degrees)),
+        ("rayleigh", &[scale]) => boxed(Rayleigh.with_scale(scale)),
+        ("von_mises", &[direction, concentration]) => {
+            boxed(VonMises.with_direction_concentration(direction, concentration))
+        }
+        ("bernoulli", &[p]) => boxed(Bernoulli.with_p(p)),
+        ("poisson", &[rate]) => boxed(Poisson.with_rate(rate)),
+        ("geometric", &[p]) => boxed(Geometric.with_p(p)),
+        ("logarithmic", &[q]) => boxed(Logarithmic.with_q(q)),
+        ("binomial", &[n, p]) => boxed(Binomial::new(trials(n)).and_then(|f| f.with_p(p))),
+        ("negative_binomial", &[r, p]) => boxed(NegativeBinomial::new(r).and_then(|f| f.with_p(p))),
+        ("laplace", &[location, scale]) => {
+            boxed(Laplace::new(location).and_then(|f| f.with_scale(scale)))
+        }
+        ("weibull", &[shape, scale]) => {
+            boxed(Weibull::new(shape).and_then(|f| f.with_scale(scale)))
+        }
+        ("pareto", &[minimum, index]) => {
+            boxed(Pareto::new(minimum).and_then(|f| f.with_index(index)))
+        }
+        _ => return None,
+    })
+}
+
+#[pymethods]
+impl Law {
+    #[new]
+    fn new(family: &str, parameters: Vec<f64>) -> PyResult<Self> {
+        let Some(member) = member(family, &parameters) else {
+            return Err(unknown("family", family, "a family with so many parameters"));
+        };
+        Ok(Law { family: family.to_owned(), member: member.map_err(Raise::raise)? })
+    }
+
+    fn family(&self) -> &str {
+        &self.family
+    }
+
+    fn natural(&self) -> Vec<f64> {
+        self.member.natural()
+    }
+
+    fn mean(&self) -> Vec<f64> {
+        self.member.mean()
+    }
+
+    fn logpdf<'py>(
+        &self,
+        py: Python<'py>,
+        x: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let x = owned(&x).to_vec();
+        Ok(detached(py, || self.member.log_densities(&x))?.into_pyarray(py))
+    }
+
+    fn entropy(&self) -> PyResult<f64> {
+        self.member.entropy().map_err(Raise::raise)
+    }
+
+    fn kl(&self, other: &Law) -> PyResult<f64> {
+        match self.member.kl(&*other.member) {
+            Some(found) => found.map_err(Raise::raise),
+            None => Err(unknown("other", &other.family, "a member of the same family")),
+        }
+    }
+
+    fn rvs<'py>(&self, py: Python<'py>, n: usize, seed: u64) -> Bound<'py, PyArray1<f64>> {
+        py.detach(|| self.member.samples(n, seed)).into_pyarray(py)
+    }
+
+    /// `"cdf"`, `"sf"`, `"ppf"` or `"isf"` of each number.
+    fn tail<'py>(
+        &self,
+        py: Python<'py>,
+        of: &str,
+        x: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let tail = match of {
+            "cdf" => Tail::Cdf,
+            "sf" => Tail::Survival,
+            "ppf" => Tail::Quantile,
+            _ => Tail::UpperQuantile,
+        };
+        let one = |&x: &f64| match self.member.tail(tail, x) {
+            Some(found) => found.map_err(Raise::raise),
+            None => Err(unknown(of, &self.family, "a family whose distribution function is there")),
+        };
+        let found = x.as_array().iter().map(one).collect::<PyResult<Vec<f64>>>()?;
+        Ok(found.into_pyarray(py))
+    }
+
+    /// The member of the family with the largest likelihood.
+    fn fitted(&self, py: Python<'_>, x: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
+        let x = owned(&x).to_vec();
+        let member = detached(py, || self.member.fitted(&x))?;
+        Ok(Law { family: self.family.clone(), member })
+    }
+
+    fn prior(&self, weight: f64) -> PyResult<Belief> {
+        let prior = self.member.prior(weight).map_err(Raise::raise)?;
+        Ok(Belief { family: self.family.clone(), prior })
+    }
+}
+
+#[pymethods]
+impl Belief {
+    fn weight(&self) -> f64 {
+        self.prior.weight()
+    }
+
+    fn mean(&self) -> Vec<f64> {
+        self.prior.mean()
+    }
+
+    fn map(&self) -> Law {
+        Law { family: self.family.clone(), member: self.prior.map() }
+    }
+
+    fn posterior(&self, x: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
+        let prior = self.prior.posterior(&owned(&x).to_vec()).map_err(Raise::raise)?;
+        Ok(Belief { family: self.family.clone(), prior })
+    }
+
+    fn log_marginal(&self, x: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
+        match self.prior.log_marginal(&owned(&x).to_vec()) {
+            Some(found) => found.map_err(Raise::raise),
+            None => Err(unknown("family", &self.family, "one whose evidence has a closed form")),
+        }
+    }
+}
+
+/// Coefficients, the intercept, the summary, and the report.
+type Fitted = (Vec<f64>, f64, GlmSummary, Report);
+/// The same for Python.
+type FittedFor<'py> = (Bound<'py, PyArray1<f64>>, f64, Bound<'py, PyDict>, Bound<'py, PyDict>);
+
+/// Fits a generalised linear model, and summarises it as R does.
+#[pyfunction]
+#[pyo3(signature = (data, control, family, size, l2, intercept, offset=None))]
+fn glm<'py>(
+    py: Python<'py>,
+    data: &Bound<'py, PyAny>,
+    control: Control,
+    family: &str,
+    size: f64,
+    l2: f64,
+    intercept: bool,
+    offset: Option<PyReadonlyArray1<'py, f64>>,
+) -> PyResult<FittedFor<'py>> {
+    let rows = Rows::read(data)?;
+    let offset = offset.as_ref().map(owned);
+    let offset = offset.as_ref().map(|offset| offset.as_slice().unwrap_or(&[]));
+    let job = Job { rows: &rows, control: &control, l2, intercept, offset };
+    let (coefficients, intercept, summary, report) = match family {
+        "binomial" => job.fit(py, Logistic),
+        "poisson" => job.fit(py, PoissonLog),
+        "gaussian" => job.fit(py, Identity),
+        "gamma" => job.fit(py, Reciprocal),
+        "inverse_gaussian" => job.fit(py, InverseSquare),
+        "negative_binomial" => job.fit(py, NegativeBinomialLog { size }),
+        other => {
+            let expected = "'gaussian', 'binomial', 'poisson', 'gamma', 'inverse_gaussian' or 'negative_binomial'";
+            Err(unknown("family", other, expected))
+        }
+    }?;
+    let dict = PyDict::new(py);
+    let column = |of: fn(&fenchel::expfam::glm::Coefficient) -> f64| -> Vec<f64> {
+        summary.coefficients.iter().map(of).collect()
+    };
+    dict.set_item("text", summary.to_string())?;
+    dict.set_item(
+        "names",
+        summary.coefficients.iter().map(|c| c.name.clone()).collect::<Vec<_>>(),
+    )?;
+    dict.set_item("estimates", column(|c| c.estimate))?;
+    dict.set_item("standard_errors", column(|c| c.standard_error))?;
+    dict.set_item("statistics", column(|c| c.statistic))?;
+    dict.set_item("p_values", column(|c| c.p_value))?;
+    dict.set_item("dispersion", summary.dispersion)?;
+    dict.set_item("deviance", summary.deviance)?;
+    dict.set_item("null_deviance", summary.null_deviance)?;
+    dict.set_item("df_resid", summary.residual_degrees)?;
+    dict.set_item("df_null", summary.null_degrees)?;
+    dict.set_item("llf", summary.log_likelihood)?;
+    dict.set_item("aic", summary.aic)?;
+    dict.set_item("link", summary.link)?;
+    Ok((coefficients.into_pyarray(py), intercept, dict, to_dict(py, &report, None)?))
+}
+
+/// The arguments of a fit, whatever the family.
+struct Job<'a, 'py> {
+    rows: &'a Rows<'py>,
+    control: &'a Control,
+    l2: f64,
+    intercept: bool,
+    offset: Option<&'a [f64]>,
+}
+
+impl Job<'_, '_> {
+    fn fit<F: ScalarFamily + Clone + Send + Sync>(
+        &self,
+        py: Python<'_>,
+        family: F,
+    ) -> PyResult<Fitted> {
+        let Job { rows, control, l2, intercept, offset } = *self;
+        let view = rows.view()?;
+        let stop = Stop { absolute: control.stop().relative, relative: 0.0, ..control.stop() };
+        let glm = Glm { l2, intercept, stop, ..Glm::new(family) };
+        let model = control.run(py, |watch| {
+            let targets = Targets::new(view.y);
+            let targets = match offset {
+                Some(offset) => targets.offset(offset),
+                None => targets,
+            };
+            with_view!(view.x, x => glm.fit_with(&x, targets, view.fit(None, watch)))
+        })?;
+        Ok((model.coefficients, model.intercept, model.summary, model.report))
+    }
+}

@@ -1,0 +1,314 @@
+"""Values equal the optimum of scikit-learn, or of an independent solver, to 1e-6."""
+
+import numpy as np
+import pytest
+import sklearn.linear_model as sk
+from scipy import sparse
+from scipy.optimize import linprog, minimize
+from sklearn.datasets import make_classification, make_regression
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC as SkLinearSVC
+
+from fenchel.linear_model import (
+    ElasticNet,
+    ElasticNetCV,
+    GroupLasso,
+    HuberRegressor,
+    Lasso,
+    LassoCV,
+    LinearSVC,
+    LogisticRegression,
+    LogisticRegressionCV,
+    MulticlassL1,
+    PoissonRegressor,
+    QuantileRegressor,
+    Ridge,
+    RidgeCV,
+    SoftmaxRegression,
+    lasso_path,
+    logistic_path,
+)
+
+LIMIT = 1e-6
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    X, y = make_regression(120, 8, n_informative=5, noise=5.0, random_state=3)
+    return X, y / y.std()
+
+
+@pytest.fixture(scope="module")
+def weights(numbers):
+    return np.random.default_rng(5).uniform(0.2, 3.0, len(numbers[1]))
+
+
+@pytest.fixture(scope="module")
+def two():
+    return make_classification(150, 7, flip_y=0.2, class_sep=0.7, random_state=2)
+
+
+@pytest.fixture(scope="module")
+def four():
+    return make_classification(
+        240, 7, n_informative=5, n_classes=4, flip_y=0.2, class_sep=0.7, random_state=2
+    )
+
+
+def same(model, truth, limit=LIMIT):
+    np.testing.assert_allclose(model.coef_, truth.coef_, atol=limit)
+    np.testing.assert_allclose(model.intercept_, truth.intercept_, atol=limit)
+    assert model.report_.converged
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 30.0])
+def test_ridge(numbers, weights, alpha, intercept):
+    for w in (None, weights):
+        ours = Ridge(alpha, fit_intercept=intercept, tol=1e-14).fit(*numbers, sample_weight=w)
+        truth = sk.Ridge(alpha, fit_intercept=intercept, solver="svd").fit(
+            *numbers, sample_weight=w
+        )
+        same(ours, truth)
+        np.testing.assert_allclose(ours.predict(numbers[0]), truth.predict(numbers[0]), atol=1e-5)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("ratio", [0.2, 1.0])
+def test_elastic_net(numbers, weights, ratio, intercept):
+    for w in (None, weights):
+        options = {"alpha": 0.05, "l1_ratio": ratio, "fit_intercept": intercept}
+        ours = ElasticNet(**options, tol=1e-13).fit(*numbers, sample_weight=w)
+        truth = sk.ElasticNet(**options, tol=1e-14, max_iter=100_000)
+        same(ours, truth.fit(*numbers, sample_weight=w))
+
+
+def test_lasso_and_sparse_data(numbers):
+    X, y = numbers
+    X = np.where(np.abs(X) > 0.8, X, 0.0)
+    truth = sk.Lasso(0.05, tol=1e-14, max_iter=100_000).fit(X, y)
+    for data in (X, sparse.csr_matrix(X), sparse.csc_array(X), np.asfortranarray(X)):
+        same(Lasso(0.05, tol=1e-13).fit(data, y), truth)
+
+
+def test_group_lasso_of_single_features_is_the_lasso(numbers):
+    truth = sk.Lasso(0.05, tol=1e-14, max_iter=100_000).fit(*numbers)
+    same(GroupLasso(1, alpha=0.05, tol=1e-13, max_iter=1e5).fit(*numbers), truth)
+
+
+def test_group_lasso_stands_at_its_optimum(numbers):
+    X, y = numbers
+    groups = [[0, 1, 2], [3, 4], [5, 6, 7]]
+    model = GroupLasso(groups, alpha=0.3, tol=1e-13, max_iter=1e5).fit(X, y)
+    slope = X.T @ (y - model.predict(X)) / len(y)
+    for group in groups:
+        coef, weight = model.coef_[group], 0.3 * np.sqrt(len(group))
+        norm = np.linalg.norm(coef)
+        if norm == 0:
+            assert np.linalg.norm(slope[group]) <= weight + LIMIT
+        else:
+            np.testing.assert_allclose(slope[group], weight * coef / norm, atol=LIMIT)
+    assert any(np.all(model.coef_[group] == 0) for group in groups) or model.coef_.all()
+
+
+def test_poisson(numbers, weights):
+    X, _ = numbers
+    counts = np.random.default_rng(0).poisson(np.exp(0.3 * X[:, 0] - 0.2 * X[:, 1] + 1))
+    for w in (None, weights):
+        ours = PoissonRegressor(alpha=0.1, tol=1e-13).fit(X, counts, sample_weight=w)
+        truth = sk.PoissonRegressor(alpha=0.1, tol=1e-12, solver="newton-cholesky", max_iter=1000)
+        same(ours, truth.fit(X, counts, sample_weight=w))
+        assert abs(ours.score(X, counts) - truth.score(X, counts)) < 1e-8
+
+
+def test_huber(numbers):
+    X, y = numbers
+    y = y + np.where(np.arange(len(y)) % 10 == 0, 20.0, 0.0)
+
+    def objective(point):
+        r = np.abs(X @ point[:-1] + point[-1] - y)
+        loss = np.where(r <= 0.7, r**2 / 2, 0.7 * (r - 0.35))
+        return loss.mean() + 0.05 * point[:-1] @ point[:-1]
+
+    truth = minimize(objective, np.zeros(9), method="BFGS", options={"gtol": 1e-9})
+    model = HuberRegressor(epsilon=0.7, alpha=0.1, tol=1e-13).fit(X, y)
+    np.testing.assert_allclose(np.append(model.coef_, model.intercept_), truth.x, atol=1e-5)
+    assert model.outliers_[::10].all()
+
+
+def test_quantile_against_a_linear_program(numbers):
+    """With a penalty that hardly counts, the losses are those of the linear program."""
+    X, y = numbers
+    n, d = X.shape
+    tau = 0.8
+    cost = np.concatenate([np.zeros(2 * d + 2), np.full(n, tau), np.full(n, 1 - tau)]) / n
+    ones = np.ones((n, 1))
+    equal = np.hstack([X, -X, ones, -ones, np.eye(n), -np.eye(n)])
+    truth = linprog(cost, A_eq=equal, b_eq=y).fun
+    model = QuantileRegressor(quantile=tau, alpha=1e-4, tol=1e-4, max_iter=1e6).fit(X, y)
+    r = y - model.predict(X)
+    loss = np.maximum(tau * r, (tau - 1) * r).mean()
+    bound = model.duality_gap_ + 0.5e-4 * 4 * (model.coef_ @ model.coef_)
+    assert truth - 1e-9 <= loss <= truth + bound
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 2.0, 1: 0.5}])
+@pytest.mark.parametrize("ratio", [0.0, 0.5, 1.0])
+def test_logistic(two, ratio, class_weight):
+    options = {"C": 0.3, "l1_ratio": ratio, "class_weight": class_weight}
+    ours = LogisticRegression(**options, tol=1e-13).fit(*two)
+    if ratio == 0.0:
+        truth = sk.LogisticRegression(
+            C=0.3, class_weight=class_weight, tol=1e-12, solver="newton-cholesky", max_iter=1000
+        )
+        limit = LIMIT
+    else:
+        truth = sk.LogisticRegression(**options, tol=1e-10, solver="saga", max_iter=100_000)
+        limit = 1e-5  # saga stops by the size of its steps
+    truth.fit(*two)
+    same(ours, truth, limit)
+    np.testing.assert_allclose(ours.predict_proba(two[0]), truth.predict_proba(two[0]), atol=limit)
+
+
+def test_several_classes(four):
+    truth = sk.LogisticRegression(C=0.3, tol=1e-12, solver="newton-cg", max_iter=10_000).fit(*four)
+    for model in (LogisticRegression(C=0.3, tol=1e-13), SoftmaxRegression(C=0.3, tol=1e-13)):
+        model.fit(*four)
+        p, q = model.predict_proba(four[0]), truth.predict_proba(four[0])
+        np.testing.assert_allclose(model.coef_, truth.coef_, atol=LIMIT)
+        # Intercepts are determined up to a constant.
+        np.testing.assert_allclose(p, q, atol=LIMIT)
+
+
+def test_svc(two):
+    """scikit-learn penalises the intercept, hence none."""
+    ours = LinearSVC(C=0.2, fit_intercept=False, tol=1e-13).fit(*two)
+    truth = SkLinearSVC(C=0.2, fit_intercept=False, tol=1e-12, dual=False, max_iter=100_000).fit(
+        *two
+    )
+    np.testing.assert_allclose(ours.coef_, truth.coef_, atol=LIMIT)
+    hinge = LinearSVC("hinge", C=0.2, fit_intercept=False, tol=1e-9, max_iter=1e5).fit(*two)
+    truth = SkLinearSVC(
+        C=0.2, loss="hinge", fit_intercept=False, tol=1e-12, max_iter=1_000_000
+    ).fit(*two)
+    margins = [two[0] @ model.coef_[0] for model in (hinge, truth)]
+    signs = 2 * two[1] - 1
+    of = [
+        0.2 * np.maximum(0, 1 - signs * m).sum() + model.coef_[0] @ model.coef_[0] / 2
+        for m, model in zip(margins, (hinge, truth), strict=True)
+    ]
+    assert of[0] <= of[1] * (1 + 1e-8)
+
+
+def test_svc_of_several_classes(four):
+    ours = LinearSVC(C=0.2, fit_intercept=False, tol=1e-13).fit(*four)
+    truth = SkLinearSVC(C=0.2, fit_intercept=False, tol=1e-12, dual=False, max_iter=100_000)
+    truth.fit(*four)
+    np.testing.assert_allclose(ours.coef_, truth.coef_, atol=LIMIT)
+    assert (ours.predict(four[0]) == truth.predict(four[0])).all()
+
+
+def test_multiclass_l1_is_certified(four):
+    model = MulticlassL1(alpha=0.02, tol=0.01).fit(*four)
+    assert model.report_.converged and model.report_.relative <= 0.01
+    assert model.score(*four) > 0.5
+
+
+def test_softmax_groups_drop_features(four):
+    model = SoftmaxRegression(C=0.02, group_ratio=1.0, tol=1e-10).fit(*four)
+    used = np.abs(model.coef_).max(axis=0) > 0
+    assert 0 < used.sum() < 7
+
+
+def test_paths(numbers, two):
+    X, y = numbers[0] - numbers[0].mean(0), numbers[1] - numbers[1].mean()
+    path = lasso_path(X, y, n_alphas=20, tol=1e-12)
+    alphas, truth, _ = sk.lasso_path(X, y, alphas=20, tol=1e-14, max_iter=100_000)
+    np.testing.assert_allclose(path.alphas, alphas, rtol=1e-10)
+    np.testing.assert_allclose(path.coefs, truth, atol=LIMIT)
+    assert all(report.converged for report in path.reports)
+    path = logistic_path(*two, Cs=[0.05, 0.5], tol=1e-12)
+    for k, C in enumerate((0.05, 0.5)):
+        model = LogisticRegression(C=C, l1_ratio=1.0, tol=1e-12).fit(*two)
+        np.testing.assert_allclose(path.coefs[:, k], model.coef_[0], atol=LIMIT)
+
+
+def test_cross_validation_chooses_and_refits(numbers, two, four):
+    model = LassoCV(alphas=30, tol=1e-10).fit(*numbers)
+    assert len(model.cv_results_["alpha"]) == 30
+    np.testing.assert_allclose(
+        model.coef_, Lasso(model.alpha_, tol=1e-10).fit(*numbers).coef_, atol=1e-5
+    )
+    ridge = RidgeCV([0.1, 1.0, 10.0]).fit(*numbers)
+    assert ridge.alpha_ in (0.1, 1.0, 10.0)
+    np.testing.assert_allclose(ridge.coef_, Ridge(ridge.alpha_).fit(*numbers).coef_, atol=1e-4)
+    net = ElasticNetCV(l1_ratio=[0.3, 1.0], alphas=10).fit(*numbers)
+    assert net.l1_ratio_ in (0.3, 1.0) and net.cv_results_["split_test_scores"].shape == (20, 5)
+    for data in (two, four):
+        model = LogisticRegressionCV(Cs=[0.01, 0.1, 1.0], tol=1e-8).fit(*data)
+        assert model.C_ in (0.01, 0.1, 1.0)
+        alone = LogisticRegression(C=model.C_).fit(*data)
+        np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-4)
+    simple = LassoCV(selection_rule="one_standard_error").fit(*numbers)
+    assert simple.alpha_ >= LassoCV().fit(*numbers).alpha_
+
+
+def test_the_gap_bounds_the_distance_to_the_optimum(two):
+    """The promise of a certificate, with a rough fit and a fine one."""
+    rough = LogisticRegression(tol=0.05).fit(*two)
+    fine = LogisticRegression(tol=1e-13).fit(*two)
+    distance = rough.report_.objective - fine.report_.objective
+    assert -1e-12 <= distance <= rough.duality_gap_
+
+
+def test_no_convergence_is_said(two):
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = Lasso(1e-4, max_iter=1, tol=1e-14).fit(two[0], two[1])
+    assert not model.report_.converged and model.duality_gap_ > 0
+
+
+def test_a_warm_start_begins_at_the_former_fit(four, numbers):
+    for model, data in (
+        (LogisticRegression(warm_start=True), four),
+        (Lasso(0.01, warm_start=True), numbers),
+    ):
+        first = model.fit(*data).n_iter_
+        assert model.fit(*data).n_iter_ <= first
+        assert model.report_.converged
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (Ridge(alpha=-1), "alpha = -1"),
+        (ElasticNet(l1_ratio=2), "l1_ratio = 2"),
+        (Lasso(tol=-1), "tol = -1"),
+        (HuberRegressor(epsilon=0), "epsilon = 0"),
+        (QuantileRegressor(quantile=1.5), "quantile = 1.5"),
+        (QuantileRegressor(alpha=0), "l2 > 0"),
+        (LassoCV(cv=1), "cv is 1"),
+        (LassoCV(n_jobs=-3), "n_jobs = -3"),
+        (GroupLasso([[0], [0]]), "0"),
+        (GroupLasso([[99]]), "99"),
+        (RidgeCV(selection_rule="x"), "selection_rule is 'x'"),
+    ],
+)
+def test_bad_parameters_of_regressions(numbers, model, said):
+    with pytest.raises(ValueError, match=said):
+        model.fit(*numbers)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (LogisticRegression(C=0), "C = 0"),
+        (LogisticRegression("l3"), "penalty is 'l3'"),
+        (LinearSVC("log"), 'loss is "log"'),
+        (MulticlassL1(norm="l2"), 'norm is "l2"'),
+        (LogisticRegressionCV(scoring="f1"), 'scoring is "f1"'),
+        (SoftmaxRegression(l1_ratio=0.7, group_ratio=0.7), "1 - l1_ratio - group_ratio"),
+    ],
+)
+def test_bad_parameters_of_classifiers(two, model, said):
+    with pytest.raises(ValueError, match=said):
+        model.fit(*two)
