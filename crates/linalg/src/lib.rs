@@ -39,6 +39,7 @@ pub mod project;
 pub mod quadrature;
 pub mod special;
 pub mod spectral;
+pub mod text;
 
 pub use cholesky::Cholesky;
 pub use design::{

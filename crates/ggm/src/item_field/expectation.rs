@@ -32,6 +32,7 @@ impl ItemField {
         let p = graph.means.len();
         Invalid::check_length("items of the model", p, model.means.len())?;
         Invalid::check_length("items of the ratings", p, ratings.items())?;
+        Invalid::check_length("variances", p, graph.variances.len())?;
         crate::bethe::check_pairs(&graph.variances, &graph.edges, &graph.covariances)?;
         let users = ratings.users();
         let parts = each(users.div_ceil(GROUP), |group| {

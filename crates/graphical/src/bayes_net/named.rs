@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use fenchel_linalg::text::aligned;
+
 use super::cpt::parents_in;
 use super::{BayesNet, Explanation, Findings};
 use crate::{Error, Table, VarId};
@@ -76,7 +78,7 @@ impl BayesNet {
             rows.push(states.chain(values.iter().map(f64::to_string)).collect());
         }
         let title = title(self.name_of(variable), &names.join(", "));
-        Ok(format!("{title}\n{}", columns(&rows, parents.len())))
+        Ok(format!("{title}\n{}", aligned(&rows, parents.len())))
     }
 }
 
@@ -128,7 +130,7 @@ impl fmt::Display for Answer<'_> {
             row.push(format!("{:.6}", self.at(&states).map_err(|_| fmt::Error)?));
             rows.push(row);
         }
-        f.write_str(&columns(&rows, names.len()))
+        f.write_str(&aligned(&rows, names.len()))
     }
 }
 
@@ -160,22 +162,4 @@ impl Explanation {
 /// `P(x)` or `P(x | y)`.
 fn title(of: &str, given: &str) -> String {
     if given.is_empty() { format!("P({of})") } else { format!("P({of} | {given})") }
-}
-
-/// Lines of aligned cells, the first `left` columns flush left.
-fn columns(rows: &[Vec<String>], left: usize) -> String {
-    let count = rows.first().map_or(0, Vec::len);
-    let width = |k: usize| rows.iter().map(|row| row[k].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..count).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        // Widths of `format!` end at 65,535.
-        let cells = row.iter().zip(&widths).enumerate().map(|(k, (cell, &width))| {
-            let gap = " ".repeat(width - cell.chars().count());
-            if k < left { format!("{cell}{gap}") } else { format!("{gap}{cell}") }
-        });
-        text += cells.collect::<Vec<_>>().join("  ").trim_end();
-        text.push('\n');
-    }
-    text
 }

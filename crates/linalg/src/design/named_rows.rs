@@ -5,6 +5,7 @@ use std::fmt;
 use ndarray::ArrayView2;
 
 use super::names::Names;
+use crate::text::aligned;
 
 /// A table of numbers that prints one line per name. A line of which all numbers are 0 is left out.
 ///
@@ -39,29 +40,19 @@ impl NamedRows<'_> {
 
 impl fmt::Display for NamedRows<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let support = self.support();
-        let length = |name: &str| name.chars().count();
-        let names = support.iter().map(|&row| length(&self.names.of(row)));
-        let first = self.first.iter().map(|(name, _)| length(name));
-        let width = names.chain(first).max().unwrap_or(0);
-        let widths: Vec<usize> = self.headings.iter().map(|h| length(h).max(10)).collect();
-        write!(f, "{:width$}", "")?;
-        for (heading, width) in self.headings.iter().zip(&widths) {
-            write!(f, "  {heading:>width$}")?;
-        }
+        // A heading is at least as wide as a number.
+        let headings = self.headings.iter().map(|heading| format!("{heading:>10}"));
+        let mut lines = vec![std::iter::once(String::new()).chain(headings).collect()];
+        let mut line = |name: String, values: &mut dyn Iterator<Item = f64>| {
+            lines.push(std::iter::once(name).chain(values.map(number)).collect());
+        };
         if let Some((name, values)) = &self.first {
-            write!(f, "\n{name:width$}")?;
-            for (value, width) in values.iter().zip(&widths) {
-                write!(f, "  {:>width$}", number(*value))?;
-            }
+            line((*name).to_owned(), &mut values.iter().copied());
         }
-        for row in support {
-            write!(f, "\n{:width$}", self.names.of(row))?;
-            for (value, width) in self.values.row(row).iter().zip(&widths) {
-                write!(f, "  {:>width$}", number(*value))?;
-            }
+        for row in self.support() {
+            line(self.names.of(row).into_owned(), &mut self.values.row(row).iter().copied());
         }
-        Ok(())
+        f.write_str(aligned(&lines, 1).trim_end_matches('\n'))
     }
 }
 
@@ -90,5 +81,10 @@ mod tests {
 x0             1.000e-9        0.000000
 x2             -1.235e4        2.000000";
         assert_eq!(rows.to_string(), expected);
+        let long = Names::new(["a".repeat(70_000)]);
+        let one = array![[1.0]];
+        let rows =
+            NamedRows { headings: vec!["w".into()], first: None, names: &long, values: one.view() };
+        assert!(rows.to_string().ends_with("a    1.000000"));
     }
 }
