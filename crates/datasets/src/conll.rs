@@ -3,6 +3,9 @@
 use std::io::BufRead;
 use std::path::Path;
 
+use fenchel_optim::settings;
+use serde::{Deserialize, Serialize};
+
 use crate::error::quoted;
 use crate::open::unmarked;
 use crate::{Error, open};
@@ -56,7 +59,7 @@ impl Sentence {
 }
 
 /// The separator of two columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Separator {
     /// Any number of ASCII spaces and tabs. A no-break space is part of a word.
     #[default]
@@ -66,7 +69,7 @@ pub enum Separator {
 }
 
 /// What the bytes mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Encoding {
     /// UTF-8. Any other byte sequence is an error with its position.
     #[default]
@@ -75,23 +78,19 @@ pub enum Encoding {
     Latin1,
 }
 
-/// Options for reading sentences in columns.
-///
-/// | name | default | purpose |
-/// |---|---|---|
-/// | `separator` | `Blanks` | separator of two columns |
-/// | `encoding` | `Utf8` | encoding of the bytes |
-/// | `universal` | false | CoNLL-U: comments, multiword tokens and empty nodes are no tokens |
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ConllOptions {
-    /// The separator of two columns.
-    pub separator: Separator,
-    /// What the bytes mean.
-    pub encoding: Encoding,
-    /// Takes lines that begin with `#`, which are comments, and lines whose first column is a range (`1-2`) or a decimal number
-    /// (`1.1`), which are multiword tokens and empty nodes, for [`others`](Sentence::others). The words of a sentence must be numbered from 1, and a line must
-    /// have ten columns or more.
-    pub universal: bool,
+settings! {
+    /// Options for reading sentences in columns.
+    #[derive(Copy)]
+    pub struct ConllOptions {
+        /// The separator of two columns.
+        separator: Separator = Separator::Blanks,
+        /// What the bytes mean.
+        encoding: Encoding = Encoding::Utf8,
+        /// Whether the file is CoNLL-U. Lines that begin with `#` are then comments, and lines whose first column is a range (`1-2`)
+        /// or a decimal number (`1.1`) are multiword tokens and empty nodes; [`others`](Sentence::others) has them. The words of
+        /// a sentence must be numbered from 1, and a line must have ten columns or more.
+        universal: bool = false,
+    }
 }
 
 impl ConllOptions {

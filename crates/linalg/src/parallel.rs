@@ -2,9 +2,11 @@
 
 use std::convert::Infallible;
 #[cfg(feature = "parallel")]
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(feature = "parallel")]
 use std::sync::{Mutex, PoisonError};
+#[cfg(feature = "parallel")]
+use std::time::Instant;
 
 /// Applies a function to every part. The results are in the order of the parts, with any number of threads.
 ///
@@ -81,7 +83,25 @@ fn shared<P: Send, T: Send, E: Send>(
 #[cfg(feature = "parallel")]
 fn each_index(count: usize, f: &(dyn Fn(usize) + Sync)) {
     use rayon::prelude::*;
+    let outer = rayon::current_thread_index().is_none().then(Instant::now);
     (0..count).into_par_iter().for_each(f);
+    if let Some(start) = outer {
+        SHARED.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    }
+}
+
+/// Nanoseconds of [`shared_seconds`].
+#[cfg(feature = "parallel")]
+static SHARED: AtomicU64 = AtomicU64::new(0);
+
+/// The time that this process has spent in loops that were shared among threads. What a computation takes besides is serial, and
+/// limits what more threads can give (Amdahl's law). Loops inside of loops count once; with one thread nothing is shared.
+pub fn shared_seconds() -> f64 {
+    #[cfg(feature = "parallel")]
+    let nanoseconds = SHARED.load(Ordering::Relaxed);
+    #[cfg(not(feature = "parallel"))]
+    let nanoseconds = 0_u64;
+    nanoseconds as f64 * 1e-9
 }
 
 /// The number of parts that [`map`] computes at a time.

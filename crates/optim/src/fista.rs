@@ -34,27 +34,15 @@ pub enum FistaStep {
     Constant(f64),
 }
 
-/// Settings of [`fista`](fn@fista).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Backtracking` | step size rule |
-/// | `restart` | true | resets the momentum when it points uphill: linear convergence without knowledge of the strong convexity `mu` |
-/// | `stop` | see [`Stop`] | when to end; a pass is one gradient |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FistaSettings {
-    /// Step size rule.
-    pub step: FistaStep,
-    /// Whether the momentum restarts when it points uphill.
-    pub restart: bool,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for FistaSettings {
-    fn default() -> Self {
-        FistaSettings { step: FistaStep::Backtracking, restart: true, stop: Stop::default() }
+crate::settings! {
+    /// Settings of [`fista`](fn@fista).
+    pub struct FistaSettings {
+        /// Step size rule.
+        step: FistaStep = FistaStep::Backtracking,
+        /// Whether the momentum restarts when it points uphill: linear convergence without knowledge of the strong convexity `mu`.
+        restart: bool = true,
+        /// When to end. A pass is one gradient.
+        stop: Stop = Stop::default(),
     }
 }
 

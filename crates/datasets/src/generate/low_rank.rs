@@ -1,37 +1,26 @@
 //! Dense samples near a low-dimensional subspace.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::settings;
 use ndarray::{Array1, Array2};
 
 use super::SplitMix64;
 use crate::{Dataset, Error};
 
-/// Settings of [`low_rank`].
-///
-/// | name | default | purpose | range |
-/// |---|---|---|---|
-/// | `rows` | 5,000 | samples `n` | >= 1 |
-/// | `columns` | 384 | features `d` | >= 1 |
-/// | `rank` | 20 | rank `r` of the matrix | 1 ..= min(n, d) |
-/// | `noise` | 0.1 | standard deviation of the noise on the targets | finite, >= 0 |
-/// | `seed` | 7 | | any |
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LowRank {
-    /// Number of samples `n`.
-    pub rows: usize,
-    /// Number of features `d`.
-    pub columns: usize,
-    /// Rank `r` of the matrix.
-    pub rank: usize,
-    /// Standard deviation of the noise on the targets; without noise they have variance about 1.
-    pub noise: f64,
-    /// Seed of the random numbers.
-    pub seed: u64,
-}
-
-impl Default for LowRank {
-    fn default() -> LowRank {
-        LowRank { rows: 5_000, columns: 384, rank: 20, noise: 0.1, seed: 7 }
+settings! {
+    /// Settings of [`low_rank`].
+    #[derive(Copy)]
+    pub struct LowRank {
+        /// Number of samples `n >= 1`.
+        rows: usize = 5_000,
+        /// Number of features `d >= 1`.
+        columns: usize = 384,
+        /// Rank `r` of the matrix, 1 to `min(n, d)`.
+        rank: usize = 20,
+        /// Standard deviation of the noise on the targets, finite and at least 0. Without noise the targets have variance about 1.
+        noise: f64 = 0.1,
+        /// Seed of the random numbers.
+        seed: u64 = 7,
     }
 }
 

@@ -1,41 +1,30 @@
 //! SPGEN: sparse data generated with integer arithmetic.
 
 use fenchel_linalg::{CsrMatrix, Invalid};
+use fenchel_optim::settings;
 use ndarray::Array1;
 
 use super::SplitMix64;
 use crate::transform::normalise_rows;
 use crate::{Dataset, Error};
 
-/// Settings of [`spgen`].
-///
-/// | name | default | purpose | range |
-/// |---|---|---|---|
-/// | `rows` | 20,000 | samples `n` | >= 1 |
-/// | `columns` | 5,000 | features `d` | 1 ..= 2^32 - 1 |
-/// | `nonzeros` | 30 | entries `k` per row | 1 ..= max(d - 1, 1) |
-/// | `noise` | 3,000 | half width of the uniform integer noise on the score | any |
-/// | `normalise` | `true` | whether rows are divided by their norm | |
-/// | `seed` | 7 | | any |
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spgen {
-    /// Number of samples `n`.
-    pub rows: usize,
-    /// Number of features `d`.
-    pub columns: usize,
-    /// Number of stored entries `k` of every row.
-    pub nonzeros: usize,
-    /// Half width of the noise. Without noise a score has a standard deviation of about `5600 sqrt(k)`.
-    pub noise: u32,
-    /// Whether every row is divided by its Euclidean norm.
-    pub normalise: bool,
-    /// Seed of the random numbers.
-    pub seed: u64,
-}
-
-impl Default for Spgen {
-    fn default() -> Spgen {
-        Spgen { rows: 20_000, columns: 5_000, nonzeros: 30, noise: 3_000, normalise: true, seed: 7 }
+settings! {
+    /// Settings of [`spgen`].
+    #[derive(Copy)]
+    pub struct Spgen {
+        /// Number of samples `n >= 1`.
+        rows: usize = 20_000,
+        /// Number of features `d`, 1 to 2^32 - 1.
+        columns: usize = 5_000,
+        /// Number of stored entries `k` of every row, 1 to `max(d - 1, 1)`.
+        nonzeros: usize = 30,
+        /// Half width of the uniform integer noise on the score. Without noise a score has a standard deviation of about
+        /// `5600 sqrt(k)`.
+        noise: u32 = 3_000,
+        /// Whether every row is divided by its Euclidean norm.
+        normalise: bool = true,
+        /// Seed of the random numbers.
+        seed: u64 = 7,
     }
 }
 

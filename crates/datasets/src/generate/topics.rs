@@ -1,47 +1,26 @@
 //! Documents of many topics: sparse rows of words by Zipf's law, with a few indicator words per topic.
 
+use fenchel_optim::settings;
+
 use super::SplitMix64;
 
-/// What to generate: [`topics`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `rows` | 5,000 | documents |
-/// | `words` | 20,000 | columns; word `w` has a probability proportional to `1/(w + 10)` |
-/// | `topics` | 100 | classes, all equally frequent |
-/// | `length` | 50 | words drawn per document; repeated words count once |
-/// | `telling` | 3 | indicator words per topic, which no other topic has; a document contains each with probability 1/2 |
-/// | `noise` | 0.1 | fraction of labels that are replaced by random ones |
-/// | `seed` | 0 | seed of all draws |
-#[derive(Debug, Clone, PartialEq)]
-pub struct Topics {
-    /// Documents.
-    pub rows: usize,
-    /// Columns.
-    pub words: usize,
-    /// Classes.
-    pub topics: usize,
-    /// Words of a document.
-    pub length: usize,
-    /// Number of indicator words per topic.
-    pub telling: usize,
-    /// Share of random labels.
-    pub noise: f64,
-    /// Seed.
-    pub seed: u64,
-}
-
-impl Default for Topics {
-    fn default() -> Self {
-        Topics {
-            rows: 5000,
-            words: 20_000,
-            topics: 100,
-            length: 50,
-            telling: 3,
-            noise: 0.1,
-            seed: 0,
-        }
+settings! {
+    /// What to generate: [`topics`].
+    pub struct Topics {
+        /// Documents.
+        rows: usize = 5_000,
+        /// Columns. Word `w` has a probability proportional to `1/(w + 10)`.
+        words: usize = 20_000,
+        /// Classes, all equally frequent.
+        topics: usize = 100,
+        /// Words drawn per document. Repeated words count once.
+        length: usize = 50,
+        /// Indicator words per topic, which no other topic has. A document contains each with probability 1/2.
+        telling: usize = 3,
+        /// Fraction of labels that are replaced by random ones.
+        noise: f64 = 0.1,
+        /// Seed of all draws.
+        seed: u64 = 0,
     }
 }
 

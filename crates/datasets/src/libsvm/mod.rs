@@ -20,6 +20,9 @@
 //!
 //! Reading is one pass with a buffer for one line, O(bytes). Only the matrix itself is allocated.
 
+use fenchel_optim::settings;
+use serde::{Deserialize, Serialize};
+
 mod read;
 mod token;
 mod write;
@@ -28,7 +31,7 @@ pub use read::{libsvm, libsvm_file};
 pub use write::write_libsvm;
 
 /// The first index of a LIBSVM file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum IndexBase {
     /// From 0 if an index 0 occurs anywhere in the file, otherwise from 1.
     ///
@@ -42,21 +45,17 @@ pub enum IndexBase {
     One,
 }
 
-/// Options for reading a LIBSVM file.
-///
-/// | name | default | purpose |
-/// |---|---|---|
-/// | `base` | `Auto` | first index |
-/// | `columns` | `None` | the number of columns `d`; without it, the largest index of the file decides |
-/// | `skip_query_ids` | `false` | skip `qid:` tokens of ranking data instead of refusing them |
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LibsvmOptions {
-    /// Where indices begin.
-    pub base: IndexBase,
-    /// The number of columns of the matrix; an index beyond it is an error.
-    pub columns: Option<usize>,
-    /// Whether `qid:` tokens are skipped; the matrix cannot represent them.
-    pub skip_query_ids: bool,
+settings! {
+    /// Options for reading a LIBSVM file.
+    #[derive(Copy)]
+    pub struct LibsvmOptions {
+        /// Where indices begin.
+        base: IndexBase = IndexBase::Auto,
+        /// The number of columns of the matrix. An index beyond it is an error. `None`: the largest index of the file.
+        columns: Option<usize> = None,
+        /// Whether `qid:` tokens of ranking data are skipped instead of refused. The matrix cannot represent them.
+        skip_query_ids: bool = false,
+    }
 }
 
 impl LibsvmOptions {

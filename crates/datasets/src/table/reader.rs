@@ -3,13 +3,16 @@
 use std::io::{BufRead, Read};
 use std::path::Path;
 
+use fenchel_optim::settings;
+use serde::{Deserialize, Serialize};
+
 use super::column::{Column, Kind};
 use super::{Table, date};
 use crate::error::quoted;
 use crate::{Error, number, open};
 
 /// Whether the first line of a table names its columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Header {
     /// The first line is a header if it has a text, and neither a number nor a date. A line with numbers and other cells is read as data, so
     /// that an error in the first line of data is reported.
@@ -21,27 +24,16 @@ pub enum Header {
     Absent,
 }
 
-/// Options for reading a table.
-///
-/// | name | default | purpose |
-/// |---|---|---|
-/// | `header` | `Detect` | whether the first line holds names |
-/// | `delimiter` | `,` | the separator of cells, one byte: `;`, tab, ... |
-/// | `kinds` | none | what some columns are; the others are detected |
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableOptions {
-    /// Whether the first line holds names.
-    pub header: Header,
-    /// The separator of cells, one byte.
-    pub delimiter: u8,
-    /// Columns by name, and what they are. Any other column has numbers if all its cells are numbers, else dates if all are
-    /// dates, else texts. Missing cells do not count.
-    pub kinds: Vec<(String, Kind)>,
-}
-
-impl Default for TableOptions {
-    fn default() -> TableOptions {
-        TableOptions { header: Header::Detect, delimiter: b',', kinds: Vec::new() }
+settings! {
+    /// Options for reading a table.
+    pub struct TableOptions {
+        /// Whether the first line holds names.
+        header: Header = Header::Detect,
+        /// The separator of cells, one byte.
+        delimiter: u8 = b',',
+        /// Columns by name, and what they are. Any other column has numbers if all its cells are numbers, else dates if all are
+        /// dates, else texts. Missing cells do not count.
+        kinds: Vec<(String, Kind)> = Vec::new(),
     }
 }
 

@@ -338,10 +338,8 @@ fn random_tree_of_a_thousand() {
     assert!((again.log_partition() - answers.log_partition()).abs() < 1e-10 * bethe.abs());
 }
 
-/// The free-boundary 12 x 12 Ising model against its transfer matrix.
-#[test]
-fn ising_grid_against_the_transfer_matrix() {
-    let (side, coupling) = (12_u32, 0.4);
+/// A free-boundary Ising model.
+fn ising(side: u32, coupling: f64) -> FactorGraph {
     let mut model = FactorGraph::new(&vec![2; (side * side) as usize]).unwrap();
     let pair = [coupling, -coupling, -coupling, coupling];
     for row in 0..side {
@@ -356,7 +354,11 @@ fn ising_grid_against_the_transfer_matrix() {
             }
         }
     }
-    // Spin by spin, a vector over the states of the last 12 spins.
+    model
+}
+
+/// Its log Z by the transfer matrix: spin by spin, a vector over the states of the last `side` spins. Fixed spins have one state.
+fn transfer_matrix(side: u32, coupling: f64, fixed: &[(u32, usize)]) -> f64 {
     let states = 1_usize << side;
     let mut weights = vec![0.0_f64; states];
     weights[0] = 1.0;
@@ -365,8 +367,9 @@ fn ising_grid_against_the_transfer_matrix() {
     for row in 0..side {
         for column in 0..side {
             let mut next = vec![0.0; states];
+            let here = fixed.iter().find(|(v, _)| *v == row * side + column);
             for (state, &w) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
-                for up in [0, 1] {
+                for up in (0..2).filter(|up| here.is_none_or(|(_, state)| state == up)) {
                     let s = if up == 1 { 1.0 } else { -1.0 };
                     let mut energy = 0.05 * s;
                     if column > 0 {
@@ -384,12 +387,40 @@ fn ising_grid_against_the_transfer_matrix() {
             weights = next;
         }
     }
-    let expected = log_scale + weights.iter().sum::<f64>().ln();
+    log_scale + weights.iter().sum::<f64>().ln()
+}
+
+/// The tree is large enough for subtrees of their own threads.
+#[test]
+fn ising_grid_against_the_transfer_matrix() {
+    let (side, coupling) = (12, 0.4);
+    let model = ising(side, coupling);
     let tree = compile(&model);
     assert!(tree.width() <= 16);
     let mut workspace = tree.workspace();
-    let answers = tree.calibrate(&model, &Evidence::new(), &mut workspace).unwrap();
-    assert!((answers.log_partition() - expected).abs() < 1e-10 * expected);
+    let seen = [(5, 1), (40, 0), (143, 1)];
+    for fixed in [&seen[..0], &seen[..]] {
+        let expected = transfer_matrix(side, coupling, fixed);
+        let observe = |all: Evidence, &(v, state): &(u32, usize)| all.observe(VarId(v), state);
+        let evidence = fixed.iter().fold(Evidence::new(), observe);
+        for domain in [Domain::Auto, Domain::Log] {
+            let answers = tree.calibrate_in(&model, &evidence, &mut workspace, domain).unwrap();
+            assert!((answers.log_partition() - expected).abs() < 1e-10 * expected);
+            for v in [0, 6, 66, 77, 100, 131] {
+                let up = [fixed, &[(v, 1)]].concat();
+                let p = (transfer_matrix(side, coupling, &up) - expected).exp();
+                assert!((answers.marginal(VarId(v)).unwrap()[1] - p).abs() < 1e-9, "{v}");
+            }
+        }
+    }
+    // Two neighbours that exclude each other, in a corner.
+    let mut strict = ising(side, coupling);
+    strict.add_values(&[VarId(0), VarId(1)], &[1.0, 0.0, 0.0, 1.0]).unwrap();
+    let tree = compile(&strict);
+    let mut workspace = tree.workspace();
+    let torn = Evidence::new().observe(VarId(0), 0).observe(VarId(1), 1);
+    let answer = tree.calibrate(&strict, &torn, &mut workspace).map(|_| ());
+    assert_eq!(answer, Err(Error::ImpossibleEvidence));
 }
 
 #[test]

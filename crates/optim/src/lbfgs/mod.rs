@@ -11,7 +11,6 @@
 //! | `r` | search direction |
 
 use fenchel_linalg::Invalid;
-use serde::{Deserialize, Serialize};
 
 use crate::line_search::{Search, Wolfe};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
@@ -30,24 +29,13 @@ pub use smooth::{LbfgsState, Smooth};
 use descent::{Descent, Downhill, advance, quasi_newton};
 pub(crate) use memory::{check_pairs, dot};
 
-/// Settings of [`lbfgs`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `memory` | 10 | pairs of steps and gradient differences that are kept |
-/// | `stop` | see [`Stop`] | when to end; a pass is one evaluation |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LbfgsSettings {
-    /// Number of correction pairs, at least 1.
-    pub memory: usize,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for LbfgsSettings {
-    fn default() -> Self {
-        LbfgsSettings { memory: 10, stop: Stop::default() }
+crate::settings! {
+    /// Settings of [`lbfgs`].
+    pub struct LbfgsSettings {
+        /// Number of pairs of steps and gradient differences that are kept, at least 1.
+        memory: usize = 10,
+        /// When to end. A pass is one evaluation.
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -33,35 +33,18 @@ pub enum Preconditioner {
     Diagonal,
 }
 
-/// Settings of [`newton_cg`](fn@newton_cg).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `globalisation` | `LineSearch` | line search or trust region |
-/// | `preconditioner` | `Diagonal` | preconditioner of the Newton system |
-/// | `forcing` | 0.1 | conjugate gradients end when the residual has fallen to this fraction; those of a quadratic function at the tolerance |
-/// | `stop` | see [`Stop`] | when to end; a product with the Hessian is a pass |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NewtonCgSettings {
-    /// How the length of a step is controlled.
-    pub globalisation: Globalisation,
-    /// Preconditioner of the Newton system.
-    pub preconditioner: Preconditioner,
-    /// Relative residual at which the conjugate gradients end, in (0, 1).
-    pub forcing: f64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for NewtonCgSettings {
-    fn default() -> Self {
-        NewtonCgSettings {
-            globalisation: Globalisation::default(),
-            preconditioner: Preconditioner::default(),
-            forcing: 0.1,
-            stop: Stop::default(),
-        }
+crate::settings! {
+    /// Settings of [`newton_cg`](fn@newton_cg).
+    pub struct NewtonCgSettings {
+        /// How the length of a step is controlled.
+        globalisation: Globalisation = Globalisation::LineSearch,
+        /// Preconditioner of the Newton system.
+        preconditioner: Preconditioner = Preconditioner::Diagonal,
+        /// Conjugate gradients end when the residual has fallen to this fraction, in (0, 1). Those of a quadratic function end at the
+        /// tolerance.
+        forcing: f64 = 0.1,
+        /// When to end. A product with the Hessian is a pass.
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -1,7 +1,6 @@
 //! L-BFGS whose first matrix is the inverse of a matrix near the Hessian.
 
 use fenchel_linalg::{Cholesky, Invalid};
-use serde::{Deserialize, Serialize};
 
 use super::{Descent, Point, Preconditioned, dot};
 use crate::lbfgs::{Memory, check_pairs};
@@ -14,27 +13,15 @@ const GROWTH: f64 = 4.0;
 /// Largest number of slopes in one line search.
 const SEARCH: usize = 60;
 
-/// Settings of [`quasi_newton`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `memory` | 10 | pairs of steps and gradient differences that are kept |
-/// | `renewal` | 8 | number of steps after which the first matrix is computed anew and the pairs are dropped |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct QuasiNewtonSettings {
-    /// Number of correction pairs, at least 1.
-    pub memory: usize,
-    /// Number of steps for which one matrix is used, at least 1.
-    pub renewal: usize,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for QuasiNewtonSettings {
-    fn default() -> Self {
-        QuasiNewtonSettings { memory: 10, renewal: 8, stop: Stop::default() }
+crate::settings! {
+    /// Settings of [`quasi_newton`].
+    pub struct QuasiNewtonSettings {
+        /// Number of pairs of steps and gradient differences that are kept, at least 1.
+        memory: usize = 10,
+        /// Number of steps, at least 1, after which the first matrix is computed anew and the pairs are dropped.
+        renewal: usize = 8,
+        /// When to end.
+        stop: Stop = Stop::default(),
     }
 }
 
