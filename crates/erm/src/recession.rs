@@ -45,7 +45,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
             return no_point(report);
         }
         let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
-        let unpenalised = R::IDENTITY && self.l2() == 0.0;
+        let unpenalised = self.regulariser().is_zero() && self.l2() == 0.0;
         if ended && (self.one_class() || unpenalised && self.some_recede() && self.recedes(point)) {
             return Report { status: Status::NoMinimiser, ..report };
         }

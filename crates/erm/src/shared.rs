@@ -16,6 +16,19 @@ macro_rules! rows_and_penalties {
             &self.regulariser
         }
 
+        /// Batch methods of smooth functions take no regulariser beside `l2`. `method` is the name, for the message.
+        ///
+        /// # Errors
+        /// [`Error::Refused`] for a regulariser that is not zero.
+        pub fn check_unpenalised(&self, method: &'static str) -> Result<(), Error> {
+            if self.regulariser.is_zero() {
+                return Ok(());
+            }
+            let name = R::NAME;
+            let what = format!("the {name} regulariser, which is not smooth; use auto or fista");
+            Err(fenchel_optim::Refusal::unsupported(method, what).into())
+        }
+
         /// Weight of the quadratic term.
         pub fn l2(&self) -> f64 {
             self.l2

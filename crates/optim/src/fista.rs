@@ -310,7 +310,7 @@ impl<S: Smooth, R: Regulariser> Iterative for Fista<S, R> {
 /// The norm `||x - prox(x - s g, s)|| / s` of the gradient mapping, for a proximal gradient step of size `s`. It vanishes
 /// exactly at the minimisers of `f + h`, for every `s > 0`.
 pub fn gradient_mapping<R: Regulariser>(h: &R, x: &[f64], gradient: &[f64], step: f64) -> f64 {
-    if R::IDENTITY {
+    if h.is_zero() {
         return gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
     }
     let mut moved: Vec<f64> = x.iter().zip(gradient).map(|(x, g)| x - step * g).collect();

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use fenchel_linalg::{Design, Nonzeros};
 use fenchel_optim::fista::FistaSettings;
-use fenchel_optim::prox::{L1L2, Zero};
+use fenchel_optim::prox::{L1, L1L2};
 use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
 
 use super::case::Kind;
@@ -92,10 +92,8 @@ where
     {
         let Binary { problem, settings, start, observer } = self;
         let L1L2 { l1, l2 } = problem.regulariser().weights();
-        if l1 == 0.0 && !R::IDENTITY {
-            let problem = &problem.clone().penalised(Zero, problem.l2() + l2)?;
-            return Binary { problem, settings, start, observer }.elastic_net();
-        }
+        // One type for all of them: every method is compiled once, not once a regulariser.
+        let problem = &problem.clone().penalised(L1 { strength: l1 }, problem.l2() + l2)?;
         let budget = Budget::new(settings.stop);
         match Nonzeros::if_worth(problem.design(), settings.max_memory) {
             Some(copy) => {
@@ -152,8 +150,8 @@ fn by_coordinates<D: Design + Copy, L: Loss + Copy, R: Lagged, O: Observer<Metho
 }
 
 /// With l1, l2, both or neither, on the data as it is stored.
-fn as_stored<D, L, R, O>(
-    problem: &Problem<'_, D, L, R>,
+fn as_stored<D, L, O>(
+    problem: &Problem<'_, D, L, L1>,
     settings: &AutoSettings,
     budget: Budget,
     start: Option<Point>,
@@ -162,7 +160,6 @@ fn as_stored<D, L, R, O>(
 where
     D: Design + Copy,
     L: Loss + Copy,
-    R: AsElasticNet + Lagged,
     O: Observer<Method>,
 {
     let run = Run::of(problem, settings);

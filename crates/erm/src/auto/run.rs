@@ -5,7 +5,7 @@ use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
-use fenchel_optim::prox::Zero;
+use fenchel_optim::prox::L1;
 use fenchel_optim::random::{Order, stream};
 use fenchel_optim::{Budget, Clock, Loss, Observer, Regulariser, Report, Solution, StepSize, Stop};
 
@@ -19,7 +19,7 @@ use crate::methods::dual::{
 use crate::methods::incremental::{SagaSettings, TableState, saga};
 use crate::methods::lag::Lagged;
 use crate::methods::newton::{
-    AsElasticNet, NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
+    NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
 };
 use crate::methods::{CoordinateSettings, coordinate_descent, fista, lbfgs};
 use crate::origin::origin;
@@ -90,19 +90,17 @@ pub(super) fn by_terms<D: Design + Copy, L: Loss + Copy, R: Lagged, O: Observer<
 }
 
 /// One problem with l1, l2, both or neither, and what all methods share.
-pub(super) struct Run<'r, 'a, D, L, R> {
-    problem: &'r Problem<'a, D, L, R>,
+pub(super) struct Run<'r, 'a, D, L> {
+    problem: &'r Problem<'a, D, L, L1>,
     pub(super) l1: f64,
     seed: u64,
     max_memory: Option<u64>,
 }
 
-impl<'r, 'a, D: Design + Copy, L: Loss + Copy, R: AsElasticNet + Lagged + Clone>
-    Run<'r, 'a, D, L, R>
-{
-    pub(super) fn of(problem: &'r Problem<'a, D, L, R>, settings: &AutoSettings) -> Self {
+impl<'r, 'a, D: Design + Copy, L: Loss + Copy> Run<'r, 'a, D, L> {
+    pub(super) fn of(problem: &'r Problem<'a, D, L, L1>, settings: &AutoSettings) -> Self {
         let AutoSettings { max_memory, seed, .. } = *settings;
-        Run { problem, l1: problem.regulariser().weights().l1, seed, max_memory }
+        Run { problem, l1: problem.regulariser().strength, seed, max_memory }
     }
 
     /// Runs one method from a point.
@@ -139,22 +137,19 @@ impl<'r, 'a, D: Design + Copy, L: Loss + Copy, R: AsElasticNet + Lagged + Clone>
             }
             Method::SubsampledNewton => {
                 // Only chosen without l1, as the two that follow.
-                let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let max_memory = self.max_memory;
                 let settings =
                     SubsampledNewtonSettings { max_memory, seed, stop, ..Default::default() };
-                subsampled_newton(&smooth, &settings, start, watch).map(|s| (s.state, s.report))
+                subsampled_newton(problem, &settings, start, watch).map(|s| (s.state, s.report))
             }
             Method::NewtonCg => {
-                let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
-                newton_cg(&smooth, &settings, start, watch).map(|s| (s.state, s.report))
+                newton_cg(problem, &settings, start, watch).map(|s| (s.state, s.report))
             }
             Method::Lbfgs => {
-                let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
                 let start = start.map(Point::into);
-                lbfgs(&smooth, &settings, start, watch).map(|s| (s.state.point, s.report))
+                lbfgs(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
             }
             _ => by_terms(problem, seed, method, start, stop, watch),
         }
@@ -177,7 +172,7 @@ impl<'r, 'a, D: Design + Copy, L: Loss + Copy, R: AsElasticNet + Lagged + Clone>
         if targets.iter().all(|y| *y == targets[0]) {
             return Ok(None);
         }
-        let sample = problem.on_rows(&part, &targets, problem.regulariser().weights())?;
+        let sample = problem.on_rows(&part, &targets, *problem.regulariser())?;
         let stop = head.stop(budget.left());
         let settings = NewtonSettings { max_memory: self.max_memory, seed: self.seed, stop };
         let Solution { state, mut report } = newton(&sample, &settings, None, &mut ())?;
@@ -226,7 +221,7 @@ mod tests {
     use crate::auto::auto;
     use crate::loss::Logistic;
     use fenchel_linalg::Dense;
-    use fenchel_optim::prox::L1;
+    use fenchel_optim::prox::Zero;
     use fenchel_optim::{Progress, Status};
     use ndarray::Array2;
     use std::cell::Cell;
@@ -269,7 +264,8 @@ mod tests {
     fn every_method_takes_over_from_every_other() {
         let (x, y) = data(120, 8);
         let design = Dense::new(x.view()).unwrap();
-        let smooth = Problem::new(design, &y, Logistic, Zero, 1e-3).unwrap().with_intercept();
+        let none = L1 { strength: 0.0 };
+        let smooth = Problem::new(design, &y, Logistic, none, 1e-3).unwrap().with_intercept();
         let stop = Stop::at_relative(1e-9);
         let optimum = auto(&smooth, &AutoSettings { stop, ..Default::default() }, None, &mut ());
         let optimum = optimum.unwrap().report.certificate.objective().unwrap();

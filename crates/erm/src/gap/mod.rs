@@ -253,7 +253,7 @@ impl Gap {
         objective: f64,
     ) -> Certificate {
         let l2 = problem.l2();
-        if R::IDENTITY && l2 > 0.0 && !problem.intercept() {
+        if problem.regulariser().is_zero() && l2 > 0.0 && !problem.intercept() {
             self.scale = 1.0;
             let gradient = self.correlation.iter().zip(weights).map(|(v, x)| l2 * x - v);
             // Divided before it is squared: the square of a tiny gradient underflows, and a gap of 0 would be no bound.

@@ -107,7 +107,7 @@ pub(crate) fn gradient_mapping<R: Regulariser>(
     mut gradient: Vec<f64>,
     step: f64,
 ) -> Vec<f64> {
-    if !R::IDENTITY {
+    if !h.is_zero() {
         gradient.iter_mut().zip(x).for_each(|(g, x)| *g = x - step * *g);
         h.prox(&mut gradient, step);
         gradient.iter_mut().zip(x).for_each(|(moved, x)| *moved = (x - *moved) / step);

@@ -17,7 +17,10 @@ pub struct OnWeights<'p, R> {
 
 impl<R: Regulariser> Regulariser for OnWeights<'_, R> {
     const NAME: &'static str = R::NAME;
-    const IDENTITY: bool = R::IDENTITY;
+
+    fn is_zero(&self) -> bool {
+        self.regulariser.is_zero()
+    }
 
     fn check(&self, _: usize) -> Result<(), Invalid> {
         self.regulariser.check(self.weights)

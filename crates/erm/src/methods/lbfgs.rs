@@ -2,8 +2,7 @@
 
 use fenchel_linalg::Design;
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, LbfgsState};
-use fenchel_optim::prox::Zero;
-use fenchel_optim::{Loss, Observer, Solution};
+use fenchel_optim::{Loss, Observer, Regulariser, Solution};
 
 use crate::methods::smooth::{SmoothPart, point};
 use crate::{Error, Point, Problem};
@@ -18,17 +17,24 @@ use crate::{Error, Point, Problem};
 /// [An example](crate::methods#example).
 ///
 /// # Errors
-/// [`Error::Refused`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape
+/// [`Error::Refused`] for a loss that is not smooth, or a regulariser that is not zero; [`Error::Invalid`] for a start of another shape
 /// or settings out of range.
-pub fn lbfgs<'p, 'a, D: Design, L: Loss, O: Observer<Lbfgs<SmoothPart<'p, 'a, D, L, Zero>>>>(
-    problem: &'p Problem<'a, D, L, Zero>,
+pub fn lbfgs<'p, 'a, D, L, R, O>(
+    problem: &'p Problem<'a, D, L, R>,
     settings: &LbfgsSettings,
     start: Option<LbfgsState<Point>>,
     observer: &mut O,
-) -> Result<Solution<LbfgsState<Point>>, Error> {
+) -> Result<Solution<LbfgsState<Point>>, Error>
+where
+    D: Design,
+    L: Loss,
+    R: Regulariser,
+    O: Observer<Lbfgs<SmoothPart<'p, 'a, D, L, R>>>,
+{
     let stop = problem.stop(&settings.stop)?;
     let settings = &LbfgsSettings { stop, ..settings.clone() };
     problem.check_smooth("lbfgs")?;
+    problem.check_unpenalised("lbfgs")?;
     let (at, memory) = start.map(|start| (start.point, start.memory)).unzip();
     let (function, x) = SmoothPart::new(problem, at)?;
     let start = LbfgsState { point: x, memory: memory.unwrap_or_default() };

@@ -3,7 +3,6 @@
 use fenchel_linalg::{Design, lanes, multiply, multiply_squares_transposed, multiply_transposed};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::newton::{Preconditioned, TwiceDifferentiable};
-use fenchel_optim::prox::Zero;
 use fenchel_optim::{Certificate, CertificateCost, Loss, Regulariser};
 
 use crate::gap::Gap;
@@ -62,7 +61,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
         let (out, rest) = gradient.split_at_mut(weights.len());
         let share = 1.0 / self.problem.n() as f64;
         let value = self.problem.value_and_products(place, z, &mut self.rows, share, out);
-        if !R::IDENTITY {
+        if !self.problem.regulariser().is_zero() {
             self.place.clear();
             self.place.extend_from_slice(weights);
             self.gap.correlation.iter_mut().zip(&*out).for_each(|(v, o)| *v = -o);
@@ -114,7 +113,7 @@ impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> 
     /// With an intercept the gap takes a pass.
     fn certificate_cost(&self, gradient: &[f64]) -> CertificateCost {
         let l2 = self.problem.l2();
-        match R::IDENTITY {
+        match self.problem.regulariser().is_zero() {
             false => CertificateCost::Passes,
             true if self.problem.intercept() && l2 > 0.0 => {
                 CertificateCost::Estimated(dot(gradient, gradient) / (2.0 * l2))
@@ -165,7 +164,7 @@ impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> 
     /// gap of the whole, without a pass where it was evaluated last.
     fn certify(&mut self, x: &[f64], value: f64, gradient: &[f64]) -> Certificate {
         let problem = self.problem;
-        if !R::IDENTITY {
+        if !problem.regulariser().is_zero() {
             if problem.intercept() || x != self.place {
                 return self.gap.at(problem, &point(problem.d(), x));
             }
@@ -190,7 +189,7 @@ impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> 
     }
 }
 
-impl<D: Design, L: Loss> TwiceDifferentiable for SmoothPart<'_, '_, D, L, Zero> {
+impl<D: Design, L: Loss, R: Regulariser> TwiceDifferentiable for SmoothPart<'_, '_, D, L, R> {
     fn dimension(&self) -> usize {
         dimension(self.problem)
     }
@@ -264,7 +263,7 @@ impl<D: Design, L: Loss> TwiceDifferentiable for SmoothPart<'_, '_, D, L, Zero> 
     }
 }
 
-impl<D: Design, L: Loss> Preconditioned for SmoothPart<'_, '_, D, L, Zero> {
+impl<D: Design, L: Loss, R: Regulariser> Preconditioned for SmoothPart<'_, '_, D, L, R> {
     fn preconditioner(&mut self, z: &[f64]) -> (Vec<f64>, f64) {
         let (problem, design) = (self.problem, self.problem.design());
         self.bend(z);
@@ -322,7 +321,7 @@ mod tests {
     use super::*;
     use crate::loss::Logistic;
     use fenchel_linalg::Dense;
-    use fenchel_optim::prox::L1;
+    use fenchel_optim::prox::{L1, Zero};
     use ndarray::Array2;
 
     /// With weights, an intercept, and a feature that is always 0: `1 / sqrt(h_c)`, up to a multiple.

@@ -267,7 +267,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         let y = problem.labels()[j];
         let Scratch { scores, removed, old, new } = &mut self.scratch;
         scores.fill(0.0);
-        if R::IDENTITY {
+        if regulariser.is_zero() {
             row_scores(design, j, &self.direction, scores);
             scores.iter_mut().for_each(|z| *z /= self.l2);
         } else {

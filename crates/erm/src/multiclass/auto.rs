@@ -31,7 +31,7 @@ use fenchel_linalg::{Design, Nonzeros};
 use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
-use fenchel_optim::prox::{L1L2, Zero};
+use fenchel_optim::prox::{L1, L1L2};
 use fenchel_optim::{Budget, Observer, Regulariser, Report, Separable, Solution, Stop};
 
 use super::batch::{fista, lbfgs};
@@ -128,13 +128,14 @@ impl<D: Design + Copy, R: Regulariser + Clone, O: Observer<Method>> Call<R>
     where
         R: AsElasticNet + Lagged,
     {
-        let L1L2 { l1, l2 } = self.problem.regulariser().weights();
+        let Classes { problem, settings, start, observer } = self;
+        let L1L2 { l1, l2 } = problem.regulariser().weights();
+        let problem = &problem.clone().penalised(L1 { strength: l1 }, problem.l2() + l2)?;
         if l1 > 0.0 {
-            let Classes { problem, settings, start, observer } = self;
-            return by_coordinates(problem, settings, start, observer);
+            by_coordinates(problem, settings, start, observer)
+        } else {
+            smooth(problem, settings, start, observer)
         }
-        let problem = self.problem.clone().penalised(Zero, self.problem.l2() + l2)?;
-        smooth(&problem, self.settings, self.start, self.observer)
     }
 
     fn general(self) -> Self::Solved
@@ -183,7 +184,7 @@ fn by_coordinates<D: Design, R: Separable, O: Observer<Method>>(
 
 /// Without regulariser.
 fn smooth<D: Design + Copy, O: Observer<Method>>(
-    problem: &MulticlassProblem<'_, D, Zero>,
+    problem: &MulticlassProblem<'_, D, L1>,
     settings: &AutoSettings,
     start: Option<MulticlassPoint>,
     observer: &mut O,
@@ -230,7 +231,7 @@ fn conditioning<D: Design, R: Regulariser>(problem: &MulticlassProblem<'_, D, R>
 
 /// Chooses for a problem without regulariser.
 fn choose<D: Design>(
-    problem: &MulticlassProblem<'_, D, Zero>,
+    problem: &MulticlassProblem<'_, D, L1>,
     relative: f64,
     max_memory: Option<u64>,
 ) -> Choice {
@@ -287,7 +288,8 @@ mod tests {
         let (x, y) = (x.unwrap(), (0..N).map(|i| i % classes).collect::<Vec<_>>());
         let design = Csr::new(x.view()).unwrap();
         let l2 = beta * CURVATURE / N as f64;
-        let problem = MulticlassProblem::new(design, &y, classes, Zero, l2).unwrap();
+        let problem =
+            MulticlassProblem::new(design, &y, classes, L1 { strength: 0.0 }, l2).unwrap();
         assert!((conditioning(&problem) - beta).abs() < 1e-12 * beta);
         choose(&problem, 1e-6, Some(1 << 30)).method
     }

@@ -4,7 +4,6 @@ use fenchel_linalg::Design;
 use fenchel_linalg::special::softmax_in_place;
 use fenchel_optim::fista::{Fista, FistaSettings, FistaState};
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, LbfgsState, Smooth};
-use fenchel_optim::prox::Zero;
 use fenchel_optim::{Certificate, Observer, Regulariser, Solution};
 
 use super::gap::Gap;
@@ -114,13 +113,19 @@ pub(super) fn begin<'p, 'a, D: Design, R: Regulariser>(
 /// and gradient.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a start of another shape or settings out of range.
-pub fn lbfgs<'p, 'a, D: Design, O: Observer<Lbfgs<MulticlassSmooth<'p, 'a, D, Zero>>>>(
-    problem: &'p MulticlassProblem<'a, D, Zero>,
+/// [`Error::Refused`] for a regulariser that is not zero; [`Error::Invalid`] for a start of another shape or settings out of range.
+pub fn lbfgs<'p, 'a, D, R, O>(
+    problem: &'p MulticlassProblem<'a, D, R>,
     settings: &LbfgsSettings,
     start: Option<LbfgsState<MulticlassPoint>>,
     observer: &mut O,
-) -> Result<Solution<LbfgsState<MulticlassPoint>>, Error> {
+) -> Result<Solution<LbfgsState<MulticlassPoint>>, Error>
+where
+    D: Design,
+    R: Regulariser,
+    O: Observer<Lbfgs<MulticlassSmooth<'p, 'a, D, R>>>,
+{
+    problem.check_unpenalised("multiclass lbfgs")?;
     let (point, memory) = start.map(|start| (start.point, start.memory)).unzip();
     let (function, point) = begin(problem, point)?;
     let start = LbfgsState { point, memory: memory.unwrap_or_default() };

@@ -13,8 +13,7 @@ use fenchel_linalg::special::softmax_in_place;
 use fenchel_linalg::{Design, Gram};
 use fenchel_optim::Refusal;
 use fenchel_optim::newton::{Newton, NewtonCg, NewtonCgSettings, TwiceDifferentiable, WithHessian};
-use fenchel_optim::prox::Zero;
-use fenchel_optim::{Certificate, Observer, Solution};
+use fenchel_optim::{Certificate, Observer, Regulariser, Solution};
 
 use super::batch::{MulticlassSmooth, begin, dimension, read};
 use super::problem::{MulticlassPoint, MulticlassProblem};
@@ -23,7 +22,7 @@ use crate::Error;
 use crate::methods::hessian::gram_cost;
 use crate::methods::newton::NewtonSettings;
 
-impl<D: Design> TwiceDifferentiable for MulticlassSmooth<'_, '_, D, Zero> {
+impl<D: Design, R: Regulariser> TwiceDifferentiable for MulticlassSmooth<'_, '_, D, R> {
     fn dimension(&self) -> usize {
         dimension(self.problem)
     }
@@ -99,7 +98,7 @@ impl<D: Design> TwiceDifferentiable for MulticlassSmooth<'_, '_, D, Zero> {
     }
 }
 
-impl<D: Design> WithHessian for MulticlassSmooth<'_, '_, D, Zero> {
+impl<D: Design, R: Regulariser> WithHessian for MulticlassSmooth<'_, '_, D, R> {
     fn hessian(&mut self) -> (Vec<f64>, f64) {
         let (problem, r, d) = (self.problem, self.problem.classes(), self.problem.d());
         let (n, m) = (problem.n() as f64, dimension(problem));
@@ -163,15 +162,21 @@ pub(super) fn hessian_bytes<D: Design, R: fenchel_optim::Regulariser>(
 /// steps are usually enough, whatever the condition number. The memory is two matrices of that order.
 ///
 /// # Errors
-/// [`Error::Refused`] if the Hessian needs too much memory, before it is allocated; [`Error::Invalid`] for a start of
+/// [`Error::Refused`] for a regulariser that is not zero, or if the Hessian needs too much memory, before it is allocated; [`Error::Invalid`] for a start of
 /// another shape or settings out of range.
-pub fn newton<'p, 'a, D: Design, O: Observer<Newton<MulticlassSmooth<'p, 'a, D, Zero>>>>(
-    problem: &'p MulticlassProblem<'a, D, Zero>,
+pub fn newton<'p, 'a, D, R, O>(
+    problem: &'p MulticlassProblem<'a, D, R>,
     settings: &NewtonSettings,
     start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<MulticlassPoint>, Error> {
+) -> Result<Solution<MulticlassPoint>, Error>
+where
+    D: Design,
+    R: Regulariser,
+    O: Observer<Newton<MulticlassSmooth<'p, 'a, D, R>>>,
+{
     let (method, hint) = ("multiclass newton", "use newton_cg, which needs no Hessian");
+    problem.check_unpenalised(method)?;
     Refusal::check_memory(method, hessian_bytes(problem), settings.max_memory, hint)?;
     let (function, start) = begin(problem, start)?;
     let Solution { state, report } =
@@ -184,13 +189,19 @@ pub fn newton<'p, 'a, D: Design, O: Observer<Newton<MulticlassSmooth<'p, 'a, D, 
 /// for many features and small `l2`.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a start of another shape or settings out of range.
-pub fn newton_cg<'p, 'a, D: Design, O: Observer<NewtonCg<MulticlassSmooth<'p, 'a, D, Zero>>>>(
-    problem: &'p MulticlassProblem<'a, D, Zero>,
+/// [`Error::Refused`] for a regulariser that is not zero; [`Error::Invalid`] for a start of another shape or settings out of range.
+pub fn newton_cg<'p, 'a, D, R, O>(
+    problem: &'p MulticlassProblem<'a, D, R>,
     settings: &NewtonCgSettings,
     start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<MulticlassPoint>, Error> {
+) -> Result<Solution<MulticlassPoint>, Error>
+where
+    D: Design,
+    R: Regulariser,
+    O: Observer<NewtonCg<MulticlassSmooth<'p, 'a, D, R>>>,
+{
+    problem.check_unpenalised("multiclass newton_cg")?;
     let (function, start) = begin(problem, start)?;
     let Solution { state, report } =
         fenchel_optim::newton::newton_cg(function, settings, start, observer)?;

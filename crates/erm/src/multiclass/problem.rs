@@ -304,7 +304,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
             return no_point(report);
         }
         let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
-        if ended && R::IDENTITY && self.l2 == 0.0 && self.recedes_along(point) {
+        if ended && self.regulariser.is_zero() && self.l2 == 0.0 && self.recedes_along(point) {
             return Report { status: Status::NoMinimiser, ..report };
         }
         report

@@ -8,6 +8,7 @@ use fenchel_erm::methods::{
     FinitoSettings, FistaSettings, NewtonSettings, SagSettings, SagaSettings, SdcaSettings,
     SgdSettings, SvrgSettings, TableStart, finito, fista, newton, sag, saga, sdca, sgd, svrg,
 };
+use fenchel_erm::multiclass::MulticlassProblem;
 use fenchel_erm::prelude::Refusal;
 use fenchel_erm::prelude::{Certificate, Status, StepSize, Stop};
 use fenchel_erm::prox::{
@@ -238,6 +239,40 @@ fn fista_refuses_what_it_cannot_do() {
     assert!(fista(&problem, &FistaSettings::default(), short, &mut ()).is_err());
     let error = Problem::new(design(), &data.signs, Logistic, L2Ball { radius: -1.0 }, 0.1);
     assert!(error.unwrap_err().to_string().contains("radius = -1"));
+}
+
+/// A norm of weight 0 is no regulariser: the methods of smooth functions give the bits of `Zero`, and refuse any other weight.
+#[test]
+fn smooth_methods_take_a_norm_of_weight_zero() {
+    let data = data(60, D, 0.7, 9);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let zero = Problem::new(design, &data.signs, Logistic, Zero, 0.1).unwrap().with_intercept();
+    let none = zero.clone().penalised(L1 { strength: 0.0 }, 0.1).unwrap();
+    let some = zero.clone().penalised(L1 { strength: 0.1 }, 0.1).unwrap();
+    let refused = |error: Error, name: &str| {
+        let text = error.to_string();
+        assert!(text.contains(name) && text.contains("the l1 regulariser"), "{text}");
+    };
+    macro_rules! check {
+        ($zero:ident $none:ident $some:ident: $($method:ident)*) => { $(
+            let found = $method(&$zero, &Default::default(), None, &mut ()).unwrap();
+            let same = $method(&$none, &Default::default(), None, &mut ()).unwrap();
+            assert_eq!(found.state, same.state);
+            assert_eq!(found.report.certificate, same.report.certificate);
+            let error = $method(&$some, &Default::default(), None, &mut ()).unwrap_err();
+            refused(error, stringify!($method));
+        )* };
+    }
+    {
+        use fenchel_erm::methods::{lbfgs, newton_cg, subsampled_newton};
+        check!(zero none some: lbfgs newton_cg subsampled_newton);
+    }
+    let labels: Vec<usize> = (0..60).map(|i| i % 3).collect();
+    let zero = MulticlassProblem::new(design, &labels, 3, Zero, 0.1).unwrap();
+    let none = zero.clone().penalised(L1 { strength: 0.0 }, 0.1).unwrap();
+    let some = zero.clone().penalised(L1 { strength: 0.1 }, 0.1).unwrap();
+    use fenchel_erm::multiclass::{lbfgs, newton, newton_cg};
+    check!(zero none some: lbfgs newton newton_cg);
 }
 
 /// The logistic loss as a closure: the solutions of the primal methods are those of the loss that is shipped.

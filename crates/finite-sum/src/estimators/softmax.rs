@@ -113,10 +113,8 @@ impl SoftmaxRegression {
             let groups = feature_groups(design.columns(), r)?;
             let h = SparseGroupLasso { groups, l1: self.l1, group: self.group };
             self.run(problem, h, start, &mut watch)?
-        } else if self.l1 > 0.0 {
-            self.run(problem, L1 { strength: self.l1 }, start, &mut watch)?
         } else {
-            self.run(problem, Zero, start, &mut watch)?
+            self.run(problem, L1 { strength: self.l1 }, start, &mut watch)?
         };
         let AutoState { point, choice, .. } = state;
         let shape = (design.columns(), r);

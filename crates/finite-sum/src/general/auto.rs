@@ -55,7 +55,7 @@ fn choose<T: FiniteSum, R: Composite>(sum: &Sum<'_, T, R>, max_memory: Option<u6
     let beta = if smoothness > 0.0 { n * sum.l2 / smoothness } else { f64::INFINITY };
     let limit = max_memory.map_or(f64::INFINITY, |limit| limit as f64);
     let (method, reason) = match () {
-        () if R::IDENTITY && sum.l2 > 0.0 && beta >= 2.0 && 8.0 * n * d <= limit => {
+        () if sum.regulariser.is_zero() && sum.l2 > 0.0 && beta >= 2.0 && 8.0 * n * d <= limit => {
             (Method::Finito, Reason::WellConditionedTerms)
         }
         () if 8.0 * sum.stored as f64 <= limit => (Method::Saga, Reason::TableFits),

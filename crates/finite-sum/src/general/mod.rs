@@ -291,7 +291,7 @@ impl<'t, T: FiniteSum, R: Regulariser> Sum<'t, T, R> {
         let step = 1.0 / self.smoothness();
         let step = if step.is_finite() { step } else { 1.0 };
         let norm = gradient_mapping(&self.regulariser, x, &gradient, step);
-        if R::IDENTITY && self.l2 > 0.0 {
+        if self.regulariser.is_zero() && self.l2 > 0.0 {
             Certificate::gap(objective, objective - norm * norm / (2.0 * self.l2))
         } else {
             Certificate::residual(objective, norm, 0.0)

@@ -20,6 +20,11 @@ impl L1 {
 impl Regulariser for L1 {
     const NAME: &'static str = "l1";
 
+    #[inline(always)]
+    fn is_zero(&self) -> bool {
+        self.strength == 0.0
+    }
+
     fn check(&self, _: usize) -> Result<(), Invalid> {
         Invalid::check_nonnegative("l1", self.strength)
     }
@@ -74,6 +79,11 @@ pub struct L1L2 {
 
 impl Regulariser for L1L2 {
     const NAME: &'static str = "elastic net";
+
+    #[inline(always)]
+    fn is_zero(&self) -> bool {
+        self.l1 == 0.0 && self.l2 == 0.0
+    }
 
     fn check(&self, _: usize) -> Result<(), Invalid> {
         Invalid::check_nonnegative("l1", self.l1)?;

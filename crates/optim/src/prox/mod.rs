@@ -54,8 +54,10 @@ pub trait Regulariser: Sync {
     /// Its name in messages.
     const NAME: &'static str;
 
-    /// Whether `h = 0`, so that the proximal operator is the identity.
-    const IDENTITY: bool = false;
+    /// Whether `h = 0`, so that the proximal operator is the identity. Methods do less then. The default is `false`.
+    fn is_zero(&self) -> bool {
+        false
+    }
 
     /// Checks the parameters against the number of coordinates.
     ///
@@ -97,7 +99,11 @@ pub trait Regulariser: Sync {
 
 impl<R: Regulariser> Regulariser for &R {
     const NAME: &'static str = R::NAME;
-    const IDENTITY: bool = R::IDENTITY;
+
+    #[inline(always)]
+    fn is_zero(&self) -> bool {
+        (**self).is_zero()
+    }
 
     fn check(&self, columns: usize) -> Result<(), Invalid> {
         (**self).check(columns)
@@ -146,7 +152,11 @@ pub struct Zero;
 
 impl Regulariser for Zero {
     const NAME: &'static str = "none";
-    const IDENTITY: bool = true;
+
+    #[inline(always)]
+    fn is_zero(&self) -> bool {
+        true
+    }
 
     fn check(&self, _: usize) -> Result<(), Invalid> {
         Ok(())

@@ -59,7 +59,7 @@ pub fn sag<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Sag<'p, 'a, D, 
     let method = "sag";
     let stop = problem.stop(&settings.stop)?;
     problem.check_smooth(method)?;
-    if !R::IDENTITY && !settings.unproven_prox {
+    if !problem.regulariser().is_zero() && !settings.unproven_prox {
         let what = format!(
             "the {} regulariser with a proof; use saga, or set unproven_prox to try",
             R::NAME

@@ -5,8 +5,7 @@
 
 use fenchel_linalg::Design;
 use fenchel_optim::newton::{NewtonCg, NewtonCgSettings};
-use fenchel_optim::prox::Zero;
-use fenchel_optim::{Loss, Observer, Solution};
+use fenchel_optim::{Loss, Observer, Regulariser, Solution};
 
 use crate::methods::smooth::{SmoothPart, point};
 use crate::{Error, Point, Problem};
@@ -33,10 +32,10 @@ use crate::{Error, Point, Problem};
 /// ```
 ///
 /// # Errors
-/// [`Error::Refused`] for a loss with a kink; [`Error::Invalid`] for a start of another shape or settings out of
+/// [`Error::Refused`] for a loss with a kink, or a regulariser that is not zero; [`Error::Invalid`] for a start of another shape or settings out of
 /// range.
-pub fn newton_cg<'p, 'a, D, L, O>(
-    problem: &'p Problem<'a, D, L, Zero>,
+pub fn newton_cg<'p, 'a, D, L, R, O>(
+    problem: &'p Problem<'a, D, L, R>,
     settings: &NewtonCgSettings,
     start: Option<Point>,
     observer: &mut O,
@@ -44,11 +43,13 @@ pub fn newton_cg<'p, 'a, D, L, O>(
 where
     D: Design,
     L: Loss,
-    O: Observer<NewtonCg<SmoothPart<'p, 'a, D, L, Zero>>>,
+    R: Regulariser,
+    O: Observer<NewtonCg<SmoothPart<'p, 'a, D, L, R>>>,
 {
     let stop = problem.stop(&settings.stop)?;
     let settings = &NewtonCgSettings { stop, ..settings.clone() };
     problem.check_twice_differentiable("newton_cg")?;
+    problem.check_unpenalised("newton_cg")?;
     let (function, start) = SmoothPart::new(problem, start)?;
     let Solution { state, report } =
         fenchel_optim::newton::newton_cg(function, settings, start, observer)?;

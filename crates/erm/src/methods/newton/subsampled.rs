@@ -4,10 +4,10 @@ use fenchel_linalg::Design;
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::Refusal;
 use fenchel_optim::newton::{QuasiNewton, QuasiNewtonSettings};
-use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{
-    Budget, Certificate, CertificateCost, Iterative, Loss, Observer, Solution, Status, Stop, run,
+    Budget, Certificate, CertificateCost, Iterative, Loss, Observer, Regulariser, Solution, Status,
+    Stop, run,
 };
 
 use crate::gap::Gap;
@@ -53,23 +53,23 @@ pub(crate) fn sample_rows(rows: usize, variables: usize, per_variable: f64) -> O
 
 /// Subsampled Newton on one problem: what an observer of [`subsampled_newton`] sees.
 #[derive(Debug, Clone)]
-pub struct SubsampledNewton<'p, 'a, D, L> {
-    problem: &'p Problem<'a, D, L, Zero>,
+pub struct SubsampledNewton<'p, 'a, D, L, R> {
+    problem: &'p Problem<'a, D, L, R>,
     rows_per_variable: f64,
     settings: QuasiNewtonSettings,
     /// The limits of the whole run.
     budget: Budget,
     rng: Generator,
-    at: At<'p, 'a, D, L>,
+    at: At<'p, 'a, D, L, R>,
     /// The error of the first step. None is known to occur, because the problem was checked, and so are its parts.
     failed: Option<Error>,
 }
 
 #[derive(Debug, Clone)]
-enum At<'p, 'a, D, L> {
+enum At<'p, 'a, D, L, R> {
     /// Where the run begins; `None` is the origin.
     Start(Option<Point>),
-    Method(Box<QuasiNewton<SmoothPart<'p, 'a, D, L, Zero>>>),
+    Method(Box<QuasiNewton<SmoothPart<'p, 'a, D, L, R>>>),
 }
 
 /// Newton's method on a sample of the rows, then L-BFGS on all rows that begins with the Hessian of the sample. It is for twice
@@ -88,10 +88,10 @@ enum At<'p, 'a, D, L> {
 /// [An example](crate::methods#example).
 ///
 /// # Errors
-/// [`Error::Refused`] for a loss with a kink, or too little memory, before anything is allocated;
+/// [`Error::Refused`] for a loss with a kink, a regulariser that is not zero, or too little memory, before anything is allocated;
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
-pub fn subsampled_newton<'p, 'a, D, L, O>(
-    problem: &'p Problem<'a, D, L, Zero>,
+pub fn subsampled_newton<'p, 'a, D, L, R, O>(
+    problem: &'p Problem<'a, D, L, R>,
     settings: &SubsampledNewtonSettings,
     start: Option<Point>,
     observer: &mut O,
@@ -99,13 +99,15 @@ pub fn subsampled_newton<'p, 'a, D, L, O>(
 where
     D: Design + Copy,
     L: Loss + Copy,
-    O: Observer<SubsampledNewton<'p, 'a, D, L>>,
+    R: Regulariser + Clone,
+    O: Observer<SubsampledNewton<'p, 'a, D, L, R>>,
 {
     let name = "subsampled_newton";
     let SubsampledNewtonSettings { rows_per_variable, max_memory, seed, stop } = *settings;
     let stop = problem.stop(&stop)?;
     fenchel_linalg::Invalid::check_positive("rows_per_variable", rows_per_variable)?;
     problem.check_twice_differentiable(name)?;
+    problem.check_unpenalised(name)?;
     let needed = (problem.d() as u64 + 1).saturating_pow(2).saturating_mul(16);
     let hint = "use catalyst or lbfgs, which need no Hessian";
     Refusal::check_memory(name, needed, max_memory, hint)?;
@@ -132,7 +134,7 @@ where
     }
 }
 
-impl<D: Design + Copy, L: Loss + Copy> SubsampledNewton<'_, '_, D, L> {
+impl<D: Design + Copy, L: Loss + Copy, R: Regulariser + Clone> SubsampledNewton<'_, '_, D, L, R> {
     /// The current point.
     pub fn point(&self) -> Point {
         let d = self.problem.d();
@@ -174,8 +176,8 @@ impl<D: Design + Copy, L: Loss + Copy> SubsampledNewton<'_, '_, D, L> {
 }
 
 /// About `count` rows, by their leverage at `start`.
-fn draw<D: Design, L: Loss>(
-    problem: &Problem<'_, D, L, Zero>,
+fn draw<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
     start: Option<&Point>,
     count: f64,
     rng: Generator,
@@ -199,15 +201,16 @@ fn rough_stop(share: f64, left: Stop) -> Stop {
 }
 
 /// The problem on these rows alone, solved to [`ROUGH`], and its cost in passes over all rows.
-fn solve_roughly<D: Design + Copy, L: Loss + Copy>(
-    problem: &Problem<'_, D, L, Zero>,
+fn solve_roughly<D: Design + Copy, L: Loss + Copy, R: Regulariser + Clone>(
+    problem: &Problem<'_, D, L, R>,
     rows: &Weighted,
     left: Stop,
 ) -> Result<(Point, f64), Error> {
     let index: Vec<usize> = rows.iter().map(|&(i, _)| i).collect();
     let targets: Vec<f64> = index.iter().map(|&i| problem.targets()[i]).collect();
     let weights: Vec<f64> = rows.iter().map(|&(i, w)| w * problem.term_weight(i)).collect();
-    let part = problem.on_rows(&index, &targets, Zero)?.with_weights(&weights)?;
+    let part =
+        problem.on_rows(&index, &targets, problem.regulariser().clone())?.with_weights(&weights)?;
     let share = part.design().stored() as f64 / problem.design().stored().max(1) as f64;
     let stop = rough_stop(share, left);
     let (function, x) = SmoothPart::new(&part, None)?;
@@ -216,7 +219,9 @@ fn solve_roughly<D: Design + Copy, L: Loss + Copy>(
     Ok((point(problem.d(), &solution.state), share * solution.report.passes))
 }
 
-impl<D: Design + Copy, L: Loss + Copy> Iterative for SubsampledNewton<'_, '_, D, L> {
+impl<D: Design + Copy, L: Loss + Copy, R: Regulariser + Clone> Iterative
+    for SubsampledNewton<'_, '_, D, L, R>
+{
     /// One step, whatever it costs. The first one works on the sample.
     fn advance(&mut self, passes: f64) -> f64 {
         match &mut self.at {

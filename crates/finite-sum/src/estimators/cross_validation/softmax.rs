@@ -11,7 +11,6 @@ use super::folds::{Folds, RIDGE, SPARSE, Whole, cut_short};
 use super::scores::{Score, Scoring};
 use crate::Error;
 use crate::auto::AutoSettings;
-use crate::methods::lag::Composite;
 use crate::multiclass::{MulticlassPoint, MulticlassProblem, auto};
 use crate::path::{Grid, penalties};
 
@@ -84,28 +83,24 @@ impl<'w, D: Design + Copy> Plan<'_, 'w, D> {
         let codes: Vec<usize> = train.iter().map(|&i| self.codes[i]).collect();
         let weights = self.folds.weights_of(train);
         let problem = self.pose(Subset::new(self.design, train), &codes, weights.as_deref())?;
-        if l1_ratio > 0.0 {
-            let l1 = |penalty| L1 { strength: l1_ratio * penalty };
-            return self.walk(problem, test, grid, 1.0 - l1_ratio, l1);
-        }
-        self.walk(problem, test, grid, 1.0, |_| Zero)
+        self.walk(problem, test, grid, l1_ratio)
     }
 
     /// Fits along the grid, with a warm start from each solution to the next, and scores on the test rows.
-    fn walk<E: Design + Copy, R: Composite>(
+    fn walk<E: Design + Copy>(
         &self,
         problem: MulticlassProblem<'_, E, Zero>,
         test: &[usize],
         grid: &[f64],
-        l2_ratio: f64,
-        regulariser: impl Fn(f64) -> R,
+        l1_ratio: f64,
     ) -> Result<Vec<f64>, Error> {
         let rows = Subset::new(self.design, test);
         let mut z = vec![0.0; test.len() * self.classes];
         let mut start: Option<MulticlassPoint> = None;
         let mut result = Vec::with_capacity(grid.len());
         for &penalty in grid.iter().take_while(|_| !self.whole.ended()) {
-            let posed = problem.clone().penalised(regulariser(penalty), l2_ratio * penalty)?;
+            let l1 = L1 { strength: l1_ratio * penalty };
+            let posed = problem.clone().penalised(l1, (1.0 - l1_ratio) * penalty)?;
             let settings = AutoSettings { stop: self.whole.stop(), ..self.settings.clone() };
             let watch = &mut self.whole.watch();
             let Solution { state, report } = auto(&posed, &settings, start.take(), watch)?;

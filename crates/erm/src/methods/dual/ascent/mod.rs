@@ -272,7 +272,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
     #[inline(always)]
     fn margin(&self, j: usize) -> f64 {
         let (design, regulariser) = (self.problem.design(), self.problem.regulariser());
-        let mut margin = if R::IDENTITY {
+        let mut margin = if regulariser.is_zero() {
             design.row_dot(j, &self.direction) * self.per_l2
         } else {
             let (v, l2) = (&self.direction[..], self.l2);
