@@ -175,6 +175,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Ok(Outcome { model: model.for_raw_features(scale)?, scores })
         }),
     };
+    let seconds = display.seconds();
     display.finish();
     let Outcome { model, scores } = fitted.map_err(|error| plan.named(arguments, error))?;
     let fitted = Fitted { encoder, model };
@@ -191,7 +192,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         None => {}
     }
     let score = with_rows!(&rows, x => fitted.model.score(x, &y)).ok();
-    report::write(arguments, &fitted.model, scores.as_ref(), (n, d), score)?;
+    report::write(arguments, &fitted.model, scores.as_ref(), (n, d), score, seconds)?;
     Ok(match target {
         _ if interrupted() => ExitCode::from(130),
         Some(_) if unmoved => ExitCode::FAILURE,

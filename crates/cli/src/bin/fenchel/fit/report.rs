@@ -6,6 +6,7 @@ use std::path::Path;
 use fenchel_cli::Failure;
 use fenchel_cli::say::say;
 use fenchel_linalg::text::{cell, fixed};
+use fenchel_optim::Report;
 use serde_json::{Map, Value, json};
 
 use super::Arguments;
@@ -16,13 +17,14 @@ use crate::model::Model;
 /// The number of weights that are shown.
 const SHOWN: usize = 10;
 
-/// Writes the report to standard output, or to standard error if the model goes there.
+/// Writes the report, with the seconds on the clock, to standard output, or to standard error if the model goes there.
 pub(super) fn write(
     arguments: &Arguments,
     model: &Model,
     scores: Option<&Scores>,
     (rows, features): (usize, usize),
     score: Option<f64>,
+    seconds: f64,
 ) -> Result<(), Failure> {
     let weights = model.weights();
     let nonzero = weights.iter().filter(|w| **w != 0.0).count();
@@ -36,7 +38,7 @@ pub(super) fn write(
             add("classes", json!(model.classes()));
         }
         add("report", json!(model.report()));
-        add("seconds", model.report().seconds.into());
+        add("seconds", seconds.into());
         add("choice", model.choice().into());
         add("nonzero_weights", nonzero.into());
         add("intercepts", model.intercepts().into());
@@ -51,7 +53,8 @@ pub(super) fn write(
     if let Some(scores) = scores {
         text += &scores.text;
     }
-    let _ = writeln!(text, "{}: {}", model.kind(), model.report());
+    let report = Report { seconds, ..*model.report() };
+    let _ = writeln!(text, "{}: {report}", model.kind());
     if let Some(choice) = model.choice() {
         let _ = writeln!(text, "method: {choice}");
     }
