@@ -30,7 +30,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             let (bif_file, csv_file) = (show.path("asia.bif"), show.path("asia.csv"));
             bif::write_file(&asia, &bif_file)?;
             asia.write_csv_file(asia.sample_many(5_000, &mut stream(1, 0)).view(), &csv_file)?;
-            show.generated("5,000 records of the network of chest clinics (Lauritzen and Spiegelhalter, 1988)");
+            show.generated(
+                "5,000 records of the network of chest clinics (Lauritzen and Spiegelhalter, 1988)",
+            );
             (bif_file, csv_file, "lung")
         }
         _ => return Err("expected FILE.bif FILE.csv VARIABLE, or nothing".into()),
@@ -55,7 +57,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             100.0 * learned.query(&["lung"], &seen)?.probability(&["yes"])?
         ));
     } else {
-        show.conclude(format_args!("the tables of the records are in {}.", show.path("learned.bif").display()));
+        show.conclude(format_args!(
+            "the tables of the records are in {}.",
+            show.path("learned.bif").display()
+        ));
     }
     Ok(())
 }

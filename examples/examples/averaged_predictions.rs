@@ -28,7 +28,9 @@ fn main() -> ExitCode {
 }
 
 fn example(show: &Show) -> Result<(), Box<dyn Error>> {
-    show.generated("20,000 points on a line; the log-odds of their class are a saturating curve, not a line");
+    show.generated(
+        "20,000 points on a line; the log-odds of their class are a saturating curve, not a line",
+    );
     let [linear, parameters, predictions] = compare(&curved(20_000, 0), &curved(20_000, 1))?;
     let mut conclusion = format!(
         "on the curve averaged predictions ({predictions:.4}) are {} the best linear model ({linear:.4}), averaged parameters ({parameters:.4}) are not better than it",
@@ -42,9 +44,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         println!();
         show.real("census income (adult), 32,561 records to fit and 16,281 to test");
         let [linear, _, predictions] = compare(&train, &test)?;
-        conclusion += &format!(
-            "; on the census nothing is gained: {predictions:.4} against {linear:.4}"
-        );
+        conclusion +=
+            &format!("; on the census nothing is gained: {predictions:.4} against {linear:.4}");
     }
     show.conclude(conclusion + ".");
     Ok(())
@@ -62,10 +63,12 @@ fn compare<X: AsDesign>(train: &Dataset<X>, test: &Dataset<X>) -> Result<[f64; 3
     let rows = design.rows();
     let square = (0..rows).map(|i| design.row_norm_squared(i)).sum::<f64>() / rows as f64;
     let shares: Vec<f64> = train.y.iter().map(|y| 0.5 * (y + 1.0)).collect();
-    let mut table = vec![["step size", "last", "parameters", "predictions"].map(String::from).to_vec()];
+    let mut table =
+        vec![["step size", "last", "parameters", "predictions"].map(String::from).to_vec()];
     let mut least = [f64::INFINITY; 2];
     for multiple in [0.1, 0.5, 1.0, 2.0, 4.0, 8.0] {
-        let settings = AveragedSettings { step: Some(4.0 * multiple / square), ..Default::default() };
+        let settings =
+            AveragedSettings { step: Some(4.0 * multiple / square), ..Default::default() };
         let mut method = AveragedSgd::new(Bernoulli, settings);
         method.partial_fit(&train.x, &shares)?;
         let mut row = vec![format!("{multiple} x 4/R^2")];
@@ -90,8 +93,9 @@ fn curved(rows: usize, part: u64) -> Dataset<Array2<f64>> {
     let mut rng = stream(3, part);
     let (mut x, mut y) = (Array2::ones((rows, 2)), Array1::zeros(rows));
     for i in 0..rows {
-        x[[i, 0]] = rng.random_range(-1.0..1.0);
-        let odds: f64 = 4.0 * (6.0 * x[[i, 0]]).tanh();
+        let at: f64 = rng.random_range(-1.0..1.0);
+        x[[i, 0]] = at;
+        let odds = 4.0 * (6.0 * at).tanh();
         y[i] = if rng.random::<f64>() < 1.0 / (1.0 + (-odds).exp()) { 1.0 } else { -1.0 };
     }
     Dataset { x, y }

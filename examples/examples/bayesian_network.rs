@@ -79,9 +79,14 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let facts = match findings.len() {
         0 => "without findings nothing changes".to_owned(),
         _ if risen.is_empty() => "the findings change nothing".to_owned(),
-        count => format!("of all that was not among the {count} findings, they change most that {risen}"),
+        count => {
+            format!("of all that was not among the {count} findings, they change most that {risen}")
+        }
     };
-    show.conclude(format_args!("{facts}; the best explanation has the probability {}.", number(explains, 2)));
+    show.conclude(format_args!(
+        "{facts}; the best explanation has the probability {}.",
+        number(explains, 2)
+    ));
     Ok(())
 }
 

@@ -11,8 +11,8 @@
 //! this folder it uses a few sentences that were written for this example.
 
 use std::error::Error;
-use std::process::ExitCode;
 use std::ops::Range;
+use std::process::ExitCode;
 
 use fenchel_crf::text::{Boundary, Template};
 use fenchel_crf::{Corpus, CorpusBuilder, Crf, CrfModel, Instance, LabelScheme};
@@ -78,7 +78,12 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             let confidence = mean(here.iter().map(|found| found.confidence).sum());
             let correct = mean(here.iter().filter(|found| found.correct).count() as f64);
             let range = format!("{:.0} to {:.0}%", 100.0 * from, 100.0 * to);
-            table.push(vec![range, count.to_string(), fixed(confidence, 1) + "%", fixed(correct, 1) + "%"]);
+            table.push(vec![
+                range,
+                count.to_string(),
+                fixed(confidence, 1) + "%",
+                fixed(correct, 1) + "%",
+            ]);
         }
     }
     print!("{}", aligned(&table, 1));

@@ -52,7 +52,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let names = ["older, country", "young, country", "older, city", "young, city"];
     let mut table = vec![vec!["group".to_owned(), "claims a year".to_owned()]];
     let rates = fitted.predict(&groups)?;
-    table.extend(names.iter().zip(&rates).map(|(name, rate)| vec![(*name).into(), fixed(*rate, 4)]));
+    table
+        .extend(names.iter().zip(&rates).map(|(name, rate)| vec![(*name).into(), fixed(*rate, 4)]));
     print!("{}", aligned(&table, 1));
 
     let (low, high) = summary.intervals(0.95)?[1];

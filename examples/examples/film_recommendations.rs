@@ -53,7 +53,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         println!("rated {rating}: {}", titles[item as usize]);
     }
     let top = model.top(&known, 10)?;
-    let mut table = vec![["recommended", "rating", "at least", "raters"].map(String::from).to_vec()];
+    let mut table =
+        vec![["recommended", "rating", "at least", "raters"].map(String::from).to_vec()];
     table.extend(top.iter().map(|of| {
         let title = titles[of.item as usize].clone();
         vec![title, fixed(of.prediction, 2), fixed(of.lower, 2), of.raters.to_string()]

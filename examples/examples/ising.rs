@@ -35,10 +35,14 @@ fn main() -> ExitCode {
 
 fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let coupling: f64 = match show.arguments().first() {
-        Some(text) => text.parse().map_err(|_| format!("{text:?}: expected a coupling, a number"))?,
+        Some(text) => {
+            text.parse().map_err(|_| format!("{text:?}: expected a coupling, a number"))?
+        }
         None => 0.4,
     };
-    show.generated(format_args!("{SIDE} x {SIDE} spins on a torus, each coupled to its four neighbours by {coupling}"));
+    show.generated(format_args!(
+        "{SIDE} x {SIDE} spins on a torus, each coupled to its four neighbours by {coupling}"
+    ));
     let bonds: Vec<(u32, u32, f64)> = (0..SIDE * SIDE)
         .flat_map(|v| {
             let (row, column) = (v / SIDE, v % SIDE);
@@ -73,11 +77,12 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
 
     println!("log Z, and the product of neighbours, per site\n");
     let mut table = vec![["", "log Z", "energy", "|magnet.|"].map(String::from).to_vec()];
-    let mut row = |name: &str, log_partition: Option<f64>, energy: Option<f64>, magnet: Option<f64>| {
-        let cells = [log_partition, energy, magnet];
-        let cells = cells.map(|x| x.map_or("-".to_string(), |x| fixed(x, 5)));
-        table.push(std::iter::once(name.to_owned()).chain(cells).collect());
-    };
+    let mut row =
+        |name: &str, log_partition: Option<f64>, energy: Option<f64>, magnet: Option<f64>| {
+            let cells = [log_partition, energy, magnet];
+            let cells = cells.map(|x| x.map_or("-".to_string(), |x| fixed(x, 5)));
+            table.push(std::iter::once(name.to_owned()).chain(cells).collect());
+        };
     let per_site = |log_partition: f64| Some((log_partition - constant) / SITES);
     let magnet = |marginals: &[Vec<f64>]| {
         Some((marginals.iter().map(|q| q[1] - q[0]).sum::<f64>() / SITES).abs())

@@ -25,7 +25,9 @@ fn main() -> ExitCode {
 }
 
 fn example(show: &Show) -> Result<(), Box<dyn Error>> {
-    show.generated(format_args!("800 trees of {SIZE} nodes with {LABELS} labels, half of them to train"));
+    show.generated(format_args!(
+        "800 trees of {SIZE} nodes with {LABELS} labels, half of them to train"
+    ));
     let mut shares = Vec::new();
     for (name, with_edges) in [("nodes and edges", true), ("nodes alone", false)] {
         let (train, test) = (data(400, with_edges, 0)?, data(400, with_edges, 1)?);

@@ -12,7 +12,6 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use fenchel_datasets::generate::{Spgen, spgen};
@@ -47,12 +46,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     };
     let mut data = libsvm_file(&path, &LibsvmOptions::default())?;
     normalise_rows(&mut data.x);
-    println!(
-        "{} rows, {} features, {} non-zeros",
-        data.x.rows(),
-        data.x.cols(),
-        data.x.nnz()
-    );
+    println!("{} rows, {} features, {} non-zeros", data.x.rows(), data.x.cols(), data.x.nnz());
 
     println!("\npasses      objective  certified gap  seconds");
     let fit = LogisticRegression { stop: Stop::at_relative(1e-6), ..LogisticRegression::default() };

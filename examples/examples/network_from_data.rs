@@ -35,7 +35,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         _ => {
             let path = show.path("asia.csv");
             truth.write_csv_file(truth.sample_many(5000, &mut stream(1, 0)).view(), &path)?;
-            show.generated("5,000 records of the network of chest clinics (Lauritzen and Spiegelhalter, 1988)");
+            show.generated(
+                "5,000 records of the network of chest clinics (Lauritzen and Spiegelhalter, 1988)",
+            );
             (path, true)
         }
     };
@@ -49,7 +51,11 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let climbed = climbed.named(variables.variables().map(|v| variables.name_of(v)));
     println!("\nhill climbing: {climbed}");
     let tested = Pc::default().fit(data.view(), cards)?;
-    let mut table = vec![["method", "edges", "score", "pairs joined otherwise than in the truth"].map(String::from).to_vec()];
+    let mut table = vec![
+        ["method", "edges", "score", "pairs joined otherwise than in the truth"]
+            .map(String::from)
+            .to_vec(),
+    ];
     let mut row = |name: &str, edges: usize, score: Option<f64>, wrong: Option<usize>| {
         let score = score.map_or("-".to_owned(), |score| number(score, 8));
         let wrong = wrong.map_or("unknown".to_owned(), |wrong| wrong.to_string());
@@ -93,7 +99,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         let (joined, count) = (climbed.dag.arcs().count(), variables.len());
         let last = net.name_of(fenchel_graphical::VarId(count as u32 - 1)).to_owned();
         println!("{}", net.query(&[&last], &[])?);
-        show.conclude(format_args!("{joined} arcs join the {count} variables; the network is in {}.", show.path("learned.bif").display()));
+        show.conclude(format_args!(
+            "{joined} arcs join the {count} variables; the network is in {}.",
+            show.path("learned.bif").display()
+        ));
     }
     Ok(())
 }

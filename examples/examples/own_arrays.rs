@@ -23,7 +23,9 @@ fn main() -> ExitCode {
 }
 
 fn example(show: &Show) -> Result<(), Box<dyn Error>> {
-    show.generated("forty days of a shop: temperature, rain, and which of three kinds of day it is");
+    show.generated(
+        "forty days of a shop: temperature, rain, and which of three kinds of day it is",
+    );
     let names = Names::new(["temperature", "rain", "working day", "saturday", "sunday"]);
     let x = Array2::from_shape_fn((40, 5), |(day, column)| match column {
         0 => 10.0 + ((7 * day) % 23) as f64,

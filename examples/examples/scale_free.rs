@@ -28,7 +28,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let theta = diagonally_dominant(p, &truth, -0.2);
     let x = sample(theta.view(), &Array1::zeros(p), 500, &mut stream(3, 1))?;
     let statistics = Statistics::from_data(&x)?;
-    show.generated(format_args!("500 samples of a network of {p} nodes with hubs and {} edges", truth.len()));
+    show.generated(format_args!(
+        "500 samples of a network of {p} nodes with hubs and {} edges",
+        truth.len()
+    ));
     let head = ["penalty", "strength", "edges", "true ones", "largest degree"];
     let mut table = vec![head.map(String::from).to_vec()];
     let mut fits = Vec::new();
@@ -45,7 +48,13 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let mut least = [usize::MAX; 2];
     for (name, strength, model) in &fits {
         let (edges, hits, largest) = counts(model, &truth);
-        table.push(vec![(*name).to_owned(), strength.to_string(), edges.to_string(), hits.to_string(), largest.to_string()]);
+        table.push(vec![
+            (*name).to_owned(),
+            strength.to_string(),
+            edges.to_string(),
+            hits.to_string(),
+            largest.to_string(),
+        ]);
         let wrong = truth.len() - hits + edges - hits;
         let of = &mut least[usize::from(*name != "l1")];
         *of = wrong.min(*of);

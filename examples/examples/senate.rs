@@ -70,7 +70,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     show.picture("network", &String::from_utf8(svg)?)?;
     show.conclude(format_args!(
         "{:.0} % of the ties are within a side; nearest to the other one are {} and {}.",
-        100.0 * share, between[0], between[1]
+        100.0 * share,
+        between[0],
+        between[1]
     ));
     Ok(())
 }

@@ -61,19 +61,33 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         std::ops::ControlFlow::Continue(())
     };
     let model = estimator.fit_with(&train, &train_y, Fit::new().watch(&mut print))?;
-    println!("\n{}\n{} of {} weights are not 0", model.report, model.nonzeros(), train.ncols() * 10);
+    println!(
+        "\n{}\n{} of {} weights are not 0",
+        model.report,
+        model.nonzeros(),
+        train.ncols() * 10
+    );
     let predicted = model.predict(&test)?.to_vec();
     let confusion = Confusion::new(&test_y, &predicted, 10)?;
-    let head = std::iter::once("digit, by predicted".to_owned()).chain((0..10).map(|l| l.to_string()));
+    let head =
+        std::iter::once("digit, by predicted".to_owned()).chain((0..10).map(|l| l.to_string()));
     let mut table: Vec<Vec<String>> = vec![head.collect()];
     for truth in 0..10 {
         let counts = (0..10).map(|found| confusion.count(truth, found).to_string());
         table.push(std::iter::once(truth.to_string()).chain(counts).collect());
     }
-    println!("accuracy on {} images that were left out: {:.4}\n", test_y.len(), confusion.accuracy());
+    println!(
+        "accuracy on {} images that were left out: {:.4}\n",
+        test_y.len(),
+        confusion.accuracy()
+    );
     print!("{}", aligned(&table, 1));
     let pruned = model.pruned(0.05, &train, &train_y)?;
-    println!("\nwithout the smallest: {} weights, {}", pruned.nonzeros(), pruned.report.certificate);
+    println!(
+        "\nwithout the smallest: {} weights, {}",
+        pruned.nonzeros(),
+        pruned.report.certificate
+    );
     let used: std::collections::BTreeSet<u32> = pruned.weights.iter().map(|(i, ..)| *i).collect();
     let accuracy = Confusion::new(&test_y, &pruned.predict(&test)?.to_vec(), 10)?.accuracy();
     show.conclude(format_args!(

@@ -489,7 +489,12 @@ impl fmt::Display for FittedEncoder {
                 Part::Numbers { dates, fill, .. } => {
                     let (centre, scale) = (self.scale.means[at], self.scale.deviations[at]);
                     let kind = if *dates { "days since 1970" } else { "numbers" };
-                    write!(f, "{kind}, centre {}, scale {}", text::number(centre, 6), text::number(scale, 6))?;
+                    write!(
+                        f,
+                        "{kind}, centre {}, scale {}",
+                        text::number(centre, 6),
+                        text::number(scale, 6)
+                    )?;
                     match fill {
                         Some(fill) => write!(f, ", missing {}", text::number(*fill, 6))?,
                         None => write!(f, ", none missing")?,

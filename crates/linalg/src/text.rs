@@ -144,8 +144,14 @@ mod tests {
     #[test]
     fn numbers_keep_their_digits_where_they_change_their_length() {
         let shown = |x: f64| number(x, 3);
-        assert_eq!([9.996, 9.994, 999.6, 0.000_999_96].map(shown), ["10.0", "9.99", "1000", "0.00100"]);
-        assert_eq!([9_999_999.0, 99_999_999.0, -1e-300].map(shown), ["9999999", "1.00e8", "-1.00e-300"]);
+        assert_eq!(
+            [9.996, 9.994, 999.6, 0.000_999_96].map(shown),
+            ["10.0", "9.99", "1000", "0.00100"]
+        );
+        assert_eq!(
+            [9_999_999.0, 99_999_999.0, -1e-300].map(shown),
+            ["9999999", "1.00e8", "-1.00e-300"]
+        );
         assert_eq!([-12.0, -0.0, 1_234_567.0].map(short), ["-12", "0", "1234567"]);
         assert_eq!([f64::NAN, f64::NEG_INFINITY].map(short), ["NaN", "-inf"]);
         assert_eq!(number(5.4, 0), "5");

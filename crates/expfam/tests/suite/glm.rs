@@ -100,11 +100,14 @@ fn check<F: ScalarFamily + Clone>(
 /// The printed summary has the names, the rows, intervals, ratios where the link has them, and the criteria.
 #[test]
 fn a_summary_is_printed_as_people_know_it() {
-    let x = Named { x: Array2::from_shape_fn((20, 1), |(i, _)| i as f64), names: Names::new(["age"]) };
+    let x =
+        Named { x: Array2::from_shape_fn((20, 1), |(i, _)| i as f64), names: Names::new(["age"]) };
     let y: Vec<f64> = (0..20).map(|i| f64::from(i % 3 + i / 5)).collect();
     let text = Glm::new(PoissonLog).fit(&x, Targets::new(&y)).unwrap().summary().to_string();
     assert!(text.starts_with("family: poisson, link: log, 20 rows\n"), "{text}");
-    for part in ["2.5 %", "97.5 %", "(intercept)", "age", "rate ratio", "BIC: ", "log-likelihood: -"] {
+    for part in
+        ["2.5 %", "97.5 %", "(intercept)", "age", "rate ratio", "BIC: ", "log-likelihood: -"]
+    {
         assert!(text.contains(part), "no {part} in\n{text}");
     }
     let ratios = text.split("rate ratio").nth(1).unwrap().split("dispersion").next().unwrap();

@@ -233,7 +233,10 @@ impl Saved for ItemFieldModel {
             return Err(format!("{} numbers of raters for {p} items", self.raters.len()));
         }
         if !(self.deviation >= 0.0 && self.deviation.is_finite()) {
-            return Err(format!("the deviation is {}; expected a finite number >= 0", self.deviation));
+            return Err(format!(
+                "the deviation is {}; expected a finite number >= 0",
+                self.deviation
+            ));
         }
         if !self.means.iter().all(|m| m.is_finite()) || !(self.range.0 <= self.range.1) {
             return Err("means must be finite and the range in order".into());

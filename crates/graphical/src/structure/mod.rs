@@ -123,7 +123,9 @@ impl fmt::Display for LearnedDag {
         write!(f, "{} arcs: {}", arcs.len(), arcs.join(", "))?;
         match arcs.len() - told.len() {
             0 => Ok(()),
-            open => write!(f, "\nthe data do not tell the direction of {open} of them (`dag.cpdag()`)"),
+            open => {
+                write!(f, "\nthe data do not tell the direction of {open} of them (`dag.cpdag()`)")
+            }
         }
     }
 }

@@ -98,7 +98,11 @@ impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Report { status, certificate, passes, seconds, .. } = self;
         let passes = text::short(*passes);
-        write!(f, "{status}: {certificate}, {passes} pass{}", if passes == "1" { "" } else { "es" })?;
+        write!(
+            f,
+            "{status}: {certificate}, {passes} pass{}",
+            if passes == "1" { "" } else { "es" }
+        )?;
         // A loaded report does not know its seconds.
         if *seconds > 0.0 { write!(f, ", {}", text::seconds(*seconds)) } else { Ok(()) }
     }

@@ -88,7 +88,9 @@ fn texts_say_what_happened() {
         seconds,
     };
     let text = report(Status::Converged, 1.25).to_string();
-    for fact in ["converged", "objective 0.500000,", "gap 0.125 (relative 0.25)", "12.5 passes", "1.2 s"] {
+    for fact in
+        ["converged", "objective 0.500000,", "gap 0.125 (relative 0.25)", "12.5 passes", "1.2 s"]
+    {
         assert!(text.contains(fact), "{fact} is not in: {text}");
     }
     let words =

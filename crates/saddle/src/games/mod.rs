@@ -28,9 +28,7 @@ use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{
-    Certificate, Clock, Observer, Progress, Report, Solution, Status, Stop, Wall,
-};
+use fenchel_optim::{Certificate, Clock, Observer, Progress, Report, Solution, Status, Stop, Wall};
 use ndarray::{Array2, ArrayView2};
 use rand::RngExt;
 

@@ -95,7 +95,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     out.flush()?;
     if let Some(html) = html {
         let page = page(&file_name(labelling.file()), &counts, &mistakes);
-        std::fs::write(html, page).map_err(|error| Failure::file(html.display().to_string(), error))?;
+        std::fs::write(html, page)
+            .map_err(|error| Failure::file(html.display().to_string(), error))?;
     }
     Ok(())
 }

@@ -86,7 +86,8 @@ impl Evaluation {
     pub(crate) fn scores(&self, by_label: bool) -> Vec<Table> {
         let chunks = &self.chunks;
         let (truth, found, _) = chunks.totals();
-        let head = |what: &str| vec![[what, "count", "precision", "recall", "F1"].map(String::from)];
+        let head =
+            |what: &str| vec![[what, "count", "precision", "recall", "F1"].map(String::from)];
         let mut tables = Vec::new();
         if truth + found > 0 {
             let mut table = head("chunk");
@@ -118,7 +119,8 @@ impl Evaluation {
         const MISTAKES: usize = 30;
         if self.labels.len() <= MATRIX {
             let labels = || self.labels.keys().cloned();
-            let mut table = vec![std::iter::once("true, by predicted".into()).chain(labels()).collect()];
+            let mut table =
+                vec![std::iter::once("true, by predicted".into()).chain(labels()).collect()];
             for (truth, counts) in &self.labels {
                 let count = |found: &String| match found == truth {
                     true => counts.hits,
@@ -131,12 +133,16 @@ impl Evaluation {
         }
         let mut all: Vec<(&str, &str, u64, u64)> = Vec::new();
         for (truth, counts) in &self.labels {
-            all.extend(counts.mistaken.iter().map(|(found, &count)| {
-                (truth.as_str(), found.as_str(), count, counts.truth)
-            }));
+            all.extend(
+                counts
+                    .mistaken
+                    .iter()
+                    .map(|(found, &count)| (truth.as_str(), found.as_str(), count, counts.truth)),
+            );
         }
         all.sort_by_key(|&(.., count, _)| std::cmp::Reverse(count));
-        let mut table = vec![["true", "predicted", "tokens", "of the label"].map(String::from).to_vec()];
+        let mut table =
+            vec![["true", "predicted", "tokens", "of the label"].map(String::from).to_vec()];
         for (truth, found, count, of) in all.into_iter().take(MISTAKES) {
             let share = format!("{}%", percent(count as f64 / of as f64));
             table.push(vec![truth.into(), found.into(), count.to_string(), share]);

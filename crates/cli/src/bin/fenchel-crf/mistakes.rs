@@ -61,7 +61,8 @@ impl Mistakes {
             let rows: Table = tokens
                 .iter()
                 .map(|Token { word, truth, found }| {
-                    let found = if truth == found { String::new() } else { format!("found {found}") };
+                    let found =
+                        if truth == found { String::new() } else { format!("found {found}") };
                     vec![format!("  {word}"), truth.clone(), found]
                 })
                 .collect();

@@ -323,7 +323,9 @@ impl Source {
         let target = match &self.target {
             Some(target) => Some(self.column(&table, target)?),
             // The names tell whether there is a target, or the width does.
-            None if named => table.names().last().filter(|name| names.find(name).is_none()).cloned(),
+            None if named => {
+                table.names().last().filter(|name| names.find(name).is_none()).cloned()
+            }
             None if width == features => None,
             None => table.names().last().cloned(),
         };

@@ -15,8 +15,8 @@ use fenchel_cli::progress::Display;
 use fenchel_cli::say::complain;
 use fenchel_finite_sum::Standardiser;
 use fenchel_finite_sum::estimators::Choose;
-use fenchel_linalg::Named;
 use fenchel_finite_sum::prelude::{Certificate, Invalid, MAX_MEMORY, Progress, Refusal, Status};
+use fenchel_linalg::Named;
 
 use crate::data::{Data, Encode, Rows, Source, with_rows};
 use crate::model::Fitted;

@@ -95,7 +95,11 @@ impl<'a> Plan<'a> {
         let model = match self.arguments.kind {
             Kind::Logistic => {
                 let base = LogisticRegression::default();
-                fit!(LogisticRegression { l1, l2, intercept, stop, seed, ..base }, y, Model::Logistic)
+                fit!(
+                    LogisticRegression { l1, l2, intercept, stop, seed, ..base },
+                    y,
+                    Model::Logistic
+                )
             }
             Kind::Softmax => {
                 let base = SoftmaxRegression::default();
@@ -112,7 +116,11 @@ impl<'a> Plan<'a> {
             }
             Kind::Poisson => {
                 let l2 = l2.unwrap_or(if l1 > 0.0 { 0.0 } else { 1.0 });
-                fit!(PoissonRegressor { l1, l2, intercept, stop, seed }, &numbers(y)?, Model::Poisson)
+                fit!(
+                    PoissonRegressor { l1, l2, intercept, stop, seed },
+                    &numbers(y)?,
+                    Model::Poisson
+                )
             }
         };
         Ok(Outcome { model, scores: None })

@@ -5,8 +5,8 @@ mod text;
 
 use fenchel_cli::Failure;
 use fenchel_cli::files::{file_name, open_text};
-use fenchel_linalg::text::number;
 use fenchel_graphical::{Error, Evidence, Table, VarId, uai};
+use fenchel_linalg::text::number;
 use serde_json::{Map, Value, json};
 
 use crate::aligned::{aligned, write_json, write_text};
