@@ -13,9 +13,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use fenchel_examples::Show;
-use fenchel_linalg::text::{fixed, seconds, short};
+use fenchel_linalg::text::{aligned, fixed, seconds, short};
 use fenchel_mrf_learn::Fit;
-use fenchel_mrf_learn::potts::contacts::{Structure, precision, write_map};
+use fenchel_mrf_learn::potts::contacts::{Structure, precision, ranked, write_map};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
 use fenchel_optim::Progress;
 
@@ -64,6 +64,14 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let scores = model.contact_scores();
     let structure = Structure::new(table.distances.view(), &table.residues);
     let columns = alignment.columns();
+    let head = ["residue", "residue", "score", "angstrom"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for (i, j) in ranked(scores.view(), &structure)?.into_iter().take(10) {
+        let ends = [i, j].map(|c| table.residues[c].to_string());
+        let numbers = [fixed(scores[[i, j]], 3), fixed(table.distances[[i, j]], 1)];
+        rows.push(ends.into_iter().chain(numbers).collect());
+    }
+    println!("\nthe highest scores\n{}", aligned(&rows, 0));
     for top in [columns / 2, columns] {
         let share = precision(scores.view(), &structure, top)?;
         println!("precision of the top {top} pairs: {share:.3}");
