@@ -21,6 +21,9 @@ pub(crate) struct Arguments {
     /// Run some examples, by name
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     only: Vec<String>,
+    /// The profile of cargo that the examples are built with; dev is built sooner and runs slower
+    #[arg(long, value_name = "PROFILE", default_value = "release")]
+    profile: String,
     /// Where the page goes [default: target/gallery]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -62,12 +65,14 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     }
     let asked = |e: &Example| arguments.only.is_empty() || arguments.only.contains(&e.name);
     let mut build = workspace::cargo();
-    build.args(["build", "--release", "-p", "fenchel-examples", "--examples"]);
+    build.args(["build", "--profile", &arguments.profile, "-p", "fenchel-examples", "--examples"]);
     workspace::stream(&mut build, "the build of the examples")?;
+    let folder = if arguments.profile == "dev" { "debug" } else { &arguments.profile };
+    let programs = workspace::target().join(folder).join("examples");
     let out = arguments.out.clone().unwrap_or_else(|| workspace::target().join("gallery"));
     let mut all = Vec::new();
     for example in examples.into_iter().filter(asked) {
-        let shown = show(example, &out, arguments.data.as_deref())?;
+        let shown = show(example, &programs, &out, arguments.data.as_deref())?;
         println!("{:24} {:6.2} s  {}", shown.example.name, shown.seconds, shown.verdict());
         all.push(shown);
     }
@@ -89,14 +94,13 @@ impl Shown {
 }
 
 /// Runs an example that was built.
-fn show(example: Example, out: &Path, data: Option<&Path>) -> io::Result<Shown> {
+fn show(example: Example, programs: &Path, out: &Path, data: Option<&Path>) -> io::Result<Shown> {
     let folder = out.join(&example.name);
     if folder.is_dir() {
         fs::remove_dir_all(&folder)?;
     }
     fs::create_dir_all(&folder)?;
-    let program = workspace::target().join("release/examples").join(&example.name);
-    let mut command = std::process::Command::new(program);
+    let mut command = std::process::Command::new(programs.join(&example.name));
     command.arg("--out").arg(&folder);
     if let Some(data) = data {
         command.env("FENCHEL_DATA", data);

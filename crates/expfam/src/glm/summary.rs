@@ -279,7 +279,11 @@ fn two_sided_quantile(outside: f64, degrees: f64) -> f64 {
             - 0.5 * (degrees + 1.0) * (t * t / degrees).ln_1p();
         (outside - student_tails(t, degrees), 2.0 * log_density.exp())
     };
-    increasing_root(inside, 0.0, 1e150, 2.0, 1e-14)
+    let mut high = 1.0;
+    while high < 1e150 && inside(high).0 < 0.0 {
+        high *= 2.0;
+    }
+    increasing_root(inside, 0.0, high, high, 1e-14)
 }
 
 impl GlmSummary {
