@@ -1,17 +1,22 @@
-//! This program estimates the effect of quitting smoking on weight, in kilograms. It uses standardisation, inverse probability
-//! weighting, and a combination of both on the survey of Hernan and Robins (Causal Inference: What If, 2020, chapters 12 and 13). It also
-//! prints the difference of the means, without adjustment.
+//! How much weight do people gain because they quit smoking?
+//!
+//! This program estimates the effect in kilograms. It uses standardisation, inverse probability weighting, and a combination of both on
+//! the survey of Hernan and Robins (Causal Inference: What If, 2020, chapters 12 and 13). It also prints the difference of the means,
+//! without adjustment.
 //!
 //! ```text
-//! cargo run --release -p fenchel-examples --example quitting_smoking -- NHEFS.csv
+//! cargo run --release -p fenchel-examples --example quitting_smoking [-- NHEFS.csv]
 //! ```
 //!
-//! Without the file, people are drawn from a model in which quitting adds three kilograms and older people quit more often.
+//! Without the file, which may also be in the folder that `FENCHEL_DATA` names, people are drawn from a model in which quitting adds three kilograms and older people quit more often.
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::process::ExitCode;
 
 use fenchel_causal::effect::{EffectEstimator, EffectMethod};
+use fenchel_examples::{Show, of_file};
+use fenchel_linalg::text::{aligned, fixed};
 use fenchel_optim::random::stream;
 use ndarray::Array2;
 use rand::RngExt;
@@ -24,11 +29,22 @@ struct People {
     interactions: Vec<usize>,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let people = match std::env::args().nth(1) {
-        Some(path) => survey(&std::fs::read_to_string(path)?)?,
-        None => drawn(),
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    let people = match show.files_of("nhefs") {
+        Some(files) => {
+            show.real("NHEFS, people asked in 1971 and 1982 (Hernan and Robins)");
+            survey(&std::fs::read_to_string(&files[0]).map_err(of_file(&files[0]))?)?
+        }
+        None => {
+            show.generated(
+                "1,500 people, of whom the older quit more often; quitting adds three kilograms",
+            );
+            drawn()
+        }
     };
     let People { x, treated, gain, interactions } = people;
     let mean = |on: bool| {
@@ -37,7 +53,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         arm.iter().sum::<f64>() / arm.len() as f64
     };
     println!("{} people, {} columns to adjust for", x.nrows(), x.ncols());
-    println!("{:16} {:5.2} kg", "means", mean(true) - mean(false));
+    let unadjusted = mean(true) - mean(false);
+    let head = ["", "effect in kg", "95 % from", "to"];
+    let mut table = vec![head.map(String::from).to_vec()];
+    table.push(vec!["difference of means".to_owned(), fixed(unadjusted, 2)]);
+    let (mut notes, mut last) = (String::new(), (0.0, (0.0, 0.0)));
     for (name, method) in [
         ("standardisation", EffectMethod::Standardisation),
         ("weighting", EffectMethod::Weighting),
@@ -47,19 +67,28 @@ fn main() -> Result<(), Box<dyn Error>> {
         let estimator = EffectEstimator { method, interactions, ..EffectEstimator::default() };
         let model = estimator.fit(x.view(), &treated, &gain)?;
         let (low, high) = model.interval.ok_or("no interval")?;
-        println!("{name:16} {:5.2} kg, 95 % {low:.2} to {high:.2}", model.effect);
+        let cells = [model.effect, low, high].map(|kg| fixed(kg, 2));
+        table.push(std::iter::once(name.to_owned()).chain(cells).collect());
+        last = (model.effect, (low, high));
         if method == EffectMethod::DoublyRobust {
             let o = &model.overlap;
-            println!(
-                "propensity {:.2} to {:.2} among quitters, {:.2} to {:.2} among others",
-                o.treated.0, o.treated.1, o.control.0, o.control.1
-            );
-            println!(
-                "largest difference of a column between the arms: {:.2} of its deviation, {:.2} after weighting",
-                o.imbalance, o.imbalance_weighted
+            notes = format!(
+                "propensity {:.2} to {:.2} among quitters, {:.2} to {:.2} among others\n\
+                 largest difference of a column between the arms: {:.2} of its deviation, {:.2} after weighting",
+                o.treated.0,
+                o.treated.1,
+                o.control.0,
+                o.control.1,
+                o.imbalance,
+                o.imbalance_weighted
             );
         }
     }
+    println!("\n{}\n{notes}", aligned(&table, 1));
+    let (effect, (low, high)) = last;
+    show.conclude(format_args!(
+        "quitting adds {effect:.1} kg ({low:.1} to {high:.1}); the means alone say {unadjusted:.1} kg, because quitters differ from others before."
+    ));
     Ok(())
 }
 

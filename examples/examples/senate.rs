@@ -1,19 +1,29 @@
-//! This program learns a network of the members of the US Senate from their votes. It draws the network in the colours of the parties,
-//! and prints the edges between members of different parties.
+//! Who in the US Senate votes with whom, and who stands between the parties?
 //!
-//! `FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example senate [network.svg]`
+//! This program learns a network of the members from their votes. It draws the network in the colours of the parties, and prints who
+//! has the most ties to the other side. It needs real data, and says so where they are missing.
+//!
+//! ```text
+//! FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example senate [-- --out DIR]
+//! ```
 
-use fenchel_datasets::Folder;
+use std::error::Error;
+use std::process::ExitCode;
+
+use fenchel_examples::Show;
 use fenchel_mrf_learn::{Data, Drawing, MissingPolicy, Penalty, Spg, Warning};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let folder = std::env::var_os("FENCHEL_DATA").map(Folder::new);
-    let calls = folder.map(|folder| folder.senate()).transpose()?.flatten();
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    let calls = show.real_data().map(|folder| folder.senate()).transpose()?.flatten();
     let Some(calls) = calls else {
         println!("set FENCHEL_DATA to a folder with senate/vote_109_2");
         return Ok(());
     };
+    show.real("the votes of the second session of the 109th Congress, 2006");
     // A missing vote counts as nay, as in the paper; MissingPolicy::Impute draws it instead.
     let data = Data::binary(calls.votes.view(), MissingPolicy::AsZero)?;
     println!("{} votes of {} senators", data.rows(), data.variables());
@@ -31,7 +41,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let within = ties.iter().filter(|tie| side(tie.0) == side(tie.1)).count();
     let share = within as f64 / ties.len().max(1) as f64;
     println!("{} positive ties, {:.1} % within a side", ties.len(), 100.0 * share);
-    for right in [false, true] {
+    let mut between = Vec::new();
+    for (right, name) in [(false, "Democrats, with the independent"), (true, "Republicans")] {
         let across = |v: u32| {
             ties.iter().filter(|t| (t.0 == v || t.1 == v) && side(t.0) != side(t.1)).count()
         };
@@ -40,23 +51,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .map(|v| (across(v), v))
             .collect();
         members.sort_by_key(|&(ties, v)| (std::cmp::Reverse(ties), v));
-        println!("most ties to the other side:");
+        println!("most ties to the other side among the {name}:");
+        between.push(calls.members[members[0].1 as usize].clone());
         for (count, v) in members.into_iter().take(3) {
             println!("  {:<22} {count}", calls.members[v as usize]);
         }
     }
-    if let Some(path) = std::env::args().nth(1) {
-        let colour = |v: usize| match calls.party(v) {
-            Some('R') => "#e53e3e",
-            Some('D') => "#3182ce",
-            _ => "#38a169",
-        };
-        let colours: Vec<String> = (0..data.variables()).map(|v| colour(v).to_owned()).collect();
-        let names = &calls.members[..];
-        let drawing =
-            Drawing { names, colours: &colours, positive_only: true, ..Drawing::default() };
-        model.write_svg(&drawing, std::fs::File::create(&path)?)?;
-        println!("picture: {path}");
-    }
+    let colour = |v: usize| match calls.party(v) {
+        Some('R') => "#e53e3e",
+        Some('D') => "#3182ce",
+        _ => "#38a169",
+    };
+    let colours: Vec<String> = (0..data.variables()).map(|v| colour(v).to_owned()).collect();
+    let names = &calls.members[..];
+    let drawing = Drawing { names, colours: &colours, positive_only: true, ..Drawing::default() };
+    let mut svg = Vec::new();
+    model.write_svg(&drawing, &mut svg)?;
+    show.picture("network", &String::from_utf8(svg)?)?;
+    show.conclude(format_args!(
+        "{:.0} % of the ties are within a side; nearest to the other one are {} and {}.",
+        100.0 * share,
+        between[0],
+        between[1]
+    ));
     Ok(())
 }

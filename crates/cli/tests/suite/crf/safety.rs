@@ -129,8 +129,8 @@ fn a_training_that_fails_touches_no_model() {
     folder.write("overflow.txt", same.replace("VALUE", "1e200"));
     folder.write("huge.txt", other.replace("VALUE", "1e150"));
     for (line, message) in [
-        ("-a sdca overflow.txt", "diverged after"),
-        ("overflow.txt", "diverged after"),
+        ("-a sdca overflow.txt", "diverged: "),
+        ("overflow.txt", "diverged: "),
         // Four tokens and two labels: 4 ln 2.
         ("-a lbfgs overflow.txt", "the objective without weights is 2.773, so nothing was saved"),
         ("-a sdca huge.txt", "the objective without weights is 2.773, so nothing was saved"),
@@ -228,7 +228,7 @@ fn a_terminated_training_saves_its_model_and_a_checkpoint() {
     assert!(kill.success());
     let rest: Vec<String> = log.map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
-    assert!(rest.iter().any(|line| line.starts_with("interrupted after")), "{rest:?}");
+    assert!(rest.iter().any(|line| line.starts_with("interrupted: ")), "{rest:?}");
     assert!(rest.iter().any(|line| line.contains("--resume m.json.checkpoint")), "{rest:?}");
     folder.ok("dump m.json");
     folder.ok("learn -q -m again.json --resume m.json.checkpoint train.txt");
@@ -273,7 +273,7 @@ fn a_training_started_by_nohup_survives_its_terminal() {
         }
         let rest: Vec<String> = log.collect();
         assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
-        assert!(rest.iter().any(|line| line.contains("interrupted after")), "{rest:?}");
+        assert!(rest.iter().any(|line| line.contains("interrupted: ")), "{rest:?}");
     }
 }
 
@@ -342,7 +342,7 @@ fn a_training_interrupted_in_vain_touches_no_model() {
     let rest: Vec<String> = log.map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
     let told = "the objective without weights is 2.773, so nothing was saved";
-    assert!(rest.iter().any(|l| l.contains("interrupted after") && l.ends_with(told)), "{rest:?}");
+    assert!(rest.iter().any(|l| l.contains("interrupted: ") && l.ends_with(told)), "{rest:?}");
     assert!(rest.iter().any(|l| l.starts_with("to go on: --resume m.json.checkpoint")), "{rest:?}");
     assert_eq!(fs::read(folder.path("m.json")).unwrap(), before);
 }
@@ -384,5 +384,5 @@ fn cross_validation_labels_every_sequence_once() {
     );
     folder.ok("learn -m m.json -l log.txt train.txt");
     let log = fs::read_to_string(folder.path("log.txt")).unwrap();
-    assert!(log.contains("converged after") && log.contains("passes"), "{log}");
+    assert!(log.contains("converged: objective") && log.contains("passes"), "{log}");
 }
