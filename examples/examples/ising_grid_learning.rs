@@ -4,8 +4,8 @@
 
 use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
 use fenchel_mrf_learn::{
-    Coordinates, Data, Drawing, InteractionScreening, MissingPolicy, NodewiseLogistic, Penalty,
-    Spg, metrics, synthetic,
+    Coordinates, Data, InteractionScreening, MissingPolicy, NodewiseLogistic, Penalty, Spg,
+    metrics, synthetic,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -45,9 +45,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     // True edges are found where the grid is seen: the layout knows nothing of it.
     if let Some(path) = std::env::args().nth(1) {
-        let names: Vec<String> = (0..36).map(|v| format!("{},{}", v / 6, v % 6)).collect();
-        let drawing = Drawing { names: &names, ..Drawing::default() };
-        sampled.write_svg(&drawing, std::fs::File::create(&path)?)?;
+        let names = (0..36).map(|v| format!("{},{}", v / 6, v % 6));
+        std::fs::write(&path, sampled.network().named(names).svg())?;
         println!("\ndrawn to {path}");
     }
     Ok(())

@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use fenchel_datasets::Folder;
-use fenchel_mrf_learn::Fit;
-use fenchel_mrf_learn::potts::contacts::{Structure, precision, write_map};
+use fenchel_mrf_learn::potts::contacts::{Structure, precision};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
+use fenchel_mrf_learn::{Fit, contact_map};
 use fenchel_optim::Progress;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -53,7 +53,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
     if let Some(path) = std::env::args().nth(2) {
-        write_map(scores.view(), &structure, alignment.columns(), std::fs::File::create(&path)?)?;
+        let map = contact_map(scores.view(), &structure, alignment.columns())?;
+        std::fs::write(&path, map.svg())?;
         println!("map: {path}");
     }
     Ok(())

@@ -3,8 +3,9 @@
 //!
 //! `FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example senate [network.svg]`
 
+use fenchel::plot::{Colour, Network};
 use fenchel_datasets::Folder;
-use fenchel_mrf_learn::{Data, Drawing, MissingPolicy, Penalty, Spg, Warning};
+use fenchel_mrf_learn::{Data, MissingPolicy, Penalty, Spg, Warning};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     fenchel_examples::end_on_closed_pipe();
@@ -46,16 +47,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     if let Some(path) = std::env::args().nth(1) {
-        let colour = |v: usize| match calls.party(v) {
-            Some('R') => "#e53e3e",
-            Some('D') => "#3182ce",
-            _ => "#38a169",
+        let of = |letter: char| {
+            let calls = &calls;
+            (0..data.variables()).filter(move |&v| calls.party(v) == Some(letter))
         };
-        let colours: Vec<String> = (0..data.variables()).map(|v| colour(v).to_owned()).collect();
-        let names = &calls.members[..];
-        let drawing =
-            Drawing { names, colours: &colours, positive_only: true, ..Drawing::default() };
-        model.write_svg(&drawing, std::fs::File::create(&path)?)?;
+        let edges = ties.iter().map(|&(a, b, weight)| (a as usize, b as usize, weight));
+        let network = Network::new(
+            "Positive ties in the US Senate",
+            calls.members.iter().map(String::as_str),
+        )
+        .weighted("coupling", edges)
+        .group(Colour::Vermilion, "Republican", of('R'))
+        .group(Colour::Blue, "Democrat", of('D'))
+        .group(Colour::Green, "independent", of('I'));
+        std::fs::write(&path, network.svg())?;
         println!("picture: {path}");
     }
     Ok(())

@@ -14,6 +14,7 @@ pub use colour::Colour;
 pub use figure::{Axis, Figure, Scale, Series, Style};
 pub use heat_map::HeatMap;
 pub use network::{Bar, Edge, Kind, Network, Node, Placement};
+pub use pen::escaped;
 pub use text::{Span, Text};
 
 #[cfg(feature = "serde")]

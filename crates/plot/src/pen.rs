@@ -40,7 +40,7 @@ pub(crate) fn wrapped(text: &str, size: f64, width: f64) -> Vec<String> {
 }
 
 /// Text with the characters that mean something to XML replaced. Those that XML 1.0 does not allow become U+FFFD.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
