@@ -138,6 +138,21 @@ impl Series {
         Series { style: Style::Bars, ..Series::line(name, points) }
     }
 
+    /// The mean of several runs at each place, with one standard error of the mean on either side. A run has a number for each place.
+    pub fn means(name: impl Into<String>, places: &[f64], runs: &[Vec<f64>]) -> Self {
+        let (mut points, mut band) = (Vec::new(), Vec::new());
+        for (k, &place) in places.iter().enumerate() {
+            let values: Vec<f64> = runs.iter().filter_map(|run| run.get(k).copied()).collect();
+            let n = values.len() as f64;
+            let mean = values.iter().sum::<f64>() / n;
+            let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+            let error = (squares / (n - 1.0) / n).sqrt();
+            points.push((place, mean));
+            band.push((mean - error, mean + error));
+        }
+        Series::line_points(name, points).band(band)
+    }
+
     /// Rows of a vertical axis of names: a mark at each value, and intervals `(low, high)` around it; no intervals for marks alone.
     pub fn rows(
         name: impl Into<String>,
