@@ -50,7 +50,9 @@ impl EffectModel {
         order.sort_by(|&a, &b| size(b).total_cmp(&size(a)));
         let name =
             |&k: &usize| names.get(k).map_or_else(|| format!("x{k}"), |n| n.as_ref().to_owned());
-        let x = Axis::linear("difference of means, in standard deviations");
+        let most = balance.iter().fold(0.1, |m: f64, b| m.max(b.0.abs()).max(b.1.abs()));
+        let x =
+            Axis::linear("difference of means, in standard deviations").limits(0.0, 1.05 * most);
         let y = Axis::of_names("", order.iter().map(name));
         let of =
             |value: fn(&(f64, f64)) -> f64| order.iter().map(move |&k| value(&balance[k]).abs());

@@ -60,7 +60,7 @@ const HUES: [Colour; 8] = [Blue, Vermilion, Green, Pink, Amber, Purple, Sky, Bro
 
 /// Methods that are compared with each other, in colours that differ within a comparison. A name that begins with one of them, such as
 /// `SAGA, step 0.1`, has its hue.
-const METHODS: [(&str, Colour); 66] = [
+const METHODS: [(&str, Colour); 68] = [
     ("SDCA", Blue),
     ("SAGA", Vermilion),
     ("SVRG", Green),
@@ -127,6 +127,8 @@ const METHODS: [(&str, Colour); 66] = [
     ("treated", Vermilion),
     ("untreated", Blue),
     ("fitted", Vermilion),
+    ("responses", Soft),
+    ("estimate", Blue),
 ];
 
 const DASHES: [&str; 4] = ["", "7 4", "2 3", "10 3 2 3"];
@@ -210,6 +212,7 @@ pub(crate) fn looks<'a>(
         let shade =
             if ramp && count > 1 { 0.35 + 0.65 * rank as f64 / (count - 1) as f64 } else { 1.0 };
         let dashes = match (ramp, dashed) {
+            _ if base.is_empty() => DASHES[usize::from(dashed)],
             (true, _) => DASHES[usize::from(dashed)],
             (false, false) => DASHES[rank % 4],
             (false, true) => DASHES[1 + rank % 3],

@@ -1,6 +1,6 @@
 //! Matrices as cells of colour.
 
-use crate::number::short;
+use crate::number::two;
 use crate::pen::{Anchor, Font, Pen, Stroke, shortened, width_of};
 use crate::title::{self, WIDTH};
 use crate::{Colour, Named};
@@ -188,15 +188,6 @@ impl HeatMap {
             font,
         );
         pen.finish(&self.title, WIDTH, y + 24.0)
-    }
-}
-
-/// Two decimals for numbers below 10, else as short as possible.
-fn two(value: f64) -> String {
-    if value.abs() < 10.0 && value.abs() >= 0.005 && value.fract() != 0.0 {
-        format!("{value:.2}")
-    } else {
-        short(value)
     }
 }
 

@@ -38,6 +38,15 @@ pub fn scientific(value: f64) -> String {
     }
 }
 
+/// Formats a number for a picture: two decimals below 10, and otherwise as [`short`].
+pub fn two(value: f64) -> String {
+    if value.abs() < 10.0 && value.abs() >= 0.005 && value.fract() != 0.0 {
+        format!("{value:.2}")
+    } else {
+        short(value)
+    }
+}
+
 /// Formats a number for files. The result is the shortest text that reads back as the same number, or `NaN`, `inf`, `-inf`.
 ///
 /// ```
@@ -137,7 +146,8 @@ pub mod pairs {
     }
 }
 
-#[cfg(all(test, feature = "serde"))]
+#[cfg(test)]
+#[cfg(feature = "serde")]
 mod tests {
     use proptest::prelude::*;
 

@@ -83,9 +83,9 @@ impl<'a> Range<'a> {
             }
             Scale::Linear => {
                 // An axis that starts at 0 (passes, errors) should show that it does.
-                let air = 0.03 * (high - low);
-                low = if low == 0.0 { 0.0 } else { low - air };
-                high = if high == 0.0 { 0.0 } else { high + air };
+                let air = 0.03 * high - 0.03 * low;
+                low = if low == 0.0 { 0.0 } else { (low - air).max(f64::MIN) };
+                high = if high == 0.0 { 0.0 } else { (high + air).min(f64::MAX) };
             }
         }
         Range { axis, low, high, falling }
@@ -102,14 +102,14 @@ impl<'a> Range<'a> {
         }
     }
 
-    /// How long the axis is, in axis units.
-    pub(crate) fn length(&self) -> f64 {
-        self.high - self.low
+    /// Half the length of the axis, in axis units.
+    pub(crate) fn half_length(&self) -> f64 {
+        // Halves first: the difference of two huge numbers may overflow.
+        0.5 * self.high - 0.5 * self.low
     }
 
     fn fraction(&self, units: f64) -> f64 {
-        // Halves first: the difference of two huge numbers may overflow.
-        let share = (0.5 * units - 0.5 * self.low) / (0.5 * self.high - 0.5 * self.low);
+        let share = (0.5 * units - 0.5 * self.low) / self.half_length();
         if self.falling { 1.0 - share } else { share }
     }
 

@@ -152,7 +152,7 @@ impl<'a> Layout<'a> {
         }
         if figure.square {
             let side = layout.frame.width().min(520.0);
-            let (across, down) = (x.length(), y.length());
+            let (across, down) = (x.half_length(), y.half_length());
             layout.frame.right = layout.frame.left + side * (across / across.max(down));
             layout.frame.bottom = layout.frame.top + side * (down / across.max(down));
             layout.y_ticks = y.ticks_within(layout.frame.height(), |_| TICK_FONT);
@@ -266,7 +266,9 @@ impl<'a> Layout<'a> {
             (0..series.len()).filter(|&j| series[j].style == series[k].style).collect();
         let Some(rank) = alike.iter().position(|&j| j == k) else { return (0.0, 0.0) };
         let names = if self.lying { &self.figure.y.names } else { &self.figure.x.names };
-        if names.is_empty() || alike.len() < 2 || series[k].style == Style::Cells {
+        // Marks without intervals may stand on each other.
+        let alone = series[k].style != Style::Bars && series.iter().all(|s| s.band.is_empty());
+        if names.is_empty() || alike.len() < 2 || alone {
             return (0.0, 0.0);
         }
         let part = 0.8 * ((rank as f64 + 0.5) / alike.len() as f64 - 0.5) / names.len() as f64;
@@ -356,13 +358,17 @@ impl<'a> Layout<'a> {
                 let font = Font::new(11.5, Anchor::Middle);
                 let label = crate::number::short(value);
                 if self.lying && half > 5.0 {
-                    let fits = p.0 + 8.0 + width_of(&label, 11.5) < f.right + 20.0;
-                    let (x, anchor) = match (value < 0.0, fits) {
-                        (true, _) => (p.0 - 5.0, Anchor::End),
-                        (false, true) => (p.0 + 5.0, Anchor::Start),
-                        (false, false) => (p.0 - 5.0, Anchor::End),
+                    let room = width_of(&label, 11.5) + 8.0;
+                    let (side, anchor, inner) = match value < 0.0 {
+                        true => (-5.0, Anchor::End, Anchor::Start),
+                        false => (5.0, Anchor::Start, Anchor::End),
                     };
-                    pen.text_on_lines(&label, (x, p.1), Font { anchor, ..font });
+                    if p.0 + room < f.right + 20.0 && p.0 - room > f.left {
+                        pen.text(&label, (p.0 + side, p.1), Font { anchor, ..font });
+                    } else if (p.0 - o.0).abs() > room {
+                        let font = Font { anchor: inner, ..font }.colour(Colour::Paper);
+                        pen.text(&label, (p.0 - side, p.1), font);
+                    }
                 } else if !self.lying && width_of(&label, 11.5) < 2.0 * half + 8.0 {
                     pen.text(&label, (p.0, p.1 + if value < 0.0 { 9.0 } else { -9.0 }), font);
                 }

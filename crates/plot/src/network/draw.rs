@@ -4,7 +4,7 @@ use super::layers::layers;
 use super::springs;
 use super::{Edge, Kind, Network, Placement};
 use crate::Colour;
-use crate::number::short;
+use crate::number::two;
 use crate::pen::{Anchor, Font, Pen, Stroke, shortened, width_of};
 use crate::title::{self, WIDTH};
 
@@ -255,17 +255,20 @@ fn boxes(pen: &mut Pen, network: &Network, top: f64) -> Point {
         let (a, b) = (at(found.places[edge.from]), at(found.places[edge.to]));
         let (sa, sb) = (sizes[edge.from], sizes[edge.to]);
         if edge.kind == Kind::Both || (a.1 - b.1).abs() < 1.0 {
-            let (a, b) = (border(a, sa, b), border(b, sb, a));
-            let by = if b.0 > a.0 { -0.18 } else { 0.18 };
+            // Above boxes of one layer, and beside those of several.
+            let level = (a.1 - b.1).abs() < 1.0;
+            let by = if level == (b.0 > a.0) { -0.25 } else { 0.25 };
+            let bowed = |a: Point, b: Point| {
+                (0.5 * (a.0 + b.0) - by * (b.1 - a.1), 0.5 * (a.1 + b.1) + by * (b.0 - a.0))
+            };
+            let middle = bowed(a, b);
+            let (a, b) = (border(a, sa, middle), border(b, sb, middle));
             pen.bow((a, b), by, stroke);
-            // The tangent at an end points to the control point of the arc.
-            let bowed =
-                (0.5 * (a.0 + b.0) - by * (b.1 - a.1), 0.5 * (a.1 + b.1) + by * (b.0 - a.0));
             if edge.kind != Kind::Line {
-                pen.arrow(bowed, b, stroke.colour);
+                pen.arrow(bowed(a, b), b, stroke.colour);
             }
             if edge.kind == Kind::Both {
-                pen.arrow(bowed, a, stroke.colour);
+                pen.arrow(bowed(a, b), a, stroke.colour);
             }
             words.push((edge, (0.5 * (a.0 + b.0), 0.5 * (a.1 + b.1))));
             continue;
@@ -359,7 +362,7 @@ fn key(pen: &mut Pen, network: &Network, top: f64) -> f64 {
         [(1.0, "positive", Colour::Blue), (-1.0, "negative", Colour::Vermilion)]
     {
         if end(sign) > 0.0 {
-            let text = format!("{word} {}, up to {}", network.unit, short(sign * end(sign)));
+            let text = format!("{word} {}, up to {}", network.unit, two(sign * end(sign)));
             let text = text.replace(" ,", ",");
             entry(pen, &text, &|pen, (x, y)| {
                 pen.line(&[(x, y), (x + 20.0, y)], Stroke::new(colour, 4.0));
