@@ -1,7 +1,7 @@
 //! Curves of scores and probabilities.
 
 use crate::Error;
-use crate::error::{check_pair, check_values, copied};
+use crate::error::{check_pair, check_values};
 use crate::label::{Binary, positives};
 
 /// Rows by falling score, as counts of true and false positives down to each distinct score, from `(0, 0)`.

@@ -61,24 +61,26 @@ struct Layout<'a> {
     ends: Vec<(usize, Point)>,
 }
 
-/// Draws the figure as a self-contained SVG text that scales with its container.
-pub(super) fn draw(figure: &Figure) -> String {
-    let mut pen = Pen::default();
-    let top = title::draw(&mut pen, &figure.title, &figure.warnings);
-    let layout = Layout::new(figure, top);
-    layout.axes(&mut pen);
-    let mut order: Vec<usize> = (0..figure.series.len()).collect();
-    // Bars and cells below, points above.
-    order.sort_by_key(|&k| match figure.series[k].style {
-        Style::Bars | Style::Cells => 0,
-        Style::Line | Style::LinePoints => 1,
-        Style::Points => 2,
-    });
-    order.iter().for_each(|&k| layout.band(&mut pen, k));
-    order.iter().for_each(|&k| layout.series(&mut pen, k));
-    layout.marks(&mut pen);
-    let bottom = layout.names(&mut pen);
-    pen.finish(&figure.title, WIDTH, bottom)
+impl Figure {
+    /// The figure as a self-contained SVG text that scales with its container.
+    pub fn svg(&self) -> String {
+        let mut pen = Pen::default();
+        let top = title::draw(&mut pen, &self.title, &self.warnings);
+        let layout = Layout::new(self, top);
+        layout.axes(&mut pen);
+        let mut order: Vec<usize> = (0..self.series.len()).collect();
+        // Bars and cells below, points above.
+        order.sort_by_key(|&k| match self.series[k].style {
+            Style::Bars | Style::Cells => 0,
+            Style::Line | Style::LinePoints => 1,
+            Style::Points => 2,
+        });
+        order.iter().for_each(|&k| layout.band(&mut pen, k));
+        order.iter().for_each(|&k| layout.series(&mut pen, k));
+        layout.marks(&mut pen);
+        let bottom = layout.names(&mut pen);
+        pen.finish(&self.title, WIDTH, bottom)
+    }
 }
 
 /// The range of a bar at a number: as wide as the numbers are apart.

@@ -223,11 +223,6 @@ impl Figure {
         }
     }
 
-    /// The figure as SVG.
-    pub fn svg(&self) -> String {
-        draw::draw(self)
-    }
-
     /// Adds a vertical line with a word beside it.
     #[must_use]
     pub fn mark(mut self, at: f64, word: impl Into<String>) -> Self {

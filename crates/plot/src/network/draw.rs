@@ -17,15 +17,18 @@ const BAR: f64 = 42.0;
 
 type Point = (f64, f64);
 
-pub(super) fn draw(network: &Network) -> String {
-    let mut pen = Pen::default();
-    let top = title::draw(&mut pen, &network.title, &network.warnings);
-    let (width, bottom) = match network.placement {
-        Placement::Layers => boxes(&mut pen, network, top),
-        _ => discs(&mut pen, network, top),
-    };
-    let bottom = key(&mut pen, network, bottom);
-    pen.finish(&network.title, width, bottom)
+impl Network {
+    /// The network as SVG. The same network always gives the same picture.
+    pub fn svg(&self) -> String {
+        let mut pen = Pen::default();
+        let top = title::draw(&mut pen, &self.title, &self.warnings);
+        let (width, bottom) = match self.placement {
+            Placement::Layers => boxes(&mut pen, self, top),
+            _ => discs(&mut pen, self, top),
+        };
+        let bottom = key(&mut pen, self, bottom);
+        pen.finish(&self.title, width, bottom)
+    }
 }
 
 /// The largest weight, by which the others are measured.

@@ -204,11 +204,6 @@ impl Network {
         self
     }
 
-    /// The network as SVG. The same network always gives the same picture.
-    pub fn svg(&self) -> String {
-        draw::draw(self)
-    }
-
     /// The edges whose ends exist.
     fn real(&self) -> impl Iterator<Item = &Edge> {
         self.edges.iter().filter(|e| e.from < self.nodes.len() && e.to < self.nodes.len())
