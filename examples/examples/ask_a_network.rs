@@ -1,3 +1,5 @@
+//! How likely is lung cancer for a smoker who is short of breath?
+//!
 //! This program reads a Bayesian network from a BIF file and answers a question about one variable. Then it learns the tables of the
 //! network again from a CSV file with names of states. All variables and states are given by name.
 //!
@@ -9,38 +11,68 @@
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
-use fenchel_graphical::{Prior, bif, networks};
+use fenchel_examples::Show;
+use fenchel_graphical::{BayesNet, Prior, bif, networks};
+use fenchel_linalg::text::{aligned, fixed};
 use fenchel_optim::random::stream;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let folder = tempfile::tempdir()?;
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (bif_file, csv_file, variable) = match &arguments[..] {
-        [bif, csv, variable] => (PathBuf::from(bif), PathBuf::from(csv), variable.as_str()),
-        _ => {
-            let (bif_file, csv_file) =
-                (folder.path().join("asia.bif"), folder.path().join("asia.csv"));
-            let asia = networks::asia();
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    let asia = networks::asia();
+    let (bif_file, csv_file, variable) = match show.arguments()[..] {
+        [bif, csv, variable] => (PathBuf::from(bif), PathBuf::from(csv), variable),
+        [] => {
+            let (bif_file, csv_file) = (show.path("asia.bif"), show.path("asia.csv"));
             bif::write_file(&asia, &bif_file)?;
             asia.write_csv_file(asia.sample_many(5_000, &mut stream(1, 0)).view(), &csv_file)?;
+            show.generated(
+                "5,000 records of the network of chest clinics (Lauritzen and Spiegelhalter, 1988)",
+            );
             (bif_file, csv_file, "lung")
         }
+        _ => return Err("expected FILE.bif FILE.csv VARIABLE, or nothing".into()),
     };
 
     let net = bif::read_file(&bif_file)?;
     println!("{}", net.query(&[variable], &[])?);
-    if arguments.is_empty() {
-        let answer = net.query(&["lung"], &[("smoke", "yes"), ("dysp", "yes")])?;
-        println!("{answer}");
-        println!("lung = yes with {:.3}\n", answer.probability(&["yes"])?);
-    }
 
     // The same graph, its tables from counts; columns and states are found by name.
     let learned = net.fit_csv_file(&csv_file, Prior::Dirichlet(1.0))?;
-    println!("in the file:\n{}", net.cpt_text(variable)?);
-    println!("from the records:\n{}", learned.cpt_text(variable)?);
-    bif::write_file(&learned, folder.path().join("learned.bif"))?;
+    println!("P({variable}) by the file and by the records:\n{}", both(&net, &learned, variable)?);
+    bif::write_file(&learned, show.path("learned.bif"))?;
+
+    if show.arguments().is_empty() {
+        let seen = [("smoke", "yes"), ("dysp", "yes")];
+        let answer = net.query(&["lung"], &seen)?;
+        println!("{answer}");
+        show.picture("network", &net.network_given(&seen)?.svg())?;
+        show.conclude(format_args!(
+            "of all people {:.1} % have lung cancer; of smokers who are short of breath {:.1} %, or {:.1} % by the tables that were learned from records.",
+            100.0 * net.query(&["lung"], &[])?.probability(&["yes"])?,
+            100.0 * answer.probability(&["yes"])?,
+            100.0 * learned.query(&["lung"], &seen)?.probability(&["yes"])?
+        ));
+    } else {
+        show.conclude(format_args!(
+            "the tables of the records are in {}.",
+            show.path("learned.bif").display()
+        ));
+    }
     Ok(())
+}
+
+/// The marginals of a variable in two networks, a line for each state.
+fn both(net: &BayesNet, learned: &BayesNet, variable: &str) -> Result<String, Box<dyn Error>> {
+    let (one, two) = (net.query(&[variable], &[])?, learned.query(&[variable], &[])?);
+    let mut rows = vec![vec![variable.to_owned(), "file".into(), "records".into()]];
+    for state in net.states_of(net.variable(variable)?) {
+        let cells = [one.probability(&[state])?, two.probability(&[state])?].map(|p| fixed(p, 4));
+        rows.push(std::iter::once(state.clone()).chain(cells).collect());
+    }
+    Ok(aligned(&rows, 1))
 }

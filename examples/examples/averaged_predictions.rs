@@ -1,59 +1,123 @@
-//! This program compares averaged predictions with averaged parameters. It makes one pass of stochastic gradient descent with a
-//! constant step size over census records, for several step sizes.
+//! Can the average of predictions be better than every linear model?
 //!
 //! The mean of the predictions of several linear models is not the prediction of a linear model. So its loss may be smaller than that
-//! of the best linear model. The loss of the averaged parameters cannot be.
+//! of the best linear model, which the loss of averaged parameters cannot be. This program makes one pass of stochastic gradient
+//! descent with a constant step size, for several step sizes, and averages both. It does so on data that no linear model fits, where
+//! averaged predictions win, and on census records, where they do not.
 //!
-//! `FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example averaged_predictions`
+//! ```text
+//! [FENCHEL_DATA=DIR] cargo run --release -p fenchel-examples --example averaged_predictions
+//! ```
 
-use fenchel_datasets::Folder;
+use std::error::Error;
+use std::process::ExitCode;
+
+use fenchel::plot::{Axis, Figure, Series};
+use fenchel_datasets::Dataset;
+use fenchel_examples::Show;
+use fenchel_finite_sum::LogisticRegression;
 use fenchel_finite_sum::averaged::{AveragedSettings, AveragedSgd, Bernoulli, Predictor};
+use fenchel_linalg::text::{aligned, fixed};
 use fenchel_linalg::{AsDesign, Design};
-use ndarray::Array1;
+use fenchel_metrics::log_loss;
+use fenchel_optim::random::stream;
+use ndarray::{Array1, Array2};
+use rand::RngExt;
 
-/// The mean log-loss of probabilities, in nats.
-fn log_loss(p: &Array1<f64>, y: &[f64]) -> f64 {
-    let one = |(p, y): (&f64, &f64)| -(if *y > 0.5 { p.ln() } else { (1.0 - p).ln() });
-    p.iter().zip(y).map(one).sum::<f64>() / y.len() as f64
+fn main() -> ExitCode {
+    Show::run(example)
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let folder = std::env::var_os("FENCHEL_DATA").map(Folder::new);
-    let both = match &folder {
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    show.generated(
+        "20,000 points on a line; the log-odds of their class are a saturating curve, not a line",
+    );
+    let (train, test) = (curved(20_000, 0), curved(20_000, 1));
+    let [linear, parameters, predictions] = compare(show, "curve", &train, &test)?;
+    let mut conclusion = format!(
+        "on the curve averaged predictions ({predictions:.4}) are {} the best linear model ({linear:.4}), averaged parameters ({parameters:.4}) are not better than it",
+        if predictions < linear { "better than" } else { "no better than" },
+    );
+    let both = match show.real_data() {
         Some(folder) => folder.adult()?.zip(folder.adult_test()?),
         None => None,
     };
-    let Some((train, test)) = both else {
-        println!("set FENCHEL_DATA to a folder with libsvm/adult.trn.bz2 and libsvm/adult.tst.bz2");
-        return Ok(());
-    };
-    let shares = |y: &Array1<f64>| -> Vec<f64> { y.iter().map(|y| 0.5 * (y + 1.0)).collect() };
-    let (y, y_test) = (shares(&train.y), shares(&test.y));
+    if let Some((train, test)) = both {
+        println!();
+        show.real("census income (adult), 32,561 records to fit and 16,281 to test");
+        let [linear, _, predictions] = compare(show, "census", &train, &test)?;
+        conclusion +=
+            &format!("; on the census nothing is gained: {predictions:.4} against {linear:.4}");
+    }
+    show.conclude(conclusion + ".");
+    Ok(())
+}
+
+/// Prints the held-out loss of each average; returns that of the best linear model, and the least of the two averages.
+fn compare<X: AsDesign>(
+    show: &Show,
+    name: &str,
+    train: &Dataset<X>,
+    test: &Dataset<X>,
+) -> Result<[f64; 3], Box<dyn Error>> {
+    let signs = test.y.mapv(|y| y > 0.0).to_vec();
+    let loss = |p: Array1<f64>| log_loss(&signs, &p.to_vec());
+    let best = LogisticRegression { l2: Some(1e-6), ..LogisticRegression::default() };
+    let best = best.fit(&train.x, train.y.view())?;
+    let linear = loss(best.predict_proba(&test.x)?)?;
+
     let design = train.x.as_design()?;
     let rows = design.rows();
     let square = (0..rows).map(|i| design.row_norm_squared(i)).sum::<f64>() / rows as f64;
-    println!("{rows} records, mean square {square:.1}; held-out log-loss after one pass");
-    println!(
-        "{:>12} {:>10} {:>12} {:>12} {:>12}",
-        "step", "last", "parameters", "predictions", "gaussian"
-    );
-    for multiple in [0.1, 0.5, 1.0, 2.0] {
-        let step = multiple * 4.0 / square;
-        let settings = AveragedSettings { step: Some(step), ..AveragedSettings::default() };
+    let shares: Vec<f64> = train.y.iter().map(|y| 0.5 * (y + 1.0)).collect();
+    let mut table =
+        vec![["step size", "last", "parameters", "predictions"].map(String::from).to_vec()];
+    let mut least = [f64::INFINITY; 2];
+    let mut curves = [Vec::new(), Vec::new()];
+    for multiple in [0.1, 0.5, 1.0, 2.0, 4.0, 8.0] {
+        let settings =
+            AveragedSettings { step: Some(4.0 * multiple / square), ..Default::default() };
         let mut method = AveragedSgd::new(Bernoulli, settings);
-        method.partial_fit(&train.x, &y)?;
-        let loss = |predictor| -> Result<f64, fenchel_finite_sum::Error> {
-            Ok(log_loss(&method.predict(&test.x, predictor)?.means, &y_test))
-        };
-        println!(
-            "{:>4} x 4/R^2 {:>11.4} {:>12.4} {:>12.4} {:>12.4}",
-            multiple,
-            loss(Predictor::Last)?,
-            loss(Predictor::Parameters)?,
-            loss(Predictor::Exact)?,
-            loss(Predictor::Gaussian)?
-        );
+        method.partial_fit(&train.x, &shares)?;
+        let mut row = vec![format!("{multiple} x 4/R^2")];
+        for predictor in [Predictor::Last, Predictor::Parameters, Predictor::Exact] {
+            let value = loss(method.predict(&test.x, predictor)?.means)?;
+            match predictor {
+                Predictor::Parameters => {
+                    least[0] = least[0].min(value);
+                    curves[0].push((multiple, value));
+                }
+                Predictor::Exact => {
+                    least[1] = least[1].min(value);
+                    curves[1].push((multiple, value));
+                }
+                _ => {}
+            }
+            row.push(fixed(value, 4));
+        }
+        table.push(row);
     }
-    Ok(())
+    println!("held-out log loss of the best linear model {linear:.4}; after one pass of descent:");
+    print!("{}", aligned(&table, 1));
+    let (x, y) = (Axis::log("step size, in units of 4 / R^2"), Axis::linear("held-out log loss"));
+    let [parameters, predictions] = curves;
+    let figure = Figure::new("Averages after one pass", x, y)
+        .with(Series::line_points("averaged parameters", parameters))
+        .with(Series::line_points("averaged predictions", predictions))
+        .with(Series::line("best linear model", vec![(0.1, linear), (8.0, linear)]).dashed());
+    show.picture(name, &figure.svg())?;
+    Ok([linear, least[0], least[1]])
+}
+
+/// A feature in [-1, 1] and a constant. The class is +1 with log-odds of 4 tanh(6 x).
+fn curved(rows: usize, part: u64) -> Dataset<Array2<f64>> {
+    let mut rng = stream(3, part);
+    let (mut x, mut y) = (Array2::ones((rows, 2)), Array1::zeros(rows));
+    for i in 0..rows {
+        let at: f64 = rng.random_range(-1.0..1.0);
+        x[[i, 0]] = at;
+        let odds = 4.0 * (6.0 * at).tanh();
+        y[i] = if rng.random::<f64>() < 1.0 / (1.0 + (-odds).exp()) { 1.0 } else { -1.0 };
+    }
+    Dataset { x, y }
 }

@@ -1,3 +1,5 @@
+//! Where do phrases begin and end, and how sure is the model of each?
+//!
 //! This program finds the chunks of sentences, such as noun phrases and verb phrases. It trains a model and prints its certificate,
 //! its test errors and its largest weights. Then it labels a sentence with confidences, and tests whether the confidences are right.
 //!
@@ -10,15 +12,21 @@
 
 use std::error::Error;
 use std::ops::Range;
+use std::process::ExitCode;
 
 use fenchel_crf::text::{Boundary, Template};
 use fenchel_crf::{Corpus, CorpusBuilder, Crf, CrfModel, Instance, LabelScheme};
-use fenchel_datasets::{ConllOptions, Folder, Sentence, conll};
-use fenchel_metrics::{Chunk, ChunkCounts, chunks};
+use fenchel_datasets::{ConllOptions, Sentence, conll};
+use fenchel_examples::Show;
+use fenchel_linalg::text::{aligned, fixed};
+use fenchel_metrics::{Chunk, ChunkCounts, Confusion, chunks};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let (train, test) = sentences()?;
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    let (train, test) = sentences(show)?;
     let template = Template::chunking(Boundary::Omit);
     let corpus = corpus(&template, &train)?;
     println!(
@@ -35,22 +43,27 @@ fn main() -> Result<(), Box<dyn Error>> {
     let instances: Vec<Instance> =
         test.iter().map(|sentence| expand(&template, sentence)).collect::<Result<_, _>>()?;
     let counts = evaluate(&model, &instances)?;
-    println!("\nchunk             count  precision  recall      F1");
+    let head = ["chunk", "count", "precision", "recall", "F1"];
+    let mut table = vec![head.map(String::from).to_vec()];
     for (kind, count) in counts.kinds() {
         let scores = counts.kind(kind);
-        println!(
-            "{kind:15} {count:7} {:10.2} {:7.2} {:7.2}",
-            100.0 * scores.precision,
-            100.0 * scores.recall,
-            100.0 * scores.f1
-        );
+        let [p, r, f1] = [scores.precision, scores.recall, scores.f1].map(|s| fixed(100.0 * s, 2));
+        table.push(vec![kind.to_owned(), count.to_string(), p, r, f1]);
     }
-    println!("all: F1 {:.2}", 100.0 * counts.overall().f1);
+    println!("\n{}all: F1 {:.2}", aligned(&table, 1), 100.0 * counts.overall().f1);
 
     println!("\nthe largest transition weights");
-    for (from, to, weight) in model.largest_transition_weights(5) {
-        println!("{from:>8} -> {to:8} {weight:7.3}");
-    }
+    let weights = model.largest_transition_weights(5).into_iter();
+    let rows = weights.map(|(from, to, weight)| vec![format!("{from} -> {to}"), fixed(weight, 3)]);
+    print!("{}", aligned(&rows.collect::<Vec<_>>(), 1));
+
+    let all_words: Vec<Vec<&str>> =
+        test.iter().map(|sentence| sentence.column(0).collect()).collect();
+    show.picture("worst", &model.worst(&instances, &all_words, 5)?.svg())?;
+    let tagged = model.tag_all(&instances)?;
+    let truth = instances.iter().flat_map(Instance::labels);
+    let (confusion, labels) = Confusion::of_names(truth, tagged.into_iter().flatten())?;
+    show.picture("confusion", &confusion.heat_map(&labels)?.svg())?;
 
     println!("\na sentence, its chunks and how sure the model is of each");
     let words: Vec<&str> = test[0].column(0).collect();
@@ -60,7 +73,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     println!("\nchunks found in the test set, by confidence");
-    println!("confidence      count   mean  correct");
+    let head = ["confidence", "count", "mean", "correct"];
+    let mut table = vec![head.map(String::from).to_vec()];
     let all: Vec<Found> = find(&model, &instances)?.into_iter().flatten().collect();
     for (from, to) in [(0.0, 0.5), (0.5, 0.8), (0.8, 0.95), (0.95, 0.99), (0.99, 1.0)] {
         let inside =
@@ -72,22 +86,34 @@ fn main() -> Result<(), Box<dyn Error>> {
             let confidence = mean(here.iter().map(|found| found.confidence).sum());
             let correct = mean(here.iter().filter(|found| found.correct).count() as f64);
             let range = format!("{:.0} to {:.0}%", 100.0 * from, 100.0 * to);
-            println!("{range:12} {count:8} {confidence:5.1}% {correct:7.1}%");
+            table.push(vec![
+                range,
+                count.to_string(),
+                fixed(confidence, 1) + "%",
+                fixed(correct, 1) + "%",
+            ]);
         }
     }
+    print!("{}", aligned(&table, 1));
+    let mean = |of: fn(&Found) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+    show.conclude(format_args!(
+        "the model finds chunks with F1 {:.2}; it claims to be right about {:.1} % of those that it finds, and is about {:.1} %.",
+        100.0 * counts.overall().f1,
+        100.0 * mean(|found| found.confidence),
+        100.0 * mean(|found| f64::from(u8::from(found.correct)))
+    ));
     Ok(())
 }
 
 /// Columns word, part of speech, chunk.
-fn sentences() -> Result<(Vec<Sentence>, Vec<Sentence>), Box<dyn Error>> {
-    if let Some(folder) = std::env::var_os("FENCHEL_DATA").map(Folder::new)
+fn sentences(show: &Show) -> Result<(Vec<Sentence>, Vec<Sentence>), Box<dyn Error>> {
+    if let Some(folder) = show.real_data()
         && let (Some(train), Some(test)) = (folder.conll2000_train()?, folder.conll2000_test()?)
     {
+        show.real("CoNLL-2000, newspaper sentences with parts of speech and chunks");
         return Ok((train, test));
     }
-    println!(
-        "FENCHEL_DATA does not name a folder with CoNLL-2000: a few sentences written for this example"
-    );
+    show.generated("a few sentences that were written for this example; FENCHEL_DATA names no folder with CoNLL-2000");
     let read = |text: &str| conll(text.as_bytes(), &ConllOptions::default());
     Ok((read(TRAIN)?, read(TEST)?))
 }

@@ -1,20 +1,29 @@
-//! This program chooses a penalty by cross-validation, and measures the chosen model on held-out rows.
+//! How many of thirty measurements of a tumour does a diagnosis need?
+//!
+//! This program chooses an l1 penalty by cross-validation, and measures the chosen model on rows that were set aside.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example cross_validation
 //! ```
 
 use std::error::Error;
+use std::process::ExitCode;
 
-use fenchel_datasets::embedded;
+use fenchel_datasets::embedded::{self, BREAST_CANCER_FEATURES};
+use fenchel_examples::Show;
 use fenchel_finite_sum::path::Grid;
 use fenchel_finite_sum::{LogisticRegressionCv, Standardiser, estimators::Choose};
-use fenchel_metrics::{accuracy, log_loss, stratified_k_fold};
+use fenchel_linalg::text::{fixed, number};
+use fenchel_linalg::{Named, Names};
+use fenchel_metrics::{accuracy, calibration_figure, log_loss, stratified_k_fold};
 use ndarray::Axis;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    // 569 tumours, 30 measurements each. A quarter is set aside.
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    show.real("569 breast tumours, 30 measurements each (UCI, Wisconsin); a quarter is set aside");
     let data = embedded::breast_cancer();
     let labels: Vec<&str> =
         data.y.iter().map(|&y| if y > 0.0 { "benign" } else { "malignant" }).collect();
@@ -31,24 +40,28 @@ fn main() -> Result<(), Box<dyn Error>> {
         choose: Choose::OneStandardError,
         ..LogisticRegressionCv::default()
     };
-    let fitted = cv.fit(&scale.transform(&x)?, &y)?;
+    let scaled = Named { x: scale.transform(&x)?, names: Names::new(BREAST_CANCER_FEATURES) };
+    let fitted = cv.fit(&scaled, &y)?;
     println!("log loss on 5 folds\n{fitted}");
+    show.picture("cross_validation", &fitted.svg())?;
     let best = &fitted.scores[fitted.best];
     println!(
-        "best: penalty {:.2e}; chosen: the largest within a standard error of it",
-        best.penalty
+        "best: penalty {}; chosen: the largest within a standard error of it\n",
+        number(best.penalty, 3)
     );
 
     let model = fitted.model.for_raw_features(&scale)?;
-    println!("{}", model.report);
-    println!("{} of 30 features are used: {:?}", model.support().len(), model.support());
+    println!("{model}\n\n{}", model.report);
 
     let signs: Vec<bool> = truth.iter().map(|&label| label == model.classes[1]).collect();
-    println!(
-        "on the {} rows set aside: accuracy {:.4}, log loss {:.4}",
+    let probability = model.predict_proba(&new)?.to_vec();
+    show.picture("calibration", &calibration_figure(&signs, &probability)?.svg())?;
+    show.conclude(format_args!(
+        "{} of 30 measurements are enough to be right about {} % of the {} tumours that were set aside (log loss {}).",
+        model.support().len(),
+        fixed(100.0 * accuracy(&truth, &model.predict(&new)?.to_vec())?, 1),
         truth.len(),
-        accuracy(&truth, &model.predict(&new)?.to_vec())?,
-        log_loss(&signs, &model.predict_proba(&new)?.to_vec())?,
-    );
+        fixed(log_loss(&signs, &probability)?, 3)
+    ));
     Ok(())
 }

@@ -1,4 +1,6 @@
-//! This program goes from a CSV file to a saved model: who is likely to leave? The table has texts, dates and missing cells.
+//! Which customers are likely to leave?
+//!
+//! This program goes from a CSV file to a saved model. The table has texts, dates and missing cells.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example customers [-- CUSTOMERS.csv]
@@ -9,24 +11,40 @@
 
 use std::error::Error;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use fenchel::datasets::{Encoder, FittedEncoder, TableOptions, table, table_file};
 use fenchel::linear::{LogisticModel, LogisticRegressionCv};
-use fenchel::metrics::{roc_auc, train_test_split};
+use fenchel::metrics::{roc_auc, roc_figure, train_test_split};
 use fenchel::prelude::*;
+use fenchel_examples::Show;
 use rand::RngExt;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let folder = tempfile::tempdir()?;
-    let drawn = folder.path().join("customers.csv");
-    std::fs::write(&drawn, draw(1000)?)?;
-    let data = std::env::args_os().nth(1).map_or(drawn, Into::into);
-    who_leaves(&data, &folder.path().join("model.json"))
+fn main() -> ExitCode {
+    Show::run(example)
 }
 
-fn who_leaves(data: &Path, file: &Path) -> Result<(), Box<dyn Error>> {
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    let data: PathBuf = match show.arguments()[..] {
+        [file] => {
+            show.real(file);
+            file.into()
+        }
+        _ => {
+            let drawn = show.path("customers.csv");
+            std::fs::write(&drawn, draw(1000)?)?;
+            show.generated("a thousand customers, of whom those on the basic plan, in the north and of short standing leave more often");
+            drawn
+        }
+    };
+    let conclusion = who_leaves(show, &data)?;
+    show.conclude(conclusion);
+    Ok(())
+}
+
+fn who_leaves(show: &Show, data: &Path) -> Result<String, Box<dyn Error>> {
+    let file = show.path("model.json");
     let customers = table_file(data, &TableOptions::default())?;
     let (train, test) = train_test_split(customers.rows(), 0.25, 1)?;
     let (train, test) = (customers.select(&train)?, customers.select(&test)?);
@@ -39,16 +57,27 @@ fn who_leaves(data: &Path, file: &Path) -> Result<(), Box<dyn Error>> {
 
     let truth: Vec<bool> = test.texts("left")?.iter().map(|left| left == "yes").collect();
     let probability = model.predict_proba(&encoder.transform(&test)?)?;
-    println!("AUC on {} other customers: {:.3}", test.rows(), roc_auc(&truth, &probability)?);
+    let auc = roc_auc(&truth, &probability)?;
+    let figure = roc_figure(&truth, &probability.to_vec())?;
+    show.picture("roc", &figure.svg())?;
+    println!("\nAUC on {} other customers: {auc:.3}", test.rows());
 
     // One file for both, and a row as it comes.
-    (encoder, model).save_file(file)?;
-    let (encoder, model) = <(FittedEncoder, LogisticModel<String>)>::load_file(file)?;
+    (encoder, model).save_file(&file)?;
+    let (encoder, model) = <(FittedEncoder, LogisticModel<String>)>::load_file(&file)?;
     let new = "plan,region,since,age,spent\nbasic,north,2026-08-01,,19.90\n";
     let new = table(new.as_bytes(), &encoder.options())?;
     let probability = model.predict_proba(&encoder.transform(&new)?)?[0];
     println!("a new customer leaves with probability {probability:.3}");
-    Ok(())
+
+    let weights: Vec<(&str, f64)> =
+        model.names.iter().map(String::as_str).zip(model.weights.iter().copied()).collect();
+    let strongest = weights.iter().fold(&weights[0], |best, w| if w.1 > best.1 { w } else { best });
+    Ok(format!(
+        "{} raises the odds of leaving most; of two customers, one who leaves and one who stays, the model tells which in {:.0} % of the cases.",
+        strongest.0,
+        100.0 * auc
+    ))
 }
 
 /// Customers of whom those on the basic plan, in the north, and of short standing leave more often. Their ages say nothing.

@@ -1,23 +1,32 @@
-//! This program finds the two linear combinations (indices) of ten features that a response depends on. It compares SIR and SADE.
+//! Do more samples help a method whose assumption is wrong?
 //!
+//! This program finds the two linear combinations (indices) of ten features that a response depends on. It compares SIR and SADE.
 //! The features have a mixture of two normal densities. SIR needs elliptical features, so its error does not tend to 0 with more
 //! samples. SADE uses the density of the features.
 //!
-//! The program draws two figures of a fit to 1,024 samples into the temporary folder: the response against the first index of SADE,
-//! and the eigenvalues.
-//!
-//! Run: `cargo run --release -p fenchel-examples --example dimension_reduction`
+//! ```text
+//! cargo run --release -p fenchel-examples --example dimension_reduction
+//! ```
 
 use std::error::Error;
+use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series};
+use fenchel_examples::Show;
+use fenchel_linalg::text::{aligned, fixed};
 use fenchel_moments::{Components, GaussianMixture, Sade, Sir, synthetic, trace_error};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    show.generated("ten features with a mixture of two normal densities; a response that depends on two indices");
     let density = GaussianMixture::thesis(10)?;
     let components = Components::Fixed(2);
     println!("square trace error of the two directions (0: exact, 1: orthogonal)");
-    println!("{:>8} {:>10} {:>10}", "samples", "SIR", "SADE");
+    let mut table = vec![["samples", "SIR", "SADE"].map(String::from).to_vec()];
+    let mut errors = Vec::new();
     for n in [1_024, 4_096, 16_384, 65_536] {
         let problem = synthetic::rational(&density, n, 0.25, 1)?;
         let sir = Sir { components, ..Sir::default() }.fit(&problem.x, &problem.y)?;
@@ -25,11 +34,30 @@ fn main() -> Result<(), Box<dyn Error>> {
         let truth = problem.directions.view();
         let sir = trace_error(sir.directions.view(), truth)?;
         let sade = trace_error(sade.directions.view(), truth)?;
-        println!("{n:>8} {sir:>10.5} {sade:>10.5}");
+        table.push(vec![n.to_string(), fixed(sir, 5), fixed(sade, 5)]);
+        errors.push((sir, sade));
     }
+    print!("{}", aligned(&table, 0));
+    let curve = |name: &str, of: fn(&(f64, f64)) -> f64| {
+        let errors = errors.iter().zip([1_024.0, 4_096.0, 16_384.0, 65_536.0]);
+        Series::line_points(name, errors.map(|(error, n)| (n, of(error))).collect())
+    };
+    let (x, y) = (Axis::log("samples"), Axis::log("square trace error"));
+    let figure = Figure::new("Errors of the directions", x, y);
+    let figure = figure.with(curve("SIR", |e| e.0)).with(curve("SADE", |e| e.1));
+    show.picture("errors", &figure.svg())?;
 
     let problem = synthetic::rational(&density, 1_024, 0.25, 1)?;
     let sade = Sade { components, ..Sade::default() }.fit(&problem.x, &problem.y, &density)?;
-    println!("shares of the eigenvalues of SADE, two of which matter: {:.2}", sade.explained());
+    let shares: Vec<String> = sade.explained().iter().map(|share| fixed(*share, 2)).collect();
+    show.picture("directions", &sade.svg())?;
+    show.picture("eigenvalues", &sade.scree().svg())?;
+    println!("\nshares of the eigenvalues of SADE, two of which matter: {}", shares.join(" "));
+    let (first, last) = (errors[0], errors[errors.len() - 1]);
+    show.conclude(format_args!(
+        "with 64 times as many samples the error of SIR falls by a factor of {:.1}, that of SADE by {:.0}.",
+        first.0 / last.0,
+        first.1 / last.1
+    ));
     Ok(())
 }

@@ -1,5 +1,6 @@
-//! This program is an introduction for users of scikit-learn: split data, weight rows, fit, read the result, predict, choose a penalty,
-//! save and load.
+//! How do I do here what I know from scikit-learn?
+//!
+//! This program goes through it: split data, weight rows, fit, read the result, predict, choose a penalty, save and load.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example from_scikit_learn [-- FILE]
@@ -8,30 +9,40 @@
 //! Without a LIBSVM file of two classes it uses the breast cancer data that are part of this project.
 
 use std::error::Error;
+use std::process::ExitCode;
 
 use fenchel_datasets::{Dataset, LibsvmOptions, embedded, libsvm_file};
+use fenchel_examples::Show;
 use fenchel_finite_sum::path::{Grid, PathSettings, logistic_path};
 use fenchel_finite_sum::prelude::{AsDesign, Rows, Saved};
 use fenchel_finite_sum::{
     ClassWeights, LogisticModel, LogisticRegression, LogisticRegressionCv,
     estimators::{Scoring, penalty_of_c},
 };
+use fenchel_linalg::text::number;
 use fenchel_metrics::train_test_split;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    match std::env::args_os().nth(1) {
-        Some(path) => tour(&libsvm_file(path, &LibsvmOptions::default())?),
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    match show.arguments().first() {
+        Some(path) => {
+            show.real(path);
+            tour(show, &libsvm_file(path, &LibsvmOptions::default())?)
+        }
         None => {
+            show.real("569 breast tumours, 30 measurements each (UCI, Wisconsin)");
             let Dataset { x, y } = embedded::breast_cancer();
             // Features of one scale: `StandardScaler().fit_transform(x)`.
             let x = fenchel_finite_sum::Standardiser::fit(&x)?.transform(&x)?;
-            tour(&Dataset { x, y })
+            tour(show, &Dataset { x, y })
         }
     }
 }
 
-fn tour<X: AsDesign + Sync>(data: &Dataset<X>) -> Result<(), Box<dyn Error>> {
+fn tour<X: AsDesign + Sync>(show: &Show, data: &Dataset<X>) -> Result<(), Box<dyn Error>> {
     // train_test_split(x, y, test_size=0.25)
     let (train, test) = train_test_split(data.y.len(), 0.25, 1)?;
     let pick = |rows: &[usize]| rows.iter().map(|&i| data.y[i]).collect::<Vec<f64>>();
@@ -48,7 +59,7 @@ fn tour<X: AsDesign + Sync>(data: &Dataset<X>) -> Result<(), Box<dyn Error>> {
     // model.coef_, model.intercept_, model.classes_, model.n_iter_
     let largest = model.weights.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
     println!("largest weight {largest:.3}, intercept {:.3}", model.intercept);
-    println!("classes {:?}, passes {:.1}", model.classes, model.report.passes);
+    println!("classes {:?}", model.classes);
     // No counterpart: how far the fit can be from optimal at most.
     println!("{}", model.report);
 
@@ -65,6 +76,7 @@ fn tour<X: AsDesign + Sync>(data: &Dataset<X>) -> Result<(), Box<dyn Error>> {
     };
     let fitted = cv.fit(&x, &y)?;
     println!("\nshare of errors on 5 folds\n{fitted}");
+    show.picture("cross_validation", &fitted.svg())?;
     println!(
         "{} features are used; accuracy {:.4}",
         fitted.model.support().len(),
@@ -74,16 +86,22 @@ fn tour<X: AsDesign + Sync>(data: &Dataset<X>) -> Result<(), Box<dyn Error>> {
     // lasso_path, for classes
     let grid = Grid::Log { count: 5, smallest: 1e-2 };
     let path = logistic_path(&x, &y, &PathSettings { grid, ..PathSettings::default() })?;
+    show.picture("path", &path.svg())?;
     for point in &path.points {
-        println!("penalty {:.2e}: {} features", point.penalty, point.support.len());
+        println!("penalty {}: {} features", number(point.penalty, 3), point.support.len());
     }
 
     // joblib.dump(model, path), joblib.load(path)
-    let folder = tempfile::tempdir()?;
-    let file = folder.path().join("model.json");
+    let file = show.path("model.json");
     fitted.model.save_file(&file)?;
     let loaded = LogisticModel::<f64>::load_file(&file)?;
-    assert_eq!(loaded.predict(&new)?, fitted.model.predict(&new)?);
-    println!("\nsaved, loaded, and the predictions are the same");
+    let same = loaded.predict(&new)? == fitted.model.predict(&new)?;
+    show.conclude(format_args!(
+        "{} of {} features predict with an accuracy of {:.3}, and a model that was saved and loaded {}.",
+        fitted.model.support().len(),
+        fitted.model.weights.len(),
+        fitted.model.score(&new, &truth)?,
+        if same { "predicts the same" } else { "predicts otherwise" }
+    ));
     Ok(())
 }

@@ -1,3 +1,5 @@
+//! How good are approximations of a magnet, where the exact answer is known?
+//!
 //! This program draws samples of the Ising model on a 32 x 32 torus. It compares mean field, belief propagation, tree-reweighted belief
 //! propagation and annealed importance sampling with Onsager's solution of the infinite lattice.
 //!
@@ -9,7 +11,10 @@
 //! The infinite lattice is ordered for couplings above 0.4407. Mean field predicts order from 1/4 on, and belief propagation from 0.347.
 
 use std::error::Error;
+use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series, Style};
+use fenchel_examples::Show;
 use fenchel_graphical::ais::{AisSettings, ais_binary};
 use fenchel_graphical::binary::{BinaryGibbs, BinaryStart};
 use fenchel_graphical::bp::{
@@ -20,13 +25,25 @@ use fenchel_graphical::diagnostics::{RunSettings, run_until};
 use fenchel_graphical::gibbs::Scan;
 use fenchel_graphical::mean_field::{MeanFieldSettings, mean_field};
 use fenchel_graphical::{BinaryPairwise, FactorGraph};
+use fenchel_linalg::text::{aligned, fixed};
 
 const SIDE: u32 = 32;
 const SITES: f64 = (SIDE * SIDE) as f64;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let coupling: f64 = std::env::args().nth(1).map_or(Ok(0.4), |text| text.parse())?;
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    let coupling: f64 = match show.arguments().first() {
+        Some(text) => {
+            text.parse().map_err(|_| format!("{text:?}: expected a coupling, a number"))?
+        }
+        None => 0.4,
+    };
+    show.generated(format_args!(
+        "{SIDE} x {SIDE} spins on a torus, each coupled to its four neighbours by {coupling}"
+    ));
     let bonds: Vec<(u32, u32, f64)> = (0..SIDE * SIDE)
         .flat_map(|v| {
             let (row, column) = (v / SIDE, v % SIDE);
@@ -51,6 +68,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ups = samples.rows().into_iter().map(|x| x.iter().filter(|&&up| up).count());
     let mean_magnetisation = ups.map(magnetisation).sum::<f64>() / 256.0;
 
+    let spins = samples.row(0);
+    let cells = (0..spins.len()).filter(|&v| spins[v]).map(|v| v as u32);
+    let cells = cells.map(|v| (f64::from(v % SIDE), f64::from(v / SIDE))).collect();
+    let side = |label: &str| Axis::linear(label).limits(-0.5, f64::from(SIDE) - 0.5);
+    let up = Series { style: Style::Cells, ..Series::points("spin up", cells) };
+    let figure = Figure::new("A sample of the spins", side("column"), side("row"));
+    show.picture("sample", &Figure { square: true, ..figure.with(up) }.svg())?;
+
     let field = mean_field(&factors, &MeanFieldSettings::default(), None, &mut ())?;
     let bethe = belief_propagation(&factors, &BeliefPropagationSettings::default(), None, &mut ())?;
     // Every edge of a torus is like every other.
@@ -59,14 +84,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let upper = tree_reweighted(&factors, &settings, None, &mut ())?;
     let annealed = ais_binary(&model, &AisSettings::default())?;
 
-    println!(
-        "{SIDE} x {SIDE} torus, coupling {coupling}; log Z and the product of neighbours per site\n"
-    );
-    println!("{:24} {:>10} {:>10} {:>10}", "", "log Z", "energy", "|magnet.|");
-    let row = |name: &str, log_partition: Option<f64>, energy: Option<f64>, magnet: Option<f64>| {
-        let show = |x: Option<f64>| x.map_or("-".to_string(), |x| format!("{x:.5}"));
-        println!("{name:24} {:>10} {:>10} {:>10}", show(log_partition), show(energy), show(magnet));
-    };
+    println!("log Z, and the product of neighbours, per site\n");
+    let mut table = vec![["", "log Z", "energy", "|magnet.|"].map(String::from).to_vec()];
+    let mut row =
+        |name: &str, log_partition: Option<f64>, energy: Option<f64>, magnet: Option<f64>| {
+            let cells = [log_partition, energy, magnet];
+            let cells = cells.map(|x| x.map_or("-".to_string(), |x| fixed(x, 5)));
+            table.push(std::iter::once(name.to_owned()).chain(cells).collect());
+        };
     let per_site = |log_partition: f64| Some((log_partition - constant) / SITES);
     let magnet = |marginals: &[Vec<f64>]| {
         Some((marginals.iter().map(|q| q[1] - q[0]).sum::<f64>() / SITES).abs())
@@ -95,6 +120,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     row("Gibbs sampling", None, Some(run.mean), Some(mean_magnetisation));
     let derivative = (onsager(coupling + 1e-4) - onsager(coupling - 1e-4)) / 2e-4;
     row("Onsager, infinite", Some(onsager(coupling)), Some(derivative), None);
+    print!("{}", aligned(&table, 1));
 
     println!("\nbelief propagation: {}", bethe.report);
     println!("tree-reweighted:    {}", upper.report);
@@ -110,6 +136,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     for line in samples.row(0).to_vec().chunks(SIDE as usize) {
         println!("{}", line.iter().map(|&up| if up { "##" } else { " ." }).collect::<String>());
     }
+    let off = |log_partition: f64| (log_partition - constant) / SITES - onsager(coupling);
+    show.conclude(format_args!(
+        "of log Z per site, {:.4}, annealed importance sampling misses {:.5}, belief propagation {:.4} and mean field {:.4}.",
+        onsager(coupling),
+        off(annealed.log_partition).abs(),
+        off(bethe.state.log_partition()).abs(),
+        off(field.state.log_partition()).abs()
+    ));
     Ok(())
 }
 

@@ -1,15 +1,26 @@
-//! This program shows Simpson's paradox: the treatment with the lower rate of success is the better one. The data are those of a study
-//! of kidney stones with 700 patients (Charig and others, BMJ 292, 1986).
+//! How can the treatment with the lower rate of success be the better one?
+//!
+//! This program shows Simpson's paradox. The data are those of a study of kidney stones with 700 patients (Charig and others, BMJ 292,
+//! 1986). The same numbers mean the opposite if another story is told of them.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example kidney_stones
 //! ```
 
-use fenchel_causal::adjustment::{SetSearch, back_door_sets};
-use fenchel_causal::{Admg, Error, ProbabilityTable, identify};
+use std::error::Error;
+use std::process::ExitCode;
 
-fn main() -> Result<(), Error> {
-    fenchel_examples::end_on_closed_pipe();
+use fenchel::plot::{Axis, Figure, Series};
+use fenchel_causal::adjustment::{SetSearch, back_door_sets};
+use fenchel_causal::{Admg, ProbabilityTable, identify};
+use fenchel_examples::Show;
+
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    show.real("700 patients with kidney stones (Charig and others, 1986)");
     // Patients by stone (small, large), treatment (A, B), outcome (failure, success).
     let counts = [[[6, 81], [36, 234]], [[71, 192], [25, 55]]];
     let total: i32 = counts.iter().flatten().flatten().sum();
@@ -18,6 +29,7 @@ fn main() -> Result<(), Error> {
     let joint = ProbabilityTable::joint(&[2, 2, 2], &cells)?;
     let (treatment, success) = (1, 2);
 
+    let (mut acted, mut seen_shares) = (Vec::new(), Vec::new());
     for (story, text) in [
         (
             "Doctors chose the treatment by the size of the stone",
@@ -42,8 +54,23 @@ fn main() -> Result<(), Error> {
             let at = [(treatment, state), (success, 1)];
             let (see, act) = (seen.at(&at)?, values.at(&at)?);
             println!("  treatment {name}: seen {see:.4}, if everybody had it {act:.4}");
+            acted.push(100.0 * act);
+            seen_shares.push(see);
         }
         println!();
     }
+    let doctors = Admg::parse("stone -> treatment -> success; stone -> success")?;
+    let set = |name: &str| doctors.set(&[name]);
+    let network = doctors.adjustment_network(set("treatment")?, set("success")?, set("stone")?);
+    show.picture("graph", &network.svg())?;
+    let x = Axis::of_names("", ["treatment A", "treatment B"]);
+    let figure = Figure::new("Successes", x, Axis::linear("share").limits(0.0, 1.0))
+        .with(Series::bars("seen", seen_shares[..2].iter().copied()))
+        .with(Series::bars("if everybody had it", acted[..2].iter().map(|share| share / 100.0)));
+    show.picture("successes", &figure.svg())?;
+    show.conclude(format_args!(
+        "if doctors chose by the stone, A heals {:.0} % and B {:.0} %; had the treatment changed the stone, A would heal {:.0} % and B {:.0} %: the story decides, not the numbers.",
+        acted[0], acted[1], acted[2], acted[3]
+    ));
     Ok(())
 }

@@ -1,20 +1,29 @@
-//! This program fits the lasso to real data. It shows how the number of nonzero coefficients grows as the penalty decreases. Every fit
-//! has a certificate.
+//! How many measurements does a good prediction of the alcohol content need?
+//!
+//! This program fits the lasso. It shows how the number of nonzero coefficients grows as the penalty decreases. Every fit has a
+//! certificate.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example lasso
 //! ```
 
 use std::error::Error;
+use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series};
 use fenchel_datasets::embedded;
+use fenchel_examples::Show;
 use fenchel_finite_sum::Lasso;
+use fenchel_linalg::text::{aligned, fixed, number, short};
 use fenchel_metrics::r2;
 use ndarray::Axis;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    // Alcohol content of 178 wines from twelve chemical measurements.
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    show.real("the alcohol content of 178 wines and twelve chemical measurements (UCI)");
     let data = embedded::wine_alcohol();
     let mean = data.x.mean_axis(Axis(0)).ok_or("no rows")?;
     let x = (&data.x - &mean) / &data.x.std_axis(Axis(0), 0.0);
@@ -23,18 +32,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     let centred = &data.y - data.y.mean().ok_or("no rows")?;
     let largest =
         x.t().dot(&centred).iter().fold(0.0, |m: f64, g| m.max(g.abs())) / x.nrows() as f64;
-    println!("    l1  features     R2  certified gap  passes");
+    let head = ["l1", "features", "R2", "certified gap", "passes"];
+    let mut table = vec![head.map(String::from).to_vec()];
+    let mut fits = Vec::new();
     for fraction in [1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01] {
         let l1 = fraction * largest;
         let model = Lasso { l1, ..Lasso::default() }.fit(&x, data.y.view())?;
         let features = model.weights.iter().filter(|w| **w != 0.0).count();
-        let fitted = model.predict(&x)?;
-        println!(
-            "{l1:6.4}  {features:8}  {:5.3}  {:13.1e}  {:6.1}",
-            r2(&data.y.to_vec(), &fitted.to_vec())?,
-            model.report.certificate.value(),
-            model.report.passes,
-        );
+        let r2 = r2(&data.y.to_vec(), &model.predict(&x)?.to_vec())?;
+        let gap = number(model.report.certificate.value(), 2);
+        let passes = short(model.report.passes);
+        table.push(vec![number(l1, 3), features.to_string(), fixed(r2, 3), gap, passes]);
+        fits.push((features, r2));
     }
+    print!("{}", aligned(&table, 0));
+    let points = fits.iter().map(|(features, r2)| (*features as f64, *r2)).collect();
+    let figure = Figure::new("Fit against size", Axis::linear("features"), Axis::linear("R2"));
+    show.picture("fits", &figure.with(Series::line_points("lasso", points)).svg())?;
+    let (all, most) = fits[fits.len() - 1];
+    let enough = fits.iter().find(|(_, r2)| *r2 >= 0.9 * most).ok_or("no fits")?;
+    show.conclude(format_args!(
+        "{} of the twelve measurements explain {:.0} % of the variance, nine tenths of what {all} explain ({:.0} %).",
+        enough.0,
+        100.0 * enough.1,
+        100.0 * most
+    ));
     Ok(())
 }

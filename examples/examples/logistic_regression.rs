@@ -1,3 +1,5 @@
+//! How far is a fit from the best possible one, while it runs and at its end?
+//!
 //! This program fits a logistic regression to a LIBSVM file. It prints the certificate, saves and loads the model, and predicts.
 //!
 //! ```text
@@ -10,23 +12,31 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::process::ExitCode;
 
 use fenchel_datasets::generate::{Spgen, spgen};
 use fenchel_datasets::transform::normalise_rows;
 use fenchel_datasets::{LibsvmOptions, libsvm_file, write_libsvm};
+use fenchel_examples::Show;
 use fenchel_finite_sum::{Fit, LogisticModel, LogisticRegression};
+use fenchel_linalg::text::{number, short};
 use fenchel_metrics::{accuracy, roc_auc};
-use fenchel_optim::Stop;
 use fenchel_optim::model::Saved;
+use fenchel_optim::{Stop, Trace};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let folder = tempfile::tempdir()?;
-    let path = match std::env::args_os().nth(1) {
-        Some(path) => PathBuf::from(path),
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    let path = match show.files_of("w8a") {
+        Some(files) => {
+            show.real(files[0].display());
+            files[0].clone()
+        }
         None => {
-            let path = folder.path().join("generated.svm");
+            show.generated("sparse rows of two classes");
+            let path = show.path("generated.svm");
             write_libsvm(
                 BufWriter::new(File::create(&path)?),
                 &spgen(&Spgen::default())?.classification(),
@@ -36,36 +46,34 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut data = libsvm_file(&path, &LibsvmOptions::default())?;
     normalise_rows(&mut data.x);
-    println!(
-        "{}: {} rows, {} features, {} non-zeros",
-        path.display(),
-        data.x.rows(),
-        data.x.cols(),
-        data.x.nnz()
-    );
+    println!("{} rows, {} features, {} non-zeros", data.x.rows(), data.x.cols(), data.x.nnz());
 
-    println!("\npasses      objective     certified gap  seconds");
+    println!("\npasses      objective  certified gap  seconds");
+    let mut trace = Trace::new();
     let fit = LogisticRegression { stop: Stop::at_relative(1e-6), ..LogisticRegression::default() };
     let model = fit.fit_with(
         &data.x,
         data.y.view(),
         Fit::new().watch(&mut |p| {
+            trace.rows.push(*p);
             let objective = p.certificate.objective().unwrap_or(f64::NAN);
             println!(
-                "{:6}  {objective:13.9}  {:13.2e}  {:9.3}",
-                p.passes,
-                p.certificate.value(),
+                "{:>6}  {:>13}  {:>13}  {:7.3}",
+                short(p.passes),
+                number(objective, 10),
+                number(p.certificate.value(), 3),
                 p.seconds
             );
             ControlFlow::Continue(())
         }),
     )?;
     println!("{}", model.report);
+    show.picture("trace", &trace.svg())?;
     if let Some(choice) = &model.choice {
-        println!("{choice}");
+        println!("method: {choice}");
     }
 
-    let file = folder.path().join("model.json");
+    let file = show.path("model.json");
     model.save(BufWriter::new(File::create(&file)?))?;
     let loaded = LogisticModel::<f64>::load(BufReader::new(File::open(&file)?))?;
 
@@ -79,5 +87,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         accuracy(&truth, &predicted)?,
         roc_auc(&signs, &probability)?
     );
+    show.conclude(format_args!(
+        "no weights have an objective smaller by more than {} of it; the fit took {} passes over the data.",
+        number(model.report.certificate.relative(), 2),
+        short(model.report.passes)
+    ));
     Ok(())
 }

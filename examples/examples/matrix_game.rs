@@ -1,3 +1,5 @@
+//! How does a weaker army lose least?
+//!
 //! This program solves a Colonel Blotto game: a player distributes six companies over three hills against an enemy with seven. It is a
 //! matrix game, and the program computes bounds on its value.
 //!
@@ -6,7 +8,10 @@
 //! ```
 
 use std::error::Error;
+use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series};
+use fenchel_examples::Show;
 use fenchel_optim::{StepSize, Stop};
 use fenchel_saddle::methods::MirrorProxSettings;
 use fenchel_saddle::{MatrixGame, matrix_game, value_bounds};
@@ -19,8 +24,12 @@ fn spreads(companies: i32) -> Vec<[i32; 3]> {
         .collect()
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    show.generated("the rules of the game: who has more companies on a hill wins it");
     let (ours, theirs) = (spreads(6), spreads(7));
     // What the row player pays: hills lost minus hills won.
     let losses = Array2::from_shape_fn((ours.len(), theirs.len()), |(i, j)| {
@@ -33,17 +42,23 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     println!("{} against {} spreads: {}", ours.len(), theirs.len(), solution.report);
     let bounds = value_bounds(&game, &solution.state);
-    if let Some(most) = bounds.objective() {
-        println!(
-            "six companies lose at most {most:.4} hills on average, and no plan loses less than {:.4}",
-            most - bounds.value()
-        );
-    }
     let mut plan: Vec<_> = solution.state.x.iter().zip(&ours).collect();
     plan.sort_by(|a, b| b.0.total_cmp(a.0));
+    let likeliest = || plan.iter().take(12);
+    let names = likeliest().map(|(_, [a, b, c])| format!("{a} {b} {c}"));
+    let x = Axis::linear("probability");
+    let figure = Figure::new("The likeliest spreads of our plan", x, Axis::of_names("", names));
+    let bars = likeliest().enumerate().map(|(k, (share, _))| (**share, k as f64)).collect();
+    let bars = Series { points: bars, ..Series::bars("", []) };
+    show.picture("plan", &figure.with(bars).svg())?;
     println!("the likeliest spreads of our plan:");
     for (share, spread) in plan.into_iter().take(8) {
         println!("  {spread:?}  {share:.3}");
     }
+    let most = bounds.objective().ok_or("no bound on the value")?;
+    show.conclude(format_args!(
+        "six companies against seven lose at most {most:.4} hills on average, and no plan loses less than {:.4}.",
+        most - bounds.value()
+    ));
     Ok(())
 }

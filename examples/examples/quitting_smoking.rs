@@ -1,17 +1,23 @@
-//! This program estimates the effect of quitting smoking on weight, in kilograms. It uses standardisation, inverse probability
-//! weighting, and a combination of both on the survey of Hernan and Robins (Causal Inference: What If, 2020, chapters 12 and 13). It also
-//! prints the difference of the means, without adjustment.
+//! How much weight do people gain because they quit smoking?
+//!
+//! This program estimates the effect in kilograms. It uses standardisation, inverse probability weighting, and a combination of both on
+//! the survey of Hernan and Robins (Causal Inference: What If, 2020, chapters 12 and 13). It also prints the difference of the means,
+//! without adjustment.
 //!
 //! ```text
-//! cargo run --release -p fenchel-examples --example quitting_smoking -- NHEFS.csv
+//! cargo run --release -p fenchel-examples --example quitting_smoking [-- NHEFS.csv]
 //! ```
 //!
-//! Without the file, people are drawn from a model in which quitting adds three kilograms and older people quit more often.
+//! Without the file, which may also be in the folder that `FENCHEL_DATA` names, people are drawn from a model in which quitting adds three kilograms and older people quit more often.
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::process::ExitCode;
 
 use fenchel_causal::effect::{EffectEstimator, EffectMethod};
+use fenchel_causal::effects_figure;
+use fenchel_examples::{Show, of_file};
+use fenchel_linalg::text::{aligned, fixed};
 use fenchel_optim::random::stream;
 use ndarray::Array2;
 use rand::RngExt;
@@ -22,22 +28,40 @@ struct People {
     gain: Vec<f64>,
     /// Columns of x whose effect may differ between the arms.
     interactions: Vec<usize>,
+    /// The names of the columns of x.
+    columns: Vec<String>,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let people = match std::env::args().nth(1) {
-        Some(path) => survey(&std::fs::read_to_string(path)?)?,
-        None => drawn(),
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    let people = match show.files_of("nhefs") {
+        Some(files) => {
+            show.real("NHEFS, people asked in 1971 and 1982 (Hernan and Robins)");
+            survey(&std::fs::read_to_string(&files[0]).map_err(of_file(&files[0]))?)?
+        }
+        None => {
+            show.generated(
+                "1,500 people, of whom the older quit more often; quitting adds three kilograms",
+            );
+            drawn()
+        }
     };
-    let People { x, treated, gain, interactions } = people;
+    let People { x, treated, gain, interactions, columns } = people;
     let mean = |on: bool| {
         let arm: Vec<f64> =
             (0..gain.len()).filter(|&i| treated[i] == on).map(|i| gain[i]).collect();
         arm.iter().sum::<f64>() / arm.len() as f64
     };
     println!("{} people, {} columns to adjust for", x.nrows(), x.ncols());
-    println!("{:16} {:5.2} kg", "means", mean(true) - mean(false));
+    let unadjusted = mean(true) - mean(false);
+    let head = ["", "effect in kg", "95 % from", "to"];
+    let mut table = vec![head.map(String::from).to_vec()];
+    table.push(vec!["difference of means".to_owned(), fixed(unadjusted, 2)]);
+    let mut effects = vec![("difference of means", unadjusted, None)];
+    let (mut notes, mut last) = (String::new(), (0.0, (0.0, 0.0)));
     for (name, method) in [
         ("standardisation", EffectMethod::Standardisation),
         ("weighting", EffectMethod::Weighting),
@@ -47,19 +71,32 @@ fn main() -> Result<(), Box<dyn Error>> {
         let estimator = EffectEstimator { method, interactions, ..EffectEstimator::default() };
         let model = estimator.fit(x.view(), &treated, &gain)?;
         let (low, high) = model.interval.ok_or("no interval")?;
-        println!("{name:16} {:5.2} kg, 95 % {low:.2} to {high:.2}", model.effect);
+        let cells = [model.effect, low, high].map(|kg| fixed(kg, 2));
+        table.push(std::iter::once(name.to_owned()).chain(cells).collect());
+        last = (model.effect, (low, high));
+        effects.push((name, model.effect, Some((low, high))));
         if method == EffectMethod::DoublyRobust {
+            show.picture("balance", &model.love_plot(&columns)?.svg())?;
+            show.picture("overlap", &model.overlap_figure(&treated)?.svg())?;
             let o = &model.overlap;
-            println!(
-                "propensity {:.2} to {:.2} among quitters, {:.2} to {:.2} among others",
-                o.treated.0, o.treated.1, o.control.0, o.control.1
-            );
-            println!(
-                "largest difference of a column between the arms: {:.2} of its deviation, {:.2} after weighting",
-                o.imbalance, o.imbalance_weighted
+            notes = format!(
+                "propensity {:.2} to {:.2} among quitters, {:.2} to {:.2} among others\n\
+                 largest difference of a column between the arms: {:.2} of its deviation, {:.2} after weighting",
+                o.treated.0,
+                o.treated.1,
+                o.control.0,
+                o.control.1,
+                o.imbalance,
+                o.imbalance_weighted
             );
         }
     }
+    println!("\n{}\n{notes}", aligned(&table, 1));
+    show.picture("effects", &effects_figure("kilograms, 95 % interval", effects).svg())?;
+    let (effect, (low, high)) = last;
+    show.conclude(format_args!(
+        "quitting adds {effect:.1} kg ({low:.1} to {high:.1}); the means alone say {unadjusted:.1} kg, because quitters differ from others before."
+    ));
     Ok(())
 }
 
@@ -90,10 +127,17 @@ fn survey(text: &str) -> Result<People, Box<dyn Error>> {
         treated.push(get("qsmk")? == 1.0);
         gain.push(kilograms);
     }
-    let columns = x.len() / gain.len().max(1);
-    let x = Array2::from_shape_vec((gain.len(), columns), x)?;
+    let width = x.len() / gain.len().max(1);
+    let x = Array2::from_shape_vec((gain.len(), width), x)?;
+    let mut columns = vec!["sex".to_owned(), "race".to_owned()];
+    for name in ["age", "cigarettes", "years of smoking", "weight"] {
+        columns.extend([name.to_owned(), format!("{name} squared")]);
+    }
+    for (name, levels) in [("education", 2..=5), ("exercise", 1..=2), ("activity", 1..=2)] {
+        columns.extend(levels.map(|level| format!("{name} {level}")));
+    }
     // Cigarettes a day are the fifth column.
-    Ok(People { x, treated, gain, interactions: vec![4] })
+    Ok(People { x, treated, gain, interactions: vec![4], columns })
 }
 
 fn drawn() -> People {
@@ -108,5 +152,5 @@ fn drawn() -> People {
         gain.push(3.0 * f64::from(u8::from(quits)) - 0.1 * (age - 50.0) + 4.0 * noise);
     }
     let x = Array2::from_shape_fn((ages.len(), 1), |(i, _)| ages[i]);
-    People { x, treated, gain, interactions: Vec::new() }
+    People { x, treated, gain, interactions: Vec::new(), columns: vec!["age".into()] }
 }

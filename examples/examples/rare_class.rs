@@ -1,3 +1,5 @@
+//! How is a rare class found among many rows of another?
+//!
 //! This program fits a logistic regression with an l1 penalty to a LIBSVM file with a rare class. The rare class has a larger weight.
 //! The penalty is chosen by the area under the ROC curve in five-fold cross-validation.
 //!
@@ -8,23 +10,32 @@
 //! Without a file of two classes it writes generated sparse data to a temporary file.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::process::ExitCode;
 
 use fenchel_datasets::generate::{Spgen, spgen};
 use fenchel_datasets::{LibsvmOptions, libsvm_file, write_libsvm};
+use fenchel_examples::Show;
 use fenchel_finite_sum::path::Grid;
 use fenchel_finite_sum::prelude::{Rows, Saved};
 use fenchel_finite_sum::{ClassWeights, LogisticModel, LogisticRegressionCv, estimators::Scoring};
-use fenchel_metrics::{binary_scores, roc_auc, train_test_split};
+use fenchel_metrics::{
+    binary_scores, precision_recall_figure, roc_auc, roc_figure, train_test_split,
+};
 use ndarray::Axis;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let folder = tempfile::tempdir()?;
-    let path = match std::env::args_os().nth(1) {
-        Some(path) => PathBuf::from(path),
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    let path = match show.files_of("w8a") {
+        Some(files) => {
+            show.real(format_args!("{}, of which the larger label is rare", files[0].display()));
+            files[0].clone()
+        }
         None => {
-            let path = folder.path().join("generated.svm");
+            show.generated("2,000 sparse rows of two classes");
+            let path = show.path("generated.svm");
             let data = spgen(&Spgen { rows: 2_000, ..Spgen::default() })?.classification();
             write_libsvm(std::fs::File::create(&path)?, &data)?;
             path
@@ -45,14 +56,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let fitted = cv.fit(&x, &y)?;
     println!("1 - AUC on 5 folds\n{fitted}");
-    let file = folder.path().join("model.json");
+    show.picture("cross_validation", &fitted.svg())?;
+    let file = show.path("model.json");
     fitted.model.save_file(&file)?;
 
     let model = LogisticModel::<f64>::load_file(&file)?;
     println!("{} of {} features are used", model.support().len(), model.weights.len());
     let positive = truth.mapv(|y| y == model.classes[1]);
-    println!("AUC on the rows set aside: {:.4}", roc_auc(&positive, &model.predict_proba(&new)?)?);
+    let auc = roc_auc(&positive, &model.predict_proba(&new)?)?;
+    println!("AUC on the rows set aside: {auc:.4}");
+    let (labels, scores) = (positive.to_vec(), model.predict_proba(&new)?.to_vec());
+    show.picture("roc", &roc_figure(&labels, &scores)?.svg())?;
+    show.picture("precision_recall", &precision_recall_figure(&labels, &scores)?.svg())?;
     let found = binary_scores(&positive, &model.predict(&new)?.mapv(|y| y == model.classes[1]))?;
     println!("precision {:.3}, recall {:.3}", found.precision, found.recall);
+    let share = positive.iter().filter(|p| **p).count() as f64 / positive.len() as f64;
+    show.conclude(format_args!(
+        "{:.1} % of the rows are of the class; the model finds {:.0} % of them, and of those that it names {:.0} % are right (AUC {auc:.3}).",
+        100.0 * share,
+        100.0 * found.recall,
+        100.0 * found.precision
+    ));
     Ok(())
 }

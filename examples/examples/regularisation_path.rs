@@ -1,3 +1,5 @@
+//! In which order do measurements enter a model as its penalty falls?
+//!
 //! This program computes a regularisation path. It draws as text which coefficients become nonzero as the l1 penalty decreases.
 //!
 //! ```text
@@ -5,33 +7,43 @@
 //! ```
 
 use std::error::Error;
+use std::process::ExitCode;
 
 use fenchel_datasets::embedded::{self, WINE_FEATURES};
+use fenchel_examples::Show;
 use fenchel_finite_sum::Standardiser;
 use fenchel_finite_sum::path::{Grid, PathSettings, elastic_net_path};
+use fenchel_linalg::text::{aligned, fixed, number, short};
+use fenchel_linalg::{Named, Names};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    // Alcohol content of 178 wines from twelve chemical measurements.
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    show.real("the alcohol content of 178 wines and twelve chemical measurements (UCI)");
     let data = embedded::wine_alcohol();
     let names = &WINE_FEATURES[1..];
     let x = Standardiser::fit(&data.x)?.transform(&data.x)?;
 
     let grid = Grid::Log { count: 61, smallest: 1e-3 };
     let settings = PathSettings { grid, ..PathSettings::default() };
+    let x = Named { x, names: Names::new(names.iter().copied()) };
     let path = elastic_net_path(&x, &data.y, &settings)?;
+    show.picture("path", &path.svg())?;
 
-    println!("penalty  features  certified gap  passes  not looked at");
+    let head = ["penalty", "features", "certified gap", "passes", "not looked at"];
+    let mut table = vec![head.map(String::from).to_vec()];
     for at in path.points.iter().step_by(10) {
-        println!(
-            "{:7.4}  {:8}  {:13.1e}  {:6.1}  {:12.0}%",
-            at.penalty,
-            at.support.len(),
-            at.report.certificate.value(),
-            at.report.passes,
-            100.0 * at.screened,
-        );
+        table.push(vec![
+            number(at.penalty, 3),
+            at.support.len().to_string(),
+            number(at.report.certificate.value(), 2),
+            short(at.report.passes),
+            fixed(100.0 * at.screened, 0) + "%",
+        ]);
     }
+    print!("{}", aligned(&table, 0));
     let passes: f64 = path.points.iter().map(|at| at.report.passes).sum();
     println!("the whole path: {passes:.0} passes over the data\n");
 
@@ -45,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{:>28}  weight along the path (+ # positive, - = negative, large from a third of the largest)",
         ""
     );
-    for c in order {
+    for &c in &order {
         let mark = |w: &f64| match (*w, w.abs() > largest / 3.0) {
             (0.0, _) => ' ',
             (w, false) => {
@@ -66,5 +78,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let line: String = weights.column(c).iter().map(mark).collect();
         println!("{:>28}  {line}", names[c]);
     }
+    let [first, second, third] = [0, 1, 2].map(|k| names[order[k]]);
+    show.conclude(format_args!(
+        "{first} enters first, then {second} and {third}; the {} fits of the path took {passes:.0} passes over the data in all.",
+        path.points.len()
+    ));
     Ok(())
 }

@@ -1,20 +1,30 @@
-//! This program learns a network of the members of the US Senate from their votes. It draws the network in the colours of the parties,
-//! and prints the edges between members of different parties.
+//! Who in the US Senate votes with whom, and who stands between the parties?
 //!
-//! `FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example senate [network.svg]`
+//! This program learns a network of the members from their votes. It draws the network in the colours of the parties, and prints who
+//! has the most ties to the other side. It needs real data, and says so where they are missing.
+//!
+//! ```text
+//! FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example senate [-- --out DIR]
+//! ```
+
+use std::error::Error;
+use std::process::ExitCode;
 
 use fenchel::plot::{Colour, Network};
-use fenchel_datasets::Folder;
+use fenchel_examples::Show;
 use fenchel_mrf_learn::{Data, MissingPolicy, Penalty, Spg, Warning};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let folder = std::env::var_os("FENCHEL_DATA").map(Folder::new);
-    let calls = folder.map(|folder| folder.senate()).transpose()?.flatten();
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    let calls = show.real_data().map(|folder| folder.senate()).transpose()?.flatten();
     let Some(calls) = calls else {
         println!("set FENCHEL_DATA to a folder with senate/vote_109_2");
         return Ok(());
     };
+    show.real("the votes of the second session of the 109th Congress, 2006");
     // A missing vote counts as nay, as in the paper; MissingPolicy::Impute draws it instead.
     let data = Data::binary(calls.votes.view(), MissingPolicy::AsZero)?;
     println!("{} votes of {} senators", data.rows(), data.variables());
@@ -32,7 +42,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let within = ties.iter().filter(|tie| side(tie.0) == side(tie.1)).count();
     let share = within as f64 / ties.len().max(1) as f64;
     println!("{} positive ties, {:.1} % within a side", ties.len(), 100.0 * share);
-    for right in [false, true] {
+    let mut between = Vec::new();
+    for (right, name) in [(false, "Democrats, with the independent"), (true, "Republicans")] {
         let across = |v: u32| {
             ties.iter().filter(|t| (t.0 == v || t.1 == v) && side(t.0) != side(t.1)).count()
         };
@@ -41,27 +52,29 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .map(|v| (across(v), v))
             .collect();
         members.sort_by_key(|&(ties, v)| (std::cmp::Reverse(ties), v));
-        println!("most ties to the other side:");
+        println!("most ties to the other side among the {name}:");
+        between.push(calls.members[members[0].1 as usize].clone());
         for (count, v) in members.into_iter().take(3) {
             println!("  {:<22} {count}", calls.members[v as usize]);
         }
     }
-    if let Some(path) = std::env::args().nth(1) {
-        let of = |letter: char| {
-            let calls = &calls;
-            (0..data.variables()).filter(move |&v| calls.party(v) == Some(letter))
-        };
-        let edges = ties.iter().map(|&(a, b, weight)| (a as usize, b as usize, weight));
-        let network = Network::new(
-            "Positive ties in the US Senate",
-            calls.members.iter().map(String::as_str),
-        )
+    let of = |letter: char| {
+        let calls = &calls;
+        (0..data.variables()).filter(move |&v| calls.party(v) == Some(letter))
+    };
+    let edges = ties.iter().map(|&(a, b, weight)| (a as usize, b as usize, weight));
+    let members = calls.members.iter().map(String::as_str);
+    let network = Network::new("Positive ties in the US Senate", members)
         .weighted("coupling", edges)
         .group(Colour::Vermilion, "Republican", of('R'))
         .group(Colour::Blue, "Democrat", of('D'))
         .group(Colour::Green, "independent", of('I'));
-        std::fs::write(&path, network.svg())?;
-        println!("picture: {path}");
-    }
+    show.picture("network", &network.svg())?;
+    show.conclude(format_args!(
+        "{:.0} % of the ties are within a side; nearest to the other one are {} and {}.",
+        100.0 * share,
+        between[0],
+        between[1]
+    ));
     Ok(())
 }

@@ -1,3 +1,5 @@
+//! How few pixels tell ten digits apart?
+//!
 //! This program trains a sparse multiclass support vector machine on handwritten digits in ten seconds, with a certificate. It uses the
 //! 10,000 test images of MNIST if the folder of real data (`FENCHEL_DATA`) has them. Otherwise it uses the small digits that are part of
 //! the crate.
@@ -7,18 +9,25 @@
 //! ```
 
 use std::error::Error;
+use std::process::ExitCode;
 
-use fenchel_datasets::{Folder, embedded};
+use fenchel_datasets::embedded;
+use fenchel_examples::Show;
+use fenchel_linalg::text::{aligned, fixed};
 use fenchel_metrics::{Confusion, train_test_split};
 use fenchel_saddle::{Fit, MulticlassL1, Progress, Stop};
 use ndarray::{Array2, Axis};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    fenchel_examples::end_on_closed_pipe();
-    let mnist = match std::env::var_os("FENCHEL_DATA") {
-        Some(root) => Folder::new(root).mnist_test()?,
-        None => None,
-    };
+fn main() -> ExitCode {
+    Show::run(example)
+}
+
+fn example(show: &Show) -> Result<(), Box<dyn Error>> {
+    let mnist = show.real_data().map(|folder| folder.mnist_test()).transpose()?.flatten();
+    show.real(match mnist {
+        Some(_) => "MNIST, its 10,000 test images of 28 x 28 pixels; a fifth is left out",
+        None => "1,797 images of 8 x 8 pixels (UCI, optical digits); a fifth is left out",
+    });
     let (x, y): (Array2<f64>, Vec<usize>) = match mnist {
         Some(images) => (
             images.x.mapv(|v| f64::from(v) / 255.0),
@@ -48,30 +57,46 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..MulticlassL1::default()
     };
     let mut print = |progress: &Progress| {
-        println!("{:7.2} s  {}", progress.seconds, progress.certificate);
+        println!("{:>7} s  {}", fixed(progress.seconds, 2), progress.certificate);
         std::ops::ControlFlow::Continue(())
     };
     let model = estimator.fit_with(&train, &train_y, Fit::new().watch(&mut print))?;
-    println!("\n{:?}: {}", model.solver, model.report);
-    println!("{} of {} weights", model.nonzeros(), train.ncols() * 10);
+    println!(
+        "\n{}\n{} of {} weights are not 0",
+        model.report,
+        model.nonzeros(),
+        train.ncols() * 10
+    );
     let predicted = model.predict(&test)?.to_vec();
     let confusion = Confusion::new(&test_y, &predicted, 10)?;
+    let head =
+        std::iter::once("digit, by predicted".to_owned()).chain((0..10).map(|l| l.to_string()));
+    let mut table: Vec<Vec<String>> = vec![head.collect()];
+    for truth in 0..10 {
+        let counts = (0..10).map(|found| confusion.count(truth, found).to_string());
+        table.push(std::iter::once(truth.to_string()).chain(counts).collect());
+    }
+    let digits: Vec<String> = (0..10).map(|digit| digit.to_string()).collect();
+    show.picture("confusion", &confusion.heat_map(&digits)?.svg())?;
     println!(
         "accuracy on {} images that were left out: {:.4}\n",
         test_y.len(),
         confusion.accuracy()
     );
-    println!("rows are digits, columns what was predicted");
-    for truth in 0..10 {
-        let counts: Vec<String> =
-            (0..10).map(|l| format!("{:4}", confusion.count(truth, l))).collect();
-        println!("{truth}: {}", counts.join(" "));
-    }
+    print!("{}", aligned(&table, 1));
     let pruned = model.pruned(0.05, &train, &train_y)?;
     println!(
         "\nwithout the smallest: {} weights, {}",
         pruned.nonzeros(),
         pruned.report.certificate
     );
+    let used: std::collections::BTreeSet<u32> = pruned.weights.iter().map(|(i, ..)| *i).collect();
+    let accuracy = Confusion::new(&test_y, &pruned.predict(&test)?.to_vec(), 10)?.accuracy();
+    show.conclude(format_args!(
+        "{} of {} pixels are enough to be right about {:.1} % of the digits that were left out.",
+        used.len(),
+        train.ncols(),
+        100.0 * accuracy
+    ));
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! This package has short programs, one per task. See its folder `examples`.
 
 mod pipe;
+mod show;
 
 pub use pipe::end_on_closed_pipe;
+pub use show::{Show, of_file};
 
 /// The examples of the repository's README are tests.
 #[cfg(doctest)]

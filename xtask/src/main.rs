@@ -7,6 +7,7 @@ mod data;
 #[cfg(test)]
 mod doc_tables;
 mod docs;
+mod gallery;
 #[cfg(feature = "experiments")]
 mod meter;
 mod package;
@@ -36,6 +37,8 @@ enum Command {
     Ci(ci::Arguments),
     /// The pages of all crates, with formulas rendered and links checked
     Docs,
+    /// Run all examples, and make a page of what they show
+    Gallery(gallery::Arguments),
     /// Make the archives that a registry would receive, and build them
     Package(package::Arguments),
     /// Run the experiments and write the report
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
     let result: Result<ExitCode, String> = match Command::parse() {
         Command::Ci(arguments) => ci::run(&arguments).map_err(|error| error.to_string()),
         Command::Docs => docs::run().map_err(|error| error.to_string()),
+        Command::Gallery(arguments) => gallery::run(&arguments).map_err(|error| error.to_string()),
         Command::Package(arguments) => package::run(&arguments).map_err(|e| e.to_string()),
         #[cfg(feature = "experiments")]
         Command::Reproduce(arguments) => reproduce::run(&arguments).map_err(|f| f.to_string()),

@@ -1,8 +1,9 @@
 //! The display of a running fit.
 
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use fenchel_linalg::text;
 use fenchel_optim::{Certificate, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -16,26 +17,32 @@ pub struct Display {
     /// Objectives are multiplied by this.
     scale: f64,
     tolerance: f64,
-    /// The first relative certificate.
-    from: Option<f64>,
+    begin: Instant,
+    /// The first relative certificate, and its time.
+    from: Option<(f64, f64)>,
     held_out: Option<&'static str>,
 }
 
 const STEPS: u64 = 1000;
 
 impl Display {
-    /// A display of objectives times `scale`, for a fit that ends at the relative tolerance.
+    /// A display of objectives times `scale`, for a fit that begins now and ends at the relative tolerance.
     pub fn new(quiet: bool, scale: f64, tolerance: f64) -> Self {
         let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new(STEPS);
             let style = ProgressStyle::with_template(
-                "{bar:40} {percent:>3}% of the way to the tolerance, {elapsed}",
+                "{bar:40} {percent:>3}% of the way to the tolerance, {elapsed}{msg}",
             );
             bar.set_style(style.expect("a constant"));
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
         });
-        Display { bar, quiet, scale, tolerance, from: None, held_out: None }
+        Display { bar, quiet, scale, tolerance, begin: Instant::now(), from: None, held_out: None }
+    }
+
+    /// Seconds on the clock since the fit began, with checks and held-out scores.
+    pub fn seconds(&self) -> f64 {
+        self.begin.elapsed().as_secs_f64()
     }
 
     /// Prints a line of text above the bar.
@@ -62,31 +69,38 @@ impl Display {
     pub fn check(&mut self, progress: &Progress, score: Option<f64>) {
         let certificate = &progress.certificate;
         let sum = |value: f64| value * self.scale;
-        let number = |value| number(value, self.scale);
-        let objective = certificate.objective().map_or("-".to_owned(), |p| number(sum(p)));
+        let number = |value| number(sum(value), self.scale);
+        let objective = certificate.objective().map_or("-".to_owned(), number);
         let (dual, gap) = match certificate {
             &Certificate::Gap { lower_bound, .. } => {
-                (number(sum(lower_bound)), format!("{:.2e}", sum(certificate.value())))
+                (number(lower_bound), text::number(sum(certificate.value()), 3))
             }
-            Certificate::Residual { norm, .. } => ("-".to_owned(), format!("|{:.1e}|", sum(*norm))),
+            Certificate::Residual { norm, .. } => {
+                ("-".to_owned(), format!("|{}|", text::number(sum(*norm), 2)))
+            }
             Certificate::Uncertified { .. } => ("-".to_owned(), "-".to_owned()),
         };
         let score = match (self.held_out, score) {
-            (Some(_), Some(score)) => format!("  {:>14.2}", 100.0 * score),
+            (Some(_), Some(score)) => format!("  {:>14}", text::fixed(100.0 * score, 2)),
             (Some(_), None) => format!("  {:>14}", ""),
             _ => String::new(),
         };
         let relative = certificate.relative();
+        let seconds = self.seconds();
         self.say(&format!(
-            "{:6.1} {objective:>15} {dual:>15} {gap:>10} {relative:>10.2e}{score} {:8.2}",
-            progress.passes, progress.seconds
+            "{:6.1} {objective:>15} {dual:>15} {gap:>10} {:>10}{score} {seconds:8.2}",
+            progress.passes,
+            text::number(relative, 3)
         ));
+        let Some(bar) = &self.bar else { return };
         if relative.is_finite() && relative > 0.0 {
-            let from = *self.from.get_or_insert(relative);
-            let done = (from / relative).ln() / (from / self.tolerance).ln();
-            if let Some(bar) = &self.bar {
-                bar.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
-            }
+            let (from, since) = *self.from.get_or_insert((relative, seconds));
+            let done = ((from / relative).ln() / (from / self.tolerance).ln()).clamp(0.0, 1.0);
+            bar.set_position((done * STEPS as f64) as u64);
+            bar.set_message(match left(seconds - since, done) {
+                Some(left) => format!(", about {} to go", text::seconds(left)),
+                None => String::new(),
+            });
         }
     }
 
@@ -98,12 +112,13 @@ impl Display {
     }
 }
 
-/// A number with three decimals if it is a sum over many, with eight if it is a mean; in scientific notation if that would not
-/// fit into its column.
+/// The seconds that are left if the rest of the way is as quick as the part that is done. Nothing is known of it before a
+/// hundredth is done.
+fn left(seconds: f64, done: f64) -> Option<f64> {
+    (done >= 0.01 && done < 1.0).then(|| seconds * (1.0 - done) / done)
+}
+
+/// A number with three decimals if it is a sum over many, else with nine digits.
 fn number(value: f64, scale: f64) -> String {
-    match value.abs() {
-        size if size < 1e10 && scale != 1.0 => format!("{value:.3}"),
-        size if (1e-4..1e5).contains(&size) || size == 0.0 => format!("{value:.8}"),
-        _ => format!("{value:.6e}"),
-    }
+    if value.abs() < 1e10 && scale != 1.0 { text::fixed(value, 3) } else { text::number(value, 9) }
 }

@@ -101,9 +101,10 @@ impl CorpusBuilder {
     ///
     /// # Errors
     /// [`Error::EmptySequence`]; [`Error::Invalid`] for a token without a label or a value that is not finite, with the
-    /// numbers of sequence and token. The instance is then left out.
+    /// numbers of sequence and token, and for an attribute that was pushed before any token. The instance is then left out.
     pub fn push(&mut self, instance: &Instance) -> Result<(), Error> {
         let sequence = self.sequences.len();
+        instance.check_owned()?;
         if instance.is_empty() {
             return Err(Error::EmptySequence { sequence });
         }

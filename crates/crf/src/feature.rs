@@ -81,10 +81,7 @@ impl Feature {
 }
 
 impl Instance {
-    /// Adds the attributes of a feature to the last token.
-    ///
-    /// # Panics
-    /// Before the first token.
+    /// Adds the attributes of a feature to the last token, as [`push`](Self::push) does.
     pub fn push_feature(&mut self, key: &str, feature: &Feature) {
         feature.push_to(&mut vec![key], self);
     }

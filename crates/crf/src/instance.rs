@@ -2,6 +2,10 @@
 
 use std::ops::Range;
 
+use fenchel_linalg::Invalid;
+
+use crate::Error;
+
 /// A sequence of tokens, each with attributes (a name and a value) and a label.
 ///
 /// All strings are stored in one buffer, so that an instance can be cleared and refilled without allocation. Attributes for
@@ -62,30 +66,33 @@ impl Instance {
         self.labels.push(label);
     }
 
-    /// Adds an attribute to the last token.
-    ///
-    /// # Panics
-    /// If there is no token yet.
+    /// Adds an attribute to the last token. Before the first token it belongs to none, and whatever reads the instance refuses it with
+    /// [`Error::Invalid`].
     pub fn push(&mut self, name: &str, value: f64) {
         self.push_parts(&[name], value);
     }
 
-    /// Adds the attribute `key=value` with the value 1 to the last token.
-    ///
-    /// # Panics
-    /// If there is no token yet.
+    /// Adds the attribute `key=value` with the value 1 to the last token, as [`push`](Self::push) does.
     pub fn push_pair(&mut self, key: &str, value: &str) {
         self.push_parts(&[key, "=", value], 1.0);
     }
 
     /// Adds an attribute whose name is given in parts to the last token.
     pub(crate) fn push_parts(&mut self, parts: &[&str], value: f64) {
-        assert!(!self.starts.is_empty(), "begin_token comes before the attributes");
         let start = self.text.len();
         for part in parts {
             self.text.push_str(part);
         }
         self.attributes.push((start..self.text.len(), value));
+    }
+
+    /// Refuses attributes that belong to no token.
+    pub(crate) fn check_owned(&self) -> Result<(), Error> {
+        let strays = self.starts.first().copied().unwrap_or(self.attributes.len());
+        let Some((name, _)) = self.attributes[..strays].first() else { return Ok(()) };
+        let name = &self.text[name.clone()];
+        let reason = format!("{name:?} was pushed before any token; begin_token comes first");
+        Err(Invalid::Layout { what: "attributes", reason }.into())
     }
 
     fn write(&mut self, text: &str) -> Range<usize> {

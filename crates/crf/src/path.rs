@@ -13,6 +13,7 @@
 use std::fmt;
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::text::number;
 use fenchel_optim::{Budget, Fit, Status, settings};
 
 use crate::Error;
@@ -149,7 +150,7 @@ impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:>12} {:>10} {:>8}  report", "penalty", "weights", "score")?;
         for PathPoint { penalty, model, score } in &self.points {
-            write!(f, "\n{penalty:>12.3e} {:>10} ", model.nonzero_weights())?;
+            write!(f, "\n{:>12} {:>10} ", number(*penalty, 4), model.nonzero_weights())?;
             match score {
                 Some(score) => write!(f, "{score:>8.4}")?,
                 None => write!(f, "{:>8}", "–")?,

@@ -202,8 +202,8 @@ impl<'m> Tagger<'m> {
     /// The most probable labels.
     ///
     /// # Errors
-    /// [`Error::EmptySequence`], [`Error::Invalid`] for a value that is not finite; [`Error::Chain`] if the scheme allows no
-    /// labelling with the labels of the model.
+    /// [`Error::EmptySequence`], [`Error::Invalid`] for a value that is not finite or an attribute before the first token;
+    /// [`Error::Chain`] if the scheme allows no labelling with the labels of the model.
     pub fn tag(&mut self, instance: &Instance) -> Result<Vec<&'m str>, Error> {
         self.tag_numbers(instance)?;
         Ok(self.path.iter().map(|&k| self.model.labels().name(k as u32)).collect())
@@ -373,6 +373,7 @@ impl<'m> Tagger<'m> {
 }
 
 fn check_values(instance: &Instance) -> Result<(), Error> {
+    instance.check_owned()?;
     // Without a way out of the loop, which is quicker.
     let all = instance.all_attributes().iter();
     if !all.fold(false, |bad, (_, value)| bad | !value.is_finite()) {

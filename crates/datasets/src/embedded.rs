@@ -19,7 +19,7 @@ use crate::{Dataset, Error, TableOptions, decompress, table};
 ///
 /// Columns 0 to 9 are means over the nuclei of an image, columns 10 to 19 their standard errors, and columns 20 to 29 the means
 /// of the three largest values. Each group has radius, texture, perimeter, area, smoothness, compactness, concavity, concave
-/// points, symmetry, fractal dimension.
+/// points, symmetry, fractal dimension ([`BREAST_CANCER_FEATURES`]).
 ///
 /// ```
 /// let data = fenchel_datasets::embedded::breast_cancer();
@@ -30,6 +30,40 @@ pub fn breast_cancer() -> Dataset<Array2<f64>> {
     let Dataset { x, y } = with_last_as_target(include_bytes!("../data/breast_cancer.csv"));
     Dataset { x, y: y.mapv(|benign| if benign == 1.0 { 1.0 } else { -1.0 }) }
 }
+
+/// The columns of [`breast_cancer`].
+pub const BREAST_CANCER_FEATURES: [&str; 30] = [
+    "mean radius",
+    "mean texture",
+    "mean perimeter",
+    "mean area",
+    "mean smoothness",
+    "mean compactness",
+    "mean concavity",
+    "mean concave points",
+    "mean symmetry",
+    "mean fractal dimension",
+    "radius error",
+    "texture error",
+    "perimeter error",
+    "area error",
+    "smoothness error",
+    "compactness error",
+    "concavity error",
+    "concave points error",
+    "symmetry error",
+    "fractal dimension error",
+    "worst radius",
+    "worst texture",
+    "worst perimeter",
+    "worst area",
+    "worst smoothness",
+    "worst compactness",
+    "worst concavity",
+    "worst concave points",
+    "worst symmetry",
+    "worst fractal dimension",
+];
 
 /// Wine: 13 chemical measurements of wines of one region; the class is the cultivar, 0, 1 or 2.
 ///
@@ -180,7 +214,9 @@ mod tests {
 
     #[test]
     fn the_feature_names_are_those_of_the_file() {
-        let table = table(&include_bytes!("../data/wine.csv")[..], &TableOptions::default());
-        assert_eq!(table.unwrap().names()[..13], WINE_FEATURES);
+        let names = |text: &[u8]| table(text, &TableOptions::default()).unwrap().names().to_vec();
+        assert_eq!(names(include_bytes!("../data/wine.csv"))[..13], WINE_FEATURES);
+        let tumours = names(include_bytes!("../data/breast_cancer.csv"));
+        assert_eq!(tumours[..30], BREAST_CANCER_FEATURES);
     }
 }

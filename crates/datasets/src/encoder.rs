@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
-use fenchel_linalg::{CsrMatrix, Invalid, Named, Names, Standardiser};
+use fenchel_linalg::{CsrMatrix, Invalid, Named, Names, Standardiser, text};
 use fenchel_optim::model::Saved;
 use fenchel_optim::{MAX_MEMORY, Refusal, settings};
 use ndarray::{Array1, Array2};
@@ -489,9 +489,14 @@ impl fmt::Display for FittedEncoder {
                 Part::Numbers { dates, fill, .. } => {
                     let (centre, scale) = (self.scale.means[at], self.scale.deviations[at]);
                     let kind = if *dates { "days since 1970" } else { "numbers" };
-                    write!(f, "{kind}, centre {centre:.6}, scale {scale:.6}")?;
+                    write!(
+                        f,
+                        "{kind}, centre {}, scale {}",
+                        text::number(centre, 6),
+                        text::number(scale, 6)
+                    )?;
                     match fill {
-                        Some(fill) => write!(f, ", missing {fill:.6}")?,
+                        Some(fill) => write!(f, ", missing {}", text::number(*fill, 6))?,
                         None => write!(f, ", none missing")?,
                     }
                 }

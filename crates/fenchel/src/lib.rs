@@ -10,7 +10,7 @@
 //!
 //! let data = embedded::breast_cancer();
 //! let model = LogisticRegression { l2: Some(0.1), ..Default::default() }.fit(&data.x, data.y.view())?;
-//! println!("{}", model.report); // converged after ... passes: objective ..., duality gap ...
+//! println!("{}", model.report); // converged: objective ..., gap ... (relative ...), ... passes, ... s
 //! let probabilities = model.predict_proba(&data.x)?;
 //! # assert_eq!(model.report.status, Status::Converged);
 //! # assert_eq!(probabilities.len(), data.y.len());

@@ -13,6 +13,17 @@ fn every_command_has_help_with_an_example() {
         let help = folder.ok(&format!("{command} --help"));
         assert!(help.contains(&format!("Examples:\n  fenchel {command} ")), "{help}");
     }
+    let crf = Folder::crf();
+    for command in ["learn", "tag", "eval", "dump"] {
+        let help = crf.ok(&format!("{command} --help"));
+        let examples = help.split("Examples:\n").nth(1).unwrap();
+        let named = format!("  fenchel-crf {command} ");
+        let count = examples.lines().filter(|line| line.starts_with(&named)).count();
+        assert!(count >= 2 && examples.matches("fenchel-crf ").count() >= 3, "{help}");
+    }
+    for heading in ["The model and its penalty:", "Held-out sequences:", "Reading the text:"] {
+        assert!(crf.ok("learn --help").contains(heading));
+    }
     let help = folder.ok("--help");
     assert!(COMMANDS.iter().all(|command| help.contains(&format!("\n  {command} "))), "{help}");
     assert_eq!(folder.run("").status.code(), Some(2));

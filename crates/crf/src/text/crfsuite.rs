@@ -123,8 +123,9 @@ fn parse(field: &str, name: &mut String) -> Result<f64, String> {
 ///
 /// # Errors
 /// [`Error::Invalid`] for a name or label that the format cannot hold (a tab or a line break inside, an empty name or
-/// label); [`Error::Read`] if writing fails.
+/// label) and for an attribute before the first token; [`Error::Read`] if writing fails.
 pub fn write_crfsuite(instance: &Instance, mut to: impl Write) -> Result<(), Error> {
+    instance.check_owned()?;
     let mut out = String::new();
     for (t, label) in instance.labels().enumerate() {
         check(label, "label")?;

@@ -315,7 +315,17 @@ fn bad_input_is_named() {
     instance.begin_token("A");
     instance.push("x", f64::NAN);
     assert!(message(&mut builder, &instance).contains("\"x\" is NaN at token 0 of sequence 0"));
-    assert!(builder.is_empty());
+    let mut stray = Instance::new();
+    stray.push_pair("word", "the");
+    let before = "attributes: \"word=the\" was pushed before any token; begin_token comes first";
+    assert_eq!(message(&mut builder, &stray), before);
+    stray.begin_token("A");
+    stray.push("x", 1.0);
+    assert_eq!(message(&mut builder, &stray), before);
+    assert_eq!(random_model(0, 1.0).tag(&stray).unwrap_err().to_string(), before);
+    stray.clear();
+    stray.begin_token("A");
+    assert!(builder.clone().push(&stray).is_ok() && builder.is_empty());
     assert!(builder.clone().finish(0).unwrap_err().to_string().contains("corpus is empty"));
     let mut instance = Instance::new();
     instance.begin_token("A");

@@ -1,15 +1,20 @@
 //! Standard errors, deviances and the summary table.
 
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 use std::fmt;
 
-use fenchel_linalg::{Cholesky, Design};
+use fenchel_linalg::text::{aligned, cell, fixed, number, short};
+use fenchel_linalg::{Cholesky, Design, Invalid};
 use fenchel_optim::scalar::increasing_root;
 use serde::{Deserialize, Serialize};
 
 use super::ScalarFamily;
 use super::objective::Objective;
 use crate::error::Error;
-use crate::special::{beta_tails, normal_tails};
+use crate::special::{beta_tails, ln_beta, normal_tails};
+
+/// The name of the row of the intercept.
+const INTERCEPT: &str = "(intercept)";
 
 /// One row of the table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,6 +46,8 @@ pub struct GlmSummary {
     pub family: String,
     /// Name of the link.
     pub link: String,
+    /// The number of rows of weight above 0.
+    pub rows: usize,
     /// The intercept first, if there is one.
     pub coefficients: Vec<Coefficient>,
     /// Whether the family fixes the dispersion at 1.
@@ -66,6 +73,9 @@ pub struct GlmSummary {
     /// `2 k - 2 log-likelihood`. An unknown dispersion counts as one of the `k` parameters.
     #[serde(with = "finite_or_null")]
     pub aic: f64,
+    /// `k ln n - 2 log-likelihood`, with the same `k`, and the rows of weight above 0 as `n`.
+    #[serde(with = "finite_or_null")]
+    pub bic: f64,
     /// The number of rows whose fitted mean is within 1e-8 of 0, or of 1 for shares. Separated data have such rows, and so have
     /// data with a maximum. It is 0 for families with estimated dispersion.
     pub at_border: usize,
@@ -163,7 +173,7 @@ impl GlmSummary {
             } else {
                 student_tails(statistic, residual_degrees as f64)
             };
-            let name = if j == d { "(intercept)".into() } else { format!("x{j}") };
+            let name = if j == d { INTERCEPT.into() } else { format!("x{j}") };
             coefficients.push(Coefficient {
                 name,
                 estimate: estimates[j],
@@ -179,6 +189,7 @@ impl GlmSummary {
         Ok(GlmSummary {
             family: F::NAME.into(),
             link: F::LINK.into(),
+            rows: counted,
             coefficients,
             known_dispersion: F::KNOWN_DISPERSION,
             dispersion: finite(dispersion),
@@ -188,6 +199,7 @@ impl GlmSummary {
             null_degrees: counted - usize::from(objective.intercept),
             log_likelihood: finite(log_likelihood),
             aic: finite(2.0 * parameters as f64 - 2.0 * log_likelihood),
+            bic: finite((counted as f64).ln() * parameters as f64 - 2.0 * log_likelihood),
             at_border,
             unbounded,
             receding,
@@ -255,15 +267,64 @@ fn student_tails(t: f64, degrees: f64) -> f64 {
     }
 }
 
+/// The `t` with `P(|T| > t) = outside`, for Student's t; for infinite `degrees` the normal one.
+fn two_sided_quantile(outside: f64, degrees: f64) -> f64 {
+    let inside = |t: f64| {
+        if degrees.is_infinite() {
+            let density = (-0.5 * t * t).exp() * FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
+            return (outside - 2.0 * normal_tails(-t).0, density);
+        }
+        let log_density = -0.5 * degrees.ln()
+            - ln_beta(0.5, 0.5 * degrees)
+            - 0.5 * (degrees + 1.0) * (t * t / degrees).ln_1p();
+        (outside - student_tails(t, degrees), 2.0 * log_density.exp())
+    };
+    increasing_root(inside, 0.0, 1e150, 2.0, 1e-14)
+}
+
+impl GlmSummary {
+    /// Wald's confidence interval of each coefficient, `estimate -+ q standard error`, in the order of `coefficients`. The quantile
+    /// `q` is that of the normal distribution where the dispersion is known, else of Student's t. NaN where there is no standard error.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless `0 < level < 1`.
+    pub fn intervals(&self, level: f64) -> Result<Vec<(f64, f64)>, Error> {
+        if !(level > 0.0 && level < 1.0) {
+            let (name, expected) = ("level", "a number between 0 and 1");
+            return Err(Invalid::Parameter { name, value: level, expected }.into());
+        }
+        let degrees =
+            if self.known_dispersion { f64::INFINITY } else { self.residual_degrees as f64 };
+        let q = match self.residual_degrees {
+            0 if !self.known_dispersion => f64::NAN,
+            _ => two_sided_quantile(1.0 - level, degrees),
+        };
+        let around = |c: &Coefficient| {
+            let half = q * c.standard_error;
+            (c.estimate - half, c.estimate + half)
+        };
+        Ok(self.coefficients.iter().map(around).collect())
+    }
+
+    /// What the exponential of a coefficient is, for the links of which it is something.
+    fn ratio(&self) -> Option<&'static str> {
+        match self.link.as_str() {
+            "log" => Some("rate ratio"),
+            "logit" => Some("odds ratio"),
+            _ => None,
+        }
+    }
+}
+
+/// The table of the coefficients with intervals of 95 %, the ratios where the link has some, and the numbers of the whole fit.
 impl fmt::Display for GlmSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (t, p) =
             if self.known_dispersion { ("z value", "Pr(>|z|)") } else { ("t value", "Pr(>|t|)") };
-        writeln!(f, "family: {}, link: {}\n", self.family, self.link)?;
-        let width =
-            self.coefficients.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).max(14);
-        writeln!(f, "{:width$} {:>12} {:>12} {:>9} {:>10}", "", "estimate", "std. error", t, p)?;
-        for c in &self.coefficients {
+        let intervals = self.intervals(0.95).map_err(|_| fmt::Error)?;
+        let head = ["", "estimate", "std. error", t, p, "2.5 %", "97.5 %", ""];
+        let mut table = vec![head.map(String::from).to_vec()];
+        for (c, (low, high)) in self.coefficients.iter().zip(&intervals) {
             let stars = match c.p_value {
                 p if p < 0.001 => "***",
                 p if p < 0.01 => "**",
@@ -271,24 +332,45 @@ impl fmt::Display for GlmSummary {
                 p if p < 0.1 => ".",
                 _ => "",
             };
-            let Coefficient { name, estimate, standard_error, statistic, p_value } = c;
-            let row = format!(
-                "{name:width$} {estimate:12.6} {standard_error:12.6} {statistic:9.3} {p_value:10.3e} {stars}"
-            );
-            writeln!(f, "{}", row.trim_end())?;
+            let p = if c.p_value < 1e-16 { "<1e-16".into() } else { number(c.p_value, 3) };
+            let (estimate, error) = (cell(c.estimate), cell(c.standard_error));
+            let (statistic, low, high) = (fixed(c.statistic, 3), cell(*low), cell(*high));
+            table.push(vec![
+                c.name.clone(),
+                estimate,
+                error,
+                statistic,
+                p,
+                low,
+                high,
+                format!("{stars:<3}"),
+            ]);
         }
-        writeln!(f, "\ndispersion: {:.6}", self.dispersion)?;
-        writeln!(
-            f,
-            "null deviance:     {:.4} on {} degrees of freedom",
-            self.null_deviance, self.null_degrees
-        )?;
-        writeln!(
-            f,
-            "residual deviance: {:.4} on {} degrees of freedom",
-            self.deviance, self.residual_degrees
-        )?;
-        write!(f, "AIC: {:.4}", self.aic)?;
+        let Self { family, link, rows, .. } = self;
+        writeln!(f, "family: {family}, link: {link}, {rows} rows\n\n{}", aligned(&table, 1))?;
+        if let Some(ratio) = self.ratio() {
+            let mut table = vec![["", ratio, "2.5 %", "97.5 %"].map(String::from).to_vec()];
+            let columns = self.coefficients.iter().zip(&intervals);
+            for (c, (low, high)) in columns.filter(|(c, _)| c.name != INTERCEPT) {
+                let cells = [c.estimate, *low, *high].map(|x| cell(x.exp()));
+                table.push(std::iter::once(c.name.clone()).chain(cells).collect());
+            }
+            if table.len() > 1 {
+                writeln!(f, "{}", aligned(&table, 1))?;
+            }
+        }
+        let known = if self.known_dispersion { ", fixed by the family" } else { "" };
+        writeln!(f, "dispersion: {}{known}", short(self.dispersion))?;
+        let (null, residual) = (number(self.null_deviance, 8), number(self.deviance, 8));
+        writeln!(f, "null deviance:     {null} on {} degrees of freedom", self.null_degrees)?;
+        write!(f, "residual deviance: {residual} on {} degrees of freedom", self.residual_degrees)?;
+        if self.null_deviance > 0.0 {
+            let share = 100.0 * (1.0 - self.deviance / self.null_deviance);
+            write!(f, ", {} % less", fixed(share, 1))?;
+        }
+        let [likelihood, aic, bic] =
+            [self.log_likelihood, self.aic, self.bic].map(|x| number(x, 8));
+        write!(f, "\nlog-likelihood: {likelihood}, AIC: {aic}, BIC: {bic}")?;
         if self.unbounded {
             write!(
                 f,
@@ -302,5 +384,25 @@ impl fmt::Display for GlmSummary {
             )?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Quantiles of R's `qt` and `qnorm`.
+    #[test]
+    fn quantiles_are_those_of_tables() {
+        for (outside, degrees, expected) in [
+            (0.05, 1.0, 12.706_204_736_174_7),
+            (0.05, 21.0, 2.079_613_844_727_66),
+            (0.01, 5.0, 4.032_142_983_557_54),
+            (0.05, f64::INFINITY, 1.959_963_984_540_05),
+            (1e-6, f64::INFINITY, 4.891_638_475_698_59),
+        ] {
+            let found = two_sided_quantile(outside, degrees);
+            assert!((found - expected).abs() <= 1e-9 * expected, "{found}, not {expected}");
+        }
     }
 }

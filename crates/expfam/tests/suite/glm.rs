@@ -84,8 +84,38 @@ fn check<F: ScalarFamily + Clone>(
     for (k, found) in found.into_iter().enumerate() {
         close(["dispersion", "null deviance", "deviance", "AIC"][k], found, reference[3][k], 1e-9);
     }
-    assert_eq!((s.null_degrees, s.residual_degrees), (23, 21));
+    assert_eq!((s.rows, s.null_degrees, s.residual_degrees), (24, 23, 21));
+    // AIC and BIC count the same parameters.
+    let k = 0.5 * s.aic + s.log_likelihood;
+    close("BIC", s.bic, s.aic + k * (24f64.ln() - 2.0), 1e-12);
+    for (c, (low, high)) in s.coefficients.iter().zip(s.intervals(0.95).unwrap()) {
+        // Of R's qnorm(0.975) and qt(0.975, 21).
+        let q = if s.known_dispersion { 1.959_963_984_540 } else { 2.079_613_844_728 };
+        close("lower end", low, c.estimate - q * c.standard_error, 1e-8);
+        close("upper end", high, c.estimate + q * c.standard_error, 1e-8);
+    }
     fitted
+}
+
+/// The printed summary has the names, the rows, intervals, ratios where the link has them, and the criteria.
+#[test]
+fn a_summary_is_printed_as_people_know_it() {
+    let x =
+        Named { x: Array2::from_shape_fn((20, 1), |(i, _)| i as f64), names: Names::new(["age"]) };
+    let y: Vec<f64> = (0..20).map(|i| f64::from(i % 3 + i / 5)).collect();
+    let text = Glm::new(PoissonLog).fit(&x, Targets::new(&y)).unwrap().summary().to_string();
+    assert!(text.starts_with("family: poisson, link: log, 20 rows\n"), "{text}");
+    for part in
+        ["2.5 %", "97.5 %", "(intercept)", "age", "rate ratio", "BIC: ", "log-likelihood: -"]
+    {
+        assert!(text.contains(part), "no {part} in\n{text}");
+    }
+    let ratios = text.split("rate ratio").nth(1).unwrap().split("dispersion").next().unwrap();
+    assert!(ratios.contains("age") && !ratios.contains("(intercept)"), "{text}");
+    let normal = Glm::new(Identity).fit(&x, Targets::new(&y)).unwrap().summary().to_string();
+    assert!(!normal.contains("ratio") && normal.contains("t value"), "{normal}");
+    let summary = Glm::new(PoissonLog).fit(&x, Targets::new(&y)).unwrap().summary().clone();
+    assert!(summary.intervals(1.0).is_err() && summary.intervals(f64::NAN).is_err());
 }
 
 #[test]

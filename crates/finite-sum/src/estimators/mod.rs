@@ -29,7 +29,7 @@
 //! let x = array![[1.0], [2.0], [3.0], [4.0]];
 //! let model = Ridge::default().fit(&x, &[2.0, 4.0, 6.0, 8.0])?;
 //! let choice = model.choice.expect("of a model that was fitted here");
-//! println!("{choice}"); // proximal Newton: n mu / mean L = 1.33e-1; predicted passes: ...; the fewest predicted passes
+//! println!("{choice}"); // proximal Newton: ... passes predicted, L-BFGS ..., SDCA ...
 //! # Ok::<(), fenchel_finite_sum::Error>(())
 //! ```
 //!

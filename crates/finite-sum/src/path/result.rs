@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
+use fenchel_linalg::text::number;
 use fenchel_linalg::{CsrMatrix, Invalid, Names};
 use fenchel_optim::{Observer, Progress, Report};
 use serde::{Deserialize, Serialize};
@@ -153,7 +154,7 @@ impl fmt::Display for Path {
         write!(f, "{:>11}  {:>8}  changes", "penalty", "features")?;
         let mut before: &[usize] = &[];
         for point in &self.points {
-            write!(f, "\n{:11.4e}  {:8} ", point.penalty, point.support.len())?;
+            write!(f, "\n{:>11}  {:8} ", number(point.penalty, 4), point.support.len())?;
             let come = point.support.iter().filter(|c| before.binary_search(c).is_err());
             let left = before.iter().filter(|c| point.support.binary_search(c).is_err());
             for (sign, c) in come.map(|c| ('+', c)).chain(left.map(|c| ('-', c))) {

@@ -293,7 +293,7 @@ fn models_say_how_they_were_fitted() {
     let signs: Vec<bool> = data.signs.iter().map(|y| *y > 0.0).collect();
     let model = LogisticRegression::default().fit(&data.dense, &signs).unwrap();
     let choice = model.choice.clone().unwrap();
-    assert!(choice.to_string().contains("predicted passes"), "{choice}");
+    assert!(choice.to_string().contains("passes predicted"), "{choice}");
     let mut file = vec![];
     model.save(&mut file).unwrap();
     assert_eq!(LogisticModel::<bool>::load(&file[..]).unwrap().choice, Some(choice));

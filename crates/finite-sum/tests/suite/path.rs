@@ -190,8 +190,8 @@ fn a_path_prints_the_names_that_come() {
     let words: Vec<Vec<&str>> =
         text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(words[1], ["3.0000e0", "0"]);
-    assert_eq!(words[2], ["1.0000e0", "1", "+age"]);
-    assert_eq!(words[3], ["1.0000e-1", "2", "+plan=basic"]);
+    assert_eq!(words[2], ["1.000", "1", "+age"]);
+    assert_eq!(words[3], ["0.1000", "2", "+plan=basic"]);
     let labels = ["yes", "yes", "no", "no"];
     let path = logistic_path(&x, &labels, &PathSettings::default()).unwrap();
     assert_eq!(path.names, x.names);

@@ -16,7 +16,7 @@
 use fenchel_linalg::Invalid;
 use fenchel_linalg::{Cholesky, factor};
 use fenchel_optim::lbfgs::{LbfgsSettings, Smooth, lbfgs};
-use fenchel_optim::{Certificate, MAX_MEMORY, Report, Status};
+use fenchel_optim::{Certificate, Clock, MAX_MEMORY, Report, Status, Wall};
 use ndarray::{Array2, ArrayView2};
 
 use crate::bethe::propagation::gaussian_belief_propagation;
@@ -88,13 +88,13 @@ pub fn weights(precision: ArrayView2<f64>) -> Result<Vec<(u32, u32, f64)>, Error
 }
 
 /// The report for weights in closed form.
-fn known() -> Report {
+fn known(wall: Wall) -> Report {
     Report {
         status: Status::Converged,
         certificate: Certificate::Residual { objective: None, norm: 0.0, error: 0.0, scale: None },
         passes: 0.0,
         oracle_calls: 0,
-        seconds: 0.0,
+        seconds: wall.seconds(),
     }
 }
 
@@ -128,6 +128,7 @@ pub fn exact(
     spread: &[f64],
     settings: &LbfgsSettings,
 ) -> Result<LaplacianFit, Error> {
+    let wall = Wall::start();
     check(p, edges, spread)?;
     check_memory("exact Laplacians", 3 * (p as u64).pow(2), MAX_MEMORY, "take fewer nodes")?;
     let graph = fenchel_graphical::Graph::new(p, edges.iter().copied())?;
@@ -141,7 +142,7 @@ pub fn exact(
     let start: Vec<f64> = spread.iter().map(|v| -v.ln()).collect();
     let function = Exact { p, edges, spread: &spread, component, inverse: vec![0.0; p * p] };
     if edges.is_empty() {
-        return Ok(LaplacianFit { weights: Vec::new(), report: known() });
+        return Ok(LaplacianFit { weights: Vec::new(), report: known(wall) });
     }
     let solution = lbfgs(function, settings, start, &mut ())?;
     let weights = solution.state.point.iter().map(|t| t.exp() / unit).collect();
@@ -208,6 +209,7 @@ pub fn bethe(
     ridge: f64,
     settings: &LbfgsSettings,
 ) -> Result<LaplacianFit, Error> {
+    let wall = Wall::start();
     check(p, edges, spread)?;
     Invalid::check_positive("ridge", ridge)?;
     // On a tree the approximation is exact, and the weights are known.
@@ -235,7 +237,7 @@ pub fn bethe(
         })
         .collect();
     if kept.is_empty() {
-        return Ok(LaplacianFit { weights, report: known() });
+        return Ok(LaplacianFit { weights, report: known(wall) });
     }
     let solution = lbfgs(function, settings, start, &mut ())?;
     kept.iter().zip(&solution.state.point).for_each(|(&e, t)| weights[e] = t.exp());

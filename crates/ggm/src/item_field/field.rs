@@ -2,7 +2,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::LbfgsSettings;
-use fenchel_optim::{Certificate, Report, Status, Stop, settings};
+use fenchel_optim::{Certificate, Clock, Report, Status, Stop, Wall, settings};
 use serde::{Deserialize, Serialize};
 
 use super::model::ItemFieldModel;
@@ -65,6 +65,10 @@ pub struct ItemGraph {
     pub edges: Vec<(u32, u32)>,
     /// Covariances of the pairs.
     pub covariances: Vec<f64>,
+    /// The number of ratings of every item.
+    pub raters: Vec<u32>,
+    /// The standard deviation of the ratings around the means of their items.
+    pub deviation: f64,
 }
 
 impl ItemField {
@@ -73,12 +77,14 @@ impl ItemField {
     /// # Errors
     /// [`Invalid`] for settings out of range; errors of the training.
     pub fn fit(&self, ratings: &Ratings) -> Result<ItemFieldModel, Error> {
+        let wall = Wall::start();
         let mut graph = self.graph(ratings)?;
         let mut model = self.train(&graph, ratings.range())?;
         for _ in 0..self.expectations {
             graph = self.expect(&graph, &model, ratings)?;
             model = self.train(&graph, ratings.range())?;
         }
+        model.report.seconds = wall.seconds();
         Ok(model)
     }
 
@@ -109,6 +115,9 @@ impl ItemField {
                 ratings.of_item(i).iter().map(|r| (r.1 - means[i]).powi(2)).sum::<f64>() / users
             })
             .collect();
+        let squares = variances.iter().sum::<f64>() * users;
+        let raters = (0..ratings.items()).map(|i| ratings.of_item(i).len() as u32).collect();
+        let deviation = (squares / ratings.count() as f64).sqrt();
         self.add_ridge(&mut variances)?;
         // A few items at a time, so that the row of sums is made once a group.
         const GROUP: usize = 32;
@@ -157,7 +166,7 @@ impl ItemField {
         pairs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         pairs.dedup_by_key(|pair| pair.0);
         let (edges, covariances) = pairs.into_iter().unzip();
-        Ok(ItemGraph { means, variances, edges, covariances })
+        Ok(ItemGraph { means, variances, edges, covariances, raters, deviation })
     }
 
     /// Learns the weights of a graph. Predictions are clipped to `range`.
@@ -166,13 +175,15 @@ impl ItemField {
     /// [`Invalid`] for a range that is not finite and in order, and for a graph whose parts do not fit, are not finite or contain an
     /// edge twice; the errors of the training.
     pub fn train(&self, graph: &ItemGraph, range: (f64, f64)) -> Result<ItemFieldModel, Error> {
-        let ItemGraph { means, variances, edges, covariances } = graph;
+        let ItemGraph { means, variances, edges, covariances, raters, deviation } = graph;
         Invalid::check_finite("range", &[range.0, range.1])?;
         if range.0 > range.1 {
             let reason = format!("({}, {}); expected the smaller end first", range.0, range.1);
             return Err(Invalid::Layout { what: "range", reason }.into());
         }
         Invalid::check_length("variances", means.len(), variances.len())?;
+        Invalid::check_length("raters", means.len(), raters.len())?;
+        Invalid::check_nonnegative("deviation", *deviation)?;
         Invalid::check_finite("means", means)?;
         crate::bethe::check_pairs(variances, edges, covariances)?;
         let spread = || -> Vec<f64> {
@@ -185,12 +196,13 @@ impl ItemField {
             stop: Stop { absolute: 1e-3, relative: 0.0, max_passes: 100.0, ..Stop::default() },
             ..LbfgsSettings::default()
         };
+        let wall = Wall::start();
         let account = |status, norm, iterations: usize| Report {
             status,
             certificate: Certificate::Residual { objective: None, norm, error: 0.0, scale: None },
             passes: iterations as f64,
             oracle_calls: iterations as u64,
-            seconds: 0.0,
+            seconds: wall.seconds(),
         };
         let (weights, report) = match &self.training {
             Training::MaximumEntropy(settings) => {
@@ -222,6 +234,7 @@ impl ItemField {
             }
         }
         neighbours.iter_mut().for_each(|list| list.sort_unstable_by_key(|n| n.0));
-        Ok(ItemFieldModel { means: means.clone(), neighbours, range, report })
+        let (means, raters, deviation) = (means.clone(), raters.clone(), *deviation);
+        Ok(ItemFieldModel { means, neighbours, range, raters, deviation, report })
     }
 }

@@ -30,5 +30,5 @@ mod ratings;
 
 pub use attributes::{AttributeField, AttributeFieldModel};
 pub use field::{ItemField, ItemGraph, Training};
-pub use model::ItemFieldModel;
+pub use model::{ItemFieldModel, Recommendation};
 pub use ratings::Ratings;

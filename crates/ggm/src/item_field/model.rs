@@ -9,6 +9,20 @@ use super::ratings::Ratings;
 use crate::error::Error;
 use crate::select::each;
 
+/// An item that a user may like.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Recommendation {
+    /// The item.
+    pub item: u32,
+    /// The conditional mean of its rating.
+    pub prediction: f64,
+    /// `prediction` less one standard error of the item's mean, which is the [`deviation`](ItemFieldModel::deviation) over the root of
+    /// `raters`: few raters prove little.
+    pub lower: f64,
+    /// The number of ratings that the item had in the fit.
+    pub raters: u32,
+}
+
 /// A trained item field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ItemFieldModel {
@@ -18,9 +32,13 @@ pub struct ItemFieldModel {
     pub neighbours: Vec<Vec<(u32, f64)>>,
     /// Smallest and largest rating.
     pub range: (f64, f64),
+    /// The number of ratings of every item.
+    pub raters: Vec<u32>,
+    /// The standard deviation of the ratings around the means of their items.
+    pub deviation: f64,
     /// The report of the training. The default training stops after 30 iterations, because early stopping regularises. Its status is
     /// then the pass limit, and the remaining gradient does not indicate a failure. The closed form has converged by definition.
-    /// Seconds are measured only if the likelihood is maximised, and 0 otherwise.
+    /// Seconds are those of the whole fit, the graph of similar items included.
     pub report: Report,
 }
 
@@ -73,21 +91,7 @@ impl ItemFieldModel {
         if given[item as usize].is_some() {
             return Ok(0.0);
         }
-        // Whether a known item can be reached.
-        let mut seen = vec![false; p];
-        let mut stack = vec![item];
-        let mut reached = false;
-        while let Some(i) = stack.pop() {
-            if std::mem::replace(&mut seen[i as usize], true) {
-                continue;
-            }
-            if given[i as usize].is_some() {
-                reached = true;
-                break;
-            }
-            stack.extend(self.neighbours[i as usize].iter().map(|n| n.0));
-        }
-        if !reached {
+        if !self.reached(known)[item as usize] {
             return Ok(f64::INFINITY);
         }
         let mut right = vec![0.0; p];
@@ -95,17 +99,37 @@ impl ItemFieldModel {
         Ok(self.solve(&given, &right)[item as usize])
     }
 
-    /// The unrated items with the highest predictions, best first.
+    /// Up to `count` unrated items, those with the highest lower bounds first. Items that no path joins to a known one are left out,
+    /// because the known ratings say nothing about them.
     ///
     /// # Errors
     /// As [`predict`](ItemFieldModel::predict).
-    pub fn top(&self, known: &[(u32, f64)], count: usize) -> Result<Vec<(u32, f64)>, Error> {
+    pub fn top(&self, known: &[(u32, f64)], count: usize) -> Result<Vec<Recommendation>, Error> {
         let predictions = self.predict(known)?;
-        let rated = |i: u32| known.iter().any(|k| k.0 == i);
-        let mut all: Vec<(u32, f64)> = (0..).zip(predictions).filter(|&(i, _)| !rated(i)).collect();
-        all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut open = self.reached(known);
+        known.iter().for_each(|(item, _)| open[*item as usize] = false);
+        let of = |(item, prediction): (u32, f64)| {
+            let raters = self.raters[item as usize];
+            let lower = prediction - self.deviation / f64::from(raters.max(1)).sqrt();
+            Recommendation { item, prediction, lower, raters }
+        };
+        let open = (0..).zip(predictions).filter(|(item, _)| open[*item as usize]);
+        let mut all: Vec<Recommendation> = open.map(of).collect();
+        all.sort_by(|a, b| b.lower.total_cmp(&a.lower).then(a.item.cmp(&b.item)));
         all.truncate(count);
         Ok(all)
+    }
+
+    /// Which items a path joins to a known one. The known items, which exist, are among them.
+    fn reached(&self, known: &[(u32, f64)]) -> Vec<bool> {
+        let mut reached = vec![false; self.means.len()];
+        let mut stack: Vec<u32> = known.iter().map(|k| k.0).collect();
+        while let Some(i) = stack.pop() {
+            if !std::mem::replace(&mut reached[i as usize], true) {
+                stack.extend(self.neighbours[i as usize].iter().map(|n| n.0));
+            }
+        }
+        reached
     }
 
     /// The mean absolute error on held-out ratings, with each user's training ratings as known.
@@ -204,6 +228,15 @@ impl Saved for ItemFieldModel {
         let p = self.means.len();
         if self.neighbours.len() != p {
             return Err(format!("{} lists of neighbours for {p} items", self.neighbours.len()));
+        }
+        if self.raters.len() != p {
+            return Err(format!("{} numbers of raters for {p} items", self.raters.len()));
+        }
+        if !(self.deviation >= 0.0 && self.deviation.is_finite()) {
+            return Err(format!(
+                "the deviation is {}; expected a finite number >= 0",
+                self.deviation
+            ));
         }
         if !self.means.iter().all(|m| m.is_finite()) || !(self.range.0 <= self.range.1) {
             return Err("means must be finite and the range in order".into());

@@ -105,6 +105,8 @@ fn an_edge_twice_is_refused() {
         variances: vec![1.0, 1.0],
         edges: twice.to_vec(),
         covariances: vec![0.5, 0.5],
+        raters: vec![2, 2],
+        deviation: 1.0,
     };
     assert!(ItemField::default().train(&graph, (1.0, 5.0)).is_err());
     let right = closed_form(c.view(), &[(0, 1)]).unwrap();

@@ -263,13 +263,44 @@ fn predictions_are_conditional_means() {
     }
     assert_eq!(model.variance(0, &known).unwrap(), 0.0);
     let top = model.top(&known, 4).unwrap();
-    assert!(top.len() == 4 && top.is_sorted_by(|a, b| a.1 >= b.1));
-    assert!(top.iter().all(|t| t.0 != 0 && t.0 != 7));
+    assert!(top.len() == 4 && top.is_sorted_by(|a, b| a.lower >= b.lower));
+    for of in &top {
+        assert!(of.item != 0 && of.item != 7 && of.prediction == found[of.item as usize]);
+        assert_eq!(of.raters as usize, train.of_item(of.item as usize).len());
+        let error = model.deviation / f64::from(of.raters).sqrt();
+        assert!((of.prediction - of.lower - error).abs() < 1e-12);
+    }
     assert_eq!(model.predict(&[]).unwrap(), model.means);
     assert!(model.predict(&[(99, 1.0)]).is_err() && model.predict(&[(0, f64::NAN)]).is_err());
     let mut file = Vec::new();
     model.save(&mut file).unwrap();
     assert_eq!(ItemFieldModel::load(&file[..]).unwrap(), model);
+}
+
+/// A film that one person rated with 5 has the mean 5 and no edge: nothing is known of it, and it is not recommended. Of two films with
+/// equal predictions, the one that more people rated comes first.
+#[test]
+fn what_is_recommended_is_connected_and_well_known() {
+    let mut all = Vec::new();
+    for user in 0..40 {
+        let liked = if user % 2 == 0 { 5.0 } else { 2.0 };
+        all.extend([(user, 0, liked), (user, 1, liked)]);
+        if user < 4 {
+            all.push((user, 2, liked));
+        }
+    }
+    all.push((39, 3, 5.0));
+    let ratings = Ratings::new(40, 4, all).unwrap();
+    let model = ItemField::default().fit(&ratings).unwrap();
+    assert!((model.deviation - (84.0_f64 * 2.25 / 85.0).sqrt()).abs() < 1e-12);
+    let top = model.top(&[(0, 5.0)], 10).unwrap();
+    assert_eq!(top.iter().map(|of| (of.item, of.raters)).collect::<Vec<_>>(), [(1, 40), (2, 4)]);
+    assert!(model.variance(3, &[(0, 5.0)]).unwrap().is_infinite());
+    assert!(model.top(&[], 10).unwrap().is_empty());
+    assert!(model.report.seconds > 0.0);
+    let broken = ItemFieldModel { raters: vec![1], ..model.clone() };
+    assert!(broken.check().unwrap_err().contains("raters") && broken.top(&[], 1).is_err());
+    assert!(ItemFieldModel { deviation: f64::NAN, ..model }.check().is_err());
 }
 
 #[test]
@@ -389,6 +420,8 @@ fn expected_moments_on_a_chain_are_those_of_resistors() {
         variances: vec![0.9, 0.8, 0.7, 0.6],
         edges: edges.clone(),
         covariances: vec![0.3, 0.2, 0.1],
+        raters: vec![3; 4],
+        deviation: 1.0,
     };
     let field = ItemField { ridge: 1e-14, training: Training::ClosedForm, ..ItemField::default() };
     let mut model = field.train(&prior, (1.0, 5.0)).unwrap();

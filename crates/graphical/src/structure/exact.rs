@@ -10,7 +10,7 @@
 //!
 //! Source: Silander and Myllymäki, UAI 2006.
 
-use fenchel_linalg::{Invalid, parallel};
+use fenchel_linalg::{Invalid, Names, parallel};
 use fenchel_optim::{
     Certificate, CertificateCost, Fit, Iterative, MAX_MEMORY, Refusal, Status, Stop, run, settings,
 };
@@ -85,10 +85,12 @@ impl ExactSearch {
         match (search.found, search.failed) {
             (Some((score, parents)), _) => {
                 let arcs = (0u32..).zip(&parents).flat_map(|(v, p)| p.iter().map(move |&p| (p, v)));
-                Ok(LearnedDag { dag: Dag::new(n, arcs)?, score, report })
+                Ok(LearnedDag { dag: Dag::new(n, arcs)?, names: Names::NONE, score, report })
             }
             (None, Some(error)) => Err(error),
-            (None, None) => Ok(LearnedDag { dag: Dag::new(n, [])?, score: 0.0, report }),
+            (None, None) => {
+                Ok(LearnedDag { dag: Dag::new(n, [])?, names: Names::NONE, score: 0.0, report })
+            }
         }
     }
 }

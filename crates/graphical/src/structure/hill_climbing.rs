@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use fenchel_linalg::{Invalid, parallel};
+use fenchel_linalg::{Invalid, Names, parallel};
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{Certificate, CertificateCost, Fit, Iterative, Stop, run, settings};
 use ndarray::ArrayView2;
@@ -90,7 +90,7 @@ impl HillClimbing {
         }
         let (score, parents) = search.best;
         let arcs = (0u32..).zip(&parents).flat_map(|(v, p)| p.iter().map(move |&p| (p, v)));
-        Ok(LearnedDag { dag: Dag::new(cards.len(), arcs)?, score, report })
+        Ok(LearnedDag { dag: Dag::new(cards.len(), arcs)?, names: Names::NONE, score, report })
     }
 }
 

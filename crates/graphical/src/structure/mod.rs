@@ -43,6 +43,8 @@ mod pc;
 
 use std::fmt;
 
+use fenchel_linalg::Names;
+use fenchel_linalg::text::{number, short};
 use fenchel_optim::{Certificate, Fit, Refusal, Report};
 
 use crate::Dag;
@@ -66,6 +68,8 @@ fn refuse_weights<M>(method: &'static str, fit: &Fit<'_, M>) -> Result<(), Refus
 pub struct LearnedDag {
     /// The graph; node `i` is column `i` of the data.
     pub dag: Dag,
+    /// The names of the columns, or none.
+    pub names: Names,
     /// Its score.
     pub score: f64,
     /// How the search ended. The objective is minus the score. A pass of [`HillClimbing`] is a move, which changes an arc or
@@ -73,24 +77,55 @@ pub struct LearnedDag {
     pub report: Report,
 }
 
-/// Prints how the search ended, the arcs by the numbers of their columns, and what they leave open.
+impl LearnedDag {
+    /// The same with names of the columns, by which it prints.
+    ///
+    /// ```
+    /// use fenchel_graphical::networks::asia;
+    /// use fenchel_graphical::structure::HillClimbing;
+    /// use fenchel_optim::random::stream;
+    ///
+    /// let net = asia();
+    /// let data = net.sample_many(2000, &mut stream(1, 0));
+    /// let found = HillClimbing::default().fit(data.view(), net.cards())?;
+    /// let found = found.named(net.variables().map(|v| net.name_of(v)));
+    /// assert!(found.to_string().contains("bronc - dysp") || found.to_string().contains("bronc -> dysp"));
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    pub fn named<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> Self {
+        LearnedDag { names: Names::new(names), ..self }
+    }
+}
+
+/// Prints how the search ended and the arcs by their names. An arc that another graph with the same score turns around is written
+/// as `a - b`.
 impl fmt::Display for LearnedDag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let LearnedDag { dag, score, report } = self;
+        let LearnedDag { dag, names, score, report } = self;
+        let (score, moves) = (number(*score, 8), short(report.passes));
         match report.certificate {
             Certificate::Gap { .. } => writeln!(f, "score {score}: no graph has a higher one")?,
             Certificate::Residual { .. } => {
-                writeln!(f, "score {score}: a local optimum, after {} moves", report.passes)?;
+                writeln!(f, "score {score}: a local optimum, after {moves} moves")?;
             }
             Certificate::Uncertified { .. } => {
-                writeln!(f, "score {score}: {} after {} moves", report.status, report.passes)?;
+                writeln!(f, "score {score}: {} after {moves} moves", report.status)?;
             }
         }
-        let arcs: Vec<String> = dag.arcs().map(|(p, v)| format!("{p} -> {v}")).collect();
-        writeln!(f, "{} arcs: {}", arcs.len(), arcs.join(", "))?;
-        write!(
-            f,
-            "data do not tell equivalent graphs apart: `dag.cpdag()` has the arcs that all of them share"
-        )
+        let told = dag.cpdag().directed;
+        let arcs: Vec<String> = dag
+            .arcs()
+            .map(|(p, v)| {
+                let mark = if told.binary_search(&(p, v)).is_ok() { "->" } else { "-" };
+                format!("{} {mark} {}", names.of(p as usize), names.of(v as usize))
+            })
+            .collect();
+        write!(f, "{} arcs: {}", arcs.len(), arcs.join(", "))?;
+        match arcs.len() - told.len() {
+            0 => Ok(()),
+            open => {
+                write!(f, "\nthe data do not tell the direction of {open} of them (`dag.cpdag()`)")
+            }
+        }
     }
 }

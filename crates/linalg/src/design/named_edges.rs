@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::names::Names;
+use crate::text::fixed;
 
 /// The edges of a network with a number each. It prints a line per edge, and at most a hundred of them.
 ///
@@ -29,7 +30,7 @@ impl fmt::Display for NamedEdges<'_> {
         let (shown, rest) = self.edges.split_at(self.edges.len().min(LINES));
         for (k, &(i, j, value)) in shown.iter().enumerate() {
             let line = if k > 0 { "\n" } else { "" };
-            write!(f, "{line}{value:9.6}  {} - {}", self.names.of(i), self.names.of(j))?;
+            write!(f, "{line}{:>9}  {} - {}", fixed(value, 6), self.names.of(i), self.names.of(j))?;
         }
         if rest.is_empty() { Ok(()) } else { write!(f, "\nand {} more", rest.len()) }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use ndarray::ArrayView2;
 
 use super::names::Names;
-use crate::text::aligned;
+use crate::text::{aligned, cell};
 
 /// A table of numbers that prints one line per name. A line of which all numbers are 0 is left out.
 ///
@@ -44,7 +44,7 @@ impl fmt::Display for NamedRows<'_> {
         let headings = self.headings.iter().map(|heading| format!("{heading:>10}"));
         let mut lines = vec![std::iter::once(String::new()).chain(headings).collect()];
         let mut line = |name: String, values: &mut dyn Iterator<Item = f64>| {
-            lines.push(std::iter::once(name).chain(values.map(number)).collect());
+            lines.push(std::iter::once(name).chain(values.map(cell)).collect());
         };
         if let Some((name, values)) = &self.first {
             line((*name).to_owned(), &mut values.iter().copied());
@@ -54,11 +54,6 @@ impl fmt::Display for NamedRows<'_> {
         }
         f.write_str(aligned(&lines, 1).trim_end_matches('\n'))
     }
-}
-
-/// Six digits behind the point, or four in all where these show too little or need too much space.
-fn number(x: f64) -> String {
-    if x == 0.0 || (1e-3..1e3).contains(&x.abs()) { format!("{x:.6}") } else { format!("{x:.3e}") }
 }
 
 #[cfg(test)]
@@ -79,7 +74,7 @@ mod tests {
 \x20                     a  a long heading
 (intercept)    0.000000        1.000000
 x0             1.000e-9        0.000000
-x2             -1.235e4        2.000000";
+x2             -12345.7        2.000000";
         assert_eq!(rows.to_string(), expected);
         let long = Names::new(["a".repeat(70_000)]);
         let one = array![[1.0]];

@@ -1,5 +1,6 @@
 //! Certificates: what is proved about a point.
 
+use fenchel_linalg::text::number;
 use serde::{Deserialize, Serialize};
 
 /// What rounding does to an objective or a bound, as a fraction of it: 256 units in the last place, for sums of many terms.
@@ -161,28 +162,35 @@ fn slack(objective: f64, lower_bound: f64) -> f64 {
     ROUNDING * objective.abs().max(lower_bound.abs())
 }
 
+/// The objective and what is proved of it. The objective has six digits, and more, up to ten, where more are proved.
 impl std::fmt::Display for Certificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let relative = self.relative();
+        let proved = if relative > 0.0 { 1.0 - relative.log10().floor() } else { 6.0 };
+        let objective = |objective: f64| number(objective, proved.clamp(6.0, 10.0) as usize);
         match *self {
-            Certificate::Gap { objective, lower_bound } if self.contradicts() => write!(
+            Certificate::Gap { objective: value, lower_bound } if self.contradicts() => write!(
                 f,
-                "objective {objective:.8e}, no certificate (a lower bound of {lower_bound:.8e} contradicts it)"
+                "objective {}, no certificate (a lower bound of {} contradicts it)",
+                number(value, 10),
+                number(lower_bound, 10)
             ),
-            Certificate::Gap { objective, .. } => write!(
+            Certificate::Gap { objective: value, .. } => write!(
                 f,
-                "objective {objective:.8e}, duality gap {:.2e} (relative {:.2e})",
-                self.value(),
-                self.relative()
+                "objective {}, gap {} (relative {})",
+                objective(value),
+                number(self.value(), 3),
+                number(relative, 2)
             ),
-            Certificate::Residual { objective, norm, error, .. } => {
-                if let Some(objective) = objective {
-                    write!(f, "objective {objective:.8e}, ")?;
+            Certificate::Residual { objective: value, norm, error, .. } => {
+                if let Some(value) = value {
+                    write!(f, "objective {}, ", objective(value))?;
                 }
-                write!(f, "residual {norm:.2e}")?;
-                if error > 0.0 { write!(f, " (known up to {error:.1e})") } else { Ok(()) }
+                write!(f, "residual {}", number(norm, 2))?;
+                if error > 0.0 { write!(f, " (known up to {})", number(error, 2)) } else { Ok(()) }
             }
-            Certificate::Uncertified { objective: Some(objective) } => {
-                write!(f, "objective {objective:.8e}, no certificate")
+            Certificate::Uncertified { objective: Some(value) } => {
+                write!(f, "objective {}, no certificate", objective(value))
             }
             Certificate::Uncertified { objective: None } => write!(f, "no certificate"),
         }

@@ -17,6 +17,7 @@ pub use observer::{Observer, Progress, Trace};
 pub use run::{CertificateCost, Iterative, run, run_by};
 pub use stop::{Cadence, Stop, limit};
 
+use fenchel_linalg::text;
 use serde::{Deserialize, Serialize};
 
 /// How a run ended.
@@ -92,17 +93,18 @@ impl Report {
     }
 }
 
+/// In a line: how it ended, the certificate, passes and time.
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Report { status, certificate, passes, seconds, .. } = self;
-        let whole = format!("{passes:.4}");
-        let shown = whole.trim_end_matches('0').trim_end_matches('.');
-        write!(f, "{status} after {shown} pass{}", if shown == "1" { "" } else { "es" })?;
+        let passes = text::short(*passes);
+        write!(
+            f,
+            "{status}: {certificate}, {passes} pass{}",
+            if passes == "1" { "" } else { "es" }
+        )?;
         // A loaded report does not know its seconds.
-        if *seconds > 0.0 {
-            write!(f, " ({seconds:.3} s)")?;
-        }
-        write!(f, ": {certificate}")
+        if *seconds > 0.0 { write!(f, ", {}", text::seconds(*seconds)) } else { Ok(()) }
     }
 }
 
@@ -126,10 +128,27 @@ mod tests {
             let status = Status::TimeLimit;
             Report { status, certificate, passes, oracle_calls: 0, seconds: 0.0 }.to_string()
         };
-        assert_eq!(shown(138.0), "time limit reached after 138 passes: no certificate");
-        assert!(shown(1.0).contains("after 1 pass:") && shown(0.0).contains("after 0 passes:"));
-        assert!(shown(100.0).contains("after 100 passes:") && shown(2.5).contains(" 2.5 passes:"));
-        assert!(shown(0.123_456).contains("after 0.1235 passes:"));
+        assert_eq!(shown(138.0), "time limit reached: no certificate, 138 passes");
+        assert!(shown(1.0).ends_with(", 1 pass") && shown(0.0).ends_with(", 0 passes"));
+        assert!(shown(100.0).ends_with(", 100 passes") && shown(2.5).ends_with(", 2.5 passes"));
+        assert!(shown(0.123_456).ends_with(", 0.1235 passes"));
+    }
+
+    #[test]
+    fn a_report_is_a_line_for_people() {
+        let certificate = Certificate::Gap { objective: 1647.297_51, lower_bound: 1647.142_51 };
+        let (status, passes) = (Status::Converged, 10.0);
+        let report = Report { status, certificate, passes, oracle_calls: 0, seconds: 0.173 };
+        assert_eq!(
+            report.to_string(),
+            "converged: objective 1647.30, gap 0.155 (relative 9.4e-5), 10 passes, 0.17 s"
+        );
+        // What is proved more exactly is shown more exactly.
+        let certificate = Certificate::Gap { objective: 2.0, lower_bound: 2.0 - 4e-9 };
+        assert_eq!(certificate.to_string(), "objective 2.000000000, gap 4.00e-9 (relative 2.0e-9)");
+        let certificate =
+            Certificate::Residual { objective: Some(-0.5), norm: 1e-7, error: 0.0, scale: None };
+        assert_eq!(certificate.to_string(), "objective -0.500000, residual 1.0e-7");
     }
 
     #[test]

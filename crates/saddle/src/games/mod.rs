@@ -28,7 +28,7 @@ use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{Certificate, Observer, Progress, Report, Solution, Status, Stop};
+use fenchel_optim::{Certificate, Clock, Observer, Progress, Report, Solution, Status, Stop, Wall};
 use ndarray::{Array2, ArrayView2};
 use rand::RngExt;
 
@@ -146,6 +146,7 @@ impl MatrixGame {
         if m > 1 && p > 1 && self.spread > 0.0 {
             return None;
         }
+        let wall = Wall::start();
         let pure = |length: usize, at: usize| {
             let mut x = vec![0.0; length];
             x[at] = 1.0;
@@ -163,7 +164,8 @@ impl MatrixGame {
         };
         let certificate = SaddleProblem::certificate(self, &state.x, &state.y);
         let status = Status::Converged;
-        let report = Report { status, certificate, passes: 0.0, oracle_calls: 0, seconds: 0.0 };
+        let seconds = wall.seconds();
+        let report = Report { status, certificate, passes: 0.0, oracle_calls: 0, seconds };
         Some(Solution { state, report })
     }
 }

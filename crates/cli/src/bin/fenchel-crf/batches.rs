@@ -1,16 +1,18 @@
-//! Tagging of a text in batches of sequences on all cores, for `tag` and `eval`.
+//! What `tag` and `eval` have in common: their options, and tagging of a text in batches of sequences on all cores.
+
+use std::path::Path;
 
 use clap::ValueEnum;
 use fenchel_crf::{CrfModel, Error, LabelScheme, Tagger};
 
-use crate::input::{self, Entry, Recipe, Source};
+use crate::input::{self, Columns, Entry, Format, Recipe, Source, TEXT, Templates};
 use fenchel_cli::Failure;
 use fenchel_cli::files::file_name;
 use fenchel_cli::say::complain;
 
 /// A labelling scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scheme {
+enum Scheme {
     /// No restriction
     Any,
     /// I-X only directly after B-X or I-X
@@ -30,9 +32,69 @@ impl From<Scheme> for LabelScheme {
     }
 }
 
+/// The text to label, and how.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Labelling {
+    /// The text; - or no file is standard input
+    #[arg(default_value = "-", hide_default_value = true)]
+    file: String,
+    /// Allow only labellings of a scheme
+    #[arg(long, value_enum, default_value_t = Scheme::Any)]
+    scheme: Scheme,
+    /// Number of threads [default: all]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    threads: Option<usize>,
+    /// The format of the text [default: columns if the model has templates]
+    #[arg(long, value_enum, help_heading = TEXT)]
+    format: Option<Format>,
+    #[command(flatten)]
+    templates: Templates,
+    #[command(flatten)]
+    columns: Columns,
+}
+
+impl Labelling {
+    pub(crate) fn use_threads(&self) -> Result<(), Failure> {
+        fenchel_cli::use_threads(self.threads)
+    }
+
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The file, its columns and its format.
+    pub(crate) fn text(&self) -> (&str, &Columns, Option<Format>) {
+        (&self.file, &self.columns, self.format)
+    }
+
+    /// Loads a model, and says how the text is read for it.
+    pub(crate) fn open(&self, model: &Path, labelled: bool) -> Result<(CrfModel, Recipe), Failure> {
+        let model = input::load_model(model)?;
+        let template = self.templates.load(self.format)?.or_else(|| model.template.clone());
+        let recipe = Recipe::new(self.format, template, &self.columns, labelled)?;
+        Ok((model, recipe))
+    }
+
+    /// Asks a tagger about each sequence, on all cores, and hands the answers on in their order. Returns whether the text had any
+    /// sequence.
+    pub(crate) fn label<'m, A: Send>(
+        &self,
+        model: &'m CrfModel,
+        recipe: &Recipe,
+        ask: impl Fn(&mut Tagger<'m>, &Entry) -> Result<A, Error> + Sync,
+        mut each: impl FnMut(&Entry, A) -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
+        let tagger = model.tagger().with_scheme(self.scheme.into());
+        in_batches(&self.file, recipe, model, |batch| {
+            let answers = for_all(&tagger, &self.file, batch, &ask)?;
+            batch.iter().zip(answers).try_for_each(|(entry, answer)| each(entry, answer))
+        })
+    }
+}
+
 /// Passes a text to a model in batches, which are large enough for all cores and small enough for the memory. Returns whether
 /// the text had any sequence.
-pub(crate) fn in_batches(
+fn in_batches(
     file: &str,
     recipe: &Recipe,
     model: &CrfModel,
@@ -96,7 +158,7 @@ fn look_at(batch: &[Entry], file: &str, model: &CrfModel) -> Result<(), Failure>
 }
 
 /// Applies a function to all sequences of a batch. An error message names the first line of its sequence.
-pub(crate) fn for_all<'m, A: Send>(
+fn for_all<'m, A: Send>(
     tagger: &Tagger<'m>,
     file: &str,
     batch: &[Entry],

@@ -4,12 +4,17 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use fenchel_crf::CrfModel;
+use fenchel_linalg::text::fixed;
 use serde_json::json;
 
 use crate::input::load_model;
 use fenchel_cli::Failure;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    fenchel-crf dump chunks.json              counts, the certificate, the largest weights\n  \
+    fenchel-crf dump chunks.json --top 0      all weights\n  \
+    fenchel-crf dump chunks.json --json | jq .report")]
 pub(crate) struct Arguments {
     /// The model
     model: PathBuf,
@@ -61,12 +66,12 @@ fn tables(model: &CrfModel, count: usize, out: &mut impl Write) -> Result<(), Fa
     }
     writeln!(out, "\ntransitions")?;
     for (from, to, w) in model.largest_transition_weights(count) {
-        writeln!(out, "{w:10.4}  {from} -> {to}")?;
+        writeln!(out, "{:>10}  {from} -> {to}", fixed(w, 4))?;
     }
     for (label, weights) in states(model, count) {
         writeln!(out, "\n{label}")?;
         for (attribute, w) in weights {
-            writeln!(out, "{w:10.4}  {attribute}")?;
+            writeln!(out, "{:>10}  {attribute}", fixed(w, 4))?;
         }
     }
     Ok(())

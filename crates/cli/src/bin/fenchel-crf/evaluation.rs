@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use fenchel_linalg::text::{aligned, fixed};
 use fenchel_metrics::{ChunkCounts, Scores};
 
 use fenchel_cli::Failure;
@@ -16,11 +17,13 @@ pub(crate) struct Evaluation {
     labels: BTreeMap<String, Counts>,
 }
 
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone)]
 struct Counts {
     truth: u64,
     predicted: u64,
     hits: u64,
+    /// What was predicted in its place.
+    mistaken: BTreeMap<String, u64>,
 }
 
 impl Default for Evaluation {
@@ -30,6 +33,9 @@ impl Default for Evaluation {
     }
 }
 
+/// A table as text: a line of headings, then the lines.
+pub(crate) type Table = Vec<Vec<String>>;
+
 impl Evaluation {
     /// Adds a sequence of at least one token.
     pub(crate) fn add(&mut self, truth: &[&str], predicted: &[&str]) -> Result<(), Failure> {
@@ -37,20 +43,16 @@ impl Evaluation {
             counts.add(truth, predicted).map_err(|error| Failure::Usage(error.to_string()))?;
         }
         for (&t, &p) in truth.iter().zip(predicted) {
-            self.label(t).truth += 1;
-            self.label(p).predicted += 1;
+            of(&mut self.labels, p).predicted += 1;
+            let counts = of(&mut self.labels, t);
+            counts.truth += 1;
             if t == p {
-                self.label(t).hits += 1;
+                counts.hits += 1;
+            } else {
+                *of(&mut counts.mistaken, p) += 1;
             }
         }
         Ok(())
-    }
-
-    fn label(&mut self, label: &str) -> &mut Counts {
-        if !self.labels.contains_key(label) {
-            self.labels.insert(label.to_owned(), Counts::default());
-        }
-        self.labels.get_mut(label).expect("inserted above")
     }
 
     /// F1 over the chunks, or the accuracy over tokens if the true labels have no chunks, with the name of the score.
@@ -61,58 +63,119 @@ impl Evaluation {
         }
     }
 
-    pub(crate) fn write(&self, by_label: bool, out: &mut impl Write) -> Result<(), Failure> {
+    /// Whether chunks were predicted and none is true.
+    pub(crate) fn lacks_true_chunks(&self) -> bool {
+        let (truth, found, _) = self.chunks.totals();
+        truth == 0 && found > 0
+    }
+
+    /// The counts and the accuracy, in two lines.
+    pub(crate) fn head(&self) -> String {
         let chunks = &self.chunks;
         let (tokens, sequences) = (chunks.tokens(), chunks.sequences());
         let (truth, found, right) = chunks.totals();
-        writeln!(
-            out,
-            "{sequences} sequences, {tokens} tokens, {truth} chunks; found {found} chunks, {right} correct"
-        )?;
-        writeln!(
-            out,
-            "accuracy: {:.2}% of the tokens, {:.2}% of the sequences",
-            100.0 * chunks.token_accuracy(),
-            100.0 * chunks.sequence_accuracy()
-        )?;
+        format!(
+            "{sequences} sequences, {tokens} tokens, {truth} chunks; found {found} chunks, {right} correct\n\
+             accuracy: {}% of the tokens, {}% of the sequences\n",
+            percent(chunks.token_accuracy()),
+            percent(chunks.sequence_accuracy())
+        )
+    }
+
+    /// The scores of the chunks, and of the labels if asked for or if there are no chunks.
+    pub(crate) fn scores(&self, by_label: bool) -> Vec<Table> {
+        let chunks = &self.chunks;
+        let (truth, found, _) = chunks.totals();
+        let head =
+            |what: &str| vec![[what, "count", "precision", "recall", "F1"].map(String::from)];
+        let mut tables = Vec::new();
         if truth + found > 0 {
-            let kinds = chunks.kinds().map(|(kind, count)| (kind, count, chunks.kind(kind)));
-            table(out, "chunk", kinds)?;
-            row(out, "all", truth, chunks.overall())?;
-            row(out, "mean of the types", truth, chunks.macro_average())?;
+            let mut table = head("chunk");
+            table.extend(chunks.kinds().map(|(kind, count)| row(kind, count, chunks.kind(kind))));
+            table.push(row("all", truth, chunks.overall()));
+            table.push(row("mean of the types", truth, chunks.macro_average()));
             // Chunks above are found by the rules of conlleval, which count malformed ones.
             if self.strict.overall() != chunks.overall() {
-                row(out, "all, strict IOB2", self.strict.totals().0, self.strict.overall())?;
+                let strict = self.strict.totals().0;
+                table.push(row("all, strict IOB2", strict, self.strict.overall()));
             }
+            tables.push(table);
         }
         if by_label || truth + found == 0 {
-            let labels = self.labels.iter().map(|(label, counts)| {
+            let mut table = head("label");
+            table.extend(self.labels.iter().map(|(label, counts)| {
                 let (hits, wrong) = (counts.hits, counts.predicted - counts.hits);
-                let scores = Scores::from_counts(hits, wrong, counts.truth - hits);
-                (label.as_str(), counts.truth, scores)
-            });
-            table(out, "label", labels)?;
+                row(label, counts.truth, Scores::from_counts(hits, wrong, counts.truth - hits))
+            }));
+            tables.push(table);
+        }
+        tables.into_iter().map(|rows| rows.into_iter().map(Vec::from).collect()).collect()
+    }
+
+    /// Which labels were taken for which: a matrix, or, of many labels, the most frequent mistakes.
+    pub(crate) fn confusion(&self) -> Table {
+        /// The labels of a matrix that fits on a screen.
+        const MATRIX: usize = 12;
+        const MISTAKES: usize = 30;
+        if self.labels.len() <= MATRIX {
+            let labels = || self.labels.keys().cloned();
+            let mut table =
+                vec![std::iter::once("true, by predicted".into()).chain(labels()).collect()];
+            for (truth, counts) in &self.labels {
+                let count = |found: &String| match found == truth {
+                    true => counts.hits,
+                    false => counts.mistaken.get(found).copied().unwrap_or(0),
+                };
+                let cells = self.labels.keys().map(|found| count(found).to_string());
+                table.push(std::iter::once(truth.clone()).chain(cells).collect());
+            }
+            return table;
+        }
+        let mut all: Vec<(&str, &str, u64, u64)> = Vec::new();
+        for (truth, counts) in &self.labels {
+            all.extend(
+                counts
+                    .mistaken
+                    .iter()
+                    .map(|(found, &count)| (truth.as_str(), found.as_str(), count, counts.truth)),
+            );
+        }
+        all.sort_by_key(|&(.., count, _)| std::cmp::Reverse(count));
+        let mut table =
+            vec![["true", "predicted", "tokens", "of the label"].map(String::from).to_vec()];
+        for (truth, found, count, of) in all.into_iter().take(MISTAKES) {
+            let share = format!("{}%", percent(count as f64 / of as f64));
+            table.push(vec![truth.into(), found.into(), count.to_string(), share]);
+        }
+        table
+    }
+
+    /// Writes the counts and the scores.
+    pub(crate) fn write(&self, by_label: bool, out: &mut impl Write) -> Result<(), Failure> {
+        write!(out, "{}", self.head())?;
+        for table in self.scores(by_label) {
+            write!(out, "\n{}", aligned(&table, 1))?;
         }
         Ok(())
     }
 }
 
+/// The entry of a name, which is copied the first time alone.
+fn of<'c, C: Default>(counts: &'c mut BTreeMap<String, C>, name: &str) -> &'c mut C {
+    if !counts.contains_key(name) {
+        counts.insert(name.to_owned(), C::default());
+    }
+    counts.get_mut(name).expect("inserted above")
+}
+
 pub(crate) const F1: &str = "held-out F1";
 pub(crate) const ACCURACY: &str = "held-out acc.";
 
-fn table<'a>(
-    out: &mut impl Write,
-    what: &str,
-    rows: impl Iterator<Item = (&'a str, u64, Scores)>,
-) -> Result<(), Failure> {
-    writeln!(out, "\n{what:<20} {:>8} {:>10} {:>8} {:>8}", "count", "precision", "recall", "F1")?;
-    for (name, count, scores) in rows {
-        row(out, name, count, scores)?;
-    }
-    Ok(())
+fn row(name: &str, count: u64, scores: Scores) -> [String; 5] {
+    let [precision, recall, f1] = [scores.precision, scores.recall, scores.f1].map(percent);
+    [name.to_owned(), count.to_string(), precision, recall, f1]
 }
 
-fn row(out: &mut impl Write, name: &str, count: u64, scores: Scores) -> Result<(), Failure> {
-    let [precision, recall, f1] = [scores.precision, scores.recall, scores.f1].map(|s| 100.0 * s);
-    Ok(writeln!(out, "{name:<20} {count:>8} {precision:>10.2} {recall:>8.2} {f1:>8.2}")?)
+fn percent(share: f64) -> String {
+    fixed(100.0 * share, 2)
 }

@@ -34,8 +34,12 @@ pub(crate) enum Preset {
     Ner,
 }
 
+/// The heading of the options about the text in a help.
+pub(crate) const TEXT: &str = "Reading the text";
+
 /// Options for reading columns. All columns count from 0.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = TEXT)]
 pub(crate) struct Columns {
     /// The column of the label, from 0 [default: the last; 3 in CoNLL-U]
     #[arg(long, value_name = "COLUMN", allow_negative_numbers = true)]
@@ -54,6 +58,7 @@ impl Columns {
 
 /// The templates of a command line.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = TEXT)]
 pub(crate) struct Templates {
     /// File of templates in the syntax of CRF++, for columns
     #[arg(long, value_name = "FILE", conflicts_with = "template_preset")]

@@ -10,6 +10,7 @@ mod eval;
 mod evaluation;
 mod input;
 mod learn;
+mod mistakes;
 mod tag;
 
 use std::process::ExitCode;
@@ -21,7 +22,13 @@ use fenchel_cli::{end, pages};
 #[command(
     name = "fenchel-crf",
     version,
-    about = "Linear-chain conditional random fields with certified training"
+    about = "Linear-chain conditional random fields with certified training",
+    after_help = "Examples:\n  \
+                  fenchel-crf learn -m chunks.json --template-preset chunking --dev test.txt train.txt\n  \
+                  fenchel-crf eval -m chunks.json test.txt --confusion\n  \
+                  fenchel-crf tag -m chunks.json new.txt\n\n\
+                  Exit codes: 0 done; 1 failed; 2 wrong options; 130 interrupted.\n\
+                  Files may be plain, gzip or bzip2; - is standard input."
 )]
 struct Arguments {
     #[command(subcommand)]

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use fenchel_crf::{Error, Tagger, Vocabulary};
 use fenchel_datasets::ConllOptions;
 
-use crate::batches::{Scheme, for_all, in_batches};
+use crate::batches::Labelling;
 use crate::evaluation::Evaluation;
-use crate::input::{self, Columns, Entry, Format, Recipe, Templates};
+use crate::input::{Entry, Recipe};
 use fenchel_cli::Failure;
 use fenchel_cli::files::file_name;
 
@@ -17,73 +17,63 @@ use fenchel_cli::files::file_name;
 pub(crate) const REFERENCE: &str = "Reference=";
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    fenchel-crf tag -m chunks.json new.txt                 the text with one more column\n  \
+    fenchel-crf tag -m chunks.json -i -l new.txt           and the probabilities of labels\n  \
+    fenchel-crf tag -m chunks.json --k-best 3 --scheme bio new.txt")]
 pub(crate) struct Arguments {
     /// The model
     #[arg(short, long, value_name = "MODEL")]
     model: PathBuf,
-    /// The text; - or no file is standard input
-    #[arg(default_value = "-", hide_default_value = true)]
-    file: String,
     /// Write the label of the input before the predicted one; in CoNLL-U as a note of the last column
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = OUTPUT)]
     reference: bool,
     /// Write the probability of each labelling before it
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = OUTPUT)]
     probability: bool,
     /// Write the probability of each predicted label after it; in CoNLL-U as a note of the last column
-    #[arg(short = 'i', long)]
+    #[arg(short = 'i', long, help_heading = OUTPUT)]
     marginal: bool,
     /// Write the probabilities of all labels after each predicted one; in CoNLL-U as a note of the last column
-    #[arg(short = 'l', long)]
+    #[arg(short = 'l', long, help_heading = OUTPUT)]
     marginal_all: bool,
     /// Write the N most probable labellings, with probabilities
-    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["marginal", "marginal_all", "test"])]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["marginal", "marginal_all", "test"], help_heading = OUTPUT)]
     k_best: Option<usize>,
-    /// Allow only labellings of a scheme
-    #[arg(long, value_enum, default_value_t = Scheme::Any)]
-    scheme: Scheme,
     /// At the end, compare with the labels of the input
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = OUTPUT)]
     test: bool,
     /// Write no labels
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = OUTPUT)]
     quiet: bool,
-    /// The format of the text [default: columns if the model has templates]
-    #[arg(long, value_enum)]
-    format: Option<Format>,
     #[command(flatten)]
-    templates: Templates,
-    #[command(flatten)]
-    columns: Columns,
-    /// Number of threads [default: all]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    threads: Option<usize>,
+    labelling: Labelling,
 }
 
+const OUTPUT: &str = "What is written";
+
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    fenchel_cli::use_threads(arguments.threads)?;
-    let model = input::load_model(&arguments.model)?;
-    let template = arguments.templates.load(arguments.format)?.or_else(|| model.template.clone());
+    let labelling = &arguments.labelling;
+    labelling.use_threads()?;
     let labelled = arguments.reference || arguments.test;
-    let recipe = Recipe::new(arguments.format, template, &arguments.columns, labelled)?;
-    let tagger = model.tagger().with_scheme(arguments.scheme.into());
+    let (model, recipe) = labelling.open(&arguments.model, labelled)?;
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut evaluation = Evaluation::default();
-    let any = in_batches(&arguments.file, &recipe, &model, |batch| {
-        let answers = for_all(&tagger, &arguments.file, batch, |tagger, entry| {
-            answer(arguments, &recipe, tagger, entry)
-        })?;
-        for (entry, (text, labels)) in batch.iter().zip(&answers) {
+    let any = labelling.label(
+        &model,
+        &recipe,
+        |tagger, entry| answer(arguments, &recipe, tagger, entry),
+        |entry, (text, labels)| {
             out.write_all(text.as_bytes())?;
             if arguments.test {
-                evaluation.add(&entry.instance.labels().collect::<Vec<_>>(), labels)?;
+                evaluation.add(&entry.instance.labels().collect::<Vec<_>>(), &labels)?;
             }
-        }
-        Ok(())
-    })?;
+            Ok(())
+        },
+    )?;
     if arguments.test {
         if !any {
-            return Err(Failure::file(file_name(&arguments.file), "no sequences"));
+            return Err(Failure::file(file_name(labelling.file()), "no sequences"));
         }
         evaluation.write(false, &mut out)?;
     }

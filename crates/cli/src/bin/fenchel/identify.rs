@@ -10,6 +10,7 @@ use fenchel_causal::adjustment::{
 use fenchel_causal::{Admg, Error, Estimand, Hedge, NodeSet, Query, identify};
 use fenchel_cli::Failure;
 use fenchel_cli::files::{file_name, open_text};
+use fenchel_linalg::text::number;
 use serde_json::{Map, Value, json};
 
 use crate::aligned::{aligned, write_json, write_text};
@@ -192,8 +193,9 @@ fn refused(arguments: &Arguments, graph: &Admg, hedge: &Hedge) -> Result<(), Fai
     let mut text = format!("not identifiable: {hedge}\n\n");
     let _ = writeln!(
         text,
-        "two models of the graph: their observed distributions differ by {:.1e}, their effects by {:.3}",
-        apart.observed, apart.effect
+        "two models of the graph: their observed distributions differ by {}, their effects by {}",
+        number(apart.observed, 2),
+        number(apart.effect, 3)
     );
     let mut head: Vec<String> = scope.iter().map(|&name| name.to_owned()).collect();
     head.extend([format!("{}, first", label(graph, shown)), "second".to_owned()]);

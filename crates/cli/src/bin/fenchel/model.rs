@@ -3,22 +3,33 @@
 use std::path::Path;
 
 use fenchel_cli::Failure;
-use fenchel_cli::output::Target;
+use fenchel_cli::output::Target as Output;
+use fenchel_datasets::FittedEncoder;
 use fenchel_finite_sum::prelude::{AsDesign, Saved};
 use fenchel_finite_sum::{
     Error, LinearModel, LogisticModel, PoissonModel, SoftmaxModel, Standardiser, SvcModel,
 };
+use fenchel_linalg::Names;
 use fenchel_optim::Report;
 use ndarray::{Array1, Array2, Axis, stack};
 use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::data::{Target, numbers};
 
 /// A fitted model of any kind.
 pub(crate) enum Model {
-    Logistic(LogisticModel<f64>),
-    Softmax(SoftmaxModel<f64>),
-    Svc(SvcModel<f64>),
+    Logistic(LogisticModel<Target>),
+    Softmax(SoftmaxModel<Target>),
+    Svc(SvcModel<Target>),
     Linear(LinearModel),
     Poisson(PoissonModel),
+}
+
+/// The content of a model file: a model, and the encoder that makes its designs of tables, if it was fitted to one.
+pub(crate) struct Fitted {
+    pub(crate) encoder: Option<FittedEncoder>,
+    pub(crate) model: Model,
 }
 
 /// Does the same with a model of any kind.
@@ -44,30 +55,46 @@ fn kind_of<M: Saved>(_: &M) -> &'static str {
     M::KIND
 }
 
-impl Model {
-    pub(crate) fn load(path: &Path) -> Result<Model, Failure> {
-        fn load<M: Saved>(file: &str, bytes: &[u8]) -> Result<M, Failure> {
-            M::load(bytes).map_err(|source| Failure::Model { file: file.to_owned(), source })
-        }
+impl Fitted {
+    pub(crate) fn load(path: &Path) -> Result<Fitted, Failure> {
         let file = path.display().to_string();
         let bytes = std::fs::read(path).map_err(|error| Failure::file(&file, error))?;
-        let kind: Kind = serde_json::from_slice(&bytes)
-            .map_err(|error| Failure::file(&file, format!("not a model file: {error}")))?;
+        // A pair is a list.
+        let Ok((encoder, model)) = serde_json::from_slice::<(&RawValue, &RawValue)>(&bytes) else {
+            return Ok(Fitted { encoder: None, model: Model::load(&file, &bytes)? });
+        };
+        let encoder = load(&file, encoder.get().as_bytes())?;
+        let model = Model::load(&file, model.get().as_bytes())?;
+        Ok(Fitted { encoder: Some(encoder), model })
+    }
+
+    pub(crate) fn save(&self, output: &Output) -> Result<(), Failure> {
+        match &self.encoder {
+            None => each!(&self.model, m => output.save(m)),
+            Some(encoder) => each!(&self.model, m => output.save(&(encoder.clone(), m.clone()))),
+        }
+    }
+}
+
+fn load<M: Saved>(file: &str, bytes: &[u8]) -> Result<M, Failure> {
+    M::load(bytes).map_err(|source| Failure::Model { file: file.to_owned(), source })
+}
+
+impl Model {
+    fn load(file: &str, bytes: &[u8]) -> Result<Model, Failure> {
+        let kind: Kind = serde_json::from_slice(bytes)
+            .map_err(|error| Failure::file(file, format!("not a model file: {error}")))?;
         match kind.kind.as_str() {
-            LogisticModel::<f64>::KIND => load(&file, &bytes).map(Model::Logistic),
-            SoftmaxModel::<f64>::KIND => load(&file, &bytes).map(Model::Softmax),
-            SvcModel::<f64>::KIND => load(&file, &bytes).map(Model::Svc),
-            LinearModel::KIND => load(&file, &bytes).map(Model::Linear),
-            PoissonModel::KIND => load(&file, &bytes).map(Model::Poisson),
+            LogisticModel::<Target>::KIND => load(file, bytes).map(Model::Logistic),
+            SoftmaxModel::<Target>::KIND => load(file, bytes).map(Model::Softmax),
+            SvcModel::<Target>::KIND => load(file, bytes).map(Model::Svc),
+            LinearModel::KIND => load(file, bytes).map(Model::Linear),
+            PoissonModel::KIND => load(file, bytes).map(Model::Poisson),
             other => {
                 let reason = format!("holds a {other}; expected a model of `fenchel fit`");
                 Err(Failure::file(file, reason))
             }
         }
-    }
-
-    pub(crate) fn save(&self, target: &Target) -> Result<(), Failure> {
-        each!(self, m => target.save(m))
     }
 
     /// What it is called.
@@ -128,8 +155,13 @@ impl Model {
         }
     }
 
+    /// The names of the features, or none.
+    pub(crate) fn names(&self) -> &Names {
+        each!(self, m => &m.names)
+    }
+
     /// The labels, ascending; none for a regression.
-    pub(crate) fn classes(&self) -> &[f64] {
+    pub(crate) fn classes(&self) -> &[Target] {
         match self {
             Model::Softmax(m) => m.classes.labels(),
             Model::Logistic(m) => &m.classes,
@@ -139,8 +171,14 @@ impl Model {
     }
 
     /// One label, number or mean per row.
-    pub(crate) fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
-        each!(self, m => m.predict(x))
+    pub(crate) fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Vec<Target>, Error> {
+        Ok(match self {
+            Model::Logistic(m) => m.predict(x)?.to_vec(),
+            Model::Softmax(m) => m.predict(x)?.to_vec(),
+            Model::Svc(m) => m.predict(x)?.to_vec(),
+            Model::Linear(m) => m.predict(x)?.mapv(Target::Number).to_vec(),
+            Model::Poisson(m) => m.predict(x)?.mapv(Target::Number).to_vec(),
+        })
     }
 
     /// The probability of each class, one row per row, for models that have them.
@@ -169,7 +207,13 @@ impl Model {
         }
     }
 
-    pub(crate) fn score<X: AsDesign + ?Sized>(&self, x: &X, y: &Array1<f64>) -> Result<f64, Error> {
-        each!(self, m => m.score(x, y))
+    pub(crate) fn score<X: AsDesign + ?Sized>(&self, x: &X, y: &[Target]) -> Result<f64, Error> {
+        match self {
+            Model::Logistic(m) => m.score(x, y),
+            Model::Softmax(m) => m.score(x, y),
+            Model::Svc(m) => m.score(x, y),
+            Model::Linear(m) => m.score(x, &numbers(y)?),
+            Model::Poisson(m) => m.score(x, &numbers(y)?),
+        }
     }
 }

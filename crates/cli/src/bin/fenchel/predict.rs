@@ -4,11 +4,11 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use fenchel_cli::Failure;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::aligned::{write_json, write_text};
 use crate::data::{Data, Source, with_rows};
-use crate::model::Model;
+use crate::model::Fitted;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
@@ -32,8 +32,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let model = Model::load(&arguments.model)?;
-    let Data { rows, y, .. } = arguments.source.read_for(model.features())?;
+    let fitted = Fitted::load(&arguments.model)?;
+    let Data { rows, y, .. } = arguments.source.read_for(&fitted)?;
+    let model = fitted.model;
     let name = arguments.source.name();
     let failed = |error: fenchel_finite_sum::Error| Failure::file(&name, error);
     let mut answer = Map::new();
@@ -60,9 +61,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     if arguments.json {
         if !model.classes().is_empty() {
-            answer.insert("classes".into(), model.classes().into());
+            answer.insert("classes".into(), json!(model.classes()));
         }
-        answer.insert("predictions".into(), predictions.to_vec().into());
+        answer.insert("predictions".into(), json!(predictions));
         if let Some(probabilities) = probabilities {
             let rows = probabilities.rows().into_iter().map(|row| Value::from(row.to_vec()));
             answer.insert("probabilities".into(), rows.collect());

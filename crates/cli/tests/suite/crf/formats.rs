@@ -193,6 +193,48 @@ fn eval_counts_as_conlleval_does_by_hand() {
     assert_eq!(row("B-NP"), ["66.67", "100.00", "50.00", "1"]);
 }
 
+/// The confusion, the worst sequences and the page say the same; a missing column is noticed.
+#[test]
+fn eval_shows_what_is_wrong() {
+    let folder = Folder::crf();
+    folder.write(
+        "two.txt",
+        "a B-NP B-NP\nb I-NP I-NP\nc B-VP B-NP\n\nd B-VP O\ne B-VP B-NP\n\nf O O\n",
+    );
+    let shown = folder.ok("eval two.txt --confusion --worst 2 --html page.html");
+    let row = |name: &str| {
+        let table = shown.split("true, by predicted").nth(1).unwrap();
+        let line = table.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().skip(1).map(|n| n.parse::<u32>().unwrap()).collect::<Vec<_>>()
+    };
+    // Columns B-NP, B-VP, I-NP, O.
+    assert_eq!((row("B-NP"), row("B-VP")), (vec![1, 0, 0, 0], vec![2, 0, 0, 1]));
+    let worst: Vec<&str> = shown.lines().filter(|line| line.starts_with("two.txt:")).collect();
+    assert_eq!(worst, ["two.txt:5: 2 of 2 labels are wrong", "two.txt:1: 1 of 3 labels are wrong"]);
+    assert!(shown.contains("  d  B-VP  found O\n") && shown.contains("  a  B-NP\n"), "{shown}");
+    let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
+    assert!(
+        page.contains("<s>B-NP</s> B-VP") && page.contains("line 5: 2 of 2 are wrong"),
+        "{page}"
+    );
+    assert!(folder.error("eval two.txt --html two.txt").contains("it is read too"));
+    // The same by a model.
+    folder.write("train.txt", COLUMNS);
+    folder.ok("learn -q -m m.json --template-preset chunking train.txt");
+    let shown = folder.ok("eval -m m.json train.txt --worst 3 --confusion");
+    assert!(shown.contains("true, by predicted") && !shown.contains("are wrong"), "{shown}");
+    // Parts of speech and chunks: the predicted column is not there.
+    let output = folder.run("eval train.txt");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{message}");
+    assert!(message.contains("no chunks among the true labels: is the predicted column missing?"));
+    // Many labels: the mistakes alone.
+    let many: String = (0..20).map(|k| format!("w L{k} L{}\n", k - k % 5)).collect();
+    folder.write("many.txt", many);
+    let shown = folder.ok("eval many.txt --confusion");
+    assert!(shown.contains("\nL1    L0              1       100.00%\n"), "{shown}");
+}
+
 #[test]
 fn bilou_is_read_by_eval_and_by_the_schemes() {
     let folder = Folder::crf();

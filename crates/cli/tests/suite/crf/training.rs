@@ -53,7 +53,7 @@ fn held_out_sequences_choose_the_model_and_end_the_training() {
     let log = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && log.contains("held-out F1"), "{log}");
     assert!(
-        log.contains("no better score in 20 checks, ended after")
+        log.contains("no better score in 20 checks, ended: objective")
             && log.contains("best held-out F1 9"),
         "{log}"
     );
@@ -141,7 +141,7 @@ fn resuming_begins_where_the_model_ended() {
         let first = log.lines().skip_while(|line| !line.starts_with("passes")).nth(1).unwrap();
         let primal: f64 = first.split_whitespace().nth(1).unwrap().parse().unwrap();
         assert!((primal - objective).abs() < 1e-3, "{algorithm}: {log}");
-        assert!(log.contains("\nconverged after"), "{algorithm}: {log}");
+        assert!(log.contains("\nconverged: objective"), "{algorithm}: {log}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fenchel_linalg::text::{cell, fixed, number};
 use fenchel_optim::end_of_grid;
 use serde::{Deserialize, Serialize};
 
@@ -126,11 +127,9 @@ impl<M> fmt::Display for CrossValidated<M> {
         writeln!(f, "  l1 ratio     penalty        mean  standard error")?;
         for (k, score) in self.scores.iter().enumerate() {
             let mark = if k == self.chosen { '*' } else { ' ' };
-            let Score { l1_ratio, penalty, mean, standard_error, .. } = score;
-            writeln!(
-                f,
-                "{mark} {l1_ratio:8.3}  {penalty:10.4e}  {mean:10.6}  {standard_error:14.6}"
-            )?;
+            let (penalty, ratio) = (number(score.penalty, 4), fixed(score.l1_ratio, 3));
+            let (mean, error) = (cell(score.mean), cell(score.standard_error));
+            writeln!(f, "{mark} {ratio:>8}  {penalty:>10}  {mean:>10}  {error:>14}")?;
         }
         if let Some(warning) = self.end_of_grid() {
             writeln!(f, "{warning}")?;

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use fenchel_linalg::text::fixed;
+
 use super::arguments::Arguments;
 use super::groups::Groups;
 use super::parameters::Parameters;
@@ -37,7 +39,7 @@ pub(super) fn run(
         }
         let (score, name) = part.score();
         let (number, count) = (group + 1, groups.count);
-        show(&format!("group {number} of {count}: {name} {:.2}", 100.0 * score))?;
+        show(&format!("group {number} of {count}: {name} {}", fixed(100.0 * score, 2)))?;
     }
     let mut tables = Vec::new();
     whole.write(false, &mut tables)?;

@@ -2,6 +2,8 @@
 
 use fenchel_crf::{Corpus, CrfModel, Instance, Progress, Report, Status, Weights};
 
+use fenchel_linalg::text::{fixed, number, short};
+
 use crate::evaluation::Evaluation;
 use fenchel_cli::Failure;
 
@@ -76,10 +78,11 @@ impl Judge {
         });
         let gap = seen.certificate.relative();
         Ok(format!(
-            "best {} {:.2} after {} passes: that model is kept, relative gap {gap:.2e}",
+            "best {} {} after {} passes: that model is kept, relative gap {}",
             self.name,
-            100.0 * score,
-            seen.passes
+            fixed(100.0 * score, 2),
+            short(seen.passes),
+            number(gap, 2)
         ))
     }
 }

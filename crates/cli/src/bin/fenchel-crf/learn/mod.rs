@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use fenchel_crf::training::{Snapshot, Start, train};
-use fenchel_crf::{Corpus, Crf, Method, Observer, Progress, Status};
+use fenchel_crf::{Corpus, Crf, Method, Observer, Progress, Report, Status};
 
 use crate::checkpoints::Checkpoints;
 use crate::input::{self, Recipe};
@@ -107,7 +107,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             display.finish();
             return Ok(ExitCode::from(130));
         }
-        display.say(&ending(report, n, arguments.patience));
+        // The seconds of a report are those of the method; who waited looks at the clock.
+        let report = Report { seconds: display.seconds(), ..*report };
+        display.say(&ending(&report, n, arguments.patience));
     }
     if let Some(judge) = judge {
         display.say(&judge.put_best_into(&mut model)?);

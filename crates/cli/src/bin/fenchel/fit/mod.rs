@@ -16,10 +16,11 @@ use fenchel_cli::say::complain;
 use fenchel_finite_sum::Standardiser;
 use fenchel_finite_sum::estimators::Choose;
 use fenchel_finite_sum::prelude::{Certificate, Invalid, MAX_MEMORY, Progress, Refusal, Status};
+use fenchel_linalg::Named;
 
-use crate::data::{Data, Rows, Source, with_rows};
-use crate::model::Model;
-use plan::{Fitted, Plan};
+use crate::data::{Data, Encode, Rows, Source, with_rows};
+use crate::model::Fitted;
+use plan::{Outcome, Plan};
 
 /// The kind of model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -58,7 +59,9 @@ impl From<Rule> for Choose {
 #[command(after_help = "Examples:\n  \
     fenchel fit logistic train.svm --l1 1e-3 -m model.json\n  \
     fenchel fit linear houses.csv --target price --standardise --cv -m model.json\n  \
+    fenchel fit logistic customers.csv --target left --without id -m model.json\n  \
     fenchel fit poisson counts.csv --l2 0.1 --max-seconds 60 --json\n\n\
+    A column of texts in CSV becomes one feature for each text; a missing number becomes the mean of its column.\n\
     The objective is the mean loss + l1 |w|_1 + l2/2 |w|^2; the intercept is not penalised.\n\
     Ctrl-C ends the fit within a pass and saves the model so far; the exit code is then 130.")]
 pub(crate) struct Arguments {
@@ -67,6 +70,8 @@ pub(crate) struct Arguments {
     kind: Kind,
     #[command(flatten)]
     source: Source,
+    #[command(flatten)]
+    encode: Encode,
     /// Where to save the model; - is standard output, and the report goes to standard error
     #[arg(short, long, value_name = "MODEL")]
     model: Option<PathBuf>,
@@ -140,8 +145,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let plan = Plan::new(arguments)?;
     let target = outputs(arguments)?;
     fenchel_cli::use_threads(arguments.threads)?;
-    let start = arguments.start.as_deref().map(Model::load).transpose()?;
-    let (Data { rows, names, .. }, y) = arguments.source.read()?;
+    let start = arguments.start.as_deref().map(Fitted::load).transpose()?;
+    let start = start.map(|fitted| fitted.model);
+    let (Data { rows, encoder, .. }, y) = arguments.source.read(&arguments.encode)?;
     let (n, d) = rows.shape();
     let mut display = Display::new(arguments.quiet, 1.0, arguments.tolerance);
     display.say(&format!("{n} rows, {d} features"));
@@ -165,12 +171,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let fitted = match &scale {
         None => with_rows!(&rows, x => plan.fit(x, &y, start.as_ref(), &mut watch)),
         Some(scale) => scaled(&rows, scale).and_then(|x| {
-            let Fitted { model, scores } = plan.fit(&x, &y, None, &mut watch)?;
-            Ok(Fitted { model: model.for_raw_features(scale)?, scores })
+            let Outcome { model, scores } = plan.fit(&x, &y, None, &mut watch)?;
+            Ok(Outcome { model: model.for_raw_features(scale)?, scores })
         }),
     };
+    let seconds = display.seconds();
     display.finish();
-    let fitted = fitted.map_err(|error| plan.named(arguments, error))?;
+    let Outcome { model, scores } = fitted.map_err(|error| plan.named(arguments, error))?;
+    let fitted = Fitted { encoder, model };
     let report = fitted.model.report();
     if report.status == Status::Diverged {
         return Err(Failure::Diverged { report: report.to_string() });
@@ -180,11 +188,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         && matches!(report.status, Status::Stopped | Status::TimeLimit | Status::PassLimit);
     match &target {
         Some(_) if unmoved => complain("the fit ended before its first pass; nothing was saved"),
-        Some(target) => fitted.model.save(target)?,
+        Some(target) => fitted.save(target)?,
         None => {}
     }
     let score = with_rows!(&rows, x => fitted.model.score(x, &y)).ok();
-    report::write(arguments, &fitted, (n, d), score, names.as_deref())?;
+    report::write(arguments, &fitted.model, scores.as_ref(), (n, d), score, seconds)?;
     Ok(match target {
         _ if interrupted() => ExitCode::from(130),
         Some(_) if unmoved => ExitCode::FAILURE,
@@ -215,8 +223,9 @@ fn scale(rows: &Rows) -> Result<Standardiser, fenchel_finite_sum::Error> {
 fn scaled(
     rows: &Rows,
     scale: &Standardiser,
-) -> Result<ndarray::Array2<f64>, fenchel_finite_sum::Error> {
-    with_rows!(rows, x => Ok(scale.transform(x)?))
+) -> Result<Named<ndarray::Array2<f64>>, fenchel_finite_sum::Error> {
+    let x = with_rows!(rows, x => scale.transform(x)?);
+    Ok(Named { x, names: rows.names().clone() })
 }
 
 impl Arguments {

@@ -10,9 +10,9 @@ use fenchel_finite_sum::{
     LogisticRegressionCv, PoissonRegressor, SoftmaxRegression, SoftmaxRegressionCv, SvcLoss,
 };
 use fenchel_optim::Fit;
-use ndarray::Array1;
 
 use super::{Arguments, Kind};
+use crate::data::{Target, numbers};
 use crate::model::Model;
 
 /// What is fitted, before any data are read.
@@ -22,7 +22,7 @@ pub(super) struct Plan<'a> {
 }
 
 /// A model, and the table by which its penalty was chosen.
-pub(super) struct Fitted {
+pub(super) struct Outcome {
     pub(super) model: Model,
     pub(super) scores: Option<Scores>,
 }
@@ -69,10 +69,10 @@ impl<'a> Plan<'a> {
     pub(super) fn fit<X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: &Array1<f64>,
+        y: &[Target],
         start: Option<&Model>,
         watch: Watch<'_>,
-    ) -> Result<Fitted, Error> {
+    ) -> Result<Outcome, Error> {
         if self.arguments.cv {
             return self.cross_validate(x, y, watch);
         }
@@ -82,40 +82,48 @@ impl<'a> Plan<'a> {
         let l2 = self.arguments.l2;
         /// Fits an estimator, from a start of its kind.
         macro_rules! fit {
-            ($estimator:expr, $kind:path) => {{
+            ($estimator:expr, $y:expr, $kind:path) => {{
                 let mut fit = Fit::new().watch(watch);
                 match start {
                     None => {}
                     Some($kind(model)) => fit = fit.start(model),
                     Some(other) => return Err(another_kind(other)),
                 }
-                $kind($estimator.fit_with(x, y, fit)?)
+                $kind($estimator.fit_with(x, $y, fit)?)
             }};
         }
         let model = match self.arguments.kind {
             Kind::Logistic => {
                 let base = LogisticRegression::default();
-                fit!(LogisticRegression { l1, l2, intercept, stop, seed, ..base }, Model::Logistic)
+                fit!(
+                    LogisticRegression { l1, l2, intercept, stop, seed, ..base },
+                    y,
+                    Model::Logistic
+                )
             }
             Kind::Softmax => {
                 let base = SoftmaxRegression::default();
-                fit!(SoftmaxRegression { l1, l2, intercept, stop, seed, ..base }, Model::Softmax)
+                fit!(SoftmaxRegression { l1, l2, intercept, stop, seed, ..base }, y, Model::Softmax)
             }
             Kind::Svc => {
                 let (loss, base) = (self.loss(), LinearSvc::default());
-                fit!(LinearSvc { loss, l2, intercept, stop, seed, ..base }, Model::Svc)
+                fit!(LinearSvc { loss, l2, intercept, stop, seed, ..base }, y, Model::Svc)
             }
             Kind::Linear => {
                 let by_default = if l1 > 0.0 { 0.0 } else { 1.0 / y.len().max(1) as f64 };
                 let l2 = l2.unwrap_or(by_default);
-                fit!(ElasticNet { l1, l2, intercept, stop, seed }, Model::Linear)
+                fit!(ElasticNet { l1, l2, intercept, stop, seed }, &numbers(y)?, Model::Linear)
             }
             Kind::Poisson => {
                 let l2 = l2.unwrap_or(if l1 > 0.0 { 0.0 } else { 1.0 });
-                fit!(PoissonRegressor { l1, l2, intercept, stop, seed }, Model::Poisson)
+                fit!(
+                    PoissonRegressor { l1, l2, intercept, stop, seed },
+                    &numbers(y)?,
+                    Model::Poisson
+                )
             }
         };
-        Ok(Fitted { model, scores: None })
+        Ok(Outcome { model, scores: None })
     }
 
     /// The loss of a support vector machine.
@@ -126,32 +134,34 @@ impl<'a> Plan<'a> {
     fn cross_validate<X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: &Array1<f64>,
+        y: &[Target],
         watch: Watch<'_>,
-    ) -> Result<Fitted, Error> {
+    ) -> Result<Outcome, Error> {
         let Arguments { folds, no_intercept, seed, .. } = *self.arguments;
         let (intercept, stop, choose) = (!no_intercept, self.stop, self.arguments.choose.into());
         let l1_ratios = self.arguments.l1_ratio.clone();
         macro_rules! fit {
-            ($estimator:ident { $($field:ident),* }, $kind:path) => {{
+            ($estimator:ident { $($field:ident),* }, $y:expr, $kind:path) => {{
                 let estimator = $estimator {
                     folds, choose, intercept, stop, seed, $($field,)* ..$estimator::default()
                 };
-                let fitted = estimator.fit_with(x, y, Fit::new().watch(watch))?;
+                let fitted = estimator.fit_with(x, $y, Fit::new().watch(watch))?;
                 let text = fitted.to_string();
                 let CrossValidated { model, scores: table, chosen, .. } = fitted;
-                Fitted { model: $kind(model), scores: Some(Scores { table, chosen, text }) }
+                Outcome { model: $kind(model), scores: Some(Scores { table, chosen, text }) }
             }};
         }
         Ok(match self.arguments.kind {
-            Kind::Logistic => fit!(LogisticRegressionCv { l1_ratios }, Model::Logistic),
-            Kind::Softmax => fit!(SoftmaxRegressionCv { l1_ratios }, Model::Softmax),
+            Kind::Logistic => fit!(LogisticRegressionCv { l1_ratios }, y, Model::Logistic),
+            Kind::Softmax => fit!(SoftmaxRegressionCv { l1_ratios }, y, Model::Softmax),
             Kind::Svc => {
                 let loss = self.loss();
-                fit!(LinearSvcCv { loss }, Model::Svc)
+                fit!(LinearSvcCv { loss }, y, Model::Svc)
             }
             // Refused by `new` for counts.
-            Kind::Linear | Kind::Poisson => fit!(ElasticNetCv { l1_ratios }, Model::Linear),
+            Kind::Linear | Kind::Poisson => {
+                fit!(ElasticNetCv { l1_ratios }, &numbers(y)?, Model::Linear)
+            }
         })
     }
 

@@ -5,25 +5,27 @@ use std::path::Path;
 
 use fenchel_cli::Failure;
 use fenchel_cli::say::say;
+use fenchel_linalg::text::{cell, fixed};
+use fenchel_optim::Report;
 use serde_json::{Map, Value, json};
 
 use super::Arguments;
-use super::plan::Fitted;
+use super::plan::Scores;
 use crate::aligned::{aligned, write_json, write_text};
 use crate::model::Model;
 
 /// The number of weights that are shown.
 const SHOWN: usize = 10;
 
-/// Writes the report to standard output, or to standard error if the model goes there.
+/// Writes the report, with the seconds on the clock, to standard output, or to standard error if the model goes there.
 pub(super) fn write(
     arguments: &Arguments,
-    fitted: &Fitted,
+    model: &Model,
+    scores: Option<&Scores>,
     (rows, features): (usize, usize),
     score: Option<f64>,
-    names: Option<&[String]>,
+    seconds: f64,
 ) -> Result<(), Failure> {
-    let Fitted { model, scores } = fitted;
     let weights = model.weights();
     let nonzero = weights.iter().filter(|w| **w != 0.0).count();
     if arguments.json {
@@ -33,10 +35,10 @@ pub(super) fn write(
         add("rows", rows.into());
         add("features", features.into());
         if !model.classes().is_empty() {
-            add("classes", model.classes().into());
+            add("classes", json!(model.classes()));
         }
         add("report", json!(model.report()));
-        add("seconds", model.report().seconds.into());
+        add("seconds", seconds.into());
         add("choice", model.choice().into());
         add("nonzero_weights", nonzero.into());
         add("intercepts", model.intercepts().into());
@@ -51,21 +53,22 @@ pub(super) fn write(
     if let Some(scores) = scores {
         text += &scores.text;
     }
-    let _ = writeln!(text, "{}: {}", model.kind(), model.report());
+    let report = Report { seconds, ..*model.report() };
+    let _ = writeln!(text, "{}: {report}", model.kind());
     if let Some(choice) = model.choice() {
-        let _ = writeln!(text, "by {choice}");
+        let _ = writeln!(text, "method: {choice}");
     }
     if let Some(score) = score {
-        let _ = writeln!(text, "{} {score:.6} on the data of the fit", model.score_name());
+        let _ = writeln!(text, "{} {} on the data of the fit", model.score_name(), fixed(score, 4));
     }
     let count = weights.len();
-    let intercepts: Vec<String> = model.intercepts().iter().map(|b| format!("{b:.6}")).collect();
+    let intercepts: Vec<String> = model.intercepts().iter().map(|b| cell(*b)).collect();
     let _ = writeln!(
         text,
         "{nonzero} of {count} weights are not 0; intercept {}",
         intercepts.join(" ")
     );
-    text += &largest(model, names);
+    text += &largest(model);
     if arguments.model.as_deref() == Some(Path::new("-")) {
         say(text.trim_end());
         return Ok(());
@@ -74,7 +77,7 @@ pub(super) fn write(
 }
 
 /// A table of the features with the largest weights.
-fn largest(model: &Model, names: Option<&[String]>) -> String {
+fn largest(model: &Model) -> String {
     let weights = model.weights();
     let size = |c: usize| weights.row(c).iter().fold(0.0f64, |size, w| size.max(w.abs()));
     let mut order: Vec<usize> = (0..weights.nrows()).filter(|&c| size(c) > 0.0).collect();
@@ -83,9 +86,10 @@ fn largest(model: &Model, names: Option<&[String]>) -> String {
     if order.is_empty() {
         return String::new();
     }
-    let head = match names {
-        Some(_) => "largest weights",
-        None => "largest weights, columns from 0",
+    let names = model.names();
+    let head = match names.is_empty() {
+        false => "largest weights",
+        true => "largest weights, columns from 0",
     };
     let columns = match model.classes() {
         classes if weights.ncols() > 1 => classes.iter().map(ToString::to_string).collect(),
@@ -93,11 +97,8 @@ fn largest(model: &Model, names: Option<&[String]>) -> String {
     };
     let mut rows = vec![std::iter::once(head.to_owned()).chain(columns).collect()];
     for c in order {
-        let name = match names {
-            Some(names) => names[c].clone(),
-            None => c.to_string(),
-        };
-        let cells = weights.row(c).into_iter().map(|w| format!("{w:.6}"));
+        let name = names.get(c).cloned().unwrap_or_else(|| c.to_string());
+        let cells = weights.row(c).into_iter().map(|w| cell(*w));
         rows.push(std::iter::once(name).chain(cells).collect());
     }
     aligned(&rows, 1)

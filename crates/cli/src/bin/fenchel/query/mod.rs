@@ -6,6 +6,7 @@ mod text;
 use fenchel_cli::Failure;
 use fenchel_cli::files::{file_name, open_text};
 use fenchel_graphical::{Error, Evidence, Table, VarId, uai};
+use fenchel_linalg::text::number;
 use serde_json::{Map, Value, json};
 
 use crate::aligned::{aligned, write_json, write_text};
@@ -228,7 +229,7 @@ impl Question {
         let mut rows = vec![vec!["variable".to_owned(), "state".to_owned()]];
         rows.extend(named.into_iter().map(|(name, state)| vec![name, state]));
         let all = format!("P(these states{})", self.condition);
-        write_text(&format!("{}{all} = {:.6e}\n", aligned(&rows, 2), log_probability.exp()))
+        write_text(&format!("{}{all} = {}\n", aligned(&rows, 2), number(log_probability.exp(), 6)))
     }
 }
 
