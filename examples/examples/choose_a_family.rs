@@ -51,7 +51,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         if (i + 1usize).is_power_of_two() {
             let posterior = prior.posterior(&data)?;
             let (ml, map) = (data.mle()?, posterior.map());
-            curves[0].push((i as f64 + 1.0, source.kl(ml)));
+            curves[0].push((i as f64 + 1.0, source.kl(&ml)));
             curves[1].push((i as f64 + 1.0, source.kl(map)));
             table.push(vec![
                 (i + 1).to_string(),

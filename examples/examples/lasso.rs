@@ -16,7 +16,7 @@ use fenchel_examples::Show;
 use fenchel_finite_sum::Lasso;
 use fenchel_linalg::text::{aligned, fixed, number, short};
 use fenchel_metrics::r2;
-use ndarray::Axis;
+use ndarray::Axis as Along;
 
 fn main() -> ExitCode {
     Show::run(example)
@@ -25,8 +25,8 @@ fn main() -> ExitCode {
 fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     show.real("the alcohol content of 178 wines and twelve chemical measurements (UCI)");
     let data = embedded::wine_alcohol();
-    let mean = data.x.mean_axis(Axis(0)).ok_or("no rows")?;
-    let x = (&data.x - &mean) / &data.x.std_axis(Axis(0), 0.0);
+    let mean = data.x.mean_axis(Along(0)).ok_or("no rows")?;
+    let x = (&data.x - &mean) / &data.x.std_axis(Along(0), 0.0);
 
     // Above the largest correlation every weight is 0.
     let centred = &data.y - data.y.mean().ok_or("no rows")?;

@@ -52,7 +52,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let counts = counts.fit(&x, &visitors)?;
     println!("\nvisitors, D2 {:.3}\n{counts}", counts.score(&x, &visitors)?);
 
-    let weights = |name: &str, weights: &[f64]| {
+    let weights = |name: &str, weights: &Array1<f64>| {
         let points = weights.iter().enumerate().map(|(c, w)| (*w, c as f64)).collect();
         Series { points, ..Series::bars(name, []) }
     };
