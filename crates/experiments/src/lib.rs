@@ -2,7 +2,7 @@
 //!
 //! An experiment is a value of the struct [`Experiment`]. Its fields are an id, a title, the figure or table that it repeats,
 //! a question, its answer, the names of the real data sets that it can use, and a function. The function takes a [`Context`] and returns an
-//! [`Outcome`]: [`Claim`]s with their verdicts, [`Table`]s, [`Figure`]s and notes. An outcome contains data and no drawing
+//! [`Outcome`]: [`Claim`]s with their verdicts, [`Table`]s, [`Figure`]s, [`Network`]s and notes. An outcome contains data and no drawing
 //! code. So the program can store it as JSON and read it back in the next run. Only the module [`report`] draws figures and
 //! formats tables.
 //!
