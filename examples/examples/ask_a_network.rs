@@ -50,6 +50,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         let seen = [("smoke", "yes"), ("dysp", "yes")];
         let answer = net.query(&["lung"], &seen)?;
         println!("{answer}");
+        show.picture("network", &net.network_given(&seen)?.svg())?;
         show.conclude(format_args!(
             "of all people {:.1} % have lung cancer; of smokers who are short of breath {:.1} %, or {:.1} % by the tables that were learned from records.",
             100.0 * net.query(&["lung"], &[])?.probability(&["yes"])?,

@@ -12,6 +12,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series};
 use fenchel_datasets::Dataset;
 use fenchel_examples::Show;
 use fenchel_finite_sum::LogisticRegression;
@@ -31,7 +32,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     show.generated(
         "20,000 points on a line; the log-odds of their class are a saturating curve, not a line",
     );
-    let [linear, parameters, predictions] = compare(&curved(20_000, 0), &curved(20_000, 1))?;
+    let (train, test) = (curved(20_000, 0), curved(20_000, 1));
+    let [linear, parameters, predictions] = compare(show, "curve", &train, &test)?;
     let mut conclusion = format!(
         "on the curve averaged predictions ({predictions:.4}) are {} the best linear model ({linear:.4}), averaged parameters ({parameters:.4}) are not better than it",
         if predictions < linear { "better than" } else { "no better than" },
@@ -43,7 +45,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     if let Some((train, test)) = both {
         println!();
         show.real("census income (adult), 32,561 records to fit and 16,281 to test");
-        let [linear, _, predictions] = compare(&train, &test)?;
+        let [linear, _, predictions] = compare(show, "census", &train, &test)?;
         conclusion +=
             &format!("; on the census nothing is gained: {predictions:.4} against {linear:.4}");
     }
@@ -52,7 +54,12 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
 }
 
 /// Prints the held-out loss of each average; returns that of the best linear model, and the least of the two averages.
-fn compare<X: AsDesign>(train: &Dataset<X>, test: &Dataset<X>) -> Result<[f64; 3], Box<dyn Error>> {
+fn compare<X: AsDesign>(
+    show: &Show,
+    name: &str,
+    train: &Dataset<X>,
+    test: &Dataset<X>,
+) -> Result<[f64; 3], Box<dyn Error>> {
     let signs = test.y.mapv(|y| y > 0.0).to_vec();
     let loss = |p: Array1<f64>| log_loss(&signs, &p.to_vec());
     let best = LogisticRegression { l2: Some(1e-6), ..LogisticRegression::default() };
@@ -66,6 +73,7 @@ fn compare<X: AsDesign>(train: &Dataset<X>, test: &Dataset<X>) -> Result<[f64; 3
     let mut table =
         vec![["step size", "last", "parameters", "predictions"].map(String::from).to_vec()];
     let mut least = [f64::INFINITY; 2];
+    let mut curves = [Vec::new(), Vec::new()];
     for multiple in [0.1, 0.5, 1.0, 2.0, 4.0, 8.0] {
         let settings =
             AveragedSettings { step: Some(4.0 * multiple / square), ..Default::default() };
@@ -75,8 +83,14 @@ fn compare<X: AsDesign>(train: &Dataset<X>, test: &Dataset<X>) -> Result<[f64; 3
         for predictor in [Predictor::Last, Predictor::Parameters, Predictor::Exact] {
             let value = loss(method.predict(&test.x, predictor)?.means)?;
             match predictor {
-                Predictor::Parameters => least[0] = least[0].min(value),
-                Predictor::Exact => least[1] = least[1].min(value),
+                Predictor::Parameters => {
+                    least[0] = least[0].min(value);
+                    curves[0].push((multiple, value));
+                }
+                Predictor::Exact => {
+                    least[1] = least[1].min(value);
+                    curves[1].push((multiple, value));
+                }
                 _ => {}
             }
             row.push(fixed(value, 4));
@@ -85,6 +99,13 @@ fn compare<X: AsDesign>(train: &Dataset<X>, test: &Dataset<X>) -> Result<[f64; 3
     }
     println!("held-out log loss of the best linear model {linear:.4}; after one pass of descent:");
     print!("{}", aligned(&table, 1));
+    let (x, y) = (Axis::log("step size, in units of 4 / R^2"), Axis::linear("held-out log loss"));
+    let [parameters, predictions] = curves;
+    let figure = Figure::new("Averages after one pass", x, y)
+        .with(Series::line_points("averaged parameters", parameters))
+        .with(Series::line_points("averaged predictions", predictions))
+        .with(Series::line("best linear model", vec![(0.1, linear), (8.0, linear)]).dashed());
+    show.picture(name, &figure.svg())?;
     Ok([linear, least[0], least[1]])
 }
 

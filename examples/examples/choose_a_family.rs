@@ -10,6 +10,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series};
 use fenchel_examples::Show;
 use fenchel_expfam::families::{Exponential, Gamma, InverseGaussian, LogNormal};
 use fenchel_expfam::risk::{asymptotic, gamma_mle, sample_size};
@@ -44,11 +45,14 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let head = ["times", "MLE rate", "MAP rate", "KL to truth", "log p(next = 1)"];
     let mut table = vec![head.map(String::from).to_vec()];
     let source = Exponential.with_rate(0.2)?;
+    let mut curves = [Vec::new(), Vec::new()];
     for (i, x) in source.samples(64, &mut stream(7, 1)).iter().enumerate() {
         data.observe(x)?;
         if (i + 1usize).is_power_of_two() {
             let posterior = prior.posterior(&data)?;
             let (ml, map) = (data.mle()?, posterior.map());
+            curves[0].push((i as f64 + 1.0, source.kl(&ml)));
+            curves[1].push((i as f64 + 1.0, source.kl(map)));
             table.push(vec![
                 (i + 1).to_string(),
                 fixed(ml.rate(), 4),
@@ -59,6 +63,12 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         }
     }
     print!("{}", aligned(&table, 0));
+    let (x, y) = (Axis::log("times seen"), Axis::log("divergence from the truth (nats)"));
+    let [ml, map] = curves;
+    let figure = Figure::new("A rate as the data come", x, y)
+        .with(Series::line_points("MLE", ml))
+        .with(Series::line_points("MAP", map));
+    show.picture("rate", &figure.svg())?;
     let n =
         sample_size(0.001, |n| gamma_mle(1.0, n)).ok_or("no number of observations is enough")?;
     show.conclude(format_args!(

@@ -19,7 +19,7 @@ use fenchel_crf::{Corpus, CorpusBuilder, Crf, CrfModel, Instance, LabelScheme};
 use fenchel_datasets::{ConllOptions, Sentence, conll};
 use fenchel_examples::Show;
 use fenchel_linalg::text::{aligned, fixed};
-use fenchel_metrics::{Chunk, ChunkCounts, chunks};
+use fenchel_metrics::{Chunk, ChunkCounts, Confusion, chunks};
 
 fn main() -> ExitCode {
     Show::run(example)
@@ -56,6 +56,14 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let weights = model.largest_transition_weights(5).into_iter();
     let rows = weights.map(|(from, to, weight)| vec![format!("{from} -> {to}"), fixed(weight, 3)]);
     print!("{}", aligned(&rows.collect::<Vec<_>>(), 1));
+
+    let all_words: Vec<Vec<&str>> =
+        test.iter().map(|sentence| sentence.column(0).collect()).collect();
+    show.picture("worst", &model.worst(&instances, &all_words, 5)?.svg())?;
+    let tagged = model.tag_all(&instances)?;
+    let truth = instances.iter().flat_map(Instance::labels);
+    let (confusion, labels) = Confusion::of_names(truth, tagged.into_iter().flatten())?;
+    show.picture("confusion", &confusion.heat_map(&labels)?.svg())?;
 
     println!("\na sentence, its chunks and how sure the model is of each");
     let words: Vec<&str> = test[0].column(0).collect();

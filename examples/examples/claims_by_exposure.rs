@@ -47,6 +47,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let fitted = Glm::new(PoissonLog).fit(&x, Targets::new(&claims).offset(&log_years))?;
     let summary = fitted.summary();
     println!("{summary}\n\n{}\n", fitted.report);
+    show.picture("coefficients", &summary.svg())?;
+    show.picture("qq", &fitted.qq_figure(&x, &claims, Some(&log_years))?.svg())?;
 
     let groups = array![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]];
     let names = ["older, country", "young, country", "older, city", "young, city"];

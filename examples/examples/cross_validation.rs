@@ -15,7 +15,7 @@ use fenchel_finite_sum::path::Grid;
 use fenchel_finite_sum::{LogisticRegressionCv, Standardiser, estimators::Choose};
 use fenchel_linalg::text::{fixed, number};
 use fenchel_linalg::{Named, Names};
-use fenchel_metrics::{accuracy, log_loss, stratified_k_fold};
+use fenchel_metrics::{accuracy, calibration_figure, log_loss, stratified_k_fold};
 use ndarray::Axis;
 
 fn main() -> ExitCode {
@@ -43,6 +43,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let scaled = Named { x: scale.transform(&x)?, names: Names::new(BREAST_CANCER_FEATURES) };
     let fitted = cv.fit(&scaled, &y)?;
     println!("log loss on 5 folds\n{fitted}");
+    show.picture("cross_validation", &fitted.svg())?;
     let best = &fitted.scores[fitted.best];
     println!(
         "best: penalty {}; chosen: the largest within a standard error of it\n",
@@ -53,12 +54,14 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     println!("{model}\n\n{}", model.report);
 
     let signs: Vec<bool> = truth.iter().map(|&label| label == model.classes[1]).collect();
+    let probability = model.predict_proba(&new)?.to_vec();
+    show.picture("calibration", &calibration_figure(&signs, &probability)?.svg())?;
     show.conclude(format_args!(
         "{} of 30 measurements are enough to be right about {} % of the {} tumours that were set aside (log loss {}).",
         model.support().len(),
         fixed(100.0 * accuracy(&truth, &model.predict(&new)?.to_vec())?, 1),
         truth.len(),
-        fixed(log_loss(&signs, &model.predict_proba(&new)?.to_vec())?, 3)
+        fixed(log_loss(&signs, &probability)?, 3)
     ));
     Ok(())
 }

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use fenchel::datasets::{Encoder, FittedEncoder, TableOptions, table, table_file};
 use fenchel::linear::{LogisticModel, LogisticRegressionCv};
-use fenchel::metrics::{roc_auc, train_test_split};
+use fenchel::metrics::{roc_auc, roc_figure, train_test_split};
 use fenchel::prelude::*;
 use fenchel_examples::Show;
 use rand::RngExt;
@@ -38,12 +38,13 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             drawn
         }
     };
-    let conclusion = who_leaves(&data, &show.path("model.json"))?;
+    let conclusion = who_leaves(show, &data)?;
     show.conclude(conclusion);
     Ok(())
 }
 
-fn who_leaves(data: &Path, file: &Path) -> Result<String, Box<dyn Error>> {
+fn who_leaves(show: &Show, data: &Path) -> Result<String, Box<dyn Error>> {
+    let file = show.path("model.json");
     let customers = table_file(data, &TableOptions::default())?;
     let (train, test) = train_test_split(customers.rows(), 0.25, 1)?;
     let (train, test) = (customers.select(&train)?, customers.select(&test)?);
@@ -57,11 +58,13 @@ fn who_leaves(data: &Path, file: &Path) -> Result<String, Box<dyn Error>> {
     let truth: Vec<bool> = test.texts("left")?.iter().map(|left| left == "yes").collect();
     let probability = model.predict_proba(&encoder.transform(&test)?)?;
     let auc = roc_auc(&truth, &probability)?;
+    let figure = roc_figure(&truth, &probability.to_vec())?;
+    show.picture("roc", &figure.svg())?;
     println!("\nAUC on {} other customers: {auc:.3}", test.rows());
 
     // One file for both, and a row as it comes.
-    (encoder, model).save_file(file)?;
-    let (encoder, model) = <(FittedEncoder, LogisticModel<String>)>::load_file(file)?;
+    (encoder, model).save_file(&file)?;
+    let (encoder, model) = <(FittedEncoder, LogisticModel<String>)>::load_file(&file)?;
     let new = "plan,region,since,age,spent\nbasic,north,2026-08-01,,19.90\n";
     let new = table(new.as_bytes(), &encoder.options())?;
     let probability = model.predict_proba(&encoder.transform(&new)?)?[0];

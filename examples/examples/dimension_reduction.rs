@@ -11,6 +11,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series};
 use fenchel_examples::Show;
 use fenchel_linalg::text::{aligned, fixed};
 use fenchel_moments::{Components, GaussianMixture, Sade, Sir, synthetic, trace_error};
@@ -37,10 +38,20 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         errors.push((sir, sade));
     }
     print!("{}", aligned(&table, 0));
+    let curve = |name: &str, of: fn(&(f64, f64)) -> f64| {
+        let errors = errors.iter().zip([1_024.0, 4_096.0, 16_384.0, 65_536.0]);
+        Series::line_points(name, errors.map(|(error, n)| (n, of(error))).collect())
+    };
+    let (x, y) = (Axis::log("samples"), Axis::log("square trace error"));
+    let figure = Figure::new("Errors of the directions", x, y);
+    let figure = figure.with(curve("SIR", |e| e.0)).with(curve("SADE", |e| e.1));
+    show.picture("errors", &figure.svg())?;
 
     let problem = synthetic::rational(&density, 1_024, 0.25, 1)?;
     let sade = Sade { components, ..Sade::default() }.fit(&problem.x, &problem.y, &density)?;
     let shares: Vec<String> = sade.explained().iter().map(|share| fixed(*share, 2)).collect();
+    show.picture("directions", &sade.svg())?;
+    show.picture("eigenvalues", &sade.scree().svg())?;
     println!("\nshares of the eigenvalues of SADE, two of which matter: {}", shares.join(" "));
     let (first, last) = (errors[0], errors[errors.len() - 1]);
     show.conclude(format_args!(

@@ -14,6 +14,7 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Colour, Figure, Series};
 use fenchel_examples::{Show, of_file};
 use fenchel_ggm::{ItemField, Ratings};
 use fenchel_linalg::text::{aligned, fixed};
@@ -60,6 +61,12 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         vec![title, fixed(of.prediction, 2), fixed(of.lower, 2), of.raters.to_string()]
     }));
     println!("\n{}", aligned(&table, 1));
+    let names = Axis::of_names("", top.iter().map(|of| titles[of.item as usize].as_str()));
+    let intervals = top.iter().map(|of| (of.lower, 2.0 * of.prediction - of.lower)).collect();
+    let rows = Series::rows("", top.iter().map(|of| of.prediction), intervals);
+    let x = Axis::linear("predicted rating, one standard error on either side");
+    let figure = Figure::new("Recommended", x, names).with(rows.colour(Colour::Blue));
+    show.picture("recommended", &figure.svg())?;
     let mut table = vec![vec![format!("nearest to {}", titles[0]), "weight".to_owned()]];
     let mut near = model.neighbours[0].clone();
     near.sort_by(|a, b| b.1.total_cmp(&a.1));

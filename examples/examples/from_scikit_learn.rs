@@ -76,6 +76,7 @@ fn tour<X: AsDesign + Sync>(show: &Show, data: &Dataset<X>) -> Result<(), Box<dy
     };
     let fitted = cv.fit(&x, &y)?;
     println!("\nshare of errors on 5 folds\n{fitted}");
+    show.picture("cross_validation", &fitted.svg())?;
     println!(
         "{} features are used; accuracy {:.4}",
         fitted.model.support().len(),
@@ -85,6 +86,7 @@ fn tour<X: AsDesign + Sync>(show: &Show, data: &Dataset<X>) -> Result<(), Box<dy
     // lasso_path, for classes
     let grid = Grid::Log { count: 5, smallest: 1e-2 };
     let path = logistic_path(&x, &y, &PathSettings { grid, ..PathSettings::default() })?;
+    show.picture("path", &path.svg())?;
     for point in &path.points {
         println!("penalty {}: {} features", number(point.penalty, 3), point.support.len());
     }

@@ -11,6 +11,7 @@
 use std::error::Error as AnyError;
 use std::process::ExitCode;
 
+use fenchel_causal::adjustment::{SetSearch, back_door_sets};
 use fenchel_causal::{Admg, Error, LatentModel, identify};
 use fenchel_examples::Show;
 use fenchel_linalg::text::number;
@@ -30,6 +31,13 @@ fn example(show: &Show) -> Result<(), Box<dyn AnyError>> {
     let graph = Admg::parse(graph)?;
     let query = graph.query(query)?;
     println!("graph: {graph}");
+    let (treatment, outcome) = (query.treatment, query.outcome);
+    let sets = back_door_sets(&graph, treatment, outcome, &SetSearch::default())?;
+    let drawn = match sets.first() {
+        Some(&set) => graph.adjustment_network(treatment, outcome, set),
+        None => graph.network(),
+    };
+    show.picture("graph", &drawn.svg())?;
 
     match identify(&graph, query) {
         Ok(estimand) => {

@@ -13,6 +13,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series, Style};
 use fenchel_examples::Show;
 use fenchel_graphical::ais::{AisSettings, ais_binary};
 use fenchel_graphical::binary::{BinaryGibbs, BinaryStart};
@@ -66,6 +67,14 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let magnetisation = |up: usize| (2.0 * up as f64 / SITES - 1.0).abs();
     let ups = samples.rows().into_iter().map(|x| x.iter().filter(|&&up| up).count());
     let mean_magnetisation = ups.map(magnetisation).sum::<f64>() / 256.0;
+
+    let spins = samples.row(0);
+    let cells = (0..spins.len()).filter(|&v| spins[v]).map(|v| v as u32);
+    let cells = cells.map(|v| (f64::from(v % SIDE), f64::from(v / SIDE))).collect();
+    let side = |label: &str| Axis::linear(label).limits(-0.5, f64::from(SIDE) - 0.5);
+    let up = Series { style: Style::Cells, ..Series::points("spin up", cells) };
+    let figure = Figure::new("A sample of the spins", side("column"), side("row"));
+    show.picture("sample", &Figure { square: true, ..figure.with(up) }.svg())?;
 
     let field = mean_field(&factors, &MeanFieldSettings::default(), None, &mut ())?;
     let bethe = belief_propagation(&factors, &BeliefPropagationSettings::default(), None, &mut ())?;

@@ -14,8 +14,8 @@ use fenchel_examples::Show;
 use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
 use fenchel_linalg::text::{aligned, fixed};
 use fenchel_mrf_learn::{
-    Coordinates, Data, Drawing, InteractionScreening, MissingPolicy, NodewiseLogistic, Penalty,
-    Spg, metrics, synthetic,
+    Coordinates, Data, InteractionScreening, MissingPolicy, NodewiseLogistic, Penalty, Spg,
+    metrics, synthetic,
 };
 
 fn main() -> ExitCode {
@@ -61,11 +61,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         wrong.push(missing + extra);
     }
     println!("\n{}", aligned(&table, 1));
-    let names: Vec<String> = (0..36).map(|v| format!("{},{}", v / 6, v % 6)).collect();
-    let drawing = Drawing { names: &names, ..Drawing::default() };
-    let mut svg = Vec::new();
-    sampled.write_svg(&drawing, &mut svg)?;
-    show.picture("network", &String::from_utf8(svg)?)?;
+    let names = (0..36).map(|v| format!("{},{}", v / 6, v % 6));
+    show.picture("network", &sampled.network().named(names).svg())?;
     show.conclude(format_args!(
         "of 630 pairs, {} true edges among them, the likelihood is wrong about {}, node-wise regression about {} and screening about {}.",
         truth.edge_count(), wrong[0], wrong[1], wrong[2]

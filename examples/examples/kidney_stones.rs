@@ -10,6 +10,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series};
 use fenchel_causal::adjustment::{SetSearch, back_door_sets};
 use fenchel_causal::{Admg, ProbabilityTable, identify};
 use fenchel_examples::Show;
@@ -28,7 +29,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let joint = ProbabilityTable::joint(&[2, 2, 2], &cells)?;
     let (treatment, success) = (1, 2);
 
-    let mut acted = Vec::new();
+    let (mut acted, mut seen_shares) = (Vec::new(), Vec::new());
     for (story, text) in [
         (
             "Doctors chose the treatment by the size of the stone",
@@ -54,9 +55,19 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             let (see, act) = (seen.at(&at)?, values.at(&at)?);
             println!("  treatment {name}: seen {see:.4}, if everybody had it {act:.4}");
             acted.push(100.0 * act);
+            seen_shares.push(see);
         }
         println!();
     }
+    let doctors = Admg::parse("stone -> treatment -> success; stone -> success")?;
+    let set = |name: &str| doctors.set(&[name]);
+    let network = doctors.adjustment_network(set("treatment")?, set("success")?, set("stone")?);
+    show.picture("graph", &network.svg())?;
+    let x = Axis::of_names("", ["treatment A", "treatment B"]);
+    let figure = Figure::new("Successes", x, Axis::linear("share").limits(0.0, 1.0))
+        .with(Series::bars("seen", seen_shares[..2].iter().copied()))
+        .with(Series::bars("if everybody had it", acted[..2].iter().map(|share| share / 100.0)));
+    show.picture("successes", &figure.svg())?;
     show.conclude(format_args!(
         "if doctors chose by the stone, A heals {:.0} % and B {:.0} %; had the treatment changed the stone, A would heal {:.0} % and B {:.0} %: the story decides, not the numbers.",
         acted[0], acted[1], acted[2], acted[3]

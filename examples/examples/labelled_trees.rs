@@ -12,6 +12,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series};
 use fenchel_crf::{CliqueTemplate, GraphCrf, GraphDataset, GraphInstance};
 use fenchel_examples::Show;
 use fenchel_optim::random::stream;
@@ -42,6 +43,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         println!("  {share:.1} % of all labels are right");
         shares.push(share);
     }
+    let x = Axis::of_names("", ["nodes and edges", "nodes alone"]);
+    let figure = Figure::new("Right labels", x, Axis::linear("per cent").limits(0.0, 100.0));
+    let bars = Series::bars("", shares.iter().copied());
+    show.picture("right", &figure.with(bars).svg())?;
     show.conclude(format_args!(
         "with the edges {:.1} % of the labels are right, without them {:.1} %.",
         shares[0], shares[1]

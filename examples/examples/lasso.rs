@@ -10,12 +10,13 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series};
 use fenchel_datasets::embedded;
 use fenchel_examples::Show;
 use fenchel_finite_sum::Lasso;
 use fenchel_linalg::text::{aligned, fixed, number, short};
 use fenchel_metrics::r2;
-use ndarray::Axis;
+use ndarray::Axis as Along;
 
 fn main() -> ExitCode {
     Show::run(example)
@@ -24,8 +25,8 @@ fn main() -> ExitCode {
 fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     show.real("the alcohol content of 178 wines and twelve chemical measurements (UCI)");
     let data = embedded::wine_alcohol();
-    let mean = data.x.mean_axis(Axis(0)).ok_or("no rows")?;
-    let x = (&data.x - &mean) / &data.x.std_axis(Axis(0), 0.0);
+    let mean = data.x.mean_axis(Along(0)).ok_or("no rows")?;
+    let x = (&data.x - &mean) / &data.x.std_axis(Along(0), 0.0);
 
     // Above the largest correlation every weight is 0.
     let centred = &data.y - data.y.mean().ok_or("no rows")?;
@@ -45,6 +46,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         fits.push((features, r2));
     }
     print!("{}", aligned(&table, 0));
+    let points = fits.iter().map(|(features, r2)| (*features as f64, *r2)).collect();
+    let figure = Figure::new("Fit against size", Axis::linear("features"), Axis::linear("R2"));
+    show.picture("fits", &figure.with(Series::line_points("lasso", points)).svg())?;
     let (all, most) = fits[fits.len() - 1];
     let enough = fits.iter().find(|(_, r2)| *r2 >= 0.9 * most).ok_or("no fits")?;
     show.conclude(format_args!(

@@ -21,8 +21,8 @@ use fenchel_examples::Show;
 use fenchel_finite_sum::{Fit, LogisticModel, LogisticRegression};
 use fenchel_linalg::text::{number, short};
 use fenchel_metrics::{accuracy, roc_auc};
-use fenchel_optim::Stop;
 use fenchel_optim::model::Saved;
+use fenchel_optim::{Stop, Trace};
 
 fn main() -> ExitCode {
     Show::run(example)
@@ -49,11 +49,13 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     println!("{} rows, {} features, {} non-zeros", data.x.rows(), data.x.cols(), data.x.nnz());
 
     println!("\npasses      objective  certified gap  seconds");
+    let mut trace = Trace::new();
     let fit = LogisticRegression { stop: Stop::at_relative(1e-6), ..LogisticRegression::default() };
     let model = fit.fit_with(
         &data.x,
         data.y.view(),
         Fit::new().watch(&mut |p| {
+            trace.rows.push(*p);
             let objective = p.certificate.objective().unwrap_or(f64::NAN);
             println!(
                 "{:>6}  {:>13}  {:>13}  {:7.3}",
@@ -66,6 +68,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         }),
     )?;
     println!("{}", model.report);
+    show.picture("trace", &trace.svg())?;
     if let Some(choice) = &model.choice {
         println!("method: {choice}");
     }

@@ -10,6 +10,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series};
 use fenchel_examples::Show;
 use fenchel_optim::{StepSize, Stop};
 use fenchel_saddle::methods::MirrorProxSettings;
@@ -43,6 +44,13 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let bounds = value_bounds(&game, &solution.state);
     let mut plan: Vec<_> = solution.state.x.iter().zip(&ours).collect();
     plan.sort_by(|a, b| b.0.total_cmp(a.0));
+    let likeliest = || plan.iter().take(12);
+    let names = likeliest().map(|(_, [a, b, c])| format!("{a} {b} {c}"));
+    let x = Axis::linear("probability");
+    let figure = Figure::new("The likeliest spreads of our plan", x, Axis::of_names("", names));
+    let bars = likeliest().enumerate().map(|(k, (share, _))| (**share, k as f64)).collect();
+    let bars = Series { points: bars, ..Series::bars("", []) };
+    show.picture("plan", &figure.with(bars).svg())?;
     println!("the likeliest spreads of our plan:");
     for (share, spread) in plan.into_iter().take(8) {
         println!("  {spread:?}  {share:.3}");

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use fenchel_examples::Show;
 use fenchel_graphical::bayes_net::Em;
 use fenchel_graphical::structure::{ExactSearch, HillClimbing, Pc, shd};
-use fenchel_graphical::{BayesNet, Dag, MISSING, Prior, StructureScore, bif, networks};
+use fenchel_graphical::{BayesNet, Dag, MISSING, Prior, StructureScore, VarId, bif, networks};
 use fenchel_linalg::text::{aligned, fixed, number};
 use fenchel_optim::random::stream;
 use rand::RngExt;
@@ -74,6 +74,20 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
 
     let net = variables.with_graph(&climbed.dag)?.fit_cpts(data.view(), Prior::Bdeu(1.0))?;
     bif::write_file(&net, show.path("learned.bif"))?;
+    let drawn = net.network()?;
+    if known {
+        let place = |v: u32| net.variable(truth.name_of(VarId(v))).map(VarId::index);
+        let arcs: Result<Vec<_>, _> = truth
+            .dag()
+            .arcs()
+            .map(|(a, b)| Ok::<_, Box<dyn Error>>((place(a)?, place(b)?)))
+            .collect();
+        show.picture("network", &drawn.beside(arcs?).svg())?;
+        let seen = [("smoke", "yes"), ("dysp", "yes")];
+        show.picture("question", &net.network_given(&seen)?.svg())?;
+    } else {
+        show.picture("network", &drawn.svg())?;
+    }
     let mut holes = data.clone();
     let mut random = stream(2, 0);
     holes.iter_mut().filter(|_| random.random_bool(0.1)).for_each(|cell| *cell = MISSING);
@@ -97,7 +111,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         ));
     } else {
         let (joined, count) = (climbed.dag.arcs().count(), variables.len());
-        let last = net.name_of(fenchel_graphical::VarId(count as u32 - 1)).to_owned();
+        let last = net.name_of(VarId(count as u32 - 1)).to_owned();
         println!("{}", net.query(&[&last], &[])?);
         show.conclude(format_args!(
             "{joined} arcs join the {count} variables; the network is in {}.",

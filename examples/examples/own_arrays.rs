@@ -10,6 +10,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series};
 use fenchel_examples::Show;
 use fenchel_finite_sum::prelude::Saved;
 use fenchel_finite_sum::{
@@ -50,6 +51,16 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let counts = PoissonRegressor { l2: 0.01, ..PoissonRegressor::default() };
     let counts = counts.fit(&x, &visitors)?;
     println!("\nvisitors, D2 {:.3}\n{counts}", counts.score(&x, &visitors)?);
+
+    let weights = |name: &str, weights: &Array1<f64>| {
+        let points = weights.iter().enumerate().map(|(c, w)| (*w, c as f64)).collect();
+        Series { points, ..Series::bars(name, []) }
+    };
+    let axis = Axis::of_names("", names.iter().map(String::as_str));
+    let figure = Figure::new("Weights of the sales", Axis::linear("weight"), axis)
+        .with(weights("lasso", &lasso.weights))
+        .with(weights("group lasso", &grouped.weights));
+    show.picture("weights", &figure.svg())?;
 
     // Files hold the scale and the model.
     let (sales_file, visitors_file) = (show.path("sales.json"), show.path("visitors.json"));

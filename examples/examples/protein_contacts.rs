@@ -14,9 +14,9 @@ use std::time::Instant;
 
 use fenchel_examples::Show;
 use fenchel_linalg::text::{aligned, fixed, seconds, short};
-use fenchel_mrf_learn::Fit;
-use fenchel_mrf_learn::potts::contacts::{Structure, precision, ranked, write_map};
+use fenchel_mrf_learn::potts::contacts::{Structure, precision, ranked};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
+use fenchel_mrf_learn::{Fit, contact_map};
 use fenchel_optim::Progress;
 
 fn main() -> ExitCode {
@@ -76,9 +76,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         let share = precision(scores.view(), &structure, top)?;
         println!("precision of the top {top} pairs: {share:.3}");
     }
-    let mut svg = Vec::new();
-    write_map(scores.view(), &structure, columns, &mut svg)?;
-    show.picture("contacts", &String::from_utf8(svg)?)?;
+    show.picture("contacts", &contact_map(scores.view(), &structure, columns)?.svg())?;
     let share = precision(scores.view(), &structure, columns / 2)?;
     show.conclude(format_args!(
         "of the {} pairs with the highest scores {:.0} % touch in the known structure.",

@@ -15,6 +15,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use fenchel_causal::effect::{EffectEstimator, EffectMethod};
+use fenchel_causal::effects_figure;
 use fenchel_examples::{Show, of_file};
 use fenchel_linalg::text::{aligned, fixed};
 use fenchel_optim::random::stream;
@@ -27,6 +28,8 @@ struct People {
     gain: Vec<f64>,
     /// Columns of x whose effect may differ between the arms.
     interactions: Vec<usize>,
+    /// The names of the columns of x.
+    columns: Vec<String>,
 }
 
 fn main() -> ExitCode {
@@ -46,7 +49,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             drawn()
         }
     };
-    let People { x, treated, gain, interactions } = people;
+    let People { x, treated, gain, interactions, columns } = people;
     let mean = |on: bool| {
         let arm: Vec<f64> =
             (0..gain.len()).filter(|&i| treated[i] == on).map(|i| gain[i]).collect();
@@ -57,6 +60,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let head = ["", "effect in kg", "95 % from", "to"];
     let mut table = vec![head.map(String::from).to_vec()];
     table.push(vec!["difference of means".to_owned(), fixed(unadjusted, 2)]);
+    let mut effects = vec![("difference of means", unadjusted, None)];
     let (mut notes, mut last) = (String::new(), (0.0, (0.0, 0.0)));
     for (name, method) in [
         ("standardisation", EffectMethod::Standardisation),
@@ -70,7 +74,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         let cells = [model.effect, low, high].map(|kg| fixed(kg, 2));
         table.push(std::iter::once(name.to_owned()).chain(cells).collect());
         last = (model.effect, (low, high));
+        effects.push((name, model.effect, Some((low, high))));
         if method == EffectMethod::DoublyRobust {
+            show.picture("balance", &model.love_plot(&columns)?.svg())?;
+            show.picture("overlap", &model.overlap_figure(&treated)?.svg())?;
             let o = &model.overlap;
             notes = format!(
                 "propensity {:.2} to {:.2} among quitters, {:.2} to {:.2} among others\n\
@@ -85,6 +92,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         }
     }
     println!("\n{}\n{notes}", aligned(&table, 1));
+    show.picture("effects", &effects_figure("kilograms, 95 % interval", effects).svg())?;
     let (effect, (low, high)) = last;
     show.conclude(format_args!(
         "quitting adds {effect:.1} kg ({low:.1} to {high:.1}); the means alone say {unadjusted:.1} kg, because quitters differ from others before."
@@ -119,10 +127,17 @@ fn survey(text: &str) -> Result<People, Box<dyn Error>> {
         treated.push(get("qsmk")? == 1.0);
         gain.push(kilograms);
     }
-    let columns = x.len() / gain.len().max(1);
-    let x = Array2::from_shape_vec((gain.len(), columns), x)?;
+    let width = x.len() / gain.len().max(1);
+    let x = Array2::from_shape_vec((gain.len(), width), x)?;
+    let mut columns = vec!["sex".to_owned(), "race".to_owned()];
+    for name in ["age", "cigarettes", "years of smoking", "weight"] {
+        columns.extend([name.to_owned(), format!("{name} squared")]);
+    }
+    for (name, levels) in [("education", 2..=5), ("exercise", 1..=2), ("activity", 1..=2)] {
+        columns.extend(levels.map(|level| format!("{name} {level}")));
+    }
     // Cigarettes a day are the fifth column.
-    Ok(People { x, treated, gain, interactions: vec![4] })
+    Ok(People { x, treated, gain, interactions: vec![4], columns })
 }
 
 fn drawn() -> People {
@@ -137,5 +152,5 @@ fn drawn() -> People {
         gain.push(3.0 * f64::from(u8::from(quits)) - 0.1 * (age - 50.0) + 4.0 * noise);
     }
     let x = Array2::from_shape_fn((ages.len(), 1), |(i, _)| ages[i]);
-    People { x, treated, gain, interactions: Vec::new() }
+    People { x, treated, gain, interactions: Vec::new(), columns: vec!["age".into()] }
 }

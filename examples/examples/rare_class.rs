@@ -18,7 +18,9 @@ use fenchel_examples::Show;
 use fenchel_finite_sum::path::Grid;
 use fenchel_finite_sum::prelude::{Rows, Saved};
 use fenchel_finite_sum::{ClassWeights, LogisticModel, LogisticRegressionCv, estimators::Scoring};
-use fenchel_metrics::{binary_scores, roc_auc, train_test_split};
+use fenchel_metrics::{
+    binary_scores, precision_recall_figure, roc_auc, roc_figure, train_test_split,
+};
 use ndarray::Axis;
 
 fn main() -> ExitCode {
@@ -54,6 +56,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     };
     let fitted = cv.fit(&x, &y)?;
     println!("1 - AUC on 5 folds\n{fitted}");
+    show.picture("cross_validation", &fitted.svg())?;
     let file = show.path("model.json");
     fitted.model.save_file(&file)?;
 
@@ -62,6 +65,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let positive = truth.mapv(|y| y == model.classes[1]);
     let auc = roc_auc(&positive, &model.predict_proba(&new)?)?;
     println!("AUC on the rows set aside: {auc:.4}");
+    let (labels, scores) = (positive.to_vec(), model.predict_proba(&new)?.to_vec());
+    show.picture("roc", &roc_figure(&labels, &scores)?.svg())?;
+    show.picture("precision_recall", &precision_recall_figure(&labels, &scores)?.svg())?;
     let found = binary_scores(&positive, &model.predict(&new)?.mapv(|y| y == model.classes[1]))?;
     println!("precision {:.3}, recall {:.3}", found.precision, found.recall);
     let share = positive.iter().filter(|p| **p).count() as f64 / positive.len() as f64;

@@ -14,6 +14,7 @@ use fenchel_examples::Show;
 use fenchel_finite_sum::Standardiser;
 use fenchel_finite_sum::path::{Grid, PathSettings, elastic_net_path};
 use fenchel_linalg::text::{aligned, fixed, number, short};
+use fenchel_linalg::{Named, Names};
 
 fn main() -> ExitCode {
     Show::run(example)
@@ -27,7 +28,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
 
     let grid = Grid::Log { count: 61, smallest: 1e-3 };
     let settings = PathSettings { grid, ..PathSettings::default() };
+    let x = Named { x, names: Names::new(names.iter().copied()) };
     let path = elastic_net_path(&x, &data.y, &settings)?;
+    show.picture("path", &path.svg())?;
 
     let head = ["penalty", "features", "certified gap", "passes", "not looked at"];
     let mut table = vec![head.map(String::from).to_vec()];

@@ -12,13 +12,13 @@
 //! `FENCHEL_DATA` names, with the known edges beside it. Without it, the program uses samples of a chain.
 
 use std::error::Error;
-use std::fmt::Write;
 use std::process::ExitCode;
 
+use fenchel::plot::{Kind, Network, Placement};
 use fenchel_datasets::{TableOptions, table_file};
 use fenchel_examples::Show;
 use fenchel_ggm::path::grid;
-use fenchel_ggm::{GaussianModel, GraphicalLasso, PenaltyWeights, Statistics, sample, synthetic};
+use fenchel_ggm::{GraphicalLasso, PenaltyWeights, Statistics, sample, synthetic};
 use fenchel_linalg::text::{aligned, fixed, number};
 use fenchel_linalg::{Named, Names};
 use fenchel_optim::random::stream;
@@ -72,6 +72,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         table.push(vec![number(point.l1, 3), edges, ebic, number(gap, 2)]);
     }
     print!("{}", aligned(&table, 0));
+    if let Some(warning) = path.ebic_warning(0.5)? {
+        println!("{warning}");
+    }
     let model = path.ebic_model(0.5)?;
     // Below a hundredth a partial correlation is none that matters.
     let edges: Vec<_> = model.edges().into_iter().filter(|e| e.2.abs() >= 0.01).collect();
@@ -83,7 +86,16 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         table.push(vec![pair, fixed(r, 2), mark.to_owned()]);
     }
     println!("\n{}", aligned(&table, 1));
-    show.picture("network", &picture(&model)?)?;
+    show.picture("choice", &path.svg(0.5)?)?;
+    show.picture("network", &model.network().placed(Placement::Circle).svg())?;
+    show.picture("matrix", &model.heat_map().svg())?;
+    let pairs = edges.iter().map(|&(i, j, _)| (i, j));
+    let names = (0..model.variables()).map(|i| model.names.of(i).into_owned());
+    let beside = Network::new("Estimated edges beside the known ones", names)
+        .edges(Kind::Line, pairs)
+        .beside(known.iter().copied())
+        .placed(Placement::Circle);
+    show.picture("known", &beside.svg())?;
     let strongest = &edges[..known.len().min(edges.len())];
     let found =
         strongest.iter().filter(|&&(i, j, _)| known.contains(&(i.min(j), i.max(j)))).count();
@@ -94,39 +106,4 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         known.len()
     ));
     Ok(())
-}
-
-/// Proteins on a circle; the width of a line is the size of the partial correlation, red is negative.
-fn picture(model: &GaussianModel) -> Result<String, std::fmt::Error> {
-    let place = |i: usize| {
-        let angle = std::f64::consts::TAU * i as f64 / model.variables() as f64;
-        (300.0 + 220.0 * angle.cos(), 300.0 + 220.0 * angle.sin())
-    };
-    let mut svg = String::from(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 600 600\" font-family=\"sans-serif\" font-size=\"15\">\n",
-    );
-    for (i, j, partial) in model.edges() {
-        let ((x1, y1), (x2, y2)) = (place(i), place(j));
-        let colour = if partial > 0.0 { "#1f5fa8" } else { "#b3261e" };
-        let width = 12.0 * partial.abs();
-        writeln!(
-            svg,
-            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\" stroke-width=\"{width:.1}\"/>"
-        )?;
-    }
-    for i in 0..model.variables() {
-        let (x, y) = place(i);
-        writeln!(
-            svg,
-            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"26\" fill=\"#fff\" stroke=\"#444\"/>"
-        )?;
-        writeln!(
-            svg,
-            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            y + 5.0,
-            model.names.of(i)
-        )?;
-    }
-    svg.push_str("</svg>\n");
-    Ok(svg)
 }

@@ -10,6 +10,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use fenchel::plot::{Axis, Figure, Series};
 use fenchel_examples::Show;
 use fenchel_ggm::scale_free::DegreePrior;
 use fenchel_ggm::synthetic::{diagonally_dominant, power_law};
@@ -46,6 +47,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     }
     // The best fit of each penalty: the fewest edges that are missing or wrong.
     let mut least = [usize::MAX; 2];
+    let mut curves = [Vec::new(), Vec::new()];
     for (name, strength, model) in &fits {
         let (edges, hits, largest) = counts(model, &truth);
         table.push(vec![
@@ -56,10 +58,17 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             largest.to_string(),
         ]);
         let wrong = truth.len() - hits + edges - hits;
+        curves[usize::from(*name != "l1")].push((edges as f64, hits as f64));
         let of = &mut least[usize::from(*name != "l1")];
         *of = wrong.min(*of);
     }
     print!("{}", aligned(&table, 1));
+    let (x, y) = (Axis::linear("edges found"), Axis::linear("true ones among them"));
+    let mut figure = Figure::new("Found and true edges", x, y);
+    for (name, points) in ["l1", "scale-free"].into_iter().zip(curves) {
+        figure = figure.with(Series::line_points(name, points));
+    }
+    show.picture("edges", &figure.svg())?;
     show.conclude(format_args!(
         "at its best strength the penalty that favours hubs is wrong about {} pairs, the l1 norm about {}.",
         least[1], least[0]

@@ -10,8 +10,9 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use fenchel::plot::{Colour, Network};
 use fenchel_examples::Show;
-use fenchel_mrf_learn::{Data, Drawing, MissingPolicy, Penalty, Spg, Warning};
+use fenchel_mrf_learn::{Data, MissingPolicy, Penalty, Spg, Warning};
 
 fn main() -> ExitCode {
     Show::run(example)
@@ -57,17 +58,18 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             println!("  {:<22} {count}", calls.members[v as usize]);
         }
     }
-    let colour = |v: usize| match calls.party(v) {
-        Some('R') => "#e53e3e",
-        Some('D') => "#3182ce",
-        _ => "#38a169",
+    let of = |letter: char| {
+        let calls = &calls;
+        (0..data.variables()).filter(move |&v| calls.party(v) == Some(letter))
     };
-    let colours: Vec<String> = (0..data.variables()).map(|v| colour(v).to_owned()).collect();
-    let names = &calls.members[..];
-    let drawing = Drawing { names, colours: &colours, positive_only: true, ..Drawing::default() };
-    let mut svg = Vec::new();
-    model.write_svg(&drawing, &mut svg)?;
-    show.picture("network", &String::from_utf8(svg)?)?;
+    let edges = ties.iter().map(|&(a, b, weight)| (a as usize, b as usize, weight));
+    let members = calls.members.iter().map(String::as_str);
+    let network = Network::new("Positive ties in the US Senate", members)
+        .weighted("coupling", edges)
+        .group(Colour::Vermilion, "Republican", of('R'))
+        .group(Colour::Blue, "Democrat", of('D'))
+        .group(Colour::Green, "independent", of('I'));
+    show.picture("network", &network.svg())?;
     show.conclude(format_args!(
         "{:.0} % of the ties are within a side; nearest to the other one are {} and {}.",
         100.0 * share,

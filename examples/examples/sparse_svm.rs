@@ -76,6 +76,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         let counts = (0..10).map(|found| confusion.count(truth, found).to_string());
         table.push(std::iter::once(truth.to_string()).chain(counts).collect());
     }
+    let digits: Vec<String> = (0..10).map(|digit| digit.to_string()).collect();
+    show.picture("confusion", &confusion.heat_map(&digits)?.svg())?;
     println!(
         "accuracy on {} images that were left out: {:.4}\n",
         test_y.len(),

@@ -35,6 +35,8 @@ pub mod identify;
 pub mod latent;
 mod node_set;
 pub mod normal;
+#[cfg(feature = "plot")]
+mod plot;
 pub mod prior;
 pub mod scm;
 pub mod table;
@@ -46,6 +48,8 @@ pub use fenchel_optim::Fit;
 pub use identify::{Hedge, Witness, identify};
 pub use latent::LatentModel;
 pub use node_set::NodeSet;
+#[cfg(feature = "plot")]
+pub use plot::effects_figure;
 pub use table::ProbabilityTable;
 
 /// The example of the README is a test.

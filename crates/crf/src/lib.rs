@@ -47,6 +47,8 @@ mod likelihood;
 pub mod methods;
 mod model;
 pub mod path;
+#[cfg(feature = "plot")]
+mod plot;
 mod problem;
 mod record;
 mod records;

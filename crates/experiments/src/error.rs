@@ -36,14 +36,6 @@ pub enum Error {
         /// What is missing.
         reason: String,
     },
-    /// The drawing back end refused a figure.
-    #[error("figure `{title}`: {reason}")]
-    Figure {
-        /// Title of the figure.
-        title: String,
-        /// The message of the back end.
-        reason: String,
-    },
 }
 
 fn suggestion(near: &[String]) -> String {

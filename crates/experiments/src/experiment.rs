@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use fenchel_optim::Stop;
 
-use crate::{Claim, Figure, Table, data};
+use crate::{Claim, Figure, Network, Table, data};
 
 /// The size of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -147,15 +147,7 @@ impl Experiment {
         learnt: "",
         quick: "",
         needs: &[],
-        run: |_| {
-            Ok(Outcome {
-                claims: vec![],
-                tables: vec![],
-                figures: vec![],
-                notes: vec![],
-                settings: BTreeMap::new(),
-            })
-        },
+        run: |_| Ok(Outcome::default()),
     };
 
     /// Runs the experiment, and writes on each claim whether it was measured at the document's size.
@@ -188,6 +180,9 @@ pub struct Outcome {
     pub tables: Vec<Table>,
     /// Figures.
     pub figures: Vec<Figure>,
+    /// Networks, which are drawn after the figures.
+    #[serde(default)]
+    pub networks: Vec<Network>,
     /// Paragraphs for the reader: substituted data, remarks on the results, known errors of the document.
     pub notes: Vec<String>,
     /// All settings needed to repeat the run.
@@ -210,6 +205,12 @@ impl Outcome {
     /// Adds a figure.
     pub fn figure(&mut self, figure: Figure) -> &mut Self {
         self.figures.push(figure);
+        self
+    }
+
+    /// Adds a network.
+    pub fn network(&mut self, network: Network) -> &mut Self {
+        self.networks.push(network);
         self
     }
 

@@ -2,7 +2,7 @@
 //!
 //! An experiment is a value of the struct [`Experiment`]. Its fields are an id, a title, the figure or table that it repeats,
 //! a question, its answer, the names of the real data sets that it can use, and a function. The function takes a [`Context`] and returns an
-//! [`Outcome`]: [`Claim`]s with their verdicts, [`Table`]s, [`Figure`]s and notes. An outcome contains data and no drawing
+//! [`Outcome`]: [`Claim`]s with their verdicts, [`Table`]s, [`Figure`]s, [`Network`]s and notes. An outcome contains data and no drawing
 //! code. So the program can store it as JSON and read it back in the next run. Only the module [`report`] draws figures and
 //! formats tables.
 //!
@@ -78,14 +78,12 @@ mod documents;
 mod error;
 mod experiment;
 mod expfam;
-mod figure;
 mod finite_sum;
 pub mod frozen;
 mod ggm;
 mod graphical;
 mod moments;
 mod mrf_learn;
-pub mod number;
 mod race;
 pub mod registry;
 pub mod report;
@@ -102,6 +100,6 @@ pub use claim::{
 };
 pub use error::Error;
 pub use experiment::{Context, Experiment, Failure, Outcome, Size};
-pub use figure::{Axis, Figure, Scale, Series, Style};
+pub use fenchel_plot::{Axis, Figure, Network, Scale, Series, Style, number};
 pub use sample::{SEEDS, Sample};
 pub use table::{Cell, Column, Table};

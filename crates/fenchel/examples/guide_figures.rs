@@ -1,12 +1,10 @@
-//! This program draws the figures of the guide's chapters, from the same data. They use the colour of the text, so that they can be
-//! read on a light and on a dark page.
+//! This program draws the figures of the guide's chapters, from the same data.
 //!
 //! ```text
 //! cargo run --release -p fenchel --features full --example guide_figures -- crates/fenchel/figures
 //! ```
 
 use std::error::Error;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use fenchel::causal::{Admg, ProbabilityTable, identify};
@@ -22,14 +20,11 @@ use fenchel::linear::path::{Grid, PathSettings, logistic_path};
 use fenchel::moments::{Components, Sir, synthetic};
 use fenchel::mrf::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
 use fenchel::optim::random::stream;
+use fenchel::plot::{Axis, Colour, Figure, HeatMap, Placement, Series};
 use fenchel::prelude::*;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 type Draw = fn() -> Result<String>;
-
-const BLUE: &str = "#2f81c1";
-const ORANGE: &str = "#d9682a";
-const GREY: &str = "#8a8a8a";
 
 fn main() -> Result<()> {
     let folder = std::env::args().nth(1).ok_or("name a folder for the figures")?;
@@ -50,51 +45,23 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Shapes in a box of a width and a height, with the title below. There is no empty line, so that the whole is one block of HTML in
-/// Markdown.
-fn svg(width: f64, height: f64, title: &str, shapes: &str) -> String {
-    let (all, baseline, middle) = (height + 30.0, height + 20.0, width / 2.0);
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {all}\" width=\"{width}\" style=\"max-width:100%\" role=\"img\" \
-         font-family=\"sans-serif\" font-size=\"13\" fill=\"currentColor\">\n<title>{title}</title>\n{shapes}\
-         <text x=\"{middle}\" y=\"{baseline}\" text-anchor=\"middle\" font-weight=\"bold\">{title}</text>\n</svg>\n"
-    )
-}
-
-fn text(to: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
-    // Writing to a string cannot fail.
-    _ = writeln!(to, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>");
-}
-
-fn line(to: &mut String, a: (f64, f64), b: (f64, f64), colour: &str, width: f64) {
-    let ((x1, y1), (x2, y2)) = (a, b);
-    _ = writeln!(
-        to,
-        "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\" stroke-width=\"{width:.1}\"/>"
-    );
-}
-
-fn dot(to: &mut String, (x, y): (f64, f64), radius: f64, colour: &str) {
-    _ = writeln!(to, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{colour}\"/>");
-}
-
-fn rectangle(to: &mut String, (x, y): (f64, f64), (width, height): (f64, f64), colour: &str) {
-    _ = writeln!(
-        to,
-        "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{colour}\"/>"
-    );
-}
-
-/// Probabilities as bars, from 0 to 1.
-fn bars(title: &str, rows: &[(String, f64, &str)]) -> String {
-    let mut shapes = String::new();
-    for (k, (name, value, colour)) in rows.iter().enumerate() {
-        let y = 12.0 + 26.0 * k as f64;
-        text(&mut shapes, (250.0, y + 13.0), "end", name);
-        rectangle(&mut shapes, (260.0, y), (300.0 * value, 18.0), colour);
-        text(&mut shapes, (268.0 + 300.0 * value, y + 13.0), "start", &format!("{value:.3}"));
+/// Probabilities as bars with names, each in a colour.
+fn bars(title: &str, label: &str, rows: &[(String, f64, Colour)]) -> String {
+    let x = Axis::linear(label).limits(0.0, 1.0);
+    let mut figure =
+        Figure::new(title, x, Axis::of_names("", rows.iter().map(|row| row.0.as_str())));
+    for (k, (_, value, colour)) in rows.iter().enumerate() {
+        // One series for each colour: bars of several series at a name stand beside each other.
+        let points = vec![(*value, k as f64)];
+        match figure.series.iter_mut().find(|series| series.colour == Some(*colour)) {
+            Some(series) => series.points.extend(points),
+            None => {
+                let series = Series { points, ..Series::bars("", []) };
+                figure = figure.with(series.colour(*colour));
+            }
+        }
     }
-    svg(640.0, 20.0 + 26.0 * rows.len() as f64, title, &shapes)
+    figure.svg()
 }
 
 fn classifier() -> Result<String> {
@@ -102,24 +69,8 @@ fn classifier() -> Result<String> {
     let x = Standardiser::fit(&data.x)?.transform(&data.x)?;
     let grid = Grid::Log { count: 40, smallest: 1e-2 };
     let path = logistic_path(&x, &-data.y, &PathSettings { grid, ..PathSettings::default() })?;
-    let weights = path.coefficients()?.to_dense(); // penalties x features
-    let largest = weights.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
-    let last = (weights.nrows() - 1) as f64;
-    let place = |k: usize, w: f64| (40.0 + 560.0 * k as f64 / last, 270.0 - 250.0 * w / largest);
-    let mut shapes = String::new();
-    line(&mut shapes, place(0, 0.0), place(weights.nrows() - 1, 0.0), GREY, 1.0);
-    for column in weights.columns().into_iter().filter(|column| column.iter().any(|w| *w != 0.0)) {
-        let colour = if column[column.len() - 1] >= 0.0 { ORANGE } else { BLUE };
-        for k in 1..column.len() {
-            if column[k - 1] != 0.0 || column[k] != 0.0 {
-                line(&mut shapes, place(k - 1, column[k - 1]), place(k, column[k]), colour, 1.5);
-            }
-        }
-    }
-    text(&mut shapes, (40.0, 298.0), "start", "largest penalty");
-    text(&mut shapes, (600.0, 298.0), "end", "a hundredth of it");
-    let title = "Weights along the path: orange features speak for malignant, blue ones against";
-    Ok(svg(640.0, 304.0, title, &shapes))
+    let title = "Weights of a biopsy's features along the path; above 0 they speak for malignant";
+    Ok(Figure { title: title.into(), ..path.figure() }.svg())
 }
 
 fn counts() -> Result<String> {
@@ -134,23 +85,12 @@ fn counts() -> Result<String> {
     }
     let log_years = years.mapv(f64::ln);
     let model = Glm::new(PoissonLog).fit(&x, Targets::new(&claims).offset(&log_years))?;
-    let place = |v: f64| 240.0 + 400.0 * v;
-    let mut shapes = String::new();
-    line(&mut shapes, (place(0.0), 8.0), (place(0.0), 100.0), GREY, 1.0);
-    let named = ["young", "urban", "colour of the car"].into_iter().zip([0.5, 0.3, 0.0]);
-    for (k, (c, (name, truth))) in model.summary().coefficients[1..].iter().zip(named).enumerate() {
-        let (y, half) = (24.0 + 30.0 * k as f64, 1.96 * c.standard_error);
-        text(&mut shapes, (130.0, y + 4.0), "end", name);
-        let ends = (place(c.estimate - half), place(c.estimate + half));
-        line(&mut shapes, (ends.0, y), (ends.1, y), BLUE, 3.0);
-        dot(&mut shapes, (place(c.estimate), y), 5.0, BLUE);
-        dot(&mut shapes, (place(truth), y), 3.0, ORANGE);
-    }
-    text(&mut shapes, (place(0.0), 116.0), "middle", "0");
-    text(&mut shapes, (place(0.5), 116.0), "middle", "0.5");
-    let title =
-        "Effects on the logarithm of the rate, 95 % intervals (blue), and the truth (orange)";
-    Ok(svg(640.0, 124.0, title, &shapes))
+    let mut figure = model.summary().figure();
+    figure.y.names = ["young", "urban", "colour of the car"].map(String::from).to_vec();
+    figure.x.label = "effect on the logarithm of the rate, 95 % interval".into();
+    let truth = Series::rows("truth", [0.5, 0.3, 0.0], vec![]);
+    figure.series[0].name = "estimate".into();
+    Ok(Figure { title: "Effects on the rate of claims".into(), ..figure.with(truth) }.svg())
 }
 
 fn labelling() -> Result<String> {
@@ -183,16 +123,18 @@ fn labelling() -> Result<String> {
     }
     let model = Crf::default().fit(&builder.finish(1)?)?;
     let mut rows = Vec::new();
-    for (order, colour) in
-        [("fly from Vienna to Rome on Sunday", BLUE), ("Vienna Madrid Friday", ORANGE)]
-    {
+    for (order, colour) in [
+        ("fly from Vienna to Rome on Sunday", Colour::Blue),
+        ("Vienna Madrid Friday", Colour::Vermilion),
+    ] {
         let instance = read(order);
         let (labels, marginals) = (model.tag(&instance)?, model.tagger().marginals(&instance)?);
         for ((word, label), p) in order.split(' ').zip(labels).zip(marginals.outer_iter()) {
             rows.push((format!("{word}: {label}"), p.fold(0.0, |m: f64, v| m.max(*v)), colour));
         }
     }
-    Ok(bars("How sure the model is of each word: an order (blue) and a note (orange)", &rows))
+    let title = "How sure the model is of each word: an order (blue) and a note (vermilion)";
+    Ok(bars(title, "probability of the label", &rows))
 }
 
 fn network() -> Result<String> {
@@ -202,43 +144,26 @@ fn network() -> Result<String> {
     };
     let (smoke, dysp) = (("smoke", "yes"), ("dysp", "yes"));
     let rows = [
-        ("anybody", cancer(&[])?, GREY),
-        ("a smoker", cancer(&[smoke])?, GREY),
-        ("and short of breath", cancer(&[smoke, dysp])?, BLUE),
-        ("and a shadow on the X-ray", cancer(&[smoke, dysp, ("xray", "yes")])?, ORANGE),
-        ("and no shadow", cancer(&[smoke, dysp, ("xray", "no")])?, ORANGE),
+        ("anybody", cancer(&[])?, Colour::Soft),
+        ("a smoker", cancer(&[smoke])?, Colour::Soft),
+        ("and short of breath", cancer(&[smoke, dysp])?, Colour::Blue),
+        ("and a shadow on the X-ray", cancer(&[smoke, dysp, ("xray", "yes")])?, Colour::Vermilion),
+        ("and no shadow", cancer(&[smoke, dysp, ("xray", "no")])?, Colour::Vermilion),
     ];
     let rows = rows.map(|(name, value, colour)| (name.to_owned(), value, colour));
-    Ok(bars("The probability of lung cancer, given what was seen", &rows))
+    Ok(bars("Lung cancer, given what was seen", "probability", &rows))
 }
 
 fn hang_together() -> Result<String> {
     let statistics = Statistics::from_data(&embedded::wine().x)?;
     let path = GraphicalLasso::default().fit_path(&statistics, &grid(0.9, 0.02, 30)?)?;
     let model = path.ebic_model(0.5)?;
-    let place = |i: usize, radius: f64| {
-        let angle = std::f64::consts::TAU * i as f64 / 13.0;
-        (320.0 + radius * angle.cos(), 200.0 + radius * angle.sin())
-    };
-    let mut shapes = String::new();
-    for (i, j, partial) in model.edges() {
-        let colour = if partial > 0.0 { BLUE } else { ORANGE };
-        line(&mut shapes, place(i, 150.0), place(j, 150.0), colour, 12.0 * partial.abs());
+    let network = model.network().named(WINE_FEATURES).placed(Placement::Circle);
+    Ok(fenchel::plot::Network {
+        title: "Measurements of wine that hang together".into(),
+        ..network
     }
-    for (i, name) in WINE_FEATURES.iter().enumerate() {
-        dot(&mut shapes, place(i, 150.0), 5.0, GREY);
-        let (x, y) = place(i, 165.0);
-        let anchor = if (x - 320.0).abs() < 30.0 {
-            "middle"
-        } else if x > 320.0 {
-            "start"
-        } else {
-            "end"
-        };
-        text(&mut shapes, (x, y + 4.0), anchor, name);
-    }
-    let title = "Partial correlations of the measurements of wine: blue positive, orange negative";
-    Ok(svg(660.0, 400.0, title, &shapes))
+    .svg())
 }
 
 fn contacts() -> Result<String> {
@@ -260,17 +185,11 @@ fn contacts() -> Result<String> {
     let alignment = Alignment::new(letters.view(), Alphabet::protein(), Gaps::State)?;
     let model = PottsPseudoLikelihood::default().fit(&alignment.identity_weights(0.8)?)?;
     let scores = model.contact_scores();
-    let largest = scores.iter().fold(0.0, |m: f64, s| m.max(*s));
-    let mut shapes = String::new();
-    for ((i, j), score) in scores.indexed_iter().filter(|((i, j), s)| i != j && **s > 0.0) {
-        let colour = if i + j == columns - 1 { BLUE } else { ORANGE };
-        let size = 12.0 * (score / largest).sqrt();
-        let corner = (180.0 + 12.0 * j as f64 - size / 2.0, 20.0 + 12.0 * i as f64 - size / 2.0);
-        rectangle(&mut shapes, corner, (size, size), colour);
-    }
-    let title =
-        "Scores of pairs of positions, as areas: contacts of the hairpin blue, others orange";
-    Ok(svg(640.0, 312.0, title, &shapes))
+    let names: Vec<String> = (1..=columns).map(|i| i.to_string()).collect();
+    let values =
+        scores.indexed_iter().map(|((i, j), s)| if i == j { 0.0 } else { s.max(0.0) }).collect();
+    let title = "Scores of pairs of positions: the contacts of the hairpin are on the antidiagonal";
+    Ok(HeatMap::of_pairs(title, "score", names, values).svg())
 }
 
 fn causal_effect() -> Result<String> {
@@ -281,15 +200,15 @@ fn causal_effect() -> Result<String> {
     let graph = Admg::parse("stone -> treatment -> success; stone -> success")?;
     let mut rows = Vec::new();
     for (what, query, colour) in [
-        ("seen", "P(success | treatment)", GREY),
-        ("if everybody had it", "P(success | do(treatment))", BLUE),
+        ("seen", "P(success | treatment)", Colour::Soft),
+        ("if everybody had it", "P(success | do(treatment))", Colour::Blue),
     ] {
         let table = identify(&graph, graph.query(query)?)?.evaluate(&joint)?;
         for (k, name) in ["A", "B"].into_iter().enumerate() {
             rows.push((format!("treatment {name}, {what}"), table.at(&[(1, k), (2, 1)])?, colour));
         }
     }
-    Ok(bars("The share of successes", &rows))
+    Ok(bars("The share of successes", "share", &rows))
 }
 
 fn reduce() -> Result<String> {
@@ -302,17 +221,17 @@ fn reduce() -> Result<String> {
         (column(0), column(1), problem.y.iter().take(400).copied().collect::<Vec<f64>>());
     let mut order = y.clone();
     order.sort_by(f64::total_cmp);
-    let reach = |v: &[f64]| v.iter().fold(0.0, |m: f64, a| m.max(a.abs()));
-    let (wide, high) = (reach(&first), reach(&second));
-    let mut shapes = String::new();
-    for ((a, b), y) in first.iter().zip(&second).zip(&y) {
-        let colour = match y {
-            y if *y < order[133] => BLUE,
-            y if *y < order[267] => GREY,
-            _ => ORANGE,
-        };
-        dot(&mut shapes, (320.0 + 280.0 * a / wide, 150.0 - 135.0 * b / high), 3.0, colour);
+    let thirds = [("smallest third", 0), ("middle third", 133), ("largest third", 267)];
+    let (x, axis) = (Axis::linear("first index"), Axis::linear("second index"));
+    let mut figure =
+        Figure::new("Rows by their two indices, and the size of the response", x, axis);
+    for (k, (name, from)) in thirds.into_iter().enumerate() {
+        let end = thirds.get(k + 1).map_or(f64::INFINITY, |next| order[next.1]);
+        let rows = first.iter().zip(&second).zip(&y);
+        let points =
+            rows.filter(|(_, y)| **y >= order[from] && **y < end).map(|((a, b), _)| (*a, *b));
+        let colour = [Colour::Blue, Colour::Soft, Colour::Vermilion][k];
+        figure = figure.with(Series::points(name, points.collect()).colour(colour));
     }
-    let title = "Rows by their two indices: small responses blue, large ones orange";
-    Ok(svg(640.0, 300.0, title, &shapes))
+    Ok(figure.svg())
 }

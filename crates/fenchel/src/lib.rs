@@ -42,6 +42,7 @@
 //! | a CSV file with texts, dates and missing cells | a design with names | `datasets::Encoder` | `datasets` |
 //! | a LIBSVM, IDX or CoNLL file | arrays | [`datasets`] | `datasets` |
 //! | predictions | accuracy, F1, AUC, R2, folds | [`metrics`] | always |
+//! | a fit, a path, a network | a picture of it | its `svg()`, `figure()` or `network()`, and `plot` | `plot` |
 //! | a loss, a penalty or a method of my own | certificates, stopping rules, observers | [`optim`], `linear::Penalised` | always |
 //!
 //! # One way to fit
@@ -96,6 +97,9 @@ pub use fenchel_moments as moments;
 pub use fenchel_mrf_learn as mrf;
 #[doc(inline)]
 pub use fenchel_optim as optim;
+#[cfg(feature = "plot")]
+#[doc(inline)]
+pub use fenchel_plot as plot;
 #[cfg(feature = "saddle")]
 #[doc(inline)]
 pub use fenchel_saddle as saddle;

@@ -41,6 +41,8 @@ pub mod averaged;
 pub mod estimators;
 pub mod general;
 pub mod path;
+#[cfg(feature = "plot")]
+mod plot;
 
 pub use estimators::{
     ClassWeights, ElasticNet, ElasticNetCv, GroupLasso, Lasso, LassoCv, LinearModel, LinearSvc,

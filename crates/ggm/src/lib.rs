@@ -36,6 +36,8 @@ pub mod neighbourhood;
 mod partial;
 pub mod path;
 mod penalty;
+#[cfg(feature = "plot")]
+mod plot;
 mod problem;
 mod refit;
 pub mod reweighted;

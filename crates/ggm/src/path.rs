@@ -13,7 +13,7 @@
 //! Source: Foygel and Drton, NIPS 2010 (EBIC).
 
 use fenchel_linalg::{Invalid, Names};
-use fenchel_optim::{Budget, Fit, Report, Status, Stop};
+use fenchel_optim::{Budget, Fit, Report, Status, Stop, end_of_grid};
 use serde::{Deserialize, Serialize};
 
 use crate::data::AsStatistics;
@@ -93,6 +93,16 @@ impl Path {
         let value = |point: &&PathPoint| point.ebic(self.samples, gamma);
         let best = self.points.iter().min_by(|a, b| value(a).total_cmp(&value(b)));
         Ok(best.ok_or(Invalid::Empty { what: "path" })?)
+    }
+
+    /// The warning that the least extended BIC is at an end of the grid.
+    ///
+    /// # Errors
+    /// As [`ebic`](Path::ebic).
+    pub fn ebic_warning(&self, gamma: f64) -> Result<Option<&'static str>, Error> {
+        let best = self.ebic(gamma)?;
+        let place = self.points.iter().position(|point| point.l1 == best.l1).unwrap_or(0);
+        Ok(end_of_grid(self.points.len(), place, self.points[0].edges() == 0))
     }
 
     /// The model of the point with the least extended BIC.

@@ -43,6 +43,8 @@ pub mod junction_tree;
 mod log_linear;
 pub mod mean_field;
 pub mod networks;
+#[cfg(feature = "plot")]
+mod plot;
 mod stride;
 pub mod structure;
 pub mod table;

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | classes | [`accuracy`], [`binary_scores`] (precision, recall, F1), [`Confusion`] with micro and macro averages |
 //! | labelled spans | [`chunks`], [`ChunkCounts`]: chunk F1 as `conlleval` counts it, for IOB1, IOB2 and IOBES |
-//! | probabilities | [`log_loss`], [`log_loss_multiclass`], [`brier`] |
-//! | scores of any scale | [`roc_auc`] |
+//! | probabilities | [`log_loss`], [`log_loss_multiclass`], [`brier`], [`calibration`] |
+//! | scores of any scale | [`roc_auc`], [`roc_curve`], [`precision_recall`] |
 //! | numbers | [`mean_absolute_error`], [`mean_squared_error`], [`r2`], [`spearman`] |
 //! | splits of the data, before any prediction | [`k_fold`], [`stratified_k_fold`], [`train_test_split`] |
 //!
@@ -32,18 +32,24 @@
 
 mod chunk;
 mod confusion;
+mod curves;
 mod error;
 mod folds;
 mod label;
+#[cfg(feature = "plot")]
+mod plot;
 mod probability;
 mod rank;
 mod regression;
 
 pub use chunk::{Chunk, ChunkCounts, chunks, strict_chunks};
 pub use confusion::{Confusion, Scores, accuracy, binary_scores};
+pub use curves::{calibration, precision_recall, roc_curve};
 pub use error::Error;
 pub use folds::{Split, k_fold, stratified_k_fold, train_test_split};
 pub use label::{Binary, Class};
+#[cfg(feature = "plot")]
+pub use plot::{calibration_figure, precision_recall_figure, roc_figure};
 pub use probability::{LOG_LOSS_CLIP, brier, log_loss, log_loss_multiclass, roc_auc};
 pub use regression::{mean_absolute_error, mean_squared_error, r2, spearman};
 

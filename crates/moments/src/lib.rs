@@ -55,6 +55,8 @@ pub mod matching;
 mod mave;
 mod neighbours;
 mod planes;
+#[cfg(feature = "plot")]
+mod plot;
 pub mod reducer;
 mod reduction;
 pub mod regressor;

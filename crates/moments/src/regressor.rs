@@ -262,24 +262,35 @@ impl IndexModel {
         let parts = (n / 64).clamp(1, 64);
         let predicted = try_map(0..parts, |p| {
             let rows = p * n / parts..(p + 1) * n / parts;
-            rows.map(|i| match self.smoother {
-                Smoother::Neighbours => {
-                    let count = (self.width as usize).max(1);
-                    Ok(nearest_mean(self.indices.view(), &self.responses, points.row(i), count))
-                }
-                Smoother::LocalLinear => self.local_linear(points.row(i)),
-            })
-            .zip(p * n / parts..)
-            .map(|(found, row)| match found {
-                Ok(value) if value.is_finite() => Ok(value),
-                _ => {
-                    let reason = format!("row {row} is too far from the samples to predict it");
-                    Err(Invalid::Layout { what: "design matrix", reason }.into())
-                }
-            })
-            .collect::<Result<Vec<f64>, Error>>()
+            rows.map(|i| self.at(points.row(i)))
+                .zip(p * n / parts..)
+                .map(|(found, row)| match found {
+                    Ok(value) if value.is_finite() => Ok(value),
+                    _ => {
+                        let reason = format!("row {row} is too far from the samples to predict it");
+                        Err(Invalid::Layout { what: "design matrix", reason }.into())
+                    }
+                })
+                .collect::<Result<Vec<f64>, Error>>()
         })?;
         Ok(predicted.concat().into())
+    }
+
+    /// The indices of the samples, divided by their spread, and the responses.
+    #[cfg(feature = "plot")]
+    pub(crate) fn rows(&self) -> (&Array2<f64>, &[f64]) {
+        (&self.indices, &self.responses)
+    }
+
+    /// The prediction at indices that were divided by their spread.
+    pub(crate) fn at(&self, point: ArrayView1<f64>) -> Result<f64, Error> {
+        match self.smoother {
+            Smoother::Neighbours => {
+                let count = (self.width as usize).max(1);
+                Ok(nearest_mean(self.indices.view(), &self.responses, point, count))
+            }
+            Smoother::LocalLinear => self.local_linear(point),
+        }
     }
 
     /// The level of the plane at the point. Its least squares are taken around the weighted mean of the samples, so that

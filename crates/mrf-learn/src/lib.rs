@@ -11,7 +11,6 @@
 pub mod bounds;
 mod conditional;
 mod data;
-mod draw;
 mod error;
 mod exact;
 pub mod layout;
@@ -19,6 +18,8 @@ pub mod metrics;
 mod model;
 mod oracle;
 mod penalty;
+#[cfg(feature = "plot")]
+mod plot;
 pub mod potts;
 pub mod selection;
 pub mod spg;
@@ -29,7 +30,6 @@ pub use conditional::{
     ScreeningObjective,
 };
 pub use data::{BinaryEntry, Data, MissingPolicy};
-pub use draw::Drawing;
 pub use error::Error;
 pub use exact::ExactMle;
 pub use fenchel_optim::Fit;
@@ -37,6 +37,8 @@ pub use layout::{Coordinates, Layout};
 pub use model::NetworkModel;
 pub use oracle::{Backend, Enumeration, Oracle, TreeOracle};
 pub use penalty::{Penalty, Strengths};
+#[cfg(feature = "plot")]
+pub use plot::contact_map;
 pub use selection::Learner;
 pub use spg::{
     AdaptiveChains, Averaging, ChainStart, InitialParameters, NonAsymptotic, Schedule, Spg, Tay,

@@ -5,7 +5,6 @@ use std::io::Write;
 
 use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
 use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Start};
-use fenchel_graphical::graph::Labels;
 use fenchel_graphical::{BinaryPairwise, Evidence, FactorGraph, Graph, Influence};
 use fenchel_linalg::special::{log_sum_exp, softmax_in_place};
 use fenchel_linalg::{Invalid, NamedEdges, Names, lanes};
@@ -280,24 +279,6 @@ impl NetworkModel {
         Ok(chains.samples().mapv(|state| state as u8))
     }
 
-    /// The graph in the DOT language of Graphviz, couplings as weights; no names for numbers.
-    ///
-    /// # Errors
-    /// [`Error::Graphical`] if the number of names is wrong, or if writing fails.
-    pub fn write_dot(&self, names: &[String], to: impl Write) -> Result<(), Error> {
-        let weights = self.weights();
-        Ok(self.graph()?.write_dot(Labels { nodes: names, weights: &weights }, to)?)
-    }
-
-    /// The graph as GraphML.
-    ///
-    /// # Errors
-    /// As [`write_dot`](Self::write_dot).
-    pub fn write_graphml(&self, names: &[String], to: impl Write) -> Result<(), Error> {
-        let weights = self.weights();
-        Ok(self.graph()?.write_graphml(Labels { nodes: names, weights: &weights }, to)?)
-    }
-
     /// Writes one line `name,name,coupling` per edge, strongest first.
     ///
     /// # Errors
@@ -313,11 +294,6 @@ impl NetworkModel {
             writeln!(to, "{},{},{coupling}", name(i), name(j))?;
         }
         Ok(to.flush()?)
-    }
-
-    /// Couplings in the order of [`Graph::edges`].
-    fn weights(&self) -> Vec<f64> {
-        self.layout.support(&self.theta).into_iter().map(|(i, j)| self.coupling(i, j)).collect()
     }
 }
 

@@ -33,7 +33,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | (root) | [`run`], [`Iterative`], [`CertificateCost`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`Budget`], [`Fit`], [`settings!`], [`Average`], [`StepSize`], [`Refusal`], [`MAX_MEMORY`] |
+//! | (root) | [`run`], [`Iterative`], [`CertificateCost`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`Budget`], [`Fit`], [`settings!`], [`Average`], [`StepSize`], [`Refusal`], [`MAX_MEMORY`], [`end_of_grid`] |
 //! | [`loss`] | losses as functions of the margin, with conjugates and exact dual steps |
 //! | [`prox`] | regularisers and proximal operators |
 //! | [`random`] | seeds, streams, visiting orders, alias tables, sum trees |
@@ -47,11 +47,14 @@
 
 pub mod file;
 pub mod fista;
+mod grid;
 pub mod lbfgs;
 pub mod line_search;
 pub mod loss;
 pub mod model;
 pub mod newton;
+#[cfg(feature = "plot")]
+mod plot;
 mod protocol;
 pub mod prox;
 pub mod random;
@@ -60,6 +63,7 @@ pub mod scalar;
 mod settings;
 mod step;
 
+pub use grid::end_of_grid;
 pub use loss::Loss;
 pub use protocol::{
     Average, Budget, Cadence, Certificate, CertificateCost, Clock, Fit, Iterative, Observer,

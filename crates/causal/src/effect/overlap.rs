@@ -20,6 +20,10 @@ pub struct Overlap {
     pub imbalance: f64,
     /// The same after weighting; above 0.1 is commonly taken as a warning.
     pub imbalance_weighted: f64,
+    /// The standardised difference of means of every column, treated minus others, before and after weighting; a column of one
+    /// value has 0. Empty in files of former versions.
+    #[serde(default)]
+    pub balance: Vec<(f64, f64)>,
 }
 
 impl Overlap {
@@ -75,8 +79,10 @@ pub(super) fn overlap(
             sum / all
         };
         // Columns have variance 1 over everybody.
-        (0..x.ncols()).map(|j| (mean(j, true) - mean(j, false)).abs()).fold(0.0, f64::max)
+        (0..x.ncols()).map(|j| mean(j, true) - mean(j, false)).collect::<Vec<f64>>()
     };
+    let (plain, weighted) = (difference(false), difference(true));
+    let largest = |list: &[f64]| list.iter().fold(0.0, |m: f64, d| m.max(d.abs()));
     let outside = |p: f64| !(0.05..=0.95).contains(&p);
     let extreme: f64 =
         (0..treated.len()).filter(|&i| outside(propensity[i])).map(|i| people[i]).sum();
@@ -86,7 +92,8 @@ pub(super) fn overlap(
         effective_treated: effective(true),
         effective_control: effective(false),
         extreme: extreme / people.iter().sum::<f64>(),
-        imbalance: difference(false),
-        imbalance_weighted: difference(true),
+        imbalance: largest(&plain),
+        imbalance_weighted: largest(&weighted),
+        balance: plain.into_iter().zip(weighted).collect(),
     }
 }

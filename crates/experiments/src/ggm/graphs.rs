@@ -253,14 +253,17 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             Axis::log("false edges"),
             Axis::linear("share of true edges found"),
         )
-        .caption(format!("Mean over graphs with {} edges in the mean.", short(family.edges)));
+        .caption(format!(
+            "Means over graphs with {} edges in the mean; bands: one standard error.",
+            short(family.edges)
+        ));
         let columns = ["method", "2", "5", "10", "20", "40", "80", "160"];
         let mut table = Table::new(format!("Share of true edges, {name}"), columns);
         for (m, method) in METHODS.iter().enumerate() {
-            let row: Vec<f64> = (0..FALSE.len()).map(|k| family.mean(m, k)).collect();
-            let curve = FALSE.iter().copied().zip(row.iter().copied()).collect();
-            figure = figure.with(Series::line_points(*method, curve));
-            table.push(std::iter::once((*method).into()).chain(row.into_iter().map(Into::into)));
+            let curve = Series::means(*method, &FALSE, &family.shares[m]);
+            let row = curve.points.iter().map(|point| point.1.into());
+            table.push(std::iter::once((*method).into()).chain(row));
+            figure = figure.with(curve);
         }
         outcome.figure(figure).table(table);
         families.push(family);

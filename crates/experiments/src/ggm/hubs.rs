@@ -10,10 +10,11 @@ use fenchel_ggm::{Error, GraphicalLasso, PenaltyWeights, Scale, ScaleFree, Stati
 use fenchel_graphical::Graph;
 use fenchel_optim::Stop;
 use fenchel_optim::random::stream;
+use fenchel_plot::{Colour, Edge};
 use ndarray::Array1;
 
 use super::thesis;
-use crate::{Context, Experiment, Failure, Outcome, Sample, Source, Table};
+use crate::{Context, Experiment, Failure, Network, Outcome, Sample, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-28",
@@ -120,6 +121,27 @@ fn shape(graph: &Graph) -> [f64; 4] {
     [graph.edge_count() as f64, degrees.iter().copied().fold(0.0, f64::max), variance, clustering]
 }
 
+/// The genes with an edge, found edges in the colour of whether they are true.
+fn drawn(method: &str, graph: &Graph, truth: &[(u32, u32)]) -> Network {
+    let joined: Vec<u32> =
+        (0..graph.nodes() as u32).filter(|&v| !graph.neighbours(v).is_empty()).collect();
+    let place = |v: u32| joined.binary_search(&v).ok();
+    let pair = |(a, b): (u32, u32)| place(a).zip(place(b));
+    let title = format!("{method}: the first network, estimated");
+    let (right, wrong): (Vec<_>, Vec<_>) =
+        graph.edges().partition(|&(a, b)| truth.contains(&(a.min(b), a.max(b))));
+    let names = joined.iter().map(u32::to_string);
+    let mut network = Network::new(title, names);
+    for (edges, colour, word) in
+        [(right, Colour::Green, "true"), (wrong, Colour::Vermilion, "false")]
+    {
+        network.key.push((colour, format!("{} {word} edges", edges.len())));
+        let edge = |(from, to)| Edge { from, to, colour: Some(colour), ..Edge::default() };
+        network.edges.extend(edges.into_iter().filter_map(pair).map(edge));
+    }
+    network
+}
+
 fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let (p, networks) = context.pick((80, 5), (500, 5));
     let mut outcome = Outcome::default();
@@ -141,7 +163,11 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         let statistics = Statistics::from_data(&x)?;
         for (m, method) in METHODS.iter().enumerate() {
             context.progress((network as f64 + m as f64 / 3.0) / networks as f64, method);
-            shapes[m].push(shape(&tuned(context, method, &statistics)?));
+            let graph = tuned(context, method, &statistics)?;
+            if network == 0 {
+                outcome.network(drawn(method, &graph, &edges));
+            }
+            shapes[m].push(shape(&graph));
         }
     }
     let columns = ["method", "edges", "largest degree", "variance of degrees", "clustering"];

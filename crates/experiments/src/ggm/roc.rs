@@ -101,7 +101,7 @@ fn experiment(context: &Context, truth: &Truth) -> Result<Outcome, Failure> {
     let graphs = 30;
     let mut outcome = Outcome::default();
     outcome.setting("graphs", graphs).setting("truth", truth.name).setting("samples", 500);
-    let mut means = vec![vec![0.0; FALSE.len()]; METHODS.len()];
+    let mut runs = vec![Vec::new(); METHODS.len()];
     for graph in 0..graphs {
         let seed = context.seed + 1000 + graph;
         let edges = (truth.draw)(&mut stream(seed, 0))?;
@@ -116,8 +116,7 @@ fn experiment(context: &Context, truth: &Truth) -> Result<Outcome, Failure> {
             } else {
                 scores(method, &statistics)?
             };
-            let rates = true_positives(&found, &edges);
-            means[m].iter_mut().zip(rates).for_each(|(mean, r)| *mean += r / graphs as f64);
+            runs[m].push(true_positives(&found, &edges));
         }
     }
     let mut figure = Figure::new(
@@ -125,15 +124,18 @@ fn experiment(context: &Context, truth: &Truth) -> Result<Outcome, Failure> {
         Axis::log("false edges"),
         Axis::linear("share of true edges found"),
     )
-    .caption("Mean over graphs. SHORTCUT lies under CCT 1.");
+    .caption("Means over graphs; bands: one standard error. SHORTCUT lies under CCT 1.");
     let mut table = Table::new(
         "Share of true edges before so many false ones",
         ["method", "2", "5", "10", "20", "40", "80"],
     );
-    for (m, method) in METHODS.iter().enumerate() {
-        let curve = FALSE.iter().zip(&means[m]).map(|(&f, &t)| (f as f64, t)).collect();
-        figure = figure.with(Series::line_points(*method, curve));
-        table.push([(*method).into()].into_iter().chain(means[m].iter().map(|&v| v.into())));
+    let mut means = Vec::new();
+    for (method, runs) in METHODS.iter().zip(&runs) {
+        let curve = Series::means(*method, &FALSE.map(|count| count as f64), runs);
+        let row: Vec<f64> = curve.points.iter().map(|point| point.1).collect();
+        figure = figure.with(curve);
+        table.push([(*method).into()].into_iter().chain(row.iter().map(|&v| v.into())));
+        means.push(row);
     }
     outcome.figure(figure).table(table);
     let at = |method: &str, k: usize| {

@@ -4,12 +4,13 @@
 use fenchel_datasets::{RollCalls, roll_calls_file};
 use fenchel_mrf_learn::{Data, MissingPolicy, Penalty, Schedule, Spg};
 use fenchel_optim::{StepSize, Stop};
+use fenchel_plot::Colour;
 use ndarray::Array2;
 
 use super::paper;
 use crate::claim::Ground;
 use crate::number::short;
-use crate::{Claim, Context, Experiment, Failure, Outcome, Reason, Source, Table};
+use crate::{Claim, Context, Experiment, Failure, Network, Outcome, Reason, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ml-senate",
@@ -87,7 +88,18 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
         let all = ties.iter().filter(|t| t.0 == v || t.1 == v).count();
         table.push([calls.members[v as usize].clone().into(), count.into(), all.into()]);
     }
-    outcome.table(table);
+    let of_party = |letter: char| {
+        let calls = &calls;
+        (0..p).filter(move |&v| calls.party(v) == Some(letter))
+    };
+    let edges = ties.iter().map(|&(a, b, weight)| (a as usize, b as usize, weight));
+    let network =
+        Network::new("Positive ties in the Senate", calls.members.iter().map(String::as_str))
+            .weighted("coupling", edges)
+            .group(Colour::Vermilion, "Republican", of_party('R'))
+            .group(Colour::Blue, "Democrat", of_party('D'))
+            .group(Colour::Green, "independent", of_party('I'));
+    outcome.table(table).network(network);
     let judged = |claim: Claim| if real { claim } else { claim.not_judged("synthetic blocks") };
     outcome.claim(judged(
         CLUSTERS

@@ -70,6 +70,7 @@ pub(super) struct Attachments {
 #[derive(Debug)]
 pub(super) struct Drawing {
     pub(super) svg: String,
-    pub(super) svg_link: String,
-    pub(super) csv_link: String,
+    pub(super) caption: String,
+    /// The names of its files and their links.
+    pub(super) links: Vec<(String, String)>,
 }

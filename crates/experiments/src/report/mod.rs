@@ -12,14 +12,11 @@
 //! The page depends only on the entries and on [`Provenance`]. The same entries and the same provenance give the same bytes.
 //! Every file is written atomically, so an interrupted run leaves no partial file.
 
-mod axis;
 mod counts;
 mod entry;
 mod files;
 mod html;
-mod pen;
 mod store;
-mod svg;
 
 use std::path::{Path, PathBuf};
 
@@ -27,22 +24,15 @@ pub use counts::{counts, write_counts};
 pub use entry::{Entry, Provenance, State};
 pub use store::{Key, Record, Store, build_fingerprint};
 
-use crate::{Error, Figure, Outcome};
+use crate::table::csv_text;
+use crate::{Error, Outcome};
 use entry::{Attachments, Drawing};
-
-/// Draws a figure as SVG text. The text can be put into a page or a file, and the drawing scales with its container.
-///
-/// # Errors
-/// [`Error::Figure`] if the drawing back end returns an error. No value of a point causes such an error.
-pub fn draw(figure: &Figure) -> Result<String, Error> {
-    svg::draw(figure)
-}
 
 /// Writes the page of the report and the CSV and SVG files into `folder`, which is created if it does not exist. Returns the path
 /// of the page.
 ///
 /// # Errors
-/// [`Error::File`], [`Error::Encode`] or [`Error::Figure`].
+/// [`Error::File`] or [`Error::Encode`].
 pub fn write(folder: &Path, provenance: &Provenance, entries: &[Entry]) -> Result<PathBuf, Error> {
     let mut attachments = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -60,18 +50,25 @@ pub fn write(folder: &Path, provenance: &Provenance, entries: &[Entry]) -> Resul
 fn attach(folder: &Path, id: &str, outcome: &Outcome) -> Result<Attachments, Error> {
     let own = folder.join(id);
     // What a former version of the experiment drew must not look like part of this one.
-    files::remove_by_extension(&own, &["csv", "svg"])?;
+    files::remove_by_extension(&own, &["csv", "svg", "dot"])?;
     let mut attachments = Attachments::default();
-    for (k, figure) in outcome.figures.iter().enumerate() {
-        let name = format!("figure-{}-{}", k + 1, files::slug(&figure.title));
-        let svg = draw(figure)?;
-        files::write_atomically(&own.join(format!("{name}.svg")), svg.as_bytes())?;
-        files::write_atomically(&own.join(format!("{name}.csv")), figure.to_csv()?.as_bytes())?;
-        attachments.figures.push(Drawing {
-            svg,
-            svg_link: format!("{id}/{name}.svg"),
-            csv_link: format!("{id}/{name}.csv"),
-        });
+    let mut keep = |title: &str, caption: &str, svg: String, data: (&str, String)| {
+        let name = format!("figure-{}-{}", attachments.figures.len() + 1, files::slug(title));
+        let mut links = Vec::new();
+        for (kind, text) in [(data.0, &data.1), ("svg", &svg)] {
+            files::write_atomically(&own.join(format!("{name}.{kind}")), text.as_bytes())?;
+            links.push((kind.to_uppercase(), format!("{id}/{name}.{kind}")));
+        }
+        attachments.figures.push(Drawing { svg, caption: caption.to_owned(), links });
+        Ok::<(), Error>(())
+    };
+    for figure in &outcome.figures {
+        let headings = ["series", "x", "y"].map(String::from).to_vec();
+        let csv = csv_text(&figure.title, headings, figure.rows())?;
+        keep(&figure.title, &figure.caption, figure.svg(), ("csv", csv))?;
+    }
+    for network in &outcome.networks {
+        keep(&network.title, "", network.svg(), ("dot", network.dot()))?;
     }
     for (k, table) in outcome.tables.iter().enumerate() {
         let name = format!("table-{}-{}.csv", k + 1, files::slug(&table.title));

@@ -53,6 +53,8 @@ mod fit;
 mod model;
 mod negative_binomial;
 mod objective;
+#[cfg(feature = "plot")]
+mod plot;
 mod positive;
 mod summary;
 mod targets;

@@ -59,7 +59,7 @@ fn bisect(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
 }
 
 /// The point with `P(Z <= z) = below`.
-fn normal_quantile((below, above): (f64, f64)) -> f64 {
+pub(crate) fn normal_quantile((below, above): (f64, f64)) -> f64 {
     let (tail, sign) = if below < above { (below, -1.0) } else { (above, 1.0) };
     let z = bisect(0.0, 40.0, |z| normal_tails(z).1.ln() - tail.ln()).unwrap_or(0.0);
     sign * z

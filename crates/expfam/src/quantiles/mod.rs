@@ -14,6 +14,9 @@
 mod laws;
 mod priors;
 
+#[cfg(feature = "plot")]
+pub(crate) use laws::normal_quantile;
+
 use fenchel_linalg::Invalid;
 use fenchel_optim::scalar::brent_maximum;
 

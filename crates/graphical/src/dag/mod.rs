@@ -16,9 +16,8 @@ mod separation;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io::Write;
 
-use crate::graph::{Labels, Picture, check_edge, check_node, check_nodes};
+use crate::graph::{check_edge, check_node, check_nodes};
 use crate::{Error, Graph};
 
 pub use equivalence::Cpdag;
@@ -204,22 +203,6 @@ impl Dag {
     pub fn without_outgoing(&self, nodes: &[u32]) -> Result<Dag, Error> {
         let cut = self.mask(nodes)?;
         Dag::new(self.nodes(), self.arcs().filter(|&(parent, _)| !cut[parent as usize]))
-    }
-
-    /// Writes the graph in the DOT language of Graphviz; weights in the order of [`Dag::arcs`].
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if labels are given for some nodes or arcs only; [`Error::Io`].
-    pub fn write_dot(&self, labels: Labels<'_>, to: impl Write) -> Result<(), Error> {
-        Picture::new(self.nodes(), self.arcs().collect(), true, labels)?.dot(to)
-    }
-
-    /// Writes the graph as GraphML.
-    ///
-    /// # Errors
-    /// As [`Dag::write_dot`].
-    pub fn write_graphml(&self, labels: Labels<'_>, to: impl Write) -> Result<(), Error> {
-        Picture::new(self.nodes(), self.arcs().collect(), true, labels)?.graphml(to)
     }
 }
 

@@ -7,21 +7,18 @@
 //! | all maximal cliques | [`Graph::maximal_cliques`] | O(d V 3^(d/3)), d the degeneracy |
 //! | chordal (decomposable) or not | [`Graph::is_chordal`], [`Graph::perfect_elimination_order`] | O((V + E) log V) |
 //! | a spanning forest of least or greatest weight | [`minimum_spanning_forest`], [`maximum_spanning_forest`] | O(E log E) |
-//! | a picture or a file | [`Graph::write_dot`], [`Graph::write_graphml`] | O(V + E) |
+//! | a picture, DOT, GraphML | `Graph::network` (feature `plot`) | O(V + E) |
 //!
 //! Source: R. Le Priol, PhD thesis 2021, definitions 2.3.1-2.3.2.
 
 mod chordal;
 mod cliques;
-mod export;
 mod spanning;
 
 use fenchel_linalg::Invalid;
 
 use crate::Error;
 
-pub use export::Labels;
-pub(crate) use export::Picture;
 pub(crate) use spanning::DisjointSets;
 pub use spanning::{maximum_spanning_forest, minimum_spanning_forest};
 

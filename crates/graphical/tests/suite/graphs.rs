@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use fenchel_graphical::graph::Labels;
 use fenchel_graphical::graph::{maximum_spanning_forest, minimum_spanning_forest};
 use fenchel_graphical::{Dag, Error, Graph};
 use proptest::prelude::*;
@@ -310,28 +309,31 @@ fn arcs_and_edges_that_do_not_fit_are_named() {
     assert!(Graph::new(0, []).unwrap().is_chordal());
 }
 
+#[cfg(feature = "plot")]
 #[test]
-fn dot_and_graphml_say_what_the_graph_is() {
+fn networks_have_the_names_arrows_and_bars_of_their_graphs() {
     let graph = Graph::new(3, [(2, 1), (0, 1)]).unwrap();
-    let names = ["a \"b\"".to_string(), "<c & d>".to_string(), "e".to_string()];
-    let labels = Labels { nodes: &names, weights: &[0.5, -1.0] };
-    let mut dot = Vec::new();
-    graph.write_dot(labels, &mut dot).unwrap();
-    let expected = "graph {\n  0 [label=\"a \\\"b\\\"\"];\n  1 [label=\"<c & d>\"];\n  2 [label=\"e\"];\n\
-                    \u{20} 0 -- 1 [label=\"0.5\"];\n  1 -- 2 [label=\"-1\"];\n}\n";
-    assert_eq!(String::from_utf8(dot).unwrap(), expected);
-    let mut xml = Vec::new();
-    graph.write_graphml(labels, &mut xml).unwrap();
-    let xml = String::from_utf8(xml).unwrap();
-    assert!(xml.contains("<node id=\"n1\"><data key=\"name\">&lt;c &amp; d&gt;</data></node>"));
-    assert!(
-        xml.contains("<edge source=\"n1\" target=\"n2\"><data key=\"weight\">-1</data></edge>")
-    );
-    assert!(xml.contains("edgedefault=\"undirected\""));
+    let dot = graph.network(&["a", "b", "c"]).unwrap().dot();
+    assert!(dot.contains("1 [label=\"b\"]") && dot.contains("  1 -- 2;"), "{dot}");
+    let wrong = graph.network(&["a", "b"]).unwrap_err();
+    assert_eq!(wrong.to_string(), "names: expected length 3, found 2");
     let dag = Dag::new(2, [(1, 0)]).unwrap();
-    let mut dot = Vec::new();
-    dag.write_dot(Labels::default(), &mut dot).unwrap();
-    assert_eq!(String::from_utf8(dot).unwrap(), "digraph {\n  0;\n  1;\n  1 -> 0;\n}\n");
-    let wrong = dag.write_graphml(Labels { nodes: &names, weights: &[] }, Vec::new()).unwrap_err();
-    assert_eq!(wrong.to_string(), "labels.nodes: expected length 2, found 3");
+    let dot = dag.network::<&str>(&[]).unwrap().dot();
+    assert_eq!(dot, "digraph {\n  0;\n  1;\n  1 -> 0;\n}\n");
+    let class = dag.cpdag().network::<&str>(&[]).unwrap();
+    assert_eq!(class.dot(), "graph {\n  0;\n  1;\n  0 -- 1;\n}\n");
+    let clinic = fenchel_graphical::networks::asia();
+    let network = clinic.network_given(&[("smoke", "yes")]).unwrap();
+    let smoke = network.nodes.iter().find(|node| node.name == "smoke").unwrap();
+    assert!(smoke.filled && smoke.bars[0].value == 1.0);
+    assert!((smoke.bars[0].before.unwrap() - 0.5).abs() < 1e-12);
+    assert_eq!(network.edges.len(), 8);
+    let tree = fenchel_graphical::JunctionTree::compile(
+        &clinic.factor_graph().unwrap(),
+        &fenchel_graphical::OrderingOptions::default(),
+    );
+    let names: Vec<&str> = clinic.variables().map(|v| clinic.name_of(v)).collect();
+    let tree = tree.unwrap().network(&names).unwrap();
+    assert_eq!(tree.edges.len() + 1, tree.nodes.len());
+    assert!(tree.svg().contains("either"));
 }

@@ -1,7 +1,5 @@
 //! Comparison of predicted contacts with a structure.
 
-use std::io::Write;
-
 use fenchel_linalg::Invalid;
 use ndarray::ArrayView2;
 
@@ -32,7 +30,7 @@ impl<'a> Structure<'a> {
         a >= 0 && b >= 0 && (a - b).abs() >= self.separation && !self.distances[[i, j]].is_nan()
     }
 
-    fn is_contact(&self, i: usize, j: usize) -> bool {
+    pub(crate) fn is_contact(&self, i: usize, j: usize) -> bool {
         self.distances[[i, j]] < self.threshold
     }
 
@@ -85,58 +83,4 @@ pub fn precision(
     }
     let hits = pairs[..top].iter().filter(|&&(i, j)| structure.is_contact(i, j)).count();
     Ok(hits as f64 / top as f64)
-}
-
-/// Draws a contact map as SVG. The contacts of the structure are above the diagonal and the `top` predicted pairs below
-/// it. Correct predictions are dark, wrong ones red.
-///
-/// # Errors
-/// [`Invalid::Length`] where structure and scores do not fit; [`Error::Io`].
-pub fn write_map(
-    scores: ArrayView2<f64>,
-    structure: &Structure<'_>,
-    top: usize,
-    mut to: impl Write,
-) -> Result<(), Error> {
-    let pairs = ranked(scores, structure)?;
-    let top = top.min(pairs.len());
-    let columns = scores.nrows();
-    let (cell, edge) = (4, 36);
-    let size = cell * columns + 2 * edge;
-    let xmlns = "http://www.w3.org/2000/svg";
-    writeln!(
-        to,
-        "<svg xmlns=\"{xmlns}\" width=\"{size}\" height=\"{size}\" viewBox=\"0 0 {size} {size}\">"
-    )?;
-    writeln!(to, "<rect width=\"{size}\" height=\"{size}\" fill=\"white\"/>")?;
-    let side = cell * columns;
-    let frame = "fill=\"none\" stroke=\"#888\"";
-    writeln!(to, "<rect x=\"{edge}\" y=\"{edge}\" width=\"{side}\" height=\"{side}\" {frame}/>")?;
-    let mut square = |row: usize, column: usize, colour: &str| {
-        let (x, y) = (edge + cell * column, edge + cell * row);
-        writeln!(
-            to,
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{cell}\" height=\"{cell}\" fill=\"{colour}\"/>"
-        )
-    };
-    for &(i, j) in pairs.iter().filter(|&&(i, j)| structure.is_contact(i, j)) {
-        square(i, j, "#9aa5b1")?;
-    }
-    for &(i, j) in &pairs[..top] {
-        square(j, i, if structure.is_contact(i, j) { "#1f4e79" } else { "#c0392b" })?;
-    }
-    let hits = pairs[..top].iter().filter(|&&(i, j)| structure.is_contact(i, j)).count();
-    let style = "font-family=\"sans-serif\" font-size=\"12\"";
-    let (low, far) = (size - 12, edge);
-    writeln!(
-        to,
-        "<text x=\"{far}\" y=\"22\" {style}>above: contacts of the structure below {} angstrom</text>",
-        structure.threshold
-    )?;
-    writeln!(
-        to,
-        "<text x=\"{far}\" y=\"{low}\" {style}>below: {top} pairs with the highest scores, {hits} of them contacts</text>"
-    )?;
-    writeln!(to, "</svg>")?;
-    Ok(to.flush()?)
 }

@@ -1,5 +1,5 @@
 use fenchel_mrf_learn::Error;
-use fenchel_mrf_learn::potts::contacts::{Structure, precision, write_map};
+use fenchel_mrf_learn::potts::contacts::{Structure, precision};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsModel, PottsPseudoLikelihood};
 use fenchel_optim::Stop;
 use fenchel_optim::model::Saved;
@@ -245,10 +245,12 @@ fn precision_by_hand() {
     assert_eq!(precision(scores.view(), &structure, 1).unwrap(), 0.0);
     assert_eq!(precision(scores.view(), &structure, 2).unwrap(), 0.5);
     assert!(precision(scores.view(), &structure, 0).is_err());
-    let mut out = vec![];
-    write_map(scores.view(), &structure, 2, &mut out).unwrap();
-    let svg = String::from_utf8(out).unwrap();
-    assert!(svg.contains("2 pairs with the highest scores, 1 of them contacts"));
+    #[cfg(feature = "plot")]
+    {
+        let map = fenchel_mrf_learn::contact_map(scores.view(), &structure, 2).unwrap();
+        assert!(map.series[1].name.contains("1 of the top 2 pairs"));
+        assert_eq!(map.x.names, residues.map(|r| r.to_string()));
+    }
     assert!(
         precision(scores.view(), &Structure::new(distances.view(), &residues[..2]), 1).is_err()
     );

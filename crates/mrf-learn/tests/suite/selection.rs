@@ -3,8 +3,8 @@ use fenchel_mrf_learn::selection::{
     EdgeBootstrap, StabilitySelection, falling_grid, held_out_scores, penalty_path,
 };
 use fenchel_mrf_learn::{
-    Coordinates, Data, Drawing, Enumeration, Error, ExactMle, MissingPolicy, NodewiseLogistic,
-    Penalty, PseudoLikelihood, Spg, layout::pair_index, synthetic,
+    Coordinates, Data, Enumeration, Error, ExactMle, MissingPolicy, NodewiseLogistic, Penalty,
+    PseudoLikelihood, Spg, layout::pair_index, synthetic,
 };
 use fenchel_optim::Fit;
 use ndarray::array;
@@ -138,30 +138,20 @@ fn intervals_cover_and_rare_columns_do_no_harm() {
     assert!(matches!(endless, Err(Error::Refused(_))));
 }
 
+#[cfg(feature = "plot")]
 #[test]
 fn pictures_are_svg_and_the_same_every_time() {
     let data = synthetic::exact_draws(&chain(), 500, 9).unwrap();
-    let model = PseudoLikelihood { penalty: Penalty::l1(0.05), ..PseudoLikelihood::default() }
-        .fit(&data)
-        .unwrap();
-    let names: Vec<String> = "a<b c d e f g".split(' ').map(str::to_owned).collect();
-    let colours = vec!["red".to_owned(); 6];
-    let drawing = Drawing { names: &names, colours: &colours, ..Drawing::default() };
-    let draw = || {
-        let mut out = vec![];
-        model.write_svg(&drawing, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    };
-    let picture = draw();
-    assert_eq!(picture, draw());
-    assert!(
-        picture.contains("a&lt;b")
-            && picture.matches("<circle").count() == 6
-            && !picture.contains("NaN")
-    );
-    assert_eq!(picture.matches("<line").count(), model.edges().len());
-    let wrong = Drawing { names: &names[..2], ..Drawing::default() };
-    assert!(matches!(model.write_svg(&wrong, vec![]), Err(Error::Invalid(_))));
+    let method = PseudoLikelihood { penalty: Penalty::l1(0.05), ..PseudoLikelihood::default() };
+    let network = method.fit(&data).unwrap().network().named("a<b c d e f g".split(' '));
+    let picture = network.svg();
+    assert_eq!(picture, network.svg());
+    assert!(picture.contains("a&lt;b") && !picture.contains("NaN"));
+    // A disc and its rim for each node.
+    assert_eq!(picture.matches("<circle").count(), 12);
+    let path = penalty_path(&data, &method, &[0.2, 0.1]).unwrap();
+    assert!(path.svg(0.5).contains("least EBIC"));
+    assert_eq!(path.figure(0.5).warnings.len(), 1);
 }
 
 /// The diagonal of the inverse of the covariance of the statistics, by brute force and Gauss-Jordan elimination.

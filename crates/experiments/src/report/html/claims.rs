@@ -17,7 +17,7 @@ fn verdict(claim: &Claim) -> String {
 /// Who says it, in which words.
 fn source(claim: &Claim) -> String {
     if claim.source.is_ours() {
-        return "<p class=\"quote\">This project&#39;s own.</p>".to_owned();
+        return "<p class=\"quote\">This project's own.</p>".to_owned();
     }
     let Source { document, section, quote } = &claim.source;
     format!(
@@ -107,7 +107,7 @@ fn grouped(claims: &[Claim]) -> Vec<Vec<&Claim>> {
     groups
 }
 
-/// One row for a claim on several data sets, one cell a set.
+/// One row for a claim on several data sets, with a table of them.
 fn group_row(group: &[&Claim]) -> String {
     let key = |claim: &Claim| {
         let Threshold { text, origin } = claim.threshold.clone();
@@ -123,20 +123,25 @@ fn group_row(group: &[&Claim]) -> String {
         } else {
             format!("<p class=\"own\">Expected: {}</p>", expected(claim))
         };
+        // What was measured of the one and of the other, in two columns where the claim compares.
+        let (measured, against) =
+            claim.measured.split_once(" against ").unwrap_or((&claim.measured, ""));
         format!(
-            "<li{}><span class=\"id\">{}</span> {}<p>{}</p>{own}{}</li>",
+            "<tr{}><td class=\"id\">{}</td><td>{}{own}{}</td><td>{}</td><td>{}</td></tr>\n",
             holds(is_open(claim)),
             escape(split(claim).map_or("", |s| s.0)),
-            verdict(claim),
-            inline(&claim.measured),
+            inline(measured),
             why(claim),
+            inline(against),
+            verdict(claim),
         )
     };
     let cells: String = group.iter().map(cell).collect();
     let expected =
         if alike { format!("<p class=\"all\">Expected: {first}</p>") } else { String::new() };
     format!(
-        "<tr{}><td>{}{}</td><td colspan=\"3\">{expected}<ul class=\"sets\">{cells}</ul></td></tr>\n",
+        "<tr{}><td>{}{}</td><td colspan=\"3\">{expected}<table class=\"sets\"><thead><tr><th>data</th><th>measured</th>\
+         <th>against</th><th>verdict</th></tr></thead>\n<tbody>{cells}</tbody></table></td></tr>\n",
         holds(group.iter().any(|claim| is_open(claim))),
         inline(split(group[0]).map_or("", |s| s.1)),
         source(group[0]),

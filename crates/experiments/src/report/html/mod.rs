@@ -5,8 +5,7 @@ mod contents;
 mod parts;
 mod section;
 
-pub(in crate::report) use parts::escape;
-use parts::{KINDS, claims};
+use parts::{KINDS, claims, escape};
 
 use super::entry::{Attachments, Entry, Provenance, State};
 use crate::Size;

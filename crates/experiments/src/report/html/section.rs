@@ -3,34 +3,30 @@
 use super::claims;
 use super::parts::{escape, figure_id, holds, inline, table_of};
 use crate::report::entry::{Attachments, Drawing, Entry, State};
-use crate::{Figure, Outcome, Table};
+use crate::{Outcome, Table};
 
+/// A section that folds. One in which something does not hold is open.
 pub(super) fn section(entry: &Entry, attached: &Attachments) -> String {
     let e = &entry.experiment;
-    let mut html = format!(
-        "<section class=\"experiment{}\" id=\"{id}\">\n<h2><span class=\"id\">{id}</span> {}</h2>\n\
-         {}<p class=\"source\">{}</p>\n{}{}",
-        if holds(entry).is_empty() { "" } else { " holds" },
+    let (class, open) = if holds(entry).is_empty() { ("", " open") } else { (" holds", "") };
+    let body = match &entry.state {
+        State::Done(outcome) => body(e.id, outcome, attached),
+        State::Failed(message) => format!(
+            "<p class=\"attention\">The experiment ended with an error: {}</p>\n",
+            inline(message)
+        ),
+        State::Stopped => "<p>The run was stopped before this experiment finished.</p>\n".into(),
+    };
+    format!(
+        "<section class=\"experiment{class}\">\n<details{open}>\n<summary><h2><span class=\"id\">{id}</span> {}</h2>\n{}</summary>\n\
+         <div class=\"body\" id=\"{id}\">\n<p class=\"source\">{}</p>\n{}{}{body}</div>\n</details>\n</section>\n",
         escape(e.title),
         question(e.question, e.learnt),
         escape(e.document),
         data_line(entry),
         origin_line(entry),
         id = escape(e.id),
-    );
-    match &entry.state {
-        State::Done(outcome) => html += &body(e.id, outcome, attached),
-        State::Failed(message) => {
-            html += &format!(
-                "<p class=\"attention\">The experiment ended with an error: {}</p>\n",
-                inline(message)
-            );
-        }
-        State::Stopped => {
-            html += "<p>The run was stopped before this experiment finished.</p>\n";
-        }
-    }
-    html + "</section>\n"
+    )
 }
 
 /// What is asked, and what was learnt.
@@ -70,7 +66,7 @@ fn data_line(entry: &Entry) -> String {
 }
 
 fn body(id: &str, outcome: &Outcome, attached: &Attachments) -> String {
-    let mut html = figures(id, outcome, attached);
+    let mut html = figures(id, attached);
     if !outcome.claims.is_empty() {
         html += &claims::of_experiment(&outcome.claims);
     }
@@ -91,21 +87,20 @@ fn body(id: &str, outcome: &Outcome, attached: &Attachments) -> String {
 }
 
 /// One figure beside its caption; several in a grid, captions below.
-fn figures(id: &str, outcome: &Outcome, attached: &Attachments) -> String {
-    let drawn = |(k, (figure, drawing)): (usize, (&Figure, &Drawing))| {
+fn figures(id: &str, attached: &Attachments) -> String {
+    let drawn = |(k, drawing): (usize, &Drawing)| {
         let svg = drawing.svg.replacen("<svg ", &format!("<svg id=\"{}\" ", figure_id(id, k)), 1);
+        let link =
+            |(name, to): &(String, String)| format!("<a href=\"{}\">{name}</a> ", escape(to));
         format!(
-            "<figure>\n<div class=\"card\">{svg}</div>\n<figcaption><h3>{}</h3><p>{}</p>\
-             <p class=\"files\"><a href=\"{}\">CSV</a> <a href=\"{}\">SVG</a></p></figcaption>\n</figure>\n",
-            escape(&figure.title),
-            inline(&figure.caption),
-            escape(&drawing.csv_link),
-            escape(&drawing.svg_link),
+            "<figure>\n<div class=\"card\">{svg}</div>\n<figcaption><p>{}</p>\
+             <p class=\"files\">{}</p></figcaption>\n</figure>\n",
+            inline(&drawing.caption),
+            drawing.links.iter().map(link).collect::<String>(),
         )
     };
-    let html: String =
-        outcome.figures.iter().zip(&attached.figures).enumerate().map(drawn).collect();
-    if outcome.figures.len() > 1 { format!("<div class=\"grid\">\n{html}</div>\n") } else { html }
+    let html: String = attached.figures.iter().enumerate().map(drawn).collect();
+    if attached.figures.len() > 1 { format!("<div class=\"grid\">\n{html}</div>\n") } else { html }
 }
 
 fn data_table(table: &Table, link: &str) -> String {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use fenchel_linalg::text::{cell, fixed, number};
+use fenchel_optim::end_of_grid;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -93,6 +94,15 @@ impl<M> CrossValidated<M> {
         let model = fit(&scores[chosen])?;
         Ok(CrossValidated { model, scores, best, one_standard_error, chosen })
     }
+
+    /// The warning that the best penalty is at an end of the grid of its share of the l1 norm. With an l1 norm the model of the
+    /// largest penalty of the default grid is empty, which is no reason for a warning.
+    pub fn end_of_grid(&self) -> Option<&'static str> {
+        let ratio = self.scores.get(self.best)?.l1_ratio;
+        let mut grid = (0..self.scores.len()).filter(|&k| self.scores[k].l1_ratio == ratio);
+        let count = grid.clone().count();
+        end_of_grid(count, grid.position(|k| k == self.best)?, ratio > 0.0)
+    }
 }
 
 /// The best row and the one-standard-error row; there is at least one row.
@@ -109,8 +119,8 @@ fn choose(scores: &[Score]) -> (usize, usize) {
     (best, scores.iter().position(kin).unwrap_or(best))
 }
 
-/// Prints the table with one line per penalty. A `*` marks the chosen penalty. If the best penalty is the smallest of
-/// several, a last line says that smaller ones may be better. If penalties have no score, as when the time limit ends the
+/// Prints the table with one line per penalty. A `*` marks the chosen penalty. If the best penalty is at an end of
+/// the grid, a last line says so. If penalties have no score, as when the time limit ends the
 /// fits, a last line says how many.
 impl<M> fmt::Display for CrossValidated<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -121,14 +131,8 @@ impl<M> fmt::Display for CrossValidated<M> {
             let (mean, error) = (cell(score.mean), cell(score.standard_error));
             writeln!(f, "{mark} {ratio:>8}  {penalty:>10}  {mean:>10}  {error:>14}")?;
         }
-        let ratio = |k: usize| self.scores.get(k).map(|score| score.l1_ratio);
-        let (best, at_end) = (ratio(self.best), ratio(self.best + 1) != ratio(self.best));
-        let several = self.best.checked_sub(1).is_some_and(|k| ratio(k) == best);
-        if best.is_some() && at_end && several {
-            writeln!(
-                f,
-                "the best penalty is the smallest of the grid: a smaller one may be better"
-            )?;
+        if let Some(warning) = self.end_of_grid() {
+            writeln!(f, "{warning}")?;
         }
         let (all, missing) =
             (self.scores.len(), self.scores.iter().filter(|score| score.mean.is_nan()).count());

@@ -3,13 +3,14 @@
 //! JSON has no NaN and no infinity, but a method that diverges produces them. [`Exact`] stores them as the strings `"NaN"`,
 //! `"inf"` and `"-inf"`. So every stored outcome can be read back.
 
+#[cfg(feature = "serde")]
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Formats a number for people. Integers below 1e7 are written in full. Other numbers have four significant digits. Numbers
 /// below 1e-3 and large numbers are in scientific notation.
 ///
 /// ```
-/// use fenchel_experiments::number::short;
+/// use fenchel_plot::number::short;
 /// assert_eq!(short(49_749.0), "49749");
 /// assert_eq!(short(0.123_456), "0.1235");
 /// assert_eq!(short(0.000_012_345), "1.234e-5");
@@ -37,10 +38,19 @@ pub fn scientific(value: f64) -> String {
     }
 }
 
+/// Formats a number for a picture: two decimals below 10, and otherwise as [`short`].
+pub fn two(value: f64) -> String {
+    if value.abs() < 10.0 && value.abs() >= 0.005 && value.fract() != 0.0 {
+        format!("{value:.2}")
+    } else {
+        short(value)
+    }
+}
+
 /// Formats a number for files. The result is the shortest text that reads back as the same number, or `NaN`, `inf`, `-inf`.
 ///
 /// ```
-/// use fenchel_experiments::number::exact;
+/// use fenchel_plot::number::exact;
 /// assert_eq!(exact(0.1 + 0.2), "0.30000000000000004");
 /// assert_eq!(exact(-1e-300), "-1e-300");
 /// assert_eq!(exact(7.0), "7");
@@ -58,16 +68,19 @@ fn trimmed(text: String) -> String {
     }
 }
 
+#[cfg(feature = "serde")]
 /// A number that can be stored as JSON and read back, even if it is NaN or infinite.
 #[derive(Debug, Clone, Copy)]
 pub struct Exact(pub f64);
 
+#[cfg(feature = "serde")]
 impl Serialize for Exact {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         if self.0.is_finite() { to.serialize_f64(self.0) } else { to.serialize_str(&exact(self.0)) }
     }
 }
 
+#[cfg(feature = "serde")]
 impl<'de> Deserialize<'de> for Exact {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -89,35 +102,52 @@ impl<'de> Deserialize<'de> for Exact {
 }
 
 /// Functions for `#[serde(with = "..")]` on a number.
-pub(crate) mod one {
+#[cfg(feature = "serde")]
+pub mod one {
     use super::{Deserialize, Deserializer, Exact, Serialize, Serializer};
 
-    pub(crate) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+    /// Writes the number or numbers.
+    ///
+    /// # Errors
+    /// Those of the serialiser.
+    pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
         Exact(*value).serialize(to)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    /// Reads the number or numbers.
+    ///
+    /// # Errors
+    /// Those of the deserialiser.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
         Exact::deserialize(from).map(|e| e.0)
     }
 }
 
 /// Functions for `#[serde(with = "..")]` on the points of a curve.
-pub(crate) mod pairs {
+#[cfg(feature = "serde")]
+pub mod pairs {
     use super::{Deserialize, Deserializer, Exact, Serializer};
 
-    pub(crate) fn serialize<S: Serializer>(pairs: &[(f64, f64)], to: S) -> Result<S::Ok, S::Error> {
+    /// Writes the number or numbers.
+    ///
+    /// # Errors
+    /// Those of the serialiser.
+    pub fn serialize<S: Serializer>(pairs: &[(f64, f64)], to: S) -> Result<S::Ok, S::Error> {
         to.collect_seq(pairs.iter().map(|&(x, y)| (Exact(x), Exact(y))))
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Vec<(f64, f64)>, D::Error> {
+    /// Reads the number or numbers.
+    ///
+    /// # Errors
+    /// Those of the deserialiser.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(f64, f64)>, D::Error> {
         let pairs = Vec::<(Exact, Exact)>::deserialize(from)?;
         Ok(pairs.into_iter().map(|(x, y)| (x.0, y.0)).collect())
     }
 }
 
 #[cfg(test)]
+#[cfg(feature = "serde")]
 mod tests {
     use proptest::prelude::*;
 

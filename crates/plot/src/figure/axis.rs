@@ -4,6 +4,7 @@
 //! decimal logarithm of the value. The range of an axis is an interval in axis units. The position of a value is a number:
 //! 0 at the lower end of the range, 1 at the upper end, and linear in axis units between them.
 
+use crate::number::{scientific, short};
 use crate::{Axis, Scale};
 
 /// The largest number of decades of a logarithmic axis that is fitted to data. A sum of two `f64` cannot resolve so many decades.
@@ -12,14 +13,14 @@ const DECADES: f64 = 20.0;
 
 /// A tick: its position, and its label if it is a major tick.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tick {
-    pub(super) place: f64,
-    pub(super) label: Option<String>,
+pub(crate) struct Tick {
+    pub(crate) place: f64,
+    pub(crate) label: Option<String>,
 }
 
 /// The position of a value on an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// The position as a fraction of the range. It is below 0 or above 1 for a value outside of the range.
     At(f64),
     /// The value is not positive and the axis is logarithmic. The value is below every possible range.
@@ -30,23 +31,32 @@ pub(super) enum Place {
 
 /// The interval that an axis shows, in axis units.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Range {
-    scale: Scale,
+pub(crate) struct Range<'a> {
+    axis: &'a Axis,
     low: f64,
     high: f64,
+    pub(crate) falling: bool,
 }
 
-impl Range {
+impl<'a> Range<'a> {
     /// The range given by the axis. If there is none, the range of the values with a small margin.
-    pub(super) fn fit(axis: &Axis, values: impl Iterator<Item = f64>) -> Range {
-        let scale = axis.scale;
+    pub(crate) fn fit(axis: &'a Axis, values: impl Iterator<Item = f64>) -> Range<'a> {
+        let (scale, falling) = (axis.scale, axis.falling);
+        if !axis.names.is_empty() {
+            return Range { axis, low: -0.5, high: axis.names.len() as f64 - 0.5, falling };
+        }
         let usable = |v: &f64| v.is_finite() && (scale == Scale::Linear || *v > 0.0);
         if let Some((a, b)) = axis.limits
             && usable(&a)
             && usable(&b)
             && a != b
         {
-            return Range { scale, low: unit(scale, a.min(b)), high: unit(scale, a.max(b)) };
+            return Range {
+                axis,
+                low: unit(scale, a.min(b)),
+                high: unit(scale, a.max(b)),
+                falling,
+            };
         }
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for v in values.filter(usable).map(|v| unit(scale, v)) {
@@ -73,33 +83,76 @@ impl Range {
             }
             Scale::Linear => {
                 // An axis that starts at 0 (passes, errors) should show that it does.
-                let air = 0.03 * (high - low);
-                low = if low == 0.0 { 0.0 } else { low - air };
-                high = if high == 0.0 { 0.0 } else { high + air };
+                let air = 0.03 * high - 0.03 * low;
+                low = if low == 0.0 { 0.0 } else { (low - air).max(f64::MIN) };
+                high = if high == 0.0 { 0.0 } else { (high + air).min(f64::MAX) };
             }
         }
-        Range { scale, low, high }
+        Range { axis, low, high, falling }
     }
 
     /// The position of a value.
-    pub(super) fn place(&self, value: f64) -> Place {
+    pub(crate) fn place(&self, value: f64) -> Place {
         if !value.is_finite() {
             Place::Nowhere
-        } else if self.scale == Scale::Log && value <= 0.0 {
+        } else if self.axis.scale == Scale::Log && value <= 0.0 {
             Place::Floor
         } else {
-            Place::At(self.fraction(unit(self.scale, value)))
+            Place::At(self.fraction(unit(self.axis.scale, value)))
         }
     }
 
-    fn fraction(&self, units: f64) -> f64 {
+    /// Half the length of the axis, in axis units.
+    pub(crate) fn half_length(&self) -> f64 {
         // Halves first: the difference of two huge numbers may overflow.
-        (0.5 * units - 0.5 * self.low) / (0.5 * self.high - 0.5 * self.low)
+        0.5 * self.high - 0.5 * self.low
+    }
+
+    fn fraction(&self, units: f64) -> f64 {
+        let share = (0.5 * units - 0.5 * self.low) / self.half_length();
+        if self.falling { 1.0 - share } else { share }
+    }
+
+    /// The ticks of an axis of a length in pixels whose labels do not touch. `extent` is the length that a label needs.
+    pub(crate) fn ticks_within(&self, length: f64, extent: impl Fn(&str) -> f64) -> Vec<Tick> {
+        // Two labels are apart if half of each and some air fit between them.
+        let apart = |a: &Tick, b: &Tick| match (&a.label, &b.label) {
+            (Some(s), Some(t)) => {
+                (a.place - b.place).abs() * length >= 0.5 * (extent(s) + extent(t)) + 8.0
+            }
+            _ => true,
+        };
+        let most = ((length / 55.0) as usize).clamp(2, 8);
+        for wanted in (3..=most).rev() {
+            let ticks = self.ticks(wanted);
+            let labelled: Vec<&Tick> = ticks.iter().filter(|t| t.label.is_some()).collect();
+            if labelled.windows(2).all(|pair| apart(pair[0], pair[1])) {
+                return ticks;
+            }
+        }
+        let mut ticks = self.ticks(2);
+        let mut last: Option<usize> = None;
+        for k in 0..ticks.len() {
+            if ticks[k].label.is_some() {
+                match last {
+                    Some(l) if !apart(&ticks[l], &ticks[k]) => ticks[k].label = None,
+                    _ => last = Some(k),
+                }
+            }
+        }
+        ticks
     }
 
     /// The ticks of the axis: about `wanted` major ticks with labels, and minor ticks without labels.
-    pub(super) fn ticks(&self, wanted: usize) -> Vec<Tick> {
-        match self.scale {
+    pub(crate) fn ticks(&self, wanted: usize) -> Vec<Tick> {
+        match self.axis.scale {
+            _ if !self.axis.names.is_empty() => {
+                let tick = |(k, name): (usize, &String)| Tick {
+                    place: self.fraction(k as f64),
+                    label: Some(name.clone()),
+                };
+                self.axis.names.iter().enumerate().map(tick).collect()
+            }
             Scale::Linear => self.linear_ticks(wanted),
             Scale::Log if self.high - self.low >= 2.5 => self.decade_ticks(wanted),
             Scale::Log => self.ticks_within_decades(wanted),
@@ -122,7 +175,7 @@ impl Range {
             .map(|k| {
                 let label = match k {
                     _ if k.rem_euclid(every) != 0 => None,
-                    _ if plain => Some(crate::number::short(10_f64.powi(k))),
+                    _ if plain => Some(short(10_f64.powi(k))),
                     0 => Some("1".into()),
                     _ => Some(format!("1e{k}")),
                 };
@@ -136,18 +189,17 @@ impl Range {
     fn ticks_within_decades(&self, wanted: usize) -> Vec<Tick> {
         let (first, last) = (self.low.floor() as i32, self.high.ceil() as i32);
         let inside = |v: &f64| (self.low..=self.high).contains(&v.log10());
+        let dense = 3.0 * (self.high - self.low) <= wanted as f64 + 1.0;
+        let multiples: &[f64] = if dense { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let mut values: Vec<f64> = (first..=last)
-            .flat_map(|k| [1.0, 2.0, 5.0].map(|m| m * 10_f64.powi(k)))
+            .flat_map(|k| multiples.iter().map(move |m| m * 10_f64.powi(k)))
             .filter(inside)
             .collect();
-        if values.len() < 3 {
+        if values.len() < 2 || dense && values.len() < 3 {
             values = round_values(10_f64.powf(self.low), 10_f64.powf(self.high), wanted);
             values.retain(|v| *v > 0.0 && inside(v));
         }
-        let tick = |v: &f64| Tick {
-            place: self.fraction(v.log10()),
-            label: Some(crate::number::short(*v)),
-        };
+        let tick = |v: &f64| Tick { place: self.fraction(v.log10()), label: Some(short(*v)) };
         values.iter().map(tick).collect()
     }
 }
@@ -187,7 +239,7 @@ fn linear_labels(values: &[f64]) -> Vec<String> {
     let largest = values.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let step = if values.len() > 1 { values[1] - values[0] } else { largest };
     if !(1e-3..1e6).contains(&largest) {
-        let label = |v: &f64| if *v == 0.0 { "0".into() } else { crate::number::scientific(*v) };
+        let label = |v: &f64| if *v == 0.0 { "0".into() } else { scientific(*v) };
         return values.iter().map(label).collect();
     }
     let decimals = (-(step.log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize;
@@ -198,6 +250,24 @@ fn linear_labels(values: &[f64]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_of_a_log_axis_do_not_touch() {
+        for (low, high) in [(2500.0, 41_000.0), (0.0011, 0.3), (1.0, 9.0), (1e-9, 1e9)] {
+            for length in [120.0, 240.0, 520.0] {
+                let axis = Axis::log("n").limits(low, high);
+                let range = Range::fit(&axis, std::iter::empty());
+                let ticks = range.ticks_within(length, |text| 7.0 * text.len() as f64);
+                let shown: Vec<&Tick> = ticks.iter().filter(|t| t.label.is_some()).collect();
+                for pair in shown.windows(2) {
+                    let half = |t: &Tick| 3.5 * t.label.as_ref().map_or(0.0, |l| l.len() as f64);
+                    let apart = (pair[1].place - pair[0].place) * length;
+                    assert!(apart >= half(pair[0]) + half(pair[1]), "{low} to {high}: {ticks:?}");
+                }
+                assert!(!shown.is_empty());
+            }
+        }
+    }
 
     fn labels(axis: &Axis, values: &[f64], wanted: usize) -> Vec<String> {
         let range = Range::fit(axis, values.iter().copied());
@@ -222,7 +292,8 @@ mod tests {
     #[test]
     fn zeros_and_negatives_do_not_reach_the_range_of_a_log_axis() {
         let values = [1.0, 1e-3, 0.0, -4.0, f64::NAN, f64::INFINITY];
-        let range = Range::fit(&Axis::log("gap"), values.into_iter());
+        let axis = Axis::log("gap");
+        let range = Range::fit(&axis, values.into_iter());
         assert_eq!((range.low, range.high), (-3.0, 0.0));
         assert_eq!(range.place(0.0), Place::Floor);
         assert_eq!(range.place(-4.0), Place::Floor);
@@ -232,7 +303,8 @@ mod tests {
 
     #[test]
     fn a_stray_tiny_value_does_not_flatten_the_rest() {
-        let range = Range::fit(&Axis::log("gap"), [1.0, 1e-300].into_iter());
+        let axis = Axis::log("gap");
+        let range = Range::fit(&axis, [1.0, 1e-300].into_iter());
         assert_eq!((range.low, range.high), (-20.0, 0.0));
     }
 

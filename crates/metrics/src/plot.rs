@@ -1,0 +1,84 @@
+//! Pictures of classifiers.
+
+use fenchel_plot::{Axis, Figure, HeatMap, Named, Series};
+
+use crate::{Binary, Confusion, Error, calibration, precision_recall, roc_auc, roc_curve};
+
+fn unit(label: &str) -> Axis {
+    Axis::linear(label).limits(0.0, 1.0)
+}
+
+/// The ROC curve, with the area under it. Arguments and errors are those of [`roc_auc`].
+///
+/// # Errors
+/// As [`roc_auc`].
+pub fn roc_figure<L: Binary>(truth: &[L], scores: &[f64]) -> Result<Figure, Error> {
+    let title = format!("ROC curve: area {:.3}", roc_auc(truth, scores)?);
+    let curve = Series::line("scores", roc_curve(truth, scores)?);
+    let figure =
+        Figure::new(title, unit("share of negatives found"), unit("share of positives found"));
+    let chance = Series::line("equal", vec![(0.0, 0.0), (1.0, 1.0)]).dashed();
+    Ok(Figure { square: true, ..figure.with(curve).with(chance) })
+}
+
+/// Precision against recall.
+///
+/// # Errors
+/// As [`precision_recall`].
+pub fn precision_recall_figure<L: Binary>(truth: &[L], scores: &[f64]) -> Result<Figure, Error> {
+    let curve = precision_recall(truth, scores)?;
+    let share = curve.last().map_or(0.0, |point| point.1);
+    let figure = Figure::new("Precision and recall", unit("recall"), unit("precision"));
+    let chance = Series::line("equal", vec![(0.0, share), (1.0, share)]).dashed();
+    Ok(figure.with(Series::line("scores", curve)).with(chance))
+}
+
+/// The share of positives among rows of about the same predicted probability, in ten groups of equal size, with the standard error of
+/// each share.
+///
+/// # Errors
+/// As [`calibration`].
+pub fn calibration_figure<L: Binary>(truth: &[L], probability: &[f64]) -> Result<Figure, Error> {
+    let groups = calibration(truth, probability, 10)?;
+    let error = |share: f64, n: usize| (share * (1.0 - share) / n as f64).sqrt();
+    let band = groups.iter().map(|&(_, s, n)| (s - error(s, n), s + error(s, n))).collect();
+    let points = groups.iter().map(|&(p, s, _)| (p, s)).collect();
+    let figure =
+        Figure::new("Calibration", unit("predicted probability"), unit("share of positives"));
+    let perfect = Series::line("equal", vec![(0.0, 0.0), (1.0, 1.0)]).dashed();
+    let figure = figure.with(perfect).with(Series::line_points("probabilities", points).band(band));
+    Ok(Figure { square: true, ..figure })
+}
+
+impl Confusion {
+    /// The matrix of counts, coloured by the share of each true class.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the names are not one a class.
+    pub fn heat_map<S: AsRef<str>>(&self, names: &[S]) -> Result<HeatMap, Error> {
+        let k = self.classes();
+        if names.len() != k {
+            return Err(Error::Length { what: "names", expected: k, found: names.len() });
+        }
+        let all: Vec<u64> = (0..k).map(|t| (0..k).map(|p| self.count(t, p)).sum()).collect();
+        let cells = || (0..k).flat_map(|t| (0..k).map(move |p| (t, p)));
+        let share = |(t, p)| self.count(t, p) as f64 / (all[t].max(1)) as f64;
+        let text = |(t, p)| match self.count(t, p) {
+            0 => String::new(),
+            count => count.to_string(),
+        };
+        let named = |what: &str| Named {
+            what: what.into(),
+            names: names.iter().map(|name| name.as_ref().to_owned()).collect(),
+        };
+        Ok(HeatMap {
+            title: format!("Confusion: {:.1} % right", 100.0 * self.accuracy()),
+            unit: "of the true class".into(),
+            rows: named("truth"),
+            columns: named("prediction"),
+            values: cells().map(share).collect(),
+            texts: cells().map(text).collect(),
+            warnings: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,31 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod colour;
+mod figure;
+mod heat_map;
+mod network;
+pub mod number;
+mod pen;
+mod text;
+mod title;
+
+pub use colour::Colour;
+pub use figure::{Axis, Figure, Scale, Series, Style};
+pub use heat_map::HeatMap;
+pub use network::{Bar, Edge, Kind, Network, Node, Placement};
+pub use pen::escaped;
+pub use text::{Span, Text};
+
+#[cfg(feature = "serde")]
+use serde::{Deserialize, Serialize};
+
+/// What the rows or the columns of a matrix are, and the name of each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+pub struct Named {
+    /// What they are, such as `truth`; may be empty.
+    pub what: String,
+    /// Their names.
+    pub names: Vec<String>,
+}
