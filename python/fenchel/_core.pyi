@@ -24,6 +24,7 @@ def least_squares(
     control: Control,
     penalty: tuple[float, float],
     intercept: bool,
+    positive: bool,
     start: Start | None = None,
 ) -> Margin: ...
 def group_lasso(
@@ -165,6 +166,23 @@ class Chain:
     def tag(self, x: Any) -> list[list[str]]: ...
     def marginals(self, x: Any) -> list[Weights]: ...
 
+class Field:
+    def dump(self) -> bytes: ...
+    @staticmethod
+    def load(bytes: bytes) -> Field: ...
+    def weights(self, edges: bool) -> Weights: ...
+    def predict(self, graphs: Sequence[tuple[Any, Any, Any]]) -> list[NDArray[np.int64]]: ...
+    def marginals(self, graphs: Sequence[tuple[Any, Any, Any]]) -> list[Weights]: ...
+
+def fit_graph_crf(
+    graphs: Sequence[tuple[Any, Any, Any]],
+    codes: Sequence[NDArray[np.int64]],
+    classes: int,
+    control: Control,
+    l2: float,
+    method: str,
+    start: Field | None = None,
+) -> tuple[Field, Facts]: ...
 def fit_crf(
     x: Any,
     y: Any,

@@ -18,7 +18,7 @@ from ._control import Control, seed
 from ._data import matrix, vector
 from .linear_model._base import Certified
 
-__all__ = ["MAVE", "OPG", "PHD", "SADE", "SAVE", "SIR", "DirectionalRegression"]
+__all__ = ["MAVE", "OPG", "PHD", "SADE", "SAVE", "SIR", "SPHD", "DirectionalRegression"]
 
 NUMBERS = {
     "eigen_gap": 10.0,
@@ -349,6 +349,51 @@ class SADE(Reducer):
     """
 
     _name = "SADE"
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        n_slices: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_slices = n_slices
+        self.random_state = random_state
+
+
+class SPHD(Reducer):
+    """Sliced principal Hessian directions with a score that is learnt, for features of unknown density; it also sees symmetric
+    responses.
+
+    There is no peer in scikit-learn.
+
+    Parameters
+    ----------
+    n_components : int or str, default=None
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"permutation"`` (tests of level
+        0.05) or ``"ladle"`` (bootstrap); None is 1.
+    n_slices : int, default=None
+        Number of slices of the response with equal counts; None for one that suits the data.
+    random_state : int or RandomState, default=None
+        Seed of permutations and resamples; None is 0.
+
+    Attributes
+    ----------
+    components_, loadings_, eigenvalues_, mean_, report_
+        As in `SIR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel.reduction import SPHD
+    >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> model = SPHD(n_components=1).fit(X, (X @ [1, 1, 0]) ** 2)
+    >>> bool(abs(model.components_[0, 2]) < 0.3)
+    True
+    """
+
+    _name = "SPHD"
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ use fenchel::ggm::{
     Error, GaussianModel, GraphicalLasso, GraphicalLassoCv, LatentGraphicalLasso, PenaltyWeights,
     Scale, ScaleFree,
 };
+use fenchel::linalg::Names;
 use fenchel::optim::{Fit, Stop};
 use ndarray::Array1;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -178,6 +179,7 @@ fn gaussian_log_density<'py>(
     let matrix = Matrix::read(x)?;
     let view = matrix.view()?;
     let model = GaussianModel {
+        names: Names::default(),
         mean: mean.as_array().to_owned(),
         precision: precision.as_array().to_owned(),
         covariance: covariance.as_array().to_owned(),

@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use fenchel::linalg::AsDesign;
 use fenchel::linalg::labels::Classes;
+use fenchel::linalg::{AsDesign, Names};
 use fenchel::linear::estimators::{Choose, CrossValidated, Scoring};
 use fenchel::linear::loss::{Huber, Logistic, Quantile, Squared};
 use fenchel::linear::path::{Grid, Path, PathPoint, PathSettings, path_from};
-use fenchel::linear::prox::{L1, Zero};
+use fenchel::linear::prox::{L1, NonnegativeL1, Zero};
 use fenchel::linear::{
     ElasticNet, ElasticNetCv, Error, GroupLasso, LinearModel, LinearSvc, LinearSvcCv,
     LogisticModel, LogisticRegression, LogisticRegressionCv, Penalised, PoissonModel,
@@ -69,7 +69,8 @@ macro_rules! margin_models {
     ($($model:ty { $($field:ident: $value:expr)? };)*) => {$(
         impl MarginModel for $model {
             fn of(weights: Array1<f64>, intercept: f64) -> Self {
-                Self { weights, intercept, $($field: $value,)? report: no_report(), choice: None }
+                let (names, report) = (Names::default(), no_report());
+                Self { weights, intercept, $($field: $value,)? names, report, choice: None }
             }
 
             fn parts(self) -> (Array1<f64>, f64, Report, Option<String>) {
@@ -112,20 +113,27 @@ macro_rules! fit {
     }};
 }
 
-/// Least squares: `penalty` is the weight of the l1 norm, and of half the squared l2 norm.
+/// Least squares: `penalty` is the weight of the l1 norm, and of half the squared l2 norm. If `positive`, no weight is below 0.
 #[pyfunction]
-#[pyo3(signature = (data, control, penalty, intercept, start=None))]
+#[pyo3(signature = (data, control, penalty, intercept, positive, start=None))]
 fn least_squares<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
     control: Control,
     penalty: (f64, f64),
     intercept: bool,
+    positive: bool,
     start: Option<Start<'py>>,
 ) -> PyResult<Margin<'py>> {
     let ((l1, l2), stop, seed) = (penalty, control.stop(), control.seed);
+    let start = start.map(model::<LinearModel>);
+    if positive {
+        let (loss, regulariser) = (Squared, NonnegativeL1 { strength: l1 });
+        let estimator = Penalised { loss, regulariser, l2, intercept, stop, seed };
+        return margin(py, fit!(py, data, control, start, estimator)?);
+    }
     let estimator = ElasticNet { l1, l2, intercept, stop, seed };
-    margin(py, fit!(py, data, control, start.map(model), estimator)?)
+    margin(py, fit!(py, data, control, start, estimator)?)
 }
 
 #[pyfunction]
@@ -298,7 +306,8 @@ fn several(py: Python<'_>, model: SoftmaxModel<f64>) -> PyResult<Several<'_>> {
 fn softmax_model(weights: Array2<f64>, intercepts: Array1<f64>) -> PyResult<SoftmaxModel<f64>> {
     let codes: Vec<f64> = (0..weights.ncols()).map(|code| code as f64).collect();
     let (classes, _) = Classes::from_labels(&codes).map_err(Raise::raise)?;
-    Ok(SoftmaxModel { weights, intercepts, classes, report: no_report(), choice: None })
+    let (names, report) = (Names::default(), no_report());
+    Ok(SoftmaxModel { weights, intercepts, classes, names, report, choice: None })
 }
 
 /// Penalties, and shares of the l1 norm, to try; how many folds, and by which score.

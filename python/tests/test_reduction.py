@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fenchel.reduction import MAVE, OPG, PHD, SADE, SAVE, SIR, DirectionalRegression
+from fenchel.reduction import MAVE, OPG, PHD, SADE, SAVE, SIR, SPHD, DirectionalRegression
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3000, 5))
@@ -19,6 +19,7 @@ TRUTH /= np.linalg.norm(TRUTH)
         (DirectionalRegression(), lambda t: t**2),
         (PHD(), lambda t: t**2),
         (SADE(), lambda t: np.exp(t)),
+        (SPHD(), lambda t: t**2),
         (OPG(), lambda t: np.sin(t)),
         (MAVE(), lambda t: np.sin(t)),
     ],

@@ -7,6 +7,7 @@ mod data;
 #[cfg(test)]
 mod doc_tables;
 mod docs;
+mod environment;
 #[cfg(feature = "experiments")]
 mod meter;
 mod package;
@@ -16,6 +17,7 @@ mod peers;
 #[allow(unreachable_pub)]
 #[path = "../../examples/src/pipe.rs"]
 mod pipe;
+mod python;
 #[cfg(feature = "experiments")]
 mod remaining;
 #[cfg(feature = "experiments")]
@@ -38,6 +40,8 @@ enum Command {
     Docs,
     /// Make the archives that a registry would receive, and build them
     Package(package::Arguments),
+    /// Build the wheel of the Python package, install it in an environment with its peers, and check it
+    Python(python::Arguments),
     /// Run the experiments and write the report
     #[cfg(feature = "experiments")]
     Reproduce(reproduce::Arguments),
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         Command::Ci(arguments) => ci::run(&arguments).map_err(|error| error.to_string()),
         Command::Docs => docs::run().map_err(|error| error.to_string()),
         Command::Package(arguments) => package::run(&arguments).map_err(|e| e.to_string()),
+        Command::Python(arguments) => python::run(&arguments).map_err(|e| e.to_string()),
         #[cfg(feature = "experiments")]
         Command::Reproduce(arguments) => reproduce::run(&arguments).map_err(|f| f.to_string()),
         #[cfg(feature = "experiments")]

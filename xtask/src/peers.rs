@@ -12,6 +12,7 @@ use std::process::{Command, ExitCode};
 use fenchel_experiments::Failure;
 
 use crate::data::{data_folder, describe_data};
+use crate::environment::environment;
 use crate::workspace::{self, stream};
 
 #[derive(clap::Args)]
@@ -106,39 +107,6 @@ fn available(peers: &Path) -> Vec<String> {
     names
 }
 
-/// The path of Python in an environment with exactly these requirements. The environment is created again if they change.
-fn environment(requirements: &Path, folder: &Path) -> Result<PathBuf, Failure> {
-    let python = if cfg!(windows) {
-        folder.join("Scripts").join("python.exe")
-    } else {
-        folder.join("bin").join("python")
-    };
-    let wanted = std::fs::read_to_string(requirements)?;
-    if python.is_file() && is_current(folder, &wanted) {
-        return Ok(python);
-    }
-    if folder.exists() {
-        std::fs::remove_dir_all(folder)?;
-    }
-    println!("making {} from {}", folder.display(), requirements.display());
-    let mut make = Command::new(if cfg!(windows) { "python" } else { "python3" });
-    make.args(["-m", "venv"]).arg(folder);
-    stream(&mut make, "making a Python environment (Python 3 with its module venv is needed)")?;
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(requirements);
-    stream(&mut install, "installing the requirements")?;
-    // Last, so that an environment whose installation broke off counts as out of date.
-    std::fs::write(folder.join(INSTALLED), wanted)?;
-    Ok(python)
-}
-
-/// The copy of the requirements that an environment was made from.
-const INSTALLED: &str = "installed-requirements.txt";
-
-fn is_current(folder: &Path, wanted: &str) -> bool {
-    std::fs::read_to_string(folder.join(INSTALLED)).is_ok_and(|installed| installed == wanted)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,14 +127,5 @@ mod tests {
         let peer = find(&peers, folder.path(), "finite-sum").ok().unwrap();
         assert_eq!(peer.runner, "peer-finite-sum");
         assert!(peer.environment.ends_with("peers/venv-finite-sum"));
-    }
-
-    #[test]
-    fn an_environment_is_current_only_with_the_same_requirements() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(!is_current(folder.path(), "numpy==2.0"));
-        std::fs::write(folder.path().join(INSTALLED), "numpy==2.0").unwrap();
-        assert!(is_current(folder.path(), "numpy==2.0"));
-        assert!(!is_current(folder.path(), "numpy==2.1"));
     }
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil, isfinite
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -87,28 +88,38 @@ class Certified(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+@dataclass(frozen=True)
+class Fit:
+    """Where one of several fits starts, and the number of its target."""
+
+    start: _core.Start | None
+    target: int
+
+
 def total(weights: Vector | None, rows: int) -> float:
     """The sum of the weights of the rows, each 1 by default."""
     return float(rows) if weights is None else float(weights.sum())
 
 
 class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
-    """A regression with one weight per feature."""
+    """A regression with one weight per feature, and per target if there are several."""
 
-    coef_: Vector
-    intercept_: float
-    _link = "identity"
+    coef_: _core.Weights
+    intercept_: Any
+    _link: ClassVar[str] = "identity"
+    _several_targets: ClassVar[bool] = False
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         """Calls the crate. `weight` is the sum of the weights of the rows."""
         raise NotImplementedError
 
-    def _start(self, features: int) -> _core.Start | None:
+    def _start(self, shape: tuple[int, ...], target: int) -> _core.Start | None:
         """The former coefficients, for ``warm_start=True``."""
         former = getattr(self, "coef_", None)
-        if not getattr(self, "warm_start", False) or former is None or former.size != features:
+        if not getattr(self, "warm_start", False) or former is None or former.shape != shape:
             return None
-        return vector(np.ravel(former)), float(np.ravel(self.intercept_)[0])
+        coef, intercept = np.atleast_2d(former), np.atleast_1d(self.intercept_)
+        return vector(coef[target]), float(intercept[target])
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fits the model.
@@ -118,7 +129,7 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples. A C-ordered float64 array and a CSR matrix of float64 are not copied.
         y : array-like of shape (n_samples,)
-            Targets.
+            Targets. `Ridge`, `Lasso` and `ElasticNet` also take one column a target, and fit each by itself.
         sample_weight : array-like of shape (n_samples,), default=None
             A weight >= 0 a row; a weight of 2 is as good as the row twice.
 
@@ -128,18 +139,33 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
             The fitted estimator.
         """
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=True
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            y_numeric=True,
+            multi_output=self._several_targets,
         )
-        X, y = matrix(X), vector(y)
+        X, y = matrix(X), np.asarray(y, dtype=np.float64)
         weights = self._weights(sample_weight, X)
         control = self._control()
-        solved = self._solve((X, y, weights), total(weights, len(y)), control)
-        self.coef_, self.intercept_, facts = solved
-        self._record(facts, show=control.show)
+        weight, targets = total(weights, X.shape[0]), y.reshape(len(y), -1).T
+        shape = (*y.shape[1:], X.shape[1])
+        fits = [
+            self._solve(
+                (X, vector(column), weights), weight, control, Fit(self._start(shape, k), k)
+            )
+            for k, column in enumerate(targets)
+        ]
+        self.coef_ = np.array([each[0] for each in fits]).reshape(shape)
+        self.intercept_ = fits[0][1] if y.ndim == 1 else np.array([each[1] for each in fits])
+        self._record(*(each[2] for each in fits), show=control.show)
         return self
 
     def predict(self, X: Any) -> Vector:
-        """Predicts one number a row.
+        """Predicts one number a row, and per target if there are several.
 
         Parameters
         ----------
@@ -148,11 +174,19 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions.
         """
         X = self._design(X)
+        if self.coef_.ndim == 2:
+            intercepts = vector(np.broadcast_to(self.intercept_, len(self.coef_)))
+            return _core.predict_classes(X, vector(self.coef_.T), intercepts, False)
         return _core.predict(X, vector(self.coef_), float(self.intercept_), self._link)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._several_targets
+        return tags
 
 
 class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]

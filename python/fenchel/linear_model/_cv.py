@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core
 from .._control import Control
-from ._base import LinearClassifier, LinearRegressor, Probabilities
+from ._base import Fit, LinearClassifier, LinearRegressor, Probabilities
 from ._search import Search, folds, grid, ratios
 
 
@@ -118,7 +118,7 @@ class ElasticNetCV(_Table, LinearRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         given, count = grid(self.alphas)
         rule = one_standard_error(self.selection_rule)
         search = Search(
@@ -213,7 +213,7 @@ class LassoCV(_Table, LinearRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         given, count = grid(self.alphas)
         rule = one_standard_error(self.selection_rule)
         search = Search([1.0], given, count, self.eps, folds(self.cv), one_standard_error=rule)
@@ -301,7 +301,7 @@ class RidgeCV(_Table, LinearRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         given = None if self.alphas is None else grid(self.alphas, 1 / weight)[0]
         rule = one_standard_error(self.selection_rule)
         search = Search([0.0], given, folds=folds(self.cv), one_standard_error=rule)

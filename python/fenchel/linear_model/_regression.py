@@ -9,21 +9,21 @@ import numpy as np
 
 from .. import _core
 from .._control import Control
-from ._base import LinearRegressor, at_least_0, share
+from ._base import Fit, LinearRegressor, at_least_0, share
 
 
 class Ridge(LinearRegressor):
     """Least squares with an l2 penalty.
 
     ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data. ``solver`` is
-    ignored: the method is chosen by the problem. ``y`` has one column.
+    ignored: the method is chosen by the problem.
 
     Minimises ``sum_i w_i (x_i coef + intercept - y_i)^2 + alpha ||coef||^2``.
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Weight of the penalty, >= 0.
+    alpha : float or array-like of shape (n_targets,), default=1.0
+        Weight of the penalty, >= 0, or one for each target.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
     max_iter : float, default=1000
@@ -36,17 +36,19 @@ class Ridge(LinearRegressor):
         Whether a fit starts at the coefficients of the last one.
     random_state : int or RandomState, default=None
         Seed of the visiting order; None is 0, so that a fit can be repeated.
+    positive : bool, default=False
+        Whether weights are at least 0. With ``alpha=0`` the certificate is then a norm of the gradient, and no gap.
     verbose : bool, default=False
         Whether to show the progress.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
         Weights.
-    intercept_ : float
+    intercept_ : float or ndarray of shape (n_targets,)
         The intercept; 0 if ``fit_intercept=False``.
     report_ : Report
-        How the fit ended, with its certificate.
+        How the fit ended, with its certificate; of several targets the one with the largest gap.
     duality_gap_ : float
         A bound of the objective, divided by twice the sum of the weights, less the least objective.
     n_iter_ : int
@@ -60,9 +62,11 @@ class Ridge(LinearRegressor):
     1.666667
     """
 
+    _several_targets = True
+
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: Any = 1.0,
         *,
         fit_intercept: bool = True,
         max_iter: float = 1000,
@@ -70,6 +74,7 @@ class Ridge(LinearRegressor):
         solver: str = "auto",
         warm_start: bool = False,
         random_state: Any = None,
+        positive: bool = False,
         verbose: bool = False,
     ) -> None:
         self.alpha = alpha
@@ -79,18 +84,22 @@ class Ridge(LinearRegressor):
         self.solver = solver
         self.warm_start = warm_start
         self.random_state = random_state
+        self.positive = positive
         self.verbose = verbose
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
-        l2 = at_least_0("alpha", self.alpha) / weight
-        start = self._start(data[0].shape[1])
-        return _core.least_squares(data, control, (0.0, l2), self.fit_intercept, start)
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
+        alphas = np.ravel(self.alpha)
+        if len(alphas) > 1 and fit.target >= len(alphas):
+            raise ValueError(f"alpha has {len(alphas)} numbers; expected one for each target")
+        alpha = at_least_0("alpha", float(alphas[fit.target if len(alphas) > 1 else 0]))
+        penalty, intercept = (0.0, alpha / weight), self.fit_intercept
+        return _core.least_squares(data, control, penalty, intercept, self.positive, fit.start)
 
 
 class ElasticNet(LinearRegressor):
     """Least squares with l1 and l2 penalties.
 
-    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data. ``y`` has one column.
+    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data.
 
     Minimises ``1/(2n) sum_i (x_i coef + intercept - y_i)^2 + alpha (r ||coef||_1 + (1 - r)/2 ||coef||^2)`` with
     ``r = l1_ratio``. With weights of the rows, their sum is in the place of ``n``.
@@ -111,17 +120,19 @@ class ElasticNet(LinearRegressor):
         Whether a fit starts at the coefficients of the last one.
     random_state : int or RandomState, default=None
         Seed of the visiting order; None is 0, so that a fit can be repeated.
+    positive : bool, default=False
+        Whether weights are at least 0. With ``alpha=0`` the certificate is then a norm of the gradient, and no gap.
     verbose : bool, default=False
         Whether to show the progress.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
         Weights.
-    intercept_ : float
+    intercept_ : float or ndarray of shape (n_targets,)
         The intercept; 0 if ``fit_intercept=False``.
     report_ : Report
-        How the fit ended, with its certificate.
+        How the fit ended, with its certificate; of several targets the one with the largest gap.
     duality_gap_ : float
         A bound of the objective at ``coef_`` less the least objective.
     n_iter_ : int
@@ -136,6 +147,8 @@ class ElasticNet(LinearRegressor):
     True
     """
 
+    _several_targets = True
+
     def __init__(
         self,
         alpha: float = 1.0,
@@ -146,6 +159,7 @@ class ElasticNet(LinearRegressor):
         tol: float = 1e-8,
         warm_start: bool = False,
         random_state: Any = None,
+        positive: bool = False,
         verbose: bool = False,
     ) -> None:
         self.alpha = alpha
@@ -155,13 +169,14 @@ class ElasticNet(LinearRegressor):
         self.tol = tol
         self.warm_start = warm_start
         self.random_state = random_state
+        self.positive = positive
         self.verbose = verbose
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         alpha, ratio = at_least_0("alpha", self.alpha), share("l1_ratio", self.l1_ratio)
         penalty = (alpha * ratio, alpha * (1 - ratio))
-        start = self._start(data[0].shape[1])
-        return _core.least_squares(data, control, penalty, self.fit_intercept, start)
+        intercept = self.fit_intercept
+        return _core.least_squares(data, control, penalty, intercept, self.positive, fit.start)
 
     @property
     def sparse_coef_(self) -> Any:
@@ -174,7 +189,7 @@ class ElasticNet(LinearRegressor):
 class Lasso(ElasticNet):
     """Least squares with an l1 penalty.
 
-    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data. ``y`` has one column.
+    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data.
 
     Minimises ``1/(2n) sum_i (x_i coef + intercept - y_i)^2 + alpha ||coef||_1``. With weights of the rows, their sum is in
     the place of ``n``.
@@ -193,17 +208,19 @@ class Lasso(ElasticNet):
         Whether a fit starts at the coefficients of the last one.
     random_state : int or RandomState, default=None
         Seed of the visiting order; None is 0, so that a fit can be repeated.
+    positive : bool, default=False
+        Whether weights are at least 0. With ``alpha=0`` the certificate is then a norm of the gradient, and no gap.
     verbose : bool, default=False
         Whether to show the progress.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
         Weights.
-    intercept_ : float
+    intercept_ : float or ndarray of shape (n_targets,)
         The intercept; 0 if ``fit_intercept=False``.
     report_ : Report
-        How the fit ended, with its certificate.
+        How the fit ended, with its certificate; of several targets the one with the largest gap.
     duality_gap_ : float
         A bound of the objective at ``coef_`` less the least objective.
     n_iter_ : int
@@ -227,6 +244,7 @@ class Lasso(ElasticNet):
         tol: float = 1e-8,
         warm_start: bool = False,
         random_state: Any = None,
+        positive: bool = False,
         verbose: bool = False,
     ) -> None:
         super().__init__(
@@ -237,6 +255,7 @@ class Lasso(ElasticNet):
             tol=tol,
             warm_start=warm_start,
             random_state=random_state,
+            positive=positive,
             verbose=verbose,
         )
 
@@ -313,7 +332,7 @@ class GroupLasso(LinearRegressor):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         alpha, ratio = at_least_0("alpha", self.alpha), share("l1_ratio", self.l1_ratio)
         features, groups = data[0].shape[1], self.groups
         if isinstance(groups, (int, np.integer)):
@@ -325,8 +344,7 @@ class GroupLasso(LinearRegressor):
             ]
         lists = [[int(feature) for feature in group] for group in groups]
         penalty = (alpha * (1 - ratio), alpha * ratio)
-        start = self._start(features)
-        return _core.group_lasso(data, control, lists, penalty, self.fit_intercept, start)
+        return _core.group_lasso(data, control, lists, penalty, self.fit_intercept, fit.start)
 
 
 class PoissonRegressor(LinearRegressor):
@@ -401,11 +419,10 @@ class PoissonRegressor(LinearRegressor):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         alpha, ratio = at_least_0("alpha", self.alpha), share("l1_ratio", self.l1_ratio)
         penalty = (alpha * ratio, alpha * (1 - ratio))
-        start = self._start(data[0].shape[1])
-        return _core.poisson(data, control, penalty, self.fit_intercept, start)
+        return _core.poisson(data, control, penalty, self.fit_intercept, fit.start)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``D^2``, the share of the deviance that is explained; at most 1.
@@ -504,12 +521,11 @@ class HuberRegressor(LinearRegressor):
         self.tol = tol
         self.verbose = verbose
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         if not self.epsilon > 0:
             raise ValueError(f"epsilon = {self.epsilon}; expected a number > 0")
         loss, penalty = ("huber", float(self.epsilon)), (0.0, at_least_0("alpha", self.alpha))
-        start = self._start(data[0].shape[1])
-        solved = _core.robust(data, control, loss, penalty, self.fit_intercept, start)
+        solved = _core.robust(data, control, loss, penalty, self.fit_intercept, fit.start)
         fitted = _core.predict(data[0], solved[0], solved[1], "identity")
         self.outliers_ = np.abs(data[1] - fitted) > self.epsilon
         return solved
@@ -580,7 +596,7 @@ class QuantileRegressor(LinearRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         if not 0 < self.quantile < 1:
             raise ValueError(f"quantile = {self.quantile}; expected a number between 0 and 1")
         loss, penalty = ("quantile", float(self.quantile)), (0.0, at_least_0("alpha", self.alpha))
