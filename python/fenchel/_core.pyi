@@ -61,9 +61,8 @@ def svc(
     data: Rows,
     control: Control,
     loss: str,
-    l2: float,
+    penalty: tuple[float, float],
     intercept: bool,
-    start: Start | None = None,
 ) -> Margin: ...
 def softmax(
     data: Rows,

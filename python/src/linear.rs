@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use fenchel::linalg::labels::Classes;
 use fenchel::linalg::{AsDesign, Names};
 use fenchel::linear::estimators::{Choose, CrossValidated, Scoring};
-use fenchel::linear::loss::{Huber, Logistic, Quantile, Squared};
+use fenchel::linear::loss::{Huber, Logistic, Quantile, Squared, SquaredHinge};
 use fenchel::linear::path::{Grid, Path, PathPoint, PathSettings, path_from};
 use fenchel::linear::prox::{L1, NonnegativeL1, Zero};
 use fenchel::linear::{
@@ -225,21 +225,35 @@ fn logistic<'py>(
     margin(py, fit!(py, data, control, start.map(model), estimator)?)
 }
 
+/// Two classes, with the codes 0 and 1. An l1 norm goes with the squared hinge alone.
 #[pyfunction]
-#[pyo3(signature = (data, control, loss, l2, intercept, start=None))]
 fn svc<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
     control: Control,
     loss: &str,
-    l2: f64,
+    penalty: (f64, f64),
     intercept: bool,
-    start: Option<Start<'py>>,
 ) -> PyResult<Margin<'py>> {
     let (loss, stop, seed) = (svc_loss(loss)?, control.stop(), control.seed);
-    let base = LinearSvc::default();
-    let estimator = LinearSvc { loss, l2: Some(l2), intercept, stop, seed, ..base };
-    margin(py, fit!(py, data, control, start.map(model), estimator)?)
+    let (l1, l2) = penalty;
+    if l1 == 0.0 {
+        let base = LinearSvc::default();
+        let estimator = LinearSvc { loss, l2: Some(l2), intercept, stop, seed, ..base };
+        return margin(py, fit!(py, data, control, None, estimator)?);
+    }
+    if loss == SvcLoss::Hinge {
+        return Err(unknown("loss", "hinge", "'squared_hinge' for an l1 penalty"));
+    }
+    let (loss, regulariser) = (SquaredHinge, L1 { strength: l1 });
+    let estimator = Penalised { loss, regulariser, l2, intercept, stop, seed };
+    let rows = Rows::read(data)?;
+    let view = rows.view()?;
+    let signs = view.y.mapv(|code| 2.0 * code - 1.0);
+    let model = control.run(py, |watch| {
+        with_view!(view.x, x => estimator.fit_with(&x, signs.view(), view.fit(None, watch)))
+    })?;
+    margin(py, model)
 }
 
 /// Several classes, with the codes 0, 1, ...; `penalty` is the weight of the l1 norm, of the norms of rows, and of half the

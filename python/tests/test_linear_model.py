@@ -187,7 +187,7 @@ def test_svc(two):
         *two
     )
     np.testing.assert_allclose(ours.coef_, truth.coef_, atol=LIMIT)
-    hinge = LinearSVC("hinge", C=0.2, fit_intercept=False, tol=1e-9, max_iter=1e5).fit(*two)
+    hinge = LinearSVC(loss="hinge", C=0.2, fit_intercept=False, tol=1e-9, max_iter=1e5).fit(*two)
     truth = SkLinearSVC(
         C=0.2, loss="hinge", fit_intercept=False, tol=1e-12, max_iter=1_000_000
     ).fit(*two)
@@ -198,6 +198,49 @@ def test_svc(two):
         for m, model in zip(margins, (hinge, truth), strict=True)
     ]
     assert of[0] <= of[1] * (1 + 1e-8)
+
+
+def test_svc_with_an_l1_penalty(two):
+    options = {"C": 0.05, "penalty": "l1", "fit_intercept": False, "dual": False}
+    ours = LinearSVC(**options, tol=1e-12).fit(*two)
+    truth = SkLinearSVC(**options, tol=1e-12, max_iter=100_000).fit(*two)
+    np.testing.assert_allclose(ours.coef_, truth.coef_, atol=1e-5)
+    with pytest.raises(ValueError, match="squared_hinge"):
+        LinearSVC("l1", "hinge").fit(*two)
+
+
+def test_several_targets_are_fitted_one_by_one(numbers, weights):
+    X, y = numbers
+    Y = np.column_stack([y, X[:, 0] - y])
+    for model, options in ((Ridge, {"alpha": 0.5}), (Lasso, {"alpha": 0.05})):
+        both = model(**options, tol=1e-13).fit(X, Y, sample_weight=weights)
+        assert both.coef_.shape == (2, 8) and both.intercept_.shape == (2,)
+        truth = getattr(sk, model.__name__)(**options, tol=1e-13).fit(X, Y, sample_weight=weights)
+        same(both, truth)
+        np.testing.assert_allclose(both.predict(X), truth.predict(X), atol=1e-5)
+        for k in range(2):
+            alone = model(**options, tol=1e-13).fit(X, Y[:, k], sample_weight=weights)
+            np.testing.assert_array_equal(both.coef_[k], alone.coef_)
+        warm = model(**options, tol=1e-13, warm_start=True).fit(X, Y)
+        assert warm.fit(X, Y).n_iter_ <= both.n_iter_
+    each = Ridge([0.5, 3.0], tol=1e-13).fit(X, Y)
+    np.testing.assert_allclose(each.coef_[1], sk.Ridge(3.0).fit(X, Y[:, 1]).coef_, atol=LIMIT)
+    with pytest.raises(ValueError, match="alpha has 3 numbers"):
+        Ridge([1.0, 2.0, 3.0]).fit(X, Y)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_weights_that_are_not_negative(numbers, intercept):
+    X, y = numbers
+    X = np.column_stack([X, -X[:, :2]])
+    options = {"positive": True, "fit_intercept": intercept}
+    lasso = Lasso(0.05, **options, tol=1e-13).fit(X, y)
+    same(lasso, sk.Lasso(0.05, **options, tol=1e-14, max_iter=100_000).fit(X, y))
+    net = ElasticNet(0.05, **options, tol=1e-13).fit(X, y)
+    same(net, sk.ElasticNet(0.05, **options, tol=1e-14, max_iter=100_000).fit(X, y))
+    ridge = Ridge(1.0, **options, tol=1e-13).fit(X, y)
+    same(ridge, sk.Ridge(1.0, **options, tol=1e-12).fit(X, y), 1e-5)
+    assert all((model.coef_ >= 0).all() for model in (lasso, net, ridge))
 
 
 def test_svc_of_several_classes(four):
@@ -303,7 +346,7 @@ def test_bad_parameters_of_regressions(numbers, model, said):
     [
         (LogisticRegression(C=0), "C = 0"),
         (LogisticRegression("l3"), "penalty is 'l3'"),
-        (LinearSVC("log"), 'loss is "log"'),
+        (LinearSVC(loss="log"), 'loss is "log"'),
         (MulticlassL1(norm="l2"), 'norm is "l2"'),
         (LogisticRegressionCV(scoring="f1"), 'scoring is "f1"'),
         (SoftmaxRegression(l1_ratio=0.7, group_ratio=0.7), "1 - l1_ratio - group_ratio"),

@@ -5,6 +5,8 @@
 //! `peer-<crate>` does the work of this project. It is a binary of the package `fenchel-benches`, or one of its examples
 //! (`examples/peer-<crate>.rs`). The script is called as
 //! `run.py --runner PROGRAM --out DIR [--data DIR] [what follows -- on the command line]`.
+//!
+//! `cargo xtask peers python` compares the Python package: it is installed in the environment, in place of a program.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -28,6 +30,9 @@ pub(crate) struct Arguments {
     rest: Vec<String>,
 }
 
+/// The comparison of the Python package.
+const PACKAGE: &str = "python";
+
 /// The files of one comparison.
 struct Peer {
     requirements: PathBuf,
@@ -44,12 +49,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     println!("{}", describe_data(data.as_deref()));
 
     let python = environment(&peer.requirements, &peer.environment)?;
-    let runner = build_runner(&peer.runner)?;
+    let runner = if arguments.name == PACKAGE {
+        crate::python::install(&peer.environment)?;
+        None
+    } else {
+        Some(build_runner(&peer.runner)?)
+    };
 
     std::fs::create_dir_all(&peer.out)?;
     let mut script = Command::new(python);
     script.current_dir(root).arg(&peer.script);
-    script.arg("--runner").arg(runner).arg("--out").arg(&peer.out);
+    if let Some(runner) = runner {
+        script.arg("--runner").arg(runner);
+    }
+    script.arg("--out").arg(&peer.out);
     if let Some(folder) = data {
         script.arg("--data").arg(folder);
     }

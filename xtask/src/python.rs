@@ -24,25 +24,29 @@ type Run<'a> = &'a dyn Fn(&mut Command, &str) -> io::Result<()>;
 pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     interpreter().map_err(io::Error::other)?;
     let venv = out().join("venv");
-    let python = environment(&package().join("tests/peers.txt"), &venv)?;
+    environment(&package().join("tests/peers.txt"), &venv)?;
+    install(&venv)?;
+    judge(&venv, None, &arguments.rest, &stream)?;
+    Ok(ExitCode::SUCCESS)
+}
 
+/// Builds the wheel and installs it in an environment that has maturin.
+pub(crate) fn install(venv: &Path) -> io::Result<()> {
     let wheels = out().join("wheels");
     if wheels.exists() {
         std::fs::remove_dir_all(&wheels)?;
     }
-    let mut build = Command::new(program(&venv, "maturin"));
+    let mut build = Command::new(program(venv, "maturin"));
     build.current_dir(package()).args(["build", "--out"]).arg(&wheels);
     stream(&mut build, "building the wheel")?;
     let wheel = only_file(&wheels)?;
     let size = std::fs::metadata(&wheel)?.len() as f64 / 1e6;
     println!("{}: {size:.1} MB", wheel.display());
 
-    let mut install = Command::new(python);
+    let mut install = Command::new(program(venv, "python"));
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     install.args(["--no-deps", "--force-reinstall"]).arg(wheel);
-    stream(&mut install, "installing the wheel")?;
-    judge(&venv, None, &arguments.rest, &stream)?;
-    Ok(ExitCode::SUCCESS)
+    stream(&mut install, "installing the wheel")
 }
 
 /// The command by which `cargo xtask ci` builds the extension module: with the profile and the features of its tests, so that

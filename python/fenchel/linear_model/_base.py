@@ -90,10 +90,11 @@ class Certified(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Fit:
-    """Where one of several fits starts, and the number of its target."""
+    """Where one of several fits starts, which target it is for, and how many there are."""
 
     start: _core.Start | None
     target: int
+    targets: int
 
 
 def total(weights: Vector | None, rows: int) -> float:
@@ -153,12 +154,10 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
         control = self._control()
         weight, targets = total(weights, X.shape[0]), y.reshape(len(y), -1).T
         shape = (*y.shape[1:], X.shape[1])
-        fits = [
-            self._solve(
-                (X, vector(column), weights), weight, control, Fit(self._start(shape, k), k)
-            )
-            for k, column in enumerate(targets)
-        ]
+        fits = []
+        for k, column in enumerate(targets):
+            data, fit = (X, vector(column), weights), Fit(self._start(shape, k), k, len(targets))
+            fits.append(self._solve(data, weight, control, fit))
         self.coef_ = np.array([each[0] for each in fits]).reshape(shape)
         self.intercept_ = fits[0][1] if y.ndim == 1 else np.array([each[1] for each in fits])
         self._record(*(each[2] for each in fits), show=control.show)

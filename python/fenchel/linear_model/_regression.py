@@ -26,6 +26,8 @@ class Ridge(LinearRegressor):
         Weight of the penalty, >= 0, or one for each target.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
+    copy_X : bool, default=True
+        Ignored: `X` is never changed.
     max_iter : float, default=1000
         Passes over the data after which the fit ends in any case.
     tol : float, default=1e-10
@@ -69,6 +71,7 @@ class Ridge(LinearRegressor):
         alpha: Any = 1.0,
         *,
         fit_intercept: bool = True,
+        copy_X: bool = True,
         max_iter: float = 1000,
         tol: float = 1e-10,
         solver: str = "auto",
@@ -79,6 +82,7 @@ class Ridge(LinearRegressor):
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
         self.max_iter = max_iter
         self.tol = tol
         self.solver = solver
@@ -89,7 +93,7 @@ class Ridge(LinearRegressor):
 
     def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         alphas = np.ravel(self.alpha)
-        if len(alphas) > 1 and fit.target >= len(alphas):
+        if len(alphas) not in (1, fit.targets):
             raise ValueError(f"alpha has {len(alphas)} numbers; expected one for each target")
         alpha = at_least_0("alpha", float(alphas[fit.target if len(alphas) > 1 else 0]))
         penalty, intercept = (0.0, alpha / weight), self.fit_intercept
@@ -112,6 +116,12 @@ class ElasticNet(LinearRegressor):
         Share of the l1 norm, from 0 to 1.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
+    precompute : bool, default=False
+        Ignored.
+    copy_X : bool, default=True
+        Ignored: `X` is never changed.
+    selection : str, default="cyclic"
+        Ignored.
     max_iter : float, default=1000
         Passes over the data after which the fit ends in any case.
     tol : float, default=1e-8
@@ -155,6 +165,9 @@ class ElasticNet(LinearRegressor):
         *,
         l1_ratio: float = 0.5,
         fit_intercept: bool = True,
+        precompute: bool = False,
+        copy_X: bool = True,
+        selection: str = "cyclic",
         max_iter: float = 1000,
         tol: float = 1e-8,
         warm_start: bool = False,
@@ -165,6 +178,9 @@ class ElasticNet(LinearRegressor):
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.selection = selection
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
@@ -200,6 +216,12 @@ class Lasso(ElasticNet):
         Weight of the penalty, >= 0.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
+    precompute : bool, default=False
+        Ignored.
+    copy_X : bool, default=True
+        Ignored: `X` is never changed.
+    selection : str, default="cyclic"
+        Ignored.
     max_iter : float, default=1000
         Passes over the data after which the fit ends in any case.
     tol : float, default=1e-8
@@ -240,6 +262,9 @@ class Lasso(ElasticNet):
         alpha: float = 1.0,
         *,
         fit_intercept: bool = True,
+        precompute: bool = False,
+        copy_X: bool = True,
+        selection: str = "cyclic",
         max_iter: float = 1000,
         tol: float = 1e-8,
         warm_start: bool = False,
@@ -251,6 +276,9 @@ class Lasso(ElasticNet):
             alpha,
             l1_ratio=1.0,
             fit_intercept=fit_intercept,
+            precompute=precompute,
+            copy_X=copy_X,
+            selection=selection,
             max_iter=max_iter,
             tol=tol,
             warm_start=warm_start,
