@@ -175,7 +175,7 @@ impl Field {
         &self,
         py: Python<'_>,
         graphs: &[Graph<'_>],
-        ask: impl Fn(&GraphInstance) -> Result<A, Error> + Sync,
+        ask: impl Fn(&GraphInstance) -> Result<A, Error> + Send + Sync,
     ) -> PyResult<Vec<A>> {
         let graphs = graphs.iter().enumerate();
         let read = |(number, graph)| Ok(read(graph, number, self.classes())?.0);
