@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from ._control import Control
 from ._data import Matrix, Vector
-from .linear_model._search import Search
+from .linear_model._search import Search, Splits
 from .reduction import Method
 
 __version__: str
@@ -268,7 +268,7 @@ def graphical_lasso_cv(
     weights: Vector | None,
     control: Control,
     penalties: list[float] | None,
-    folds: int,
+    folds: tuple[int, Splits | None],
     one_standard_error: bool,
     correlation: bool,
 ) -> tuple[Gaussian, float, list[float], list[float], list[float]]: ...

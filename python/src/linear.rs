@@ -14,6 +14,7 @@ use fenchel::linear::{
     PoissonRegressor, Problem, SoftmaxModel, SoftmaxRegression, SoftmaxRegressionCv, SvcLoss,
     SvcModel,
 };
+use fenchel::metrics::Split;
 use fenchel::optim::{Progress, Report};
 use fenchel::saddle::{MulticlassL1, MulticlassLoss, Primal};
 use ndarray::{Array1, Array2};
@@ -332,6 +333,7 @@ struct Search {
     smallest: f64,
     l1_ratios: Vec<f64>,
     folds: usize,
+    splits: Option<Vec<Split>>,
     scoring: String,
     one_standard_error: bool,
 }
@@ -381,9 +383,10 @@ fn least_squares_cv<'py>(
     intercept: bool,
 ) -> PyResult<(Margin<'py>, Vec<Score>, usize)> {
     let (stop, seed) = (control.stop(), control.seed);
-    let Search { folds, ref l1_ratios, .. } = search;
-    let (l1_ratios, choose, grid) = (l1_ratios.clone(), search.choose(), search.grid_or_default());
-    let estimator = ElasticNetCv { l1_ratios, folds, choose, grid, intercept, stop, seed };
+    let Search { folds, ref splits, ref l1_ratios, .. } = search;
+    let (l1_ratios, splits) = (l1_ratios.clone(), splits.clone());
+    let (choose, grid) = (search.choose(), search.grid_or_default());
+    let estimator = ElasticNetCv { l1_ratios, folds, splits, choose, grid, intercept, stop, seed };
     let (model, scores, chosen) = table(fit!(py, data, control, None, estimator)?);
     Ok((margin(py, model)?, scores, chosen))
 }
@@ -399,6 +402,7 @@ fn logistic_cv<'py>(
     let estimator = LogisticRegressionCv {
         l1_ratios: search.l1_ratios.clone(),
         folds: search.folds,
+        splits: search.splits.clone(),
         choose: search.choose(),
         grid: search.grid_or_default(),
         scoring: search.scoring()?,
@@ -423,6 +427,7 @@ fn svc_cv<'py>(
     let estimator = LinearSvcCv {
         loss: svc_loss(loss)?,
         folds: search.folds,
+        splits: search.splits.clone(),
         choose: search.choose(),
         grid: search.grid_or_default(),
         scoring: search.scoring()?,
@@ -446,6 +451,7 @@ fn softmax_cv<'py>(
     let estimator = SoftmaxRegressionCv {
         l1_ratios: search.l1_ratios.clone(),
         folds: search.folds,
+        splits: search.splits.clone(),
         choose: search.choose(),
         grid: search.grid_or_default(),
         scoring: search.scoring()?,

@@ -278,4 +278,4 @@ def test_an_outlier():
     y = X @ [20.0, 80.0]
     X[:4], y[:4] = rng.uniform(10, 20, (4, 2)), rng.uniform(10, 20, 4)
     huber = HuberRegressor().fit(X, y)
-    assert huber.score(X, y) > -1 and np.abs(huber.coef_ - [20, 80]).max() < 5
+    assert np.abs(huber.coef_ - [20, 80]).max() < 5

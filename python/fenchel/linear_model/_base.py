@@ -42,6 +42,7 @@ class Certified(BaseEstimator):  # type: ignore[misc]
     report_: Report
     duality_gap_: float
     n_iter_: int
+    _least_rows: ClassVar[int] = 1
 
     def _control(self) -> Control:
         """The limits that the parameters ask for."""
@@ -148,6 +149,7 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
             order="C",
             y_numeric=True,
             multi_output=self._several_targets,
+            ensure_min_samples=self._least_rows,
         )
         X, y = matrix(X), np.asarray(y, dtype=np.float64)
         weights = self._weights(sample_weight, X)
@@ -189,9 +191,10 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
 
 
 class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
-    """A classifier with one weight per feature and class; for two classes one per feature."""
+    """A classifier with one weight per feature and class; for two classes one per feature if `_one_column`."""
 
     classes_: Any
+    _one_column: ClassVar[bool] = True
     coef_: _core.Weights
     intercept_: Vector
 
@@ -234,7 +237,15 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
         self : object
             The fitted estimator.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            ensure_min_samples=self._least_rows,
+        )
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         X = matrix(X)
@@ -250,7 +261,7 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
             )
         control = self._control()
         data, weight = (X, vector(codes), weights), total(weights, X.shape[0])
-        if len(self.classes_) == 2:
+        if len(self.classes_) == 2 and self._one_column:
             fits = self._fit_two(data, weight, control)
             self.coef_ = np.vstack([each[0] for each in fits])
             self.intercept_ = np.array([each[1] for each in fits])

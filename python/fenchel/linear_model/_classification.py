@@ -205,6 +205,8 @@ class SoftmaxRegression(Probabilities):
     True
     """
 
+    _one_column = False
+
     def __init__(
         self,
         *,
@@ -237,8 +239,6 @@ class SoftmaxRegression(Probabilities):
         penalty = (lam * l1, lam * group, lam * l2)
         start = self._start_more(data[0].shape[1])
         return [_core.softmax(data, control, penalty, self.fit_intercept, start)]
-
-    _fit_two = _fit_more  # type: ignore[assignment]
 
 
 class LinearSVC(LinearClassifier):
@@ -398,6 +398,8 @@ class MulticlassL1(LinearClassifier):
     True
     """
 
+    _one_column = False
+
     def __init__(
         self,
         *,
@@ -431,5 +433,3 @@ class MulticlassL1(LinearClassifier):
             data, control, self.loss, self.norm, alpha, self.fit_intercept, self.standardize
         )
         return [solved]
-
-    _fit_two = _fit_more  # type: ignore[assignment]
