@@ -181,8 +181,8 @@ class GraphicalLassoCV(_Gaussian):
 
     Parameters
     ----------
-    alphas : list of float, default=None
-        The penalties; None for a grid that suits the data.
+    alphas : list of float or int, default=None
+        The penalties; None, or a number of them as in scikit-learn, for a grid that suits the data.
     cv : int, splitter or list of pairs of rows, default=None
         Number of folds, or what gives the training and test rows of each; None is 5.
     selection_rule : {"best", "one_standard_error"}, default="best"
@@ -221,7 +221,7 @@ class GraphicalLassoCV(_Gaussian):
     def __init__(
         self,
         *,
-        alphas: Sequence[float] | None = None,
+        alphas: int | Sequence[float] | None = None,
         cv: Any = None,
         selection_rule: str = "best",
         correlation: bool = False,
@@ -244,7 +244,8 @@ class GraphicalLassoCV(_Gaussian):
     def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
         from .linear_model._cv import one_standard_error
 
-        alphas = None if self.alphas is None else [float(alpha) for alpha in self.alphas]
+        given = self.alphas
+        alphas = None if given is None or isinstance(given, int) else [float(a) for a in given]
         rule = one_standard_error(self.selection_rule)
         solved, self.alpha_, tried, loss, error = _core.graphical_lasso_cv(
             X, weights, control, alphas, folds(self.cv, X), rule, self.correlation

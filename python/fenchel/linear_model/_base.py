@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, isfinite
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,14 +25,14 @@ from .._data import Matrix, Vector, matrix, vector
 
 def at_least_0(name: str, value: float) -> float:
     """A finite number that is not negative."""
-    if not (value >= 0 and isfinite(value)):
+    if not (isinstance(value, Real) and value >= 0 and isfinite(value)):
         raise ValueError(f"{name} = {value}; expected a finite number >= 0")
     return float(value)
 
 
 def share(name: str, value: float) -> float:
     """A number from 0 to 1."""
-    if not 0 <= value <= 1:
+    if not (isinstance(value, Real) and 0 <= value <= 1):
         raise ValueError(f"{name} = {value}; expected a number from 0 to 1")
     return float(value)
 
@@ -50,7 +51,7 @@ class Certified(BaseEstimator):  # type: ignore[misc]
         show = Progress(type(self).__name__) if getattr(self, "verbose", False) else None
         return Control(
             tol=self.tol,
-            max_iter=self.max_iter,
+            max_iter=1000 if self.max_iter is None else self.max_iter,
             max_seconds=getattr(self, "max_seconds", None),
             seed=seed(getattr(self, "random_state", None)),
             threads=threads(getattr(self, "n_jobs", None)),
@@ -155,13 +156,14 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
         weights = self._weights(sample_weight, X)
         control = self._control()
         weight, targets = total(weights, X.shape[0]), y.reshape(len(y), -1).T
-        shape = (*y.shape[1:], X.shape[1])
+        shape = (len(targets), X.shape[1]) if len(targets) > 1 else (X.shape[1],)
         fits = []
         for k, column in enumerate(targets):
             data, fit = (X, vector(column), weights), Fit(self._start(shape, k), k, len(targets))
             fits.append(self._solve(data, weight, control, fit))
         self.coef_ = np.array([each[0] for each in fits]).reshape(shape)
-        self.intercept_ = fits[0][1] if y.ndim == 1 else np.array([each[1] for each in fits])
+        intercepts = np.array([each[1] for each in fits])
+        self.intercept_ = intercepts[0] if y.ndim == 1 else intercepts
         self._record(*(each[2] for each in fits), show=control.show)
         return self
 
@@ -182,7 +184,8 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
         if self.coef_.ndim == 2:
             intercepts = vector(np.broadcast_to(self.intercept_, len(self.coef_)))
             return _core.predict_classes(X, vector(self.coef_.T), intercepts, False)
-        return _core.predict(X, vector(self.coef_), float(self.intercept_), self._link)
+        intercept = float(np.ravel(self.intercept_)[0])
+        return _core.predict(X, vector(self.coef_), intercept, self._link)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -259,6 +262,11 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
             raise ValueError(
                 f"y: all labels are {self.classes_[0]!r}; expected at least two classes, found one class"
             )
+        if weights is not None and (weight_of := np.bincount(codes, weights)).min() == 0:
+            label = self.classes_[weight_of.argmin()]
+            raise ValueError(
+                f"all rows of class {label!r} have weight 0; leave them out (if one class is left, there is nothing to fit)"
+            )
         control = self._control()
         data, weight = (X, vector(codes), weights), total(weights, X.shape[0])
         if len(self.classes_) == 2 and self._one_column:
@@ -270,6 +278,9 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
             fits = more  # type: ignore[assignment]
             self.coef_ = np.vstack([np.ascontiguousarray(each[0].T) for each in more])
             self.intercept_ = np.concatenate([each[1] for each in more])
+            if len(more) == 1:
+                # Those of one fit are determined up to a constant.
+                self.intercept_ -= self.intercept_.mean()
         self._record(*(each[2] for each in fits), show=control.show)
         return self
 
@@ -279,7 +290,8 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
         if coef.shape[0] == 1:
             link = "sigmoid" if probabilities else "identity"
             return _core.predict(X, vector(coef[0]), float(intercept[0]), link)
-        return _core.predict_classes(X, vector(coef.T), vector(intercept), probabilities)
+        scores = _core.predict_classes(X, vector(coef.T), vector(intercept), probabilities)
+        return scores if probabilities or len(coef) > 2 else scores[:, 1] - scores[:, 0]
 
     def decision_function(self, X: Any) -> Any:
         """The scores ``x w + b``.

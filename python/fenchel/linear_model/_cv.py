@@ -29,12 +29,26 @@ class _Table:
         }
         self.best_index_ = chosen
 
+    @property
+    def alphas_(self) -> Any:
+        """The penalties, falling; for several shares of the l1 norm a row each."""
+        return self._by_share(self.cv_results_["alpha"])
+
+    @property
+    def mse_path_(self) -> Any:
+        """The mean squared error of each penalty on each fold; for several shares of the l1 norm a matrix each."""
+        return -self._by_share(self.cv_results_["split_test_scores"])
+
+    def _by_share(self, values: Any) -> Any:
+        shares = len(np.unique(self.cv_results_["l1_ratio"]))
+        return values if shares == 1 else values.reshape(shares, -1, *values.shape[1:])
+
 
 class ElasticNetCV(_Table, LinearRegressor):
     """`ElasticNet` with its penalty chosen by cross-validation.
 
     A number for ``cv`` is one of folds that are drawn by `random_state`; in scikit-learn they are consecutive rows. ``l1_ratio``
-    tries four shares by default. ``n_jobs=None`` uses all cores. In place of ``mse_path_`` there is ``cv_results_``.
+    tries four shares by default. ``n_jobs=None`` uses all cores. ``cv_results_`` has all scores.
 
     Parameters
     ----------
@@ -46,6 +60,12 @@ class ElasticNetCV(_Table, LinearRegressor):
         Number of penalties for each share, or the penalties.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
+    precompute : bool or "auto", default="auto"
+        Ignored.
+    copy_X : bool, default=True
+        Ignored: `X` is never changed.
+    selection : str, default="cyclic"
+        Ignored.
     max_iter : float, default=1000
         Passes over the data for each fit.
     tol : float, default=1e-6
@@ -100,6 +120,9 @@ class ElasticNetCV(_Table, LinearRegressor):
         eps: float = 1e-3,
         alphas: int | Sequence[float] = 100,
         fit_intercept: bool = True,
+        precompute: bool | str = "auto",
+        copy_X: bool = True,
+        selection: str = "cyclic",
         max_iter: float = 1000,
         tol: float = 1e-6,
         cv: Any = None,
@@ -112,6 +135,9 @@ class ElasticNetCV(_Table, LinearRegressor):
         self.eps = eps
         self.alphas = alphas
         self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.selection = selection
         self.max_iter = max_iter
         self.tol = tol
         self.cv = cv
@@ -136,7 +162,7 @@ class LassoCV(_Table, LinearRegressor):
     """`Lasso` with its penalty chosen by cross-validation.
 
     A number for ``cv`` is one of folds that are drawn by `random_state`; in scikit-learn they are consecutive rows.
-    ``n_jobs=None`` uses all cores. In place of ``mse_path_`` there is ``cv_results_``.
+    ``n_jobs=None`` uses all cores. ``cv_results_`` has all scores.
 
     Parameters
     ----------
@@ -146,6 +172,12 @@ class LassoCV(_Table, LinearRegressor):
         Number of penalties, or the penalties.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
+    precompute : bool or "auto", default="auto"
+        Ignored.
+    copy_X : bool, default=True
+        Ignored: `X` is never changed.
+    selection : str, default="cyclic"
+        Ignored.
     max_iter : float, default=1000
         Passes over the data for each fit.
     tol : float, default=1e-6
@@ -195,6 +227,9 @@ class LassoCV(_Table, LinearRegressor):
         eps: float = 1e-3,
         alphas: int | Sequence[float] = 100,
         fit_intercept: bool = True,
+        precompute: bool | str = "auto",
+        copy_X: bool = True,
+        selection: str = "cyclic",
         max_iter: float = 1000,
         tol: float = 1e-6,
         cv: Any = None,
@@ -206,6 +241,9 @@ class LassoCV(_Table, LinearRegressor):
         self.eps = eps
         self.alphas = alphas
         self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.selection = selection
         self.max_iter = max_iter
         self.tol = tol
         self.cv = cv

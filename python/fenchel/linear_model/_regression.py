@@ -195,8 +195,13 @@ class ElasticNet(LinearRegressor):
         return _core.least_squares(data, control, penalty, intercept, self.positive, fit.start)
 
     @property
+    def dual_gap_(self) -> float:
+        """The duality gap under scikit-learn's name."""
+        return self.duality_gap_
+
+    @property
     def sparse_coef_(self) -> Any:
-        """The weights as a CSR matrix of shape (1, n_features)."""
+        """The weights as a CSR matrix with a row a target."""
         from scipy.sparse import csr_matrix
 
         return csr_matrix(self.coef_)
