@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from ._control import Control
 from ._data import Matrix, Vector
-from .linear_model._search import Search
+from .linear_model._search import Search, Splits
 from .reduction import Method
 
 __version__: str
@@ -24,6 +24,7 @@ def least_squares(
     control: Control,
     penalty: tuple[float, float],
     intercept: bool,
+    positive: bool,
     start: Start | None = None,
 ) -> Margin: ...
 def group_lasso(
@@ -60,9 +61,8 @@ def svc(
     data: Rows,
     control: Control,
     loss: str,
-    l2: float,
+    penalty: tuple[float, float],
     intercept: bool,
-    start: Start | None = None,
 ) -> Margin: ...
 def softmax(
     data: Rows,
@@ -165,6 +165,23 @@ class Chain:
     def tag(self, x: Any) -> list[list[str]]: ...
     def marginals(self, x: Any) -> list[Weights]: ...
 
+class Field:
+    def dump(self) -> bytes: ...
+    @staticmethod
+    def load(bytes: bytes) -> Field: ...
+    def weights(self, edges: bool) -> Weights: ...
+    def predict(self, graphs: Sequence[tuple[Any, Any, Any]]) -> list[NDArray[np.int64]]: ...
+    def marginals(self, graphs: Sequence[tuple[Any, Any, Any]]) -> list[Weights]: ...
+
+def fit_graph_crf(
+    graphs: Sequence[tuple[Any, Any, Any]],
+    codes: Sequence[NDArray[np.int64]],
+    classes: int,
+    control: Control,
+    l2: float,
+    method: str,
+    start: Field | None = None,
+) -> tuple[Field, Facts]: ...
 def fit_crf(
     x: Any,
     y: Any,
@@ -251,7 +268,7 @@ def graphical_lasso_cv(
     weights: Vector | None,
     control: Control,
     penalties: list[float] | None,
-    folds: int,
+    folds: tuple[int, Splits | None],
     one_standard_error: bool,
     correlation: bool,
 ) -> tuple[Gaussian, float, list[float], list[float], list[float]]: ...

@@ -47,7 +47,7 @@ class Factor:
         --------
         >>> from fenchel.bayes import BayesianNetwork
         >>> answer = BayesianNetwork.example("asia").query(["lung"], {"smoke": "yes"})
-        >>> answer.p(lung="yes")
+        >>> round(float(answer.p(lung="yes")), 12)
         0.1
         """
         if set(states) != set(self.variables):
@@ -273,7 +273,7 @@ class BayesianNetwork:
         --------
         >>> from fenchel.bayes import BayesianNetwork
         >>> ban = BayesianNetwork.example("asia").do(smoke="no")
-        >>> ban.query("lung").p(lung="yes")
+        >>> round(float(ban.query("lung").p(lung="yes")), 12)
         0.01
         """
         wanted = {**(settings or {}), **states}

@@ -171,7 +171,7 @@ def identify(graph: Graph | str, query: str) -> Estimand:
     --------
     >>> from fenchel.causal import identify
     >>> print(identify("z -> x -> y; z -> y", "P(y | do(x))"))
-    P(y | do(x)) = sum_{z} P(z) P(y | x, z)
+    P(y | do(x)) = sum_{z} P(z) P(y | z, x)
     """
     return (Graph(graph) if isinstance(graph, str) else graph).identify(query)
 

@@ -176,15 +176,15 @@ class GraphicalLasso(_Gaussian):
 class GraphicalLassoCV(_Gaussian):
     """`GraphicalLasso` with its penalty chosen by the likelihood of held-out rows.
 
-    ``cv`` is a number of folds, which are drawn by `random_state`; in scikit-learn they are consecutive rows. ``alphas=None``
-    tries a grid that suits the data, without refinements.
+    A number for ``cv`` is one of folds that are drawn by `random_state`; in scikit-learn they are consecutive rows.
+    ``alphas=None`` tries a grid that suits the data, without refinements.
 
     Parameters
     ----------
-    alphas : list of float, default=None
-        The penalties; None for a grid that suits the data.
-    cv : int, default=None
-        Number of folds; None is 5.
+    alphas : list of float or int, default=None
+        The penalties; None, or a number of them as in scikit-learn, for a grid that suits the data.
+    cv : int, splitter or list of pairs of rows, default=None
+        Number of folds, or what gives the training and test rows of each; None is 5.
     selection_rule : {"best", "one_standard_error"}, default="best"
         The penalty with the best score, or the largest one within a standard error of it.
     correlation : bool, default=False
@@ -221,8 +221,8 @@ class GraphicalLassoCV(_Gaussian):
     def __init__(
         self,
         *,
-        alphas: Sequence[float] | None = None,
-        cv: int | None = None,
+        alphas: int | Sequence[float] | None = None,
+        cv: Any = None,
         selection_rule: str = "best",
         correlation: bool = False,
         tol: float = 1e-6,
@@ -244,10 +244,11 @@ class GraphicalLassoCV(_Gaussian):
     def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
         from .linear_model._cv import one_standard_error
 
-        alphas = None if self.alphas is None else [float(alpha) for alpha in self.alphas]
+        given = self.alphas
+        alphas = None if given is None or isinstance(given, int) else [float(a) for a in given]
         rule = one_standard_error(self.selection_rule)
         solved, self.alpha_, tried, loss, error = _core.graphical_lasso_cv(
-            X, weights, control, alphas, folds(self.cv), rule, self.correlation
+            X, weights, control, alphas, folds(self.cv, X), rule, self.correlation
         )
         self.cv_results_ = {
             "alphas": np.array(tried),

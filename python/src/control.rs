@@ -64,11 +64,14 @@ impl Drop for End<'_> {
 impl Control {
     /// The stopping rule.
     pub(crate) fn stop(&self) -> Stop {
+        let base = Stop::default();
         Stop {
+            // A smaller tolerance is meant, also where the objective is small.
+            absolute: base.absolute.min(self.tol),
             relative: self.tol,
             max_passes: self.max_iter,
             max_seconds: self.max_seconds,
-            ..Stop::default()
+            ..base
         }
     }
 

@@ -6,6 +6,8 @@ use fenchel::ggm::{
     Error, GaussianModel, GraphicalLasso, GraphicalLassoCv, LatentGraphicalLasso, PenaltyWeights,
     Scale, ScaleFree,
 };
+use fenchel::linalg::Names;
+use fenchel::metrics::Split;
 use fenchel::optim::{Fit, Stop};
 use ndarray::Array1;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -94,14 +96,22 @@ fn graphical_lasso_cv<'py>(
     weights: Option<PyReadonlyArray1<'py, f64>>,
     control: Control,
     penalties: Option<Vec<f64>>,
-    folds: usize,
+    (folds, splits): (usize, Option<Vec<Split>>),
     one_standard_error: bool,
     correlation: bool,
 ) -> PyResult<(Gaussian<'py>, f64, Vec<f64>, Vec<f64>, Vec<f64>)> {
     let (stop, scale, seed) = (stop_of(&control), scale_of(correlation), control.seed);
     let base = GraphicalLassoCv::default();
-    let estimator =
-        GraphicalLassoCv { penalties, folds, one_standard_error, scale, stop, seed, ..base };
+    let estimator = GraphicalLassoCv {
+        penalties,
+        folds,
+        splits,
+        one_standard_error,
+        scale,
+        stop,
+        seed,
+        ..base
+    };
     let found = fit!(py, x, weights, control, estimator)?;
     let (loss, error) = (found.loss, found.standard_error);
     Ok((gaussian(py, found.model)?, found.l1, found.penalties, loss, error))
@@ -178,6 +188,7 @@ fn gaussian_log_density<'py>(
     let matrix = Matrix::read(x)?;
     let view = matrix.view()?;
     let model = GaussianModel {
+        names: Names::default(),
         mean: mean.as_array().to_owned(),
         precision: precision.as_array().to_owned(),
         covariance: covariance.as_array().to_owned(),

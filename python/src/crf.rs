@@ -59,12 +59,7 @@ fn fit_crf<'py>(
         let found = format!("X: {} sequences; y has more", builder.len());
         return Err(PyValueError::new_err(found));
     }
-    let method = match method {
-        "auto" => Method::Auto,
-        "sdca" => Method::Sdca,
-        "lbfgs" => Method::Lbfgs,
-        other => return Err(unknown("algorithm", other, "'auto', 'sdca' or 'lbfgs'")),
-    };
+    let method = method_of(method)?;
     let sequences = builder.len().max(1) as f64;
     let support = |all| if all { Support::All } else { Support::Observed };
     let crf = Crf {
@@ -91,6 +86,16 @@ fn fit_crf<'py>(
         None => PyDict::new(py),
     };
     Ok((Chain(model), report))
+}
+
+/// The method of a training.
+pub(crate) fn method_of(name: &str) -> PyResult<Method> {
+    match name {
+        "auto" => Ok(Method::Auto),
+        "sdca" => Ok(Method::Sdca),
+        "lbfgs" => Ok(Method::Lbfgs),
+        other => Err(unknown("algorithm", other, "'auto', 'sdca' or 'lbfgs'")),
+    }
 }
 
 #[pymethods]

@@ -4,7 +4,7 @@
 //! borrowed, never copied. The column indices of a CSR matrix are borrowed if they are int32, as scipy's are below 2^31
 //! entries. Its offsets, one a row, are converted.
 
-use fenchel::linalg::{AsDesign, Csr, Invalid};
+use fenchel::linalg::{AsDesign, Csr, Design, Invalid};
 use fenchel::optim::Fit;
 use ndarray::{Array1, ArrayView1, ArrayView2};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -54,6 +54,29 @@ impl AsDesign for SparseView<'_> {
 
     fn as_design(&self) -> Result<Csr<'_, f64>, Invalid> {
         Csr::from_parts(self.offsets, self.columns_of, self.values, self.columns)
+    }
+}
+
+impl View<'_> {
+    /// The entries of each row that are not 0, with their columns, and the number of columns.
+    pub(crate) fn entries(self) -> Result<(Vec<Vec<(u32, f64)>>, usize), Invalid> {
+        fn of(x: &impl AsDesign) -> Result<(Vec<Vec<(u32, f64)>>, usize), Invalid> {
+            let design = x.as_design()?;
+            let row = |i| {
+                let mut entries = Vec::new();
+                design.row_nonzeros(i, |column, value| {
+                    if value != 0.0 {
+                        entries.push((column as u32, value));
+                    }
+                });
+                entries
+            };
+            Ok(((0..design.rows()).map(row).collect(), design.columns()))
+        }
+        match self {
+            View::Dense(x) => of(&x),
+            View::Sparse(x) => of(&x),
+        }
     }
 }
 

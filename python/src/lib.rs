@@ -9,7 +9,7 @@
 //! | `control` | limits of a fit; runs it without the interpreter's lock, answers Ctrl-C, shows progress |
 //! | `error` | errors of the crates as exceptions |
 //! | `report` | the report of a fit as a dictionary |
-//! | `linear`, `bayes`, `crf`, `causal`, `covariance`, `families`, `mrf`, `reduction`, `optimize` | one for each module of `fenchel` |
+//! | `linear`, `bayes`, `crf`, `graph_crf`, `causal`, `covariance`, `families`, `mrf`, `reduction`, `optimize` | the modules of `fenchel` |
 // Arguments and results are those of Python, which has no cheaper types than tuples.
 #![allow(clippy::too_many_arguments, clippy::type_complexity)]
 
@@ -21,6 +21,7 @@ mod crf;
 mod data;
 mod error;
 mod families;
+mod graph_crf;
 mod linear;
 mod mrf;
 mod optimize;
@@ -35,6 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     linear::register(module)?;
     bayes::register(module)?;
     crf::register(module)?;
+    graph_crf::register(module)?;
     causal::register(module)?;
     covariance::register(module)?;
     reduction::register(module)?;

@@ -2,18 +2,19 @@
 
 use std::ops::ControlFlow;
 
-use fenchel::linalg::AsDesign;
 use fenchel::linalg::labels::Classes;
+use fenchel::linalg::{AsDesign, Names};
 use fenchel::linear::estimators::{Choose, CrossValidated, Scoring};
-use fenchel::linear::loss::{Huber, Logistic, Quantile, Squared};
+use fenchel::linear::loss::{Huber, Logistic, Quantile, Squared, SquaredHinge};
 use fenchel::linear::path::{Grid, Path, PathPoint, PathSettings, path_from};
-use fenchel::linear::prox::{L1, Zero};
+use fenchel::linear::prox::{L1, NonnegativeL1, Zero};
 use fenchel::linear::{
     ElasticNet, ElasticNetCv, Error, GroupLasso, LinearModel, LinearSvc, LinearSvcCv,
     LogisticModel, LogisticRegression, LogisticRegressionCv, Penalised, PoissonModel,
     PoissonRegressor, Problem, SoftmaxModel, SoftmaxRegression, SoftmaxRegressionCv, SvcLoss,
     SvcModel,
 };
+use fenchel::metrics::Split;
 use fenchel::optim::{Progress, Report};
 use fenchel::saddle::{MulticlassL1, MulticlassLoss, Primal};
 use ndarray::{Array1, Array2};
@@ -69,7 +70,8 @@ macro_rules! margin_models {
     ($($model:ty { $($field:ident: $value:expr)? };)*) => {$(
         impl MarginModel for $model {
             fn of(weights: Array1<f64>, intercept: f64) -> Self {
-                Self { weights, intercept, $($field: $value,)? report: no_report(), choice: None }
+                let (names, report) = (Names::default(), no_report());
+                Self { weights, intercept, $($field: $value,)? names, report, choice: None }
             }
 
             fn parts(self) -> (Array1<f64>, f64, Report, Option<String>) {
@@ -112,20 +114,27 @@ macro_rules! fit {
     }};
 }
 
-/// Least squares: `penalty` is the weight of the l1 norm, and of half the squared l2 norm.
+/// Least squares: `penalty` is the weight of the l1 norm, and of half the squared l2 norm. If `positive`, no weight is below 0.
 #[pyfunction]
-#[pyo3(signature = (data, control, penalty, intercept, start=None))]
+#[pyo3(signature = (data, control, penalty, intercept, positive, start=None))]
 fn least_squares<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
     control: Control,
     penalty: (f64, f64),
     intercept: bool,
+    positive: bool,
     start: Option<Start<'py>>,
 ) -> PyResult<Margin<'py>> {
     let ((l1, l2), stop, seed) = (penalty, control.stop(), control.seed);
+    let start = start.map(model::<LinearModel>);
+    if positive {
+        let (loss, regulariser) = (Squared, NonnegativeL1 { strength: l1 });
+        let estimator = Penalised { loss, regulariser, l2, intercept, stop, seed };
+        return margin(py, fit!(py, data, control, start, estimator)?);
+    }
     let estimator = ElasticNet { l1, l2, intercept, stop, seed };
-    margin(py, fit!(py, data, control, start.map(model), estimator)?)
+    margin(py, fit!(py, data, control, start, estimator)?)
 }
 
 #[pyfunction]
@@ -217,21 +226,35 @@ fn logistic<'py>(
     margin(py, fit!(py, data, control, start.map(model), estimator)?)
 }
 
+/// Two classes, with the codes 0 and 1. An l1 norm goes with the squared hinge alone.
 #[pyfunction]
-#[pyo3(signature = (data, control, loss, l2, intercept, start=None))]
 fn svc<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
     control: Control,
     loss: &str,
-    l2: f64,
+    penalty: (f64, f64),
     intercept: bool,
-    start: Option<Start<'py>>,
 ) -> PyResult<Margin<'py>> {
     let (loss, stop, seed) = (svc_loss(loss)?, control.stop(), control.seed);
-    let base = LinearSvc::default();
-    let estimator = LinearSvc { loss, l2: Some(l2), intercept, stop, seed, ..base };
-    margin(py, fit!(py, data, control, start.map(model), estimator)?)
+    let (l1, l2) = penalty;
+    if l1 == 0.0 {
+        let base = LinearSvc::default();
+        let estimator = LinearSvc { loss, l2: Some(l2), intercept, stop, seed, ..base };
+        return margin(py, fit!(py, data, control, None, estimator)?);
+    }
+    if loss == SvcLoss::Hinge {
+        return Err(unknown("loss", "hinge", "'squared_hinge' for an l1 penalty"));
+    }
+    let (loss, regulariser) = (SquaredHinge, L1 { strength: l1 });
+    let estimator = Penalised { loss, regulariser, l2, intercept, stop, seed };
+    let rows = Rows::read(data)?;
+    let view = rows.view()?;
+    let signs = view.y.mapv(|code| 2.0 * code - 1.0);
+    let model = control.run(py, |watch| {
+        with_view!(view.x, x => estimator.fit_with(&x, signs.view(), view.fit(None, watch)))
+    })?;
+    margin(py, model)
 }
 
 /// Several classes, with the codes 0, 1, ...; `penalty` is the weight of the l1 norm, of the norms of rows, and of half the
@@ -298,7 +321,8 @@ fn several(py: Python<'_>, model: SoftmaxModel<f64>) -> PyResult<Several<'_>> {
 fn softmax_model(weights: Array2<f64>, intercepts: Array1<f64>) -> PyResult<SoftmaxModel<f64>> {
     let codes: Vec<f64> = (0..weights.ncols()).map(|code| code as f64).collect();
     let (classes, _) = Classes::from_labels(&codes).map_err(Raise::raise)?;
-    Ok(SoftmaxModel { weights, intercepts, classes, report: no_report(), choice: None })
+    let (names, report) = (Names::default(), no_report());
+    Ok(SoftmaxModel { weights, intercepts, classes, names, report, choice: None })
 }
 
 /// Penalties, and shares of the l1 norm, to try; how many folds, and by which score.
@@ -309,6 +333,7 @@ struct Search {
     smallest: f64,
     l1_ratios: Vec<f64>,
     folds: usize,
+    splits: Option<Vec<Split>>,
     scoring: String,
     one_standard_error: bool,
 }
@@ -358,9 +383,10 @@ fn least_squares_cv<'py>(
     intercept: bool,
 ) -> PyResult<(Margin<'py>, Vec<Score>, usize)> {
     let (stop, seed) = (control.stop(), control.seed);
-    let Search { folds, ref l1_ratios, .. } = search;
-    let (l1_ratios, choose, grid) = (l1_ratios.clone(), search.choose(), search.grid_or_default());
-    let estimator = ElasticNetCv { l1_ratios, folds, choose, grid, intercept, stop, seed };
+    let Search { folds, ref splits, ref l1_ratios, .. } = search;
+    let (l1_ratios, splits) = (l1_ratios.clone(), splits.clone());
+    let (choose, grid) = (search.choose(), search.grid_or_default());
+    let estimator = ElasticNetCv { l1_ratios, folds, splits, choose, grid, intercept, stop, seed };
     let (model, scores, chosen) = table(fit!(py, data, control, None, estimator)?);
     Ok((margin(py, model)?, scores, chosen))
 }
@@ -376,6 +402,7 @@ fn logistic_cv<'py>(
     let estimator = LogisticRegressionCv {
         l1_ratios: search.l1_ratios.clone(),
         folds: search.folds,
+        splits: search.splits.clone(),
         choose: search.choose(),
         grid: search.grid_or_default(),
         scoring: search.scoring()?,
@@ -400,6 +427,7 @@ fn svc_cv<'py>(
     let estimator = LinearSvcCv {
         loss: svc_loss(loss)?,
         folds: search.folds,
+        splits: search.splits.clone(),
         choose: search.choose(),
         grid: search.grid_or_default(),
         scoring: search.scoring()?,
@@ -423,6 +451,7 @@ fn softmax_cv<'py>(
     let estimator = SoftmaxRegressionCv {
         l1_ratios: search.l1_ratios.clone(),
         folds: search.folds,
+        splits: search.splits.clone(),
         choose: search.choose(),
         grid: search.grid_or_default(),
         scoring: search.scoring()?,

@@ -3,7 +3,7 @@
 use fenchel::linalg::AsDesign;
 use fenchel::moments::{
     Components, DirectionalRegression, Error, LearnedSade, Mave, Opg, Phd, Reduction, Response,
-    Save, Sir, Slicing,
+    Save, ScoreMatching, Sir, Slicing, Sphd,
 };
 use fenchel::optim::{Fit, Stop};
 use ndarray::ArrayView1;
@@ -84,6 +84,10 @@ impl Method {
             "PHD" => Phd { components, ..Phd::default() }.fit_with(x, y, fit),
             "SADE" => {
                 LearnedSade { components, slicing, ..LearnedSade::default() }.fit_with(x, y, fit)
+            }
+            "SPHD" => {
+                let score = ScoreMatching::default().fit(x)?;
+                Sphd { components, slicing, ..Sphd::default() }.fit_with(x, y, &score, fit)
             }
             "OPG" => Opg { components, base_points }.fit_with(x, y, fit),
             _ => {

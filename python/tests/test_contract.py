@@ -23,6 +23,7 @@ from fenchel import Report, _core
 from fenchel._control import Control
 from fenchel.linear_model import Lasso, LogisticRegression, Ridge
 
+HERE = Path(__file__).parent  # where no folder hides the package
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
 Y = X @ [1.0, -2.0, 0.0, 0.5] + 0.1 * RNG.normal(size=60)
@@ -84,11 +85,11 @@ def test_broken_sparse_data_are_refused_with_their_place():
 
     control = Control(tol=1e-4, max_iter=10)
     with pytest.raises(ValueError, match="row 1: column"):
-        _core.least_squares((Broken, np.ones(2), None), control, (0.0, 1.0), True)
+        _core.least_squares((Broken, np.ones(2), None), control, (0.0, 1.0), True, False)
     Broken.indices = np.array([0, 1], dtype=np.int32)
     Broken.indptr = np.array([0, -1, 2], dtype=np.int32)
     with pytest.raises(ValueError, match="indptr"):
-        _core.least_squares((Broken, np.ones(2), None), control, (0.0, 1.0), True)
+        _core.least_squares((Broken, np.ones(2), None), control, (0.0, 1.0), True, False)
 
 
 MEMORY = """
@@ -129,7 +130,7 @@ print((peak() - before) / size)
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_a_fit_copies_no_data(kind):
     command = [sys.executable, "-c", MEMORY, kind]
-    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=HERE)
     assert float(ran.stdout) < 0.6, "share of the size of X that a fit takes beside it"
 
 
@@ -149,7 +150,8 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_ends_a_fit():
-    process = subprocess.Popen([sys.executable, "-c", SLOW], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", SLOW]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HERE)
     assert process.stdout.readline() == "fitting\n"
     time.sleep(1)
     process.send_signal(signal.SIGINT)

@@ -7,6 +7,7 @@ from scipy import sparse
 from scipy.optimize import linprog, minimize
 from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
 from sklearn.svm import LinearSVC as SkLinearSVC
 
 from fenchel.linear_model import (
@@ -187,7 +188,7 @@ def test_svc(two):
         *two
     )
     np.testing.assert_allclose(ours.coef_, truth.coef_, atol=LIMIT)
-    hinge = LinearSVC("hinge", C=0.2, fit_intercept=False, tol=1e-9, max_iter=1e5).fit(*two)
+    hinge = LinearSVC(loss="hinge", C=0.2, fit_intercept=False, tol=1e-9, max_iter=1e5).fit(*two)
     truth = SkLinearSVC(
         C=0.2, loss="hinge", fit_intercept=False, tol=1e-12, max_iter=1_000_000
     ).fit(*two)
@@ -200,6 +201,49 @@ def test_svc(two):
     assert of[0] <= of[1] * (1 + 1e-8)
 
 
+def test_svc_with_an_l1_penalty(two):
+    options = {"C": 0.05, "penalty": "l1", "fit_intercept": False, "dual": False}
+    ours = LinearSVC(**options, tol=1e-12).fit(*two)
+    truth = SkLinearSVC(**options, tol=1e-12, max_iter=100_000).fit(*two)
+    np.testing.assert_allclose(ours.coef_, truth.coef_, atol=1e-5)
+    with pytest.raises(ValueError, match="squared_hinge"):
+        LinearSVC("l1", "hinge").fit(*two)
+
+
+def test_several_targets_are_fitted_one_by_one(numbers, weights):
+    X, y = numbers
+    Y = np.column_stack([y, X[:, 0] - y])
+    for model, options in ((Ridge, {"alpha": 0.5}), (Lasso, {"alpha": 0.05})):
+        both = model(**options, tol=1e-13).fit(X, Y, sample_weight=weights)
+        assert both.coef_.shape == (2, 8) and both.intercept_.shape == (2,)
+        truth = getattr(sk, model.__name__)(**options, tol=1e-13).fit(X, Y, sample_weight=weights)
+        same(both, truth)
+        np.testing.assert_allclose(both.predict(X), truth.predict(X), atol=1e-5)
+        for k in range(2):
+            alone = model(**options, tol=1e-13).fit(X, Y[:, k], sample_weight=weights)
+            np.testing.assert_array_equal(both.coef_[k], alone.coef_)
+        warm = model(**options, tol=1e-13, warm_start=True).fit(X, Y)
+        assert warm.fit(X, Y).n_iter_ <= both.n_iter_
+    each = Ridge([0.5, 3.0], tol=1e-13).fit(X, Y)
+    np.testing.assert_allclose(each.coef_[1], sk.Ridge(3.0).fit(X, Y[:, 1]).coef_, atol=LIMIT)
+    with pytest.raises(ValueError, match="alpha has 3 numbers"):
+        Ridge([1.0, 2.0, 3.0]).fit(X, Y)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_weights_that_are_not_negative(numbers, intercept):
+    X, y = numbers
+    X = np.column_stack([X, -X[:, :2]])
+    options = {"positive": True, "fit_intercept": intercept}
+    lasso = Lasso(0.05, **options, tol=1e-13).fit(X, y)
+    same(lasso, sk.Lasso(0.05, **options, tol=1e-14, max_iter=100_000).fit(X, y))
+    net = ElasticNet(0.05, **options, tol=1e-13).fit(X, y)
+    same(net, sk.ElasticNet(0.05, **options, tol=1e-14, max_iter=100_000).fit(X, y))
+    ridge = Ridge(1.0, **options, tol=1e-13).fit(X, y)
+    same(ridge, sk.Ridge(1.0, **options, tol=1e-12).fit(X, y), 1e-5)
+    assert all((model.coef_ >= 0).all() for model in (lasso, net, ridge))
+
+
 def test_svc_of_several_classes(four):
     ours = LinearSVC(C=0.2, fit_intercept=False, tol=1e-13).fit(*four)
     truth = SkLinearSVC(C=0.2, fit_intercept=False, tol=1e-12, dual=False, max_iter=100_000)
@@ -209,13 +253,14 @@ def test_svc_of_several_classes(four):
 
 
 def test_multiclass_l1_is_certified(four):
-    model = MulticlassL1(alpha=0.02, tol=0.01).fit(*four)
+    # The hinge of Crammer and Singer is least at 0 where no class has half of the rows.
+    model = MulticlassL1(alpha=0.005, loss="log_loss", tol=0.01).fit(*four)
     assert model.report_.converged and model.report_.relative <= 0.01
     assert model.score(*four) > 0.5
 
 
 def test_softmax_groups_drop_features(four):
-    model = SoftmaxRegression(C=0.02, group_ratio=1.0, tol=1e-10).fit(*four)
+    model = SoftmaxRegression(C=0.1, group_ratio=1.0, tol=1e-10).fit(*four)
     used = np.abs(model.coef_).max(axis=0) > 0
     assert 0 < used.sum() < 7
 
@@ -251,6 +296,21 @@ def test_cross_validation_chooses_and_refits(numbers, two, four):
         np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-4)
     simple = LassoCV(selection_rule="one_standard_error").fit(*numbers)
     assert simple.alpha_ >= LassoCV().fit(*numbers).alpha_
+
+
+def test_folds_are_given_as_in_scikit_learn(numbers, two):
+    X, y = numbers
+    order = KFold(4, shuffle=True, random_state=1)
+    options = {"alphas": [0.5, 0.05, 0.005], "cv": order}
+    ours = LassoCV(**options, tol=1e-12).fit(X, y)
+    theirs = sk.LassoCV(**options, tol=1e-12, max_iter=100_000).fit(X, y)
+    assert ours.alpha_ == theirs.alpha_
+    np.testing.assert_allclose(-ours.cv_results_["split_test_scores"], theirs.mse_path_, rtol=1e-5)
+    pairs = [(np.arange(100), np.arange(100, 150)), (np.arange(50, 150), np.arange(50))]
+    model = LogisticRegressionCV(Cs=[0.01, 1.0], cv=pairs).fit(*two)
+    assert model.cv_results_["split_test_scores"].shape == (2, 2)
+    with pytest.raises(ValueError, match="split 0 has row 150"):
+        LassoCV(cv=[(range(10), [150]), (range(9), [3])]).fit(X, y)
 
 
 def test_the_gap_bounds_the_distance_to_the_optimum(two):
@@ -303,7 +363,7 @@ def test_bad_parameters_of_regressions(numbers, model, said):
     [
         (LogisticRegression(C=0), "C = 0"),
         (LogisticRegression("l3"), "penalty is 'l3'"),
-        (LinearSVC("log"), 'loss is "log"'),
+        (LinearSVC(loss="log"), 'loss is "log"'),
         (MulticlassL1(norm="l2"), 'norm is "l2"'),
         (LogisticRegressionCV(scoring="f1"), 'scoring is "f1"'),
         (SoftmaxRegression(l1_ratio=0.7, group_ratio=0.7), "1 - l1_ratio - group_ratio"),

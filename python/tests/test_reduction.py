@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fenchel.reduction import MAVE, OPG, PHD, SADE, SAVE, SIR, DirectionalRegression
+from fenchel.reduction import MAVE, OPG, PHD, SADE, SAVE, SIR, SPHD, DirectionalRegression
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3000, 5))
@@ -19,6 +19,7 @@ TRUTH /= np.linalg.norm(TRUTH)
         (DirectionalRegression(), lambda t: t**2),
         (PHD(), lambda t: t**2),
         (SADE(), lambda t: np.exp(t)),
+        (SPHD(), lambda t: t**2),
         (OPG(), lambda t: np.sin(t)),
         (MAVE(), lambda t: np.sin(t)),
     ],
@@ -62,6 +63,18 @@ def test_classes_and_weights():
     weights = np.where(np.arange(3000) < 1500, 2.0, 1.0)
     twice = SIR(n_slices=8).fit(X, X @ TRUTH, sample_weight=weights)
     assert abs(twice.components_[0] @ TRUTH) > 0.95
+
+
+@pytest.mark.parametrize("method", [SIR, SAVE, DirectionalRegression])
+def test_a_weight_of_2_is_a_row_twice(method):
+    """With a response of few values, slices do not depend on ties."""
+    y = np.digitize(X[:, 0] ** 2 + X[:, 1], [0.3, 1.0, 2.0]).astype(str)
+    weights = 1 + (np.arange(3000) % 3 == 0)
+    one = method(2).fit(X, y, sample_weight=weights)
+    other = method(2).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, atol=1e-9)
+    spans = [model.components_.T @ model.components_ for model in (one, other)]
+    np.testing.assert_allclose(*spans, atol=1e-6)
 
 
 @pytest.mark.parametrize(

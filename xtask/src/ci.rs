@@ -1,12 +1,12 @@
-//! `cargo xtask ci` runs the checks that a change must pass. The steps are divided into two lanes, which run at the same time,
-//! because no single step keeps all processors busy.
+//! `cargo xtask ci` runs the checks that a change must pass. The steps are divided into lanes, which run at the same time, because
+//! no single step keeps all processors busy.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use crate::{docs, workspace};
+use crate::{docs, python, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -15,11 +15,11 @@ pub(crate) struct Arguments {
     only: Option<String>,
 }
 
-const NAMES: [&str; 5] = ["format", "lint", "doc", "test", "doctest"];
+const NAMES: [&str; 6] = ["format", "lint", "doc", "python", "test", "doctest"];
 
-/// The steps of a lane run one after the other. A failure ends its lane, and the other lane continues, so that one run reports
-/// the failures of both lanes.
-const LANES: [&[&str]; 2] = [&["format", "lint", "doc"], &["test", "doctest"]];
+/// The steps of a lane run one after the other. A failure ends its lane, and the other lanes continue, so that one run reports
+/// the failures of all lanes. The Python package is built in the folder of the tests, of whose crates it is made.
+const LANES: [&[&str]; 3] = [&["format", "lint", "doc"], &["python"], &["test", "doctest"]];
 
 /// The command of a step.
 fn command(step: &str) -> Command {
@@ -32,6 +32,10 @@ fn command(step: &str) -> Command {
             .args(["--", "-D", "warnings"]),
         "doc" => {
             cargo = docs::command();
+            &mut cargo
+        }
+        "python" => {
+            cargo = python::command();
             &mut cargo
         }
         // With a short reproduction (tests/smoke.rs). All features, so that optional modules are tested too. `--tests`
@@ -55,25 +59,41 @@ fn checks() -> PathBuf {
 struct Ran {
     step: &'static str,
     seconds: f64,
-    failure: Option<String>,
+    ended: Ended,
+}
+
+/// How a step ended.
+enum Ended {
+    Passed,
+    Failed(String),
+    /// There is nothing to run it with, and what is missing.
+    Skipped(String),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     let chosen = |step: &&&str| arguments.only.as_deref().is_none_or(|only| only == **step);
-    let [checks, tests] = LANES.map(|lane| lane.iter().filter(chosen).copied().collect::<Vec<_>>());
+    let [checks, package, tests] =
+        LANES.map(|lane| lane.iter().filter(chosen).copied().collect::<Vec<_>>());
 
-    // What the tests say goes on as they run. The checks speak when one fails, or where they are alone.
+    // What the tests say goes on as they run. The other lanes speak when a step fails, or where they are alone.
     let quiet = !tests.is_empty();
     let ran: Vec<Ran> = std::thread::scope(|scope| {
-        let beside = scope.spawn(|| run_lane(&checks, quiet));
+        let beside = [&checks, &package].map(|lane| scope.spawn(move || run_lane(lane, quiet)));
         let tests = run_lane(&tests, false);
-        let checks = beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        checks.into_iter().chain(tests).collect()
+        let joined =
+            beside.map(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        joined.into_iter().flatten().chain(tests).collect()
     });
 
-    let steps: Vec<&str> = [checks, tests].concat();
+    let steps: Vec<&str> = [checks, package, tests].concat();
     println!("\n{}", summary(&steps, &ran));
-    let failures: Vec<&str> = ran.iter().filter_map(|ran| ran.failure.as_deref()).collect();
+    let failures: Vec<&str> = ran
+        .iter()
+        .filter_map(|ran| match &ran.ended {
+            Ended::Failed(failure) => Some(failure.as_str()),
+            _ => None,
+        })
+        .collect();
     if failures.is_empty() {
         println!("everything passed");
         return Ok(ExitCode::SUCCESS);
@@ -85,6 +105,14 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
 fn run_lane(steps: &[&'static str], quiet: bool) -> Vec<Ran> {
     let mut lane = Vec::new();
     for step in steps {
+        if *step == "python"
+            && let Some(reason) = python::missing()
+            && std::env::var_os("CI").is_none()
+        {
+            println!("\n== {step}: skipped, there is {reason}");
+            lane.push(Ran { step, seconds: 0.0, ended: Ended::Skipped(reason) });
+            continue;
+        }
         let mut command = command(step);
         println!("\n== {step}: {}", spelled(&command));
         let start = Instant::now();
@@ -92,13 +120,14 @@ fn run_lane(steps: &[&'static str], quiet: bool) -> Vec<Ran> {
         let run = if quiet { workspace::stream_failure } else { workspace::stream };
         let result = match *step {
             "doc" => docs::make(&checks(), || run(&mut command, &what)),
+            "python" => python::check(|| run(&mut command, &what), &run),
             _ => run(&mut command, &what),
         };
         let seconds = start.elapsed().as_secs_f64();
         let again = |why| format!("{why}; to repeat it alone: cargo xtask ci --only {step}");
-        let failure = result.err().map(again);
-        let failed = failure.is_some();
-        lane.push(Ran { step, seconds, failure });
+        let ended = result.map_or_else(|why| Ended::Failed(again(why)), |()| Ended::Passed);
+        let failed = matches!(ended, Ended::Failed(_));
+        lane.push(Ran { step, seconds, ended });
         if failed {
             break;
         }
@@ -119,10 +148,11 @@ fn spelled(command: &Command) -> String {
 /// Formats one line per step, with its duration in seconds.
 fn summary(steps: &[&str], ran: &[Ran]) -> String {
     let line = |step: &&str| match ran.iter().find(|ran| ran.step == *step) {
-        Some(Ran { seconds, failure: None, .. }) => {
-            format!("{step:<10} {seconds:>7.1} s  passed\n")
-        }
-        Some(Ran { seconds, .. }) => format!("{step:<10} {seconds:>7.1} s  FAILED\n"),
+        Some(Ran { seconds, ended, .. }) => match ended {
+            Ended::Passed => format!("{step:<10} {seconds:>7.1} s  passed\n"),
+            Ended::Failed(_) => format!("{step:<10} {seconds:>7.1} s  FAILED\n"),
+            Ended::Skipped(why) => format!("{step:<10} {:>9}  skipped: {why}\n", ""),
+        },
         None => format!("{step:<10} {:>9}  not run\n", ""),
     };
     steps.iter().map(line).collect()
@@ -155,7 +185,7 @@ mod tests {
             set.find(|(key, _)| *key == "CARGO_TARGET_DIR")
                 .map(|(_, value)| value.map(OsStr::to_owned))
         };
-        let [checks, tests] = LANES.map(|lane| lane.iter().map(folder).collect::<Vec<_>>());
+        let [checks, _, tests] = LANES.map(|lane| lane.iter().map(folder).collect::<Vec<_>>());
         assert!(checks.iter().all(|folder| folder.is_some() && !tests.contains(folder)));
     }
 
@@ -168,14 +198,16 @@ mod tests {
     #[test]
     fn the_summary_tells_failed_from_not_run() {
         let ran = [
-            Ran { step: "a", seconds: 1.26, failure: None },
-            Ran { step: "b", seconds: 0.5, failure: Some("why".to_owned()) },
+            Ran { step: "a", seconds: 1.26, ended: Ended::Passed },
+            Ran { step: "b", seconds: 0.5, ended: Ended::Failed("why".to_owned()) },
+            Ran { step: "d", seconds: 0.0, ended: Ended::Skipped("no tool".to_owned()) },
         ];
-        let text = summary(&["a", "b", "c"], &ran);
+        let text = summary(&["a", "b", "c", "d"], &ran);
         let lines: Vec<Vec<&str>> =
             text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0], ["a", "1.3", "s", "passed"]);
         assert_eq!(lines[1], ["b", "0.5", "s", "FAILED"]);
         assert_eq!(lines[2], ["c", "not", "run"]);
+        assert_eq!(lines[3], ["d", "skipped:", "no", "tool"]);
     }
 }

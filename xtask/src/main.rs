@@ -7,6 +7,7 @@ mod data;
 #[cfg(test)]
 mod doc_tables;
 mod docs;
+mod environment;
 mod gallery;
 #[cfg(feature = "experiments")]
 mod meter;
@@ -17,6 +18,7 @@ mod peers;
 #[allow(unreachable_pub)]
 #[path = "../../examples/src/pipe.rs"]
 mod pipe;
+mod python;
 #[cfg(feature = "experiments")]
 mod remaining;
 #[cfg(feature = "experiments")]
@@ -41,6 +43,8 @@ enum Command {
     Gallery(gallery::Arguments),
     /// Make the archives that a registry would receive, and build them
     Package(package::Arguments),
+    /// Build the wheel of the Python package, install it in an environment with its peers, and check it
+    Python(python::Arguments),
     /// Run the experiments and write the report
     #[cfg(feature = "experiments")]
     Reproduce(reproduce::Arguments),
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Command::Docs => docs::run().map_err(|error| error.to_string()),
         Command::Gallery(arguments) => gallery::run(&arguments).map_err(|error| error.to_string()),
         Command::Package(arguments) => package::run(&arguments).map_err(|e| e.to_string()),
+        Command::Python(arguments) => python::run(&arguments).map_err(|e| e.to_string()),
         #[cfg(feature = "experiments")]
         Command::Reproduce(arguments) => reproduce::run(&arguments).map_err(|f| f.to_string()),
         #[cfg(feature = "experiments")]

@@ -5,6 +5,8 @@
 //! `peer-<crate>` does the work of this project. It is a binary of the package `fenchel-benches`, or one of its examples
 //! (`examples/peer-<crate>.rs`). The script is called as
 //! `run.py --runner PROGRAM --out DIR [--data DIR] [what follows -- on the command line]`.
+//!
+//! `cargo xtask peers python` compares the Python package: it is installed in the environment, in place of a program.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -12,6 +14,7 @@ use std::process::{Command, ExitCode};
 use fenchel_experiments::Failure;
 
 use crate::data::{data_folder, describe_data};
+use crate::environment::environment;
 use crate::workspace::{self, stream};
 
 #[derive(clap::Args)]
@@ -26,6 +29,9 @@ pub(crate) struct Arguments {
     #[arg(last = true, value_name = "ARGUMENTS")]
     rest: Vec<String>,
 }
+
+/// The comparison of the Python package.
+const PACKAGE: &str = "python";
 
 /// The files of one comparison.
 struct Peer {
@@ -43,12 +49,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     println!("{}", describe_data(data.as_deref()));
 
     let python = environment(&peer.requirements, &peer.environment)?;
-    let runner = build_runner(&peer.runner)?;
+    let runner = if arguments.name == PACKAGE {
+        crate::python::install(&peer.environment)?;
+        None
+    } else {
+        Some(build_runner(&peer.runner)?)
+    };
 
     std::fs::create_dir_all(&peer.out)?;
     let mut script = Command::new(python);
     script.current_dir(root).arg(&peer.script);
-    script.arg("--runner").arg(runner).arg("--out").arg(&peer.out);
+    if let Some(runner) = runner {
+        script.arg("--runner").arg(runner);
+    }
+    script.arg("--out").arg(&peer.out);
     if let Some(folder) = data {
         script.arg("--data").arg(folder);
     }
@@ -106,39 +120,6 @@ fn available(peers: &Path) -> Vec<String> {
     names
 }
 
-/// The path of Python in an environment with exactly these requirements. The environment is created again if they change.
-fn environment(requirements: &Path, folder: &Path) -> Result<PathBuf, Failure> {
-    let python = if cfg!(windows) {
-        folder.join("Scripts").join("python.exe")
-    } else {
-        folder.join("bin").join("python")
-    };
-    let wanted = std::fs::read_to_string(requirements)?;
-    if python.is_file() && is_current(folder, &wanted) {
-        return Ok(python);
-    }
-    if folder.exists() {
-        std::fs::remove_dir_all(folder)?;
-    }
-    println!("making {} from {}", folder.display(), requirements.display());
-    let mut make = Command::new(if cfg!(windows) { "python" } else { "python3" });
-    make.args(["-m", "venv"]).arg(folder);
-    stream(&mut make, "making a Python environment (Python 3 with its module venv is needed)")?;
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(requirements);
-    stream(&mut install, "installing the requirements")?;
-    // Last, so that an environment whose installation broke off counts as out of date.
-    std::fs::write(folder.join(INSTALLED), wanted)?;
-    Ok(python)
-}
-
-/// The copy of the requirements that an environment was made from.
-const INSTALLED: &str = "installed-requirements.txt";
-
-fn is_current(folder: &Path, wanted: &str) -> bool {
-    std::fs::read_to_string(folder.join(INSTALLED)).is_ok_and(|installed| installed == wanted)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,14 +140,5 @@ mod tests {
         let peer = find(&peers, folder.path(), "finite-sum").ok().unwrap();
         assert_eq!(peer.runner, "peer-finite-sum");
         assert!(peer.environment.ends_with("peers/venv-finite-sum"));
-    }
-
-    #[test]
-    fn an_environment_is_current_only_with_the_same_requirements() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(!is_current(folder.path(), "numpy==2.0"));
-        std::fs::write(folder.path().join(INSTALLED), "numpy==2.0").unwrap();
-        assert!(is_current(folder.path(), "numpy==2.0"));
-        assert!(!is_current(folder.path(), "numpy==2.1"));
     }
 }

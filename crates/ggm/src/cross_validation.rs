@@ -1,7 +1,7 @@
 //! The penalty of a graphical lasso by cross-validation.
 
 use fenchel_linalg::{AsDesign, Invalid};
-use fenchel_metrics::k_fold;
+use fenchel_metrics::{Split, k_fold};
 use fenchel_optim::{Budget, Fit, MAX_MEMORY, SharedWatch, Stop, settings};
 use ndarray::{Array1, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,8 @@ settings! {
         penalties: Option<Vec<f64>> = None,
         /// Parts of the data, each left out once.
         folds: usize = 5,
+        /// The training rows and the test rows of each fold, in place of `folds`.
+        splits: Option<Vec<Split>> = None,
         /// Whether the largest penalty within a standard error of the best is taken.
         one_standard_error: bool = false,
         /// The scale of the penalty.
@@ -58,7 +60,8 @@ impl GraphicalLassoCv {
     /// Chooses the penalty and fits all data with it.
     ///
     /// # Errors
-    /// As [`GraphicalLasso::fit`]; [`Error::Metrics`] for fewer than two folds or more folds than rows.
+    /// As [`GraphicalLasso::fit`]; [`Error::Metrics`] for fewer than two folds or more folds than rows; [`Error::Invalid`] for
+    /// fewer than two splits, one without training or test rows, or a row that is not there.
     pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<CrossValidated, Error> {
         self.fit_with(x, Fit::new())
     }
@@ -90,7 +93,13 @@ impl GraphicalLassoCv {
             stop: budget.left(),
             max_memory: self.max_memory,
         };
-        let splits = k_fold(x.nrows(), self.folds, self.seed)?;
+        let splits = match &self.splits {
+            None => k_fold(x.nrows(), self.folds, self.seed)?,
+            Some(splits) => {
+                check_splits(x.nrows(), splits)?;
+                splits.clone()
+            }
+        };
         let losses = each(splits.len(), |k| {
             let (train, test) = &splits[k];
             let rows = x.select(Axis(0), train);
@@ -132,6 +141,23 @@ impl GraphicalLassoCv {
             standard_error,
         })
     }
+}
+
+/// Whether splits that were given can be used.
+fn check_splits(rows: usize, splits: &[Split]) -> Result<(), Invalid> {
+    let invalid = |reason| Invalid::Layout { what: "splits", reason };
+    if splits.len() < 2 {
+        return Err(invalid(format!("{} of them; expected at least 2", splits.len())));
+    }
+    for (fold, (train, test)) in splits.iter().enumerate() {
+        if train.is_empty() || test.is_empty() {
+            return Err(invalid(format!("split {fold} has no training rows or no test rows")));
+        }
+        if let Some(row) = train.iter().chain(test).find(|row| **row >= rows) {
+            return Err(invalid(format!("split {fold} has row {row}; expected less than {rows}")));
+        }
+    }
+    Ok(())
 }
 
 /// `<C, Theta> - log det Theta` of every point, with the test samples centred by the training means.

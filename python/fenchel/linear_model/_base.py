@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil, isfinite
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -23,14 +25,14 @@ from .._data import Matrix, Vector, matrix, vector
 
 def at_least_0(name: str, value: float) -> float:
     """A finite number that is not negative."""
-    if not (value >= 0 and isfinite(value)):
+    if not (isinstance(value, Real) and value >= 0 and isfinite(value)):
         raise ValueError(f"{name} = {value}; expected a finite number >= 0")
     return float(value)
 
 
 def share(name: str, value: float) -> float:
     """A number from 0 to 1."""
-    if not 0 <= value <= 1:
+    if not (isinstance(value, Real) and 0 <= value <= 1):
         raise ValueError(f"{name} = {value}; expected a number from 0 to 1")
     return float(value)
 
@@ -41,6 +43,7 @@ class Certified(BaseEstimator):  # type: ignore[misc]
     report_: Report
     duality_gap_: float
     n_iter_: int
+    _least_rows: ClassVar[int] = 1
 
     def _control(self) -> Control:
         """The limits that the parameters ask for."""
@@ -48,7 +51,7 @@ class Certified(BaseEstimator):  # type: ignore[misc]
         show = Progress(type(self).__name__) if getattr(self, "verbose", False) else None
         return Control(
             tol=self.tol,
-            max_iter=self.max_iter,
+            max_iter=1000 if self.max_iter is None else self.max_iter,
             max_seconds=getattr(self, "max_seconds", None),
             seed=seed(getattr(self, "random_state", None)),
             threads=threads(getattr(self, "n_jobs", None)),
@@ -87,28 +90,39 @@ class Certified(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+@dataclass(frozen=True)
+class Fit:
+    """Where one of several fits starts, which target it is for, and how many there are."""
+
+    start: _core.Start | None
+    target: int
+    targets: int
+
+
 def total(weights: Vector | None, rows: int) -> float:
     """The sum of the weights of the rows, each 1 by default."""
     return float(rows) if weights is None else float(weights.sum())
 
 
 class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
-    """A regression with one weight per feature."""
+    """A regression with one weight per feature, and per target if there are several."""
 
-    coef_: Vector
-    intercept_: float
-    _link = "identity"
+    coef_: _core.Weights
+    intercept_: Any
+    _link: ClassVar[str] = "identity"
+    _several_targets: ClassVar[bool] = False
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         """Calls the crate. `weight` is the sum of the weights of the rows."""
         raise NotImplementedError
 
-    def _start(self, features: int) -> _core.Start | None:
+    def _start(self, shape: tuple[int, ...], target: int) -> _core.Start | None:
         """The former coefficients, for ``warm_start=True``."""
         former = getattr(self, "coef_", None)
-        if not getattr(self, "warm_start", False) or former is None or former.size != features:
+        if not getattr(self, "warm_start", False) or former is None or former.shape != shape:
             return None
-        return vector(np.ravel(former)), float(np.ravel(self.intercept_)[0])
+        coef, intercept = np.atleast_2d(former), np.atleast_1d(self.intercept_)
+        return vector(coef[target]), float(intercept[target])
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fits the model.
@@ -118,7 +132,7 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples. A C-ordered float64 array and a CSR matrix of float64 are not copied.
         y : array-like of shape (n_samples,)
-            Targets.
+            Targets. `Ridge`, `Lasso` and `ElasticNet` also take one column a target, and fit each by itself.
         sample_weight : array-like of shape (n_samples,), default=None
             A weight >= 0 a row; a weight of 2 is as good as the row twice.
 
@@ -128,18 +142,33 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
             The fitted estimator.
         """
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=True
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            y_numeric=True,
+            multi_output=self._several_targets,
+            ensure_min_samples=self._least_rows,
         )
-        X, y = matrix(X), vector(y)
+        X, y = matrix(X), np.asarray(y, dtype=np.float64)
         weights = self._weights(sample_weight, X)
         control = self._control()
-        solved = self._solve((X, y, weights), total(weights, len(y)), control)
-        self.coef_, self.intercept_, facts = solved
-        self._record(facts, show=control.show)
+        weight, targets = total(weights, X.shape[0]), y.reshape(len(y), -1).T
+        shape = (len(targets), X.shape[1]) if len(targets) > 1 else (X.shape[1],)
+        fits = []
+        for k, column in enumerate(targets):
+            data, fit = (X, vector(column), weights), Fit(self._start(shape, k), k, len(targets))
+            fits.append(self._solve(data, weight, control, fit))
+        self.coef_ = np.array([each[0] for each in fits]).reshape(shape)
+        intercepts = np.array([each[1] for each in fits])
+        self.intercept_ = intercepts[0] if y.ndim == 1 else intercepts
+        self._record(*(each[2] for each in fits), show=control.show)
         return self
 
     def predict(self, X: Any) -> Vector:
-        """Predicts one number a row.
+        """Predicts one number a row, and per target if there are several.
 
         Parameters
         ----------
@@ -148,17 +177,27 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions.
         """
         X = self._design(X)
-        return _core.predict(X, vector(self.coef_), float(self.intercept_), self._link)
+        if self.coef_.ndim == 2:
+            intercepts = vector(np.broadcast_to(self.intercept_, len(self.coef_)))
+            return _core.predict_classes(X, vector(self.coef_.T), intercepts, False)
+        intercept = float(np.ravel(self.intercept_)[0])
+        return _core.predict(X, vector(self.coef_), intercept, self._link)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._several_targets
+        return tags
 
 
 class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
-    """A classifier with one weight per feature and class; for two classes one per feature."""
+    """A classifier with one weight per feature and class; for two classes one per feature if `_one_column`."""
 
     classes_: Any
+    _one_column: ClassVar[bool] = True
     coef_: _core.Weights
     intercept_: Vector
 
@@ -201,7 +240,15 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
         self : object
             The fitted estimator.
         """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            ensure_min_samples=self._least_rows,
+        )
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         X = matrix(X)
@@ -215,9 +262,14 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
             raise ValueError(
                 f"y: all labels are {self.classes_[0]!r}; expected at least two classes, found one class"
             )
+        if weights is not None and (weight_of := np.bincount(codes, weights)).min() == 0:
+            label = self.classes_[weight_of.argmin()]
+            raise ValueError(
+                f"all rows of class {label!r} have weight 0; leave them out (if one class is left, there is nothing to fit)"
+            )
         control = self._control()
         data, weight = (X, vector(codes), weights), total(weights, X.shape[0])
-        if len(self.classes_) == 2:
+        if len(self.classes_) == 2 and self._one_column:
             fits = self._fit_two(data, weight, control)
             self.coef_ = np.vstack([each[0] for each in fits])
             self.intercept_ = np.array([each[1] for each in fits])
@@ -226,6 +278,9 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
             fits = more  # type: ignore[assignment]
             self.coef_ = np.vstack([np.ascontiguousarray(each[0].T) for each in more])
             self.intercept_ = np.concatenate([each[1] for each in more])
+            if len(more) == 1:
+                # Those of one fit are determined up to a constant.
+                self.intercept_ -= self.intercept_.mean()
         self._record(*(each[2] for each in fits), show=control.show)
         return self
 
@@ -235,7 +290,8 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
         if coef.shape[0] == 1:
             link = "sigmoid" if probabilities else "identity"
             return _core.predict(X, vector(coef[0]), float(intercept[0]), link)
-        return _core.predict_classes(X, vector(coef.T), vector(intercept), probabilities)
+        scores = _core.predict_classes(X, vector(coef.T), vector(intercept), probabilities)
+        return scores if probabilities or len(coef) > 2 else scores[:, 1] - scores[:, 0]
 
     def decision_function(self, X: Any) -> Any:
         """The scores ``x w + b``.

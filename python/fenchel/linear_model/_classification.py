@@ -46,10 +46,14 @@ class LogisticRegression(Probabilities):
         Weight of the losses, > 0; ``numpy.inf`` is no penalty.
     l1_ratio : float, default=0.0
         Share of the l1 norm, from 0 to 1.
+    dual : bool, default=False
+        Ignored.
     tol : float, default=1e-8
         Largest duality gap, as a fraction of the objective.
     fit_intercept : bool, default=True
         Whether to fit an intercept a class, which is not penalised.
+    intercept_scaling : float, default=1
+        Ignored.
     class_weight : dict or "balanced", default=None
         Weights of the classes.
     random_state : int or RandomState, default=None
@@ -98,8 +102,10 @@ class LogisticRegression(Probabilities):
         *,
         C: float = 1.0,
         l1_ratio: float = 0.0,
+        dual: bool = False,
         tol: float = 1e-8,
         fit_intercept: bool = True,
+        intercept_scaling: float = 1,
         class_weight: Any = None,
         random_state: Any = None,
         solver: str = "auto",
@@ -111,8 +117,10 @@ class LogisticRegression(Probabilities):
         self.penalty = penalty
         self.C = C
         self.l1_ratio = l1_ratio
+        self.dual = dual
         self.tol = tol
         self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.random_state = random_state
         self.solver = solver
@@ -197,6 +205,8 @@ class SoftmaxRegression(Probabilities):
     True
     """
 
+    _one_column = False
+
     def __init__(
         self,
         *,
@@ -230,8 +240,6 @@ class SoftmaxRegression(Probabilities):
         start = self._start_more(data[0].shape[1])
         return [_core.softmax(data, control, penalty, self.fit_intercept, start)]
 
-    _fit_two = _fit_more  # type: ignore[assignment]
-
 
 class LinearSVC(LinearClassifier):
     """A linear support vector machine; for more than two classes one against the rest for each.
@@ -239,13 +247,17 @@ class LinearSVC(LinearClassifier):
     The intercept is not penalised; in scikit-learn it is. ``tol`` is the duality gap relative to the objective, and
     ``max_iter`` counts passes over the data.
 
-    Minimises ``C sum_i w_i loss_i + 1/2 ||coef||^2`` with ``loss_i = max(0, 1 - y_i t_i)``, or its square, and ``t_i = x_i
-    coef + intercept``.
+    Minimises ``C sum_i w_i loss_i + 1/2 ||coef||^2`` (for ``penalty="l1"``, the last term is ``||coef||_1``) with
+    ``loss_i = max(0, 1 - y_i t_i)``, or its square, and ``t_i = x_i coef + intercept``.
 
     Parameters
     ----------
+    penalty : {"l2", "l1"}, default="l2"
+        The penalty; the l1 norm keeps few features, and goes with the squared hinge.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         The loss of a violated margin.
+    dual : bool or "auto", default="auto"
+        Ignored: the method is chosen by the problem.
     tol : float, default=1e-8
         Largest duality gap, as a fraction of the objective. The hinge needs many passes: 1e-4 is practical.
     C : float, default=1.0
@@ -287,8 +299,10 @@ class LinearSVC(LinearClassifier):
 
     def __init__(
         self,
+        penalty: str = "l2",
         loss: str = "squared_hinge",
         *,
+        dual: bool | str = "auto",
         tol: float = 1e-8,
         C: float = 1.0,
         fit_intercept: bool = True,
@@ -297,7 +311,9 @@ class LinearSVC(LinearClassifier):
         random_state: Any = None,
         max_iter: float = 1000,
     ) -> None:
+        self.penalty = penalty
         self.loss = loss
+        self.dual = dual
         self.tol = tol
         self.C = C
         self.fit_intercept = fit_intercept
@@ -309,8 +325,11 @@ class LinearSVC(LinearClassifier):
     def _fit_two(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Margin]:
         # The crate halves the square.
         half = 0.5 if self.loss == "squared_hinge" else 1.0
-        l2 = half * weight_of_c(self.C, weight)
-        return [_core.svc(data, control, self.loss, l2, self.fit_intercept)]
+        if self.penalty not in ("l1", "l2"):
+            raise ValueError(f"penalty is {self.penalty!r}; expected 'l1' or 'l2'")
+        lam = half * weight_of_c(self.C, weight)
+        penalty = (lam, 0.0) if self.penalty == "l1" else (0.0, lam)
+        return [_core.svc(data, control, self.loss, penalty, self.fit_intercept)]
 
     def _fit_more(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Several]:
         X, codes, weights = data
@@ -379,6 +398,8 @@ class MulticlassL1(LinearClassifier):
     True
     """
 
+    _one_column = False
+
     def __init__(
         self,
         *,
@@ -412,5 +433,3 @@ class MulticlassL1(LinearClassifier):
             data, control, self.loss, self.norm, alpha, self.fit_intercept, self.standardize
         )
         return [solved]
-
-    _fit_two = _fit_more  # type: ignore[assignment]

@@ -9,12 +9,14 @@ import numpy as np
 
 from .. import _core
 from .._control import Control
-from ._base import LinearClassifier, LinearRegressor, Probabilities
+from ._base import Fit, LinearClassifier, LinearRegressor, Probabilities
 from ._search import Search, folds, grid, ratios
 
 
 class _Table:
     """What a cross-validation leaves on an estimator."""
+
+    _least_rows = 2
 
     def _keep(self, scores: list[_core.Score], chosen: int, factor: float = 1.0) -> None:
         columns = list(zip(*scores, strict=True))
@@ -27,12 +29,26 @@ class _Table:
         }
         self.best_index_ = chosen
 
+    @property
+    def alphas_(self) -> Any:
+        """The penalties, falling; for several shares of the l1 norm a row each."""
+        return self._by_share(self.cv_results_["alpha"])
+
+    @property
+    def mse_path_(self) -> Any:
+        """The mean squared error of each penalty on each fold; for several shares of the l1 norm a matrix each."""
+        return -self._by_share(self.cv_results_["split_test_scores"])
+
+    def _by_share(self, values: Any) -> Any:
+        shares = len(np.unique(self.cv_results_["l1_ratio"]))
+        return values if shares == 1 else values.reshape(shares, -1, *values.shape[1:])
+
 
 class ElasticNetCV(_Table, LinearRegressor):
     """`ElasticNet` with its penalty chosen by cross-validation.
 
-    ``cv`` is a number of folds, which are drawn by `random_state`; in scikit-learn they are consecutive rows. ``l1_ratio``
-    tries four shares by default. ``n_jobs=None`` uses all cores. In place of ``mse_path_`` there is ``cv_results_``.
+    A number for ``cv`` is one of folds that are drawn by `random_state`; in scikit-learn they are consecutive rows. ``l1_ratio``
+    tries four shares by default. ``n_jobs=None`` uses all cores. ``cv_results_`` has all scores.
 
     Parameters
     ----------
@@ -44,12 +60,18 @@ class ElasticNetCV(_Table, LinearRegressor):
         Number of penalties for each share, or the penalties.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
+    precompute : bool or "auto", default="auto"
+        Ignored.
+    copy_X : bool, default=True
+        Ignored: `X` is never changed.
+    selection : str, default="cyclic"
+        Ignored.
     max_iter : float, default=1000
         Passes over the data for each fit.
     tol : float, default=1e-6
         Largest duality gap, as a fraction of the objective.
-    cv : int, default=None
-        Number of folds; None is 5.
+    cv : int, splitter or list of pairs of rows, default=None
+        Number of folds, or what gives the training and test rows of each; None is 5.
     selection_rule : {"best", "one_standard_error"}, default="best"
         The penalty with the least error, or the largest one within a standard error of it.
     verbose : bool, default=False
@@ -98,9 +120,12 @@ class ElasticNetCV(_Table, LinearRegressor):
         eps: float = 1e-3,
         alphas: int | Sequence[float] = 100,
         fit_intercept: bool = True,
+        precompute: bool | str = "auto",
+        copy_X: bool = True,
+        selection: str = "cyclic",
         max_iter: float = 1000,
         tol: float = 1e-6,
-        cv: int | None = None,
+        cv: Any = None,
         selection_rule: str = "best",
         verbose: bool = False,
         n_jobs: int | None = None,
@@ -110,6 +135,9 @@ class ElasticNetCV(_Table, LinearRegressor):
         self.eps = eps
         self.alphas = alphas
         self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.selection = selection
         self.max_iter = max_iter
         self.tol = tol
         self.cv = cv
@@ -118,12 +146,11 @@ class ElasticNetCV(_Table, LinearRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         given, count = grid(self.alphas)
         rule = one_standard_error(self.selection_rule)
-        search = Search(
-            ratios(self.l1_ratio), given, count, self.eps, folds(self.cv), one_standard_error=rule
-        )
+        shares, split = ratios(self.l1_ratio), folds(self.cv, *data[:2])
+        search = Search(shares, given, count, self.eps, *split, one_standard_error=rule)
         solved = _core.least_squares_cv(data, control, search, self.fit_intercept)
         model, scores, chosen = solved
         self._keep(scores, chosen)
@@ -134,8 +161,8 @@ class ElasticNetCV(_Table, LinearRegressor):
 class LassoCV(_Table, LinearRegressor):
     """`Lasso` with its penalty chosen by cross-validation.
 
-    ``cv`` is a number of folds, which are drawn by `random_state`; in scikit-learn they are consecutive rows.
-    ``n_jobs=None`` uses all cores. In place of ``mse_path_`` there is ``cv_results_``.
+    A number for ``cv`` is one of folds that are drawn by `random_state`; in scikit-learn they are consecutive rows.
+    ``n_jobs=None`` uses all cores. ``cv_results_`` has all scores.
 
     Parameters
     ----------
@@ -145,12 +172,18 @@ class LassoCV(_Table, LinearRegressor):
         Number of penalties, or the penalties.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
+    precompute : bool or "auto", default="auto"
+        Ignored.
+    copy_X : bool, default=True
+        Ignored: `X` is never changed.
+    selection : str, default="cyclic"
+        Ignored.
     max_iter : float, default=1000
         Passes over the data for each fit.
     tol : float, default=1e-6
         Largest duality gap, as a fraction of the objective.
-    cv : int, default=None
-        Number of folds; None is 5.
+    cv : int, splitter or list of pairs of rows, default=None
+        Number of folds, or what gives the training and test rows of each; None is 5.
     selection_rule : {"best", "one_standard_error"}, default="best"
         The penalty with the least error, or the largest one within a standard error of it.
     verbose : bool, default=False
@@ -194,9 +227,12 @@ class LassoCV(_Table, LinearRegressor):
         eps: float = 1e-3,
         alphas: int | Sequence[float] = 100,
         fit_intercept: bool = True,
+        precompute: bool | str = "auto",
+        copy_X: bool = True,
+        selection: str = "cyclic",
         max_iter: float = 1000,
         tol: float = 1e-6,
-        cv: int | None = None,
+        cv: Any = None,
         selection_rule: str = "best",
         verbose: bool = False,
         n_jobs: int | None = None,
@@ -205,6 +241,9 @@ class LassoCV(_Table, LinearRegressor):
         self.eps = eps
         self.alphas = alphas
         self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.selection = selection
         self.max_iter = max_iter
         self.tol = tol
         self.cv = cv
@@ -213,10 +252,11 @@ class LassoCV(_Table, LinearRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         given, count = grid(self.alphas)
         rule = one_standard_error(self.selection_rule)
-        search = Search([1.0], given, count, self.eps, folds(self.cv), one_standard_error=rule)
+        split = folds(self.cv, *data[:2])
+        search = Search([1.0], given, count, self.eps, *split, one_standard_error=rule)
         solved = _core.least_squares_cv(data, control, search, self.fit_intercept)
         model, scores, chosen = solved
         self._keep(scores, chosen)
@@ -239,8 +279,8 @@ class RidgeCV(_Table, LinearRegressor):
         Passes over the data for each fit.
     tol : float, default=1e-8
         Largest duality gap, as a fraction of the objective.
-    cv : int, default=None
-        Number of folds; None is 5.
+    cv : int, splitter or list of pairs of rows, default=None
+        Number of folds, or what gives the training and test rows of each; None is 5.
     selection_rule : {"best", "one_standard_error"}, default="best"
         The penalty with the least error, or the largest one within a standard error of it.
     verbose : bool, default=False
@@ -285,7 +325,7 @@ class RidgeCV(_Table, LinearRegressor):
         fit_intercept: bool = True,
         max_iter: float = 1000,
         tol: float = 1e-8,
-        cv: int | None = None,
+        cv: Any = None,
         selection_rule: str = "best",
         verbose: bool = False,
         n_jobs: int | None = None,
@@ -301,10 +341,11 @@ class RidgeCV(_Table, LinearRegressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         given = None if self.alphas is None else grid(self.alphas, 1 / weight)[0]
         rule = one_standard_error(self.selection_rule)
-        search = Search([0.0], given, folds=folds(self.cv), one_standard_error=rule)
+        count, splits = folds(self.cv, *data[:2])
+        search = Search([0.0], given, folds=count, splits=splits, one_standard_error=rule)
         solved = _core.least_squares_cv(data, control, search, self.fit_intercept)
         model, scores, chosen = solved
         self._keep(scores, chosen, weight)
@@ -315,7 +356,7 @@ class RidgeCV(_Table, LinearRegressor):
 class LogisticRegressionCV(_Table, Probabilities):
     """`LogisticRegression` with its penalty chosen by cross-validation.
 
-    ``scoring`` is the log loss by default; in scikit-learn it was the accuracy. ``cv`` is a number of folds, which are
+    ``scoring`` is the log loss by default; in scikit-learn it was the accuracy. A number for ``cv`` is one of folds that are
     stratified and drawn by `random_state`. ``C_`` and ``l1_ratio_`` are numbers. In place of ``scores_`` there is
     ``cv_results_``. ``solver`` is ignored. ``n_jobs=None`` uses all cores.
 
@@ -327,8 +368,8 @@ class LogisticRegressionCV(_Table, Probabilities):
         Shares of the l1 norm to try, from 0 to 1.
     fit_intercept : bool, default=True
         Whether to fit an intercept a class, which is not penalised.
-    cv : int, default=None
-        Number of folds; None is 5.
+    cv : int, splitter or list of pairs of rows, default=None
+        Number of folds, or what gives the training and test rows of each; None is 5.
     scoring : {"neg_log_loss", "accuracy", "roc_auc"}, default="neg_log_loss"
         The score on the folds; the last for two classes only.
     solver : str, default="auto"
@@ -388,7 +429,7 @@ class LogisticRegressionCV(_Table, Probabilities):
         Cs: Sequence[float] | None = None,
         l1_ratios: Sequence[float] = (0.0,),
         fit_intercept: bool = True,
-        cv: int | None = None,
+        cv: Any = None,
         scoring: str = "neg_log_loss",
         solver: str = "auto",
         tol: float = 1e-6,
@@ -413,8 +454,8 @@ class LogisticRegressionCV(_Table, Probabilities):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _search(self, weight: float) -> Search:
-        return _search_of_c(self, ratios(self.l1_ratios), weight)
+    def _search(self, data: _core.Rows, weight: float) -> Search:
+        return _search_of_c(self, data, ratios(self.l1_ratios), weight)
 
     def _chosen(self, scores: list[_core.Score], chosen: int, weight: float) -> None:
         self._keep(scores, chosen)
@@ -422,12 +463,12 @@ class LogisticRegressionCV(_Table, Probabilities):
         self.C_ = _given(self.Cs, 1 / (scores[chosen][1] * weight))
 
     def _fit_two(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Margin]:
-        solved = _core.logistic_cv(data, control, self._search(weight), self.fit_intercept)
+        solved = _core.logistic_cv(data, control, self._search(data, weight), self.fit_intercept)
         self._chosen(solved[1], solved[2], weight)
         return [solved[0]]
 
     def _fit_more(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Several]:
-        solved = _core.softmax_cv(data, control, self._search(weight), self.fit_intercept)
+        solved = _core.softmax_cv(data, control, self._search(data, weight), self.fit_intercept)
         self._chosen(solved[1], solved[2], weight)
         return [solved[0]]
 
@@ -445,8 +486,8 @@ class LinearSVCCV(_Table, LinearClassifier):
         The values of ``C``; None for those that suit the data.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
-    cv : int, default=None
-        Number of folds, which are stratified; None is 5.
+    cv : int, splitter or list of pairs of rows, default=None
+        Number of folds, which are stratified, or what gives the training and test rows of each; None is 5.
     scoring : {"accuracy", "roc_auc"}, default="accuracy"
         The score on the folds.
     tol : float, default=1e-6
@@ -501,7 +542,7 @@ class LinearSVCCV(_Table, LinearClassifier):
         *,
         Cs: Sequence[float] | None = None,
         fit_intercept: bool = True,
-        cv: int | None = None,
+        cv: Any = None,
         scoring: str = "accuracy",
         tol: float = 1e-6,
         max_iter: float = 1000,
@@ -527,7 +568,7 @@ class LinearSVCCV(_Table, LinearClassifier):
     def _fit_two(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Margin]:
         # The crate halves the square.
         weight = 2 * weight if self.loss == "squared_hinge" else weight
-        search = _search_of_c(self, [0.0], weight)
+        search = _search_of_c(self, data, [0.0], weight)
         solved = _core.svc_cv(data, control, search, self.loss, self.fit_intercept)
         self._keep(solved[1], solved[2])
         self.C_ = _given(self.Cs, 1 / (solved[1][solved[2]][1] * weight))
@@ -544,13 +585,13 @@ class LinearSVCCV(_Table, LinearClassifier):
         return tags
 
 
-def _search_of_c(estimator: Any, l1_ratios: list[float], weight: float) -> Search:
+def _search_of_c(estimator: Any, data: _core.Rows, l1_ratios: list[float], weight: float) -> Search:
     given = None
     if estimator.Cs is not None:
         given, _ = grid([1 / (C * weight) for C in estimator.Cs])
     rule = one_standard_error(estimator.selection_rule)
-    cv = folds(estimator.cv)
-    return Search(l1_ratios, given, 0, 1e-3, cv, estimator.scoring, rule)
+    count, splits = folds(estimator.cv, *data[:2])
+    return Search(l1_ratios, given, 0, 1e-3, count, splits, estimator.scoring, rule)
 
 
 def one_standard_error(rule: str) -> bool:

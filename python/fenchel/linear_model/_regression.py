@@ -9,23 +9,25 @@ import numpy as np
 
 from .. import _core
 from .._control import Control
-from ._base import LinearRegressor, at_least_0, share
+from ._base import Fit, LinearRegressor, at_least_0, share
 
 
 class Ridge(LinearRegressor):
     """Least squares with an l2 penalty.
 
     ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data. ``solver`` is
-    ignored: the method is chosen by the problem. ``y`` has one column.
+    ignored: the method is chosen by the problem.
 
     Minimises ``sum_i w_i (x_i coef + intercept - y_i)^2 + alpha ||coef||^2``.
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Weight of the penalty, >= 0.
+    alpha : float or array-like of shape (n_targets,), default=1.0
+        Weight of the penalty, >= 0, or one for each target.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
+    copy_X : bool, default=True
+        Ignored: `X` is never changed.
     max_iter : float, default=1000
         Passes over the data after which the fit ends in any case.
     tol : float, default=1e-10
@@ -36,17 +38,19 @@ class Ridge(LinearRegressor):
         Whether a fit starts at the coefficients of the last one.
     random_state : int or RandomState, default=None
         Seed of the visiting order; None is 0, so that a fit can be repeated.
+    positive : bool, default=False
+        Whether weights are at least 0. With ``alpha=0`` the certificate is then a norm of the gradient, and no gap.
     verbose : bool, default=False
         Whether to show the progress.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
         Weights.
-    intercept_ : float
+    intercept_ : float or ndarray of shape (n_targets,)
         The intercept; 0 if ``fit_intercept=False``.
     report_ : Report
-        How the fit ended, with its certificate.
+        How the fit ended, with its certificate; of several targets the one with the largest gap.
     duality_gap_ : float
         A bound of the objective, divided by twice the sum of the weights, less the least objective.
     n_iter_ : int
@@ -60,37 +64,46 @@ class Ridge(LinearRegressor):
     1.666667
     """
 
+    _several_targets = True
+
     def __init__(
         self,
-        alpha: float = 1.0,
+        alpha: Any = 1.0,
         *,
         fit_intercept: bool = True,
+        copy_X: bool = True,
         max_iter: float = 1000,
         tol: float = 1e-10,
         solver: str = "auto",
         warm_start: bool = False,
         random_state: Any = None,
+        positive: bool = False,
         verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
         self.max_iter = max_iter
         self.tol = tol
         self.solver = solver
         self.warm_start = warm_start
         self.random_state = random_state
+        self.positive = positive
         self.verbose = verbose
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
-        l2 = at_least_0("alpha", self.alpha) / weight
-        start = self._start(data[0].shape[1])
-        return _core.least_squares(data, control, (0.0, l2), self.fit_intercept, start)
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
+        alphas = np.ravel(self.alpha)
+        if len(alphas) not in (1, fit.targets):
+            raise ValueError(f"alpha has {len(alphas)} numbers; expected one for each target")
+        alpha = at_least_0("alpha", float(alphas[fit.target if len(alphas) > 1 else 0]))
+        penalty, intercept = (0.0, alpha / weight), self.fit_intercept
+        return _core.least_squares(data, control, penalty, intercept, self.positive, fit.start)
 
 
 class ElasticNet(LinearRegressor):
     """Least squares with l1 and l2 penalties.
 
-    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data. ``y`` has one column.
+    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data.
 
     Minimises ``1/(2n) sum_i (x_i coef + intercept - y_i)^2 + alpha (r ||coef||_1 + (1 - r)/2 ||coef||^2)`` with
     ``r = l1_ratio``. With weights of the rows, their sum is in the place of ``n``.
@@ -103,6 +116,12 @@ class ElasticNet(LinearRegressor):
         Share of the l1 norm, from 0 to 1.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
+    precompute : bool, default=False
+        Ignored.
+    copy_X : bool, default=True
+        Ignored: `X` is never changed.
+    selection : str, default="cyclic"
+        Ignored.
     max_iter : float, default=1000
         Passes over the data after which the fit ends in any case.
     tol : float, default=1e-8
@@ -111,17 +130,19 @@ class ElasticNet(LinearRegressor):
         Whether a fit starts at the coefficients of the last one.
     random_state : int or RandomState, default=None
         Seed of the visiting order; None is 0, so that a fit can be repeated.
+    positive : bool, default=False
+        Whether weights are at least 0. With ``alpha=0`` the certificate is then a norm of the gradient, and no gap.
     verbose : bool, default=False
         Whether to show the progress.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
         Weights.
-    intercept_ : float
+    intercept_ : float or ndarray of shape (n_targets,)
         The intercept; 0 if ``fit_intercept=False``.
     report_ : Report
-        How the fit ended, with its certificate.
+        How the fit ended, with its certificate; of several targets the one with the largest gap.
     duality_gap_ : float
         A bound of the objective at ``coef_`` less the least objective.
     n_iter_ : int
@@ -136,36 +157,51 @@ class ElasticNet(LinearRegressor):
     True
     """
 
+    _several_targets = True
+
     def __init__(
         self,
         alpha: float = 1.0,
         *,
         l1_ratio: float = 0.5,
         fit_intercept: bool = True,
+        precompute: bool = False,
+        copy_X: bool = True,
+        selection: str = "cyclic",
         max_iter: float = 1000,
         tol: float = 1e-8,
         warm_start: bool = False,
         random_state: Any = None,
+        positive: bool = False,
         verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio
         self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.copy_X = copy_X
+        self.selection = selection
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
         self.random_state = random_state
+        self.positive = positive
         self.verbose = verbose
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         alpha, ratio = at_least_0("alpha", self.alpha), share("l1_ratio", self.l1_ratio)
         penalty = (alpha * ratio, alpha * (1 - ratio))
-        start = self._start(data[0].shape[1])
-        return _core.least_squares(data, control, penalty, self.fit_intercept, start)
+        intercept = self.fit_intercept
+        return _core.least_squares(data, control, penalty, intercept, self.positive, fit.start)
+
+    @property
+    def dual_gap_(self) -> float:
+        """The duality gap under scikit-learn's name."""
+        return self.duality_gap_
 
     @property
     def sparse_coef_(self) -> Any:
-        """The weights as a CSR matrix of shape (1, n_features)."""
+        """The weights as a CSR matrix with a row a target."""
         from scipy.sparse import csr_matrix
 
         return csr_matrix(self.coef_)
@@ -174,7 +210,7 @@ class ElasticNet(LinearRegressor):
 class Lasso(ElasticNet):
     """Least squares with an l1 penalty.
 
-    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data. ``y`` has one column.
+    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data.
 
     Minimises ``1/(2n) sum_i (x_i coef + intercept - y_i)^2 + alpha ||coef||_1``. With weights of the rows, their sum is in
     the place of ``n``.
@@ -185,6 +221,12 @@ class Lasso(ElasticNet):
         Weight of the penalty, >= 0.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
+    precompute : bool, default=False
+        Ignored.
+    copy_X : bool, default=True
+        Ignored: `X` is never changed.
+    selection : str, default="cyclic"
+        Ignored.
     max_iter : float, default=1000
         Passes over the data after which the fit ends in any case.
     tol : float, default=1e-8
@@ -193,17 +235,19 @@ class Lasso(ElasticNet):
         Whether a fit starts at the coefficients of the last one.
     random_state : int or RandomState, default=None
         Seed of the visiting order; None is 0, so that a fit can be repeated.
+    positive : bool, default=False
+        Whether weights are at least 0. With ``alpha=0`` the certificate is then a norm of the gradient, and no gap.
     verbose : bool, default=False
         Whether to show the progress.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
         Weights.
-    intercept_ : float
+    intercept_ : float or ndarray of shape (n_targets,)
         The intercept; 0 if ``fit_intercept=False``.
     report_ : Report
-        How the fit ended, with its certificate.
+        How the fit ended, with its certificate; of several targets the one with the largest gap.
     duality_gap_ : float
         A bound of the objective at ``coef_`` less the least objective.
     n_iter_ : int
@@ -223,20 +267,28 @@ class Lasso(ElasticNet):
         alpha: float = 1.0,
         *,
         fit_intercept: bool = True,
+        precompute: bool = False,
+        copy_X: bool = True,
+        selection: str = "cyclic",
         max_iter: float = 1000,
         tol: float = 1e-8,
         warm_start: bool = False,
         random_state: Any = None,
+        positive: bool = False,
         verbose: bool = False,
     ) -> None:
         super().__init__(
             alpha,
             l1_ratio=1.0,
             fit_intercept=fit_intercept,
+            precompute=precompute,
+            copy_X=copy_X,
+            selection=selection,
             max_iter=max_iter,
             tol=tol,
             warm_start=warm_start,
             random_state=random_state,
+            positive=positive,
             verbose=verbose,
         )
 
@@ -313,7 +365,7 @@ class GroupLasso(LinearRegressor):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         alpha, ratio = at_least_0("alpha", self.alpha), share("l1_ratio", self.l1_ratio)
         features, groups = data[0].shape[1], self.groups
         if isinstance(groups, (int, np.integer)):
@@ -325,8 +377,7 @@ class GroupLasso(LinearRegressor):
             ]
         lists = [[int(feature) for feature in group] for group in groups]
         penalty = (alpha * (1 - ratio), alpha * ratio)
-        start = self._start(features)
-        return _core.group_lasso(data, control, lists, penalty, self.fit_intercept, start)
+        return _core.group_lasso(data, control, lists, penalty, self.fit_intercept, fit.start)
 
 
 class PoissonRegressor(LinearRegressor):
@@ -401,11 +452,10 @@ class PoissonRegressor(LinearRegressor):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         alpha, ratio = at_least_0("alpha", self.alpha), share("l1_ratio", self.l1_ratio)
         penalty = (alpha * ratio, alpha * (1 - ratio))
-        start = self._start(data[0].shape[1])
-        return _core.poisson(data, control, penalty, self.fit_intercept, start)
+        return _core.poisson(data, control, penalty, self.fit_intercept, fit.start)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``D^2``, the share of the deviance that is explained; at most 1.
@@ -504,12 +554,11 @@ class HuberRegressor(LinearRegressor):
         self.tol = tol
         self.verbose = verbose
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         if not self.epsilon > 0:
             raise ValueError(f"epsilon = {self.epsilon}; expected a number > 0")
         loss, penalty = ("huber", float(self.epsilon)), (0.0, at_least_0("alpha", self.alpha))
-        start = self._start(data[0].shape[1])
-        solved = _core.robust(data, control, loss, penalty, self.fit_intercept, start)
+        solved = _core.robust(data, control, loss, penalty, self.fit_intercept, fit.start)
         fitted = _core.predict(data[0], solved[0], solved[1], "identity")
         self.outliers_ = np.abs(data[1] - fitted) > self.epsilon
         return solved
@@ -580,7 +629,7 @@ class QuantileRegressor(LinearRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _solve(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+    def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         if not 0 < self.quantile < 1:
             raise ValueError(f"quantile = {self.quantile}; expected a number between 0 and 1")
         loss, penalty = ("quantile", float(self.quantile)), (0.0, at_least_0("alpha", self.alpha))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.model_selection import check_cv
+
+Splits: TypeAlias = "list[tuple[list[int], list[int]]]"
+"""Training rows and test rows of each fold."""
 
 
 @dataclass
@@ -22,17 +26,22 @@ class Search:
     count: int = 0
     smallest: float = 1e-3
     folds: int = 5
+    splits: Splits | None = None
     scoring: str = "neg_log_loss"
     one_standard_error: bool = False
 
 
-def folds(cv: Any) -> int:
-    """The number of folds."""
+def folds(cv: Any, X: Any, y: Any = None) -> tuple[int, Splits | None]:
+    """The number of folds, or the rows of each."""
     if cv is None:
-        return 5
+        return 5, None
     if isinstance(cv, (int, np.integer)) and cv >= 2:
-        return int(cv)
-    raise ValueError(f"cv is {cv!r}; expected None or a number of folds, at least 2")
+        return int(cv), None
+    if hasattr(cv, "split") or (isinstance(cv, Iterable) and not isinstance(cv, str)):
+        pairs = check_cv(cv).split(X, y)
+        return 5, [(np.asarray(train).tolist(), np.asarray(test).tolist()) for train, test in pairs]
+    expected = "None, a number of folds, at least 2, a splitter, or pairs of training and test rows"
+    raise ValueError(f"cv is {cv!r}; expected {expected}")
 
 
 def grid(alphas: int | Sequence[float], factor: float = 1.0) -> tuple[list[float] | None, int]:

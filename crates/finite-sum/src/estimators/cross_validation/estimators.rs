@@ -2,7 +2,7 @@
 
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::{AsDesign, Design, Invalid};
-use fenchel_metrics::{k_fold, stratified_k_fold};
+use fenchel_metrics::{Split, k_fold, stratified_k_fold};
 use fenchel_optim::settings;
 use fenchel_optim::{Fit, Stop};
 use ndarray::ArrayView1;
@@ -28,6 +28,8 @@ macro_rules! cross_validated {
                 $($(#[$field_about])* $field: $type = $default,)*
                 /// Number of folds.
                 folds: usize = 5,
+                /// The training rows and the test rows of each fold, in place of `folds`. Rows may repeat, and be in none.
+                splits: Option<Vec<Split>> = None,
                 /// The rule that chooses the penalty from the table of scores.
                 choose: Choose = Choose::Best,
                 /// The penalties to try. The default `None` depends on the problem. With an l1 norm there are 100
@@ -160,8 +162,9 @@ impl ElasticNetCv {
         let ElasticNetCv { folds, choose, intercept, stop, seed, .. } = *self;
         let (design, targets) = (x.as_design()?, y.to_vec());
         Invalid::check_length("targets", design.rows(), targets.len())?;
+        let given = (folds, self.splits.as_deref());
         let folds =
-            Folds::new(targets.len(), weights, folds, |rows| k_fold(rows.len(), folds, seed))?;
+            Folds::new(targets.len(), weights, given, |rows| k_fold(rows.len(), folds, seed))?;
         let whole = Whole::new(stop, watch);
         let plan = margin::Plan {
             design,
@@ -208,9 +211,10 @@ impl LassoCv {
         y: impl Into<ArrayView1<'a, f64>>,
         fit: Fit<'_, CrossValidated<LinearModel>>,
     ) -> Result<CrossValidated<LinearModel>, Error> {
-        let LassoCv { folds, choose, grid, intercept, stop, seed } = self.clone();
+        let LassoCv { folds, splits, choose, grid, intercept, stop, seed } = self.clone();
         let l1_ratios = vec![1.0];
-        ElasticNetCv { l1_ratios, folds, choose, grid, intercept, stop, seed }.fit_with(x, y, fit)
+        ElasticNetCv { l1_ratios, folds, splits, choose, grid, intercept, stop, seed }
+            .fit_with(x, y, fit)
     }
 }
 
@@ -240,9 +244,10 @@ impl RidgeCv {
         y: impl Into<ArrayView1<'a, f64>>,
         fit: Fit<'_, CrossValidated<LinearModel>>,
     ) -> Result<CrossValidated<LinearModel>, Error> {
-        let RidgeCv { folds, choose, grid, intercept, stop, seed } = self.clone();
+        let RidgeCv { folds, splits, choose, grid, intercept, stop, seed } = self.clone();
         let l1_ratios = vec![0.0];
-        ElasticNetCv { l1_ratios, folds, choose, grid, intercept, stop, seed }.fit_with(x, y, fit)
+        ElasticNetCv { l1_ratios, folds, splits, choose, grid, intercept, stop, seed }
+            .fit_with(x, y, fit)
     }
 }
 
@@ -282,7 +287,8 @@ impl SoftmaxRegressionCv {
         if intercept {
             check_rows_per_class(classes.labels(), codes.iter().copied(), weights, 2)?;
         }
-        let folds = Folds::new(codes.len(), weights, folds, |rows| {
+        let given = (folds, self.splits.as_deref());
+        let folds = Folds::new(codes.len(), weights, given, |rows| {
             let present: Vec<usize> = rows.iter().map(|&row| codes[row]).collect();
             stratified_k_fold(&present, folds, seed)
         })?;

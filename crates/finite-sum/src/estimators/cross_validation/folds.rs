@@ -59,15 +59,15 @@ pub(super) struct Folds {
 
 impl Folds {
     /// Divides the rows with positive weight into `count` folds. `cut` receives the indices of these rows. It returns
-    /// positions in this list.
+    /// positions in this list. If splits are `given`, they are taken, without rows of weight 0.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for weights out of range, or if `count` is not between 2 and the number of rows with
-    /// positive weight.
+    /// [`Error::Invalid`] for weights out of range, if `count` is not between 2 and the number of rows with
+    /// positive weight, or for given splits as [`Folds::given`].
     pub(super) fn new(
         rows: usize,
         weights: Option<ArrayView1<f64>>,
-        count: usize,
+        (count, given): (usize, Option<&[Split]>),
         cut: impl FnOnce(&[usize]) -> Result<Vec<Split>, fenchel_metrics::Error>,
     ) -> Result<Self, Error> {
         let weights = weights.map(|weights| weights.to_vec());
@@ -75,6 +75,10 @@ impl Folds {
         if let Some(weights) = &weights {
             term_scales(weights, rows)?;
             present.retain(|&row| weights[row] > 0.0);
+        }
+        if let Some(given) = given {
+            let splits = Folds::given(rows, weights.as_deref(), given)?;
+            return Ok(Folds { splits, weights });
         }
         let mut splits = cut(&present).map_err(|_| {
             let of = if weights.is_some() { "rows of positive weight" } else { "rows" };
@@ -86,6 +90,35 @@ impl Folds {
         let parts = splits.iter_mut().flat_map(|(train, test)| [train, test]);
         parts.flatten().for_each(|place| *place = present[*place]);
         Ok(Folds { splits, weights })
+    }
+
+    /// The given splits without rows of weight 0.
+    ///
+    /// # Errors
+    /// [`Invalid::Layout`] for fewer than two splits, a row that is not there, or a side without rows of positive weight.
+    fn given(rows: usize, weights: Option<&[f64]>, given: &[Split]) -> Result<Vec<Split>, Invalid> {
+        let invalid = |reason| Invalid::Layout { what: "splits", reason };
+        if given.len() < 2 {
+            return Err(invalid(format!("{} of them; expected at least 2", given.len())));
+        }
+        let side = |fold: usize, side: &str, places: &[usize]| {
+            if let Some(row) = places.iter().find(|row| **row >= rows) {
+                return Err(invalid(format!(
+                    "split {fold} has row {row}; expected less than {rows}"
+                )));
+            }
+            let counts = |row: &usize| weights.is_none_or(|weights| weights[*row] > 0.0);
+            let kept: Vec<usize> = places.iter().copied().filter(counts).collect();
+            if kept.is_empty() {
+                let reason = format!("split {fold} has no {side} row of positive weight");
+                return Err(invalid(reason));
+            }
+            Ok(kept)
+        };
+        let split = |(fold, (train, test)): (usize, &Split)| {
+            Ok((side(fold, "training", train)?, side(fold, "test", test)?))
+        };
+        given.iter().enumerate().map(split).collect()
     }
 
     /// The weights of all rows.

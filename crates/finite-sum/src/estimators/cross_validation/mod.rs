@@ -18,6 +18,8 @@
 //! Row weights are used in the fits on the folds, in the mean scores, in the grid and in the final model. Folds have
 //! equal numbers of rows, not equal weights. Rows of weight 0 are removed before the rows are divided into folds. A
 //! row with an integer weight `m` is equivalent to `m` copies of the row in the same fold.
+//!
+//! Folds that must respect time, or groups of rows, are given as `splits`.
 
 mod estimators;
 mod folds;

@@ -3,7 +3,7 @@
 use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::special::softplus;
 use fenchel_linalg::{AsDesign, Design, Invalid};
-use fenchel_metrics::stratified_k_fold;
+use fenchel_metrics::{Split, stratified_k_fold};
 use fenchel_optim::{Fit, Loss, Refusal};
 use ndarray::ArrayView1;
 
@@ -32,7 +32,7 @@ impl<'a, 'w, D: Design + Copy> Signs<'a, 'w, D> {
         x: &'a X,
         y: ArrayView1<L>,
         weights: Option<ArrayView1<f64>>,
-        folds: usize,
+        folds: (usize, Option<&[Split]>),
         (grid, whole): (Option<&'a Grid>, &'a Whole<'w>),
         settings: PathSettings,
     ) -> Result<Self, Error> {
@@ -45,7 +45,7 @@ impl<'a, 'w, D: Design + Copy> Signs<'a, 'w, D> {
         }
         let folds = Folds::new(signs.len(), weights, folds, |rows| {
             let present: Vec<f64> = rows.iter().map(|&row| signs[row]).collect();
-            stratified_k_fold(&present, folds, settings.seed)
+            stratified_k_fold(&present, folds.0, settings.seed)
         })?;
         Ok(Signs { design, signs, folds, grid, whole, settings })
     }
@@ -112,7 +112,8 @@ impl LogisticRegressionCv {
         let whole = Whole::new(stop, watch);
         let settings = PathSettings { intercept, seed, ..PathSettings::default() };
         let grid = self.grid.as_ref();
-        let task = Signs::new(x, y, weights, self.folds, (grid, &whole), settings)?;
+        let given = (self.folds, self.splits.as_deref());
+        let task = Signs::new(x, y, weights, given, (grid, &whole), settings)?;
         let by = match self.scoring {
             Scoring::LogLoss => Judge::Rows(log_loss),
             Scoring::Errors => Judge::Rows(error),
@@ -162,7 +163,8 @@ impl LinearSvcCv {
         let whole = Whole::new(stop, watch);
         let settings = PathSettings { intercept, seed, ..PathSettings::default() };
         let grid = self.grid.as_ref();
-        let task = Signs::new(x, y, weights, self.folds, (grid, &whole), settings)?;
+        let given = (self.folds, self.splits.as_deref());
+        let task = Signs::new(x, y, weights, given, (grid, &whole), settings)?;
         let by = match self.scoring {
             Scoring::LogLoss => {
                 let what = "log loss, for it gives no probabilities: use errors or the AUC";
