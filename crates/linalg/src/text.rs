@@ -9,9 +9,6 @@
 //! | [`seconds`] | a time | `0.17 s`, `3.4 ms`, `2 min 5 s` |
 //! | [`aligned`] | a table | |
 
-/// The sizes that are written without an exponent: `10^-3` to `10^7`.
-const PLAIN: std::ops::Range<i32> = -3..7;
-
 /// A number with `digits` significant digits (at least 1), in scientific notation below 1e-3 and from 1e7 on. Integers below 1e7 keep
 /// all their digits.
 ///
@@ -31,7 +28,7 @@ pub fn number(x: f64, digits: usize) -> String {
     // Of the rounded number: 0.9999 may become 1.
     let exponent = scientific.rsplit_once('e').and_then(|(_, exponent)| exponent.parse().ok());
     match exponent {
-        Some(exponent) if PLAIN.contains(&exponent) => {
+        Some(exponent @ -3..) if x.abs() < 1e7 => {
             let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
             format!("{x:.decimals$}")
         }

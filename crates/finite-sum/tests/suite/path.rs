@@ -189,7 +189,7 @@ fn a_path_prints_the_names_that_come() {
     let text = path.to_string();
     let words: Vec<Vec<&str>> =
         text.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(words[1], ["3.0000e0", "0"]);
+    assert_eq!(words[1], ["3.000", "0"]);
     assert_eq!(words[2], ["1.000", "1", "+age"]);
     assert_eq!(words[3], ["0.1000", "2", "+plan=basic"]);
     let labels = ["yes", "yes", "no", "no"];

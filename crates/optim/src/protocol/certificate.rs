@@ -162,11 +162,15 @@ fn slack(objective: f64, lower_bound: f64) -> f64 {
     ROUNDING * objective.abs().max(lower_bound.abs())
 }
 
-/// The objective and what is proved of it. The objective has six digits, and more, up to ten, where more are proved.
+/// The objective and what is proved of it. The objective has six digits, and more, up to ten, where a gap proves more.
 impl std::fmt::Display for Certificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let relative = self.relative();
-        let proved = if relative > 0.0 { 1.0 - relative.log10().floor() } else { 6.0 };
+        // The digits that a gap proves, and one more.
+        let proved = match self {
+            Certificate::Gap { .. } if relative > 0.0 => 1.0 - relative.log10().floor(),
+            _ => 6.0,
+        };
         let objective = |objective: f64| number(objective, proved.clamp(6.0, 10.0) as usize);
         match *self {
             Certificate::Gap { objective: value, lower_bound } if self.contradicts() => write!(

@@ -196,7 +196,8 @@ fn memory_that_is_not_allowed_is_not_chosen() {
     let choice = Choice::of(&problem, Kind::ElasticNet { l1: 0.1 }, 1e-6, Some(1000)).unwrap();
     assert_eq!((choice.method, choice.reason), (Method::Qning, Reason::NotStronglyConvex));
     assert_eq!(choice.second, None);
-    assert!(choice.to_string().starts_with("QNing: n mu / mean L = 0.00e0; predicted passes:"));
+    assert!(choice.to_string().starts_with("QNing: "), "{choice}");
+    assert!(choice.to_string().contains(" passes predicted"), "{choice}");
     assert!(choice.to_string().ends_with("; no strong convexity"), "{choice}");
 }
 

@@ -93,6 +93,7 @@ fn largest(model: &Model) -> String {
     };
     let columns = match model.classes() {
         classes if weights.ncols() > 1 => classes.iter().map(ToString::to_string).collect(),
+        [_, second] => vec![format!("for {second}")],
         _ => vec!["weight".to_owned()],
     };
     let mut rows = vec![std::iter::once(head.to_owned()).chain(columns).collect()];
