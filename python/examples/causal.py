@@ -53,5 +53,5 @@ plt.axhline(seen[1] - seen[0], color="C3", linestyle="--", label="smokers less o
 plt.ylim(0, np.ceil(10 * (seen[1] - seen[0])) / 10)
 plt.xlabel("records")
 plt.ylabel("effect")
-plt.legend()
+plt.legend(loc="center right")
 save("causal")

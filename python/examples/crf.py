@@ -42,6 +42,7 @@ plt.xticks(range(len(words)), words)
 plt.yticks(range(len(tags)), tags)
 for i, row in enumerate(marginals):
     for k, tag in enumerate(tags):
-        plt.text(i, k, f"{row[tag]:.2f}", ha="center", va="center", color="0.3")
+        color = "white" if row[tag] > 0.5 else "black"
+        plt.text(i, k, f"{row[tag]:.2f}", ha="center", va="center", color=color)
 plt.title("probability of each tag")
 save("crf")

@@ -21,7 +21,7 @@ print(f"weights of the rows that add up to a contradiction: {order.ray.round(3).
 
 # %% Rock, paper, scissors with a stake on scissors
 game = matrix_game([[0, -1, 2], [1, 0, -1], [-2, 1, 0]])
-print(f"value {game.value:.4f}, play {game.row.round(3).tolist()}")
+print(f"value {abs(game.value):.4f}, play {game.row.round(3).tolist()}")
 
 # %% The picture
 grid = np.linspace(0, 6, 200)

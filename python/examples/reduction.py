@@ -23,7 +23,7 @@ for model in (sir, both):
 Z = both.transform(X)
 _, axes = plt.subplots(1, 2, figsize=(7, 3.2), sharey=True)
 for k, axis in enumerate(axes):
-    axis.plot(Z[:, k], y, ".", markersize=2, alpha=0.4)
+    axis.plot(Z[:500, k], y[:500], ".", markersize=3, alpha=0.5)
     axis.set_xlabel(f"direction {k + 1}")
 axes[0].set_ylabel("response")
 save("reduction")

@@ -96,11 +96,12 @@ fn graphical_lasso_cv<'py>(
     weights: Option<PyReadonlyArray1<'py, f64>>,
     control: Control,
     penalties: Option<Vec<f64>>,
-    (folds, splits): (usize, Option<Vec<Split>>),
+    folds: (usize, Option<Vec<Split>>),
     one_standard_error: bool,
     correlation: bool,
 ) -> PyResult<(Gaussian<'py>, f64, Vec<f64>, Vec<f64>, Vec<f64>)> {
     let (stop, scale, seed) = (stop_of(&control), scale_of(correlation), control.seed);
+    let (folds, splits) = folds;
     let base = GraphicalLassoCv::default();
     let estimator = GraphicalLassoCv {
         penalties,

@@ -202,10 +202,15 @@ def test_svc(two):
 
 
 def test_svc_with_an_l1_penalty(two):
-    options = {"C": 0.05, "penalty": "l1", "fit_intercept": False, "dual": False}
+    """The objective is compared: with a fine tolerance liblinear does not always converge here."""
+    options = {"C": 0.2, "penalty": "l1", "fit_intercept": False, "dual": False}
     ours = LinearSVC(**options, tol=1e-12).fit(*two)
-    truth = SkLinearSVC(**options, tol=1e-12, max_iter=100_000).fit(*two)
-    np.testing.assert_allclose(ours.coef_, truth.coef_, atol=1e-5)
+    truth = SkLinearSVC(**options, tol=1e-8, max_iter=100_000, random_state=0).fit(*two)
+    of = []
+    for model in (ours, truth):
+        margins = (2 * two[1] - 1) * (two[0] @ model.coef_[0])
+        of.append(0.2 * (np.maximum(0, 1 - margins) ** 2).sum() + np.abs(model.coef_).sum())
+    assert of[0] <= of[1] * (1 + 1e-10) and ours.report_.relative <= 1e-12
     with pytest.raises(ValueError, match="squared_hinge"):
         LinearSVC("l1", "hinge").fit(*two)
 
@@ -256,7 +261,7 @@ def test_multiclass_l1_is_certified(four):
     # The hinge of Crammer and Singer is least at 0 where no class has half of the rows.
     model = MulticlassL1(alpha=0.005, loss="log_loss", tol=0.01).fit(*four)
     assert model.report_.converged and model.report_.relative <= 0.01
-    assert model.score(*four) > 0.5
+    assert model.score(*four) > LogisticRegression().fit(*four).score(*four) - 0.05
 
 
 def test_softmax_groups_drop_features(four):
@@ -305,7 +310,8 @@ def test_folds_are_given_as_in_scikit_learn(numbers, two):
     ours = LassoCV(**options, tol=1e-12).fit(X, y)
     theirs = sk.LassoCV(**options, tol=1e-12, max_iter=100_000).fit(X, y)
     assert ours.alpha_ == theirs.alpha_
-    np.testing.assert_allclose(-ours.cv_results_["split_test_scores"], theirs.mse_path_, rtol=1e-5)
+    np.testing.assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-5)
+    np.testing.assert_allclose(ours.alphas_, theirs.alphas_)
     pairs = [(np.arange(100), np.arange(100, 150)), (np.arange(50, 150), np.arange(50))]
     model = LogisticRegressionCV(Cs=[0.01, 1.0], cv=pairs).fit(*two)
     assert model.cv_results_["split_test_scores"].shape == (2, 2)
