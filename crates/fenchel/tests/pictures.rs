@@ -15,7 +15,7 @@ use fenchel::optim::Trace;
 use fenchel::plot::{Colour, Kind};
 use fenchel::prelude::*;
 
-type Result = std::result::Result<(), Box<dyn std::error::Error>>;
+type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// A picture is whole, has the words, and no numbers that are none.
 fn shows(svg: &str, words: &[&str]) {
@@ -28,7 +28,7 @@ fn shows(svg: &str, words: &[&str]) {
     }
 }
 
-fn wine() -> std::result::Result<(Named<Array2<f64>>, Array1<f64>), Box<dyn std::error::Error>> {
+fn wine() -> Result<(Named<Array2<f64>>, Array1<f64>)> {
     let data = embedded::wine_alcohol();
     let x = Standardiser::fit(&data.x)?.transform(&data.x)?;
     Ok((Named { x, names: Names::new(WINE_FEATURES[1..].iter().copied()) }, data.y))

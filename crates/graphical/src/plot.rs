@@ -63,7 +63,11 @@ impl BayesNet {
     /// # Errors
     /// None of those of [`Dag::network`] can arise.
     pub fn network(&self) -> Result<Network, Error> {
-        let title = if self.name().is_empty() { "Bayesian network" } else { self.name() };
+        // Files of networks without a name call them unknown.
+        let title = match self.name() {
+            "" | "unknown" => "Bayesian network",
+            name => name,
+        };
         Ok(Network { title: title.into(), ..self.dag().network(&self.names())? })
     }
 

@@ -60,7 +60,7 @@ const HUES: [Colour; 8] = [Blue, Vermilion, Green, Pink, Amber, Purple, Sky, Bro
 
 /// Methods that are compared with each other, in colours that differ within a comparison. A name that begins with one of them, such as
 /// `SAGA, step 0.1`, has its hue.
-const METHODS: [(&str, Colour); 68] = [
+const METHODS: [(&str, Colour); 71] = [
     ("SDCA", Blue),
     ("SAGA", Vermilion),
     ("SVRG", Green),
@@ -128,6 +128,9 @@ const METHODS: [(&str, Colour); 68] = [
     ("untreated", Blue),
     ("fitted", Vermilion),
     ("responses", Soft),
+    ("residuals", Blue),
+    ("seen", Soft),
+    ("if everybody", Blue),
     ("estimate", Blue),
 ];
 

@@ -7,21 +7,33 @@ use crate::colour::Colour;
 /// Number of marker shapes.
 const MARKERS: usize = 7;
 
-/// The width of one character as a fraction of the font size, for a wide sans-serif font.
-const CHARACTER: f64 = 0.58;
+/// The width of a character as a fraction of the font size, for a wide sans-serif font.
+fn character(c: char) -> f64 {
+    match c {
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' => 0.33,
+        'f' | 'r' | 't' | '-' | '(' | ')' | '[' | ']' => 0.41,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.95,
+        c if c.is_uppercase() => 0.71,
+        _ => 0.62,
+    }
+}
 
 /// The width of a text.
 pub(crate) fn width_of(text: &str, size: f64) -> f64 {
-    text.chars().count() as f64 * CHARACTER * size
+    text.chars().map(character).sum::<f64>() * size
 }
 
 /// A text that is at most so wide; what is cut off is shown by an ellipsis.
 pub(crate) fn shortened(text: &str, size: f64, width: f64) -> String {
-    let room = (width / (CHARACTER * size)) as usize;
-    if text.chars().count() <= room.max(2) {
+    if width_of(text, size) <= width {
         return text.to_owned();
     }
-    text.chars().take(room.max(2) - 1).chain(['\u{2026}']).collect()
+    let mut used = size;
+    let fits = |c: &char| {
+        used += character(*c) * size;
+        used <= width
+    };
+    text.chars().take_while(fits).chain(['\u{2026}']).collect()
 }
 
 /// The lines of a text that is broken between words.

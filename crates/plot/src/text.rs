@@ -52,7 +52,7 @@ impl Text {
             let step = if labelled { 38.0 } else { 24.0 };
             let mut x = 14.0;
             for span in line {
-                let text = shortened(&span.text, FONT * MONO / 0.58, WIDTH - 30.0);
+                let text = shortened(&span.text, FONT, WIDTH - 30.0);
                 let wide = |text: &str, size: f64| MONO * size * text.chars().count() as f64;
                 let width = wide(&text, FONT).max(wide(&span.label, SMALL)) + 6.0;
                 if x + width > WIDTH - 8.0 && x > 14.0 {

@@ -71,7 +71,11 @@ impl<'a> Range<'a> {
             Scale::Log => {
                 low = low.max(high - DECADES);
                 if high - low > 2.5 {
-                    (low, high) = ((low + 1e-9).floor(), (high - 1e-9).ceil());
+                    // To whole decades where they are near.
+                    let (down, up) = ((low + 1e-9).floor(), (high - 1e-9).ceil());
+                    let air = 0.02 * (high - low);
+                    low = if low - down < 0.35 { down } else { low - air };
+                    high = if up - high < 0.35 { up } else { high + air };
                 } else {
                     let air = (0.05 * (high - low)).max(0.05);
                     (low, high) = (low - air, high + air);

@@ -273,12 +273,10 @@ impl<'a> Layout<'a> {
         if names.is_empty() || alike.len() < 2 || alone {
             return (0.0, 0.0);
         }
-        let part = 0.8 * ((rank as f64 + 0.5) / alike.len() as f64 - 0.5) / names.len() as f64;
-        if self.lying {
-            (0.0, part * self.frame.height())
-        } else {
-            (part * self.frame.width(), 0.0)
-        }
+        let room = if self.lying { self.frame.height() } else { self.frame.width() };
+        let step = (0.8 * room / (names.len() * alike.len()) as f64).min(92.0);
+        let by = step * (rank as f64 + 0.5 - 0.5 * alike.len() as f64);
+        if self.lying { (0.0, by) } else { (by, 0.0) }
     }
 
     fn clipped(&self, run: &[Point]) -> Vec<Vec<Point>> {

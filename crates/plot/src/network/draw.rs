@@ -179,8 +179,7 @@ fn names(pen: &mut Pen, network: &Network, places: &[Point], radius: f64, size: 
     let mut left_out = 0;
     for v in order {
         let name = shortened(&network.name(v), size, 140.0);
-        // Names are set tighter than the widest letters.
-        let (w, h, (x, y)) = (0.92 * width_of(&name, size), size + 1.0, places[v]);
+        let (w, h, (x, y)) = (width_of(&name, size), size + 1.0, places[v]);
         let side = radius + 3.0;
         let candidates = [
             (x + side, y, Anchor::Start),
