@@ -319,6 +319,39 @@ def test_folds_are_given_as_in_scikit_learn(numbers, two):
         LassoCV(cv=[(range(10), [150]), (range(9), [3])]).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        (Lasso, {"alpha": 0.05}),
+        (LassoCV, {"alphas": [0.3, 0.1, 0.03], "cv": 3}),
+        (ElasticNetCV, {"l1_ratio": 0.5, "alphas": [0.3, 0.1, 0.03], "cv": 3}),
+        (QuantileRegressor, {"alpha": 1.0}),
+        (LogisticRegression, {}),
+        (SoftmaxRegression, {}),
+        (LogisticRegressionCV, {"Cs": [0.1, 1.0], "cv": 3}),
+    ],
+)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_a_weight_of_2_is_a_row_twice(numbers, model, options, kind):
+    X, y = numbers
+    if model in (LogisticRegression, SoftmaxRegression, LogisticRegressionCV):
+        y = np.digitize(y, [-0.5, 0.5])
+    weights = np.arange(len(y)) % 3  # a third of the rows has the weight 0
+    options = {**options, "tol": 1e-13, "max_iter": 1e5}
+    rows = np.repeat(np.arange(len(y)), weights)
+    twice = dict(options)
+    if "cv" in options:
+        folds = list(KFold(3).split(X))
+        options["cv"] = folds
+        twice["cv"] = [
+            tuple(np.flatnonzero(np.isin(rows, side)) for side in split) for split in folds
+        ]
+    one = model(**options).fit(kind(X), y, sample_weight=weights)
+    other = model(**twice).fit(kind(X[rows]), y[rows])
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=LIMIT)
+    np.testing.assert_allclose(one.intercept_, other.intercept_, atol=LIMIT)
+
+
 def test_the_gap_bounds_the_distance_to_the_optimum(two):
     """The promise of a certificate, with a rough fit and a fine one."""
     rough = LogisticRegression(tol=0.05).fit(*two)

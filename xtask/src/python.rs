@@ -1,8 +1,8 @@
 //! `cargo xtask python` builds the wheel of `python/`, installs it with the libraries that it is compared with into an environment
 //! under `target/python`, and runs the tests, the type checker and the linter.
 //!
-//! `cargo xtask ci` does the same without a wheel and with few libraries: it builds the extension module with the crates that the
-//! tests need in any case.
+//! `cargo xtask ci` does the same without a wheel, with few libraries and without slow tests: it builds the extension module with the
+//! crates that the other tests need in any case.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,8 @@ pub(crate) fn check(build: impl FnOnce() -> io::Result<()>, run: Run<'_>) -> io:
     let built = workspace::target().join("debug").join(library);
     let path = out().join("path");
     assemble(&built, &path)?;
-    judge(&venv, Some(&path), &[], run)
+    let quick = ["-m", "not slow"].map(str::to_owned);
+    judge(&venv, Some(&path), &quick, run)
 }
 
 /// Runs the tests, the type checker and the linter. Without a `path` the package is that of the environment.

@@ -165,6 +165,7 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
         intercepts = np.array([each[1] for each in fits])
         self.intercept_ = intercepts[0] if y.ndim == 1 else intercepts
         self._record(*(each[2] for each in fits), show=control.show)
+        self._gaps = np.array([each[2]["value"] for each in fits])
         return self
 
     def predict(self, X: Any) -> Vector:
@@ -263,7 +264,7 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
                 f"y: all labels are {self.classes_[0]!r}; expected at least two classes, found one class"
             )
         if weights is not None and (weight_of := np.bincount(codes, weights)).min() == 0:
-            label = self.classes_[weight_of.argmin()]
+            label = self.classes_[weight_of.argmin()].item()
             raise ValueError(
                 f"all rows of class {label!r} have weight 0; leave them out (if one class is left, there is nothing to fit)"
             )

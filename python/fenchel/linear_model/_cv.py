@@ -32,7 +32,9 @@ class _Table:
     @property
     def alphas_(self) -> Any:
         """The penalties, falling; for several shares of the l1 norm a row each."""
-        return self._by_share(self.cv_results_["alpha"])
+        alphas = self._by_share(self.cv_results_["alpha"])
+        # Penalties that were given are the same for all shares.
+        return alphas[0] if alphas.ndim == 2 and (alphas == alphas[0]).all() else alphas
 
     @property
     def mse_path_(self) -> Any:

@@ -195,9 +195,9 @@ class ElasticNet(LinearRegressor):
         return _core.least_squares(data, control, penalty, intercept, self.positive, fit.start)
 
     @property
-    def dual_gap_(self) -> float:
-        """The duality gap under scikit-learn's name."""
-        return self.duality_gap_
+    def dual_gap_(self) -> Any:
+        """The duality gap under scikit-learn's name, one for each of several targets."""
+        return self.duality_gap_ if len(self._gaps) == 1 else self._gaps
 
     @property
     def sparse_coef_(self) -> Any:

@@ -22,12 +22,16 @@ MODULES = (
     (sklearn.svm, fenchel.linear_model),
     (sklearn.covariance, fenchel.covariance),
 )
-SWAPPED = {}
+SWAPPED, THEIRS = {}, {}
 for theirs, ours in MODULES:
     for name in ours.__all__:
         if hasattr(theirs, name) and name not in CLASSES:
-            SWAPPED[name] = getattr(ours, name)
+            SWAPPED[name], THEIRS[name] = getattr(ours, name), getattr(theirs, name)
             setattr(theirs, name, SWAPPED[name])
+
+# What the tests ask for besides the answer: the solver by its name, and the loss to compare with.
+fenchel.linear_model.Ridge.solver_ = property(lambda self: self.solver)
+fenchel.linear_model.PoissonRegressor._get_loss = THEIRS["PoissonRegressor"]._get_loss
 
 
 def names(code: CodeType) -> set[str]:
