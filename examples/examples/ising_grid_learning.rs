@@ -67,7 +67,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     sampled.write_svg(&drawing, &mut svg)?;
     show.picture("network", &String::from_utf8(svg)?)?;
     show.conclude(format_args!(
-        "of 630 pairs, {} true edges among them, the likelihood is wrong about {}, node-wise regression about {} and screening about {}.",
+        "of 630 pairs, {} of them true edges, the likelihood has {} wrong, node-wise regression {} and screening {}.",
         truth.edge_count(), wrong[0], wrong[1], wrong[2]
     ));
     Ok(())

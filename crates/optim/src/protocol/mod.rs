@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_report_is_a_line_for_people() {
-        let certificate = Certificate::Gap { objective: 1647.297_51, lower_bound: 1647.142_51 };
+        let certificate = Certificate::Gap { objective: 1_647.297_51, lower_bound: 1_647.142_51 };
         let (status, passes) = (Status::Converged, 10.0);
         let report = Report { status, certificate, passes, oracle_calls: 0, seconds: 0.173 };
         assert_eq!(
