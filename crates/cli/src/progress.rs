@@ -115,7 +115,7 @@ impl Display {
 /// The seconds that are left if the rest of the way is as quick as the part that is done. Nothing is known of it before a
 /// hundredth is done.
 fn left(seconds: f64, done: f64) -> Option<f64> {
-    (done >= 0.01 && done < 1.0).then(|| seconds * (1.0 - done) / done)
+    (0.01..1.0).contains(&done).then(|| seconds * (1.0 - done) / done)
 }
 
 /// A number with three decimals if it is a sum over many, else with nine digits.
