@@ -109,14 +109,14 @@ fn compare<X: AsDesign>(
     Ok([linear, least[0], least[1]])
 }
 
-/// A feature in [-1, 1] and a constant. The class is +1 with log-odds of 4 tanh(6 x).
+/// A feature in [-1, 1] and a constant. The class is +1 with log-odds of 2 tanh(10 x).
 fn curved(rows: usize, part: u64) -> Dataset<Array2<f64>> {
     let mut rng = stream(3, part);
     let (mut x, mut y) = (Array2::ones((rows, 2)), Array1::zeros(rows));
     for i in 0..rows {
         let at: f64 = rng.random_range(-1.0..1.0);
         x[[i, 0]] = at;
-        let odds = 4.0 * (6.0 * at).tanh();
+        let odds = 2.0 * (10.0 * at).tanh();
         y[i] = if rng.random::<f64>() < 1.0 / (1.0 + (-odds).exp()) { 1.0 } else { -1.0 };
     }
     Dataset { x, y }

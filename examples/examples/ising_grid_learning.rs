@@ -64,7 +64,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let names = (0..36).map(|v| format!("{},{}", v / 6, v % 6));
     show.picture("network", &sampled.network().named(names).svg())?;
     show.conclude(format_args!(
-        "of 630 pairs, {} true edges among them, the likelihood is wrong about {}, node-wise regression about {} and screening about {}.",
+        "of 630 pairs, {} of them true edges, the likelihood has {} wrong, node-wise regression {} and screening {}.",
         truth.edge_count(), wrong[0], wrong[1], wrong[2]
     ));
     Ok(())

@@ -15,8 +15,8 @@
 /// ```
 /// use fenchel_linalg::text::number;
 ///
-/// assert_eq!([1647.297_51, 0.154_9, 9.43e-5].map(|x| number(x, 3)), ["1647", "0.155", "9.43e-5"]);
-/// assert_eq!(number(1647.297_51, 6), "1647.30");
+/// assert_eq!([1_647.297_51, 0.154_9, 9.43e-5].map(|x| number(x, 3)), ["1647", "0.155", "9.43e-5"]);
+/// assert_eq!(number(1_647.297_51, 6), "1647.30");
 /// assert_eq!([0.0, -0.0, f64::NAN, f64::INFINITY].map(|x| number(x, 3)), ["0", "0", "NaN", "inf"]);
 /// ```
 pub fn number(x: f64, digits: usize) -> String {
