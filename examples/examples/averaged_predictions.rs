@@ -34,9 +34,11 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     );
     let (train, test) = (curved(20_000, 0), curved(20_000, 1));
     let [linear, parameters, predictions] = compare(show, "curve", &train, &test)?;
+    let beats = |loss: f64| if loss < linear { "beat" } else { "do not beat" };
     let mut conclusion = format!(
-        "on the curve averaged predictions ({predictions:.4}) are {} the best linear model ({linear:.4}), averaged parameters ({parameters:.4}) are not better than it",
-        if predictions < linear { "better than" } else { "no better than" },
+        "on the curve averaged predictions ({predictions:.4}) {} the best linear model ({linear:.4}), and averaged parameters ({parameters:.4}) {} it",
+        beats(predictions),
+        beats(parameters)
     );
     let both = match show.real_data() {
         Some(folder) => folder.adult()?.zip(folder.adult_test()?),
@@ -45,9 +47,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     if let Some((train, test)) = both {
         println!();
         show.real("census income (adult), 32,561 records to fit and 16,281 to test");
-        let [linear, _, predictions] = compare(show, "census", &train, &test)?;
-        conclusion +=
-            &format!("; on the census nothing is gained: {predictions:.4} against {linear:.4}");
+        let [linear, parameters, predictions] = compare(show, "census", &train, &test)?;
+        conclusion += &format!(
+            "; on the census the three are alike: {predictions:.4}, {linear:.4} and {parameters:.4}"
+        );
     }
     show.conclude(conclusion + ".");
     Ok(())

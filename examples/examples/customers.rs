@@ -74,7 +74,7 @@ fn who_leaves(show: &Show, data: &Path) -> Result<String, Box<dyn Error>> {
         model.names.iter().map(String::as_str).zip(model.weights.iter().copied()).collect();
     let strongest = weights.iter().fold(&weights[0], |best, w| if w.1 > best.1 { w } else { best });
     Ok(format!(
-        "{} raises the odds of leaving most; of two customers, one who leaves and one who stays, the model tells which in {:.0} % of the cases.",
+        "{:?} raises the odds of leaving most; of two customers, one who leaves and one who stays, the model tells which in {:.0} % of the cases.",
         strongest.0,
         100.0 * auc
     ))

@@ -29,11 +29,8 @@ fn main() -> ExitCode {
 }
 
 fn example(show: &Show) -> Result<(), Box<dyn Error>> {
-    let path = match show.files_of("w8a") {
-        Some(files) => {
-            show.real(files[0].display());
-            files[0].clone()
-        }
+    let path = match show.real_file_of("w8a") {
+        Some(file) => file,
         None => {
             show.generated("sparse rows of two classes");
             let path = show.path("generated.svm");
@@ -46,6 +43,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     };
     let mut data = libsvm_file(&path, &LibsvmOptions::default())?;
     normalise_rows(&mut data.x);
+    let mut last = None;
     println!("{} rows, {} features, {} non-zeros", data.x.rows(), data.x.cols(), data.x.nnz());
 
     println!("\npasses      objective  certified gap  seconds");
@@ -57,6 +55,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         Fit::new().watch(&mut |p| {
             trace.rows.push(*p);
             let objective = p.certificate.objective().unwrap_or(f64::NAN);
+            // A line for each certificate; a call comes at every pass.
+            if last.replace(p.certificate) == Some(p.certificate) {
+                return ControlFlow::Continue(());
+            }
             println!(
                 "{:>6}  {:>13}  {:>13}  {:7.3}",
                 short(p.passes),

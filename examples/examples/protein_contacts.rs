@@ -52,9 +52,13 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let method = PottsPseudoLikelihood::default();
     println!("memory: at most {:.0} MB", method.memory(&alignment) as f64 / 1e6);
     let clock = Instant::now();
+    let mut last = None;
     let mut watch = |progress: &Progress| {
-        let after = fixed(clock.elapsed().as_secs_f64(), 2);
-        println!("{after:>7} s  pass {:>5}  {}", short(progress.passes), progress.certificate);
+        // A line for each certificate; a call comes at every pass.
+        if last.replace(progress.certificate) != Some(progress.certificate) {
+            let after = fixed(clock.elapsed().as_secs_f64(), 2);
+            println!("{after:>7} s  pass {:>5}  {}", short(progress.passes), progress.certificate);
+        }
         ControlFlow::Continue(())
     };
     let model = method.fit_with(&alignment, Fit::new().watch(&mut watch))?;

@@ -28,11 +28,8 @@ fn main() -> ExitCode {
 }
 
 fn example(show: &Show) -> Result<(), Box<dyn Error>> {
-    let path = match show.files_of("w8a") {
-        Some(files) => {
-            show.real(format_args!("{}, of which the larger label is rare", files[0].display()));
-            files[0].clone()
-        }
+    let path = match show.real_file_of("w8a") {
+        Some(file) => file,
         None => {
             show.generated("2,000 sparse rows of two classes");
             let path = show.path("generated.svm");

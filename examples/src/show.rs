@@ -71,6 +71,16 @@ impl Show {
         sets::find(set)?.locate(self.real_data()?.root())
     }
 
+    /// As [`files_of`](Show::files_of) for the single file of a set, and says that it is used.
+    pub fn real_file_of(&self, set: &str) -> Option<PathBuf> {
+        let file = self.files_of(set)?.into_iter().next()?;
+        match (self.arguments.first(), sets::find(set)) {
+            (None, Some(set)) => self.real(format_args!("{}, {}", set.name, set.about)),
+            _ => self.real(file.display()),
+        }
+        Some(file)
+    }
+
     /// Says which real data are used.
     pub fn real(&self, data: impl Display) {
         println!("Data (real): {data}\n");
