@@ -116,6 +116,53 @@ impl Copies {
     }
 }
 
+#[test]
+fn splits_that_are_given_take_the_place_of_folds() {
+    let data = data(60, 8, 1.0, 5);
+    let grid = Some(Grid::Given(vec![0.3, 0.1, 0.03]));
+    let drawn = LassoCv { folds: 4, seed: 9, grid: grid.clone(), ..Default::default() };
+    let given = LassoCv { splits: Some(k_fold(60, 4, 9).unwrap()), ..drawn.clone() };
+    let [drawn, given] = [drawn, given].map(|cv| cv.fit(&data.dense, &data.reals).unwrap());
+    assert_eq!(drawn.scores, given.scores);
+    let splits = stratified_k_fold(&data.signs, 4, 9).unwrap();
+    let drawn =
+        LogisticRegressionCv { folds: 4, seed: 9, grid: grid.clone(), ..Default::default() };
+    let given = LogisticRegressionCv { splits: Some(splits), ..drawn.clone() };
+    let [drawn, given] = [drawn, given].map(|cv| cv.fit(&data.sparse, &data.signs).unwrap());
+    assert_eq!(drawn.scores, given.scores);
+
+    // Rows in order, each fold after those it is predicted from; the first row has the weight 0.
+    let splits: Vec<Split> =
+        [20, 40].map(|at| ((0..at).collect(), (at..at + 20).collect())).to_vec();
+    let weights = Array1::from_iter((0..60).map(|row| f64::from(row > 0)));
+    let cv = LassoCv { splits: Some(splits.clone()), grid, stop: tight(), ..Default::default() };
+    let fit = Fit::new().weights(&weights);
+    let fitted = cv.fit_with(&data.dense, &data.reals, fit).unwrap();
+    let (train, test) = &splits[0];
+    let ((x, y), (new, truth)) =
+        (rows(&data.dense, &data.reals, &train[1..]), rows(&data.dense, &data.reals, test));
+    let lasso = fenchel_finite_sum::Lasso { l1: 0.1, stop: tight(), ..Default::default() };
+    let predicted = lasso.fit(&x, &y).unwrap().predict(&new).unwrap().to_vec();
+    let expected = mean_squared_error(&truth, &predicted).unwrap();
+    assert!((fitted.scores[1].folds[0] - expected).abs() < 1e-5 * expected);
+
+    for (splits, said) in [
+        (vec![], "0 of them"),
+        (vec![(vec![1], vec![2]); 1], "1 of them"),
+        (
+            vec![(vec![1], vec![2]), (vec![60], vec![2])],
+            "split 1 has row 60; expected less than 60",
+        ),
+        (vec![(vec![1], vec![]), (vec![1], vec![2])], "split 0 has no test row"),
+        (vec![(vec![0], vec![1]), (vec![1], vec![2])], "split 0 has no training row"),
+    ] {
+        let cv = LassoCv { splits: Some(splits), ..Default::default() };
+        let fit = Fit::new().weights(&weights);
+        let error = cv.fit_with(&data.dense, &data.reals, fit).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
 fn pick<T: Copy>(values: &[T], rows: &[usize]) -> Vec<T> {
     rows.iter().map(|&i| values[i]).collect()
 }

@@ -192,3 +192,24 @@ fn a_cross_validation_and_a_path_are_watched_and_limited_as_a_whole() {
     assert!(warm.points[0].report.passes <= one.points[0].report.passes);
     assert!((warm.points[0].loss - one.points[0].loss).abs() < 1e-4);
 }
+
+#[test]
+fn splits_that_are_given_take_the_place_of_folds() {
+    let truth = diagonally_dominant(5, &chain(5), -0.3);
+    let x = data(truth.view(), 120, 3);
+    let penalties = Some(vec![0.3, 0.1]);
+    let drawn = GraphicalLassoCv { penalties, seed: 4, ..GraphicalLassoCv::default() };
+    let given = GraphicalLassoCv { splits: Some(k_fold(120, 5, 4).unwrap()), ..drawn.clone() };
+    assert_eq!(drawn.fit(&x).unwrap().loss, given.fit(&x).unwrap().loss);
+    for (splits, said) in [
+        (vec![(vec![1, 2], vec![3])], "1 of them"),
+        (
+            vec![(vec![1], vec![120]), (vec![1], vec![2])],
+            "split 0 has row 120; expected less than 120",
+        ),
+        (vec![(vec![1], vec![2]), (vec![], vec![2])], "split 1 has no training rows"),
+    ] {
+        let error = GraphicalLassoCv { splits: Some(splits), ..drawn.clone() }.fit(&x).unwrap_err();
+        assert!(error.to_string().contains(said), "{error}");
+    }
+}
