@@ -9,7 +9,7 @@ use std::path::Path;
 
 use fenchel::causal::{Admg, ProbabilityTable, identify};
 use fenchel::crf::{CorpusBuilder, Crf, Instance};
-use fenchel::datasets::embedded::{self, WINE_FEATURES};
+use fenchel::datasets::embedded::{self, BREAST_CANCER_FEATURES, WINE_FEATURES};
 use fenchel::expfam::families::{Categorical, Poisson};
 use fenchel::expfam::glm::{Glm, PoissonLog, Targets};
 use fenchel::ggm::path::grid;
@@ -67,10 +67,13 @@ fn bars(title: &str, label: &str, rows: &[(String, f64, Colour)]) -> String {
 fn classifier() -> Result<String> {
     let data = embedded::breast_cancer();
     let x = Standardiser::fit(&data.x)?.transform(&data.x)?;
+    let x = Named { x, names: Names::new(BREAST_CANCER_FEATURES) };
     let grid = Grid::Log { count: 40, smallest: 1e-2 };
     let path = logistic_path(&x, &-data.y, &PathSettings { grid, ..PathSettings::default() })?;
-    let title = "Weights of a biopsy's features along the path; above 0 they speak for malignant";
-    Ok(Figure { title: title.into(), ..path.figure() }.svg())
+    let mut figure = path.figure();
+    figure.title = "Weights of a biopsy's measurements along the path".into();
+    figure.y.label = "weight; above 0 speaks for malignant".into();
+    Ok(figure.svg())
 }
 
 fn counts() -> Result<String> {
@@ -133,7 +136,7 @@ fn labelling() -> Result<String> {
             rows.push((format!("{word}: {label}"), p.fold(0.0, |m: f64, v| m.max(*v)), colour));
         }
     }
-    let title = "How sure the model is of each word: an order (blue) and a note (vermilion)";
+    let title = "How sure the model is: an order (blue), a note (vermilion)";
     Ok(bars(title, "probability of the label", &rows))
 }
 
@@ -188,7 +191,7 @@ fn contacts() -> Result<String> {
     let names: Vec<String> = (1..=columns).map(|i| i.to_string()).collect();
     let values =
         scores.indexed_iter().map(|((i, j), s)| if i == j { 0.0 } else { s.max(0.0) }).collect();
-    let title = "Scores of pairs of positions: the contacts of the hairpin are on the antidiagonal";
+    let title = "Scores of pairs: the contacts of the hairpin cross the diagonal";
     Ok(HeatMap::of_pairs(title, "score", names, values).svg())
 }
 

@@ -261,16 +261,33 @@ impl<'a> Layout<'a> {
         pen.polygon(&above, look.colour, 0.16);
     }
 
+    /// The series that stand beside series `k` at the same names: bars, or marks with intervals. Marks alone may stand on each other.
+    fn beside(&self, k: usize) -> Vec<usize> {
+        let (series, lying) = (&self.figure.series, self.lying);
+        let names = if lying { &self.figure.y.names } else { &self.figure.x.names };
+        let place = move |p: &Point| if lying { p.1 } else { p.0 };
+        let stands = |s: &Series| match s.style {
+            Style::Bars => true,
+            Style::Cells => false,
+            _ => !s.band.is_empty(),
+        };
+        let meets = |s: &Series, t: &Series| {
+            s.points.iter().any(|p| t.points.iter().any(|q| place(p) == place(q)))
+        };
+        let kin: Vec<usize> = (0..series.len())
+            .filter(|&j| series[j].style == series[k].style && stands(&series[j]))
+            .collect();
+        let crowded =
+            kin.iter().any(|&i| kin.iter().any(|&j| i < j && meets(&series[i], &series[j])));
+        if names.is_empty() || !crowded || !kin.contains(&k) { vec![k] } else { kin }
+    }
+
     /// How far a row or an interval is moved, so that those of several series at the same name stand beside each other.
     fn shift(&self, k: usize) -> Point {
-        let series = &self.figure.series;
-        let alike: Vec<usize> =
-            (0..series.len()).filter(|&j| series[j].style == series[k].style).collect();
-        let Some(rank) = alike.iter().position(|&j| j == k) else { return (0.0, 0.0) };
+        let alike = self.beside(k);
+        let rank = alike.iter().position(|&j| j == k).unwrap_or(0);
         let names = if self.lying { &self.figure.y.names } else { &self.figure.x.names };
-        // Marks without intervals may stand on each other.
-        let alone = series[k].style != Style::Bars && series.iter().all(|s| s.band.is_empty());
-        if names.is_empty() || alike.len() < 2 || alone {
+        if alike.len() < 2 {
             return (0.0, 0.0);
         }
         let room = if self.lying { self.frame.height() } else { self.frame.width() };
@@ -329,7 +346,8 @@ impl<'a> Layout<'a> {
     fn bars(&self, pen: &mut Pen, k: usize) {
         let (series, look, f) = (&self.figure.series[k], self.looks[k], self.frame);
         let names = if self.lying { &self.figure.y.names } else { &self.figure.x.names };
-        let many = self.figure.series.iter().filter(|s| s.style == Style::Bars).count().max(1);
+        let all = self.figure.series.iter().filter(|s| s.style == Style::Bars).count();
+        let many = if names.is_empty() { all } else { self.beside(k).len() };
         let rows = if self.lying { f.height() } else { f.width() } / names.len().max(1) as f64;
         let half = 0.5 * (0.8 * rows / many as f64).min(44.0);
         let apart = 0.5 * spacing(&series.points, |p| p.0);
