@@ -5,6 +5,7 @@
 Where a peer minimises the same objective, ours ends when its certificate proves a relative suboptimality of 1e-6, and the
 peer's tolerance is tightened until its answer is as good; only the last attempt counts. Elsewhere both do the whole task.
 Both are timed in turn, in five rounds. The time is that of the call, with the checks and conversions of data that are part of it.
+Times are processor seconds: what else the machine does counts little.
 """
 
 import os
@@ -322,7 +323,8 @@ def taggers(quick, data):
     def same(a, b):
         mine, other = f1(a), f1(b)
         print(f"    F1 {100 * mine:.2f} against {100 * other:.2f}")
-        return mine >= other - 0.002
+        # With few sentences, the point at which CRFsuite stops counts more than the model.
+        return mine >= other - (0.01 if quick else 0.002)
 
     yield Task(f"CRF, the tutorial, CoNLL-2002 ({len(X):,} sentences)", "sklearn-crfsuite", mine, theirs, same)
     a, b = mine(), theirs()
@@ -525,9 +527,9 @@ def programs(quick):
 
 
 def timed(call):
-    start = time.perf_counter()
+    start = time.process_time()
     call()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def measure(case):
@@ -566,9 +568,9 @@ def overhead():
     inner, spent = _core.logistic, []
 
     def timed_inner(*arguments):
-        start = time.perf_counter()
+        start = time.process_time()
         found = inner(*arguments)
-        spent.append((time.perf_counter() - start, arguments))
+        spent.append((time.process_time() - start, arguments))
         return found
 
     shares = []
@@ -579,12 +581,12 @@ def overhead():
             whole = timed(lambda: ours.LogisticRegression(C=10.0, tol=1e-4).fit(X, y))
             inside, ((data, weights), *rest) = spent[0][0], (spent[0][1][0][::2], *spent[0][1][1:])
             broken = (data, np.ascontiguousarray(spent[0][1][0][1][:-1]), weights)
-            start = time.perf_counter()
+            start = time.process_time()
             try:
                 inner(broken, *rest)
             except ValueError:
                 pass
-            call = time.perf_counter() - start
+            call = time.process_time() - start
             shares.append(((whole - inside + call) / whole, whole))
     finally:
         _core.logistic = inner
