@@ -17,7 +17,7 @@ pub fn roc_figure<L: Binary>(truth: &[L], scores: &[f64]) -> Result<Figure, Erro
     let curve = Series::line("scores", roc_curve(truth, scores)?);
     let figure =
         Figure::new(title, unit("share of negatives found"), unit("share of positives found"));
-    let chance = Series::line("equal", vec![(0.0, 0.0), (1.0, 1.0)]).dashed();
+    let chance = Series::line("chance", vec![(0.0, 0.0), (1.0, 1.0)]).dashed();
     Ok(Figure { square: true, ..figure.with(curve).with(chance) })
 }
 
@@ -29,7 +29,7 @@ pub fn precision_recall_figure<L: Binary>(truth: &[L], scores: &[f64]) -> Result
     let curve = precision_recall(truth, scores)?;
     let share = curve.last().map_or(0.0, |point| point.1);
     let figure = Figure::new("Precision and recall", unit("recall"), unit("precision"));
-    let chance = Series::line("equal", vec![(0.0, share), (1.0, share)]).dashed();
+    let chance = Series::line("chance", vec![(0.0, share), (1.0, share)]).dashed();
     Ok(figure.with(Series::line("scores", curve)).with(chance))
 }
 
@@ -45,7 +45,7 @@ pub fn calibration_figure<L: Binary>(truth: &[L], probability: &[f64]) -> Result
     let points = groups.iter().map(|&(p, s, _)| (p, s)).collect();
     let figure =
         Figure::new("Calibration", unit("predicted probability"), unit("share of positives"));
-    let perfect = Series::line("equal", vec![(0.0, 0.0), (1.0, 1.0)]).dashed();
+    let perfect = Series::line("perfect", vec![(0.0, 0.0), (1.0, 1.0)]).dashed();
     let figure = figure.with(perfect).with(Series::line_points("probabilities", points).band(band));
     Ok(Figure { square: true, ..figure })
 }

@@ -60,7 +60,7 @@ const HUES: [Colour; 8] = [Blue, Vermilion, Green, Pink, Amber, Purple, Sky, Bro
 
 /// Methods that are compared with each other, in colours that differ within a comparison. A name that begins with one of them, such as
 /// `SAGA, step 0.1`, has its hue.
-const METHODS: [(&str, Colour); 71] = [
+const METHODS: [(&str, Colour); 73] = [
     ("SDCA", Blue),
     ("SAGA", Vermilion),
     ("SVRG", Green),
@@ -113,6 +113,8 @@ const METHODS: [(&str, Colour); 71] = [
     ("truth", Ink),
     ("true", Ink),
     ("equal", Soft),
+    ("chance", Soft),
+    ("perfect", Soft),
     ("bias", Vermilion),
     ("variance", Green),
     ("risk", Blue),
