@@ -161,7 +161,7 @@ fn maximal(
 }
 
 /// A tree of fewer cells is not worth the wait for other threads.
-const SHARED: usize = 1 << 18;
+const SHARED: usize = 1 << 17;
 /// Cells of a subtree that is computed by one thread, as a fraction of all cells.
 const SUBTREE: f64 = 1.0 / 8.0;
 
