@@ -140,14 +140,15 @@ fn the_true_hessian_of_a_quadratic_takes_one_step() {
 }
 
 proptest! {
-    /// With a matrix whose eigenvalues are wrong by up to four either way, and starts from where the Hessian is nearly 0.
+    /// With a matrix whose eigenvalues are wrong by up to four either way, and starts from where the Hessian is nearly 0. A matrix that is
+    /// renewed after every step leaves no pairs, and a wrong one alone need not come to the last digits: 2 of 200,000 such draws did not.
     #[test]
     fn finds_where_the_gradient_vanishes(
         d in 1usize..8,
         skew in 0.0..0.7,
         far in -1.0..1e3f64,
         memory in 1usize..12,
-        renewal in 1usize..30,
+        renewal in 2usize..30,
         seed in 0u64..1000,
     ) {
         let sum = Sum::random(30, d, false, skew, seed);
