@@ -1,16 +1,15 @@
 //! The calibration: messages from the leaves to the roots, and back.
 
 use std::marker::PhantomData;
-use std::ops::Range;
 
-use fenchel_linalg::{lanes, parallel};
+use fenchel_linalg::lanes;
 
 use crate::evidence::Finding;
 use crate::factor_graph::LARGEST;
 use crate::stride::{Plan, larger};
 use crate::{Error, Evidence, FactorGraph};
 
-use super::{Domain, JunctionTree, Node, Scale, Scratch, Workspace};
+use super::{Domain, JunctionTree, Node, Scale, Workspace};
 use crate::columns;
 use crate::table::semiring::{Linear, LogMax, LogSum, Semiring};
 
@@ -30,7 +29,7 @@ pub(super) fn sums(
 ) -> Result<(), Error> {
     if domain != Domain::Log {
         workspace.in_logs = false;
-        match calibrate::<Linear>(tree, model, evidence, workspace) {
+        match lanes::run(Calibration::<Linear>::of(tree, model, evidence, workspace)) {
             Outcome::Done if workspace.log_partition < f64::INFINITY => return Ok(()),
             // A sum of logarithms that overflows looks like probability 0.
             Outcome::Impossible => {
@@ -41,7 +40,7 @@ pub(super) fn sums(
     }
     model.check_sums()?;
     workspace.in_logs = true;
-    calibrate::<LogSum>(tree, model, evidence, workspace).without_underflow()
+    lanes::run(Calibration::<LogSum>::of(tree, model, evidence, workspace)).without_underflow()
 }
 
 pub(super) fn maxima(
@@ -51,7 +50,7 @@ pub(super) fn maxima(
     workspace: &mut Workspace,
 ) -> Result<(), Error> {
     workspace.in_logs = true;
-    let outcome = calibrate::<LogMax>(tree, model, evidence, workspace);
+    let outcome = lanes::run(Calibration::<LogMax>::of(tree, model, evidence, workspace));
     // The lower bounds of the tables say at no cost where it is worth looking at every log-potential.
     let wide = workspace.scales.iter().any(|scale| scale.low < -LARGEST);
     if wide || !workspace.log_partition.is_finite() || !matches!(outcome, Outcome::Done) {
@@ -60,108 +59,36 @@ pub(super) fn maxima(
     outcome.without_underflow()
 }
 
-/// Some nodes of a tree, and the memory from the first of them to the last: a subtree, or the crown, which is the rest with
-/// the roots of the subtrees.
-struct Part<'a> {
-    nodes: &'a [usize],
-    tables: &'a mut [f64],
-    up: &'a mut [f64],
-    separators: &'a mut [f64],
-    tops: &'a mut [f64],
-    scales: &'a mut [Scale],
+struct Calibration<'a, A> {
+    tree: &'a JunctionTree,
+    model: &'a FactorGraph,
+    evidence: &'a Evidence,
+    workspace: &'a mut Workspace,
+    algebra: PhantomData<A>,
 }
 
-impl Part<'_> {
-    /// What comes before the part in the arrays of nodes, cells and separators.
-    fn base(&self, tree: &JunctionTree) -> (usize, usize, usize) {
-        let at = |&first: &usize| {
-            (first, tree.nodes[first].table.start, tree.nodes[first].separator.start)
-        };
-        self.nodes.first().map_or((0, 0, 0), at)
+impl<'a, A> Calibration<'a, A> {
+    fn of(
+        tree: &'a JunctionTree,
+        model: &'a FactorGraph,
+        evidence: &'a Evidence,
+        workspace: &'a mut Workspace,
+    ) -> Self {
+        Calibration { tree, model, evidence, workspace, algebra: PhantomData }
     }
 }
 
-/// The subtrees of a tree, with disjoint memory.
-fn subtrees<'a>(tree: &'a JunctionTree, workspace: &'a mut Workspace) -> Vec<Part<'a>> {
-    let Workspace { tables, up, separators, tops, scales, .. } = workspace;
-    let (mut tables, mut up, mut separators) = (&mut tables[..], &mut up[..], &mut separators[..]);
-    let (mut tops, mut scales) = (&mut tops[..], &mut scales[..]);
-    let (mut node, mut cell, mut column) = (0, 0, 0);
-    let cut = |nodes: &'a Range<usize>| {
-        let (first, last) = (&tree.nodes[nodes.start], &tree.nodes[nodes.end - 1]);
-        let part = Part {
-            nodes: &tree.numbers[nodes.clone()],
-            tables: take(&mut tables, first.table.start - cell, last.table.end - cell),
-            up: take(&mut up, first.separator.start - column, last.separator.end - column),
-            separators: take(
-                &mut separators,
-                first.separator.start - column,
-                last.separator.end - column,
-            ),
-            tops: take(&mut tops, nodes.start - node, nodes.end - node),
-            scales: take(&mut scales, nodes.start - node, nodes.end - node),
-        };
-        (node, cell, column) = (nodes.end, last.table.end, last.separator.end);
-        part
-    };
-    tree.subtrees.iter().map(cut).collect()
-}
+impl<A: Semiring> lanes::Kernel for Calibration<'_, A> {
+    type Output = Outcome;
 
-/// Cuts `start..end` out of a slice, which then begins at `end`.
-fn take<'a, T>(slice: &mut &'a mut [T], start: usize, end: usize) -> &'a mut [T] {
-    let (taken, rest) = std::mem::take(slice).split_at_mut(end);
-    *slice = rest;
-    &mut taken[start..]
-}
-
-fn crown<'a>(tree: &'a JunctionTree, workspace: &'a mut Workspace) -> (Part<'a>, &'a mut Scratch) {
-    let Workspace { tables, up, separators, tops, scales, scratch, .. } = workspace;
-    (Part { nodes: &tree.crown, tables, up, separators, tops, scales }, scratch)
-}
-
-/// The messages of the subtrees, on all cores, then those of the crown; then the way back.
-fn calibrate<A: Semiring>(
-    tree: &JunctionTree,
-    model: &FactorGraph,
-    evidence: &Evidence,
-    workspace: &mut Workspace,
-) -> Outcome {
-    let up = |part: Part<'_>, scratch: &mut Scratch, below: &[Scale]| {
-        lanes::run(Up::<A> { tree, model, evidence, part, scratch, below, algebra: PhantomData })
-    };
-    let down = |part: Part<'_>, scratch: &mut Scratch| {
-        lanes::run(Down::<A> { tree, part, scratch, algebra: PhantomData });
-    };
-    let own_scratch = || {
-        let mut scratch = Scratch::default();
-        tree.shape_scratch(&mut scratch);
-        scratch
-    };
-    let mut sent = Vec::with_capacity(tree.subtrees.len());
-    let mut log_partition = tree.constant(model);
-    for answer in parallel::map(subtrees(tree, workspace), |part| up(part, &mut own_scratch(), &[]))
-    {
-        match answer {
-            Ok((log, scale)) => {
-                log_partition += log;
-                sent.push(scale);
-            }
-            Err(outcome) => return outcome,
+    #[inline(always)]
+    fn compute(self) -> Outcome {
+        let outcome = up::<A>(self.tree, self.model, self.evidence, self.workspace);
+        if let Outcome::Done = outcome {
+            down::<A>(self.tree, self.workspace);
         }
+        outcome
     }
-    let (part, scratch) = crown(tree, workspace);
-    match up(part, scratch, &sent) {
-        Ok((log, _)) => log_partition += log,
-        Err(outcome) => return outcome,
-    }
-    workspace.log_partition = log_partition;
-    if log_partition == f64::NEG_INFINITY {
-        return Outcome::Impossible;
-    }
-    let (part, scratch) = crown(tree, workspace);
-    down(part, scratch);
-    parallel::map(subtrees(tree, workspace), |part| down(part, &mut own_scratch()));
-    Outcome::Done
 }
 
 pub(super) enum Outcome {
@@ -180,109 +107,64 @@ impl Outcome {
     }
 }
 
-/// The pass from the leaves of a part to its roots. Afterwards a table is the scaled product of its factors and of the messages of its
-/// children; the roots of the tree are normalised. Returns the logarithms of all divisors, and the scale of what a subtree sends.
-struct Up<'a, A> {
-    tree: &'a JunctionTree,
-    model: &'a FactorGraph,
-    evidence: &'a Evidence,
-    part: Part<'a>,
-    scratch: &'a mut Scratch,
-    /// The scales of the messages of the subtrees, for the crown.
-    below: &'a [Scale],
-    algebra: PhantomData<A>,
-}
-
-impl<A: Semiring> lanes::Kernel for Up<'_, A> {
-    type Output = Result<(f64, Scale), Outcome>;
-
-    #[inline(always)]
-    fn compute(self) -> Self::Output {
-        let Up { tree, model, evidence, part, scratch, mut below, .. } = self;
-        let (first, cell, column) = part.base(tree);
-        let Part { nodes, tables, up, tops, scales, .. } = part;
-        let Scratch { ratio, turned, factor } = scratch;
-        let heads = if below.is_empty() { &[][..] } else { &tree.subtrees[..] };
-        let is_head = |k: usize| heads.binary_search_by_key(&k, |nodes| nodes.start).is_ok();
-        for &k in nodes.iter().filter(|k| !is_head(**k)) {
-            let node = &tree.nodes[k];
-            let table = &mut tables[node.table.start - cell..node.table.end - cell];
-            scales[k - first] = multiply_factors::<A>(tree, model, node, table, factor);
-        }
-        for (v, finding) in evidence.iter() {
-            let home = &tree.homes[v.index()];
-            if nodes.binary_search(&home.node).is_ok() && !is_head(home.node) {
-                let node = &tree.nodes[home.node];
-                let table = &mut tables[node.table.start - cell..node.table.end - cell];
-                let values = &mut factor[..tree.cards[v.index()]];
-                let scale = enter::<A>(finding, &home.plan, table, values, ratio);
-                scales[home.node - first].times(scale);
-            }
-        }
-        let mut total = 0.0;
-        for &k in nodes.iter().rev() {
-            let node = &tree.nodes[k];
-            let (before, rest) = tables.split_at_mut(node.table.start - cell);
-            let table = &mut rest[..node.table.len()];
-            let message = &mut up[node.separator.start - column..node.separator.end - column];
-            let sent = if is_head(k) {
-                let (scale, others) = below.split_last().ok_or(Outcome::Impossible)?;
-                below = others;
-                *scale
-            } else {
-                let (scale, top) = (scales[k - first], &mut tops[k - first]);
-                let sent = send::<A>(node, table, message, scale, top, ratio, k)?;
-                total += scale.log + sent.log;
-                sent
-            };
-            if node.parent == k {
-                let top = tops[k - first];
-                table.iter_mut().for_each(|cell| *cell = A::over(*cell, top));
-            } else if node.parent < first {
-                return Ok((total, sent));
-            } else {
-                let above = &tree.nodes[node.parent].table;
-                let parent = &mut before[above.start - cell..above.end - cell];
-                deliver::<A>(node, message, parent, turned);
-                scales[node.parent - first].receive(sent);
-            }
-        }
-        Ok((total, Scale::default()))
+/// The pass from the leaves to the roots. Afterwards a table is the scaled product of its factors and of the messages of its
+/// children;
+/// the roots are normalised.
+#[inline(always)]
+fn up<A: Semiring>(
+    tree: &JunctionTree,
+    model: &FactorGraph,
+    evidence: &Evidence,
+    workspace: &mut Workspace,
+) -> Outcome {
+    let Workspace { tables, up, ratio, turned, factor, tops, scales, .. } = workspace;
+    for (node, scale) in tree.nodes.iter().zip(scales.iter_mut()) {
+        *scale = multiply_factors::<A>(tree, model, node, &mut tables[node.table.clone()], factor);
     }
-}
-
-/// The pass from the roots of a part to its leaves. Afterwards every table and separator is a marginal.
-struct Down<'a, A> {
-    tree: &'a JunctionTree,
-    part: Part<'a>,
-    scratch: &'a mut Scratch,
-    algebra: PhantomData<A>,
-}
-
-impl<A: Semiring> lanes::Kernel for Down<'_, A> {
-    type Output = ();
-
-    #[inline(always)]
-    fn compute(self) {
-        let Down { tree, part, scratch, .. } = self;
-        let (first, cell, column) = part.base(tree);
-        let Part { nodes, tables, up, separators, tops, .. } = part;
-        let Scratch { ratio, turned, .. } = scratch;
-        for &k in nodes {
-            let node = &tree.nodes[k];
-            // The head of a subtree has heard its parent in the crown.
-            if node.parent == k || node.parent < first {
-                continue;
-            }
-            let (before, rest) = tables.split_at_mut(node.table.start - cell);
-            let above = &tree.nodes[node.parent].table;
-            let parent = &before[above.start - cell..above.end - cell];
-            let columns = node.separator.start - column..node.separator.end - column;
-            let (sent, separator) = (&up[columns.clone()], &mut separators[columns]);
-            let ratio = &mut ratio[..separator.len()];
-            hear::<A>(node, parent, sent, tops[k - first], separator, ratio, turned);
-            columns::scale(&mut rest[..node.table.len()], ratio, A::times);
+    for (v, finding) in evidence.iter() {
+        let home = &tree.homes[v.index()];
+        let table = &mut tables[tree.nodes[home.node].table.clone()];
+        let values = &mut factor[..tree.cards[v.index()]];
+        scales[home.node].times(enter::<A>(finding, &home.plan, table, values, ratio));
+    }
+    let mut log_partition = tree.constant(model);
+    for k in (0..tree.nodes.len()).rev() {
+        let node = &tree.nodes[k];
+        let (before, rest) = tables.split_at_mut(node.table.start);
+        let table = &mut rest[..node.table.len()];
+        let message = &mut up[node.separator.clone()];
+        let sent = match send::<A>(node, table, message, scales[k], &mut tops[k], ratio, k) {
+            Ok(sent) => sent,
+            Err(outcome) => return outcome,
+        };
+        log_partition += scales[k].log + sent.log;
+        if node.parent == k {
+            table.iter_mut().for_each(|cell| *cell = A::over(*cell, tops[k]));
+        } else {
+            let parent = &mut before[tree.nodes[node.parent].table.clone()];
+            deliver::<A>(node, message, parent, turned);
+            scales[node.parent].receive(sent);
         }
+    }
+    workspace.log_partition = log_partition;
+    if log_partition > f64::NEG_INFINITY { Outcome::Done } else { Outcome::Impossible }
+}
+
+/// The pass from the roots to the leaves. Afterwards every table and separator is a marginal.
+#[inline(always)]
+fn down<A: Semiring>(tree: &JunctionTree, workspace: &mut Workspace) {
+    let Workspace { tables, up, separators, ratio, turned, tops, .. } = workspace;
+    for (k, node) in tree.nodes.iter().enumerate() {
+        if node.parent == k {
+            continue;
+        }
+        let (before, rest) = tables.split_at_mut(node.table.start);
+        let parent = &before[tree.nodes[node.parent].table.clone()];
+        let separator = &mut separators[node.separator.clone()];
+        let ratio = &mut ratio[..separator.len()];
+        let sent = &up[node.separator.clone()];
+        hear::<A>(node, parent, sent, tops[k], separator, ratio, turned);
+        columns::scale(&mut rest[..node.table.len()], ratio, A::times);
     }
 }
 

@@ -80,14 +80,7 @@ pub(super) fn compile(
         model.factors().iter().map(|f| f.len()).chain(model.cards().iter().copied());
     let largest_factor = largest_factor.max().unwrap_or(0);
     let placed = place_factors(model, &containing, &mut nodes);
-    let numbers: Vec<usize> = (0..nodes.len()).collect();
-    let subtrees = subtrees(&nodes, clique_cells);
-    let inside = |k: &usize| subtrees.iter().any(|nodes| nodes.start < *k && *k < nodes.end);
-    let crown = numbers.iter().copied().filter(|k| !inside(k)).collect();
     Ok(JunctionTree {
-        numbers,
-        subtrees,
-        crown,
         cards: model.cards().to_vec(),
         scopes: model.factors().iter().map(|f| f.scope().to_vec()).collect(),
         nodes,
@@ -158,34 +151,6 @@ fn maximal(
     let hint = "try another heuristic, more restarts, or approximate inference";
     Refusal::check_memory("the junction tree", total, max_memory, hint)?;
     Ok(cliques)
-}
-
-/// A tree of fewer cells is not worth the wait for other threads.
-const SHARED: usize = 1 << 17;
-/// Cells of a subtree that is computed by one thread, as a fraction of all cells.
-const SUBTREE: f64 = 1.0 / 8.0;
-
-/// The largest subtrees of at most an eighth of the cells each, if they are most of the tree. They depend on the tree alone, so that the
-/// same bits come from any number of threads.
-fn subtrees(nodes: &[Node], cells: usize) -> Vec<std::ops::Range<usize>> {
-    if cells < SHARED {
-        return Vec::new();
-    }
-    let mut below: Vec<(usize, usize)> = nodes.iter().map(|n| (1, n.table.len())).collect();
-    for k in (0..nodes.len()).rev() {
-        let (parent, (count, size)) = (nodes[k].parent, below[k]);
-        if parent != k {
-            below[parent].0 += count;
-            below[parent].1 += size;
-        }
-    }
-    let fits = |k: usize| below[k].1 as f64 <= SUBTREE * cells as f64;
-    // A subtree of a few cells is cheaper where its parent is.
-    let pays = |k: usize| below[k].1 as f64 >= 0.01 * cells as f64;
-    (0..nodes.len())
-        .filter(|&k| nodes[k].parent != k && fits(k) && pays(k) && !fits(nodes[k].parent))
-        .map(|k| k..k + below[k].0)
-        .collect()
 }
 
 /// Moves a clique from its parent to a smaller sibling that contains its separator, so that its message is multiplied into
@@ -394,38 +359,5 @@ pub(super) fn leaves_first(model: &FactorGraph) -> Result<Vec<VarId>, Error> {
     match model.variables().find(|v| !gone[v.index()]) {
         Some(variable) => Err(Error::NotATree { variable }),
         None => Ok(order),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::{FactorGraph, JunctionTree, OrderingOptions, VarId};
-
-    #[test]
-    fn subtrees_are_most_of_a_large_tree() {
-        let side = 12;
-        let mut model = FactorGraph::new(&vec![2; side * side]).unwrap();
-        for v in 0..side * side {
-            let pairs = [(v % side > 0, 1), (v >= side, side)];
-            for (_, back) in pairs.into_iter().filter(|pair| pair.0) {
-                let scope = [VarId((v - back) as u32), VarId(v as u32)];
-                model.add(&scope, &[0.1, 0.0, 0.0, 0.1]).unwrap();
-            }
-        }
-        let tree = JunctionTree::compile(&model, &OrderingOptions::default()).unwrap();
-        let mut seen = tree.crown.clone();
-        let mut cells = 0;
-        for nodes in &tree.subtrees {
-            seen.extend(nodes.start + 1..nodes.end);
-            let ours: usize = tree.nodes[nodes.clone()].iter().map(|n| n.table.len()).sum();
-            assert!(8 * ours <= tree.cells());
-            assert!(
-                tree.nodes[nodes.start + 1..nodes.end].iter().all(|n| nodes.contains(&n.parent))
-            );
-            cells += ours;
-        }
-        seen.sort_unstable();
-        assert_eq!(seen, tree.numbers);
-        assert!(2 * cells > tree.cells(), "{cells} of {}", tree.cells());
     }
 }

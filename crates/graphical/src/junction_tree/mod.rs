@@ -59,7 +59,7 @@ pub use posteriors::Posteriors;
 pub use queries::Calibrated;
 pub use ranking::Ranking;
 pub use sample::Sampler;
-use tree::{Dimension, Home, Node, Placed, Reading, Scale, Scratch, Turn};
+use tree::{Dimension, Home, Node, Placed, Reading, Scale, Turn};
 pub use tree::{Domain, JunctionTree, Workspace};
 
 impl JunctionTree {

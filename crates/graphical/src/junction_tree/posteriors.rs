@@ -5,7 +5,7 @@ use fenchel_linalg::lanes;
 use crate::{Error, Evidence, FactorGraph, VarId};
 
 use super::calibrate::{Outcome, deliver, enter, hear, multiply_factors, send, sums};
-use super::{Calibrated, Domain, JunctionTree, Scale, Scratch, Workspace};
+use super::{Calibrated, Domain, JunctionTree, Scale, Workspace};
 use crate::columns;
 use crate::table::semiring::{Linear, Semiring};
 
@@ -154,9 +154,8 @@ impl Posteriors<'_> {
             let home = &tree.homes[v.index()];
             if outdated[home.node] {
                 let table = &mut tables[tree.nodes[home.node].table.clone()];
-                let values = &mut workspace.scratch.factor[..tree.cards[v.index()]];
-                let scale =
-                    enter::<A>(finding, &home.plan, table, values, &mut workspace.scratch.ratio);
+                let values = &mut workspace.factor[..tree.cards[v.index()]];
+                let scale = enter::<A>(finding, &home.plan, table, values, &mut workspace.ratio);
                 scales[home.node].times(scale);
             }
         }
@@ -167,7 +166,7 @@ impl Posteriors<'_> {
             if outdated[k] {
                 let table = &rest[..node.table.len()];
                 let (scale, top) = (scales[k], &mut tops[k]);
-                match send::<A>(node, table, message, scale, top, &mut workspace.scratch.ratio, k) {
+                match send::<A>(node, table, message, scale, top, &mut workspace.ratio, k) {
                     Ok(sent) => messages.scales[k] = sent,
                     Err(outcome) => return outcome,
                 }
@@ -176,7 +175,7 @@ impl Posteriors<'_> {
             log_partition += scales[k].log + messages.scales[k].log;
             if outdated[node.parent] {
                 let parent = &mut before[tree.nodes[node.parent].table.clone()];
-                deliver::<A>(node, message, parent, &mut workspace.scratch.turned);
+                deliver::<A>(node, message, parent, &mut workspace.turned);
                 scales[node.parent].receive(messages.scales[k]);
             }
         }
@@ -189,8 +188,7 @@ impl Posteriors<'_> {
     #[inline(always)]
     fn distribute<A: Semiring>(&mut self) {
         let Posteriors { tree, workspace, collected, messages, tops, moved, .. } = self;
-        let Workspace { tables, separators, scratch, .. } = workspace;
-        let Scratch { ratio, turned, .. } = scratch;
+        let Workspace { tables, separators, ratio, turned, .. } = workspace;
         for (k, node) in tree.nodes.iter().enumerate() {
             // A root moves with any of its nodes.
             moved[k] = moved[node.parent];
@@ -225,8 +223,7 @@ impl lanes::Kernel for Multiply<'_, '_> {
         let Posteriors { tree, model, workspace, products, .. } = self.0;
         for (node, scale) in tree.nodes.iter().zip(&mut products.scales) {
             let table = &mut products.values[node.table.clone()];
-            *scale =
-                multiply_factors::<Linear>(tree, model, node, table, &mut workspace.scratch.factor);
+            *scale = multiply_factors::<Linear>(tree, model, node, table, &mut workspace.factor);
         }
     }
 }

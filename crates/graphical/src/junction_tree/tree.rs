@@ -39,12 +39,6 @@ pub struct JunctionTree {
     pub(super) cards: Vec<usize>,
     /// Parents before children.
     pub(super) nodes: Vec<Node>,
-    /// The numbers of all nodes.
-    pub(super) numbers: Vec<usize>,
-    /// Subtrees whose messages are computed side by side, ascending. In preorder a subtree is a range.
-    pub(super) subtrees: Vec<std::ops::Range<usize>>,
-    /// The other nodes, and the roots of the subtrees.
-    pub(super) crown: Vec<usize>,
     /// The factors of every node, in the order of the nodes.
     pub(super) placed: Vec<Placed>,
     /// The scopes for which the tree was compiled.
@@ -138,20 +132,15 @@ pub struct Workspace {
     /// Upward messages, later the marginals of the separators.
     pub(super) up: Vec<f64>,
     pub(super) separators: Vec<f64>,
-    pub(super) scratch: Scratch,
+    /// Working memory of the size of the largest separator or variable (twice) and of the largest factor or variable.
+    pub(super) ratio: Vec<f64>,
+    pub(super) turned: Vec<f64>,
+    pub(super) factor: Vec<f64>,
     /// For every node, the divisor of its upward message and the scale of its table.
     pub(super) tops: Vec<f64>,
     pub(super) scales: Vec<Scale>,
     pub(super) log_partition: f64,
     pub(super) in_logs: bool,
-}
-
-/// Working memory of the size of the largest separator or variable (twice) and of the largest factor or variable.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Scratch {
-    pub(super) ratio: Vec<f64>,
-    pub(super) turned: Vec<f64>,
-    pub(super) factor: Vec<f64>,
 }
 
 /// Bookkeeping of a scaled table or message.
@@ -194,15 +183,11 @@ impl JunctionTree {
         workspace.tables.resize(self.clique_cells, 0.0);
         workspace.up.resize(self.separator_cells, 0.0);
         workspace.separators.resize(self.separator_cells, 0.0);
-        self.shape_scratch(&mut workspace.scratch);
+        workspace.ratio.resize(self.scratch, 0.0);
+        workspace.turned.resize(self.scratch, 0.0);
+        workspace.factor.resize(self.largest_factor, 0.0);
         workspace.tops.resize(self.nodes.len(), 0.0);
         workspace.scales.resize(self.nodes.len(), Scale::default());
-    }
-
-    pub(super) fn shape_scratch(&self, scratch: &mut Scratch) {
-        scratch.ratio.resize(self.scratch, 0.0);
-        scratch.turned.resize(self.scratch, 0.0);
-        scratch.factor.resize(self.largest_factor, 0.0);
     }
 
     /// The variables of each clique in the order of its table. Parents come before children.

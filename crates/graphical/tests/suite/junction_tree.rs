@@ -390,7 +390,7 @@ fn transfer_matrix(side: u32, coupling: f64, fixed: &[(u32, usize)]) -> f64 {
     log_scale + weights.iter().sum::<f64>().ln()
 }
 
-/// The tree is large enough for subtrees of their own threads.
+/// log Z and marginals of large tables, with and without evidence, in both domains.
 #[test]
 fn ising_grid_against_the_transfer_matrix() {
     let (side, coupling) = (12, 0.4);
