@@ -141,7 +141,8 @@ fn the_true_hessian_of_a_quadratic_takes_one_step() {
 
 proptest! {
     /// With a matrix whose eigenvalues are wrong by up to four either way, and starts from where the Hessian is nearly 0. A matrix that is
-    /// renewed after every step leaves no pairs, and a wrong one alone need not come to the last digits: 2 of 200,000 such draws did not.
+    /// renewed after every step leaves no pairs, and a wrong one alone need not come to the last digits: of 200,000 draws with any renewal 2
+    /// did not, both without pairs.
     #[test]
     fn finds_where_the_gradient_vanishes(
         d in 1usize..8,
