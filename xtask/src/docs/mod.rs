@@ -11,7 +11,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::workspace;
 
@@ -34,11 +35,22 @@ pub(crate) fn run() -> io::Result<ExitCode> {
 /// Makes the pages in a build folder by the command, renders their formulas and checks their links.
 pub(crate) fn make(target: &Path, command: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let (doc, crates) = (target.join("doc"), crates()?);
-    // Rustdoc makes the pages of crates in any order, and links to a crate only if it has a folder by then.
-    for name in &crates {
-        fs::create_dir_all(doc.join(name))?;
-    }
-    command()?;
+    // Rustdoc makes the pages of crates in any order, and links to a crate only if it has a folder by then. Cargo removes the
+    // folder of a crate before its turn.
+    let folders: Vec<PathBuf> = crates.iter().map(|name| doc.join(name)).collect();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let keep = scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                folders.iter().try_for_each(fs::create_dir_all)?;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(())
+        });
+        let made = command();
+        done.store(true, Ordering::Relaxed);
+        made.and(keep.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })?;
     println!("{}", finish(&doc, &crates)?);
     Ok(())
 }
