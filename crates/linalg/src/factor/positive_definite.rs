@@ -2,6 +2,7 @@
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
+use faer::linalg::cholesky::llt::factor::LltError;
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
 };
@@ -39,13 +40,15 @@ pub fn cholesky_in_place(mut entries: Vec<f64>, n: usize) -> Result<Cholesky, In
         MemStack::new(&mut MemBuffer::new(need)),
         Default::default(),
     );
-    let pivots = |entries: &[f64]| {
-        (0..n).all(|i| entries[i * n + i] > 0.0 && entries[i * n + i].is_finite())
+    let positive = |i: &usize| entries[i * n + i] > 0.0 && entries[i * n + i].is_finite();
+    let bad = match factored {
+        Ok(_) => (0..n).find(|i| !positive(i)),
+        Err(LltError::NonPositivePivot { index }) => Some(index),
     };
-    if factored.is_err() || !pivots(&entries) {
-        // The plain factorisation finds the pivot that is not positive. The triangle that it reads is as it was.
-        (0..n).for_each(|i| entries[i * n + i] = diagonal[i]);
-        return Cholesky::in_place(entries, n);
+    if let Some(pivot) = bad {
+        let known: f64 = (0..pivot).map(|k| entries[k * n + pivot].powi(2)).sum();
+        let value = diagonal[pivot] - known;
+        return Err(Invalid::NotPositiveDefinite { what: "matrix", pivot, value });
     }
     for_lower(n, |i, j| {
         if i != j {
