@@ -46,7 +46,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::number;
+use fenchel_linalg::text::short;
 
 /// The result of comparing a measurement with the threshold of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -444,7 +444,7 @@ impl From<String> for Measured {
 
 impl From<f64> for Measured {
     fn from(value: f64) -> Self {
-        Measured(number::short(value))
+        Measured(short(value))
     }
 }
 

@@ -100,6 +100,6 @@ pub use claim::{
 };
 pub use error::Error;
 pub use experiment::{Context, Experiment, Failure, Outcome, Size};
-pub use fenchel_plot::{Axis, Figure, Network, Scale, Series, Style, number};
+pub use fenchel_plot::{Axis, Figure, Network, Scale, Series, Style};
 pub use sample::{SEEDS, Sample};
 pub use table::{Cell, Column, Table};

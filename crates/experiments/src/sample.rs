@@ -17,9 +17,10 @@
 
 use std::fmt;
 
+use fenchel_linalg::text::short;
+
 use crate::Failure;
 use crate::claim::{Judged, Measured};
-use crate::number::short;
 
 /// The smallest number of seeds for a claim about an order.
 pub const SEEDS: usize = 5;

@@ -1,6 +1,7 @@
 //! Matrices as cells of colour.
 
-use crate::number::two;
+use fenchel_linalg::text::{fixed, short};
+
 use crate::pen::{Anchor, Font, Pen, Stroke, shortened, width_of};
 use crate::title::{self, WIDTH};
 use crate::{Colour, Named};
@@ -189,6 +190,12 @@ impl HeatMap {
         );
         pen.finish(&self.title, WIDTH, y + 24.0)
     }
+}
+
+/// A number for little room: with two decimals from 0.005 to 10.
+pub(crate) fn two(value: f64) -> String {
+    let fits = (0.005..10.0).contains(&value.abs()) && value.fract() != 0.0;
+    if fits { fixed(value, 2) } else { short(value) }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod colour;
 mod figure;
 mod heat_map;
 mod network;
+#[cfg(feature = "serde")]
 pub mod number;
 mod pen;
 mod text;

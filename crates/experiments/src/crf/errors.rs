@@ -2,12 +2,12 @@
 //! figures 4 and 6. It also counts the passes of SDCA on sparse data.
 
 use fenchel_crf::Dataset;
+use fenchel_linalg::text::short;
 
 use super::methods::{SETS, UPDATES, methods, moved, runs};
 use super::paper;
 use super::runs::{Curve, Line, over};
 use crate::finite_sum::sets::Need;
-use crate::number::short;
 use crate::{
     Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Sample, Table,
 };

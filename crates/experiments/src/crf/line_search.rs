@@ -3,13 +3,13 @@
 
 use fenchel_crf::Order;
 use fenchel_crf::methods::{NewtonStart, SdcaStep};
+use fenchel_linalg::text::short;
 
 use super::methods::SETS;
 use super::paper;
 use super::runs::{Curve, Method, lines, over};
 use super::tasks::Part;
 use crate::finite_sum::sets::Need;
-use crate::number::short;
 use crate::race::in_passes;
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Table};
 

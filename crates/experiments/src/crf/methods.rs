@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use fenchel_crf::Order;
+use fenchel_linalg::text::short;
 
 use super::paper;
 use super::runs::{Course, Curve, Line, Method, Row, lines, over};
 use super::tasks::{Part, Set};
 use crate::finite_sum::sets::Need;
-use crate::number::short;
 use crate::race::in_passes;
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Table};
 

@@ -7,13 +7,13 @@ use std::ops::ControlFlow;
 
 use fenchel_crf::methods::{Init, SdcaSettings, SdcaStep, sdca};
 use fenchel_crf::{Features, Problem};
+use fenchel_linalg::text::short;
 use fenchel_optim::{Progress, Stop};
 
 use super::paper;
 use super::runs::{Course, NEWTON, course, over};
 use super::tasks::{Part, Set};
 use crate::finite_sum::sets::Need;
-use crate::number::short;
 use crate::race::cost_to;
 use crate::{Context, Experiment, Failure, Outcome, SEEDS, Sample, Table};
 

@@ -3,6 +3,7 @@
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
+use fenchel_linalg::text::short;
 use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
@@ -11,7 +12,6 @@ use super::methods::{Entry, Line, Method, line, means, optimum, over, rows, run}
 use super::sets::Need;
 use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
-use crate::number::short;
 use crate::race::{in_passes, table};
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS};
 

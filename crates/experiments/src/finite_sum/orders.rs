@@ -8,6 +8,7 @@ use fenchel_datasets::transform::normalise_rows;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::methods::{CoordinateSettings, coordinate_descent};
 use fenchel_finite_sum::{Problem, Standardiser};
+use fenchel_linalg::text::short;
 use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, Visits};
@@ -305,8 +306,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
         &|k| {
             let cyclic = &of(k, 4)?[2].mean;
             let at = [0.0, 5.0, 20.0].map(|p| cyclic.at(p));
-            let text = format!("{:.1e}, {:.1e}, {:.1e}", at[0], at[1], at[2]);
-            Ok((text, at[2] < at[1].min(at[0])).into())
+            Ok((at.map(short).join(", "), at[2] < at[1].min(at[0])).into())
         },
     )?;
     claim(

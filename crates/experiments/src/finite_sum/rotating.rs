@@ -5,6 +5,7 @@ use fenchel_finite_sum::loss::Squared;
 use fenchel_finite_sum::methods::{DualState, SdcaSettings, sdca};
 use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::Dense;
+use fenchel_linalg::text::short;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Cadence, Stop};
@@ -12,7 +13,6 @@ use ndarray::Array2;
 
 use super::sets::Need;
 use super::thesis;
-use crate::number::short;
 use crate::{
     Axis, Context, Failure, Figure, Judged, Outcome, SEEDS, Sample, Series, Source, Table,
 };

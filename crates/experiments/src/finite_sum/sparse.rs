@@ -6,6 +6,7 @@ use fenchel_finite_sum::loss::{Logistic, Squared};
 use fenchel_finite_sum::methods::{
     SagSettings, SagaSettings, SdcaSettings, SvrgSettings, sag, saga, sdca, svrg,
 };
+use fenchel_linalg::text::short;
 use fenchel_linalg::{Dense, Design, multiply_transposed};
 use fenchel_optim::prox::L1;
 use fenchel_optim::{Loss, Stop, Trace};
@@ -15,7 +16,6 @@ use super::regression;
 use super::sets::Need;
 use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
-use crate::number::short;
 use crate::race::{Curve, curve, in_passes};
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Table};
 

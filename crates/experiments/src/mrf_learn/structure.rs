@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_linalg::text::short;
 use fenchel_mrf_learn::layout::pair_index;
 use fenchel_mrf_learn::spg::spg_network;
 use fenchel_mrf_learn::{
@@ -12,7 +13,6 @@ use fenchel_mrf_learn::{
 use fenchel_optim::{Cadence, Progress, StepSize, Stop};
 
 use super::paper;
-use crate::number::short;
 use crate::runs::{Line, line, lines};
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Sample, Source, Table};
 

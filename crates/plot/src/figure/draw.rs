@@ -374,7 +374,7 @@ impl<'a> Layout<'a> {
             pen.rectangle((inside(corners.0), inside(corners.1)), look.colour, part);
             if !names.is_empty() && few && series.band.is_empty() {
                 let font = Font::new(11.5, Anchor::Middle);
-                let label = crate::number::short(value);
+                let label = fenchel_linalg::text::short(value);
                 if self.lying && half > 5.0 {
                     let room = width_of(&label, 11.5) + 8.0;
                     let (side, anchor, inner) = match value < 0.0 {

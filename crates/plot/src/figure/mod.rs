@@ -6,9 +6,11 @@ mod draw;
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
+use fenchel_linalg::text::{exact, short};
+
 use crate::Colour;
+#[cfg(feature = "serde")]
 use crate::number;
-use crate::number::short;
 
 /// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -344,7 +346,7 @@ impl Figure {
         self.series.iter().flat_map(|series| {
             series.points.iter().enumerate().map(|(k, &(x, y))| {
                 let band = series.band.get(k).map_or(vec![], |&(low, high)| vec![low, high]);
-                let numbers = [x, y].into_iter().chain(band).map(number::exact);
+                let numbers = [x, y].into_iter().chain(band).map(exact);
                 std::iter::once(series.name.clone()).chain(numbers).collect()
             })
         })

@@ -4,7 +4,7 @@ use super::layers::layers;
 use super::springs;
 use super::{Edge, Kind, Network, Placement};
 use crate::Colour;
-use crate::number::two;
+use crate::heat_map::two;
 use crate::pen::{Anchor, Font, Pen, Stroke, shortened, width_of};
 use crate::title::{self, WIDTH};
 
