@@ -2,19 +2,16 @@
 
 use fenchel_linalg::text::{fixed, short};
 
-use crate::pen::{Anchor, Font, Pen, Stroke, shortened, width_of};
+use crate::letters::{shortened, width_of};
+use crate::pen::{Anchor, Font, Pen, Stroke};
 use crate::title::{self, WIDTH};
 use crate::{Colour, Named};
-
-#[cfg(feature = "serde")]
-use serde::{Deserialize, Serialize};
 
 const FONT: f64 = 12.0;
 
 /// A matrix as cells. Numbers above 0 are blue and numbers below 0 vermilion, the more so the larger they are; a cell of NaN is
 /// crossed out.
 #[derive(Debug, Clone, PartialEq, Default)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct HeatMap {
     /// The title.
     pub title: String,

@@ -1,7 +1,8 @@
 //! The title of a picture, and the warnings below it.
 
 use crate::Colour;
-use crate::pen::{Anchor, Font, Pen, wrapped};
+use crate::letters::wrapped;
+use crate::pen::{Anchor, Font, Pen};
 
 /// The width of a picture in pixels.
 pub(crate) const WIDTH: f64 = 640.0;
