@@ -10,10 +10,11 @@ use fenchel_experiments::report::{self, Entry, Key, Provenance, Record, State, S
 use fenchel_experiments::{
     Claim, Context, Experiment, Failure, Outcome, Size, Table, data, registry,
 };
+use fenchel_linalg::text;
 
 use crate::data::{data_folder, describe_data};
 use crate::meter::Meter;
-use crate::remaining::{Remaining, duration};
+use crate::remaining::Remaining;
 use crate::workspace;
 
 /// The exit code that a shell reports for an interrupted program.
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
     /// Run again what a former run has finished
     #[arg(long)]
     fresh: bool,
-    /// Put the counts of a whole run with all real data into the README of the experiments
+    /// Put the counts and the seconds of a whole run with all real data beside the experiments
     #[arg(long, conflicts_with_all = ["smoke", "list"])]
     readme: bool,
 }
@@ -80,7 +81,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let due: Vec<&&Experiment> =
         selected.iter().filter(|e| session.kept(e, &context).is_none()).collect();
-    let mut remaining = Remaining::new(due.iter().map(|e| session.store.seconds(e.id)).collect());
+    let former = |id| session.store.seconds(id).or_else(|| registry::recorded_seconds(id));
+    let mut remaining = Remaining::new(due.iter().map(|e| former(e.id)).collect());
     let mut entries = Vec::new();
     let mut failing = false;
     for experiment in all {
@@ -111,11 +113,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         {
             return Err(Failure::new(format!("no counts are written: {} was not run", missing.id)));
         }
-        report::write_counts(
-            &workspace::root().join("crates/experiments/README.md"),
-            &provenance,
-            &entries,
-        )?;
+        let folder = workspace::root().join("crates/experiments");
+        report::write_counts(&folder.join("README.md"), &provenance, &entries)?;
+        if size == Size::Quick {
+            report::write_seconds(&folder.join("seconds.csv"), &entries)?;
+        }
     }
     Ok(match (failing, stopped()) {
         (true, _) => {
@@ -183,7 +185,8 @@ impl Session {
         let result = guarded(experiment, &Context { tick: &tick, ..context.clone() });
         let seconds = meter.seconds();
         remaining.done(seconds);
-        let line = |words: &str| format!("{words} ({seconds:.1} s; {})", remaining.line());
+        let line =
+            |words: &str| format!("{words} ({}; {})", text::seconds(seconds), remaining.line());
         Ok(match result {
             Ok(outcome) => {
                 meter.finish(&line(&verdicts(&outcome)));
@@ -277,7 +280,7 @@ fn print_results(entries: &[Entry]) {
     }
     let seconds: f64 = entries.iter().filter_map(|e| e.seconds).sum();
     let finished = entries.iter().filter(|e| e.outcome().is_some()).count();
-    let (all, time) = (entries.len(), duration(seconds));
+    let (all, time) = (entries.len(), text::seconds(seconds));
     println!("{finished} of {all} experiments finished, {claims} claims, {time} of work");
 }
 
@@ -293,7 +296,8 @@ fn told(id: &str, claim: &Claim) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The list of experiments, with one table per document. `seconds` is the duration of an experiment in its last run.
+/// The list of experiments, with one table per document. `seconds` is the duration of an experiment in its last run; without one the
+/// recorded duration is shown.
 fn listing(
     selected: &[&Experiment],
     folder: Option<&Path>,
@@ -301,14 +305,17 @@ fn listing(
 ) -> Vec<Table> {
     let of_document = |experiments: &[&Experiment]| {
         let mut table =
-            Table::new(experiments[0].document, ["id", "title", "last run", "real data"]);
+            Table::new(experiments[0].document, ["id", "title", "quick run", "real data"]);
         for e in experiments {
             let (there, absent): (Vec<&str>, Vec<&str>) = e.needs.iter().partition(|name| {
                 folder.zip(data::find(name)).and_then(|(f, set)| set.locate(f)).is_some()
             });
             let mut sets = vec![there.join(", "), format!("absent: {}", absent.join(", "))];
             sets.retain(|part| !part.is_empty() && part != "absent: ");
-            let time = seconds(e.id).map_or("–".into(), |s| format!("{s:.0} s"));
+            let last = seconds(e.id).map(text::seconds);
+            let recorded = || registry::recorded_seconds(e.id).map(text::seconds);
+            let time = last.or_else(|| Some(format!("about {}", recorded()?)));
+            let time = time.unwrap_or("not recorded".into());
             table.push([e.id.into(), e.title.into(), time.into(), sets.join("; ").into()]);
         }
         table

@@ -95,7 +95,7 @@ mod table;
 pub use fenchel_datasets::sets as data;
 
 pub use claim::{
-    Claim, Expectation, Ground, Judged, Measured, Origin, Reason, Sentence, Source, Stated,
+    Case, Claim, Expectation, Ground, Judged, Measured, Origin, Reason, Sentence, Source, Stated,
     Threshold, Verdict,
 };
 pub use error::Error;

@@ -97,15 +97,14 @@ impl Sample {
 
     fn against(&self, other: &Sample, ahead: impl Fn(f64, f64) -> bool) -> Judged {
         let (a, b) = (self.median(), other.median());
-        let measured = Measured(format!("{self} against {other}"));
-        Judged { measured, holds: a.is_finite() && ahead(a, b) }
+        (format!("{self} against {other}"), a.is_finite() && ahead(a, b)).into()
     }
 
     /// Whether the ratio of the two medians is at most `factor`, in either direction, for a document that states the factor.
     pub fn within(&self, factor: f64, other: &Sample) -> Judged {
         let (a, b) = (self.median(), other.median());
         let holds = a > 0.0 && b > 0.0 && a.max(b).is_finite() && a.max(b) <= factor * a.min(b);
-        Judged { measured: Measured(format!("{self} and {other}")), holds }
+        (format!("{self} and {other}"), holds).into()
     }
 
     /// Whether the worse method of a comparison works: its median is within a factor of `reference`. The reference comes from
@@ -119,14 +118,12 @@ impl Sample {
     /// Whether the worse method of a comparison works: its median is below the value that it started from. A method that did
     /// nothing is exactly there.
     pub fn improves_on(&self, start: f64) -> Judged {
-        let measured = Measured(format!("{self} from {}", short(start)));
-        Judged { measured, holds: self.median() < start }
+        (format!("{self} from {}", short(start)), self.median() < start).into()
     }
 
     /// Whether the median is at most `start / factor`.
     pub fn past_start(&self, start: f64, factor: f64) -> Judged {
-        let measured = Measured(format!("{self} from {}", short(start)));
-        Judged { measured, holds: self.median() <= start / factor }
+        (format!("{self} from {}", short(start)), self.median() <= start / factor).into()
     }
 }
 

@@ -68,6 +68,7 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
     let better =
         paper("6.4", "In terms of test error, SDCA is on par with SAG, and a bit better than OEG.")
             .claim("SDCA by gaps has fewer errors than OEG")
+            .in_unit("% of tokens")
             .rests_on(["SDCA by gaps", "OEG"]);
     let threshold = "token error after 5 passes smaller; at the end all methods have the same";
     outcome.claim(over(&courses, Need::All, better, threshold, None, |k| {

@@ -114,7 +114,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
              approximate solution quickly",
         )
         .claim("SGD is ahead of L-BFGS in the early stage")
-        .rests_on(["SGD", "L-BFGS"]),
+        .in_unit("F - F*").rests_on(["SGD", "L-BFGS"]),
         "smaller F - F* after 3 passes, the first after which L-BFGS has made a step",
         None,
         |k| moved(k, at(k, "SGD", EARLY)?.below(&at(k, "L-BFGS", EARLY)?), "L-BFGS"),
@@ -127,6 +127,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
             "LBFGS eventually gives a better solution, taking 30-100 iterations to do so",
         )
         .claim("L-BFGS eventually gives a better solution than SGD")
+        .in_unit("F - F*")
         .rests_on(["L-BFGS", "SGD"]),
         "smaller F - F* after 40 passes",
         None,
@@ -141,7 +142,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
              rapid initial convergence without the later stage slow-down of SGD.",
         )
         .claim("SAGA can have the best of both worlds")
-        .rests_on(["SAGA", "SGD", "L-BFGS"]),
+        .in_unit("F - F*").rests_on(["SAGA", "SGD", "L-BFGS"]),
         "smaller F - F* than SGD and L-BFGS after 5, 10, 20 and 40 passes",
         None,
         |k| {

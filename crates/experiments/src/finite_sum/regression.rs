@@ -83,7 +83,7 @@ fn first_pass(context: &Context, outcome: &mut Outcome, tasks: &[Task]) -> Resul
          seen so far",
     )
     .claim("least squares: Finito that introduces its terms in the first pass comes nearer to the optimum")
-    .rests_on([NAME]);
+    .in_unit("F - F*").rests_on([NAME]);
     let threshold = "F - F* after 3 passes below that at the start";
     outcome.claim(over(tasks, Need::All, sentence, threshold, Some(known), |k| {
         Ok(lines[k].at(3.0)?.improves_on(lines[k].start()))

@@ -234,7 +234,10 @@ fn judge(outcome: &mut Outcome, all: &[Growth]) -> Result<(), Failure> {
             _ => Need::All.over(rows)?,
         };
         let names = all[methods].iter().map(|growth| growth.name);
-        let sentence = source.claim(format!("turning features: {statement}")).rests_on(names);
+        let sentence = source
+            .claim(format!("turning features: {statement}"))
+            .in_unit("factor a pass")
+            .rests_on(names);
         outcome.claim(sentence.document(threshold).holds(judged));
         Ok::<_, Failure>(())
     };

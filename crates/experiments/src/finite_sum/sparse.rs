@@ -138,6 +138,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], races: &[Race]) -> Result<(), Fa
             "SAGA doesn't require strong convexity to work, it has support for proximal operators",
         )
         .claim("SAGA converges with l1 alone, at a tenth of lambda_max")
+        .in_unit("F - F*")
         .rests_on(["SAGA"]),
         "F - F* falls from 10 to 30 and to 100 passes, or is below the certified 1e-14 of F*",
         None,

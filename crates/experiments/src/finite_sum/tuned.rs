@@ -167,6 +167,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
             "We can see that Finito (perm) performs the best on a per epoch equivalent basis",
         )
         .claim(format!("Finito with permutation needs the fewest passes, {TABLES}"))
+        .in_unit("passes")
         .rests_on(["Finito permuted"])
         .rests_on(rivals),
         "fewer passes to F - F* = 1e-8 than the best of the others",
@@ -185,7 +186,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
              it is middle of the pack",
         )
         .claim("SVRG by gradients, snapshots counted, is between the quickest and the slowest incremental method")
-        .rests_on(["SVRG"])
+        .in_unit("passes").rests_on(["SVRG"])
         .rests_on(INCREMENTAL),
         "passes to F - F* = 1e-6 between the others'",
         None,
@@ -200,7 +201,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         Need::Most,
         thesis("4.5", "Note that SAG is slower than the other methods at the beginning.")
             .claim(format!("SAG with a constant step is behind the other incremental methods at the beginning, {TABLES}"))
-            .rests_on(["SAG", "SAGA", "SDCA", "Finito", "SVRG"]),
+            .in_unit("F - F*").rests_on(["SAG", "SAGA", "SDCA", "Finito", "SVRG"]),
         "larger F - F* after 2 passes, the first after which all have made steps",
         None,
         |k| {
@@ -216,6 +217,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         Need::Most,
         thesis("4.3.1", "The theoretical and practical convergence rate is better for SAGA")
             .claim(format!("SAGA is ahead of SAG, {TABLES}"))
+            .in_unit("passes")
             .rests_on(["SAGA", "SAG"]),
         "fewer passes to F - F* = 1e-8",
         None,
@@ -264,7 +266,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
              need to store a table of gradients",
         )
         .claim("SVRG without stored derivatives makes 2 to 3 times the gradient evaluations of SAGA")
-        .rests_on(["SVRG", "SAGA"]),
+        .in_unit("ratio").rests_on(["SVRG", "SAGA"]),
         "evaluations to F - F* = 1e-6 over those of SAGA from 2 to 3",
         Some(Reason::checked(
             "an epoch costs three evaluations a term, but SVRG with its best step needs fewer epochs than SAGA needs passes: at most so many times",

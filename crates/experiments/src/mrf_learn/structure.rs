@@ -258,6 +258,7 @@ impl Panel {
         outcome.claim(
             LESS_TIME
                 .claim(format!("{title}: TAY takes fewer sweeps than SPG with a fixed number and finds edges as it does"))
+                .in_unit("sweeps")
                 .rests_on([TAY, FIXED])
                 .document("fewer sweeps, both with an AUC above 0.5; \"similar\" has no number, and both are shown")
                 .holds(
@@ -274,6 +275,7 @@ impl Panel {
         }
         let claim = LOWEST
             .claim(format!("{title}: one sweep from fresh coins has the lowest AUC at the end"))
+            .in_unit("AUC")
             .rests_on([TAY, FIXED, GROWING, ONE]);
         // The sentence is about figure 1; the other strengths of the penalty are in figures without a sentence.
         outcome.claim(if self.first {
@@ -296,6 +298,7 @@ impl Panel {
                 .claim(format!(
                     "{title}: the largest number of sweeps of TAY in an iteration is of order ten"
                 ))
+                .in_unit("sweeps")
                 .rests_on([TAY])
                 .document("nearer to 10 than to 1 or 100: from 3.2 to 32")
                 .holds((text, holds)),

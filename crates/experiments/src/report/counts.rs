@@ -91,3 +91,12 @@ pub fn write_counts(
     );
     files::write_atomically(readme, text.as_bytes())
 }
+
+/// Writes the seconds of each experiment as `id,seconds`, for [`registry::recorded_seconds`](crate::registry::recorded_seconds).
+///
+/// # Errors
+/// [`Error::File`].
+pub fn write_seconds(path: &Path, entries: &[Entry]) -> Result<(), Error> {
+    let row = |entry: &Entry| Some(format!("{},{:.1}\n", entry.experiment.id, entry.seconds?));
+    files::write_atomically(path, entries.iter().filter_map(row).collect::<String>().as_bytes())
+}
