@@ -61,9 +61,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let size = if arguments.full { Size::Full } else { Size::Quick };
     let out = arguments.out.clone().unwrap_or_else(|| default_out(size));
+    let recorded = |id: &str| match size {
+        Size::Quick => registry::recorded_seconds(id),
+        Size::Full => None,
+    };
     if arguments.list {
         let store = Store::new(&out);
-        for table in listing(&selected, folder.as_deref(), |id| store.seconds(id)) {
+        let seconds = |id: &str| {
+            let last = store.seconds(id).map(text::seconds);
+            last.or_else(|| Some(format!("about {}", text::seconds(recorded(id)?))))
+        };
+        for table in listing(&selected, folder.as_deref(), seconds) {
             println!("{}", table.to_text());
         }
         return Ok(ExitCode::SUCCESS);
@@ -81,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let due: Vec<&&Experiment> =
         selected.iter().filter(|e| session.kept(e, &context).is_none()).collect();
-    let former = |id| session.store.seconds(id).or_else(|| registry::recorded_seconds(id));
+    let former = |id| session.store.seconds(id).or_else(|| recorded(id));
     let mut remaining = Remaining::new(due.iter().map(|e| former(e.id)).collect());
     let mut entries = Vec::new();
     let mut failing = false;
@@ -296,26 +304,21 @@ fn told(id: &str, claim: &Claim) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The list of experiments, with one table per document. `seconds` is the duration of an experiment in its last run; without one the
-/// recorded duration is shown.
+/// The list of experiments, with one table per document. `seconds` is how long an experiment took.
 fn listing(
     selected: &[&Experiment],
     folder: Option<&Path>,
-    seconds: impl Fn(&str) -> Option<f64>,
+    seconds: impl Fn(&str) -> Option<String>,
 ) -> Vec<Table> {
     let of_document = |experiments: &[&Experiment]| {
-        let mut table =
-            Table::new(experiments[0].document, ["id", "title", "quick run", "real data"]);
+        let mut table = Table::new(experiments[0].document, ["id", "title", "time", "real data"]);
         for e in experiments {
             let (there, absent): (Vec<&str>, Vec<&str>) = e.needs.iter().partition(|name| {
                 folder.zip(data::find(name)).and_then(|(f, set)| set.locate(f)).is_some()
             });
             let mut sets = vec![there.join(", "), format!("absent: {}", absent.join(", "))];
             sets.retain(|part| !part.is_empty() && part != "absent: ");
-            let last = seconds(e.id).map(text::seconds);
-            let recorded = || registry::recorded_seconds(e.id).map(text::seconds);
-            let time = last.or_else(|| Some(format!("about {}", recorded()?)));
-            let time = time.unwrap_or("not recorded".into());
+            let time = seconds(e.id).unwrap_or("–".into());
             table.push([e.id.into(), e.title.into(), time.into(), sets.join("; ").into()]);
         }
         table
