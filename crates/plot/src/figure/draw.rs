@@ -1,12 +1,13 @@
 //! Draws a figure as SVG. A curve that reaches 0 on a logarithmic axis stops at the lower end of the axis.
 
+use fenchel_linalg::text::short;
+
 use super::axis::Place;
 use super::layout::{Frame, Layout, Point, TICK_FONT, spacing};
 use crate::letters::{shortened, width_of};
 use crate::pen::{Anchor, Font, Pen, Stroke};
 use crate::title::{self, WIDTH};
 use crate::{Colour, Figure, Style};
-use fenchel_linalg::text::short;
 
 const LABEL_FONT: f64 = 13.5;
 
@@ -263,7 +264,7 @@ impl Layout<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Axis;
+    use crate::{Axis, Series};
 
     /// Every style on every kind of axes, with data that are empty, constant, huge, or no numbers.
     #[test]
