@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use fenchel_linalg::text::number;
+
 use super::{Entry, Provenance, files};
 use crate::{Claim, Error, Expectation, Ground, Origin, Size, Table, Verdict};
 
@@ -97,6 +99,7 @@ pub fn write_counts(
 /// # Errors
 /// [`Error::File`].
 pub fn write_seconds(path: &Path, entries: &[Entry]) -> Result<(), Error> {
-    let row = |entry: &Entry| Some(format!("{},{:.1}\n", entry.experiment.id, entry.seconds?));
+    let row =
+        |entry: &Entry| Some(format!("{},{}\n", entry.experiment.id, number(entry.seconds?, 2)));
     files::write_atomically(path, entries.iter().filter_map(row).collect::<String>().as_bytes())
 }
