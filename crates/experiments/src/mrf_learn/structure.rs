@@ -146,7 +146,10 @@ impl Panel {
             ("pseudo-likelihood", Method::Pseudo(EdgeWeight::One)),
             ("pseudo-likelihood, twice lambda on edges", Method::Pseudo(EdgeWeight::Two)),
         ];
-        let data = format!("{nodes} nodes, {rows} rows, lambda {lambda}, {iterations} iterations");
+        let data = format!(
+            "{nodes} nodes, {rows} rows, lambda {}, {iterations} iterations",
+            short(lambda)
+        );
         lines(
             context,
             &data,
@@ -218,7 +221,7 @@ impl Panel {
 
     fn show(&self, outcome: &mut Outcome, lines: &[Line<Row>]) -> Result<(), Failure> {
         let &Panel { nodes, lambda, rows, chains, .. } = self;
-        let title = format!("{nodes} nodes, lambda {lambda}");
+        let title = format!("{nodes} nodes, lambda {}", short(lambda));
         let mut table = Table::new(
             format!("{title}: {rows} rows, {chains} chains; medians over the trials, and ranges"),
             ["method", "AUC at the end", "sweeps"],
@@ -249,7 +252,7 @@ impl Panel {
 
     fn judge(&self, outcome: &mut Outcome, lines: &[Line<Row>]) -> Result<(), Failure> {
         let &Panel { nodes, lambda, .. } = self;
-        let title = format!("{nodes} nodes, lambda {lambda}");
+        let title = format!("{nodes} nodes, lambda {}", short(lambda));
         let of = |name: &str| line(lines, name);
         let sweeps = |name: &str| of(name)?.sample(|rows| last(rows).total);
         // The AUC of no edge at all is one half.
