@@ -264,7 +264,7 @@ impl Sentence {
     }
 
     fn stated(self, origin: Origin, threshold: impl Into<Measured>) -> Stated {
-        let threshold = Threshold { text: threshold.into().0, origin };
+        let threshold = Threshold { text: threshold.into().text, origin };
         Stated { sentence: self, threshold }
     }
 
@@ -304,7 +304,7 @@ impl Stated {
     fn claim(self, judged: Judged, verdict: Verdict, registered: Expectation) -> Claim {
         let Stated { sentence, threshold } = self;
         let Sentence { source, statement, rests_on, ground, smaller, unit } = sentence;
-        let Judged { measured: Measured(measured), cases, .. } = judged;
+        let Measured { text: measured, cases } = judged.measured;
         Claim {
             statement,
             source,
@@ -419,8 +419,6 @@ pub struct Judged {
     pub measured: Measured,
     /// Whether the measurement meets the threshold.
     pub holds: bool,
-    /// The same for each data set or method, if there are several.
-    pub cases: Vec<Case>,
 }
 
 /// What was measured on one data set or with one method of several.
@@ -436,7 +434,7 @@ pub struct Case {
 
 impl<M: Into<Measured>> From<(M, bool)> for Judged {
     fn from((measured, holds): (M, bool)) -> Self {
-        Judged { measured: measured.into(), holds, cases: Vec::new() }
+        Judged { measured: measured.into(), holds }
     }
 }
 
@@ -445,42 +443,53 @@ impl Judged {
     #[must_use]
     pub fn and(self, other: impl Into<Judged>) -> Self {
         let other = other.into();
-        let measured = Measured(format!("{}; {}", self.measured.0, other.measured.0));
-        Judged { measured, holds: self.holds && other.holds, ..self }
+        let text = format!("{}; {}", self.measured.text, other.measured.text);
+        let measured = Measured { text, ..self.measured };
+        Judged { measured, holds: self.holds && other.holds }
     }
 
     /// Puts a label in front of the measurement.
     #[must_use]
     pub fn named(self, name: impl fmt::Display) -> Self {
-        Judged { measured: Measured(format!("{name}: {}", self.measured.0)), ..self }
+        Judged { measured: format!("{name}: {}", self.measured.text).into(), ..self }
     }
 }
 
 /// A measured or expected value as text. It is made from text, or from a number, which is rounded to four significant digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Measured(pub(crate) String);
+pub struct Measured {
+    pub(crate) text: String,
+    /// The same for each data set or method, if there are several.
+    cases: Vec<Case>,
+}
+
+impl From<(String, Vec<Case>)> for Measured {
+    fn from((text, cases): (String, Vec<Case>)) -> Self {
+        Measured { text, cases }
+    }
+}
 
 impl From<&str> for Measured {
     fn from(text: &str) -> Self {
-        Measured(text.into())
+        Measured::from(text.to_owned())
     }
 }
 
 impl From<String> for Measured {
     fn from(text: String) -> Self {
-        Measured(text)
+        Measured { text, cases: Vec::new() }
     }
 }
 
 impl From<f64> for Measured {
     fn from(value: f64) -> Self {
-        Measured(short(value))
+        Measured::from(short(value))
     }
 }
 
 impl From<usize> for Measured {
     fn from(value: usize) -> Self {
-        Measured(value.to_string())
+        Measured::from(value.to_string())
     }
 }
 
@@ -558,7 +567,7 @@ mod tests {
     #[test]
     fn judgements_add_up() {
         let both = Judged::from((1.0, true)).named("a").and((2.0, false));
-        assert_eq!((both.measured.0.as_str(), both.holds), ("a: 1; 2", false));
+        assert_eq!((both.measured.text.as_str(), both.holds), ("a: 1; 2", false));
         assert!(Judged::from((1.0, true)).and((2.0, true)).holds);
     }
 }

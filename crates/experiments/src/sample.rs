@@ -20,7 +20,7 @@ use std::fmt;
 use fenchel_linalg::text::short;
 
 use crate::Failure;
-use crate::claim::{Judged, Measured};
+use crate::claim::Judged;
 
 /// The smallest number of seeds for a claim about an order.
 pub const SEEDS: usize = 5;
@@ -111,7 +111,7 @@ impl Sample {
     /// an independent implementation or a closed formula.
     pub fn near(&self, reference: f64, factor: f64) -> Judged {
         let judged = self.within(factor, &Sample::exact(reference));
-        let measured = Measured(format!("{self} (reference {})", short(reference)));
+        let measured = format!("{self} (reference {})", short(reference)).into();
         Judged { measured, ..judged }
     }
 
@@ -139,9 +139,9 @@ mod tests {
     fn an_order_is_that_of_the_medians_and_shows_their_ranges() {
         let (a, b) = (seeds(&[3.0, 1.0, 2.0, 9.0, 2.0]), seeds(&[2.0, 3.0, 1.0, 4.0, 3.0]));
         assert!(a.below(&b).holds && !b.below(&a).holds && !a.below(&a).holds);
-        assert_eq!(a.below(&b).measured.0, "2 [1, 9] against 3 [1, 4]");
+        assert_eq!(a.below(&b).measured.text, "2 [1, 9] against 3 [1, 4]");
         assert!(a.below(&Sample::exact(2.5)).holds && !a.below(&Sample::exact(2.0)).holds);
-        assert_eq!(a.below(&Sample::exact(2.5)).measured.0, "2 [1, 9] against 2.5");
+        assert_eq!(a.below(&Sample::exact(2.5)).measured.text, "2 [1, 9] against 2.5");
         assert!(a.ahead_by(1.5, &b).holds && !a.ahead_by(1.6, &b).holds);
         assert!(b.at_most(1.5, &a).holds && a.within(1.5, &b).holds && !a.within(1.4, &b).holds);
     }

@@ -33,8 +33,8 @@ impl Need {
     ) -> Result<Judged, Failure> {
         let mut cases = Vec::new();
         for row in rows {
-            let (name, Judged { measured, holds, .. }) = row?;
-            cases.push(Case { name: name.to_owned(), measured: measured.0, holds });
+            let (name, Judged { measured, holds }) = row?;
+            cases.push(Case { name: name.to_owned(), measured: measured.text, holds });
         }
         let (count, held) = (cases.len(), cases.iter().filter(|case| case.holds).count());
         let holds = match self {
@@ -47,8 +47,7 @@ impl Need {
             format!("{}{not}: {}", case.name, case.measured)
         };
         let text = cases.iter().map(text).collect::<Vec<_>>().join("; ");
-        let measured = format!("on {held} of {count}: {text}").into();
-        Ok(Judged { measured, holds, cases })
+        Ok(Judged::from(((format!("on {held} of {count}: {text}"), cases), holds)))
     }
 }
 

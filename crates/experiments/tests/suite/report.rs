@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fenchel_experiments::report::{self, Entry, Provenance, State};
 use fenchel_experiments::{
-    Axis, Case, Experiment, Figure, Ground, Judged, Outcome, Reason, Series, Size, Source, Table,
+    Axis, Case, Experiment, Figure, Ground, Outcome, Reason, Series, Size, Source, Table,
 };
 
 fn experiment(id: &'static str, needs: &'static [&'static str]) -> Experiment {
@@ -250,9 +250,10 @@ fn a_claim_about_several_data_sets_is_a_table() {
         holds,
     };
     let cases = vec![case("w8a", "7 against 12", true), case("adult", "9 against 8", false)];
-    let judged = Judged { cases, ..Judged::from(("on 1 of 2: w8a: 7 against 12; adult", true)) };
+    let measured = ("on 1 of 2: w8a: 7 against 12; adult: 9 against 8".to_owned(), cases);
     let mut outcome = outcome();
-    outcome.claim(Source::OURS.claim("faster").in_unit("passes").ours("once").holds(judged));
+    let faster = Source::OURS.claim("faster").in_unit("passes").ours("once");
+    outcome.claim(faster.holds((measured, true)));
     let mut entries = entries();
     entries[0].state = State::Done(Box::new(outcome));
     let page = write(tempfile::tempdir().unwrap().path(), &entries);

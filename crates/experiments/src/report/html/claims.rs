@@ -80,10 +80,13 @@ fn single(claim: &Claim, id: Option<&str>) -> String {
             verdict(claim)
         )
     } else {
-        let count = claim.measured.split(": ").next().unwrap_or_default();
+        // Numbers of a sentence that states none have no verdict, and no count of verdicts.
+        let shown = claim.registered == Expectation::Reported;
+        let count = if shown { "" } else { claim.measured.split(": ").next().unwrap_or_default() };
         let cell = |case: &Case| {
             let word = if case.holds { "holds" } else { "does not hold" };
-            let row = cells(&case.name, &case.measured, &claim.unit, "", badge("reported", word));
+            let verdict = if shown { String::new() } else { badge("reported", word) };
+            let row = cells(&case.name, &case.measured, &claim.unit, "", verdict);
             format!("<tr>{row}</tr>\n")
         };
         let above = format!(
