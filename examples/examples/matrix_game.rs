@@ -48,7 +48,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let names = likeliest().map(|(_, [a, b, c])| format!("{a} {b} {c}"));
     let x = Axis::linear("probability");
     let figure = Figure::new("The likeliest spreads of our plan", x, Axis::of_names("", names));
-    let bars = Series::row_bars("", likeliest().map(|(share, _)| *share));
+    let bars = Series::row_bars("", likeliest().map(|(share, _)| **share));
     show.picture("plan", &figure.with(bars).svg())?;
     println!("the likeliest spreads of our plan:");
     for (share, spread) in plan.into_iter().take(8) {

@@ -114,7 +114,7 @@ pub struct Reason {
 impl Reason {
     /// A reason with the number that supports it. `checked` says whether the number of this run supports it.
     pub fn checked(text: impl Into<String>, measured: impl Into<Measured>, checked: bool) -> Self {
-        Reason { text: text.into(), measured: measured.into().0, checked }
+        Reason { text: text.into(), measured: measured.into().text, checked }
     }
 
     /// The claim fails and the reason is not known. The text says what was examined.

@@ -149,6 +149,20 @@ impl Pen {
         }
     }
 
+    /// Many rectangles of a colour, from corner to corner, as one shape.
+    pub(crate) fn boxes(&mut self, boxes: impl Iterator<Item = (Point, Point)>, colour: Colour) {
+        let box_ = |(a, b): (Point, Point)| {
+            let [x, y, u, v] = [a.0, a.1, b.0, b.1].map(number);
+            format!("M{x},{y}H{u}V{v}H{x}z")
+        };
+        let text: String = boxes.filter(|(a, b)| finite(&[*a, *b])).map(box_).collect();
+        if !text.is_empty() {
+            self.put(format_args!(
+                "<path class=\"fp-{colour:?}\" d=\"{text}\" fill=\"currentColor\"/>"
+            ));
+        }
+    }
+
     /// A rectangle from corner to corner, in any order.
     pub(crate) fn rectangle(&mut self, (a, b): (Point, Point), colour: Colour, part: f64) {
         self.outlined((a, b), 0.0, (colour, part), None);

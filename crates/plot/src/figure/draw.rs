@@ -7,7 +7,7 @@ use super::layout::{Frame, Layout, Point, TICK_FONT, spacing};
 use crate::letters::{shortened, width_of};
 use crate::pen::{Anchor, Font, Pen, Stroke};
 use crate::title::{self, WIDTH};
-use crate::{Colour, Figure, Style};
+use crate::{Colour, Figure, Series, Style};
 
 const LABEL_FONT: f64 = 13.5;
 
@@ -237,12 +237,11 @@ impl Layout<'_> {
 
     fn cells(&self, pen: &mut Pen, k: usize) {
         let (series, look) = (&self.figure.series[k], self.looks[k]);
-        for &(a, b) in &series.points {
+        let box_ = |&(a, b): &Point| {
             let corner = |by: f64| self.point((a + by, b + by));
-            if let Some(corners) = corner(-0.5).zip(corner(0.5)) {
-                pen.rectangle(corners, look.colour, 1.0);
-            }
-        }
+            corner(-0.5).zip(corner(0.5))
+        };
+        pen.boxes(series.points.iter().filter_map(box_), look.colour);
     }
 
     fn marks(&self, pen: &mut Pen) {
@@ -264,7 +263,7 @@ impl Layout<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Axis, Series};
+    use crate::Axis;
 
     /// Every style on every kind of axes, with data that are empty, constant, huge, or no numbers.
     #[test]

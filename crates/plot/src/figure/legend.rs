@@ -1,7 +1,7 @@
 //! The names of the series: at the right ends of the curves where they fit, and otherwise below the axes, so that they never cover a
 //! curve.
 
-use super::layout::{Layout, Point, TICK_FONT};
+use super::layout::{Layout, TICK_FONT};
 use crate::Style;
 use crate::letters::{shortened, width_of};
 use crate::network::apart;
