@@ -50,7 +50,7 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
             table.push(row);
         }
         let figure = Figure::new(
-            format!("Figure 7 on {name}"),
+            format!("Test errors: {name} (figure 7)"),
             Axis::linear("updates / n"),
             Axis::log("wrong tokens, %"),
         );

@@ -65,7 +65,11 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         course.task.describe(&mut outcome);
         let name = course.task.name;
         let axis = Axis::log("P - P*").limits(1e-7, 1e3);
-        let mut figure = Figure::new(format!("Figure 8 on {name}"), Axis::linear("passes"), axis);
+        let mut figure = Figure::new(
+            format!("Precision of the line search: {name} (figure 8)"),
+            Axis::linear("passes"),
+            axis,
+        );
         for run in runs.iter().map(|run| &run.median) {
             let mut row = vec![name.into(), run.name.as_str().into()];
             row.extend([5.0, 10.0, 15.0].map(|passes| run.at(passes).above.into()));

@@ -133,7 +133,7 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
         ),
     )));
     outcome.figure(
-        figure("Figure 2 on OCR", &all)
+        figure("Sampling schemes on OCR (figure 2)", &all)
             .caption("SDCA, medians, four fifths of the draws by the scheme."),
     );
     Ok(outcome)
@@ -189,7 +189,7 @@ fn shares(context: &Context) -> Result<Outcome, Failure> {
         ),
     );
     outcome.figure(
-        figure("Figure 3 on Dutch entities", &runs)
+        figure("Shares of adaptive draws: Dutch entities (figure 3)", &runs)
             .caption("SDCA by gaps, medians; the other draws are uniform."),
     );
     Ok(outcome)
@@ -280,7 +280,7 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
         Ok(judged.provided(moved(k), "a run has not left its start"))
     })?);
     let mut figure = Figure::new(
-        "Figure 9 on Dutch entities",
+        "Estimated over true gap: Dutch entities (figure 9)",
         Axis::linear("passes"),
         Axis::log("estimated gap / true gap").limits(0.3, 200.0),
     )

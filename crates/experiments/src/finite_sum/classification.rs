@@ -53,7 +53,13 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
     let tasks = tasks(context, &mut outcome)?;
     let race = Race { loss: Logistic, finito: Method::Finito, sag: Method::Sag };
-    let all = race.all(context, &mut outcome, &tasks, "Figure 3.1", "Log loss")?;
+    let all = race.all(
+        context,
+        &mut outcome,
+        &tasks,
+        "Random and permuted order (figure 3.1)",
+        "Log loss",
+    )?;
     judge(&mut outcome, &tasks, &all, "classification", |_| None)?;
     let passes = |k: usize, name: &str| line(&all[k], name)?.passes_to(1e-8);
     let gain = |k: usize, method: &str| {

@@ -62,7 +62,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         // The long run of L-BFGS is for one claim.
         let curves = means(&lines[..lines.len() - 1]);
         let mut figure = Figure::new(
-            format!("Figure 1.1 on {}", task.name),
+            format!("Early and late stages on {} (figure 1.1)", task.name),
             Axis::linear("passes over the data"),
             Axis::log("F - F* (nats)").limits(1e-12, 1.0),
         )

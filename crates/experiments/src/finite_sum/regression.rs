@@ -47,7 +47,13 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut tasks =
         [songs(context, &mut outcome)?, task("generated, rank 20 of 384", slices, true)?];
     let race = Race { loss: Squared, finito: Method::FullFinito, sag: Method::FullSag };
-    let all = race.all(context, &mut outcome, &tasks, "Figure 3.2", "Squared loss")?;
+    let all = race.all(
+        context,
+        &mut outcome,
+        &tasks,
+        "Random and permuted order (figure 3.2)",
+        "Squared loss",
+    )?;
     first_pass(context, &mut outcome, &tasks)?;
     // The orders are those of large data, which abalone is not: they are shown.
     tasks[0].generated = true;

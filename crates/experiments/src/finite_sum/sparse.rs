@@ -113,7 +113,7 @@ fn row(table: &mut Table, name: &str, fraction: f64, race: &Race) -> Result<(), 
 
 fn figure(name: &str, loss: &str, axis: &str, race: &Race) -> Figure {
     let mut figure = Figure::new(
-        format!("Figure 4.2 on {name}"),
+        format!("l1 without strong convexity on {name} (figure 4.2)"),
         Axis::linear("passes over the data").limits(0.0, PASSES - 1.0),
         Axis::log(axis).limits(1e-15, 1.0),
     )

@@ -88,7 +88,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         let by_steps = svrg.points.iter().map(|(p, v)| (0.5 * p, *v)).collect();
         curves.push(Curve { name: "SVRG by steps", points: by_steps });
         let mut figure = Figure::new(
-            format!("Figure 4.1 on {}", task.name),
+            format!("Every method with its best step on {} (figure 4.1)", task.name),
             Axis::linear("passes over the data"),
             Axis::log(axis).limits(1e-15, 1.0),
         )

@@ -249,7 +249,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     for (which, (name, _)) in FAMILIES.iter().enumerate() {
         let family = scored(context, which, &mut outcome)?;
         let mut figure = Figure::new(
-            format!("Figure 7.1: {name}"),
+            format!("True edges against false ones: {name} (figure 7.1)"),
             Axis::log("false edges"),
             Axis::linear("share of true edges found"),
         )
