@@ -384,7 +384,8 @@ mod tests {
     #[test]
     fn the_list_is_one_table_a_document() {
         let all: Vec<&Experiment> = registry::ALL.iter().collect();
-        let text: String = listing(&all, None, |_| Some(12.3)).iter().map(Table::to_text).collect();
+        let text: String =
+            listing(&all, None, |_| Some("about 12 s".into())).iter().map(Table::to_text).collect();
         for e in &all {
             assert_eq!(
                 text.lines().filter(|line| line.starts_with(&format!("{} ", e.id))).count(),
