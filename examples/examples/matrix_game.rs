@@ -48,8 +48,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let names = likeliest().map(|(_, [a, b, c])| format!("{a} {b} {c}"));
     let x = Axis::linear("probability");
     let figure = Figure::new("The likeliest spreads of our plan", x, Axis::of_names("", names));
-    let bars = likeliest().enumerate().map(|(k, (share, _))| (**share, k as f64)).collect();
-    let bars = Series { points: bars, ..Series::bars("", []) };
+    let bars = Series::row_bars("", likeliest().map(|(share, _)| **share));
     show.picture("plan", &figure.with(bars).svg())?;
     println!("the likeliest spreads of our plan:");
     for (share, spread) in plan.into_iter().take(8) {

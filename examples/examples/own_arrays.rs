@@ -52,10 +52,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let counts = counts.fit(&x, &visitors)?;
     println!("\nvisitors, D2 {:.3}\n{counts}", counts.score(&x, &visitors)?);
 
-    let weights = |name: &str, weights: &Array1<f64>| {
-        let points = weights.iter().enumerate().map(|(c, w)| (*w, c as f64)).collect();
-        Series { points, ..Series::bars(name, []) }
-    };
+    let weights =
+        |name: &str, weights: &Array1<f64>| Series::row_bars(name, weights.iter().copied());
     let axis = Axis::of_names("", names.iter().map(String::as_str));
     let figure = Figure::new("Weights of the sales", Axis::linear("weight"), axis)
         .with(weights("lasso", &lasso.weights))

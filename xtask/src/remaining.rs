@@ -1,5 +1,7 @@
 //! This module estimates the time that a run of many experiments still needs.
 
+use fenchel_linalg::text;
+
 /// The durations of the experiments of a run, in the order of the run.
 pub(crate) struct Remaining {
     /// The duration of each experiment in an earlier run, in seconds, if there was one.
@@ -41,24 +43,14 @@ impl Remaining {
         Some(future.iter().map(|f| f.map_or(mean, |f| pace * f)).sum())
     }
 
-    /// The text after an experiment, such as `12 of 76, about 6 min to go`.
+    /// The text after an experiment, such as `12 of 76, about 6 min 10 s to go`.
     pub(crate) fn line(&self) -> String {
         let count = format!("{} of {}", self.taken.len(), self.former.len());
         match self.seconds() {
             _ if self.taken.len() >= self.former.len() => count,
-            Some(seconds) => format!("{count}, about {} to go", duration(seconds)),
+            Some(seconds) => format!("{count}, about {} to go", text::seconds(seconds)),
             None => count,
         }
-    }
-}
-
-/// Formats a duration: `40 s`, `6 min`, `1 h 20 min`.
-pub(crate) fn duration(seconds: f64) -> String {
-    let minutes = (seconds / 60.0).round() as u64;
-    match minutes {
-        0 | 1 => format!("{:.0} s", seconds.max(0.0)),
-        2..60 => format!("{minutes} min"),
-        _ => format!("{} h {} min", minutes / 60, minutes % 60),
     }
 }
 
@@ -77,16 +69,10 @@ mod tests {
         assert_eq!(remaining.seconds(), Some(60.0 + 2.0 * 40.0));
         remaining.done(40.0);
         assert_eq!(remaining.seconds(), Some(60.0 + 40.0));
-        assert_eq!(remaining.line(), "2 of 4, about 2 min to go");
+        assert_eq!(remaining.line(), "2 of 4, about 1 min 40 s to go");
         remaining.done(1.0);
         remaining.done(1.0);
         assert_eq!((remaining.line().as_str(), remaining.seconds()), ("4 of 4", Some(0.0)));
         assert_eq!(Remaining::new(vec![None; 3]).line(), "0 of 3");
-    }
-
-    #[test]
-    fn durations_are_rounded() {
-        let shown: Vec<String> = [0.4, 59.0, 89.0, 600.0, 4800.0].map(duration).into();
-        assert_eq!(shown, ["0 s", "59 s", "89 s", "10 min", "1 h 20 min"]);
     }
 }

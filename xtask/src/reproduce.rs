@@ -10,10 +10,11 @@ use fenchel_experiments::report::{self, Entry, Key, Provenance, Record, State, S
 use fenchel_experiments::{
     Claim, Context, Experiment, Failure, Outcome, Size, Table, data, registry,
 };
+use fenchel_linalg::text;
 
 use crate::data::{data_folder, describe_data};
 use crate::meter::Meter;
-use crate::remaining::{Remaining, duration};
+use crate::remaining::Remaining;
 use crate::workspace;
 
 /// The exit code that a shell reports for an interrupted program.
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
     /// Run again what a former run has finished
     #[arg(long)]
     fresh: bool,
-    /// Put the counts of a whole run with all real data into the README of the experiments
+    /// Put the counts and the seconds of a whole run with all real data beside the experiments
     #[arg(long, conflicts_with_all = ["smoke", "list"])]
     readme: bool,
 }
@@ -60,9 +61,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let size = if arguments.full { Size::Full } else { Size::Quick };
     let out = arguments.out.clone().unwrap_or_else(|| default_out(size));
+    let recorded = |id: &str| match size {
+        Size::Quick => registry::recorded_seconds(id),
+        Size::Full => None,
+    };
     if arguments.list {
         let store = Store::new(&out);
-        for table in listing(&selected, folder.as_deref(), |id| store.seconds(id)) {
+        let seconds = |id: &str| {
+            let last = store.seconds(id).map(text::seconds);
+            last.or_else(|| Some(format!("about {}", text::seconds(recorded(id)?))))
+        };
+        for table in listing(&selected, folder.as_deref(), seconds) {
             println!("{}", table.to_text());
         }
         return Ok(ExitCode::SUCCESS);
@@ -80,7 +89,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let due: Vec<&&Experiment> =
         selected.iter().filter(|e| session.kept(e, &context).is_none()).collect();
-    let mut remaining = Remaining::new(due.iter().map(|e| session.store.seconds(e.id)).collect());
+    let former = |id| session.store.seconds(id).or_else(|| recorded(id));
+    let mut remaining = Remaining::new(due.iter().map(|e| former(e.id)).collect());
     let mut entries = Vec::new();
     let mut failing = false;
     for experiment in all {
@@ -111,11 +121,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         {
             return Err(Failure::new(format!("no counts are written: {} was not run", missing.id)));
         }
-        report::write_counts(
-            &workspace::root().join("crates/experiments/README.md"),
-            &provenance,
-            &entries,
-        )?;
+        let folder = workspace::root().join("crates/experiments");
+        report::write_counts(&folder.join("README.md"), &provenance, &entries)?;
+        if size == Size::Quick {
+            report::write_seconds(&folder.join("seconds.csv"), &entries)?;
+        }
     }
     Ok(match (failing, stopped()) {
         (true, _) => {
@@ -183,7 +193,8 @@ impl Session {
         let result = guarded(experiment, &Context { tick: &tick, ..context.clone() });
         let seconds = meter.seconds();
         remaining.done(seconds);
-        let line = |words: &str| format!("{words} ({seconds:.1} s; {})", remaining.line());
+        let line =
+            |words: &str| format!("{words} ({}; {})", text::seconds(seconds), remaining.line());
         Ok(match result {
             Ok(outcome) => {
                 meter.finish(&line(&verdicts(&outcome)));
@@ -277,7 +288,7 @@ fn print_results(entries: &[Entry]) {
     }
     let seconds: f64 = entries.iter().filter_map(|e| e.seconds).sum();
     let finished = entries.iter().filter(|e| e.outcome().is_some()).count();
-    let (all, time) = (entries.len(), duration(seconds));
+    let (all, time) = (entries.len(), text::seconds(seconds));
     println!("{finished} of {all} experiments finished, {claims} claims, {time} of work");
 }
 
@@ -293,22 +304,21 @@ fn told(id: &str, claim: &Claim) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The list of experiments, with one table per document. `seconds` is the duration of an experiment in its last run.
+/// The list of experiments, with one table per document. `seconds` is how long an experiment took.
 fn listing(
     selected: &[&Experiment],
     folder: Option<&Path>,
-    seconds: impl Fn(&str) -> Option<f64>,
+    seconds: impl Fn(&str) -> Option<String>,
 ) -> Vec<Table> {
     let of_document = |experiments: &[&Experiment]| {
-        let mut table =
-            Table::new(experiments[0].document, ["id", "title", "last run", "real data"]);
+        let mut table = Table::new(experiments[0].document, ["id", "title", "time", "real data"]);
         for e in experiments {
             let (there, absent): (Vec<&str>, Vec<&str>) = e.needs.iter().partition(|name| {
                 folder.zip(data::find(name)).and_then(|(f, set)| set.locate(f)).is_some()
             });
             let mut sets = vec![there.join(", "), format!("absent: {}", absent.join(", "))];
             sets.retain(|part| !part.is_empty() && part != "absent: ");
-            let time = seconds(e.id).map_or("–".into(), |s| format!("{s:.0} s"));
+            let time = seconds(e.id).unwrap_or("–".into());
             table.push([e.id.into(), e.title.into(), time.into(), sets.join("; ").into()]);
         }
         table
@@ -374,7 +384,8 @@ mod tests {
     #[test]
     fn the_list_is_one_table_a_document() {
         let all: Vec<&Experiment> = registry::ALL.iter().collect();
-        let text: String = listing(&all, None, |_| Some(12.3)).iter().map(Table::to_text).collect();
+        let text: String =
+            listing(&all, None, |_| Some("about 12 s".into())).iter().map(Table::to_text).collect();
         for e in &all {
             assert_eq!(
                 text.lines().filter(|line| line.starts_with(&format!("{} ", e.id))).count(),

@@ -11,6 +11,7 @@
 use std::time::Instant;
 
 use fenchel_causal::{Admg, Error, LatentModel, NodeSet, Query, identify};
+use fenchel_linalg::text::{number, seconds};
 use fenchel_optim::random::{Generator, stream};
 use rand::RngExt;
 
@@ -77,14 +78,15 @@ impl Tally {
 
     fn show(&self, name: &str, start: Instant) {
         let Tally { formulas, longest, error, refusals, law, conditional, .. } = self;
-        let seconds = start.elapsed().as_secs_f64();
-        println!("{name}, {seconds:.2} s");
+        println!("{name}, {}", seconds(start.elapsed().as_secs_f64()));
         println!(
-            "  {formulas} formulas, the longest of {longest} terms; largest error {error:.1e}"
+            "  {formulas} formulas, the longest of {longest} terms; largest error {}",
+            number(*error, 2)
         );
         let effect = self.effect.unwrap_or(f64::NAN);
         println!(
-            "  {refusals} refusals; observed laws differ by at most {law:.1e}, effects by at least {effect:.3}"
+            "  {refusals} refusals; observed laws differ by at most {}, effects by at least {effect:.3}",
+            number(*law, 2)
         );
         if conditional.0 > 0 {
             println!(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fenchel_graphical::chain::{Chain, ChainMarginals};
+use fenchel_linalg::text::short;
 use fenchel_linalg::{Invalid, parallel};
 use ndarray::Array2;
 use rand::Rng;
@@ -194,7 +195,9 @@ impl<'m> Tagger<'m> {
             return Ok(log_partition);
         }
         let reason = format!(
-            "the best labelling has the score {log_partition:e}; expected at most {LARGEST_LOG:e} in size, as rounding hides probabilities beyond"
+            "the best labelling has the score {}; expected at most {} in size, as rounding hides probabilities beyond",
+            short(log_partition),
+            short(LARGEST_LOG)
         );
         Err(Invalid::Layout { what: "weights and values", reason }.into())
     }

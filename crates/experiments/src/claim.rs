@@ -46,7 +46,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::number;
+use fenchel_linalg::text::short;
 
 /// The result of comparing a measurement with the threshold of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,7 +114,7 @@ pub struct Reason {
 impl Reason {
     /// A reason with the number that supports it. `checked` says whether the number of this run supports it.
     pub fn checked(text: impl Into<String>, measured: impl Into<Measured>, checked: bool) -> Self {
-        Reason { text: text.into(), measured: measured.into().0, checked }
+        Reason { text: text.into(), measured: measured.into().text, checked }
     }
 
     /// The claim fails and the reason is not known. The text says what was examined.
@@ -162,6 +162,7 @@ impl Source {
             rests_on: Vec::new(),
             ground: Ground::Generated,
             smaller: None,
+            unit: String::new(),
         }
     }
 }
@@ -224,6 +225,7 @@ pub struct Sentence {
     rests_on: Vec<String>,
     ground: Ground,
     smaller: Option<String>,
+    unit: String,
 }
 
 impl Sentence {
@@ -238,6 +240,11 @@ impl Sentence {
     /// Sets the kind of data that the claim is measured on. The default is generated data.
     pub fn on(self, ground: Ground) -> Self {
         Sentence { ground, ..self }
+    }
+
+    /// Says what the measured numbers are, such as `passes` or `F - F*`, for the tables of a report.
+    pub fn in_unit(self, unit: &str) -> Self {
+        Sentence { unit: unit.to_owned(), ..self }
     }
 
     /// Says what is smaller than in the document in this run, in a few words; empty for nothing. Without this call,
@@ -257,7 +264,7 @@ impl Sentence {
     }
 
     fn stated(self, origin: Origin, threshold: impl Into<Measured>) -> Stated {
-        let threshold = Threshold { text: threshold.into().0, origin };
+        let threshold = Threshold { text: threshold.into().text, origin };
         Stated { sentence: self, threshold }
     }
 
@@ -265,7 +272,8 @@ impl Sentence {
     /// the measurement.
     pub fn reported(self, what: impl Into<Measured>, measured: impl Into<Measured>) -> Claim {
         let stated = self.ours(what);
-        stated.claim(measured.into(), Verdict::Reported, Expectation::Reported)
+        let judged = Judged::from((measured, true));
+        stated.claim(judged, Verdict::Reported, Expectation::Reported)
     }
 }
 
@@ -281,21 +289,22 @@ impl Stated {
     /// A claim that is expected to hold.
     pub fn holds(self, judged: impl Into<Judged>) -> Claim {
         let judged = judged.into();
-        self.claim(judged.measured, verdict(judged.holds), Expectation::Holds)
+        let verdict = verdict(judged.holds);
+        self.claim(judged, verdict, Expectation::Holds)
     }
 
     /// A claim that is known not to hold. It is still judged in every run. The run reports a difference if the claim holds,
     /// or if the number of the reason does not support the reason ([`Claim::differs`]).
     pub fn known_failure(self, judged: impl Into<Judged>, why: Reason) -> Claim {
         let judged = judged.into();
-        let registered = Expectation::DoesNotReproduce { why };
-        self.claim(judged.measured, verdict(judged.holds), registered)
+        let verdict = verdict(judged.holds);
+        self.claim(judged, verdict, Expectation::DoesNotReproduce { why })
     }
 
-    fn claim(self, measured: Measured, verdict: Verdict, registered: Expectation) -> Claim {
+    fn claim(self, judged: Judged, verdict: Verdict, registered: Expectation) -> Claim {
         let Stated { sentence, threshold } = self;
-        let Sentence { source, statement, rests_on, ground, smaller } = sentence;
-        let measured = measured.0;
+        let Sentence { source, statement, rests_on, ground, smaller, unit } = sentence;
+        let Measured { text: measured, cases } = judged.measured;
         Claim {
             statement,
             source,
@@ -303,6 +312,8 @@ impl Stated {
             ground,
             smaller,
             measured,
+            cases,
+            unit,
             rests_on,
             verdict,
             registered,
@@ -331,6 +342,12 @@ pub struct Claim {
     pub smaller: Option<String>,
     /// What this run measured.
     pub measured: String,
+    /// The same for each data set or method, if the claim is about several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cases: Vec<Case>,
+    /// What the measured numbers are; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
     /// The methods that the verdict depends on.
     pub rests_on: Vec<String>,
     /// The verdict of this run.
@@ -404,6 +421,17 @@ pub struct Judged {
     pub holds: bool,
 }
 
+/// What was measured on one data set or with one method of several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Case {
+    /// The data set or the method.
+    pub name: String,
+    /// What was measured.
+    pub measured: String,
+    /// Whether the sentence holds here.
+    pub holds: bool,
+}
+
 impl<M: Into<Measured>> From<(M, bool)> for Judged {
     fn from((measured, holds): (M, bool)) -> Self {
         Judged { measured: measured.into(), holds }
@@ -415,42 +443,53 @@ impl Judged {
     #[must_use]
     pub fn and(self, other: impl Into<Judged>) -> Self {
         let other = other.into();
-        let measured = Measured(format!("{}; {}", self.measured.0, other.measured.0));
+        let text = format!("{}; {}", self.measured.text, other.measured.text);
+        let measured = Measured { text, ..self.measured };
         Judged { measured, holds: self.holds && other.holds }
     }
 
     /// Puts a label in front of the measurement.
     #[must_use]
     pub fn named(self, name: impl fmt::Display) -> Self {
-        Judged { measured: Measured(format!("{name}: {}", self.measured.0)), ..self }
+        Judged { measured: format!("{name}: {}", self.measured.text).into(), ..self }
     }
 }
 
 /// A measured or expected value as text. It is made from text, or from a number, which is rounded to four significant digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Measured(pub(crate) String);
+pub struct Measured {
+    pub(crate) text: String,
+    /// The same for each data set or method, if there are several.
+    cases: Vec<Case>,
+}
+
+impl From<(String, Vec<Case>)> for Measured {
+    fn from((text, cases): (String, Vec<Case>)) -> Self {
+        Measured { text, cases }
+    }
+}
 
 impl From<&str> for Measured {
     fn from(text: &str) -> Self {
-        Measured(text.into())
+        Measured::from(text.to_owned())
     }
 }
 
 impl From<String> for Measured {
     fn from(text: String) -> Self {
-        Measured(text)
+        Measured { text, cases: Vec::new() }
     }
 }
 
 impl From<f64> for Measured {
     fn from(value: f64) -> Self {
-        Measured(number::short(value))
+        Measured::from(short(value))
     }
 }
 
 impl From<usize> for Measured {
     fn from(value: usize) -> Self {
-        Measured(value.to_string())
+        Measured::from(value.to_string())
     }
 }
 
@@ -528,7 +567,7 @@ mod tests {
     #[test]
     fn judgements_add_up() {
         let both = Judged::from((1.0, true)).named("a").and((2.0, false));
-        assert_eq!((both.measured.0.as_str(), both.holds), ("a: 1; 2", false));
+        assert_eq!((both.measured.text.as_str(), both.holds), ("a: 1; 2", false));
         assert!(Judged::from((1.0, true)).and((2.0, true)).holds);
     }
 }

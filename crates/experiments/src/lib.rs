@@ -95,11 +95,11 @@ mod table;
 pub use fenchel_datasets::sets as data;
 
 pub use claim::{
-    Claim, Expectation, Ground, Judged, Measured, Origin, Reason, Sentence, Source, Stated,
+    Case, Claim, Expectation, Ground, Judged, Measured, Origin, Reason, Sentence, Source, Stated,
     Threshold, Verdict,
 };
 pub use error::Error;
 pub use experiment::{Context, Experiment, Failure, Outcome, Size};
-pub use fenchel_plot::{Axis, Figure, Network, Scale, Series, Style, number};
+pub use fenchel_plot::{Axis, Figure, Network, Scale, Series, Style};
 pub use sample::{SEEDS, Sample};
 pub use table::{Cell, Column, Table};

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use fenchel_optim::{Observer, Progress};
 
-use crate::number::short;
 use crate::{Context, Failure, Series, Table};
+use fenchel_linalg::text::short;
 
 /// The suboptimality of a method after each pass over the data.
 #[derive(Debug, Clone)]

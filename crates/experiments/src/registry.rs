@@ -46,6 +46,13 @@ const fn joined<const N: usize>(lists: &[&[Experiment]]) -> [Experiment; N] {
 /// Ids of experiments that need no real data and take seconds. The command `cargo xtask ci` runs them.
 pub static SMOKE: &[&str] = &["fs-ex6", "ca-ex15"];
 
+/// The seconds of a recorded quick run with all real data, on two cores; `None` for an experiment that is not in the record.
+/// [`crate::report::write_seconds`] writes it.
+pub fn recorded_seconds(id: &str) -> Option<f64> {
+    let rows = include_str!("../seconds.csv").lines().filter_map(|line| line.split_once(','));
+    rows.filter(|row| row.0 == id).find_map(|row| row.1.parse().ok())
+}
+
 /// The experiment with exactly this id.
 pub fn find<'a>(all: &'a [Experiment], id: &str) -> Option<&'a Experiment> {
     all.iter().find(|e| e.id == id)
@@ -149,5 +156,15 @@ mod tests {
         for (a, b, distance) in [("", "abc", 3), ("kitten", "sitting", 3), ("same", "same", 0)] {
             assert_eq!(edits(a, b), distance, "{a} {b}");
         }
+    }
+
+    #[test]
+    fn recorded_seconds_are_those_of_experiments() {
+        for line in include_str!("../seconds.csv").lines() {
+            let (id, seconds) = line.split_once(',').unwrap();
+            assert!(find(ALL, id).is_some(), "{id}");
+            assert_eq!(recorded_seconds(id), seconds.parse().ok().filter(|s| *s > 0.0), "{id}");
+        }
+        assert_eq!(recorded_seconds("none"), None);
     }
 }

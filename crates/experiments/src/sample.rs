@@ -17,9 +17,10 @@
 
 use std::fmt;
 
+use fenchel_linalg::text::short;
+
 use crate::Failure;
-use crate::claim::{Judged, Measured};
-use crate::number::short;
+use crate::claim::Judged;
 
 /// The smallest number of seeds for a claim about an order.
 pub const SEEDS: usize = 5;
@@ -96,36 +97,33 @@ impl Sample {
 
     fn against(&self, other: &Sample, ahead: impl Fn(f64, f64) -> bool) -> Judged {
         let (a, b) = (self.median(), other.median());
-        let measured = Measured(format!("{self} against {other}"));
-        Judged { measured, holds: a.is_finite() && ahead(a, b) }
+        (format!("{self} against {other}"), a.is_finite() && ahead(a, b)).into()
     }
 
     /// Whether the ratio of the two medians is at most `factor`, in either direction, for a document that states the factor.
     pub fn within(&self, factor: f64, other: &Sample) -> Judged {
         let (a, b) = (self.median(), other.median());
         let holds = a > 0.0 && b > 0.0 && a.max(b).is_finite() && a.max(b) <= factor * a.min(b);
-        Judged { measured: Measured(format!("{self} and {other}")), holds }
+        (format!("{self} and {other}"), holds).into()
     }
 
     /// Whether the worse method of a comparison works: its median is within a factor of `reference`. The reference comes from
     /// an independent implementation or a closed formula.
     pub fn near(&self, reference: f64, factor: f64) -> Judged {
         let judged = self.within(factor, &Sample::exact(reference));
-        let measured = Measured(format!("{self} (reference {})", short(reference)));
+        let measured = format!("{self} (reference {})", short(reference)).into();
         Judged { measured, ..judged }
     }
 
     /// Whether the worse method of a comparison works: its median is below the value that it started from. A method that did
     /// nothing is exactly there.
     pub fn improves_on(&self, start: f64) -> Judged {
-        let measured = Measured(format!("{self} from {}", short(start)));
-        Judged { measured, holds: self.median() < start }
+        (format!("{self} from {}", short(start)), self.median() < start).into()
     }
 
     /// Whether the median is at most `start / factor`.
     pub fn past_start(&self, start: f64, factor: f64) -> Judged {
-        let measured = Measured(format!("{self} from {}", short(start)));
-        Judged { measured, holds: self.median() <= start / factor }
+        (format!("{self} from {}", short(start)), self.median() <= start / factor).into()
     }
 }
 
@@ -141,9 +139,9 @@ mod tests {
     fn an_order_is_that_of_the_medians_and_shows_their_ranges() {
         let (a, b) = (seeds(&[3.0, 1.0, 2.0, 9.0, 2.0]), seeds(&[2.0, 3.0, 1.0, 4.0, 3.0]));
         assert!(a.below(&b).holds && !b.below(&a).holds && !a.below(&a).holds);
-        assert_eq!(a.below(&b).measured.0, "2 [1, 9] against 3 [1, 4]");
+        assert_eq!(a.below(&b).measured.text, "2 [1, 9] against 3 [1, 4]");
         assert!(a.below(&Sample::exact(2.5)).holds && !a.below(&Sample::exact(2.0)).holds);
-        assert_eq!(a.below(&Sample::exact(2.5)).measured.0, "2 [1, 9] against 2.5");
+        assert_eq!(a.below(&Sample::exact(2.5)).measured.text, "2 [1, 9] against 2.5");
         assert!(a.ahead_by(1.5, &b).holds && !a.ahead_by(1.6, &b).holds);
         assert!(b.at_most(1.5, &a).holds && a.within(1.5, &b).holds && !a.within(1.4, &b).holds);
     }

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, number};
+use fenchel_linalg::text;
+use fenchel_plot::number;
+
+use crate::Error;
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +65,7 @@ impl Cell {
     pub fn short(&self) -> String {
         match self {
             Cell::Text(text) => text.clone(),
-            Cell::Number(value) => number::short(*value),
+            Cell::Number(value) => text::short(*value),
         }
     }
 
@@ -70,7 +73,7 @@ impl Cell {
     pub fn exact(&self) -> String {
         match self {
             Cell::Text(text) => text.clone(),
-            Cell::Number(value) => number::exact(*value),
+            Cell::Number(value) => text::exact(*value),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The errors of this crate.
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::text::exact;
 use fenchel_optim::Refusal;
 
 /// Why a distribution could not be built or fitted.
@@ -16,7 +17,7 @@ pub enum Error {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// A natural parameter for which the density has no finite integral.
-    #[error("natural parameter {index} of the {family} family is {value:e}; expected {expected}")]
+    #[error("natural parameter {index} of the {family} family is {}; expected {expected}", exact(*value))]
     OutsideNaturalDomain {
         /// The family.
         family: &'static str,
@@ -28,7 +29,7 @@ pub enum Error {
         expected: &'static str,
     },
     /// A mean parameter that no member of the family has.
-    #[error("mean parameter {index} of the {family} family is {value:e}; expected {expected}")]
+    #[error("mean parameter {index} of the {family} family is {}; expected {expected}", exact(*value))]
     OutsideMeanDomain {
         /// The family.
         family: &'static str,

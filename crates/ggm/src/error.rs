@@ -1,6 +1,7 @@
 //! The errors of this crate.
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::text::short;
 use fenchel_optim::{Refusal, Report, Status};
 
 /// Why a model could not be fitted, or a query not be answered.
@@ -23,7 +24,8 @@ pub enum Error {
     },
     /// A covariance matrix with a negative eigenvalue.
     #[error(
-        "the covariance matrix has the eigenvalue {value:e}; expected none below 0 (see `nearest_correlation`)"
+        "the covariance matrix has the eigenvalue {}; expected none below 0 (see `nearest_correlation`)",
+        short(*value)
     )]
     NotPositiveSemidefinite {
         /// The smallest eigenvalue.

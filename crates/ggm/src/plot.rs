@@ -91,7 +91,7 @@ impl Stars {
         let (x, y) = (Axis::log("penalty").falling(), Axis::linear("instability of the edges"));
         Figure::new("Stability of the graphs of subsamples", x, y)
             .with(Series::line_points("", points))
-            .mark(self.l1, "chosen")
+            .mark(self.l1, format!("chosen: {} edges", self.model.edges().len()))
     }
 
     /// [`figure`](Self::figure) as SVG.

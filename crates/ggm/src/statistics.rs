@@ -10,6 +10,7 @@
 
 use std::borrow::Cow;
 
+use fenchel_linalg::text::short;
 use fenchel_linalg::{AsDesign, Design, Gram, Invalid, Names, factor};
 use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
@@ -122,7 +123,9 @@ impl Statistics {
             if value != 0.0 && value < f64::MIN_POSITIVE {
                 let least = f64::MIN_POSITIVE;
                 return refused(format!(
-                    "variance {i} is {value:e}; expected 0 or at least {least:e}"
+                    "variance {i} is {}; expected 0 or at least {}",
+                    short(value),
+                    short(least)
                 ));
             }
         }

@@ -1,5 +1,7 @@
 //! The error type for bad arguments that all crates share.
 
+use crate::text::exact;
+
 /// The error for a bad argument.
 ///
 /// Every message names the argument, the value that was found, and what was expected. Positions count from 0. The other crates
@@ -24,7 +26,7 @@ pub enum Invalid {
         found: usize,
     },
     /// A NaN or an infinity where a finite number is needed.
-    #[error("{what}: {} at row {row}, column {column}; every entry must be finite", shown(*value))]
+    #[error("{what}: {} at row {row}, column {column}; every entry must be finite", exact(*value))]
     NonFinite {
         /// The argument.
         what: &'static str,
@@ -36,7 +38,7 @@ pub enum Invalid {
         value: f64,
     },
     /// A number outside its range.
-    #[error("{name} = {}; expected {expected}", shown(*value))]
+    #[error("{name} = {}; expected {expected}", exact(*value))]
     Parameter {
         /// The parameter.
         name: &'static str,
@@ -46,7 +48,7 @@ pub enum Invalid {
         expected: &'static str,
     },
     /// A number that the loss of a regression cannot use.
-    #[error("target of row {row} is {}; expected {expected}", shown(*value))]
+    #[error("target of row {row} is {}; expected {expected}", exact(*value))]
     Target {
         /// Row, counted from 0.
         row: usize,
@@ -56,7 +58,7 @@ pub enum Invalid {
         expected: &'static str,
     },
     /// A label of a class, a sign or a code, that the loss or the estimator cannot use.
-    #[error("label of row {row} is {}; expected {expected}", shown(*value))]
+    #[error("label of row {row} is {}; expected {expected}", exact(*value))]
     Label {
         /// Row, counted from 0.
         row: usize,
@@ -74,7 +76,7 @@ pub enum Invalid {
         reason: String,
     },
     /// A matrix that should be symmetric positive definite and is not.
-    #[error("{what} is not positive definite: pivot {pivot} is {}", shown(*value))]
+    #[error("{what} is not positive definite: pivot {pivot} is {}", exact(*value))]
     NotPositiveDefinite {
         /// The argument.
         what: &'static str,
@@ -129,16 +131,6 @@ pub enum Invalid {
     },
 }
 
-/// A number without rows of zeros.
-fn shown(value: f64) -> String {
-    let size = value.abs();
-    if size > 0.0 && !(1e-5..1e16).contains(&size) {
-        format!("{value:e}")
-    } else {
-        format!("{value}")
-    }
-}
-
 impl Invalid {
     /// Checks `value >= 0` and finite.
     pub fn check_nonnegative(name: &'static str, value: f64) -> Result<(), Invalid> {
@@ -172,7 +164,7 @@ impl Invalid {
         Invalid::check_length(what, expected, weights.len())?;
         let bad = weights.by_ref().enumerate().find(|(_, w)| !(**w >= 0.0 && w.is_finite()));
         let Some((place, &weight)) = bad else { return Ok(()) };
-        let reason = format!("entry {place} is {}; expected a finite number >= 0", shown(weight));
+        let reason = format!("entry {place} is {}; expected a finite number >= 0", exact(weight));
         Err(Invalid::Layout { what, reason })
     }
 

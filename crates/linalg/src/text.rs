@@ -6,6 +6,8 @@
 //! | [`short`] | a number beside others: four digits, no zeros at the end | `10`, `2.5`, `0.1235` |
 //! | [`fixed`] | a cell of a column with one number of decimals | `0.644`, `-0.512`, `0.000` |
 //! | [`cell`] | a cell of a column of numbers of any size | `0.644100`, `12345.7`, `1.000e-9` |
+//! | [`scientific`] | a number beside others that are all very large or very small | `2e6`, `1.25e-4` |
+//! | [`exact`] | a number of the user in a message, and files | `0.30000000000000004`, `1e-9` |
 //! | [`seconds`] | a time | `0.17 s`, `3.4 ms`, `2 min 5 s` |
 //! | [`aligned`] | a table | |
 
@@ -46,14 +48,39 @@ pub fn number(x: f64, digits: usize) -> String {
 /// ```
 pub fn short(x: f64) -> String {
     let text = number(x, 4);
+    if text.contains('e') { scientific(x) } else { trimmed(&text).to_owned() }
+}
+
+/// A number in scientific notation, with up to four significant digits.
+///
+/// ```
+/// use fenchel_linalg::text::scientific;
+///
+/// assert_eq!([2e6, 0.000_125, -1_234.56].map(scientific), ["2e6", "1.25e-4", "-1.235e3"]);
+/// ```
+pub fn scientific(x: f64) -> String {
+    let text = format!("{x:.3e}");
     match text.split_once('e') {
         Some((digits, exponent)) => format!("{}e{exponent}", trimmed(digits)),
-        None => trimmed(&text).to_owned(),
+        None => text,
     }
 }
 
+/// The shortest text that reads back as the same number, or `NaN`, `inf`, `-inf`.
+///
+/// ```
+/// use fenchel_linalg::text::exact;
+///
+/// assert_eq!([0.1 + 0.2, -1e-300, 7.0].map(exact), ["0.30000000000000004", "-1e-300", "7"]);
+/// assert_eq!([f64::NAN, f64::NEG_INFINITY].map(exact), ["NaN", "-inf"]);
+/// ```
+pub fn exact(x: f64) -> String {
+    let text = format!("{x:?}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
 /// A decimal fraction without the zeros at its end.
-pub fn trimmed(text: &str) -> &str {
+fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 

@@ -1,6 +1,7 @@
 //! The errors of this crate.
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::text::{number, short};
 use fenchel_optim::Refusal;
 
 /// Why an estimator could not be fitted.
@@ -52,8 +53,9 @@ pub enum Error {
     },
     /// A column whose variance is not a normal floating-point number.
     #[error(
-        "{what}: column {column} varies by {size:.1e}, and the square of that leaves the range of floating-point numbers; \
-         use a unit in which columns vary by 1e-150 to 1e150"
+        "{what}: column {column} varies by {}, and the square of that leaves the range of floating-point numbers; \
+         use a unit in which columns vary by 1e-150 to 1e150",
+        number(*size, 2)
     )]
     Size {
         /// The matrix.
@@ -78,9 +80,10 @@ pub enum Error {
     },
     /// The covariance of the features (or the second moment of the scores) cannot be inverted.
     #[error(
-        "{what} is singular: columns {} depend on one another (smallest eigenvalue {smallest:.1e} times the largest); \
+        "{what} is singular: columns {} depend on one another (smallest eigenvalue {} times the largest); \
          leave at least one of them out, or use `LassoSir`",
-        Columns(columns)
+        Columns(columns),
+        number(*smallest, 2)
     )]
     Singular {
         /// The matrix.
@@ -102,7 +105,9 @@ pub enum Error {
     },
     /// The basis functions vanish at the data.
     #[error(
-        "bandwidth {bandwidth} is too small: the mean kernel sum is {mean:e}; take one near {suggested}"
+        "bandwidth {bandwidth} is too small: the mean kernel sum is {}; take one near {}",
+        short(*mean),
+        short(*suggested)
     )]
     BandwidthTooSmall {
         /// The bandwidth.
@@ -137,7 +142,8 @@ pub enum Error {
     },
     /// Newton's method found no solution of the moment equations.
     #[error(
-        "the moment equations were not solved after {iterations} iterations: largest difference {residual:e}"
+        "the moment equations were not solved after {iterations} iterations: largest difference {}",
+        short(*residual)
     )]
     NoSolution {
         /// Iterations done.

@@ -26,10 +26,8 @@ impl Reduction {
         for (k, (column, share)) in
             self.loadings.columns().into_iter().zip(self.explained()).enumerate()
         {
-            let points = column.iter().enumerate().map(|(c, v)| (*v, c as f64)).collect();
             let name = format!("direction {}: {:.0} %", k + 1, 100.0 * share);
-            let series = Series { points, ..Series::bars(name, []) };
-            figure = figure.with(series);
+            figure = figure.with(Series::row_bars(name, column.iter().copied()));
         }
         figure
     }

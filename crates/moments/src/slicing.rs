@@ -14,7 +14,7 @@
 //! A response with at most `H` distinct values gets one slice per value, and classes get one slice per class. A slice with a single
 //! sample is merged with its neighbour. Source: D. Babichev, PhD thesis 2019, section 2.3.1. The cost is O(n log n).
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, text};
 use fenchel_optim::Refusal;
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
@@ -342,7 +342,9 @@ pub(crate) fn checked_weights(weights: ArrayView1<f64>) -> Result<Vec<f64>, Erro
     let (sum, largest) = weights.iter().fold((0.0, 0.0_f64), |(s, m), w| (s + w, m.max(*w)));
     if !f64::is_finite(sum) || (largest > 0.0 && largest < 1e-290) {
         let reason = format!(
-            "the largest is {largest:e}, the sum {sum:e}; multiply all so that the largest is near 1"
+            "the largest is {}, the sum {}; multiply all so that the largest is near 1",
+            text::short(largest),
+            text::short(sum)
         );
         return Err(Invalid::Layout { what: "weights", reason }.into());
     }

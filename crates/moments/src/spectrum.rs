@@ -2,6 +2,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::symmetric_eigen;
+use fenchel_linalg::text::number;
 use fenchel_optim::Status;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
@@ -104,7 +105,8 @@ impl std::fmt::Display for Warning {
             }
             Warning::WeakDerivative { ratio } => write!(
                 f,
-                "the mean derivative is {ratio:.2} standard errors long: it averages to about zero; use SADE or SPHD"
+                "the mean derivative is {} standard errors long: it averages to about zero; use SADE or SPHD",
+                number(*ratio, 2)
             ),
             Warning::PoorScore { deviation } => write!(
                 f,
@@ -113,7 +115,8 @@ impl std::fmt::Display for Warning {
             ),
             Warning::ScoreOffset { offset } => write!(
                 f,
-                "the mean of the score, 0 for the density of the features, is {offset:.2} of its standard deviations: another density"
+                "the mean of the score, 0 for the density of the features, is {} of its standard deviations: another density",
+                number(*offset, 2)
             ),
             Warning::Dominated { row, share } => write!(
                 f,
@@ -122,8 +125,9 @@ impl std::fmt::Display for Warning {
             ),
             Warning::NoGap { kept, ratio } => write!(
                 f,
-                "eigenvalue {} is {ratio:.2} times eigenvalue {kept}: the span is poorly determined",
-                kept + 1
+                "eigenvalue {} is {} times eigenvalue {kept}: the span is poorly determined",
+                kept + 1,
+                number(*ratio, 2)
             ),
         }
     }

@@ -1,6 +1,7 @@
 //! The errors of this crate.
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::text::short;
 use fenchel_optim::Refusal;
 
 /// Why a model could not be learned, or a file not be read.
@@ -47,7 +48,8 @@ pub enum Error {
     Refused(#[from] Refusal),
     /// The influence matrix has a spectral radius of 1 or more, and the schedule was set to refuse this.
     #[error(
-        "iteration {iteration}: the spectral radius of the influence matrix is {radius}; a certified schedule needs less than 1"
+        "iteration {iteration}: the spectral radius of the influence matrix is {}; a certified schedule needs less than 1",
+        short(*radius)
     )]
     Uncertified {
         /// The iteration.

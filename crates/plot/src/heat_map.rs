@@ -1,19 +1,17 @@
 //! Matrices as cells of colour.
 
-use crate::number::two;
-use crate::pen::{Anchor, Font, Pen, Stroke, shortened, width_of};
+use fenchel_linalg::text::{fixed, short};
+
+use crate::letters::{shortened, width_of};
+use crate::pen::{Anchor, Font, Pen, Stroke};
 use crate::title::{self, WIDTH};
 use crate::{Colour, Named};
-
-#[cfg(feature = "serde")]
-use serde::{Deserialize, Serialize};
 
 const FONT: f64 = 12.0;
 
 /// A matrix as cells. Numbers above 0 are blue and numbers below 0 vermilion, the more so the larger they are; a cell of NaN is
 /// crossed out.
 #[derive(Debug, Clone, PartialEq, Default)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct HeatMap {
     /// The title.
     pub title: String,
@@ -189,6 +187,12 @@ impl HeatMap {
         );
         pen.finish(&self.title, WIDTH, y + 24.0)
     }
+}
+
+/// A number for little room: with two decimals from 0.005 to 10.
+pub(crate) fn two(value: f64) -> String {
+    let fits = (0.005..10.0).contains(&value.abs()) && value.fract() != 0.0;
+    if fits { fixed(value, 2) } else { short(value) }
 }
 
 #[cfg(test)]

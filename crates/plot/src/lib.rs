@@ -4,7 +4,9 @@
 mod colour;
 mod figure;
 mod heat_map;
+mod letters;
 mod network;
+#[cfg(feature = "serde")]
 pub mod number;
 mod pen;
 mod text;
@@ -13,16 +15,12 @@ mod title;
 pub use colour::Colour;
 pub use figure::{Axis, Figure, Scale, Series, Style};
 pub use heat_map::HeatMap;
+pub use letters::escaped;
 pub use network::{Bar, Edge, Kind, Network, Node, Placement};
-pub use pen::escaped;
 pub use text::{Span, Text};
-
-#[cfg(feature = "serde")]
-use serde::{Deserialize, Serialize};
 
 /// What the rows or the columns of a matrix are, and the name of each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Named {
     /// What they are, such as `truth`; may be empty.
     pub what: String,

@@ -2,71 +2,13 @@
 
 use std::fmt::Write as _;
 
+use fenchel_linalg::text::exact;
+
 use crate::colour::Colour;
+use crate::letters::escaped;
 
 /// Number of marker shapes.
-const MARKERS: usize = 7;
-
-/// The width of a character as a fraction of the font size, for a wide sans-serif font.
-fn character(c: char) -> f64 {
-    match c {
-        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' => 0.33,
-        'f' | 'r' | 't' | '-' | '(' | ')' | '[' | ']' => 0.41,
-        'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.95,
-        c if c.is_uppercase() => 0.71,
-        _ => 0.62,
-    }
-}
-
-/// The width of a text.
-pub(crate) fn width_of(text: &str, size: f64) -> f64 {
-    text.chars().map(character).sum::<f64>() * size
-}
-
-/// A text that is at most so wide; what is cut off is shown by an ellipsis.
-pub(crate) fn shortened(text: &str, size: f64, width: f64) -> String {
-    if width_of(text, size) <= width {
-        return text.to_owned();
-    }
-    let mut used = size;
-    let fits = |c: &char| {
-        used += character(*c) * size;
-        used <= width
-    };
-    text.chars().take_while(fits).chain(['\u{2026}']).collect()
-}
-
-/// The lines of a text that is broken between words.
-pub(crate) fn wrapped(text: &str, size: f64, width: f64) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if width_of(line, size) + width_of(word, size) + 0.6 * size <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
-/// Text with the characters that mean something to XML replaced. Those that XML 1.0 does not allow become U+FFFD.
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => out.push(c),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
-}
+const MARKERS: usize = 5;
 
 /// Which part of a text is at its point.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -134,14 +76,9 @@ fn finite(points: &[Point]) -> bool {
     points.iter().all(|p| p.0.is_finite() && p.1.is_finite())
 }
 
-/// A tenth of a pixel, without a needless zero.
+/// A tenth of a pixel; `+ 0.0` takes the sign of a zero.
 fn number(v: f64) -> String {
-    let text = format!("{v:.1}");
-    match text.strip_suffix(".0") {
-        Some("-0") => "0".to_owned(),
-        Some(whole) => whole.to_owned(),
-        None => text,
-    }
+    exact((10.0 * v).round() / 10.0 + 0.0)
 }
 
 fn shade(name: &str, shade: f64) -> String {
@@ -180,12 +117,10 @@ impl Pen {
         self.path(&text, stroke);
     }
 
-    /// An arc from a point to another that is bowed by a part of their distance.
-    pub(crate) fn bow(&mut self, (a, b): (Point, Point), by: f64, stroke: Stroke) {
-        if finite(&[a, b]) {
-            let (dx, dy) = (b.0 - a.0, b.1 - a.1);
-            let (mx, my) = (0.5 * (a.0 + b.0) - by * dy, 0.5 * (a.1 + b.1) + by * dx);
-            let [x, y, mx, my, u, v] = [a.0, a.1, mx, my, b.0, b.1].map(number);
+    /// An arc from a point to another that leaves both in the direction of a third.
+    pub(crate) fn bow(&mut self, (a, b): (Point, Point), middle: Point, stroke: Stroke) {
+        if finite(&[a, b, middle]) {
+            let [x, y, mx, my, u, v] = [a.0, a.1, middle.0, middle.1, b.0, b.1].map(number);
             self.path(&format!("M{x},{y} Q{mx},{my} {u},{v}"), stroke);
         }
     }
@@ -210,6 +145,20 @@ impl Pen {
             let (text, part) = (text.join(" "), shade("fill-opacity", part));
             self.put(format_args!(
                 "<path class=\"fp-{colour:?}\" d=\"M{text}z\" fill=\"currentColor\"{part}/>"
+            ));
+        }
+    }
+
+    /// Many rectangles of a colour, from corner to corner, as one shape.
+    pub(crate) fn boxes(&mut self, boxes: impl Iterator<Item = (Point, Point)>, colour: Colour) {
+        let box_ = |(a, b): (Point, Point)| {
+            let [x, y, u, v] = [a.0, a.1, b.0, b.1].map(number);
+            format!("M{x},{y}H{u}V{v}H{x}z")
+        };
+        let text: String = boxes.filter(|(a, b)| finite(&[*a, *b])).map(box_).collect();
+        if !text.is_empty() {
+            self.put(format_args!(
+                "<path class=\"fp-{colour:?}\" d=\"{text}\" fill=\"currentColor\"/>"
             ));
         }
     }
@@ -246,19 +195,20 @@ impl Pen {
 
     /// A disc with a thin outline in the colour of the page, and a text that appears under the mouse.
     pub(crate) fn disc(&mut self, centre: Point, radius: f64, colour: Colour, about: &str) {
+        let about = match about {
+            "" => String::new(),
+            about => format!("<title>{}</title>", escaped(about)),
+        };
+        self.circle(centre, radius + 1.2, (Colour::Paper, 1.0), "");
+        self.circle(centre, radius, (colour, 1.0), &about);
+    }
+
+    fn circle(&mut self, centre: Point, r: f64, (colour, part): (Colour, f64), inside: &str) {
         if finite(&[centre]) {
-            let ((x, y), r) = ((number(centre.0), number(centre.1)), number(radius));
-            let place = format!("cx=\"{x}\" cy=\"{y}\"");
+            let [x, y, r] = [centre.0, centre.1, r].map(number);
+            let part = shade("fill-opacity", part);
             self.put(format_args!(
-                "<circle class=\"fp-Paper\" {place} r=\"{}\" fill=\"currentColor\"/>",
-                number(radius + 1.2)
-            ));
-            let title = match about {
-                "" => String::new(),
-                about => format!("<title>{}</title>", escaped(about)),
-            };
-            self.put(format_args!(
-                "<circle class=\"fp-{colour:?}\" {place} r=\"{r}\" fill=\"currentColor\">{title}</circle>"
+                "<circle class=\"fp-{colour:?}\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\" fill=\"currentColor\"{part}>{inside}</circle>"
             ));
         }
     }
@@ -272,19 +222,11 @@ impl Pen {
         (colour, part): (Colour, f64),
     ) {
         let corners: Vec<Point> = match shape % MARKERS {
-            0 if finite(&[centre]) => {
-                let (x, y, part) =
-                    (number(centre.0), number(centre.1), shade("fill-opacity", part));
-                return self.put(format_args!(
-                    "<circle class=\"fp-{colour:?}\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\" fill=\"currentColor\"{part}/>"
-                ));
-            }
+            0 => return self.circle(centre, r, (colour, part), ""),
             1 => vec![(-r, -r), (r, -r), (r, r), (-r, r)],
             2 => vec![(0.0, -1.3 * r), (1.2 * r, 0.9 * r), (-1.2 * r, 0.9 * r)],
             3 => vec![(0.0, -1.4 * r), (1.4 * r, 0.0), (0.0, 1.4 * r), (-1.4 * r, 0.0)],
-            4 => vec![(0.0, 1.3 * r), (1.2 * r, -0.9 * r), (-1.2 * r, -0.9 * r)],
-            5 => cross(r, false),
-            _ => cross(r, true),
+            _ => vec![(0.0, 1.3 * r), (1.2 * r, -0.9 * r), (-1.2 * r, -0.9 * r)],
         };
         let corners: Vec<Point> =
             corners.into_iter().map(|(dx, dy)| (centre.0 + dx, centre.1 + dy)).collect();
@@ -409,28 +351,6 @@ pub(crate) fn clipped(
     pieces
 }
 
-/// Draws a plus, or a cross if it is turned by 45 degrees.
-fn cross(r: f64, turned: bool) -> Vec<(f64, f64)> {
-    let (long, arm) = (1.35 * r, 0.42 * r);
-    let quarter = [(arm, -long), (arm, -arm), (long, -arm)];
-    let mut corners = Vec::with_capacity(12);
-    for turn in 0..4 {
-        for (x, y) in quarter {
-            corners.push(match turn {
-                0 => (x, y),
-                1 => (-y, x),
-                2 => (-x, -y),
-                _ => (y, -x),
-            });
-        }
-    }
-    if turned {
-        let c = std::f64::consts::FRAC_1_SQRT_2;
-        corners.iter_mut().for_each(|p| *p = (c * (p.0 - p.1), c * (p.0 + p.1)));
-    }
-    corners
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -460,15 +380,5 @@ mod tests {
         let found = clipped(&line, (0.0, 0.0), (1.0, 1.0));
         assert_eq!(found, [vec![(0.0, 0.5), (0.5, 0.5), (0.5, 1.0)], vec![(0.7, 1.0), (0.7, 0.5)]]);
         assert!(clipped(&[(2.0, 2.0), (3.0, 3.0)], (0.0, 0.0), (1.0, 1.0)).is_empty());
-    }
-
-    #[test]
-    fn a_cross_has_twelve_corners_at_two_distances() {
-        for turned in [false, true] {
-            let corners = cross(1.0, turned);
-            assert_eq!(corners.len(), 12);
-            let inner = corners.iter().filter(|(x, y)| x.hypot(*y) < 0.7).count();
-            assert_eq!(inner, 4);
-        }
     }
 }

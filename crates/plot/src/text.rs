@@ -1,7 +1,8 @@
 //! Text with coloured spans.
 
 use crate::Colour;
-use crate::pen::{Anchor, Font, Pen, shortened};
+use crate::letters::shortened;
+use crate::pen::{Anchor, Font, Pen};
 use crate::title::{self, WIDTH};
 
 /// The width of a character of a monospaced font, as a fraction of its size.

@@ -1,7 +1,8 @@
 //! The title of a picture, and the warnings below it.
 
 use crate::Colour;
-use crate::pen::{Anchor, Font, Pen, wrapped};
+use crate::letters::wrapped;
+use crate::pen::{Anchor, Font, Pen};
 
 /// The width of a picture in pixels.
 pub(crate) const WIDTH: f64 = 640.0;
@@ -10,7 +11,9 @@ pub(crate) const WIDTH: f64 = 640.0;
 pub(crate) fn draw(pen: &mut Pen, title: &str, warnings: &[String]) -> f64 {
     let mut y = 8.0;
     let mut write = |text: &str, size: f64, font: Font| {
-        for line in wrapped(text, size, WIDTH - 24.0) {
+        // Bold letters are wider by a tenth.
+        let room = (WIDTH - 24.0) / if font.bold { 1.1 } else { 1.0 };
+        for line in wrapped(text, size, room) {
             y += 1.35 * size;
             pen.text(&line, (14.0, y - 0.5 * size), font);
         }

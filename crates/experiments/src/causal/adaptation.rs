@@ -3,12 +3,12 @@
 
 use fenchel_causal::categorical::CategoricalPair;
 use fenchel_causal::prior::{CategoricalPrior, Target};
+use fenchel_linalg::text::short;
 use fenchel_optim::random::stream;
 
 use super::methods::adapt::{CategoricalTask, Momentum, SweepSettings, sweep};
 use super::runs::Runs;
 use super::thesis;
-use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Ground, Judged, Outcome, Source};
 
 const K: usize = 20;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use fenchel_linalg::text::short;
 use fenchel_metrics::spearman;
 
 use super::methods::adapt::{Summary, Sweep};
-use crate::number::short;
 use crate::runs::lines;
 use crate::{Axis, Context, Failure, Figure, Judged, Outcome, SEEDS, Sample, Series, Table};
 

@@ -11,12 +11,12 @@ use fenchel_causal::direction::bayes_error;
 use fenchel_causal::normal::CholeskyPair;
 use fenchel_causal::prior::{CategoricalPrior, Target};
 use fenchel_causal::{Admg, ProbabilityTable, identify};
+use fenchel_linalg::text::short;
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2, array};
 use rand::RngExt;
 
 use super::thesis;
-use crate::number::short;
 use crate::{
     Axis, Cell, Context, Experiment, Failure, Figure, Ground, Outcome, Reason, SEEDS, Series,
     Source, Table,

@@ -2,12 +2,12 @@
 //! figures 4 and 6. It also counts the passes of SDCA on sparse data.
 
 use fenchel_crf::Dataset;
+use fenchel_linalg::text::short;
 
 use super::methods::{SETS, UPDATES, methods, moved, runs};
 use super::paper;
 use super::runs::{Curve, Line, over};
 use crate::finite_sum::sets::Need;
-use crate::number::short;
 use crate::{
     Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Sample, Table,
 };
@@ -50,7 +50,7 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
             table.push(row);
         }
         let figure = Figure::new(
-            format!("Figure 7 on {name}"),
+            format!("Test errors: {name} (figure 7)"),
             Axis::linear("updates / n"),
             Axis::log("wrong tokens, %"),
         );
@@ -68,6 +68,7 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
     let better =
         paper("6.4", "In terms of test error, SDCA is on par with SAG, and a bit better than OEG.")
             .claim("SDCA by gaps has fewer errors than OEG")
+            .in_unit("% of tokens")
             .rests_on(["SDCA by gaps", "OEG"]);
     let threshold = "token error after 5 passes smaller; at the end all methods have the same";
     outcome.claim(over(&courses, Need::All, better, threshold, None, |k| {

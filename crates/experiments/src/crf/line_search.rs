@@ -3,13 +3,13 @@
 
 use fenchel_crf::Order;
 use fenchel_crf::methods::{NewtonStart, SdcaStep};
+use fenchel_linalg::text::short;
 
 use super::methods::SETS;
 use super::paper;
 use super::runs::{Curve, Method, lines, over};
 use super::tasks::Part;
 use crate::finite_sum::sets::Need;
-use crate::number::short;
 use crate::race::in_passes;
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Table};
 
@@ -65,7 +65,11 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         course.task.describe(&mut outcome);
         let name = course.task.name;
         let axis = Axis::log("P - P*").limits(1e-7, 1e3);
-        let mut figure = Figure::new(format!("Figure 8 on {name}"), Axis::linear("passes"), axis);
+        let mut figure = Figure::new(
+            format!("Precision of the line search: {name} (figure 8)"),
+            Axis::linear("passes"),
+            axis,
+        );
         for run in runs.iter().map(|run| &run.median) {
             let mut row = vec![name.into(), run.name.as_str().into()];
             row.extend([5.0, 10.0, 15.0].map(|passes| run.at(passes).above.into()));
@@ -85,7 +89,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     );
     let fails = single
         .claim("Entities: a sub-precision of 0.5, which means that Newton stops after 1 step, fails to converge")
-        .rests_on([FINE, LITERAL]);
+        .in_unit("P - P*").rests_on([FINE, LITERAL]);
     let threshold = "no progress from pass 5 to pass 15 beyond the range of the seeds, and P - P* larger than at sub-precision 1e-3";
     outcome.claim(over(&courses[2..3], Need::All, fails, threshold, None, |_| {
         let [fine, literal] = [0, 1].map(|m| &all[2][m]);
@@ -114,6 +118,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let iterations = |k: usize| all[k][0].sample(|run| run.at(PASSES).evaluations - 1.0);
     let two = paper("6.2", "Reaching 0.01 or 0.001 takes on average 2 iterations.")
         .claim("Newton steps of a line search, over 15 passes at sub-precision 1e-3")
+        .in_unit("steps")
         .rests_on([FINE]);
     let threshold = "2 when rounded; an iteration is an evaluation after the first";
     outcome.claim(over(&courses, Need::Most, two, threshold, None, |k| {

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use fenchel_crf::Order;
+use fenchel_linalg::text::short;
 
 use super::paper;
 use super::runs::{Course, Curve, Line, Method, Row, lines, over};
 use super::tasks::{Part, Set};
 use crate::finite_sum::sets::Need;
-use crate::number::short;
 use crate::race::in_passes;
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Table};
 
@@ -100,6 +100,7 @@ fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> R
             .claim(format!(
                 "Chunks, entities and parts of speech: SDCA by gaps needs the fewest {unit}"
             ))
+            .in_unit(unit)
             .rests_on(rivals);
         let threshold = "first to P - P* = 1e-2, 1e-3 and 1e-4";
         outcome.claim(over(&courses[1..], Need::All, fewest, threshold, None, |k| {
@@ -123,6 +124,7 @@ fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> R
     let margin =
         paper("6.4", "When we add the adaptive gap sampling, SDCA outperforms OEG by a margin.")
             .claim("SDCA by gaps is ahead of OEG by updates")
+            .in_unit("P - P*")
             .rests_on([rivals[0], rivals[2]]);
     let threshold = "P - P* smaller after 5, 10, 15 and 20 passes";
     outcome
@@ -133,7 +135,7 @@ fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> R
          updates, which hides the cost of the line search.",
     )
     .claim("SAG-NUS* is worse than SAG-NUS by updates")
-    .rests_on([rivals[3], rivals[4]]);
+    .in_unit("P - P*").rests_on([rivals[3], rivals[4]]);
     outcome.claim(over(
         courses,
         Need::All,
@@ -144,6 +146,7 @@ fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> R
     )?);
     let dense = paper("6.4", "On OCR, SDCA and SDCA-GAP do not perform as well as SAG-NUS.")
         .claim("Handwriting: SAG-NUS is ahead of SDCA by gaps and of uniform SDCA by updates")
+        .in_unit("P - P*")
         .rests_on(&rivals[..2])
         .rests_on([rivals[3]]);
     outcome.claim(over(

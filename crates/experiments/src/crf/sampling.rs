@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use fenchel_crf::Order;
+use fenchel_linalg::text::short;
 
 use super::paper;
 use super::runs::{Course, Curve, Line, Method, NEWTON, late, lines, over};
 use super::tasks::{Part, Set};
 use crate::finite_sum::sets::Need;
-use crate::number::short;
 use crate::{
     Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Sample, Series,
 };
@@ -133,7 +133,7 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
         ),
     )));
     outcome.figure(
-        figure("Figure 2 on OCR", &all)
+        figure("Sampling schemes on OCR (figure 2)", &all)
             .caption("SDCA, medians, four fifths of the draws by the scheme."),
     );
     Ok(outcome)
@@ -189,7 +189,7 @@ fn shares(context: &Context) -> Result<Outcome, Failure> {
         ),
     );
     outcome.figure(
-        figure("Figure 3 on Dutch entities", &runs)
+        figure("Shares of adaptive draws: Dutch entities (figure 3)", &runs)
             .caption("SDCA by gaps, medians; the other draws are uniform."),
     );
     Ok(outcome)
@@ -225,6 +225,7 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
         paper("6.3", "Empirically, it always remains within a factor 2 of the true duality gap.");
     let claim = always
         .claim("The estimate of the gap is within a factor of 2, at every share of adaptive draws")
+        .in_unit("ratio")
         .rests_on(NAMES);
     let (after, drawn) = within(range(&all[0][0].median, 12.0));
     let reason = Reason::checked(
@@ -255,6 +256,7 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
     };
     let claim = sides
         .claim("Uniform sampling overestimates, and more than sampling by gaps")
+        .in_unit("ratio")
         .rests_on([NAMES[0], NAMES[3]]);
     let threshold = "ratio after 15 passes above 1 at share 0, and larger than at 0.8";
     outcome.claim(over(&courses, Need::All, claim, threshold, None, |k| {
@@ -265,7 +267,8 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
     let least = (0..all.len()).map(|k| Ok(ends(k, all[k].len() - 1)?.median()));
     let least =
         least.collect::<Result<Vec<f64>, Failure>>()?.into_iter().fold(f64::INFINITY, f64::min);
-    let claim = sides.claim("Sampling by gaps underestimates").rests_on([NAMES[3]]);
+    let claim =
+        sides.claim("Sampling by gaps underestimates").in_unit("ratio").rests_on([NAMES[3]]);
     let reason = Reason::checked(
         "a recorded gap is as old as the last visit, and gaps fall meanwhile: the least ratio over the data sets",
         least,
@@ -277,7 +280,7 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
         Ok(judged.provided(moved(k), "a run has not left its start"))
     })?);
     let mut figure = Figure::new(
-        "Figure 9 on Dutch entities",
+        "Estimated over true gap: Dutch entities (figure 9)",
         Axis::linear("passes"),
         Axis::log("estimated gap / true gap").limits(0.3, 200.0),
     )

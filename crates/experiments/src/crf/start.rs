@@ -7,13 +7,13 @@ use std::ops::ControlFlow;
 
 use fenchel_crf::methods::{Init, SdcaSettings, SdcaStep, sdca};
 use fenchel_crf::{Features, Problem};
+use fenchel_linalg::text::short;
 use fenchel_optim::{Progress, Stop};
 
 use super::paper;
 use super::runs::{Course, NEWTON, course, over};
 use super::tasks::{Part, Set};
 use crate::finite_sum::sets::Need;
-use crate::number::short;
 use crate::race::cost_to;
 use crate::{Context, Experiment, Failure, Outcome, SEEDS, Sample, Table};
 
@@ -81,7 +81,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         "A.1",
         "P(0) = (N/n) log(K). On all our datasets this is below 100. This means that using alpha = delta gives an initial duality gap equal to P(0)",
     )
-    .claim("At the true labels the gap is (N/n) log K, and below 100");
+    .claim("At the true labels the gap is (N/n) log K, and below 100")
+    .in_unit("nats");
     outcome.claim(over(&courses, Need::All, small, "equal to 1e-6, below 100", None, |k| {
         let train = &courses[k].task.train;
         let formula =
@@ -94,6 +95,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         "the initialization of dual methods for CRFs can influence significantly their performance",
     )
     .claim("The uniform start can cost passes")
+    .in_unit("passes")
     .rests_on([UNIFORM, SMOOTHED]);
     let threshold = "more passes to P - P* = 1e-4 than the smoothed start, and it arrives";
     outcome.claim(over(&courses, Need::One, influence, threshold, None, |k| {

@@ -6,13 +6,13 @@ use std::ops::ControlFlow;
 use fenchel_crf::graph::{GraphProblem, GraphSdca, graph_lbfgs, graph_sdca};
 use fenchel_crf::methods::SdcaSettings;
 use fenchel_crf::{CliqueTemplate, GraphDataset, GraphInstance, Order};
+use fenchel_linalg::text::short;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, MAX_MEMORY, Progress, Stop};
 use rand::{Rng, RngExt};
 
 use super::paper;
-use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Table};
 
 pub(super) const TREES: Experiment = Experiment {

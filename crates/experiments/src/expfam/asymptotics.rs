@@ -2,6 +2,7 @@
 //! / (2n)`, with `d` the dimension of the parameter and `n` the number of samples.
 
 use fenchel_expfam::risk;
+use fenchel_linalg::text::short;
 
 use super::{LE_PRIOL, le_priol};
 use crate::claim::Ground;
@@ -67,7 +68,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .on(Ground::Exact)
             .document("for each family the distance from d / 2 falls from n = 10^3 to 10^4, by a factor nearer to 10 than to 1 or 100")
             .holds((
-                format!("by {:.2} to {:.2}, to {worst:.1e} at most", orders.0, orders.1),
+                format!("by {:.2} to {:.2}, to {} at most", orders.0, orders.1, short(worst)),
                 orders.0.powi(2) > 10.0 && orders.1.powi(2) < 1000.0,
             )),
     );

@@ -3,6 +3,7 @@
 
 use fenchel_linalg::factor::Nystrom;
 use fenchel_linalg::special::sigmoid;
+use fenchel_linalg::text::short;
 use fenchel_optim::random::{Generator, stream};
 use ndarray::{Array2, ArrayView1};
 use rand::RngExt;
@@ -10,7 +11,6 @@ use rand::RngExt;
 use super::averages::{BOTH, normal};
 use super::one_pass::{Data, EXACT, EXPANSION, PARAMETERS, run};
 use super::{BABICHEV, babichev};
-use crate::number::short;
 use crate::{Context, Experiment, Failure, Outcome, Reason, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -2,10 +2,10 @@
 //! strength and the mean of the prior.
 
 use fenchel_expfam::risk::gamma_map;
+use fenchel_linalg::text::short;
 
 use super::{LE_PRIOL, le_priol};
 use crate::claim::Ground;
-use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -165,7 +165,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Found]) -> Result<(), Fai
             "When n is in the range of the big-data condition, this rate is no better than regular SDCA's rate",
         )
         .claim("In the big-data regime acceleration gains nothing")
-        .rests_on([SDCA, ACCELERATED]),
+        .in_unit("passes").rests_on([SDCA, ACCELERATED]),
         "at n = 2 L / mu accelerated SDCA needs at least as many passes, and arrives",
         None,
         |k| {
@@ -181,7 +181,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Found]) -> Result<(), Fai
             "When n is much smaller than L/mu, then potentially it can be much faster than regular SDCA.",
         )
         .claim("Far from it acceleration is faster")
-        .rests_on([SDCA, ACCELERATED]),
+        .in_unit("passes").rests_on([SDCA, ACCELERATED]),
         "at n = L / (100 mu), at full size L / (1000 mu), fewer passes than SDCA, which arrives",
         None,
         |k| {
@@ -197,7 +197,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Found]) -> Result<(), Fai
             "if the used values differ from the true values, it may be significantly slower than regular SDCA",
         )
         .claim("A wrong L can make accelerated SDCA slower than SDCA")
-        .rests_on([SDCA, WRONG]),
+        .in_unit("passes").rests_on([SDCA, WRONG]),
         "at L / (mu n) = 0.5 and at 2, more passes than SDCA with one of the factors from 0.1 to 100, and it arrives",
         None,
         |k| {

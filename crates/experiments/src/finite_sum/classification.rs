@@ -3,6 +3,7 @@
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
+use fenchel_linalg::text::short;
 use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
@@ -12,7 +13,6 @@ use super::methods::{Entry, Line, Method, best_step, line, means, optimum, over,
 use super::sets::Need;
 use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
-use crate::number::short;
 use crate::race::table;
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Source};
 
@@ -53,7 +53,13 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
     let tasks = tasks(context, &mut outcome)?;
     let race = Race { loss: Logistic, finito: Method::Finito, sag: Method::Sag };
-    let all = race.all(context, &mut outcome, &tasks, "Figure 3.1", "Log loss")?;
+    let all = race.all(
+        context,
+        &mut outcome,
+        &tasks,
+        "Random and permuted order (figure 3.1)",
+        "Log loss",
+    )?;
     judge(&mut outcome, &tasks, &all, "classification", |_| None)?;
     let passes = |k: usize, name: &str| line(&all[k], name)?.passes_to(1e-8);
     let gain = |k: usize, method: &str| {
@@ -70,7 +76,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         Need::One,
         thesis("3.2", "We see speed-ups of up to a factor of two using this approach.")
             .claim("permutation makes Finito up to twice as fast")
-            .rests_on(["Finito permuted", "Finito"]),
+            .in_unit("ratio of passes").rests_on(["Finito permuted", "Finito"]),
         "the largest ratio of the passes to F - F* = 1e-8, random over permuted order, is 2 when rounded",
         None,
         |k| {
@@ -88,6 +94,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         Need::One,
         RELIABLE
             .claim("permutation sometimes makes SDCA faster")
+            .in_unit("passes")
             .rests_on(["SDCA permuted", "SDCA"]),
         "fewer passes to F - F* = 1e-8",
         None,
@@ -203,7 +210,7 @@ pub(super) fn judge(
         Need::All,
         thesis("3.3", "SAG with permutation is not shown as it is much slower and unstable than randomised SAG.")
             .claim(format!("{panel}: SAG with permutation is slower than randomised SAG, both with the step that is best at random"))
-            .rests_on(["SAG permuted", "SAG"]),
+            .in_unit("F - F*").rests_on(["SAG permuted", "SAG"]),
         moments,
         None,
         |k| below(k, "SAG", "SAG permuted"),
@@ -216,7 +223,7 @@ pub(super) fn judge(
             "Firstly we can see that LB-FGS is not competitive with any of the incremental gradient methods considered.",
         )
         .claim(format!("{panel}: SAG with its best step, Finito and SDCA are all ahead of L-BFGS"))
-        .rests_on(["L-BFGS", "SAG", "Finito", "SDCA"]),
+        .in_unit("F - F*").rests_on(["L-BFGS", "SAG", "Finito", "SDCA"]),
         moments,
         None,
         |k| {
@@ -249,7 +256,7 @@ pub(super) fn judge(
              improvement in our experiments.",
         )
         .claim(format!("{panel}: alpha = 1 does not improve on alpha = 2, Finito permuted"))
-        .rests_on(["Finito permuted, alpha 1", "Finito permuted"]),
+        .in_unit("passes").rests_on(["Finito permuted, alpha 1", "Finito permuted"]),
         "not fewer passes to F - F* = 1e-8",
         None,
         |k| {
@@ -263,7 +270,7 @@ pub(super) fn judge(
         Need::Most,
         thesis("3.3", "When considering the methods with permutation each pass, we see a clear advantage for Finito.")
             .claim(format!("{panel}: among permuted methods Finito is ahead of SDCA"))
-            .rests_on(["Finito permuted", "SDCA permuted"]),
+            .in_unit("passes").rests_on(["Finito permuted", "SDCA permuted"]),
         "fewer passes to F - F* = 1e-8",
         known(all),
         |k| {

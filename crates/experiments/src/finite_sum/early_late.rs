@@ -3,6 +3,7 @@
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
+use fenchel_linalg::text::short;
 use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
@@ -11,7 +12,6 @@ use super::methods::{Entry, Line, Method, line, means, optimum, over, rows, run}
 use super::sets::Need;
 use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
-use crate::number::short;
 use crate::race::{in_passes, table};
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS};
 
@@ -62,7 +62,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         // The long run of L-BFGS is for one claim.
         let curves = means(&lines[..lines.len() - 1]);
         let mut figure = Figure::new(
-            format!("Figure 1.1 on {}", task.name),
+            format!("Early and late stages on {} (figure 1.1)", task.name),
             Axis::linear("passes over the data"),
             Axis::log("F - F* (nats)").limits(1e-12, 1.0),
         )
@@ -114,7 +114,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
              approximate solution quickly",
         )
         .claim("SGD is ahead of L-BFGS in the early stage")
-        .rests_on(["SGD", "L-BFGS"]),
+        .in_unit("F - F*").rests_on(["SGD", "L-BFGS"]),
         "smaller F - F* after 3 passes, the first after which L-BFGS has made a step",
         None,
         |k| moved(k, at(k, "SGD", EARLY)?.below(&at(k, "L-BFGS", EARLY)?), "L-BFGS"),
@@ -127,6 +127,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
             "LBFGS eventually gives a better solution, taking 30-100 iterations to do so",
         )
         .claim("L-BFGS eventually gives a better solution than SGD")
+        .in_unit("F - F*")
         .rests_on(["L-BFGS", "SGD"]),
         "smaller F - F* after 40 passes",
         None,
@@ -141,7 +142,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
              rapid initial convergence without the later stage slow-down of SGD.",
         )
         .claim("SAGA can have the best of both worlds")
-        .rests_on(["SAGA", "SGD", "L-BFGS"]),
+        .in_unit("F - F*").rests_on(["SAGA", "SGD", "L-BFGS"]),
         "smaller F - F* than SGD and L-BFGS after 5, 10, 20 and 40 passes",
         None,
         |k| {

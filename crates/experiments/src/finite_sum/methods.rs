@@ -16,6 +16,7 @@ use fenchel_optim::{Loss, StepSize, Stop};
 use super::sets::Need;
 use super::tasks::Task;
 use crate::claim::Sentence;
+use crate::claim::{Case, Measured};
 use crate::race::{Curve, Watch, geometric_mean};
 use crate::{Claim, Context, Failure, Ground, Judged, Reason, Sample};
 
@@ -263,9 +264,13 @@ pub(super) fn over(
 pub(super) fn rows(
     tasks: &[Task],
     row: impl Fn(usize) -> Result<String, Failure>,
-) -> Result<String, Failure> {
-    let rows = tasks.iter().enumerate().filter(|(_, task)| !task.generated);
-    let rows = rows.map(|(k, task)| Ok(format!("{}: {}", task.name, row(k)?)));
-    let rows = rows.collect::<Result<Vec<_>, Failure>>()?;
-    Ok(if rows.is_empty() { "no real data".into() } else { rows.join("; ") })
+) -> Result<Measured, Failure> {
+    let real = tasks.iter().enumerate().filter(|(_, task)| !task.generated);
+    let case = |(k, task): (usize, &Task)| {
+        Ok(Case { name: task.name.to_owned(), measured: row(k)?, holds: true })
+    };
+    let cases = real.map(case).collect::<Result<Vec<_>, Failure>>()?;
+    let text = cases.iter().map(|case| format!("{}: {}", case.name, case.measured));
+    let text = text.collect::<Vec<_>>().join("; ");
+    Ok(if cases.is_empty() { "no real data".into() } else { (text, cases).into() })
 }

@@ -8,6 +8,7 @@ use fenchel_datasets::transform::normalise_rows;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::methods::{CoordinateSettings, coordinate_descent};
 use fenchel_finite_sum::{Problem, Standardiser};
+use fenchel_linalg::text::short;
 use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, Visits};
@@ -32,6 +33,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run: experiment,
 };
 
+/// What most claims measure.
+const GAP: &str = "F - F*";
 const PASSES: f64 = 20.0;
 
 const METHODS: [(&str, Option<Method>); 8] = [
@@ -221,13 +224,13 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
         judged
             .provided(loser.improves_on(start(k)).holds, "the slower order has not left its start")
     };
-    let smaller = "smaller F - F* after 20 passes";
+    let smaller = ("smaller F - F* after 20 passes", GAP);
     let mut claim = |source: Source,
                      statement: &str,
-                     threshold: &str,
+                     (threshold, unit): (&str, &str),
                      methods: &[&str],
                      row: &dyn Fn(usize) -> Result<Judged, Failure>| {
-        let sentence = source.claim(statement).rests_on(methods);
+        let sentence = source.claim(statement).in_unit(unit).rests_on(methods);
         outcome.claim(over(sets, Need::All, sentence, threshold, None, row)?);
         Ok::<_, Failure>(())
     };
@@ -238,7 +241,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
             "The technique of pre-permuting the data, then doing in order passes after that, is not enough.",
         ),
         "Finito with a permutation that is made once and kept is behind random draws",
-        "larger F - F* after 20 passes",
+        ("larger F - F* after 20 passes", GAP),
         &[KEPT, name(0)],
         &|k| {
             let judged = gaps(k, 0)?[0].below(&all[k].kept.at(PASSES)?);
@@ -262,7 +265,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
     claim(
         thesis("5.2", "Is always faster under permuted ordering."),
         "Finito is faster permuted than at random",
-        "fewer passes to F - F* = 1e-8",
+        ("fewer passes to F - F* = 1e-8", "passes"),
         &[name(0)],
         &|k| {
             let [random, permuted, _] = passes(k, 0)?;
@@ -275,7 +278,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
             "The permuted ordering converges at a similar rate to randomised ordering, but sometimes 50% slower or faster.",
         ),
         "SAGA is at most 50% slower or faster permuted than at random",
-        "passes to F - F* = 1e-8 between 0.5 and 1.5 times those at random",
+        ("passes to F - F* = 1e-8 between 0.5 and 1.5 times those at random", "ratio of passes"),
         &[name(1)],
         &|k| {
             let [random, permuted, _] = passes(k, 1)?;
@@ -289,7 +292,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
             "The permuted ordering is extremely slow, sometimes diverging, particularly if aggressive step sizes are used.",
         ),
         "SAG is slower permuted than at random",
-        "larger F - F* after 20 passes",
+        ("larger F - F* after 20 passes", GAP),
         &[name(3)],
         &|k| {
             let [random, permuted, _] = gaps(k, 3)?;
@@ -300,19 +303,18 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
     claim(
         thesis("5.2", "Cyclic ordering is extremely slow but convergent."),
         "SDCA converges in cyclic order",
-        "F - F* after 20 passes below that after 5 and at the start",
+        ("F - F* after 20 passes below that after 5 and at the start", GAP),
         &[name(4)],
         &|k| {
             let cyclic = &of(k, 4)?[2].mean;
             let at = [0.0, 5.0, 20.0].map(|p| cyclic.at(p));
-            let text = format!("{:.1e}, {:.1e}, {:.1e}", at[0], at[1], at[2]);
-            Ok((text, at[2] < at[1].min(at[0])).into())
+            Ok((at.map(short).join(", "), at[2] < at[1].min(at[0])).into())
         },
     )?;
     claim(
         thesis("5.2", "Empirically it converges under randomised, cyclic and permuted ordering."),
         "MISO converges in every order",
-        "F - F* falls from 5 to 10, 15 and 20 passes",
+        ("F - F* falls from 5 to 10, 15 and 20 passes", GAP),
         &[name(5)],
         &|k| {
             let falls = of(k, 5)?.iter().all(|line| {
@@ -338,7 +340,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
     claim(
         thesis("5.2", "Cyclic order convergent with small enough step sizes, but slower."),
         "SGD converges in cyclic order, more slowly than at random",
-        "larger F - F* after 20 passes, which is below the start's",
+        ("larger F - F* after 20 passes, which is below the start's", GAP),
         &[name(6)],
         &|k| {
             let [random, _, cyclic] = gaps(k, 6)?;
@@ -352,7 +354,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
              is: E[f(phi^k) - f(w*)] <= (1 - 1/(2n))^k 3/(4 mu) ||f'(phi^0)||^2.",
         ),
         "Finito at random keeps to the bound of theorem 3.1",
-        "F - F* of the point w after 20 passes at most the bound for the mean of the phi_i",
+        ("F - F* of the point w after 20 passes at most the bound for the mean of the phi_i", GAP),
         &[name(0)],
         &|k| Ok(gaps(k, 0)?[0].at_most(1.0, &Sample::exact(all[k].bound))),
     )?;
@@ -390,7 +392,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
             .reported("F - F* after 20 passes of d steps", format!("{cyclic} and {random}")),
     );
     for (source, statement, judged, method) in judged {
-        let sentence = source.claim(format!("coordinate descent {statement}"));
+        let sentence = source.claim(format!("coordinate descent {statement}")).in_unit(GAP);
         let sentence = sentence.rests_on([DESCENT, method]);
         let judged = works(k, judged, &random);
         let threshold = "F - F* after 20 passes of d steps: in this order";

@@ -5,6 +5,7 @@ use fenchel_finite_sum::loss::Squared;
 use fenchel_finite_sum::methods::{DualState, SdcaSettings, sdca};
 use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::Dense;
+use fenchel_linalg::text::short;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Cadence, Stop};
@@ -12,7 +13,6 @@ use ndarray::Array2;
 
 use super::sets::Need;
 use super::thesis;
-use crate::number::short;
 use crate::{
     Axis, Context, Failure, Figure, Judged, Outcome, SEEDS, Sample, Series, Source, Table,
 };
@@ -234,7 +234,10 @@ fn judge(outcome: &mut Outcome, all: &[Growth]) -> Result<(), Failure> {
             _ => Need::All.over(rows)?,
         };
         let names = all[methods].iter().map(|growth| growth.name);
-        let sentence = source.claim(format!("turning features: {statement}")).rests_on(names);
+        let sentence = source
+            .claim(format!("turning features: {statement}"))
+            .in_unit("factor a pass")
+            .rests_on(names);
         outcome.claim(sentence.document(threshold).holds(judged));
         Ok::<_, Failure>(())
     };

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::claim::Case;
 use crate::{Failure, Judged};
 
 /// On how many of its data sets a sentence must hold.
@@ -30,20 +31,23 @@ impl Need {
         self,
         rows: impl IntoIterator<Item = Result<(&'n str, Judged), Failure>>,
     ) -> Result<Judged, Failure> {
-        let (mut text, mut count, mut held) = (vec![], 0, 0);
+        let mut cases = Vec::new();
         for row in rows {
-            let (name, judged) = row?;
-            count += 1;
-            held += usize::from(judged.holds);
-            let not = if judged.holds { "" } else { " (does not hold)" };
-            text.push(format!("{name}{not}: {}", judged.measured.0));
+            let (name, Judged { measured, holds }) = row?;
+            cases.push(Case { name: name.to_owned(), measured: measured.text, holds });
         }
+        let (count, held) = (cases.len(), cases.iter().filter(|case| case.holds).count());
         let holds = match self {
             Need::All => count > 0 && held == count,
             Need::Most => 2 * held > count,
             Need::One => held > 0,
         };
-        Ok(Judged::from((format!("on {held} of {count}: {}", text.join("; ")), holds)))
+        let text = |case: &Case| {
+            let not = if case.holds { "" } else { " (does not hold)" };
+            format!("{}{not}: {}", case.name, case.measured)
+        };
+        let text = cases.iter().map(text).collect::<Vec<_>>().join("; ");
+        Ok(Judged::from(((format!("on {held} of {count}: {text}"), cases), holds)))
     }
 }
 

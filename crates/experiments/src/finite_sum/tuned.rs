@@ -3,6 +3,7 @@
 
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::{Logistic, Squared};
+use fenchel_linalg::text::short;
 use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
@@ -13,7 +14,6 @@ use super::regression;
 use super::sets::Need;
 use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
-use crate::number::short;
 use crate::race::{Curve, in_passes, table};
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Sample};
 
@@ -88,7 +88,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         let by_steps = svrg.points.iter().map(|(p, v)| (0.5 * p, *v)).collect();
         curves.push(Curve { name: "SVRG by steps", points: by_steps });
         let mut figure = Figure::new(
-            format!("Figure 4.1 on {}", task.name),
+            format!("Every method with its best step on {} (figure 4.1)", task.name),
             Axis::linear("passes over the data"),
             Axis::log(axis).limits(1e-15, 1.0),
         )
@@ -167,6 +167,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
             "We can see that Finito (perm) performs the best on a per epoch equivalent basis",
         )
         .claim(format!("Finito with permutation needs the fewest passes, {TABLES}"))
+        .in_unit("passes")
         .rests_on(["Finito permuted"])
         .rests_on(rivals),
         "fewer passes to F - F* = 1e-8 than the best of the others",
@@ -185,7 +186,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
              it is middle of the pack",
         )
         .claim("SVRG by gradients, snapshots counted, is between the quickest and the slowest incremental method")
-        .rests_on(["SVRG"])
+        .in_unit("passes").rests_on(["SVRG"])
         .rests_on(INCREMENTAL),
         "passes to F - F* = 1e-6 between the others'",
         None,
@@ -200,7 +201,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         Need::Most,
         thesis("4.5", "Note that SAG is slower than the other methods at the beginning.")
             .claim(format!("SAG with a constant step is behind the other incremental methods at the beginning, {TABLES}"))
-            .rests_on(["SAG", "SAGA", "SDCA", "Finito", "SVRG"]),
+            .in_unit("F - F*").rests_on(["SAG", "SAGA", "SDCA", "Finito", "SVRG"]),
         "larger F - F* after 2 passes, the first after which all have made steps",
         None,
         |k| {
@@ -216,6 +217,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         Need::Most,
         thesis("4.3.1", "The theoretical and practical convergence rate is better for SAGA")
             .claim(format!("SAGA is ahead of SAG, {TABLES}"))
+            .in_unit("passes")
             .rests_on(["SAGA", "SAG"]),
         "fewer passes to F - F* = 1e-8",
         None,
@@ -264,7 +266,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
              need to store a table of gradients",
         )
         .claim("SVRG without stored derivatives makes 2 to 3 times the gradient evaluations of SAGA")
-        .rests_on(["SVRG", "SAGA"]),
+        .in_unit("ratio").rests_on(["SVRG", "SAGA"]),
         "evaluations to F - F* = 1e-6 over those of SAGA from 2 to 3",
         Some(Reason::checked(
             "an epoch costs three evaluations a term, but SVRG with its best step needs fewer epochs than SAGA needs passes: at most so many times",

@@ -7,12 +7,12 @@ use fenchel_ggm::reweighted::liu_ihler;
 use fenchel_ggm::scale_free::DegreePrior;
 use fenchel_ggm::synthetic::{Edges, barabasi_albert, diagonally_dominant, power_law};
 use fenchel_ggm::{Error, GraphicalLasso, PenaltyWeights, Scale, ScaleFree, Statistics, sample};
+use fenchel_linalg::text::short;
 use fenchel_optim::Stop;
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2};
 
 use super::thesis;
-use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -249,7 +249,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     for (which, (name, _)) in FAMILIES.iter().enumerate() {
         let family = scored(context, which, &mut outcome)?;
         let mut figure = Figure::new(
-            format!("Figure 7.1: {name}"),
+            format!("True edges against false ones: {name} (figure 7.1)"),
             Axis::log("false edges"),
             Axis::linear("share of true edges found"),
         )

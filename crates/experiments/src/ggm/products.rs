@@ -54,7 +54,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let sizes: Vec<usize> = (1..top).map(|k| 50 << k).collect();
     outcome.setting("repeats", repeats).setting("entries", format!("{sizes:?}"));
     let mut figure = Figure::new(
-        "Figure 8.2: products",
+        "Products that the maximum looks at (figure 8.2)",
         Axis::log("entries m"),
         Axis::log("products inspected"),
     )

@@ -108,10 +108,14 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let slopes = [exponent(&curves[0]), exponent(&curves[1])];
     let [short, naive] = curves;
     outcome.figure(
-        Figure::new("Figure 8.1: work", Axis::log("variables"), Axis::log("products, all pairs"))
-            .caption("Correlations of independent columns. Slopes: see the claims.")
-            .with(Series::line_points("SHORTCUT", short))
-            .with(Series::line_points("CCT, eta = 1", naive)),
+        Figure::new(
+            "Work against variables (figure 8.1)",
+            Axis::log("variables"),
+            Axis::log("products, all pairs"),
+        )
+        .caption("Correlations of independent columns. Slopes: see the claims.")
+        .with(Series::line_points("SHORTCUT", short))
+        .with(Series::line_points("CCT, eta = 1", naive)),
     );
     outcome.table(table);
     outcome.claim(

@@ -247,6 +247,7 @@ fn judge(outcome: &mut Outcome, found: &Found) -> Result<(), Failure> {
         outcome.claim(
             Source::OURS
                 .claim(format!("{name}: more records bring {method} nearer to the truth"))
+                .in_unit("SHD")
                 .rests_on([*method])
                 .ours("SHD with 10,000 records at most that with 1,000, and at most half of that of no arcs")
                 .holds(after.at_most(1.0, &before).and(after.past_start(arcs, 2.0))),

@@ -1,6 +1,7 @@
 //! This module repeats figures 2-8 to 2-11 of D. Babichev, PhD thesis 2019: the one-step and the two-step method as
 //! functions of the bandwidth. The basis functions of the score are centred at all samples.
 
+use fenchel_linalg::text::short;
 use fenchel_moments::direct::Lambda;
 use fenchel_moments::matching::{Bandwidth, Basis, Centres, Ridge};
 use fenchel_moments::synthetic::{self, Problem};
@@ -9,7 +10,6 @@ use fenchel_optim::Stop;
 
 use super::DOCUMENT;
 use super::curves::{PINNED, SHORT, error, sorted, unless_frozen};
-use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 
 pub(super) const QUADRATIC: Experiment = Experiment {

@@ -2,8 +2,8 @@
 
 use fenchel_moments::{Reduction, synthetic::Problem, trace_error};
 
-use crate::number::short;
 use crate::{Axis, Cell, Context, Failure, Figure, Judged, Series, Table};
+use fenchel_linalg::text::short;
 
 pub(super) const SHORT: &str = "Babichev (2019)";
 

@@ -1,6 +1,7 @@
 //! This module repeats figure 2-12 of D. Babichev, PhD thesis 2019: the estimation of ten directions as the number of
 //! features grows.
 
+use fenchel_linalg::text::short;
 use fenchel_moments::matching::Basis;
 use fenchel_moments::score::ProductMixture;
 use fenchel_moments::{
@@ -9,7 +10,6 @@ use fenchel_moments::{
 
 use super::DOCUMENT;
 use super::curves::{NOTHING, SHORT, curves, error, figure_and_table};
-use crate::number::short;
 use crate::{Axis, Claim, Context, Experiment, Failure, Outcome, Reason, Size, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

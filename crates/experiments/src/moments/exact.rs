@@ -1,6 +1,7 @@
 //! This module repeats figures 2-3 to 2-6 of D. Babichev, PhD thesis 2019: methods that know the exact score of the
 //! mixture, with ten features.
 
+use fenchel_linalg::text::short;
 use fenchel_moments::spectrum::EigenOrder;
 use fenchel_moments::synthetic::{self, Problem};
 use fenchel_moments::transform::ResponseTransform;
@@ -8,7 +9,6 @@ use fenchel_moments::{Components, GaussianMixture, Mave, PhdPlus, Sade, Sir, Sli
 
 use super::DOCUMENT;
 use super::curves::{Curve, PINNED, SHORT, curves, error, figure_and_table};
-use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
 
 pub(super) const RATIONAL: Experiment = Experiment {

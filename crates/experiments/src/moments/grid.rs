@@ -1,6 +1,7 @@
 //! This module repeats figure 2-7 of D. Babichev, PhD thesis 2019: the score of two features is learned with basis
 //! functions that are centred on a grid.
 
+use fenchel_linalg::text::short;
 use fenchel_moments::matching::{Bandwidth, Basis, Centres, Ridge};
 use fenchel_moments::score::Component;
 use fenchel_moments::{Components, GaussianMixture, Sade, ScoreMatching, Slicing, synthetic};
@@ -8,7 +9,6 @@ use ndarray::{Array2, array};
 
 use super::DOCUMENT;
 use super::curves::{SHORT, curves, error, figure_and_table};
-use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

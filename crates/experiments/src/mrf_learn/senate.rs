@@ -2,6 +2,7 @@
 //! Senate, estimated from their votes.
 
 use fenchel_datasets::{RollCalls, roll_calls_file};
+use fenchel_linalg::text::short;
 use fenchel_mrf_learn::{Data, MissingPolicy, Penalty, Schedule, Spg};
 use fenchel_optim::{StepSize, Stop};
 use fenchel_plot::Colour;
@@ -9,7 +10,6 @@ use ndarray::Array2;
 
 use super::paper;
 use crate::claim::Ground;
-use crate::number::short;
 use crate::{Claim, Context, Experiment, Failure, Network, Outcome, Reason, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_linalg::text::short;
 use fenchel_mrf_learn::layout::pair_index;
 use fenchel_mrf_learn::spg::spg_network;
 use fenchel_mrf_learn::{
@@ -12,7 +13,6 @@ use fenchel_mrf_learn::{
 use fenchel_optim::{Cadence, Progress, StepSize, Stop};
 
 use super::paper;
-use crate::number::short;
 use crate::runs::{Line, line, lines};
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Sample, Source, Table};
 
@@ -146,7 +146,10 @@ impl Panel {
             ("pseudo-likelihood", Method::Pseudo(EdgeWeight::One)),
             ("pseudo-likelihood, twice lambda on edges", Method::Pseudo(EdgeWeight::Two)),
         ];
-        let data = format!("{nodes} nodes, {rows} rows, lambda {lambda}, {iterations} iterations");
+        let data = format!(
+            "{nodes} nodes, {rows} rows, lambda {}, {iterations} iterations",
+            short(lambda)
+        );
         lines(
             context,
             &data,
@@ -218,7 +221,7 @@ impl Panel {
 
     fn show(&self, outcome: &mut Outcome, lines: &[Line<Row>]) -> Result<(), Failure> {
         let &Panel { nodes, lambda, rows, chains, .. } = self;
-        let title = format!("{nodes} nodes, lambda {lambda}");
+        let title = format!("{nodes} nodes, lambda {}", short(lambda));
         let mut table = Table::new(
             format!("{title}: {rows} rows, {chains} chains; medians over the trials, and ranges"),
             ["method", "AUC at the end", "sweeps"],
@@ -249,7 +252,7 @@ impl Panel {
 
     fn judge(&self, outcome: &mut Outcome, lines: &[Line<Row>]) -> Result<(), Failure> {
         let &Panel { nodes, lambda, .. } = self;
-        let title = format!("{nodes} nodes, lambda {lambda}");
+        let title = format!("{nodes} nodes, lambda {}", short(lambda));
         let of = |name: &str| line(lines, name);
         let sweeps = |name: &str| of(name)?.sample(|rows| last(rows).total);
         // The AUC of no edge at all is one half.
@@ -258,6 +261,7 @@ impl Panel {
         outcome.claim(
             LESS_TIME
                 .claim(format!("{title}: TAY takes fewer sweeps than SPG with a fixed number and finds edges as it does"))
+                .in_unit("sweeps")
                 .rests_on([TAY, FIXED])
                 .document("fewer sweeps, both with an AUC above 0.5; \"similar\" has no number, and both are shown")
                 .holds(
@@ -274,6 +278,7 @@ impl Panel {
         }
         let claim = LOWEST
             .claim(format!("{title}: one sweep from fresh coins has the lowest AUC at the end"))
+            .in_unit("AUC")
             .rests_on([TAY, FIXED, GROWING, ONE]);
         // The sentence is about figure 1; the other strengths of the penalty are in figures without a sentence.
         outcome.claim(if self.first {
@@ -296,6 +301,7 @@ impl Panel {
                 .claim(format!(
                     "{title}: the largest number of sweeps of TAY in an iteration is of order ten"
                 ))
+                .in_unit("sweeps")
                 .rests_on([TAY])
                 .document("nearer to 10 than to 1 or 100: from 3.2 to 32")
                 .holds((text, holds)),

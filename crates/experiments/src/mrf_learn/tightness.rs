@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_linalg::text::short;
 use fenchel_mrf_learn::spg::{BinarySampler, Sampler, SpgMethod, SpgProblem, spg};
 use fenchel_mrf_learn::{
     Coordinates, Enumeration, Layout, Penalty, Spg, Strengths, bounds, synthetic,
@@ -10,7 +11,6 @@ use fenchel_mrf_learn::{
 use fenchel_optim::{Cadence, Progress, StepSize, Stop};
 
 use super::paper;
-use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use fenchel_linalg::text::number;
+
 use super::{Entry, Provenance, files};
 use crate::{Claim, Error, Expectation, Ground, Origin, Size, Table, Verdict};
 
@@ -90,4 +92,14 @@ pub fn write_counts(
         table.to_markdown()
     );
     files::write_atomically(readme, text.as_bytes())
+}
+
+/// Writes the seconds of each experiment as `id,seconds`, for [`registry::recorded_seconds`](crate::registry::recorded_seconds).
+///
+/// # Errors
+/// [`Error::File`].
+pub fn write_seconds(path: &Path, entries: &[Entry]) -> Result<(), Error> {
+    let row =
+        |entry: &Entry| Some(format!("{},{}\n", entry.experiment.id, number(entry.seconds?, 2)));
+    files::write_atomically(path, entries.iter().filter_map(row).collect::<String>().as_bytes())
 }

@@ -20,7 +20,7 @@ mod store;
 
 use std::path::{Path, PathBuf};
 
-pub use counts::{counts, write_counts};
+pub use counts::{counts, write_counts, write_seconds};
 pub use entry::{Entry, Provenance, State};
 pub use store::{Key, Record, Store, build_fingerprint};
 

@@ -2,6 +2,7 @@
 //! mirror prox on one problem.
 
 use fenchel_linalg::AsDesign;
+use fenchel_linalg::text::short;
 use fenchel_optim::{Cadence, StepSize, Stop};
 use fenchel_saddle::methods::{MirrorProxSettings, mirror_prox};
 use fenchel_saddle::multiclass::{
@@ -11,7 +12,6 @@ use fenchel_saddle::{MulticlassLoss, SaddleProblem};
 
 use super::identity::identity;
 use super::thesis;
-use crate::number::short;
 use crate::race::exponent;
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Series, Source, Table};
 

@@ -4,6 +4,7 @@
 use std::ops::ControlFlow;
 
 use fenchel_linalg::AsDesign;
+use fenchel_linalg::text::short;
 use fenchel_optim::{Cadence, Progress, Stop};
 use fenchel_saddle::MulticlassLoss;
 use fenchel_saddle::methods::{MirrorProxSettings, mirror_prox};
@@ -13,7 +14,6 @@ use fenchel_saddle::multiclass::{
 
 use super::identity::identity;
 use super::thesis;
-use crate::number::short;
 use crate::race::exponent;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 

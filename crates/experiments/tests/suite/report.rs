@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fenchel_experiments::report::{self, Entry, Provenance, State};
 use fenchel_experiments::{
-    Axis, Experiment, Figure, Ground, Outcome, Reason, Series, Size, Source, Table,
+    Axis, Case, Experiment, Figure, Ground, Outcome, Reason, Series, Size, Source, Table,
 };
 
 fn experiment(id: &'static str, needs: &'static [&'static str]) -> Experiment {
@@ -212,7 +212,8 @@ fn counts_are_written_for_a_whole_run_only() {
 fn claims_that_differ_by_their_data_set_are_one_row() {
     let mut outcome = outcome();
     let claim = |set: &str, holds: bool| {
-        let stated = Source::OURS.claim(format!("{set}: faster")).ours("fewer passes");
+        let faster = Source::OURS.claim(format!("{set}: faster")).in_unit("passes");
+        let stated = faster.ours("fewer passes");
         match holds {
             true => stated.holds(("7 against 12", true)),
             false => stated.known_failure(("9 against 8", false), Reason::unknown("not known")),
@@ -233,11 +234,34 @@ fn claims_that_differ_by_their_data_set_are_one_row() {
     assert_eq!(section.matches("<td>faster").count(), 1);
     // The row of the claim that passes, and two of its data sets.
     assert_eq!(section.matches("<tr class=\"holds\">").count(), 3);
-    assert!(section.contains("<td>7</td>") || section.contains("<td>12</td>"));
+    assert!(section.contains("<td>7</td><td>12</td><td>passes</td>"), "{section}");
     assert_eq!(section.matches("Registered as not reproducing: not known").count(), 1);
     assert!(section.contains("<div class=\"grid\">") && section.contains("took 12.3 s"));
     // The table of all claims has a row for each.
     assert_eq!(page.matches(": faster<").count(), 3);
+}
+
+/// A claim that was judged on several data sets has a table of them.
+#[test]
+fn a_claim_about_several_data_sets_is_a_table() {
+    let case = |name: &str, measured: &str, holds| Case {
+        name: name.into(),
+        measured: measured.into(),
+        holds,
+    };
+    let cases = vec![case("w8a", "7 against 12", true), case("adult", "9 against 8", false)];
+    let measured = ("on 1 of 2: w8a: 7 against 12; adult: 9 against 8".to_owned(), cases);
+    let mut outcome = outcome();
+    let faster = Source::OURS.claim("faster").in_unit("passes").ours("once");
+    outcome.claim(faster.holds((measured, true)));
+    let mut entries = entries();
+    entries[0].state = State::Done(Box::new(outcome));
+    let page = write(tempfile::tempdir().unwrap().path(), &entries);
+    for row in ["w8a</td><td>7</td><td>12</td>", "adult</td><td>9</td><td>8</td>"] {
+        // In its section and in the table of all claims.
+        assert_eq!(page.matches(&format!("{row}<td>passes</td>")).count(), 2, "{row}");
+    }
+    assert!(page.contains("on 1 of 2</p>") && page.contains("does not hold"));
 }
 
 /// A browser, where one is installed, finds the same places and complains of nothing.

@@ -1,6 +1,6 @@
 //! Checks whether a problem can be fitted in double precision, and whether a fit is valid: sizes, separation, rank.
 
-use fenchel_linalg::{Cholesky, Design, Invalid, multiply_squares_transposed};
+use fenchel_linalg::{Cholesky, Design, Invalid, multiply_squares_transposed, text};
 use ndarray::ArrayView2;
 
 use super::ScalarFamily;
@@ -27,7 +27,8 @@ pub(super) fn check_squares<F: ScalarFamily, D: Design>(
         if largest > 0.0 {
             let what = "design matrix";
             let reason = format!(
-                "the squares of column {column} overflow or vanish, its largest entry is {largest:e}; divide it by its size first"
+                "the squares of column {column} overflow or vanish, its largest entry is {}; divide it by its size first",
+                text::short(largest)
             );
             return Err(Invalid::Layout { what, reason }.into());
         }

@@ -1,6 +1,6 @@
 //! The families with a distribution function.
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, text};
 
 use super::Quantiles;
 use crate::distribution::Distribution;
@@ -93,7 +93,9 @@ fn none<T>(
     let short = |p: f64| format!("{p:.5e}").parse().unwrap_or(p);
     let ((x, p), (y, q)) = ((first.0, short(first.1)), (second.0, short(second.1)));
     let reason = format!(
-        "no member of the {family} family that doubles can hold has P(X <= {x:e}) = {p} and P(X <= {y:e}) = {q}: {why}"
+        "no member of the {family} family that doubles can hold has P(X <= {}) = {p} and P(X <= {}) = {q}: {why}",
+        text::exact(x),
+        text::exact(y)
     );
     Err(Invalid::Layout { what: "quantiles", reason }.into())
 }
@@ -127,8 +129,11 @@ fn verified<F: Quantiles>(
     else {
         return Ok(found);
     };
-    let why =
-        format!("the nearest has P(X <= {x:e}) = {:e}; move the {which} quantile", found.cdf(x));
+    let why = format!(
+        "the nearest has P(X <= {}) = {}; move the {which} quantile",
+        text::exact(x),
+        text::short(found.cdf(x))
+    );
     none(found.family().name(), pairs, &why)
 }
 

@@ -15,6 +15,7 @@
 
 use fenchel_linalg::quadrature::{Rule, gauss_legendre};
 use fenchel_linalg::special::erfcx;
+use fenchel_linalg::text::exact;
 use fenchel_linalg::{Invalid, factor};
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::scalar::brent_maximum;
@@ -331,7 +332,8 @@ pub fn nearest_correlation(matrix: ArrayView2<f64>, floor: f64) -> Result<Repair
     }
     // The rounding of a larger entry exceeds the tolerance of the iteration, next to a diagonal of 1.
     if let Some(((i, j), v)) = matrix.indexed_iter().find(|(_, v)| v.abs() > 1e6) {
-        let reason = format!("entry ({i}, {j}) is {v:e}; expected a correlation, at most 1e6");
+        let reason =
+            format!("entry ({i}, {j}) is {}; expected a correlation, at most 1e6", exact(*v));
         return Err(Invalid::Layout { what: "correlation matrix", reason }.into());
     }
     let smallest_before = first.values[0];

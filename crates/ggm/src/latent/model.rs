@@ -1,6 +1,7 @@
 //! The model with hidden variables.
 
 use fenchel_graphical::Graph;
+use fenchel_linalg::text::short;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
@@ -88,7 +89,8 @@ impl Saved for LatentVariableModel {
             difference.indexed_iter().find(|((i, j), d)| !(d.abs() <= 1e-6 * size(*i) * size(*j)))
         {
             return Err(format!(
-                "the sparse part less the low-rank part must be the precision; entry ({i}, {j}) differs by {d:e}"
+                "the sparse part less the low-rank part must be the precision; entry ({i}, {j}) differs by {}",
+                short(*d)
             ));
         }
         Ok(())

@@ -4,7 +4,8 @@
 //! decimal logarithm of the value. The range of an axis is an interval in axis units. The position of a value is a number:
 //! 0 at the lower end of the range, 1 at the upper end, and linear in axis units between them.
 
-use crate::number::{scientific, short};
+use fenchel_linalg::text::{fixed, scientific, short};
+
 use crate::{Axis, Scale};
 
 /// The largest number of decades of a logarithmic axis that is fitted to data. A sum of two `f64` cannot resolve so many decades.
@@ -243,12 +244,11 @@ fn linear_labels(values: &[f64]) -> Vec<String> {
     let largest = values.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let step = if values.len() > 1 { values[1] - values[0] } else { largest };
     if !(1e-3..1e6).contains(&largest) {
-        let label = |v: &f64| if *v == 0.0 { "0".into() } else { scientific(*v) };
+        let label = |v: &f64| if *v == 0.0 { short(*v) } else { scientific(*v) };
         return values.iter().map(label).collect();
     }
     let decimals = (-(step.log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize;
-    // `+ 0.0` turns a negative zero into zero.
-    values.iter().map(|v| format!("{:.decimals$}", (v / step).round() * step + 0.0)).collect()
+    values.iter().map(|v| fixed((v / step).round() * step, decimals)).collect()
 }
 
 #[cfg(test)]

@@ -2,26 +2,31 @@
 
 mod axis;
 mod draw;
+mod layout;
+mod legend;
 
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
+use fenchel_linalg::text::{exact, short};
+
 use crate::Colour;
+#[cfg(feature = "serde")]
 use crate::number;
-use crate::number::short;
 
 /// The scale of an axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub enum Scale {
     /// Linear: equal distances on the axis are equal differences.
+    #[default]
     Linear,
     /// Logarithmic: equal distances on the axis are equal ratios.
     Log,
 }
 
 /// An axis.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Axis {
     /// The label, with the unit.
@@ -42,8 +47,7 @@ pub struct Axis {
 impl Axis {
     /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
-        let (label, names) = (label.into(), Vec::new());
-        Axis { label, scale: Scale::Linear, limits: None, names, falling: false }
+        Axis { label: label.into(), ..Axis::default() }
     }
 
     /// An axis with a place for each name.
@@ -75,10 +79,11 @@ impl Axis {
 }
 
 /// The style of a series.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub enum Style {
     /// A line.
+    #[default]
     Line,
     /// A line with markers at its points. If there are many points, only some of them have a marker.
     LinePoints,
@@ -91,7 +96,7 @@ pub enum Style {
 }
 
 /// A curve or a cloud of points.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Series {
     /// Name in the legend.
@@ -117,8 +122,7 @@ pub struct Series {
 impl Series {
     /// A line.
     pub fn line(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
-        let (name, band, style) = (name.into(), Vec::new(), Style::Line);
-        Series { name, points, band, style, dashed: false, colour: None }
+        Series { name: name.into(), points, ..Series::default() }
     }
 
     /// A line with markers.
@@ -163,6 +167,11 @@ impl Series {
         Series::points(name, points).band(intervals)
     }
 
+    /// Bars in the rows of a vertical axis of names.
+    pub fn row_bars(name: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
+        Series { style: Style::Bars, ..Series::rows(name, values, Vec::new()) }
+    }
+
     /// The same series in a colour.
     #[must_use]
     pub fn colour(self, colour: Colour) -> Self {
@@ -182,8 +191,14 @@ impl Series {
     }
 }
 
+impl Style {
+    fn is_curve(self) -> bool {
+        matches!(self, Style::Line | Style::LinePoints)
+    }
+}
+
 /// A figure with one pair of axes. It stays readable with up to twelve series.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Figure {
     /// The title. The names of the SVG and CSV files are derived from it.
@@ -210,17 +225,7 @@ pub struct Figure {
 impl Figure {
     /// A figure without curves.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        let (title, caption, series) = (title.into(), String::new(), Vec::new());
-        Figure {
-            title,
-            caption,
-            x,
-            y,
-            series,
-            marks: Vec::new(),
-            warnings: Vec::new(),
-            square: false,
-        }
+        Figure { title: title.into(), x, y, ..Figure::default() }
     }
 
     /// Adds a vertical line with a word beside it.
@@ -270,18 +275,6 @@ impl Figure {
             figure.series.push(Series { style: Style::Bars, ..Series::line(name, points) });
         }
         figure
-    }
-
-    /// The warning that the best is the first or the last of them.
-    pub fn end_of_grid(what: &str, penalties: &[f64], best: usize) -> Option<String> {
-        let side = match best {
-            _ if penalties.len() < 2 => return None,
-            0 => "largest",
-            k if k + 1 == penalties.len() => "smallest",
-            _ => return None,
-        };
-        let at = short(*penalties.get(best)?);
-        Some(format!("the best {what} is at the {side} penalty of the grid, {at}: extend the grid"))
     }
 
     /// Sets the caption.
@@ -344,7 +337,7 @@ impl Figure {
         self.series.iter().flat_map(|series| {
             series.points.iter().enumerate().map(|(k, &(x, y))| {
                 let band = series.band.get(k).map_or(vec![], |&(low, high)| vec![low, high]);
-                let numbers = [x, y].into_iter().chain(band).map(number::exact);
+                let numbers = [x, y].into_iter().chain(band).map(exact);
                 std::iter::once(series.name.clone()).chain(numbers).collect()
             })
         })

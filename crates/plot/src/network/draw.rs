@@ -4,8 +4,9 @@ use super::layers::layers;
 use super::springs;
 use super::{Edge, Kind, Network, Placement};
 use crate::Colour;
-use crate::number::two;
-use crate::pen::{Anchor, Font, Pen, Stroke, shortened, width_of};
+use crate::heat_map::two;
+use crate::letters::{shortened, width_of};
+use crate::pen::{Anchor, Font, Pen, Stroke};
 use crate::title::{self, WIDTH};
 
 const FONT: f64 = 12.0;
@@ -48,6 +49,22 @@ fn stroke(edge: &Edge, strongest: f64) -> Stroke {
     let dashes = if edge.missing || edge.kind == Kind::Both { "5 4" } else { "" };
     let width = if edge.weight.is_some() { 0.6 + 4.4 * share } else { 1.4 };
     Stroke { dashes, ..Stroke::new(colour, width).shade(shade) }
+}
+
+/// The middle of two points, moved aside by a part of their distance.
+fn bowed((a, b): (Point, Point), by: f64) -> Point {
+    (0.5 * (a.0 + b.0) - by * (b.1 - a.1), 0.5 * (a.1 + b.1) + by * (b.0 - a.0))
+}
+
+/// An arc with the heads of its kind.
+fn bow(pen: &mut Pen, kind: Kind, (a, b): (Point, Point), middle: Point, stroke: Stroke) {
+    pen.bow((a, b), middle, stroke);
+    if kind != Kind::Line {
+        pen.arrow(middle, b, stroke.colour);
+    }
+    if kind == Kind::Both {
+        pen.arrow(middle, a, stroke.colour);
+    }
 }
 
 fn is_drawn(edge: &&Edge) -> bool {
@@ -97,16 +114,8 @@ fn discs(pen: &mut Pen, network: &Network, top: f64) -> Point {
             let part = 1.0 - (radius + 2.0) / dx.hypot(dy).max(radius + 2.0);
             (from.0 + part * dx, from.1 + part * dy)
         };
-        match edge.kind {
-            Kind::Both => pen.bow((a, b), 0.15, stroke),
-            _ => pen.line(&[a, b], stroke),
-        }
-        if edge.kind != Kind::Line {
-            pen.arrow(a, short(a, b), stroke.colour);
-        }
-        if edge.kind == Kind::Both {
-            pen.arrow(b, short(b, a), stroke.colour);
-        }
+        let by = if edge.kind == Kind::Both { 0.15 } else { 0.0 };
+        bow(pen, edge.kind, (short(b, a), short(a, b)), bowed((a, b), by), stroke);
     }
     for (v, node) in network.nodes.iter().enumerate() {
         pen.disc(places[v], radius, node.colour, &network.name(v));
@@ -260,18 +269,9 @@ fn boxes(pen: &mut Pen, network: &Network, top: f64) -> Point {
             // Above boxes of one layer, and beside those of several.
             let level = (a.1 - b.1).abs() < 1.0;
             let by = if level == (b.0 > a.0) { -0.25 } else { 0.25 };
-            let bowed = |a: Point, b: Point| {
-                (0.5 * (a.0 + b.0) - by * (b.1 - a.1), 0.5 * (a.1 + b.1) + by * (b.0 - a.0))
-            };
-            let middle = bowed(a, b);
+            let middle = bowed((a, b), by);
             let (a, b) = (border(a, sa, middle), border(b, sb, middle));
-            pen.bow((a, b), by, stroke);
-            if edge.kind != Kind::Line {
-                pen.arrow(bowed(a, b), b, stroke.colour);
-            }
-            if edge.kind == Kind::Both {
-                pen.arrow(bowed(a, b), a, stroke.colour);
-            }
+            bow(pen, edge.kind, (a, b), bowed((a, b), by), stroke);
             words.push((edge, (0.5 * (a.0 + b.0), 0.5 * (a.1 + b.1))));
             continue;
         }

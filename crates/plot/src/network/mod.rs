@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::Colour;
-use crate::pen::escaped;
+use crate::letters::escaped;
 
 /// The probability of a state, drawn as a bar.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -1,6 +1,7 @@
 //! Conversion of data and labels to a problem.
 
 use fenchel_linalg::labels::{Classes, Label};
+use fenchel_linalg::text::short;
 use fenchel_linalg::{AsDesign, Design, Invalid, Names};
 use fenchel_optim::Refusal;
 use ndarray::ArrayView1;
@@ -98,7 +99,8 @@ impl<L: Label> Posed<L> {
             }
             if !SIZES.contains(&largest) {
                 let reason = format!(
-                    "no column has a larger root mean square than {largest:e}, whose square vanishes; divide them by their size first"
+                    "no column has a larger root mean square than {}, whose square vanishes; divide them by their size first",
+                    short(largest)
                 );
                 return Err(Invalid::Layout { what: "design matrix", reason }.into());
             }

@@ -2,7 +2,7 @@
 
 use super::parts::{badge, claims, escape, inline, is_open, table_of};
 use crate::report::{Entry, State, counts};
-use crate::{Claim, Expectation, Source, Threshold, Verdict};
+use crate::{Case, Claim, Expectation, Source, Threshold, Verdict};
 
 fn verdict(claim: &Claim) -> String {
     let class = match (&claim.registered, claim.verdict) {
@@ -72,16 +72,53 @@ fn single(claim: &Claim, id: Option<&str>) -> String {
         let id = escape(id);
         format!("<td class=\"id\"><a href=\"#{id}\">{id}</a></td>")
     });
+    let said = format!("{}{}{}", inline(&claim.statement), source(claim), why(claim));
+    let rest = if claim.cases.is_empty() {
+        let (expected, measured) = (expected(claim), inline(&claim.measured));
+        format!(
+            "<td data-label=\"Expected\">{expected}</td><td data-label=\"Measured\">{measured}</td><td>{}</td>",
+            verdict(claim)
+        )
+    } else {
+        // Numbers of a sentence that states none have no verdict, and no count of verdicts.
+        let shown = claim.registered == Expectation::Reported;
+        let count = if shown { "" } else { claim.measured.split(": ").next().unwrap_or_default() };
+        let cell = |case: &Case| {
+            let word = if case.holds { "holds" } else { "does not hold" };
+            let verdict = if shown { String::new() } else { badge("reported", word) };
+            let row = cells(&case.name, &case.measured, &claim.unit, "", verdict);
+            format!("<tr>{row}</tr>\n")
+        };
+        let above = format!(
+            "<p class=\"all\">Expected: {}</p><p class=\"all\">{} {}</p>",
+            expected(claim),
+            verdict(claim),
+            inline(count)
+        );
+        sets(&above, &claim.cases.iter().map(cell).collect::<String>())
+    };
+    format!("<tr{}>{id}<td>{said}</td>{rest}</tr>\n", holds(is_open(claim)))
+}
+
+/// A row of [`sets`]: what was measured of the one and of the other, in two columns where the claim makes one comparison.
+fn cells(name: &str, measured: &str, unit: &str, below: &str, verdict: String) -> String {
+    let parts: Vec<&str> = measured.split(" against ").collect();
+    let (measured, against) =
+        if let [one, other] = parts[..] { (one, other) } else { (measured, "") };
     format!(
-        "<tr{}>{id}<td>{}{}{}</td><td data-label=\"Expected\">{}</td><td data-label=\"Measured\">{}</td>\
-         <td>{}</td></tr>\n",
-        holds(is_open(claim)),
-        inline(&claim.statement),
-        source(claim),
-        why(claim),
-        expected(claim),
-        inline(&claim.measured),
-        verdict(claim),
+        "<td class=\"id\">{}</td><td>{}{below}</td><td>{}</td><td>{}</td><td>{verdict}</td>",
+        escape(name),
+        inline(measured),
+        inline(against),
+        inline(unit)
+    )
+}
+
+/// The cell with the table of several data sets or methods.
+fn sets(above: &str, rows: &str) -> String {
+    format!(
+        "<td colspan=\"3\">{above}<table class=\"sets\"><thead><tr><th>data</th><th>measured</th><th>against</th><th>unit</th>\
+         <th>verdict</th></tr></thead>\n<tbody>{rows}</tbody></table></td>"
     )
 }
 
@@ -123,28 +160,20 @@ fn group_row(group: &[&Claim]) -> String {
         } else {
             format!("<p class=\"own\">Expected: {}</p>", expected(claim))
         };
-        // What was measured of the one and of the other, in two columns where the claim compares.
-        let (measured, against) =
-            claim.measured.split_once(" against ").unwrap_or((&claim.measured, ""));
-        format!(
-            "<tr{}><td class=\"id\">{}</td><td>{}{own}{}</td><td>{}</td><td>{}</td></tr>\n",
-            holds(is_open(claim)),
-            escape(split(claim).map_or("", |s| s.0)),
-            inline(measured),
-            why(claim),
-            inline(against),
-            verdict(claim),
-        )
+        let below = format!("{own}{}", why(claim));
+        let name = split(claim).map_or("", |s| s.0);
+        let row = cells(name, &claim.measured, &claim.unit, &below, verdict(claim));
+        format!("<tr{}>{row}</tr>\n", holds(is_open(claim)))
     };
-    let cells: String = group.iter().map(cell).collect();
+    let rows: String = group.iter().map(cell).collect();
     let expected =
         if alike { format!("<p class=\"all\">Expected: {first}</p>") } else { String::new() };
     format!(
-        "<tr{}><td>{}{}</td><td colspan=\"3\">{expected}<table class=\"sets\"><thead><tr><th>data</th><th>measured</th>\
-         <th>against</th><th>verdict</th></tr></thead>\n<tbody>{cells}</tbody></table></td></tr>\n",
+        "<tr{}><td>{}{}</td>{}</tr>\n",
         holds(group.iter().any(|claim| is_open(claim))),
         inline(split(group[0]).map_or("", |s| s.1)),
         source(group[0]),
+        sets(&expected, &rows)
     )
 }
 

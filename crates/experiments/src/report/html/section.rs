@@ -1,5 +1,7 @@
 //! The section of an experiment: its question and answer, claims, figures, tables, settings.
 
+use fenchel_linalg::text;
+
 use super::claims;
 use super::parts::{escape, figure_id, holds, inline, table_of};
 use crate::report::entry::{Attachments, Drawing, Entry, State};
@@ -42,7 +44,8 @@ fn question(question: &str, learnt: &str) -> String {
 fn origin_line(entry: &Entry) -> String {
     let id = escape(entry.experiment.id);
     let file = escape(entry.experiment.file);
-    let took = entry.seconds.map_or(String::new(), |seconds| format!("; took {seconds:.1} s"));
+    let took =
+        entry.seconds.map_or(String::new(), |seconds| format!("; took {}", text::seconds(seconds)));
     format!(
         "<p class=\"source\"><code>{file}</code>; <code>cargo xtask reproduce --only {id}</code>{took}</p>\n"
     )
