@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     const fn experiment(id: &'static str) -> Experiment {
-        Experiment { id, ..Experiment::EMPTY }
+        Experiment { id, ..Experiment::of("D") }
     }
 
     static SOME: &[Experiment] =

@@ -35,7 +35,7 @@ const SMALLEST: &str = "mean KL at 100 samples: the causal model's is the smalle
 const BANDS: &str = "mean KL at 100 samples: each model's mean lies in the plotted band, 5 % to 95 % of the runs, of each other one, with most of \
                      the seeds; each fell";
 
-const BASE: Experiment = Experiment { file: file!(), ..super::OF_THESIS };
+const BASE: Experiment = Experiment::of(super::DOCUMENT);
 
 pub(super) const DENSE_CAUSE: Experiment = Experiment {
     id: "ca-ex1",
@@ -179,9 +179,8 @@ fn with_momentum(
     Ok(())
 }
 
-fn dense_cause(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let runs = adapt(context, &mut outcome, "Dense prior, cause", &dense(), Target::Cause)?;
+fn dense_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let runs = adapt(context, outcome, "Dense prior, cause", &dense(), Target::Cause)?;
     let mut spread = 0.0_f64;
     for model in [ANTICAUSAL, JOINT] {
         for (a, b) in runs.start(CAUSAL)?.values().iter().zip(runs.start(model)?.values()) {
@@ -209,13 +208,12 @@ fn dense_cause(context: &Context) -> Result<Outcome, Failure> {
             .document("a positive rank correlation, models pooled; each fell")
             .holds(runs.correlated()?),
     );
-    with_momentum(context, &mut outcome, Target::Cause, [CAUSAL, ANTICAUSAL])?;
-    Ok(outcome)
+    with_momentum(context, outcome, Target::Cause, [CAUSAL, ANTICAUSAL])?;
+    Ok(())
 }
 
-fn dense_effect(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let runs = adapt(context, &mut outcome, "Dense prior, effect", &dense(), Target::Effect)?;
+fn dense_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let runs = adapt(context, outcome, "Dense prior, effect", &dense(), Target::Effect)?;
     outcome.claim(
         EFFECT
             .claim("the anticausal model adapts fastest, the causal one slowest")
@@ -233,13 +231,12 @@ fn dense_effect(context: &Context) -> Result<Outcome, Failure> {
             .document("on most pairs")
             .holds((format!("{closer} of {}", pairs.len()), 2 * closer > pairs.len())),
     );
-    with_momentum(context, &mut outcome, Target::Effect, [ANTICAUSAL, CAUSAL])?;
-    Ok(outcome)
+    with_momentum(context, outcome, Target::Effect, [ANTICAUSAL, CAUSAL])?;
+    Ok(())
 }
 
-fn sparse_cause(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let runs = adapt(context, &mut outcome, "Sparse prior, cause", &sparse(), Target::Cause)?;
+fn sparse_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let runs = adapt(context, outcome, "Sparse prior, cause", &sparse(), Target::Cause)?;
     outcome.claim(
         thesis(
             "Figure 4.9",
@@ -250,12 +247,11 @@ fn sparse_cause(context: &Context) -> Result<Outcome, Failure> {
         .document(SMALLEST)
         .holds(runs.in_order(&[CAUSAL, ANTICAUSAL])?.and(runs.in_order(&[CAUSAL, JOINT])?)),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn sparse_effect(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let runs = adapt(context, &mut outcome, "Sparse prior, effect", &sparse(), Target::Effect)?;
+fn sparse_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let runs = adapt(context, outcome, "Sparse prior, effect", &sparse(), Target::Effect)?;
     let sentence =
         thesis("4.5.4", "When the intervention is on the effect, no model has a set advantage");
     outcome.claim(
@@ -297,12 +293,11 @@ fn sparse_effect(context: &Context) -> Result<Outcome, Failure> {
             .document("squared distances: each median lies in the plotted range, 5 % to 95 % of the pairs, of each other one")
             .holds((shown.collect::<Vec<_>>().join(", "), same)),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn dense_pooled(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let runs = pooled(context, &mut outcome, "Dense prior, pooled", &dense())?;
+fn dense_pooled(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let runs = pooled(context, outcome, "Dense prior, pooled", &dense())?;
     outcome.claim(
         thesis("4.B.4", "on average the causal model adapts the fastest")
             .claim("over a balanced mix of interventions the causal model adapts fastest")
@@ -310,12 +305,11 @@ fn dense_pooled(context: &Context) -> Result<Outcome, Failure> {
             .document(SMALLEST)
             .holds(runs.in_order(&[CAUSAL, ANTICAUSAL])?.and(runs.in_order(&[CAUSAL, JOINT])?)),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn sparse_pooled(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let runs = pooled(context, &mut outcome, "Sparse prior, pooled", &sparse())?;
+fn sparse_pooled(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let runs = pooled(context, outcome, "Sparse prior, pooled", &sparse())?;
     outcome.claim(
         thesis("Figure 4.9", "As a result there is no signal.")
             .claim("the models cannot be told apart")
@@ -323,13 +317,12 @@ fn sparse_pooled(context: &Context) -> Result<Outcome, Failure> {
             .document(BANDS)
             .holds(runs.overlap()?),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn single(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn single(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let target = Target::SingleMechanism;
-    let runs = adapt(context, &mut outcome, "Dense prior, one mechanism", &dense(), target)?;
+    let runs = adapt(context, outcome, "Dense prior, one mechanism", &dense(), target)?;
     outcome.claim(
         thesis("Figure 4.10", "The only model to be slightly advantaged is the joint model.")
             .claim("dense prior: the joint model is best")
@@ -347,7 +340,7 @@ fn single(context: &Context) -> Result<Outcome, Failure> {
                 left,
             ),
     );
-    let runs = adapt(context, &mut outcome, "Sparse prior, one mechanism", &sparse(), target)?;
+    let runs = adapt(context, outcome, "Sparse prior, one mechanism", &sparse(), target)?;
     outcome.claim(
         thesis(
             "Figure 4.10",
@@ -358,5 +351,5 @@ fn single(context: &Context) -> Result<Outcome, Failure> {
         .document(format!("causal below anticausal; {BANDS}"))
         .holds(runs.in_order(&[CAUSAL, ANTICAUSAL])?.and(runs.overlap()?)),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -22,7 +22,7 @@ use crate::{
     Source, Table,
 };
 
-const BASE: Experiment = Experiment { file: file!(), ..super::OF_THESIS };
+const BASE: Experiment = Experiment::of(super::DOCUMENT);
 
 pub(super) const RADIUS: Experiment = Experiment {
     id: "ca-ex8",
@@ -78,8 +78,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn radius(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (k, draws) = (20, 1000);
     for (name, prior) in
         [("dense", CategoricalPrior::dense(k)), ("sparse", CategoricalPrior::sparse(k))]
@@ -164,9 +163,9 @@ fn radius(context: &Context) -> Result<Outcome, Failure> {
             judged.holds((measured, (q1..=q3).contains(&estimate)))
         });
     }
-    plane(context, &mut outcome)?;
+    plane(context, outcome)?;
     outcome.note("Section 4.B.3 says that the radius grows linearly for the dense prior; its own formulas, and the exact means, say so of the sparse one.");
-    Ok(outcome)
+    Ok(())
 }
 
 /// Figures 4.4 and 4.7a: which model is favoured by new scores of an effect with three states. Scores that add up to 0 form a plane.
@@ -217,8 +216,7 @@ fn plane(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
 }
 
 /// Half a unit of the one digit that is printed, and three standard errors.
-fn table(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn table(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let printed = [0.4, 0.2, 0.1, 0.07, 0.03, 0.01, 0.005, 0.002, 0.0007, 0.0003, 7e-5, 3e-5, 4e-6];
     let mut rows = Table::new(
         "Bayes error under the dense prior",
@@ -253,11 +251,10 @@ fn table(context: &Context) -> Result<Outcome, Failure> {
             )),
     );
     outcome.note("The error is the mean of P(wrong | joint) over draws.");
-    Ok(outcome)
+    Ok(())
 }
 
-fn meta(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn meta(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let k = 10;
     let mut rows = Table::new(
         "Belief in the causal direction after training",
@@ -295,12 +292,11 @@ fn meta(context: &Context) -> Result<Outcome, Failure> {
             shown.join("; "),
         ),
     );
-    Ok(outcome)
+    Ok(())
 }
 
 /// `f(z, l) = E (l v - z)^2 / 2 - log l` of one variable with three values.
-fn counter_example(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn counter_example(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (values, weights) = ([-1.0, 1.0, 2.0_f64], [0.3, 0.4, 0.3]);
     let mean: f64 = values.iter().zip(weights).map(|(v, w)| v * w).sum();
     let variance: f64 = values.iter().zip(weights).map(|(v, w)| w * (v - mean) * (v - mean)).sum();
@@ -353,11 +349,10 @@ fn counter_example(context: &Context) -> Result<Outcome, Failure> {
                 ),
             ),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn kidney_stones(_: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn kidney_stones(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let counts = [6.0, 81.0, 36.0, 234.0, 71.0, 192.0, 25.0, 55.0];
     let joint = ProbabilityTable::joint(&[2, 2, 2], &counts.map(|n| n / 700.0))?;
     let value = |graph: &str, query: &str, treatment: usize| -> Result<f64, Failure> {
@@ -398,5 +393,5 @@ fn kidney_stones(_: &Context) -> Result<Outcome, Failure> {
             .document("equal, to 1e-12")
             .holds((shown(other), apart <= 1e-12)),
     );
-    Ok(outcome)
+    Ok(())
 }

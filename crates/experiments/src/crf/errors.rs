@@ -14,18 +14,16 @@ use crate::{
 
 pub(super) const FIGURE_7: Experiment = Experiment {
     id: "crf-45",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 7: test errors",
     question: "Do all methods reach the same test error, and how soon?",
     learnt: "On text all are near the optimum's error after a few passes; on handwriting the errors still change. SDCA has fewer errors than OEG early.",
     quick: "2,000 words, and 150 to 750 sentences of each text",
     needs: &["ocr", "conll2000", "conll2002-nl"],
     run: errors,
+    ..Experiment::of(super::DOCUMENT)
 };
 
-fn errors(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn errors(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting(
             "error",
@@ -37,10 +35,10 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
     let mut table = Table::new("Test errors after passes, in percent", columns);
     let (mut courses, mut all) = (vec![], vec![]);
     for (k, &set) in SETS.iter().enumerate() {
-        context.progress(k as f64 / 4.0, set.name());
+        context.progress(k as f64 / 4.0, set.name())?;
         // All but L-BFGS.
         let (course, tested) = runs(context, set, 5)?;
-        course.task.describe(&mut outcome);
+        course.task.describe(outcome);
         let name = course.task.name;
         for run in tested.iter().map(|run| &run.median) {
             let mut row = vec![name.into(), run.name.as_str().into()];
@@ -120,7 +118,7 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
         .rests_on([methods()[0].0])
         .document("passes to 1e-3 relative fall with a / A, the largest share of the attributes that a token has");
     outcome.claim(courses[0].task.judge(fewer.known_failure(judged, reason)));
-    Ok(outcome)
+    Ok(())
 }
 
 /// Compares the data sets by two numbers: the passes of SDCA with sampling by gaps until the relative suboptimality is 1e-3, and the

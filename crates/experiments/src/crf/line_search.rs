@@ -15,22 +15,20 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, 
 
 pub(super) const FIGURE_8: Experiment = Experiment {
     id: "crf-46",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 8: precision of the line search",
     question: "How precise must the line search of SDCA be?",
     learnt: "A sub-precision of 0.01 is enough and takes about two Newton steps.",
     quick: "2,000 words, and 300 to 3,000 sentences of each text",
     needs: &["conll2002-nl", "ocr", "conll2000"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 15.0;
 const LITERAL: &str = "sub-precision 0.5";
 const FINE: &str = "sub-precision 1e-3";
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "1/n")
         .setting("sampling", "by gaps, share 0.8")
@@ -59,10 +57,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut table = Table::new("Line searches, medians", columns);
     let (mut courses, mut all) = (vec![], vec![]);
     for (k, &set) in SETS.iter().enumerate() {
-        context.progress(k as f64 / 4.0, set.name());
+        context.progress(k as f64 / 4.0, set.name())?;
         let (course, mut runs) = lines(context, (set, Part::Most), &judged, PASSES, SEEDS as u64)?;
         runs.extend(lines(context, (set, Part::Most), &shown, PASSES, 1)?.1);
-        course.task.describe(&mut outcome);
+        course.task.describe(outcome);
         let name = course.task.name;
         let axis = Axis::log("P - P*").limits(1e-7, 1e3);
         let mut figure = Figure::new(format!("Figure 8 on {name}"), Axis::linear("passes"), axis);
@@ -149,5 +147,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
                 list(&|runs| short(1.0 - seconds(runs[5]) / seconds(runs[0]))),
             ),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -15,14 +15,13 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, 
 
 pub(super) const FIGURE_4: Experiment = Experiment {
     id: "crf-43",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figures 4 and 6: the methods on the four data sets",
     question: "Is SDCA with sampling by gaps the quickest method?",
     learnt: "On the three sets of text it is, by updates and by calls of the oracle; on handwriting SAG-NUS needs fewer updates.",
     quick: "2,000 words, and 150 to 750 sentences of each text",
     needs: &["ocr", "conll2002-nl", "conll2000"],
     run: race,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 20.0;
@@ -51,8 +50,7 @@ pub(super) fn runs(
     lines(context, (set, Part::Few), &methods()[..count], PASSES, SEEDS as u64)
 }
 
-fn race(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn race(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "1/n")
         .setting("SDCA", "Newton, sub-precision 1e-3; by gaps: share 0.8")
@@ -60,9 +58,9 @@ fn race(context: &Context) -> Result<Outcome, Failure> {
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
     let (mut courses, mut all) = (vec![], vec![]);
     for (k, &set) in SETS.iter().enumerate() {
-        context.progress(k as f64 / 4.0, set.name());
+        context.progress(k as f64 / 4.0, set.name())?;
         let (course, runs) = runs(context, set, 6)?;
-        course.task.describe(&mut outcome);
+        course.task.describe(outcome);
         let name = course.task.name;
         outcome.table(table(name, &course, &runs));
         for (unit, cost) in [("updates", UPDATES), ("oracle calls", CALLS)] {
@@ -78,8 +76,8 @@ fn race(context: &Context) -> Result<Outcome, Failure> {
         courses.push(course);
         all.push(runs);
     }
-    judge(&mut outcome, &courses, &all)?;
-    Ok(outcome)
+    judge(outcome, &courses, &all)?;
+    Ok(())
 }
 
 fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> Result<(), Failure> {

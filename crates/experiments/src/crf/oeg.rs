@@ -9,14 +9,13 @@ use fenchel_crf::Order;
 
 pub(super) const OEG: Experiment = Experiment {
     id: "crf-oeg",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Section 7: gap sampling for OEG",
     question: "Does gap sampling help OEG as it helps SDCA?",
     learnt: "It does: a block's gap follows from the step itself without another call, and OEG saves a third to a half of its oracle calls.",
     quick: "300 and 750 sentences",
     needs: &["conll2000", "conll2002-nl"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 /// Of SDCA; OEG runs half as many again.
@@ -25,8 +24,7 @@ const CALLS: fn(&Row) -> f64 = |row| row.calls;
 
 const NAMES: [&str; 4] = ["OEG by gaps", "OEG uniform", "SDCA by gaps", "SDCA uniform"];
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "1/n")
         .setting("draws by gaps", "share 0.8")
@@ -41,9 +39,9 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     );
     let mut measured = vec![];
     for (k, set) in [Set::Chunks, Set::Entities].into_iter().enumerate() {
-        context.progress(k as f64 / 2.0, set.name());
+        context.progress(k as f64 / 2.0, set.name())?;
         let (course, runs) = lines(context, (set, Part::Few), &methods, PASSES, SEEDS as u64)?;
-        course.task.describe(&mut outcome);
+        course.task.describe(outcome);
         let calls = runs.iter().map(|run| run.to(1e-4 * course.best, CALLS));
         let calls = calls.collect::<Result<Vec<_>, _>>()?;
         let mut row = vec![course.task.name.into()];
@@ -61,5 +59,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
                 measured.join("; "),
             ),
     );
-    Ok(outcome)
+    Ok(())
 }

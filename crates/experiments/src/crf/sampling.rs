@@ -16,38 +16,35 @@ use crate::{
 
 pub(super) const FIGURE_2: Experiment = Experiment {
     id: "crf-41",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 2: sampling schemes",
     question: "Which sequences should SDCA draw?",
     learnt: "Those with large gaps: sampling by gaps is ahead of uniform sampling and of always taking the largest gap. Importance helps here, against the paper.",
     quick: "2,000 words of 6,202",
     needs: &["ocr"],
     run: schemes,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 pub(super) const FIGURE_3: Experiment = Experiment {
     id: "crf-42",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 3: share of adaptive draws",
     question: "How large a share of the draws should be adaptive?",
     learnt: "Most of the gain is there at small shares; beyond 0.8 there is none.",
     quick: "3,000 sentences of 15,806",
     needs: &["conll2002-nl"],
     run: shares,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 pub(super) const FIGURE_9: Experiment = Experiment {
     id: "crf-47",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 9: estimated against true gap",
     question: "Is the mean of the last known gaps a good guess of the duality gap?",
     learnt: "With adaptive draws nearly always within a factor of two, and too large; with uniform draws only once every sequence was drawn.",
     quick: "2,000 words, and 300 to 3,000 sentences of each text",
     needs: &["conll2002-nl", "ocr", "conll2000"],
     run: estimates,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 15.0;
@@ -55,8 +52,8 @@ const SHARES: [f64; 5] = [0.0, 0.2, 0.5, 0.8, 1.0];
 
 const NAMES: [&str; 5] = ["share 0", "share 0.2", "share 0.5", "share 0.8", "share 1"];
 
-fn schemes(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = settings();
+fn schemes(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    settings(outcome);
     let scheme = |order: Order, share: f64| Method::Sdca(order, share, NEWTON);
     let n = super::runs::course(context, Set::Ocr, Part::Most)?.task.train.sequences();
     // Of a table that is never updated the first sequence stays the largest: four fifths of the draws.
@@ -72,7 +69,7 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
         ("Max, table not updated", scheme(Order::Weighted(stale), 0.8)),
     ];
     let (course, all) = lines(context, (Set::Ocr, Part::Most), &methods, PASSES, SEEDS as u64)?;
-    course.task.describe(&mut outcome);
+    course.task.describe(outcome);
     let at = |k: usize| all[k].sample(late);
     let moved = |judged: Judged, loser: usize| {
         judged.provided(all[loser].has_left_its_start(), "the worse scheme has not left its start")
@@ -136,7 +133,7 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
         figure("Figure 2 on OCR", &all)
             .caption("SDCA, medians, four fifths of the draws by the scheme."),
     );
-    Ok(outcome)
+    Ok(())
 }
 
 fn by_share(context: &Context, outcome: &mut Outcome) -> Result<(Arc<Course>, Vec<Line>), Failure> {
@@ -147,9 +144,9 @@ fn by_share(context: &Context, outcome: &mut Outcome) -> Result<(Arc<Course>, Ve
     Ok((course, runs))
 }
 
-fn shares(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = settings();
-    let (course, runs) = by_share(context, &mut outcome)?;
+fn shares(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    settings(outcome);
+    let (course, runs) = by_share(context, outcome)?;
     let at = runs.iter().map(|run| run.at(10.0)).collect::<Result<Vec<Sample>, _>>()?;
     let list = at.iter().map(Sample::to_string).collect::<Vec<_>>().join(", ");
     let share = paper(
@@ -192,7 +189,7 @@ fn shares(context: &Context) -> Result<Outcome, Failure> {
         figure("Figure 3 on Dutch entities", &runs)
             .caption("SDCA by gaps, medians; the other draws are uniform."),
     );
-    Ok(outcome)
+    Ok(())
 }
 
 /// The least and the largest ratio of the estimated to the true gap from a pass on.
@@ -201,15 +198,15 @@ fn range(run: &Curve, from: f64) -> (f64, f64) {
     rows.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), r| (low.min(r), high.max(r)))
 }
 
-fn estimates(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = settings();
-    let (course, runs) = by_share(context, &mut outcome)?;
+fn estimates(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    settings(outcome);
+    let (course, runs) = by_share(context, outcome)?;
     let (mut courses, mut all) = (vec![course], vec![runs]);
     for set in [Set::Ocr, Set::Chunks, Set::Parts] {
         let methods = [NAMES[0], NAMES[3]].into_iter().zip([0.0, 0.8].map(Method::gap));
         let methods: Vec<(&str, Method)> = methods.collect();
         let (course, others) = lines(context, (set, Part::Most), &methods, PASSES, SEEDS as u64)?;
-        course.task.describe(&mut outcome);
+        course.task.describe(outcome);
         courses.push(course);
         all.push(others);
     }
@@ -289,11 +286,10 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
     }
     figure = figure.with(Series::line("exact", vec![(0.0, 1.0), (PASSES, 1.0)]).dashed());
     outcome.figure(figure);
-    Ok(outcome)
+    Ok(())
 }
 
 fn settings() -> Outcome {
-    let mut outcome = Outcome::default();
     outcome
         .setting("l2", "1/n")
         .setting("step", "Newton, sub-precision 1e-3")

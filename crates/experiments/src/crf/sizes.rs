@@ -9,14 +9,12 @@ use crate::{Context, Experiment, Failure, Ground, Outcome, Reason, Table};
 
 pub(super) const TABLE_1: Experiment = Experiment {
     id: "crf-table1",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Table 1: sizes and memory of the data sets",
     question: "Are the data sets those of the paper?",
     learnt: "Sizes, weights and memory agree; the number of letters is a misprint.",
-    quick: "",
     needs: &["ocr", "conll2000", "conll2002-nl"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 /// The row of the document: `n`, `K`, `A`, weights to two digits, GiB to one digit.
@@ -66,14 +64,12 @@ const PRINTED: [Printed; 3] = [
     },
 ];
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let columns = ["data", "n", "N", "K", "A", "weights d", "GiB of pairs", "GiB printed"];
     let mut table = Table::new("Sizes, and `8 K^2 (N - n)` bytes of pair marginals", columns);
     let (mut printed, mut lengths, mut letters) = (vec![], vec![], (0, 0));
     for (k, row) in PRINTED.iter().enumerate() {
-        context.progress(k as f64 / 3.0, row.set.name());
-        context.check()?;
+        context.progress(k as f64 / 3.0, row.set.name())?;
         let Some(task) = row.set.real(context, usize::MAX)? else {
             outcome.note(format!("{} is not there.", row.set.name()));
             continue;
@@ -142,5 +138,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
          templates of the Dutch entities are not printed in the document: they were chosen to give its number of attributes.",
     );
     outcome.table(table);
-    Ok(outcome)
+    Ok(())
 }

@@ -19,14 +19,13 @@ use crate::{Context, Experiment, Failure, Outcome, SEEDS, Sample, Table};
 
 pub(super) const START: Experiment = Experiment {
     id: "crf-start",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Appendix A.1: the start of dual methods",
     question: "Where should dual methods start?",
     learnt: "Near the true labels: at the uniform distribution the first gap is thousands of times as large, and costs passes.",
     quick: "300 and 750 sentences",
     needs: &["ocr", "conll2000", "conll2002-nl"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 30.0;
@@ -37,8 +36,7 @@ const SMOOTHED: &str = "smoothed, 1e-3";
 /// Passes, `P - P*`, the gap.
 type Row = (f64, f64, f64);
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.setting("l2", "1/n").setting("sampling", "by gaps, share 0.8").setting("seeds", SEEDS);
     let mut table = Table::new(
         "Starts: the gap before the first step, and the passes to P - P* = 1e-4",
@@ -54,9 +52,9 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     ];
     let (mut courses, mut gaps, mut passes) = (vec![], vec![], vec![]);
     for (k, set) in sets.iter().enumerate() {
-        context.progress(k as f64 / sets.len() as f64, set.name());
+        context.progress(k as f64 / sets.len() as f64, set.name())?;
         let course = course(context, *set, Part::Few)?;
-        course.task.describe(&mut outcome);
+        course.task.describe(outcome);
         let (mut first, mut arrived) = (vec![], vec![]);
         for (name, init) in &starts {
             let runs = (0..SEEDS as u64)
@@ -112,7 +110,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .claim("The first gap")
         .reported("at the uniform distribution and at the true labels", rows.collect::<Vec<_>>().join("; ")),
     );
-    Ok(outcome)
+    Ok(())
 }
 
 /// One run with a row after every pass; none but the start where there is no name.

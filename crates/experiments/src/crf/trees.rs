@@ -17,22 +17,19 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Table};
 
 pub(super) const TREES: Experiment = Experiment {
     id: "crf-trees",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Section 3.2: algorithm 2 on trees",
     question: "Does the method work on other graphs than chains?",
     learnt: "It does on trees: it proves the same optimum as L-BFGS.",
     quick: "300 trees for 2,000",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const GAP: &str = "SDCA by gaps";
 const UNIFORM: &str = "SDCA uniform";
 const BATCH: &str = "L-BFGS";
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.setting("l2", "1/n").setting("sampling by gaps", "share 0.8, one Newton step");
     outcome.setting("data", "generated trees of 5 to 20 variables with 4 labels");
     let data = trees(context, context.seed)?;
@@ -49,8 +46,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
                 apart <= 1.0 && a.gap.max(b.gap) <= 1e-6 * b.objective,
             )),
     );
-    show(&mut outcome, best, &runs);
-    Ok(outcome)
+    show(outcome, best, &runs);
+    Ok(())
 }
 
 /// One observation of a method.

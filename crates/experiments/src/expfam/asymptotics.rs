@@ -9,14 +9,11 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-7",
-    file: file!(),
-    document: LE_PRIOL,
     title: "Section 5.5.1: n times the risk tends to d / 2",
     question: "Does n times the risk tend to d / 2?",
     learnt: "It does for nine families, by maximum likelihood and by MAP, and what is left falls like 1/n.",
-    quick: "",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(LE_PRIOL)
 };
 
 const LIMIT: Source = le_priol(
@@ -41,8 +38,7 @@ const CASES: [Case; 9] = [
     }),
 ];
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let mut figure = Figure::new(
         "Distance of n times the risk from d / 2",
         Axis::log("n"),
@@ -71,5 +67,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
                 orders.0.powi(2) > 10.0 && orders.1.powi(2) < 1000.0,
             )),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -79,7 +79,7 @@ pub(super) fn run<'a>(
         for (k, step) in steps.iter().enumerate() {
             context.check()?;
             let done = seed as f64 + k as f64 / steps.len() as f64;
-            context.progress(done / seeds as f64, "steps");
+            context.progress(done / seeds as f64, "steps")?;
             // A method that is frozen takes steps that change no prediction.
             let step = if context.is_frozen("averaged-sgd") { 1e-300 } else { step * scale };
             let settings = AveragedSettings {

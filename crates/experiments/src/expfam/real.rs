@@ -18,14 +18,12 @@ use crate::{Context, Experiment, Failure, Ground, Judged, Outcome, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "cs-4",
-    file: file!(),
-    document: BABICHEV,
     title: "Figures 3-8 to 3-11: averaged predictions on real data",
     question: "And on real data?",
     learnt: "On ijcnn1 they lead with large steps; on adult the two are nearly level. MiniBooNE and CoverType are not at hand.",
-    quick: "",
     needs: &["ijcnn1", "adult"],
     run: experiment,
+    ..Experiment::of(BABICHEV)
 };
 
 const BETTER: Source = babichev(
@@ -82,11 +80,10 @@ fn standardised(x: &Array2<f64>) -> Array2<f64> {
     (x - &mean) / &deviation
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let Some(folder) = context.data.as_ref().map(Folder::new) else {
         outcome.note("Without ijcnn1 and adult there is nothing to judge.");
-        return Ok(outcome);
+        return Ok(());
     };
     outcome
         .setting("rows held out", HELD)
@@ -128,5 +125,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
                 .not_judged("the sentence is about MiniBooNE and CoverType; these plots are of ijcnn1 and adult"),
         );
     }
-    Ok(outcome)
+    Ok(())
 }

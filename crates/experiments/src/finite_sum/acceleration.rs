@@ -22,14 +22,13 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, SEEDS, Sample, 
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex8",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Section 2.3.3: accelerated SDCA",
     question: "What does acceleration of SDCA gain, and what does a wrong constant cost it?",
     learnt: "It gains much where there are few terms for the condition number and nothing in the big-data regime; there a wrong L makes it slower than SDCA.",
     quick: "one data set of two",
     needs: &["w8a", "adult"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 /// `L / (mu n)`; the first is the big-data condition, the last is for runs at full size.
@@ -53,13 +52,12 @@ struct Found {
     wrong: [Vec<Sample>; 2],
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("loss", "logistic, rows of unit norm, L = 1/4")
         .setting("target", "a proved gap of 1e-6, with a certificate after every pass")
         .setting("seeds", SEEDS);
-    let mut tasks = tasks(context, &mut outcome)?;
+    let mut tasks = tasks(context, outcome)?;
     // The sparse sets; at quick size one of them.
     let chosen = context.pick(&["adult"][..], &["w8a", "adult"][..]);
     if tasks.iter().any(|task| chosen.contains(&task.name)) {
@@ -68,10 +66,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let all =
         each(context, &tasks, |task| with_design!(task, |design| race(context, design, &task.y)))?;
     for (task, found) in tasks.iter().zip(&all) {
-        show(&mut outcome, task, found);
+        show(outcome, task, found);
     }
-    judge(&mut outcome, &tasks, &all)?;
-    Ok(outcome)
+    judge(outcome, &tasks, &all)?;
+    Ok(())
 }
 
 fn race<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Result<Found, Failure> {

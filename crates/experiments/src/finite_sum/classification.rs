@@ -18,14 +18,13 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex1",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 3.1: classification in the big-data regime",
     question: "On large classification data, is Finito in permuted order the quickest incremental method, and by how much?",
     learnt: "Permuted orders help Finito by a factor of about two, and SDCA too; at random SAG with its best step, Finito and SDCA are close.",
     quick: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 21.0;
@@ -45,16 +44,15 @@ fn entries(finito: fn(f64) -> Method) -> Vec<Entry> {
     ]
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2 / 4, so that n mu = 2 L")
         .setting("start", "0; SAG and Finito introduce terms in their first pass, as in the thesis")
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
-    let tasks = tasks(context, &mut outcome)?;
+    let tasks = tasks(context, outcome)?;
     let race = Race { loss: Logistic, finito: Method::Finito, sag: Method::Sag };
-    let all = race.all(context, &mut outcome, &tasks, "Figure 3.1", "Log loss")?;
-    judge(&mut outcome, &tasks, &all, "classification", |_| None)?;
+    let all = race.all(context, outcome, &tasks, "Figure 3.1", "Log loss")?;
+    judge(outcome, &tasks, &all, "classification", |_| None)?;
     let passes = |k: usize, name: &str| line(&all[k], name)?.passes_to(1e-8);
     let gain = |k: usize, method: &str| {
         let permuted = passes(k, &format!("{method} permuted"))?;
@@ -103,7 +101,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             Ok(format!("{} and {}", short(gain(k, "SDCA")?), short(gain(k, "Finito")?)))
         })?,
     ));
-    Ok(outcome)
+    Ok(())
 }
 
 /// What figures 3.1 and 3.2 differ in.

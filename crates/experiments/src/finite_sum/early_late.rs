@@ -17,14 +17,13 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex7",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 1.1: early and late stages",
     question: "Does an incremental gradient method have the quick start of SGD and the fast end of L-BFGS?",
     learnt: "It can have both. At n mu = 2 L it needs a few times fewer passes than L-BFGS, not 10 to 20.",
     quick: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 /// L-BFGS is said to take 30 to 100 iterations to overtake.
@@ -46,8 +45,7 @@ fn entries() -> Vec<Entry> {
     ]
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2 / 4, so that n mu = 2 L")
         .setting("rows", "unit norm")
@@ -55,7 +53,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .setting("steps", "SGD 1/(L + mu k), or 1/L; SAGA 1/(3 L)")
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
     outcome.note("Figure 1.1 of the thesis is a sketch without data. It is drawn here on the data of figure 3.1.");
-    let tasks = tasks(context, &mut outcome)?;
+    let tasks = tasks(context, outcome)?;
     let all =
         each(context, &tasks, |task| with_design!(task, |design| race(context, design, &task.y)))?;
     for (task, lines) in tasks.iter().zip(&all) {
@@ -80,8 +78,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             &[1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0],
         ));
     }
-    judge(&mut outcome, &tasks, &all)?;
-    Ok(outcome)
+    judge(outcome, &tasks, &all)?;
+    Ok(())
 }
 
 fn race<D: Design>(context: &Context, design: D, y: &[f64]) -> Result<Vec<Line>, Failure> {

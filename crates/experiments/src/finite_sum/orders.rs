@@ -22,14 +22,13 @@ use crate::{Context, Experiment, Failure, Judged, Outcome, SEEDS, Sample, Source
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex5",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Table 5.1: access orders",
     question: "What does the order in which terms are visited change?",
     learnt: "A new permutation in each pass is best for Finito and bad for SAG; cyclic order spoils the fast methods, and most where features turn slowly.",
     quick: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 20.0;
@@ -59,14 +58,13 @@ struct Found {
     bound: f64,
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2), so that n mu = 2 L")
         .setting("start", "0; Finito, SAGA and SAG fill their tables (one pass)")
         .setting("cyclic", "the order of the file")
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
-    rotating::experiment(context, &mut outcome)?;
+    rotating::experiment(context, outcome)?;
     let mut sets = vec![];
     if context.data.is_some() {
         sets = tasks(context, &mut Outcome::default())?;
@@ -83,7 +81,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut all = vec![];
     for (k, task) in sets.iter().enumerate() {
         let share = 0.5 + 0.5 * k as f64 / sets.len() as f64;
-        context.progress(share, task.name);
+        context.progress(share, task.name)?;
         let found = with_design!(task, |design| on_one_set(context, design, &task.y)?);
         let mut table = Table::new(
             format!("{}: F - F* after 20 passes, medians", task.name),
@@ -98,8 +96,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         outcome.table(table);
         all.push(found);
     }
-    judge(&mut outcome, &sets, &all)?;
-    Ok(outcome)
+    judge(outcome, &sets, &all)?;
+    Ok(())
 }
 
 fn on_one_set<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Result<Found, Failure> {

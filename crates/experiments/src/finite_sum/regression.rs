@@ -19,18 +19,16 @@ use crate::{Context, Experiment, Failure, Outcome, Reason, SEEDS};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex2",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 3.2: regression in the big-data regime",
     question: "Do the same orders hold for least squares?",
     learnt: "Its data are absent, and on the small set in their place the orders are shown, not judged. Finito must not introduce its terms one by one.",
     quick: "abalone for the million songs",
     needs: &["abalone"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2, so that n mu = 2 L")
         .setting("data", "features standardised, then rows of unit norm; targets standardised")
@@ -44,15 +42,14 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     outcome.note(
         "Generated data of low rank have the shape of the CT slices of the thesis, and are shown, not judged.",
     );
-    let mut tasks =
-        [songs(context, &mut outcome)?, task("generated, rank 20 of 384", slices, true)?];
+    let mut tasks = [songs(context, outcome)?, task("generated, rank 20 of 384", slices, true)?];
     let race = Race { loss: Squared, finito: Method::FullFinito, sag: Method::FullSag };
-    let all = race.all(context, &mut outcome, &tasks, "Figure 3.2", "Squared loss")?;
-    first_pass(context, &mut outcome, &tasks)?;
+    let all = race.all(context, outcome, &tasks, "Figure 3.2", "Squared loss")?;
+    first_pass(context, outcome, &tasks)?;
     // The orders are those of large data, which abalone is not: they are shown.
     tasks[0].generated = true;
-    judge(&mut outcome, &tasks, &all, "least squares", |_| None)?;
-    Ok(outcome)
+    judge(outcome, &tasks, &all, "least squares", |_| None)?;
+    Ok(())
 }
 
 /// The thesis's rule of the first pass, where the derivatives of the loss have no bound.

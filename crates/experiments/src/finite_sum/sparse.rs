@@ -21,14 +21,13 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex4",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 4.2: l1 without strong convexity",
     question: "Does SAGA converge with an l1 penalty alone, where no term is strongly convex?",
     learnt: "It does, on every data set.",
     quick: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult", "abalone"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 101.0;
@@ -46,8 +45,7 @@ impl Race {
     }
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "0")
         .setting("l1", "0.1 and 0.02 of lambda_max, the least penalty at which nothing is selected")
@@ -56,8 +54,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             "order",
             "uniform; SAGA 1/(3L), SAG 1/L, SVRG 1/(4L) with a snapshot every 2n steps",
         );
-    let mut tasks = tasks(context, &mut outcome)?;
-    tasks.push(regression::songs(context, &mut outcome)?);
+    let mut tasks = tasks(context, outcome)?;
+    tasks.push(regression::songs(context, outcome)?);
     let columns = [
         "data",
         "l1 / lambda_max",
@@ -93,10 +91,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             }
         }
     }
-    judge(&mut outcome, &tasks, &races)?;
+    judge(outcome, &tasks, &races)?;
     counterexample(context, &mut table)?;
     outcome.table(table);
-    Ok(outcome)
+    Ok(())
 }
 
 fn row(table: &mut Table, name: &str, fraction: f64, race: &Race) -> Result<(), Failure> {

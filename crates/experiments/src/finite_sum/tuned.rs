@@ -19,14 +19,13 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex3",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 4.1: every method with l2 and its best step",
     question: "Which method needs the fewest passes over the data when each has its best step?",
     learnt: "Permuted Finito is the best per pass; SAGA, random Finito and SDCA are alike; SAG begins badly.",
     quick: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult", "abalone"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 21.0;
@@ -58,16 +57,15 @@ fn families() -> Vec<Family> {
     ]
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = gamma max ||a_i||^2, gamma = 1/4 for the log loss and 1 for the squared loss")
         .setting("steps", "2^k times the method's own: k from -2 to 2, and beyond where the best is at an end")
         .setting("start", "0; SAG, SAGA and Finito fill their tables (one pass)")
         .setting("seeds", format!("one for the choice of the step, {SEEDS} for the claims; orders are those of the medians"))
         .setting("best step", "fewest passes to F - F* = 1e-8; of several that do not get there, least F - F* at the end");
-    let mut tasks = tasks(context, &mut outcome)?;
-    tasks.push(regression::songs(context, &mut outcome)?);
+    let mut tasks = tasks(context, outcome)?;
+    tasks.push(regression::songs(context, outcome)?);
     let count = tasks.len();
     // The last one is the least-squares panel.
     let squared = |task: &Task| task.name == tasks[count - 1].name;
@@ -109,8 +107,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         outcome.setting(format!("best k, {}", task.name), steps);
         all.push(lines);
     }
-    judge(&mut outcome, &tasks, &all)?;
-    Ok(outcome)
+    judge(outcome, &tasks, &all)?;
+    Ok(())
 }
 
 fn race<D: Design, L: Loss + Copy>(

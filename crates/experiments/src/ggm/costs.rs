@@ -15,14 +15,11 @@ use crate::{Context, Experiment, Failure, Outcome, Reason, Sample, Source, Table
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-30",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Section 7.5.4: what three penalties cost",
     question: "What do the l1 norm, reweighted l1 and the degree prior cost?",
     learnt: "With the solver of today the degree prior costs about as much as one l1 problem, and a tenth of a sequence of reweighted ones.",
-    quick: "",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const TIMES: Source = thesis(
@@ -45,9 +42,8 @@ fn operations(decompositions: f64, sorts: f64) -> f64 {
     9.0 * p.powi(3) * decompositions + p * p * p.log2() * sorts
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let graphs = 10;
-    let mut outcome = Outcome::default();
     outcome
         .setting("graphs", graphs)
         .setting("truth", "Barabasi-Albert, 100 nodes, m = 2 (196 edges), 500 samples")
@@ -61,8 +57,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     // Of each method and graph: eigendecompositions, sorting passes, edges, gap.
     let mut counts = vec![Vec::new(); 3];
     for graph in 0..graphs {
-        context.check()?;
-        context.progress(graph as f64 / graphs as f64, "ADMM");
+        context.progress(graph as f64 / graphs as f64, "ADMM")?;
         let seed = context.seed + 900 + graph;
         let edges = barabasi_albert(P, 2, &mut stream(seed, 0))?;
         let theta = diagonally_dominant(P, &edges, -0.2);
@@ -139,5 +134,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
                 ),
             ),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -21,14 +21,13 @@ use crate::{
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-53",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Table 9.1: films, item fields beside other recommenders",
     question: "Does an item field predict ratings of films better than neighbourhood methods?",
     learnt: "With ten neighbours it is ahead of cosines and of least squares; fifty are worse than ten by the printed rule alone.",
     quick: "two of the five splits; no training by the Bethe or the exact likelihood or by expectation maximisation",
     needs: &["movielens-100k"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const OUTPERFORMS: Source = thesis(
@@ -223,9 +222,8 @@ fn of_expectation(
 const ENTROPY: &str = "maximum entropy, k = 10";
 const PRINTED: &str = "maximum entropy as printed, k = 10";
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (folds, real) = folds(context)?;
-    let mut outcome = Outcome::default();
     outcome.setting("splits", folds.len()).setting("iterations", 30).setting("ridge", 1e-3);
     let entropy =
         |rule| Training::MaximumEntropy(AscentSettings { rule, ..AscentSettings::default() });
@@ -274,7 +272,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     );
     let mut found = Vec::new();
     for (m, (name, method, error, seconds)) in methods.iter().enumerate() {
-        context.progress(m as f64 / methods.len() as f64, name);
+        context.progress(m as f64 / methods.len() as f64, name)?;
         let mut sums = [0.0; 2];
         for (train, test) in &folds {
             context.check()?;
@@ -343,10 +341,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     ];
     let mut claims = Vec::from(claims);
     if context.size == Size::Full {
-        claims.extend(of_expectation(context, &folds, ground, &mut outcome)?);
+        claims.extend(of_expectation(context, &folds, ground, outcome)?);
     }
     for claim in claims {
         outcome.claim(if real { claim } else { claim.not_judged("generated tastes") });
     }
-    Ok(outcome)
+    Ok(())
 }

@@ -17,14 +17,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Series,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-27",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 7.1: true and false edges of scale-free graphs",
     question: "Does a prior on degrees find more edges of a scale-free graph than the l1 norm?",
     learnt: "It is not behind where as many false edges are allowed as there are true ones; reweighted l1, tuned as carefully, is level with it.",
     quick: "six graphs of a kind in place of thirty, and fewer settings to choose from",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const SUPERIOR: Source = thesis(
@@ -199,7 +197,7 @@ fn scored(context: &Context, which: usize, outcome: &mut Outcome) -> Result<Fami
     let seed = context.seed + 100_000 * (1 + which as u64);
     let mut chosen = Vec::new();
     for (m, candidates) in settings(context).into_iter().enumerate() {
-        context.progress((which as f64 + 0.1 * m as f64) / 3.0, METHODS[m]);
+        context.progress((which as f64 + 0.1 * m as f64) / 3.0, METHODS[m])?;
         let mut best = (f64::NEG_INFINITY, candidates[0].clone());
         for setting in candidates.iter().filter(|_| candidates.len() > 1) {
             let mut sum = 0.0;
@@ -221,7 +219,7 @@ fn scored(context: &Context, which: usize, outcome: &mut Outcome) -> Result<Fami
         family.edges += edges.len() as f64 / graphs as f64;
         for (m, setting) in chosen.iter().enumerate() {
             let done = 0.4 + 0.6 * graph as f64 / graphs as f64;
-            context.progress((which as f64 + done) / 3.0, METHODS[m]);
+            context.progress((which as f64 + done) / 3.0, METHODS[m])?;
             let found = if context.is_frozen(METHODS[m]) {
                 vec![0.0; FALSE.len()]
             } else {
@@ -233,8 +231,7 @@ fn scored(context: &Context, which: usize, outcome: &mut Outcome) -> Result<Fami
     Ok(family)
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("graphs", context.pick(6, 30))
         .setting("graphs to tune on", context.pick(1, 6))
@@ -247,7 +244,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     );
     let mut families = Vec::new();
     for (which, (name, _)) in FAMILIES.iter().enumerate() {
-        let family = scored(context, which, &mut outcome)?;
+        let family = scored(context, which, outcome)?;
         let mut figure = Figure::new(
             format!("Figure 7.1: {name}"),
             Axis::log("false edges"),
@@ -268,8 +265,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         outcome.figure(figure).table(table);
         families.push(family);
     }
-    judge(&mut outcome, &families);
-    Ok(outcome)
+    judge(outcome, &families);
+    Ok(())
 }
 
 /// The differences of two methods on every kind of graph, for people.

@@ -20,26 +20,22 @@ use crate::{
 
 pub(super) const STOCKS: Experiment = Experiment {
     id: "gg-37",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 8.5: shares, held-out likelihood after a refit",
     question: "Which rule selects the graph of share returns that predicts best?",
     learnt: "The shares of the document are absent; on generated ones its order does not come out and is not judged.",
     quick: "48 generated shares in the place of 235",
-    needs: &[],
     run: stocks,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 pub(super) const CLIMATE: Experiment = Experiment {
     id: "gg-38",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 8.6: temperatures, held-out likelihood after a refit",
     question: "And which one for temperatures, where neighbours are much alike?",
     learnt: "The temperatures of the document are absent; on a generated field the rules are close, and its order is not judged.",
     quick: "40 generated sites in the place of 171",
-    needs: &[],
     run: climate,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const BETTER: Source = thesis(
@@ -150,8 +146,7 @@ fn judge(
         let empty = curve(&Array2::zeros((p, p)), &train, &test, &[0])?[0];
         empties.push(empty);
         for (m, method) in METHODS.iter().enumerate() {
-            context.check()?;
-            context.progress((set as f64 + m as f64 / 7.0) / sets as f64, method);
+            context.progress((set as f64 + m as f64 / 7.0) / sets as f64, method)?;
             let found = if context.is_frozen(method) {
                 Array2::zeros((p, p))
             } else {
@@ -251,13 +246,12 @@ fn joined(found: &Found, methods: &[&str]) -> (String, bool) {
     (format!("by {least:.2} at least above independent columns"), least > 0.0)
 }
 
-fn stocks(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.note(
         "The returns of the ASX300 are absent: generated returns with a market, eight sectors and links between single shares took their place.",
     );
     let shape = context.pick((48, 250), (235, 250));
-    let found = judge(context, &mut outcome, "Figure 8.5: shares", returns, shape)?;
+    let found = judge(context, outcome, "Figure 8.5: shares", returns, shape)?;
     let pinned = |methods: &[&str]| joined(&found, methods);
     let of = |method: &str| found.of(method);
     outcome.claim(
@@ -298,16 +292,15 @@ fn stocks(context: &Context) -> Result<Outcome, Failure> {
                 .not_judged("generated returns"),
         );
     }
-    Ok(outcome)
+    Ok(())
 }
 
-fn climate(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn climate(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.note(
         "The temperatures of New South Wales are absent: a random field with a season took their place. Every second day is held out.",
     );
     let shape = context.pick((40, 336), (171, 336));
-    let found = judge(context, &mut outcome, "Figure 8.6: temperatures", temperatures, shape)?;
+    let found = judge(context, outcome, "Figure 8.6: temperatures", temperatures, shape)?;
     let of = |method: &str| found.of(method);
     let pinned = |methods: &[&str]| joined(&found, methods);
     let generated = "a generated field";
@@ -357,5 +350,5 @@ fn climate(context: &Context) -> Result<Outcome, Failure> {
             )
             .not_judged(generated),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -18,14 +18,12 @@ use crate::{Context, Experiment, Failure, Network, Outcome, Sample, Source, Tabl
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-28",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 7.2: hubs and clusters of a network of genes",
     question: "Are the hubs of a network of genes clearer under the degree prior?",
     learnt: "The genes of the document are absent; on generated ones hubs are at least as large as under the l1 norm, and the degree prior clusters most.",
     quick: "80 generated genes in the place of 500",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const STAR: Source = thesis(
@@ -142,9 +140,8 @@ fn drawn(method: &str, graph: &Graph, truth: &[(u32, u32)]) -> Network {
     network
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (p, networks) = context.pick((80, 5), (500, 5));
-    let mut outcome = Outcome::default();
     outcome
         .setting("genes", p)
         .setting("networks", networks)
@@ -162,7 +159,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         let x = sample(theta.view(), &Array1::zeros(p), 69, &mut stream(seed, 1))?;
         let statistics = Statistics::from_data(&x)?;
         for (m, method) in METHODS.iter().enumerate() {
-            context.progress((network as f64 + m as f64 / 3.0) / networks as f64, method);
+            context.progress((network as f64 + m as f64 / 3.0) / networks as f64, method)?;
             let graph = tuned(context, method, &statistics)?;
             if network == 0 {
                 outcome.network(drawn(method, &graph, &edges));
@@ -214,5 +211,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .holds(of_submodular.below(&sample(2, 3)?).and(sized(1)).and(sized(2)))
             .not_judged("generated networks"),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -11,14 +11,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-34",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 8.2: products that the fast maximum looks at",
     question: "How many products does the fast maximum look at?",
     learnt: "The root of the length where entries are independent, and all of them on an input that is made to be bad.",
     quick: "12,800 entries at most in the place of 51,200, and 60 draws in the place of 200",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const LINEAR: Source = thesis(
@@ -47,8 +45,7 @@ fn independent(rng: &mut Generator) -> (f64, f64) {
 
 type Draw = fn(&mut Generator) -> (f64, f64);
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let top = context.pick(9, 11);
     let repeats = context.pick(60, 200);
     let sizes: Vec<usize> = (1..top).map(|k| 50 << k).collect();
@@ -100,5 +97,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .holds((slopes[1], slopes[1] > 0.75)),
     );
     outcome.figure(figure).table(table);
-    Ok(outcome)
+    Ok(())
 }

@@ -18,14 +18,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Sample, Series,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-29",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 7.3 and section 7.3: three methods for the proximal operator",
     question: "Which method computes the proximal operator of the degree prior in the fewest iterations?",
     learnt: "Dual decomposition; the minimum-norm point gets a usable accuracy, and subgradient steps do not get far.",
     quick: "150 cycles and 1,000 subgradient steps in the place of 1,000 and 20,000",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const DENSE: Source = thesis(
@@ -91,8 +89,7 @@ fn zeros(x: &Array2<f64>) -> f64 {
     zeros as f64 / (P * (P - 1)) as f64
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (steps, cycles) = context.pick((1000, 150), (20_000, 1000));
     let seeds = 5;
     outcome
@@ -115,8 +112,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     // Zeros of the solutions of the whole problem, by ADMM and by subgradient steps.
     let (mut of_admm, mut of_steps) = (Vec::new(), Vec::new());
     for instance_number in 0..seeds {
-        context.check()?;
-        context.progress(instance_number as f64 / seeds as f64, "proximal operators");
+        context.progress(instance_number as f64 / seeds as f64, "proximal operators")?;
         let Instance { correlation, strength, increments, solution, z, scale } =
             instance(context.seed + 700 + instance_number)?;
         let steps_of_whole = if context.is_frozen(WHOLE) { 0 } else { 1000 };
@@ -219,5 +215,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
 left[1].below(&left[2]).and(left[2].improves_on(1.0)),
             ),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -12,26 +12,20 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Series,
 
 pub(super) const PREFERENTIAL: Experiment = Experiment {
     id: "gg-36",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 8.3: edges found by thresholds, lassos and neighbourhoods",
     question: "Which rule finds edges best: thresholds, the lasso, or neighbourhoods?",
     learnt: "With few false edges thresholds of conditional covariances are ahead of the lasso, with many the lasso is; neighbourhoods, which the document finds bad, are among the best.",
-    quick: "",
-    needs: &[],
-    run: |context| experiment(context, &BARABASI_ALBERT),
+    run: |context, outcome| experiment(context, &BARABASI_ALBERT),
+    ..Experiment::of(super::DOCUMENT)
 };
 
 pub(super) const RANDOM: Experiment = Experiment {
     id: "gg-36b",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 8.4: the same on Erdos-Renyi graphs",
     question: "Do the rules come in the same order on random graphs without hubs?",
     learnt: "Yes: thresholds of conditional covariances are ahead with few false edges, SHORTCUT and both conditional tests find about the same edges, and with many the lasso is level.",
-    quick: "",
-    needs: &[],
-    run: |context| experiment(context, &ERDOS_RENYI),
+    run: |context, outcome| experiment(context, &ERDOS_RENYI),
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const NODES: usize = 60;
@@ -97,9 +91,8 @@ fn true_positives(scores: &Array2<f64>, truth: &[(u32, u32)]) -> Vec<f64> {
         .collect()
 }
 
-fn experiment(context: &Context, truth: &Truth) -> Result<Outcome, Failure> {
+fn experiment(context: &Context, outcome: &mut Outcome, truth: &Truth) -> Result<(), Failure> {
     let graphs = 30;
-    let mut outcome = Outcome::default();
     outcome.setting("graphs", graphs).setting("truth", truth.name).setting("samples", 500);
     let mut runs = vec![Vec::new(); METHODS.len()];
     for graph in 0..graphs {
@@ -109,8 +102,7 @@ fn experiment(context: &Context, truth: &Truth) -> Result<Outcome, Failure> {
         let x = sample(theta.view(), &Array1::zeros(NODES), 500, &mut stream(seed, 2))?;
         let statistics = Statistics::from_data(&x)?;
         for (m, method) in METHODS.iter().enumerate() {
-            context.check()?;
-            context.progress((graph as f64 + m as f64 / 7.0) / graphs as f64, method);
+            context.progress((graph as f64 + m as f64 / 7.0) / graphs as f64, method)?;
             let found = if context.is_frozen(method) {
                 Array2::zeros((NODES, NODES))
             } else {
@@ -215,5 +207,5 @@ fn experiment(context: &Context, truth: &Truth) -> Result<Outcome, Failure> {
             .document("its share less that of SHORTCUT is larger at 80 false edges than at 5")
             .holds((format!("{:+.3} at 5, {:+.3} at 80", lead[0], lead[1]), lead[1] > lead[0])),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -14,26 +14,22 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 
 pub(super) const QUADRATIC: Experiment = Experiment {
     id: "mo-e7",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-8: one step against two steps, quadratic model",
     question: "Is a score that is learned together with the directions better than one learned before?",
     learnt: "With too wide a bandwidth, yes; at the best bandwidth a learned score is nearly as good as the exact one.",
     quick: "5 draws and 3 bandwidths in the place of 10 and 8",
-    needs: &[],
     run: quadratic,
+    ..Experiment::of(DOCUMENT)
 };
 
 pub(super) const RATIONAL: Experiment = Experiment {
     id: "mo-e8",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figures 2-9 to 2-11: one step against two steps, rational model",
     question: "And on the rational model?",
     learnt: "With too wide a bandwidth one step is better, for many features.",
     quick: "20 features in the place of 10, 20 and 50",
-    needs: &[],
     run: rational,
+    ..Experiment::of(DOCUMENT)
 };
 
 const ROBUST: Source = Source::quoted(
@@ -93,8 +89,7 @@ fn sweep(
     for (k, &h) in bandwidths.iter().enumerate() {
         let mut all = [vec![], vec![], vec![]];
         for problem in draws {
-            context.check()?;
-            context.progress(k as f64 / bandwidths.len() as f64, title);
+            context.progress(k as f64 / bandwidths.len() as f64, title)?;
             let errors = [
                 ("two steps", two_step(problem, h)?),
                 ("one step", one_step(problem, h, 0.5)?),
@@ -135,17 +130,15 @@ fn assumed(outcome: &mut Outcome) {
     outcome.note("The document gives neither lambda nor the number of slices: 0.5 and 1, and 10, are assumed.");
 }
 
-fn quadratic(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    assumed(&mut outcome);
+fn quadratic(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    assumed(outcome);
     let density = GaussianMixture::thesis(10)?;
     let draws = (0..context.pick(5, 10))
         .map(|k| synthetic::quadratic(&density, 1000, 1.0, context.seed + k))
         .collect::<Result<Vec<_>, _>>()?;
     let bandwidths: &[f64] =
         context.pick(&[2.0, 4.0, 8.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0]);
-    let rows =
-        sweep(context, &mut outcome, "Quadratic model, d = 10, n = 1000", &draws, bandwidths)?;
+    let rows = sweep(context, outcome, "Quadratic model, d = 10, n = 1000", &draws, bandwidths)?;
     let best = rows.iter().map(|r| r[1]).fold(f64::INFINITY, f64::min);
     let exact = exact(&density, &draws)?;
     outcome.claim(
@@ -154,12 +147,11 @@ fn quadratic(context: &Context) -> Result<Outcome, Failure> {
             .document("on a log scale nearer to the error with the exact score than to 1, that of no direction at all")
             .holds((format!("{} against {}", short(best), short(exact)), best * best < exact)),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn rational(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    assumed(&mut outcome);
+fn rational(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    assumed(outcome);
     // Features, samples, bandwidths, and the bandwidth that is too wide for two steps.
     let settings: &[(usize, usize, &[f64], f64)] = context.pick(
         &[(20, 1500, &[4.0, 8.0], 8.0)],
@@ -175,7 +167,7 @@ fn rational(context: &Context) -> Result<Outcome, Failure> {
             .map(|k| synthetic::rational(&density, n, 0.25, context.seed + k))
             .collect::<Result<Vec<_>, _>>()?;
         let title = format!("Rational model, d = {d}, n = {n}");
-        let rows = sweep(context, &mut outcome, &title, &draws, bandwidths)?;
+        let rows = sweep(context, outcome, &title, &draws, bandwidths)?;
         // The sentence is about many features.
         let Some(row) = rows.iter().find(|r| r[0] == smooth && d > 10) else { continue };
         outcome.claim(
@@ -193,5 +185,5 @@ fn rational(context: &Context) -> Result<Outcome, Failure> {
                 )),
         );
     }
-    Ok(outcome)
+    Ok(())
 }

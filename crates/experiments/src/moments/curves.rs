@@ -93,8 +93,7 @@ pub(super) fn curves(
         .collect();
     for (k, &n) in sizes.iter().enumerate() {
         for repeat in 0..repeats {
-            context.check()?;
-            context.progress(k as f64 / sizes.len() as f64, "draws");
+            context.progress(k as f64 / sizes.len() as f64, "draws")?;
             let errors = errors(n, context.seed + repeat)?;
             for (curve, error) in curves.iter_mut().zip(errors) {
                 curve.errors[k].push(unless_frozen(context, curve.name, error));

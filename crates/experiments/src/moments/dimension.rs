@@ -14,14 +14,12 @@ use crate::{Axis, Claim, Context, Experiment, Failure, Outcome, Reason, Size, So
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e9",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-12: MAVE and SADE with more and more features",
     question: "Does MAVE lose to SADE as the number of features grows?",
     learnt: "On four directions it does; on the document's ten, at full size, refined MAVE stays ahead to the last number of features.",
     quick: "4 directions, 3,000 samples and 40 features at most in the place of 10, 10,000 and 150",
-    needs: &[],
     run,
+    ..Experiment::of(DOCUMENT)
 };
 
 const WORSE: Source = Source::quoted(
@@ -35,7 +33,7 @@ const LOSE: Source = Source::quoted(
     "SADE with known and unknown scores lose in case of low dimension of data, but more resistant to the curse of dimensionality",
 );
 
-fn run(context: &Context) -> Result<Outcome, Failure> {
+fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (n, k) = (context.pick(3000, 10_000), context.pick(4, 10));
     let dimensions: &[usize] = context.pick(&[8, 20, 40], &[20, 50, 100, 150]);
     let names = ["SADE, exact", "SADE, learned", "MAVE", "OPG"];
@@ -60,7 +58,6 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
             error(&problem, &Opg { components, base_points }.fit(x, y)?)?,
         ])
     })?;
-    let mut outcome = Outcome::default();
     let caption = format!(
         "Staircase of {k} directions, {n} samples, independent features; medians over 5 draws, 50 slices."
     );
@@ -102,5 +99,5 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
                 ),
             ),
     ));
-    Ok(outcome)
+    Ok(())
 }

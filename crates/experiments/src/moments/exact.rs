@@ -13,50 +13,42 @@ use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
 
 pub(super) const RATIONAL: Experiment = Experiment {
     id: "mo-e2",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-3: SIR against SADE on the rational model",
     question: "Does SADE find the directions where SIR cannot?",
     learnt: "SADE's error falls like 1/n; SIR's stops, for the features are not elliptical.",
     quick: "10 draws in the place of 100",
-    needs: &[],
     run: rational,
+    ..Experiment::of(DOCUMENT)
 };
 
 pub(super) const STAIRCASE: Experiment = Experiment {
     id: "mo-e3",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-4: SADE, SPHD and PHD+ on a staircase",
     question: "On a staircase, which of SADE, SPHD and PHD+ is best?",
     learnt: "SADE, then SPHD, then PHD+.",
     quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
-    needs: &[],
     run: staircase,
+    ..Experiment::of(DOCUMENT)
 };
 
 pub(super) const CLASSIFICATION: Experiment = Experiment {
     id: "mo-e4",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-5: SADE, SPHD and PHD+ on a classification",
     question: "What can be found from two classes?",
     learnt: "SADE finds one direction of two, as it must; SPHD is better than PHD+.",
     quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
-    needs: &[],
     run: classification,
+    ..Experiment::of(DOCUMENT)
 };
 
 pub(super) const QUADRATIC: Experiment = Experiment {
     id: "mo-e5",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-6: SADE, SPHD and PHD+ on the quadratic model",
     question: "And on a quadratic model?",
     learnt: "SADE and SPHD converge; PHD+ finds both directions only by absolute eigenvalues.",
     quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
-    needs: &[],
     run: quadratic,
+    ..Experiment::of(DOCUMENT)
 };
 
 const SLOPE: Source = Source::quoted(
@@ -163,8 +155,7 @@ fn measured(
     Ok(all)
 }
 
-fn rational(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn rational(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let density = GaussianMixture::thesis(10)?;
     let sizes: Vec<usize> = (10..=16).map(|p| 1 << p).collect();
     let repeats = context.pick(10, 100);
@@ -209,13 +200,12 @@ fn rational(context: &Context) -> Result<Outcome, Failure> {
                 sade.end() < sir.end() && sir.end() < PINNED,
             )),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn staircase(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn staircase(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let title = "Staircase of two hyperbolic tangents";
-    let [sade, sphd, phd, ..] = measured(context, &mut outcome, title, |density, n, seed| {
+    let [sade, sphd, phd, ..] = measured(context, outcome, title, |density, n, seed| {
         synthetic::tanh_staircase(density, 2, n, 0.25, seed)
     })?;
     outcome.claim(
@@ -225,13 +215,12 @@ fn staircase(context: &Context) -> Result<Outcome, Failure> {
             .document("smaller median errors at every n, PHD+ below 0.7 at the last")
             .holds(sade.below(&sphd).and(sphd.below(&phd)).and((phd.end(), phd.end() < PINNED))),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn classification(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn classification(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let title = "Classification by an ellipse";
-    let [sade, sphd, phd, ..] = measured(context, &mut outcome, title, |density, n, seed| {
+    let [sade, sphd, phd, ..] = measured(context, outcome, title, |density, n, seed| {
         synthetic::classification(density, n, 0.25, seed)
     })?;
     outcome.claim(
@@ -249,13 +238,12 @@ fn classification(context: &Context) -> Result<Outcome, Failure> {
             )
             .holds(sphd.mostly_below(&phd).and((phd.end(), phd.end() < PINNED))),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn quadratic(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn quadratic(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let [sade, sphd, _, signed, _] =
-        measured(context, &mut outcome, "Quadratic model", |density, n, seed| {
+        measured(context, outcome, "Quadratic model", |density, n, seed| {
             synthetic::quadratic(density, n, 1.0, seed)
         })?;
     outcome
@@ -279,5 +267,5 @@ fn quadratic(context: &Context) -> Result<Outcome, Failure> {
             )
             .holds((signed.end(), (0.25..0.75).contains(&signed.end()))),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -11,14 +11,11 @@ use crate::{Context, Experiment, Failure, Outcome, SEEDS, Sample, Source, Table,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e10",
-    file: file!(),
-    document: DOCUMENT,
     title: "Table 2.1: which method sees which dependence",
     question: "Which method sees which dependence?",
     learnt: "Each finds what the table of the thesis says, and nothing else.",
-    quick: "",
-    needs: &[],
     run,
+    ..Experiment::of(DOCUMENT)
 };
 
 const SYMMETRIC: Source = Source::quoted(
@@ -46,7 +43,7 @@ const CASES: [Case; 5] = [
     ("x1 x2", |z| z[0] * z[1], 2, [false, false, true, true]),
 ];
 
-fn run(context: &Context) -> Result<Outcome, Failure> {
+fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     // Ten features: a direction at random among them is far from the one that was lost.
     let (d, n) = (10, 20_000);
     let score = Gaussian::standard(d)?;
@@ -89,7 +86,6 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
             }
         }
     }
-    let mut outcome = Outcome::default();
     outcome.table(table);
     let measured = if wrong.is_empty() { "all 20 cells".to_owned() } else { wrong.join(", ") };
     outcome.claim(
@@ -99,5 +95,5 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
             .document("a median error below 1/4, half of one lost direction of two, exactly where the table says so")
             .holds((measured, wrong.is_empty())),
     );
-    Ok(outcome)
+    Ok(())
 }

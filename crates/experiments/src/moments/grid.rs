@@ -13,20 +13,18 @@ use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e6",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-7: a learned score in two dimensions",
     question: "What does it cost to learn the score function?",
     learnt: "A small factor; the error still falls with n.",
     quick: "12 draws of 3 sizes in the place of 100 of 7",
-    needs: &[],
     run,
+    ..Experiment::of(DOCUMENT)
 };
 
 const FALLS: Source =
     Source::quoted(SHORT, "2.5.2", "the square trace error tends to zero as n increases.");
 
-fn run(context: &Context) -> Result<Outcome, Failure> {
+fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let part = |weight: f64, mean: f64, variance: f64| Component {
         weight,
         mean: array![mean, 0.5],
@@ -58,7 +56,6 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
         let exact = sade.fit(&problem.x, &problem.y, &density)?;
         Ok(vec![error(&problem, &learned)?, error(&problem, &exact)?])
     })?;
-    let mut outcome = Outcome::default();
     let caption = "100 bumps of width 1 on a grid, ridge 0.01; medians over the draws.";
     let (figure, table) =
         figure_and_table("Two steps, two features", caption, Axis::log("samples"), &all);
@@ -80,5 +77,5 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
                 all[0].points().windows(2).all(|p| p[1].1 < p[0].1),
             )),
     );
-    Ok(outcome)
+    Ok(())
 }

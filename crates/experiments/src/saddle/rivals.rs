@@ -17,14 +17,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Series,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "sa-race",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 4-2: the sublinear method, stochastic subgradients, mirror prox",
     question: "Is it ahead of stochastic subgradients and mirror prox?",
     learnt: "Its gap falls about as fast as the theorem says; the race against subgradients is judged at full size alone.",
     quick: "n = d = k = 60 in the place of 1000",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const BEATS_SSM: Source = thesis(
@@ -97,8 +95,7 @@ fn last(
     })
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let n = context.pick(60_usize, 1000);
     let decades = context.pick(5, 6);
     let (x, y) = identity(n, context.seed);
@@ -127,8 +124,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         // Mirror prox and SSM end where their work is that of the others' last run.
         let most = if name == "sublinear" { 2 * decades } else { 2 * decades - 3 };
         for m in 4..=most {
-            context.check()?;
-            context.progress((at as f64 + f64::from(m) / 14.0) / 4.0, label);
+            context.progress((at as f64 + f64::from(m) / 14.0) / 4.0, label)?;
             let steps = 10_f64.powf(f64::from(m) / 2.0) as u64;
             let steps = if name == "mirror prox" { steps / 10 } else { steps };
             let end = last(&problem, name, context, scale, steps)?;
@@ -216,5 +212,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         "The thesis shows wall time. Here work is counted, so that the figure is the same on every machine; a product of mirror prox does \
          several entries in the time of one entry of the sublinear method.",
     );
-    Ok(outcome)
+    Ok(())
 }

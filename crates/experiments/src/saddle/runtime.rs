@@ -19,14 +19,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "sa-runtime",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Table 4.2: the work of a step against the size",
     question: "Does a step of the sublinear method cost O(n + d + k)?",
     learnt: "Its operations grow in proportion to the size.",
     quick: "n up to 800 in the place of 6400",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const LINEAR: Source =
@@ -41,8 +39,7 @@ const COSTS: Source = thesis(
 const PRINTED: [(usize, f64); 6] =
     [(200, 0.80), (400, 1.17), (800, 2.07), (1600, 4.27), (3200, 7.55), (6400, 15.56)];
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let sizes = context.pick(&[100_usize, 200, 400, 800][..], &[200, 400, 800, 1600, 3200, 6400]);
     // As many as in the document: with fewer the classes of the larger sizes are not all touched, and draws cost less.
     let steps = 10_000_u64;
@@ -64,8 +61,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let (mut work, mut time) = (vec![], vec![]);
     let (mut subgradients, mut products) = (vec![], vec![]);
     for (at, &n) in sizes.iter().enumerate() {
-        context.check()?;
-        context.progress(at as f64 / sizes.len() as f64, &format!("n = {n}"));
+        context.progress(at as f64 / sizes.len() as f64, &format!("n = {n}"))?;
         let (x, y) = identity(n, context.seed);
         let samples = Samples::new(&x.as_design()?, &y, n, None)?;
         let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, n as f64, 1e-3)?;
@@ -135,5 +131,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .caption("Counted, not timed; the dual side, the primal side and the draws.")
             .with(Series::line_points("sublinear", work)),
     );
-    Ok(outcome)
+    Ok(())
 }
