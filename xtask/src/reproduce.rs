@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let folder = data_folder(arguments.data.as_deref())?;
-    let all = registry::ALL;
+    let all = &registry::all();
     let selected: Vec<&Experiment> = if arguments.smoke {
         registry::SMOKE.iter().filter_map(|id| registry::find(all, id)).collect()
     } else {
@@ -372,7 +372,8 @@ mod tests {
     /// Every experiment once, under its document, in lines that a terminal holds.
     #[test]
     fn the_list_is_one_table_a_document() {
-        let all: Vec<&Experiment> = registry::ALL.iter().collect();
+        let all = registry::all();
+        let all: Vec<&Experiment> = all.iter().collect();
         let text: String = listing(&all, None, |_| Some(12.3)).iter().map(Table::to_text).collect();
         for e in &all {
             assert_eq!(

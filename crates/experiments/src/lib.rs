@@ -7,8 +7,8 @@
 //! formats tables.
 //!
 //! ```text
-//! registry::ALL -> Experiment.run(&Context) -> Outcome -> report::Store (id.json)
-//!                                                      -> report::write (report.html, CSV, SVG)
+//! registry::all() -> Experiment.run(&Context, &mut Outcome) -> report::Store (id.json)
+//!                                                           -> report::write (report.html, CSV, SVG)
 //! ```
 //!
 //! | module | what it holds |
@@ -83,6 +83,7 @@ mod ggm;
 mod graphical;
 mod moments;
 mod mrf_learn;
+mod numbers;
 mod race;
 pub mod registry;
 pub mod report;

@@ -4,13 +4,14 @@
 use fenchel_ggm::glasso::{GlassoSettings, Problem, graphical_lasso};
 use fenchel_ggm::reweighted::liu_ihler;
 use fenchel_ggm::scale_free::{DegreePrior, ScaleFreeAdmm};
-use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
-use fenchel_ggm::{Method, PenaltyWeights, Scale, Statistics, sample};
+use fenchel_ggm::synthetic::barabasi_albert;
+use fenchel_ggm::{Method, PenaltyWeights, Scale};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Stop, run};
-use ndarray::Array1;
 
+use super::scale_free::sampled;
 use super::thesis;
+use crate::table::row;
 use crate::{Context, Experiment, Failure, Outcome, Reason, Sample, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -60,9 +61,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         context.progress(graph as f64 / graphs as f64, "ADMM")?;
         let seed = context.seed + 900 + graph;
         let edges = barabasi_albert(P, 2, &mut stream(seed, 0))?;
-        let theta = diagonally_dominant(P, &edges, -0.2);
-        let x = sample(theta.view(), &Array1::zeros(P), 500, &mut stream(seed, 1))?;
-        let statistics = Statistics::from_data(&x)?;
+        let statistics = sampled((P, 500), &edges, -0.2, seed)?;
         let (c, _) = statistics.correlation();
         let settings = |name: &str| GlassoSettings {
             method: Method::Admm,
@@ -97,14 +96,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     for (method, rows) in METHODS.iter().zip(&counts) {
         let mean = |k: usize| rows.iter().map(|row| row[k]).sum::<f64>() / rows.len() as f64;
         passes.push(mean(0));
-        table.push([
-            (*method).into(),
-            mean(0).into(),
-            mean(1).into(),
-            operations(mean(0), mean(1)).into(),
-            mean(2).into(),
-            mean(3).into(),
-        ]);
+        let operations_in_all = operations(mean(0), mean(1));
+        table.push(row![*method, mean(0), mean(1), operations_in_all, mean(2), mean(3)]);
         // A run that did not get to the tolerance has no cost.
         let cost = |row: &[f64; 4]| {
             if row[3] <= 1e-4 { operations(row[0], row[1]) } else { f64::INFINITY }

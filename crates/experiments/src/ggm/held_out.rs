@@ -7,12 +7,13 @@ use fenchel_ggm::{Statistics, refit, sample};
 use fenchel_graphical::Graph;
 use fenchel_linalg::{Names, factor};
 use fenchel_optim::Stop;
-use fenchel_optim::random::{Generator, stream};
+use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2, Axis as Direction};
 use rand::RngExt;
 
-use super::selection::{METHODS, scores};
+use super::selection::{METHODS, ranked, scores};
 use super::thesis;
+use crate::numbers::normal;
 use crate::{
     Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Sample, Series, Source,
     Table,
@@ -80,16 +81,10 @@ fn curve(
     counts: &[usize],
 ) -> Result<Vec<f64>, Failure> {
     let p = scores.nrows();
-    let mut pairs: Vec<(f64, u32, u32)> = (0..p)
-        .flat_map(|i| (i + 1..p).map(move |j| (i, j)))
-        .filter(|&(i, j)| scores[[i, j]] > 0.0)
-        .map(|(i, j)| (scores[[i, j]], i as u32, j as u32))
-        .collect();
-    pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let settings = GlassoSettings {
-        stop: Stop { absolute: 1e-3, relative: 0.0, ..Stop::default() },
-        ..GlassoSettings::default()
-    };
+    let mut pairs = ranked(scores);
+    pairs.retain(|pair| pair.0 > 0.0);
+    let stop = Stop { absolute: 1e-3, relative: 0.0, ..Stop::default() };
+    let settings = GlassoSettings { stop, ..GlassoSettings::default() };
     let likelihood = |&count: &usize| -> Result<f64, Failure> {
         if count > pairs.len() {
             return Ok(f64::NAN);
@@ -147,12 +142,7 @@ fn judge(
         empties.push(empty);
         for (m, method) in METHODS.iter().enumerate() {
             context.progress((set as f64 + m as f64 / 7.0) / sets as f64, method)?;
-            let found = if context.is_frozen(method) {
-                Array2::zeros((p, p))
-            } else {
-                scores(method, &train)?
-            };
-            let values = curve(&found, &train, &test, &counts)?;
+            let values = curve(&scores(context, method, &train)?, &train, &test, &counts)?;
             best[m].push(values.iter().copied().fold(empty, f64::max));
             let points = std::iter::once(0).chain(counts.iter().copied());
             let points: Vec<(f64, f64)> =
@@ -180,12 +170,6 @@ fn judge(
     outcome.table(table);
     let best = best.into_iter().map(Sample::over_seeds).collect::<Result<_, _>>()?;
     Ok(Found { best, empty: empties, apart })
-}
-
-fn normal(rng: &mut Generator) -> f64 {
-    // Box and Muller.
-    let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
-    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
 /// Returns of shares: a market, eight sectors, links between single shares, heavy tails by the day.

@@ -6,7 +6,7 @@ use fenchel_ggm::bethe::AscentSettings;
 use fenchel_ggm::item_field::Training;
 
 use super::thesis;
-use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Series, Source, Table};
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-54",
@@ -50,11 +50,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .with(Series::line_points("maximum entropy, k = 10", curve)),
     );
     outcome.table(table);
-    let ground = if real { Ground::Real } else { Ground::Generated };
     let mild = MILD
         .claim("after the least error comes a larger one")
         .rests_on(["diagonal ascent"])
-        .on(ground)
         .document("the last error above the least, and both below that of the closed form")
         .holds((
             format!(
@@ -63,6 +61,6 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             ),
             best < ends.1 && ends.1 < ends.0,
         ));
-    outcome.claim(if real { mild } else { mild.not_judged("generated tastes") });
+    outcome.claim(mild.on_real_data(real, "generated tastes"));
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! This module repeats figure 8.2 of A. Defazio, PhD thesis 2014: the number of products that the fast algorithm for a
 //! maximum of products computes.
 
-use fenchel_ggm::shortcut::max_product;
 use fenchel_optim::random::{Generator, stream};
 use rand::RngExt;
 
+use super::shortcut::looked_at;
 use super::thesis;
 use crate::race::exponent;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
@@ -67,12 +67,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             for repeat in 0..repeats {
                 let mut rng = stream(context.seed + which as u64, repeat * 1_000_003 + m as u64);
                 let (a, b): (Vec<f64>, Vec<f64>) = (0..m).map(|_| draw(&mut rng)).unzip();
-                let order = |v: &[f64]| {
-                    let mut order: Vec<usize> = (0..m).collect();
-                    order.sort_by(|&i, &j| v[j].total_cmp(&v[i]));
-                    order
-                };
-                sum += max_product(&a, &order(&a), &b, &order(&b))?.products;
+                sum += looked_at(&a, &b)?;
             }
             points.push((m as f64, sum as f64 / repeats as f64));
         }

@@ -6,14 +6,15 @@ use std::ops::ControlFlow;
 use fenchel_ggm::scale_free::competitors::{minimum_norm_point, subgradient, whole_subgradient};
 use fenchel_ggm::scale_free::prox::{DualDecomposition, ProxSettings, prox_omega};
 use fenchel_ggm::scale_free::{DegreePrior, ScaleFreeAdmm, omega};
-use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
-use fenchel_ggm::{Statistics, sample};
+use fenchel_ggm::synthetic::barabasi_albert;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Observer, Progress, Stop, run};
-use ndarray::{Array1, Array2};
+use ndarray::Array2;
 
+use super::scale_free::sampled;
 use super::thesis;
 use crate::race::{cost_to, in_passes};
+use crate::table::row;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Sample, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -69,9 +70,7 @@ struct Instance {
 
 fn instance(seed: u64) -> Result<Instance, Failure> {
     let edges = barabasi_albert(P, 2, &mut stream(seed, 0))?;
-    let theta = diagonally_dominant(P, &edges, -0.2);
-    let x = sample(theta.view(), &Array1::zeros(P), 500, &mut stream(seed, 1))?;
-    let (c, _) = Statistics::from_data(&x)?.correlation();
+    let (c, _) = sampled((P, 500), &edges, -0.2, seed)?.correlation();
     let increments = DegreePrior::default().increments(P)?;
     // An edge at a node with ten others costs 0.12.
     let strength = 0.12 / increments[10];
@@ -175,11 +174,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         reached.into_iter().map(Sample::over_seeds).collect::<Result<_, _>>()?;
     let left: Vec<Sample> = left.into_iter().map(Sample::over_seeds).collect::<Result<_, _>>()?;
     for (m, method) in METHODS.iter().enumerate() {
-        table.push([
-            (*method).into(),
-            in_passes(reached[m].median()).into(),
-            left[m].median().into(),
-        ]);
+        table.push(row![*method, in_passes(reached[m].median()), left[m].median()]);
     }
     outcome.table(table);
     outcome.claim(

@@ -6,7 +6,7 @@ use fenchel_ggm::{Statistics, sample};
 use fenchel_optim::random::{Generator, stream};
 use ndarray::{Array1, Array2};
 
-use super::selection::{METHODS, scores};
+use super::selection::{METHODS, ranked, scores};
 use super::thesis;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Series, Source, Table};
 
@@ -70,12 +70,8 @@ const FALSE: [usize; 6] = [2, 5, 10, 20, 40, 80];
 
 /// Share of true edges among those that come before so many false ones.
 fn true_positives(scores: &Array2<f64>, truth: &[(u32, u32)]) -> Vec<f64> {
-    let p = scores.nrows();
-    let mut pairs: Vec<(f64, bool)> = (0..p)
-        .flat_map(|i| (i + 1..p).map(move |j| (i, j)))
-        .map(|(i, j)| (scores[[i, j]], truth.binary_search(&(i as u32, j as u32)).is_ok()))
-        .collect();
-    pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let real = |(score, i, j)| (score, truth.binary_search(&(i, j)).is_ok());
+    let pairs: Vec<(f64, bool)> = ranked(scores).into_iter().map(real).collect();
     FALSE
         .iter()
         .map(|&limit| {
@@ -103,12 +99,7 @@ fn experiment(context: &Context, outcome: &mut Outcome, truth: &Truth) -> Result
         let statistics = Statistics::from_data(&x)?;
         for (m, method) in METHODS.iter().enumerate() {
             context.progress((graph as f64 + m as f64 / 7.0) / graphs as f64, method)?;
-            let found = if context.is_frozen(method) {
-                Array2::zeros((NODES, NODES))
-            } else {
-                scores(method, &statistics)?
-            };
-            runs[m].push(true_positives(&found, &edges));
+            runs[m].push(true_positives(&scores(context, method, &statistics)?, &edges));
         }
     }
     let mut figure = Figure::new(

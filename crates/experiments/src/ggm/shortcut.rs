@@ -40,6 +40,16 @@ fn noise(p: usize, seed: u64) -> Array2<f64> {
     x
 }
 
+/// Products that the printed algorithm looks at for the maximum over two lists.
+pub(super) fn looked_at(a: &[f64], b: &[f64]) -> Result<usize, Failure> {
+    let order = |v: &[f64]| {
+        let mut order: Vec<usize> = (0..v.len()).collect();
+        order.sort_by(|&s, &t| v[t].total_cmp(&v[s]));
+        order
+    };
+    Ok(max_product(a, &order(a), b, &order(b))?.products)
+}
+
 /// Products that the printed algorithm looks at for one pair: two maxima, over the lists that the sign asks for.
 fn products(
     i: usize,
@@ -53,12 +63,7 @@ fn products(
     for side in [1.0, -1.0] {
         let a: Vec<f64> = others.iter().map(|&k| (side * row_i[k]).max(0.0)).collect();
         let b: Vec<f64> = others.iter().map(|&k| (sign * side * row_j[k]).max(0.0)).collect();
-        let order = |v: &[f64]| {
-            let mut order: Vec<usize> = (0..v.len()).collect();
-            order.sort_by(|&s, &t| v[t].total_cmp(&v[s]));
-            order
-        };
-        total += max_product(&a, &order(&a), &b, &order(&b))?.products;
+        total += looked_at(&a, &b)?;
     }
     Ok(total)
 }

@@ -7,9 +7,10 @@ use fenchel_moments::synthetic::{self, Problem};
 use fenchel_moments::{Components, DirectSade, GaussianMixture, Sade, ScoreMatching, Slicing};
 use fenchel_optim::Stop;
 
-use super::DOCUMENT;
-use super::curves::{PINNED, SHORT, error, sorted, unless_frozen};
+use super::curves::{PINNED, error, unless_frozen};
+use super::thesis;
 use crate::number::short;
+use crate::numbers::{mean, median};
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 
 pub(super) const QUADRATIC: Experiment = Experiment {
@@ -19,7 +20,7 @@ pub(super) const QUADRATIC: Experiment = Experiment {
     learnt: "With too wide a bandwidth, yes; at the best bandwidth a learned score is nearly as good as the exact one.",
     quick: "5 draws and 3 bandwidths in the place of 10 and 8",
     run: quadratic,
-    ..Experiment::of(DOCUMENT)
+    ..Experiment::of(super::DOCUMENT)
 };
 
 pub(super) const RATIONAL: Experiment = Experiment {
@@ -29,16 +30,14 @@ pub(super) const RATIONAL: Experiment = Experiment {
     learnt: "With too wide a bandwidth one step is better, for many features.",
     quick: "20 features in the place of 10, 20 and 50",
     run: rational,
-    ..Experiment::of(DOCUMENT)
+    ..Experiment::of(super::DOCUMENT)
 };
 
-const ROBUST: Source = Source::quoted(
-    SHORT,
+const ROBUST: Source = thesis(
     "2.5.2",
     "for large d, the one-step algorithm is more robust than the two-step algorithm.",
 );
-const WEAK: Source = Source::quoted(
-    SHORT,
+const WEAK: Source = thesis(
     "2.5.2",
     "even with weak score functions, correct estimation of the e.d.r. space can be performed.",
 );
@@ -57,11 +56,14 @@ fn matching(h: f64) -> ScoreMatching {
 const COMPONENTS: Components = Components::Fixed(2);
 const SLICING: Slicing = Slicing::EqualCount(10);
 
+fn sade(problem: &Problem, score: &impl Score) -> Result<f64, Failure> {
+    let sade = Sade { components: COMPONENTS, slicing: SLICING, ..Sade::default() };
+    error(problem, &sade.fit(&problem.x, &problem.y, score)?)
+}
+
 /// As the thesis: raw coordinates, plain SADE on the learned scores.
 fn two_step(problem: &Problem, h: f64) -> Result<f64, Failure> {
-    let score = matching(h).fit(&problem.x)?;
-    let sade = Sade { components: COMPONENTS, slicing: SLICING, ..Sade::default() };
-    error(problem, &sade.fit(&problem.x, &problem.y, &score)?)
+    sade(problem, &matching(h).fit(&problem.x)?)
 }
 
 fn one_step(problem: &Problem, h: f64, lambda: f64) -> Result<f64, Failure> {
@@ -99,7 +101,7 @@ fn sweep(
                 all.push(unless_frozen(context, name, error));
             }
         }
-        let [two, half, one] = all.map(|v| sorted(&v)[(v.len() - 1) / 2]);
+        let [two, half, one] = all.map(median);
         rows.push([h, two, half, one]);
     }
     let heads = ["bandwidth", "two steps", "one step, lambda 0.5", "one step, lambda 1"];
@@ -117,21 +119,11 @@ fn sweep(
     Ok(rows)
 }
 
-fn exact(density: &GaussianMixture, draws: &[Problem]) -> Result<f64, Failure> {
-    let sade = Sade { components: COMPONENTS, slicing: SLICING, ..Sade::default() };
-    let mut sum = 0.0;
-    for problem in draws {
-        sum += error(problem, &sade.fit(&problem.x, &problem.y, density)?)?;
-    }
-    Ok(sum / draws.len() as f64)
-}
-
-fn assumed(outcome: &mut Outcome) {
-    outcome.note("The document gives neither lambda nor the number of slices: 0.5 and 1, and 10, are assumed.");
-}
+const ASSUMED: &str =
+    "The document gives neither lambda nor the number of slices: 0.5 and 1, and 10, are assumed.";
 
 fn quadratic(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    assumed(outcome);
+    outcome.note(ASSUMED);
     let density = GaussianMixture::thesis(10)?;
     let draws = (0..context.pick(5, 10))
         .map(|k| synthetic::quadratic(&density, 1000, 1.0, context.seed + k))
@@ -140,7 +132,8 @@ fn quadratic(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         context.pick(&[2.0, 4.0, 8.0], &[1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0]);
     let rows = sweep(context, outcome, "Quadratic model, d = 10, n = 1000", &draws, bandwidths)?;
     let best = rows.iter().map(|r| r[1]).fold(f64::INFINITY, f64::min);
-    let exact = exact(&density, &draws)?;
+    let exact = draws.iter().map(|problem| sade(problem, &density));
+    let exact = mean(exact.collect::<Result<Vec<_>, _>>()?.into_iter());
     outcome.claim(
         WEAK.claim("at the best bandwidth the learned score is nearly as good as the exact one")
             .rests_on(["two steps"])
@@ -151,7 +144,7 @@ fn quadratic(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
 }
 
 fn rational(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    assumed(outcome);
+    outcome.note(ASSUMED);
     // Features, samples, bandwidths, and the bandwidth that is too wide for two steps.
     let settings: &[(usize, usize, &[f64], f64)] = context.pick(
         &[(20, 1500, &[4.0, 8.0], 8.0)],

@@ -3,8 +3,7 @@
 use fenchel_moments::GaussianMixture;
 use ndarray::Array2;
 
-use super::DOCUMENT;
-use super::curves::SHORT;
+use super::thesis;
 use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -13,11 +12,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     question: "What do the features of the experiments look like?",
     learnt: "A mixture whose mass is on the square that is shown.",
     run,
-    ..Experiment::of(DOCUMENT)
+    ..Experiment::of(super::DOCUMENT)
 };
 
-const CAPTION: Source =
-    Source::quoted(SHORT, "Figure 2-2", "Contour lines of Gaussian mixture pdf in 2D case.");
+const CAPTION: Source = thesis("Figure 2-2", "Contour lines of Gaussian mixture pdf in 2D case.");
 
 fn run(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let density = GaussianMixture::thesis(2)?;

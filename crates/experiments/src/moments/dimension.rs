@@ -7,8 +7,8 @@ use fenchel_moments::{
     Components, LearnedSade, Mave, Opg, Sade, ScoreMatching, Slicing, Stop, synthetic,
 };
 
-use super::DOCUMENT;
-use super::curves::{NOTHING, SHORT, curves, error, figure_and_table};
+use super::curves::{NOTHING, curves, error, figure_and_table};
+use super::thesis;
 use crate::number::short;
 use crate::{Axis, Claim, Context, Experiment, Failure, Outcome, Reason, Size, Source};
 
@@ -19,16 +19,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     learnt: "On four directions it does; on the document's ten, at full size, refined MAVE stays ahead to the last number of features.",
     quick: "4 directions, 3,000 samples and 40 features at most in the place of 10, 10,000 and 150",
     run,
-    ..Experiment::of(DOCUMENT)
+    ..Experiment::of(super::DOCUMENT)
 };
 
-const WORSE: Source = Source::quoted(
-    SHORT,
+const WORSE: Source = thesis(
     "2.5.1",
     "we provide examples where MAVE suffers from the curse of dimensionality and performs worse than moment-matching methods",
 );
-const LOSE: Source = Source::quoted(
-    SHORT,
+const LOSE: Source = thesis(
     "2.5.2",
     "SADE with known and unknown scores lose in case of low dimension of data, but more resistant to the curse of dimensionality",
 );

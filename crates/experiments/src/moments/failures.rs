@@ -5,8 +5,8 @@ use fenchel_moments::synthetic::{StandardFeatures, multi_index};
 use fenchel_moments::{Ade, Components, PhdPlus, Sade, Sphd};
 use ndarray::{Array2, ArrayView1};
 
-use super::DOCUMENT;
-use super::curves::{SHORT, error, unless_frozen};
+use super::curves::{error, unless_frozen};
+use super::thesis;
 use crate::{Context, Experiment, Failure, Outcome, SEEDS, Sample, Source, Table, runs};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -15,11 +15,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     question: "Which method sees which dependence?",
     learnt: "Each finds what the table of the thesis says, and nothing else.",
     run,
-    ..Experiment::of(DOCUMENT)
+    ..Experiment::of(super::DOCUMENT)
 };
 
-const SYMMETRIC: Source = Source::quoted(
-    SHORT,
+const SYMMETRIC: Source = thesis(
     "2.5.1",
     "SADE can not recover the entire e.d.r. space in several cases, for example, a classification task or symmetric cases.",
 );

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::{Entry, Provenance, files};
-use crate::{Claim, Error, Expectation, Ground, Origin, Size, Table, Verdict};
+use crate::{Claim, Error, Expectation, Ground, Origin, Table, Verdict};
 
 const BEGIN: &str = "<!-- counts: written by `cargo xtask reproduce --readme` -->\n";
 const END: &str = "<!-- end of counts -->\n";
@@ -78,10 +78,7 @@ pub fn write_counts(
     };
     let date = provenance.facts.iter().find(|(name, _)| name == "Date");
     let date = date.map_or(String::new(), |(_, date)| format!(" on {date}"));
-    let size = match provenance.size {
-        Size::Quick => "quick",
-        Size::Full => "full",
-    };
+    let size = provenance.size;
     let experiments = entries.len();
     let table = counts(entries);
     let text = format!(
