@@ -311,6 +311,14 @@ impl Claim {
         if real { Claim { ground: Ground::Real, ..self } } else { self.not_judged(stand_in) }
     }
 
+    /// Registers that the claim is known not to hold, if it is judged.
+    pub(crate) fn known(self, why: Reason) -> Self {
+        if self.registered != Expectation::Holds {
+            return self;
+        }
+        Claim { registered: Expectation::DoesNotReproduce { why }, ..self }
+    }
+
     /// Removes the verdict of a claim about data that are absent. `stand_in` describes the data that were used instead.
     #[must_use]
     pub fn not_judged(self, stand_in: &str) -> Self {

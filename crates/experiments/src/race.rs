@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use fenchel_optim::{Observer, Progress};
 
 use crate::number::short;
-use crate::{Context, Failure, Series, Table};
+use crate::{Axis, Context, Failure, Figure, Series, Table};
 
 /// The suboptimality of a method after each pass over the data.
 #[derive(Debug, Clone)]
@@ -118,6 +118,11 @@ pub(crate) fn exponent(points: &[(f64, f64)]) -> f64 {
         (logs.iter().map(|p| p.0).sum::<f64>() / n, logs.iter().map(|p| p.1).sum::<f64>() / n);
     let over: f64 = logs.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum();
     over / logs.iter().map(|p| (p.0 - mx).powi(2)).sum::<f64>()
+}
+
+/// A figure of suboptimalities against passes.
+pub(crate) fn figure(title: String, y: Axis, curves: impl Iterator<Item = Series>) -> Figure {
+    curves.fold(Figure::new(title, Axis::linear("passes over the data"), y), Figure::with)
 }
 
 /// A table with the suboptimality of every curve after each of the given numbers of passes.

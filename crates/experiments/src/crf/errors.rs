@@ -1,11 +1,13 @@
 //! This module repeats figure 7 of Le Priol, Piche and Lacoste-Julien (2018): the test errors of the methods of
 //! figures 4 and 6. It also counts the passes of SDCA on sparse data.
 
+use std::sync::Arc;
+
 use fenchel_crf::Dataset;
 
 use super::methods::{SETS, UPDATES, methods, moved, runs};
 use super::paper;
-use super::runs::{Curve, Line, over};
+use super::runs::{Curve, Line, each, list, over};
 use crate::finite_sum::sets::Need;
 use crate::number::short;
 use crate::{
@@ -33,15 +35,12 @@ fn errors(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let columns =
         ["data", "method", "token error 5", "15", "20", "sequence error 15", "at the optimum"];
     let mut table = Table::new("Test errors after passes, in percent", columns);
-    let (mut courses, mut all) = (vec![], vec![]);
-    for (k, &set) in SETS.iter().enumerate() {
-        context.progress(k as f64 / 4.0, set.name())?;
-        // All but L-BFGS.
-        let (course, tested) = runs(context, set, 5)?;
-        course.task.describe(outcome);
+    // All but L-BFGS.
+    let (courses, all) = each(context, outcome, &SETS, |set| runs(context, set, 5))?;
+    for (course, tested) in courses.iter().zip(&all) {
         let name = course.task.name;
         for run in tested.iter().map(|run| &run.median) {
-            let mut row = vec![name.into(), run.name.as_str().into()];
+            let mut row = vec![name.into(), run.name.into()];
             let tokens = [5.0, 15.0, 20.0].map(|passes| run.at(passes).errors.0);
             let errors = tokens.into_iter().chain([run.at(15.0).errors.1, course.errors.0]);
             row.extend(errors.map(|share| (100.0 * share).into()));
@@ -54,12 +53,10 @@ fn errors(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         );
         let tail = |run: &Curve| {
             let rows = run.rows.iter().filter(|row| row.passes >= 1.0).copied().collect();
-            let kept = Curve { name: run.name.clone(), rows };
+            let kept = Curve { name: run.name, rows: Arc::new(rows) };
             kept.series(UPDATES, |row| 100.0 * row.errors.0)
         };
         outcome.figure(tested.iter().fold(figure, |figure, run| figure.with(tail(&run.median))));
-        courses.push(course);
-        all.push(tested);
     }
     outcome.table(table);
     let percent = |run: &Line, passes: f64| run.sample(|run| 100.0 * run.at(passes).errors.0);
@@ -68,15 +65,10 @@ fn errors(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .claim("SDCA by gaps has fewer errors than OEG")
             .rests_on(["SDCA by gaps", "OEG"]);
     let threshold = "token error after 5 passes smaller; at the end all methods have the same";
-    outcome.claim(over(&courses, Need::All, better, threshold, None, |k| {
+    outcome.claim(over(&courses, Need::All, better, threshold, |k| {
         let judged = percent(&all[k][0], 5.0)?.below(&percent(&all[k][2], 5.0)?);
         Ok(judged.provided(moved([&all[k][2]]), "OEG has not left its start"))
     })?);
-    let list = |row: &dyn Fn(usize) -> Result<String, Failure>| -> Result<String, Failure> {
-        let rows = courses.iter().enumerate();
-        let rows = rows.map(|(k, course)| Ok(format!("{}: {}", course.task.name, row(k)?)));
-        Ok(rows.collect::<Result<Vec<_>, Failure>>()?.join("; "))
-    };
     outcome.claim(
         paper(
             "6.4 and figure 7",
@@ -85,7 +77,7 @@ fn errors(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .claim("How far the five methods are from the test error at the optimum")
         .reported(
             "largest distance of a median in points, after 5 and after 15 passes",
-            list(&|k| {
+            list(&courses, |k| {
                 let optimum = 100.0 * courses[k].errors.0;
                 let worst = |passes: f64| {
                     let medians = all[k].iter().map(|run| Ok((percent(run, passes)?.median() - optimum).abs()));
@@ -101,7 +93,7 @@ fn errors(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .claim("SDCA by gaps and SAG-NUS")
             .reported(
                 "token errors in percent after 15 passes",
-                list(&|k| {
+                list(&courses, |k| {
                     let of = |m: usize| percent(&all[k][m], 15.0);
                     Ok(format!("{} and {}", of(0)?, of(3)?))
                 })?,

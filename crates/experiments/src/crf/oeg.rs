@@ -1,7 +1,7 @@
 //! Beyond the paper, section 7: gap sampling for exponentiated gradient (OEG).
 
 use super::paper;
-use super::runs::{Method, Row, lines};
+use super::runs::{Method, Row, each, lines};
 use super::tasks::{Part, Set};
 use crate::race::in_passes;
 use crate::{Context, Experiment, Failure, Outcome, SEEDS, Table};
@@ -38,10 +38,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         ["data", NAMES[0], NAMES[1], NAMES[2], NAMES[3]],
     );
     let mut measured = vec![];
-    for (k, set) in [Set::Chunks, Set::Entities].into_iter().enumerate() {
-        context.progress(k as f64 / 2.0, set.name())?;
-        let (course, runs) = lines(context, (set, Part::Few), &methods, PASSES, SEEDS as u64)?;
-        course.task.describe(outcome);
+    let run = |set| lines(context, (set, Part::Few), &methods, PASSES, SEEDS as u64);
+    let (courses, all) = each(context, outcome, &[Set::Chunks, Set::Entities], run)?;
+    for (course, runs) in courses.iter().zip(&all) {
         let calls = runs.iter().map(|run| run.to(1e-4 * course.best, CALLS));
         let calls = calls.collect::<Result<Vec<_>, _>>()?;
         let mut row = vec![course.task.name.into()];

@@ -1,19 +1,17 @@
 //! This module repeats figure 1.1 of A. Defazio, PhD thesis 2014: stochastic, batch and incremental methods in early
 //! and late passes.
 
-use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_linalg::{Design, row_norms_squared};
-use fenchel_optim::prox::Zero;
+use fenchel_linalg::Design;
 use fenchel_optim::random::Order;
 
-use super::methods::{Entry, Line, Method, line, means, optimum, over, rows, run};
+use super::methods::{Bench, Entry, Line, Method, line, means, over, rows};
 use super::sets::Need;
 use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
 use crate::number::short;
-use crate::race::{in_passes, table};
-use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS};
+use crate::race::{self, Curve, in_passes, table};
+use crate::{Axis, Context, Experiment, Failure, Judged, Outcome, SEEDS};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex7",
@@ -42,6 +40,7 @@ fn entries() -> Vec<Entry> {
         Entry::new("SGD, constant step", Method::Sgd { decaying: false }, Order::Uniform),
         Entry::new("L-BFGS", Method::Lbfgs, Order::Cyclic),
         Entry::new("SAGA", Method::Saga(1.0), Order::Uniform),
+        Entry::new(LONG, Method::Lbfgs, Order::Cyclic),
     ]
 }
 
@@ -55,23 +54,16 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.note("Figure 1.1 of the thesis is a sketch without data. It is drawn here on the data of figure 3.1.");
     let tasks = tasks(context, outcome)?;
     let all =
-        each(context, &tasks, |task| with_design!(task, |design| race(context, design, &task.y)))?;
+        each(context, &tasks, |task| with_design!(task, |design| run(context, design, &task.y)))?;
     for (task, lines) in tasks.iter().zip(&all) {
         // The long run of L-BFGS is for one claim.
         let curves = means(&lines[..lines.len() - 1]);
-        let mut figure = Figure::new(
-            format!("Figure 1.1 on {}", task.name),
-            Axis::linear("passes over the data"),
-            Axis::log("F - F* (nats)").limits(1e-12, 1.0),
-        )
-        .caption(
+        let (title, axis) = (format!("Figure 1.1 on {}", task.name), Axis::log("F - F* (nats)"));
+        let series = curves.iter().map(Curve::series);
+        outcome.figure(race::figure(title, axis.limits(1e-12, 1.0), series).caption(
             "Log loss with `n mu = 2 L`. SGD is ahead of L-BFGS at first, then stalled by the noise of its \
              gradients; SAGA has the quick start and the straight line.",
-        );
-        for curve in &curves {
-            figure = figure.with(curve.series());
-        }
-        outcome.figure(figure);
+        ));
         outcome.table(table(
             format!("F - F* on {}", task.name),
             &curves,
@@ -82,19 +74,13 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     Ok(())
 }
 
-fn race<D: Design>(context: &Context, design: D, y: &[f64]) -> Result<Vec<Line>, Failure> {
-    let l0 = 0.25 * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
-    let problem = Problem::new(design, y, Logistic, Zero, 2.0 * l0 / (y.len() as f64 - 2.0))?;
-    let (best, _) = optimum(context, &problem)?;
-    let entries = entries();
-    let mut lines = vec![];
-    for entry in &entries {
+fn run<D: Design>(context: &Context, design: D, y: &[f64]) -> Result<Vec<Line>, Failure> {
+    let bench = Bench::new(context, design, y, Logistic)?;
+    let runs = entries().into_iter().map(|entry| {
         let seeds = if entry.method == Method::Lbfgs { 1 } else { SEEDS as u64 };
-        lines.push(run(context, &problem, entry, PASSES, seeds, best)?);
-    }
-    let long = Entry::new(LONG, Method::Lbfgs, Order::Cyclic);
-    lines.push(run(context, &problem, &long, MANY, 1, best)?);
-    Ok(lines)
+        bench.run(&entry, if entry.name == LONG { MANY } else { PASSES }, seeds)
+    });
+    runs.collect()
 }
 
 fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(), Failure> {
@@ -114,7 +100,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         .claim("SGD is ahead of L-BFGS in the early stage")
         .rests_on(["SGD", "L-BFGS"]),
         "smaller F - F* after 3 passes, the first after which L-BFGS has made a step",
-        None,
         |k| moved(k, at(k, "SGD", EARLY)?.below(&at(k, "L-BFGS", EARLY)?), "L-BFGS"),
     )?);
     outcome.claim(over(
@@ -127,7 +112,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         .claim("L-BFGS eventually gives a better solution than SGD")
         .rests_on(["L-BFGS", "SGD"]),
         "smaller F - F* after 40 passes",
-        None,
         |k| moved(k, at(k, "L-BFGS", PASSES)?.below(&at(k, "SGD", PASSES)?), "SGD"),
     )?);
     outcome.claim(over(
@@ -141,15 +125,12 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         .claim("SAGA can have the best of both worlds")
         .rests_on(["SAGA", "SGD", "L-BFGS"]),
         "smaller F - F* than SGD and L-BFGS after 5, 10, 20 and 40 passes",
-        None,
         |k| {
-            let mut judged = Judged::from(("", true));
-            for passes in LATE {
+            let judged = Judged::last_of(LATE.map(|passes| {
                 let own = at(k, "SAGA", passes)?;
-                let next = own.below(&at(k, "SGD", passes)?).named(format!("{passes} passes, SGD"));
-                let next = next.and(own.below(&at(k, "L-BFGS", passes)?).named("L-BFGS"));
-                judged = Judged { holds: judged.holds && next.holds, ..next };
-            }
+                let sgd = own.below(&at(k, "SGD", passes)?).named(format!("{passes} passes, SGD"));
+                Ok(sgd.and(own.below(&at(k, "L-BFGS", passes)?).named("L-BFGS")))
+            }))?;
             moved(k, moved(k, judged, "SGD")?, "L-BFGS")
         },
     )?);

@@ -5,15 +5,14 @@ use std::ops::ControlFlow;
 
 use fenchel_datasets::embedded;
 use fenchel_datasets::transform::normalise_rows;
+use fenchel_finite_sum::Standardiser;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::methods::{CoordinateSettings, coordinate_descent};
-use fenchel_finite_sum::{Problem, Standardiser};
-use fenchel_linalg::{Design, row_norms_squared};
-use fenchel_optim::prox::Zero;
+use fenchel_linalg::Design;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Cadence, Observer, Progress, Stop};
 
-use super::methods::{Entry, Line, Method, optimum, over, run};
+use super::methods::{Bench, Entry, Line, Method, over};
 use super::sets::Need;
 use super::tasks::{Matrix, Task, tasks, with_design};
 use super::{rotating, thesis};
@@ -102,21 +101,15 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
 
 fn on_one_set<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Result<Found, Failure> {
     let n = y.len();
-    let l0 = 0.25 * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
-    let mu = 2.0 * l0 / (n as f64 - 2.0);
-    let problem = Problem::new(design, y, Logistic, Zero, mu)?;
-    let (best, _) = optimum(context, &problem)?;
+    let bench = Bench::new(context, design, y, Logistic)?;
     let few = design.columns() <= 100;
     let mut rows = vec![];
     for (name, method) in METHODS {
         let line = |order: Order| {
             let seeds = if order == Order::Cyclic { 1 } else { SEEDS as u64 };
             match method {
-                Some(method) => {
-                    let entry = Entry::new(name, method, order);
-                    run(context, &problem, &entry, PASSES, seeds, best)
-                }
-                None => descend(context, &problem, name, &order, seeds, best),
+                Some(method) => bench.run(&Entry::new(name, method, order), PASSES, seeds),
+                None => descend(&bench, name, &order, seeds),
             }
         };
         rows.push(match method.is_some() || few {
@@ -129,16 +122,17 @@ fn on_one_set<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Resu
         let mut visits = Visits::new(&Order::Permuted, n, context.seed + seed)?;
         let script = Order::Scripted((0..n).map(|_| visits.draw()).collect());
         let entry = Entry::new(KEPT, Method::FullFinito(2.0), script);
-        seeds.push(run(context, &problem, &entry, PASSES, 1, best)?.mean);
+        seeds.push(bench.run(&entry, PASSES, 1)?.mean);
     }
     let kept = Line { mean: seeds[0].clone(), seeds };
     let slopes: Vec<f64> = y.iter().map(|y| -0.5 * y / n as f64).collect();
     let mut gradient = vec![0.0; design.columns()];
     fenchel_linalg::multiply_transposed(&design, &slopes, &mut gradient);
     let squared: f64 = gradient.iter().map(|g| g * g).sum();
-    let bound = (1.0 - 0.5 / n as f64).powf(PASSES * n as f64) * 0.75 / mu * squared;
+    let bound =
+        (1.0 - 0.5 / n as f64).powf(PASSES * n as f64) * 0.75 / bench.problem.l2() * squared;
     let greedy = match few {
-        true => Some(descend(context, &problem, GREEDY, &Order::LargestGap, 1, best)?),
+        true => Some(descend(&bench, GREEDY, &Order::LargestGap, 1)?),
         false => None,
     };
     Ok(Found { rows, kept, greedy, bound })
@@ -147,13 +141,12 @@ fn on_one_set<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Resu
 /// Coordinate descent with steps of `1/L_c`, of which `d` are a pass: a sweep, or `d` steps of the rule of Gauss and Southwell,
 /// which takes the coordinate of the largest derivative.
 fn descend<D: Design>(
-    context: &Context,
-    problem: &Problem<'_, D, Logistic, Zero>,
+    bench: &Bench<'_, D, Logistic>,
     name: &'static str,
     order: &Order,
     seeds: u64,
-    best: f64,
 ) -> Result<Line, Failure> {
+    let &Bench { context, ref problem, best } = bench;
     // Neither is in the thesis.
     let (extrapolates, working_set) = (false, false);
     // A certificate after every sweep, or after every step of that rule.
@@ -163,14 +156,8 @@ fn descend<D: Design>(
     let mut lines = vec![];
     for k in 0..seeds {
         let (order, seed, stop) = (order.clone(), context.seed + k, context.stop(name, stop));
-        let settings = CoordinateSettings {
-            order,
-            extrapolates,
-            working_set,
-            seed,
-            stop,
-            ..Default::default()
-        };
+        let base = CoordinateSettings { extrapolates, working_set, ..Default::default() };
+        let settings = CoordinateSettings { order, seed, stop, ..base };
         let mut watch = Sweeps { context, share, rows: vec![] };
         coordinate_descent(problem, &settings, None, &mut watch)?;
         context.check()?;
@@ -206,14 +193,12 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
         let row = all[k].rows[method].as_ref();
         row.ok_or_else(|| Failure::new("this set has too many features"))
     };
-    let gaps = |k: usize, method: usize| -> Result<[Sample; 3], Failure> {
+    let three = |k, method, number: fn(&Line) -> Result<Sample, Failure>| {
         let [a, b, c] = of(k, method)?;
-        Ok([a.at(PASSES)?, b.at(PASSES)?, c.at(PASSES)?])
+        Ok::<_, Failure>([number(a)?, number(b)?, number(c)?])
     };
-    let passes = |k: usize, method: usize| -> Result<[Sample; 3], Failure> {
-        let [a, b, c] = of(k, method)?;
-        Ok([a.passes_to(1e-8)?, b.passes_to(1e-8)?, c.passes_to(1e-8)?])
-    };
+    let gaps = |k: usize, method: usize| three(k, method, |line| line.at(PASSES));
+    let passes = |k: usize, method: usize| three(k, method, |line| line.passes_to(1e-8));
     let start = |k: usize| all[k].kept.start();
     let works = |k: usize, judged: Judged, loser: &Sample| {
         judged
@@ -226,7 +211,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
                      methods: &[&str],
                      row: &dyn Fn(usize) -> Result<Judged, Failure>| {
         let sentence = source.claim(statement).rests_on(methods);
-        outcome.claim(over(sets, Need::All, sentence, threshold, None, row)?);
+        outcome.claim(over(sets, Need::All, sentence, threshold, row)?);
         Ok::<_, Failure>(())
     };
     let name = |method: usize| METHODS[method].0;
@@ -392,7 +377,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
         let sentence = sentence.rests_on([DESCENT, method]);
         let judged = works(k, judged, &random);
         let threshold = "F - F* after 20 passes of d steps: in this order";
-        outcome.claim(over(few, Need::All, sentence, threshold, None, |_| Ok(judged.clone()))?);
+        outcome.claim(over(few, Need::All, sentence, threshold, |_| Ok(judged.clone()))?);
     }
     Ok(())
 }

@@ -3,15 +3,13 @@
 use fenchel_datasets::generate::{LowRank, low_rank};
 use fenchel_datasets::transform::normalise_rows;
 use fenchel_datasets::{Dataset, Folder, embedded};
+use fenchel_finite_sum::Standardiser;
 use fenchel_finite_sum::loss::Squared;
-use fenchel_finite_sum::{Problem, Standardiser};
-use fenchel_linalg::{Design, row_norms_squared};
-use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use ndarray::Array2;
 
 use super::classification::{Race, judge};
-use super::methods::{Entry, Method, optimum, over, run};
+use super::methods::{Bench, Entry, Method, over};
 use super::sets::Need;
 use super::tasks::{Matrix, Task, with_design};
 use super::thesis;
@@ -48,7 +46,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     first_pass(context, outcome, &tasks)?;
     // The orders are those of large data, which abalone is not: they are shown.
     tasks[0].generated = true;
-    judge(outcome, &tasks, &all, "least squares", |_| None)?;
+    judge(outcome, &tasks, &all, "least squares")?;
     Ok(())
 }
 
@@ -58,12 +56,8 @@ fn first_pass(context: &Context, outcome: &mut Outcome, tasks: &[Task]) -> Resul
     let mut lines = vec![];
     for task in tasks {
         lines.push(with_design!(task, |design| {
-            let largest = row_norms_squared(&design).into_iter().fold(0.0, f64::max);
-            let mu = 2.0 * largest / (design.rows() as f64 - 2.0);
-            let problem = Problem::new(design, &task.y, Squared, Zero, mu)?;
-            let (best, _) = optimum(context, &problem)?;
             let entry = Entry::new(NAME, Method::Finito(2.0), Order::Permuted);
-            run(context, &problem, &entry, 3.0, SEEDS as u64, best)?
+            Bench::new(context, design, &task.y, Squared)?.run(&entry, 3.0, SEEDS as u64)?
         }));
     }
     let (start, first) = (lines[0].start(), lines[0].mean.at(1.0));
@@ -82,9 +76,8 @@ fn first_pass(context: &Context, outcome: &mut Outcome, tasks: &[Task]) -> Resul
     .claim("least squares: Finito that introduces its terms in the first pass comes nearer to the optimum")
     .rests_on([NAME]);
     let threshold = "F - F* after 3 passes below that at the start";
-    outcome.claim(over(tasks, Need::All, sentence, threshold, Some(known), |k| {
-        Ok(lines[k].at(3.0)?.improves_on(lines[k].start()))
-    })?);
+    let row = |k: usize| Ok(lines[k].at(3.0)?.improves_on(lines[k].start()));
+    outcome.claim(over(tasks, Need::All, sentence, threshold, row)?.known(known));
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use super::sets::Need;
 use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
 use crate::number::short;
-use crate::race::{Curve, curve, in_passes};
+use crate::race::{self, Curve, curve, in_passes};
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -56,18 +56,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         );
     let mut tasks = tasks(context, outcome)?;
     tasks.push(regression::songs(context, outcome)?);
-    let columns = [
-        "data",
-        "l1 / lambda_max",
-        "F*",
-        "non-zeros",
-        "SAGA 10",
-        "SAGA 30",
-        "SAGA 100",
-        "SVRG 100",
-        "SAG 100",
-    ];
-    let mut table = Table::new("F - F* after 10, 30 and 100 passes", columns);
+    let columns =
+        "data, l1 / lambda_max, F*, non-zeros, SAGA 10, SAGA 30, SAGA 100, SVRG 100, SAG 100";
+    let mut table = Table::new("F - F* after 10, 30 and 100 passes", columns.split(", "));
     // The last one is the least-squares panel.
     let squared = |task: &Task| task.name == tasks[tasks.len() - 1].name;
     let found = each(context, &tasks, |task| {
@@ -86,7 +77,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             row(&mut table, task.name, fraction, &race)?;
             if fraction == 0.1 {
                 let loss = if squared(task) { "Squared loss" } else { "Log loss" };
-                outcome.figure(figure(task.name, loss, "F - F*", &race));
+                outcome.figure(figure(task.name, loss, &race));
                 races.push(race);
             }
         }
@@ -109,22 +100,17 @@ fn row(table: &mut Table, name: &str, fraction: f64, race: &Race) -> Result<(), 
     Ok(())
 }
 
-fn figure(name: &str, loss: &str, axis: &str, race: &Race) -> Figure {
-    let mut figure = Figure::new(
-        format!("Figure 4.2 on {name}"),
-        Axis::linear("passes over the data").limits(0.0, PASSES - 1.0),
-        Axis::log(axis).limits(1e-15, 1.0),
-    )
-    .caption(format!(
+fn figure(name: &str, loss: &str, race: &Race) -> Figure {
+    let series = race.curves.iter().map(|curve| match curve.name.starts_with("SDCA") {
+        true => curve.series().dashed(),
+        false => curve.series(),
+    });
+    let axis = Axis::log("F - F*").limits(1e-15, 1.0);
+    let figure = race::figure(format!("Figure 4.2 on {name}"), axis, series);
+    Figure { x: figure.x.clone().limits(0.0, PASSES - 1.0), ..figure }.caption(format!(
         "{loss} with l1 at a tenth of `lambda_max`, no l2. SAGA needs nothing added; SDCA needs an l2 term, \
          and what it adds is what it stops at.",
-    ));
-    for curve in &race.curves {
-        let series = curve.series();
-        let eased = curve.name.starts_with("SDCA");
-        figure = figure.with(if eased { series.dashed() } else { series });
-    }
-    figure
+    ))
 }
 
 fn judge(outcome: &mut Outcome, tasks: &[Task], races: &[Race]) -> Result<(), Failure> {
@@ -138,7 +124,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], races: &[Race]) -> Result<(), Fa
         .claim("SAGA converges with l1 alone, at a tenth of lambda_max")
         .rests_on(["SAGA"]),
         "F - F* falls from 10 to 30 and to 100 passes, or is below the certified 1e-14 of F*",
-        None,
         |k| {
             let at = |passes: f64| races[k].at("SAGA", passes + 1.0);
             let (ten, thirty, hundred) = (at(10.0)?, at(30.0)?, at(100.0)?);
@@ -196,20 +181,12 @@ fn race<D: Design + Copy, L: Loss + Copy>(
     keep("SAGA", trace)?;
     let mut trace = Trace::new();
     let stop_svrg = context.stop("SVRG", Stop::after_passes(1.5 * PASSES));
-    svrg(
-        &problem,
-        &SvrgSettings { seed, stop: stop_svrg, ..Default::default() },
-        None,
-        &mut trace,
-    )?;
+    let settings = SvrgSettings { seed, stop: stop_svrg, ..Default::default() };
+    svrg(&problem, &settings, None, &mut trace)?;
     keep("SVRG", trace)?;
     let mut trace = Trace::new();
-    let settings = SagSettings {
-        seed,
-        stop: stop("SAG (unproven)"),
-        unproven_prox: true,
-        ..Default::default()
-    };
+    let base = SagSettings { unproven_prox: true, ..Default::default() };
+    let settings = SagSettings { seed, stop: stop("SAG (unproven)"), ..base };
     sag(&problem, &settings, None, &mut trace)?;
     keep("SAG (unproven)", trace)?;
     // SDCA must be given an l2 term; its value on the problem without it stops falling at the bias.

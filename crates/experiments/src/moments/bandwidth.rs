@@ -56,7 +56,7 @@ fn matching(h: f64) -> ScoreMatching {
 const COMPONENTS: Components = Components::Fixed(2);
 const SLICING: Slicing = Slicing::EqualCount(10);
 
-fn sade(problem: &Problem, score: &impl Score) -> Result<f64, Failure> {
+fn sade(problem: &Problem, score: &dyn ScoreFunction) -> Result<f64, Failure> {
     let sade = Sade { components: COMPONENTS, slicing: SLICING, ..Sade::default() };
     error(problem, &sade.fit(&problem.x, &problem.y, score)?)
 }
