@@ -17,6 +17,7 @@ use rand::RngExt;
 
 use super::thesis;
 use crate::number::short;
+use crate::numbers::{mean, sorted};
 use crate::{
     Axis, Cell, Context, Experiment, Failure, Figure, Ground, Outcome, Reason, SEEDS, Series,
     Source, Table,
@@ -73,11 +74,6 @@ const SIZES: Source = thesis(
 const ESTIMATE: Source =
     thesis("4.B.3", "Finally we get the following approximation for the squared radius");
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (k, draws) = (20, 1000);
     for (name, prior) in
@@ -94,12 +90,11 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             deviation.push(ball.deviation_sq);
             inside += usize::from(ball.delta < 0.0);
         }
-        let mean = radius.iter().sum::<f64>() / radius.len() as f64;
+        let mean = mean(radius.iter().copied());
+        let (radius, deviation) = (sorted(radius), sorted(deviation));
         let quantiles = |values: &[f64]| -> Vec<(f64, f64)> {
-            let mut v = values.to_vec();
-            v.sort_by(f64::total_cmp);
-            let n = v.len();
-            v.into_iter().enumerate().map(|(i, x)| ((i as f64 + 0.5) / n as f64, x)).collect()
+            let n = values.len() as f64;
+            values.iter().enumerate().map(|(i, &x)| ((i as f64 + 0.5) / n, x)).collect()
         };
         outcome.figure(
             Figure::new(
@@ -110,20 +105,12 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .with(Series::line("squared radius", quantiles(&radius)))
             .with(Series::line("squared deviation", quantiles(&deviation))),
         );
-        let box_of = |values: &[f64]| {
-            let v = quantiles(values);
-            [0.05, 0.25, 0.75, 0.95].map(|q| v[(q * v.len() as f64) as usize].1)
-        };
-        let ([r_low, q1, q3, r_high], [d_low, .., d_high]) = (box_of(&radius), box_of(&deviation));
-        let (r, d) = (median(radius), median(deviation));
+        let at = |v: &[f64], q: f64| v[(q * v.len() as f64) as usize];
+        let [r_low, q1, r, q3, r_high] = [0.05, 0.25, 0.5, 0.75, 0.95].map(|q| at(&radius, q));
+        let [d_low, d, d_high] = [0.05, 0.5, 0.95].map(|q| at(&deviation, q));
+        let [of_r, of_d, a, b, c, e] = [r, d, r_low, r_high, d_low, d_high].map(short);
         let shown = format!(
-            "medians {} and {}, 5 to 95 %: {} to {} and {} to {}; {inside} of {draws} inside",
-            short(r),
-            short(d),
-            short(r_low),
-            short(r_high),
-            short(d_low),
-            short(d_high)
+            "medians {of_r} and {of_d}, 5 to 95 %: {a} to {b} and {c} to {e}; {inside} of {draws} inside"
         );
         outcome.claim(if name == "dense" {
             SIZES.claim("dense prior: the radius is much smaller than the deviation, and the anticausal model is always favoured")
@@ -142,13 +129,8 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .claim(format!("{name} prior: the estimate, the line of figure 4.7b, lies in the box of the squared radii"))
             .on(Ground::Exact)
             .document("between the quartiles of the draws");
-        let measured = format!(
-            "{} against {} to {}, mean {}",
-            short(estimate),
-            short(q1),
-            short(q3),
-            short(mean)
-        );
+        let [of_document, low, high, of_draws] = [estimate, q1, q3, mean].map(short);
+        let measured = format!("{of_document} against {low} to {high}, mean {of_draws}");
         outcome.claim(if name == "dense" {
             judged.known_failure(
                 (measured, (q1..=q3).contains(&estimate)),
@@ -234,6 +216,10 @@ fn table(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         }
     }
     outcome.table(rows);
+    let shown = match off.is_empty() {
+        true => "all 13".to_owned(),
+        false => format!("not of K = {}", off.join(", ")),
+    };
     outcome.claim(
         thesis("Table 4.1", "Estimation of the Bayes error under the dense prior assumption")
             .claim("the error of each K from 2 to 14")
@@ -241,14 +227,7 @@ fn table(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .document(
                 "as printed, to half a unit of its digit and three standard errors of the draws",
             )
-            .holds((
-                if off.is_empty() {
-                    "all 13".to_owned()
-                } else {
-                    format!("not of K = {}", off.join(", "))
-                },
-                off.is_empty(),
-            )),
+            .holds((shown, off.is_empty())),
     );
     outcome.note("The error is the mean of P(wrong | joint) over draws.");
     Ok(())

@@ -9,6 +9,7 @@ use rand::RngExt;
 
 use super::one_pass::{Data, EXACT, EXPANSION, LAST, Losses, PARAMETERS, TAYLOR, run};
 use super::{BABICHEV, babichev};
+use crate::numbers::normal;
 use crate::{Claim, Context, Experiment, Failure, Outcome, Sample, Source};
 
 pub(super) const FIRST: Experiment = Experiment {
@@ -96,11 +97,6 @@ impl Model {
         let weights = queries.outer_iter().map(density).collect();
         Data { x, y, queries, target, weights, best: self.best }
     }
-}
-
-pub(super) fn normal(rng: &mut Generator) -> f64 {
-    let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
-    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
 fn race<'a>(

@@ -7,10 +7,11 @@ use fenchel_optim::random::{Generator, stream};
 use ndarray::{Array2, ArrayView1};
 use rand::RngExt;
 
-use super::averages::{BOTH, normal};
+use super::averages::BOTH;
 use super::one_pass::{Data, EXACT, EXPANSION, PARAMETERS, run};
 use super::{BABICHEV, babichev};
 use crate::number::short;
+use crate::numbers::normal;
 use crate::{Context, Experiment, Failure, Outcome, Reason, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

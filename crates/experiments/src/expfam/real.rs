@@ -91,7 +91,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .setting("seeds", 5);
     outcome.note(EXPANSION).note("Steps are multiples of 4 / R^2.");
     let steps = [1.0, 0.5, 0.25, 0.125];
-    let mut verdicts: [Option<Judged>; 2] = [None, None];
+    let mut verdicts = [vec![], vec![]];
     for (name, set) in [("ijcnn1", folder.ijcnn1()?), ("adult", folder.adult()?)] {
         let Some(set) = set else {
             outcome.note(format!("{name} is absent."));
@@ -105,23 +105,22 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             let title = format!("{name}, {model}: held-out loss above the best model");
             outcome.figure(losses.figure(&title, 0.0)).table(losses.table(&title));
             for (verdict, (_, which)) in verdicts.iter_mut().zip(BOTH) {
-                let best = losses.all_below(which, PARAMETERS)?.named(format!("{name}, {model}"));
-                *verdict = Some(match verdict.take() {
-                    Some(before) => before.and(best),
-                    None => best,
-                });
+                let best = losses.all_below(which, PARAMETERS)?;
+                verdict.push(Ok(best.named(format!("{name}, {model}"))));
             }
         }
     }
     for (verdict, (predictor, _)) in verdicts.into_iter().zip(BOTH) {
-        let Some(verdict) = verdict else { continue };
+        if verdict.is_empty() {
+            continue;
+        }
         outcome.claim(
             BETTER
                 .claim(format!("averaged predictions ({predictor}) beat averaged parameters with the same step in all four plots"))
                 .on(Ground::Real)
                 .rests_on(["averaged-sgd"])
                 .document("a smaller held-out loss after one pass, in the median over the seeds")
-                .holds(verdict)
+                .holds(Judged::all(verdict)?)
                 .not_judged("the sentence is about MiniBooNE and CoverType; these plots are of ijcnn1 and adult"),
         );
     }

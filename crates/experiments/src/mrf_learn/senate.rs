@@ -10,7 +10,7 @@ use ndarray::Array2;
 use super::paper;
 use crate::claim::Ground;
 use crate::number::short;
-use crate::{Claim, Context, Experiment, Failure, Network, Outcome, Reason, Source, Table};
+use crate::{Context, Experiment, Failure, Network, Outcome, Reason, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ml-senate",
@@ -98,15 +98,14 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .group(Colour::Blue, "Democrat", of_party('D'))
             .group(Colour::Green, "independent", of_party('I'));
     outcome.table(table).network(network);
-    let judged = |claim: Claim| if real { claim } else { claim.not_judged("synthetic blocks") };
-    outcome.claim(judged(
+    outcome.claim(
         CLUSTERS
             .claim("positive ties join members of one party; the independent counts as a Democrat")
-            .on(Ground::Real)
             .rests_on(["SPG"])
             .document("more than half of the positive edges, which is what a network blind to parties has")
-            .holds((format!("{within} of {}", ties.len()), share > 0.5)),
-    ));
+            .holds((format!("{within} of {}", ties.len()), share > 0.5))
+            .on_real_data(real, "synthetic blocks"),
+    );
     if real {
         let first = |side: bool| members.iter().find(|m| right(m.1) == side).map(|m| m.1);
         let name = |v: Option<u32>| v.map_or(String::new(), |v| calls.members[v as usize].clone());

@@ -13,7 +13,10 @@ use super::identity::identity;
 use super::thesis;
 use crate::number::short;
 use crate::race::exponent;
-use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Series, Source, Table};
+use crate::table::row;
+use crate::{
+    Axis, Cell, Context, Experiment, Failure, Figure, Judged, Outcome, Series, Source, Table,
+};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "sa-race",
@@ -58,13 +61,8 @@ fn last(
     Ok(match name {
         "sublinear" => {
             let stop = once(steps as f64 * (n + d) / (n * d));
-            let settings = SublinearSettings {
-                step,
-                horizon: Some(steps),
-                stop,
-                seed: context.seed,
-                ..Default::default()
-            };
+            let (horizon, seed) = (Some(steps), context.seed);
+            let settings = SublinearSettings { step, horizon, stop, seed, ..Default::default() };
             let state = sublinear(problem, &settings, None, &mut ())?.state;
             let certificate = state.certificate(problem);
             let objective = certificate.objective().unwrap_or(f64::INFINITY);
@@ -78,11 +76,8 @@ fn last(
             let settings =
                 SubgradientSettings { step, stop, frobenius, seed, ..Default::default() };
             let u = subgradient(problem, &settings, &mut ())?.state;
-            End {
-                work: steps as f64 * d * k / (n * d),
-                objective: problem.primal(&u),
-                gap: f64::INFINITY,
-            }
+            let (work, objective) = (steps as f64 * d * k / (n * d), problem.primal(&u));
+            End { work, objective, gap: f64::INFINITY }
         }
         _ => {
             let stop = once(2.0 * steps as f64);
@@ -128,13 +123,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             let steps = 10_f64.powf(f64::from(m) / 2.0) as u64;
             let steps = if name == "mirror prox" { steps / 10 } else { steps };
             let end = last(&problem, name, context, scale, steps)?;
-            table.push([
-                label.into(),
-                (steps as f64).into(),
-                end.work.into(),
-                end.objective.into(),
-                if end.gap.is_finite() { end.gap.into() } else { "none".into() },
-            ]);
+            let gap: Cell = if end.gap.is_finite() { end.gap.into() } else { "none".into() };
+            table.push(row![label, steps as f64, end.work, end.objective, gap]);
             ends.push((steps as f64, end));
         }
         curves.push((label, ends));
@@ -182,18 +172,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .reported("log-log slope over the last decade (rate of the theorem: -0.5)", of_gap),
     );
     outcome.table(table);
-    let (mut objective, mut gap) = (
-        Figure::new(
-            "Objective of the average",
-            Axis::log("work, passes over the data"),
-            Axis::log("P"),
-        ),
-        Figure::new(
-            "Duality gap of the averages",
-            Axis::log("work, passes over the data"),
-            Axis::log("gap"),
-        ),
-    );
+    let work = || Axis::log("work, passes over the data");
+    let mut objective = Figure::new("Objective of the average", work(), Axis::log("P"));
+    let mut gap = Figure::new("Duality gap of the averages", work(), Axis::log("gap"));
     for (label, ends) in &curves {
         let points = |value: fn(&End) -> f64| {
             ends.iter()

@@ -15,6 +15,7 @@ use super::identity::identity;
 use super::thesis;
 use crate::number::short;
 use crate::race::exponent;
+use crate::table::row;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -47,16 +48,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .setting("steps", steps)
         .setting("radius, penalty", "n, 0.001")
         .setting("operation", "an entry of a matrix or vector that a step looks at");
+    let times = ["time", "document", "subgradient", "mirror prox"].map(|n| (n, "microseconds"));
     let mut table = Table::new(
         "Work of a step, n = d = k",
-        [
-            ("n", ""),
-            ("operations", ""),
-            ("time", "microseconds"),
-            ("document", "microseconds"),
-            ("subgradient", "microseconds"),
-            ("mirror prox", "microseconds"),
-        ],
+        ["n", "operations"].map(|name| (name, "")).into_iter().chain(times),
     );
     let (mut work, mut time) = (vec![], vec![]);
     let (mut subgradients, mut products) = (vec![], vec![]);
@@ -67,13 +62,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, n as f64, 1e-3)?;
         let passes = steps as f64 * 2.0 / n as f64;
         let stop = Stop { check: Cadence::Every(1e9), ..Stop::after_passes(passes) };
-        let stop = context.stop("sublinear", stop);
-        let settings = SublinearSettings {
-            horizon: Some(steps),
-            stop,
-            seed: context.seed,
-            ..Default::default()
-        };
+        let (horizon, stop) = (Some(steps), context.stop("sublinear", stop));
+        let seed = context.seed;
+        let settings = SublinearSettings { horizon, stop, seed, ..Default::default() };
         let (mut operations, mut seconds) = (0, 0.0);
         let mut watch = |progress: &Progress, method: &Sublinear| {
             (operations, seconds) = (method.operations(), progress.seconds);
@@ -87,17 +78,12 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             let most = Stop { check: Cadence::Every(1e9), ..Stop::default() };
             let report = if name == "SSM" {
                 let stop = Stop { max_passes: steps as f64 / n as f64, ..most };
-                subgradient(&problem, &SubgradientSettings { stop, ..Default::default() }, &mut ())?
-                    .report
+                let settings = SubgradientSettings { stop, ..Default::default() };
+                subgradient(&problem, &settings, &mut ())?.report
             } else {
                 let stop = Stop { max_passes: 2.0 * steps as f64, ..most };
-                mirror_prox(
-                    &problem,
-                    &MirrorProxSettings { stop, ..Default::default() },
-                    None,
-                    &mut (),
-                )?
-                .report
+                let settings = MirrorProxSettings { stop, ..Default::default() };
+                mirror_prox(&problem, &settings, None, &mut ())?.report
             };
             Ok(Some(1e6 * report.seconds / steps as f64))
         };
@@ -107,14 +93,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         subgradients.extend(of_rows.map(|s| (n as f64, s)));
         products.extend(of_all.map(|s| (n as f64, s)));
         let printed = PRINTED.iter().find(|(size, _)| *size == n);
-        table.push([
-            (n as f64).into(),
-            each.into(),
-            micros.into(),
-            printed.map(|(_, seconds)| seconds * 100.0).into(),
-            of_rows.into(),
-            of_all.into(),
-        ]);
+        let printed = printed.map(|(_, seconds)| seconds * 100.0);
+        table.push(row![n as f64, each, micros, printed, of_rows, of_all]);
     }
     let of_work = exponent(&work);
     let claim = LINEAR.claim("operations of a step grow in proportion to `n = d = k`");
