@@ -132,9 +132,11 @@ pub struct Experiment {
     pub question: &'static str,
     /// The answer according to the verdicts of its claims.
     pub learnt: &'static str,
-    /// What a quick run leaves out of the document's sizes, in a few words; empty for nothing. A full run has the document's
-    /// sizes. A claim that differs from its experiment says so ([`Sentence::at_size`](crate::Sentence::at_size)).
+    /// What a quick run leaves out of the document's sizes, in a few words; empty for nothing.
     pub quick: &'static str,
+    /// What is smaller than in the document, or other data than the document's, in a full run too; empty for nothing. A claim that
+    /// differs from its experiment says so ([`Sentence::at_size`](crate::Sentence::at_size)).
+    pub smaller: &'static str,
     /// Names of the real data sets ([`data::SETS`]) that it uses if they are present.
     pub needs: &'static [&'static str],
     /// The function of the experiment, which fills an empty outcome. [`Experiment::outcome`] calls it.
@@ -154,6 +156,7 @@ impl Experiment {
             question: "",
             learnt: "",
             quick: "",
+            smaller: "",
             needs: &[],
             run: |_, _| Ok(()),
         }
@@ -174,8 +177,9 @@ impl Experiment {
             )));
         }
         for claim in outcome.claims.iter_mut().filter(|c| !c.source.is_ours()) {
-            let smaller = || context.pick(self.quick, "").to_owned();
-            claim.smaller.get_or_insert_with(smaller);
+            let words = [context.pick(self.quick, ""), self.smaller];
+            let words: Vec<&str> = words.into_iter().filter(|words| !words.is_empty()).collect();
+            claim.smaller.get_or_insert_with(|| words.join("; "));
         }
         Ok(outcome)
     }
@@ -333,6 +337,11 @@ mod tests {
         };
         assert_eq!(sizes(Size::Quick), ["smaller: 3 trials of 10", "smaller: 9 nodes", ""]);
         assert_eq!(sizes(Size::Full), ["at the document's size", "smaller: 9 nodes", ""]);
+        let both = Experiment { smaller: "wines for songs", ..experiment };
+        let size =
+            |size| both.outcome(&Context { size, ..Context::new(0) }).unwrap().claims[0].size();
+        assert_eq!(size(Size::Quick), "smaller: 3 trials of 10; wines for songs");
+        assert_eq!(size(Size::Full), "smaller: wines for songs");
     }
 
     #[test]

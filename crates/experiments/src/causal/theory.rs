@@ -96,6 +96,7 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             let n = values.len() as f64;
             values.iter().enumerate().map(|(i, &x)| ((i as f64 + 0.5) / n, x)).collect()
         };
+        let estimate = radius_sq_thesis(k, prior.rows);
         outcome.figure(
             Figure::new(
                 format!("{name} prior: quantiles"),
@@ -103,7 +104,8 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                 Axis::log("squared length"),
             )
             .with(Series::line("squared radius", quantiles(&radius)))
-            .with(Series::line("squared deviation", quantiles(&deviation))),
+            .with(Series::line("squared deviation", quantiles(&deviation)))
+            .with(Series::line("estimate", vec![(0.0, estimate), (1.0, estimate)]).dashed()),
         );
         let at = |v: &[f64], q: f64| v[(q * v.len() as f64) as usize];
         let [r_low, q1, r, q3, r_high] = [0.05, 0.25, 0.5, 0.75, 0.95].map(|q| at(&radius, q));
@@ -123,7 +125,6 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                 .document("the bands from 5 % to 95 % meet, and each holds the median of the other")
                 .holds((shown, (d_low..d_high).contains(&r) && (r_low..r_high).contains(&d)))
         });
-        let estimate = radius_sq_thesis(k, prior.rows);
         let exact = expected_partition_variance(k, prior.rows);
         let judged = ESTIMATE
             .claim(format!("{name} prior: the estimate, the line of figure 4.7b, lies in the box of the squared radii"))

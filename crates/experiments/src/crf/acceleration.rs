@@ -17,6 +17,7 @@ pub(super) const ACCELERATION: Experiment = Experiment {
     question: "Does acceleration help SDCA for CRFs where the penalty is small?",
     learnt: "On handwriting it saves half of the passes; where SDCA needs a dozen or two, on parts of speech, it saves next to nothing.",
     quick: "250 words and 60 sentences",
+    smaller: "at most 2,000 words and 300 sentences",
     needs: &["ocr", "conll2000"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)

@@ -21,6 +21,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Figures 3-8 to 3-11: averaged predictions on real data",
     question: "And on real data?",
     learnt: "On ijcnn1 they lead with large steps; on adult the two are nearly level. MiniBooNE and CoverType are not at hand.",
+    smaller: "ijcnn1 and adult for MiniBooNE and CoverType",
     needs: &["ijcnn1", "adult"],
     run: experiment,
     ..Experiment::of(BABICHEV)

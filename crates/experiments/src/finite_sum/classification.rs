@@ -19,7 +19,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Figure 3.1: classification in the big-data regime",
     question: "On large classification data, is Finito in permuted order the quickest incremental method, and by how much?",
     learnt: "Permuted orders help Finito by a factor of about two, and SDCA too; at random SAG with its best step, Finito and SDCA are close.",
-    quick: "MNIST: the 10,000 test images for the 60,000",
+    smaller: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)

@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Figure 1.1: early and late stages",
     question: "Does an incremental gradient method have the quick start of SGD and the fast end of L-BFGS?",
     learnt: "It can have both. At n mu = 2 L it needs a few times fewer passes than L-BFGS, not 10 to 20.",
-    quick: "MNIST: the 10,000 test images for the 60,000",
+    smaller: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)

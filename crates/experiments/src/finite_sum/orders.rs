@@ -16,7 +16,7 @@ use super::methods::{Bench, Entry, Line, Method, over};
 use super::sets::Need;
 use super::tasks::{Matrix, Task, tasks, with_design};
 use super::{rotating, thesis};
-use crate::race::{Curve, geometric_mean};
+use crate::race::{Curve, Seen, geometric_mean};
 use crate::{Context, Experiment, Failure, Judged, Outcome, SEEDS, Sample, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -24,7 +24,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Table 5.1: access orders",
     question: "What does the order in which terms are visited change?",
     learnt: "A new permutation in each pass is best for Finito and bad for SAG; cyclic order spoils the fast methods, and most where features turn slowly.",
-    quick: "MNIST: the 10,000 test images for the 60,000",
+    smaller: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
@@ -171,13 +171,14 @@ struct Sweeps<'c, 'd> {
     context: &'c Context<'d>,
     /// Passes in a call of the oracle.
     share: f64,
-    rows: Vec<(f64, f64)>,
+    rows: Vec<Seen>,
 }
 
 impl<M> Observer<M> for Sweeps<'_, '_> {
     fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
         let passes = self.share * progress.oracle_calls as f64;
-        self.rows.push((passes, progress.certificate.objective().unwrap_or(f64::INFINITY)));
+        let objective = progress.certificate.objective().unwrap_or(f64::INFINITY);
+        self.rows.push(Seen { passes, objective, gap: progress.certificate.value() });
         if passes > PASSES - 1e-9 { ControlFlow::Break(()) } else { self.context.control() }
     }
 }

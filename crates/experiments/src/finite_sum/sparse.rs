@@ -24,7 +24,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Figure 4.2: l1 without strong convexity",
     question: "Does SAGA converge with an l1 penalty alone, where no term is strongly convex?",
     learnt: "It does, on every data set.",
-    quick: "MNIST: the 10,000 test images for the 60,000",
+    smaller: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult", "abalone"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)

@@ -20,7 +20,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Figure 4.1: every method with l2 and its best step",
     question: "Which method needs the fewest passes over the data when each has its best step?",
     learnt: "Permuted Finito is the best per pass; SAGA, random Finito and SDCA are alike; SAG begins badly.",
-    quick: "MNIST: the 10,000 test images for the 60,000",
+    smaller: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult", "abalone"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)

@@ -4,7 +4,9 @@
 use fenchel_moments::direct::Lambda;
 use fenchel_moments::matching::{Bandwidth, Basis, Centres, Ridge};
 use fenchel_moments::synthetic::{self, Problem};
-use fenchel_moments::{Components, DirectSade, GaussianMixture, Sade, ScoreMatching, Slicing};
+use fenchel_moments::{
+    Components, DirectSade, GaussianMixture, Sade, ScoreFunction, ScoreMatching, Slicing,
+};
 use fenchel_optim::Stop;
 
 use super::curves::{PINNED, error, unless_frozen};
