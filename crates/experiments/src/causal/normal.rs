@@ -21,7 +21,7 @@ pub(super) const CAUSE_DISTANCE: Experiment = Experiment {
     title: "Figure 4.6, row 1: distances after an intervention on the cause",
     question: "For normal variables, which model is closer after an intervention on the cause?",
     learnt: "The causal one, on every pair in natural parameters and on most in others.",
-    run: |context, outcome| distances(context, Target::Cause),
+    run: |context, outcome| distances(context, outcome, Target::Cause),
     ..BASE
 };
 pub(super) const EFFECT_DISTANCE: Experiment = Experiment {
@@ -29,7 +29,7 @@ pub(super) const EFFECT_DISTANCE: Experiment = Experiment {
     title: "Figure 4.6, row 2: distances after an intervention on the effect",
     question: "And after an intervention on the effect?",
     learnt: "The anticausal model is farther on most pairs, not on all.",
-    run: |context, outcome| distances(context, Target::Effect),
+    run: |context, outcome| distances(context, outcome, Target::Effect),
     ..BASE
 };
 pub(super) const ADAPTATION: Experiment = Experiment {

@@ -15,7 +15,7 @@ pub(super) const PREFERENTIAL: Experiment = Experiment {
     title: "Figure 8.3: edges found by thresholds, lassos and neighbourhoods",
     question: "Which rule finds edges best: thresholds, the lasso, or neighbourhoods?",
     learnt: "With few false edges thresholds of conditional covariances are ahead of the lasso, with many the lasso is; neighbourhoods, which the document finds bad, are among the best.",
-    run: |context, outcome| experiment(context, &BARABASI_ALBERT),
+    run: |context, outcome| experiment(context, outcome, &BARABASI_ALBERT),
     ..Experiment::of(super::DOCUMENT)
 };
 
@@ -24,7 +24,7 @@ pub(super) const RANDOM: Experiment = Experiment {
     title: "Figure 8.4: the same on Erdos-Renyi graphs",
     question: "Do the rules come in the same order on random graphs without hubs?",
     learnt: "Yes: thresholds of conditional covariances are ahead with few false edges, SHORTCUT and both conditional tests find about the same edges, and with many the lasso is level.",
-    run: |context, outcome| experiment(context, &ERDOS_RENYI),
+    run: |context, outcome| experiment(context, outcome, &ERDOS_RENYI),
     ..Experiment::of(super::DOCUMENT)
 };
 

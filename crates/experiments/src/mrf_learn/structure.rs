@@ -24,7 +24,7 @@ pub(super) const STRUCTURE: Experiment = Experiment {
     question: "How many sweeps does a gradient by sampling need when a bound on its error decides?",
     learnt: "Of order ten: the adaptive schedule takes far fewer sweeps than thirty an iteration and finds as many edges.",
     quick: SMALLER,
-    run: |context, outcome| run(context, 10, &[0.025]),
+    run: |context, outcome| run(context, outcome, 10, &[0.025]),
     ..Experiment::of(super::DOCUMENT)
 };
 
@@ -33,7 +33,7 @@ pub(super) const LARGER: Experiment = Experiment {
     title: "Figures 1 and 5: structure learning with 20 nodes, three strengths of the penalty",
     question: "Does the same hold for twenty nodes?",
     learnt: "It does: fewer sweeps than the fixed and the growing schedule, and about as many edges.",
-    run: |context, outcome| run(context, 20, &[0.017, 0.015, 0.02]),
+    run: |context, outcome| run(context, outcome, 20, &[0.017, 0.015, 0.02]),
     ..STRUCTURE
 };
 
@@ -42,7 +42,7 @@ pub(super) const LAMBDA: Experiment = Experiment {
     title: "Figure 4: structure learning with 10 nodes, two more strengths of the penalty",
     question: "And for other strengths of the penalty?",
     learnt: "The same holds for each, and the sweeps begin at one and rise.",
-    run: |context, outcome| run(context, 10, &[0.02, 0.03]),
+    run: |context, outcome| run(context, outcome, 10, &[0.02, 0.03]),
     ..STRUCTURE
 };
 
