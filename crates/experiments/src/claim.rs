@@ -304,6 +304,8 @@ pub struct Claim {
     pub registered: Expectation,
 }
 
+const WOULD_FAIL: &str = "it would not hold";
+
 impl Claim {
     /// The claim on the data of the document; without a verdict if these are absent and `stand_in` was used instead.
     #[must_use]
@@ -325,10 +327,14 @@ impl Claim {
         if self.verdict == Verdict::Reported {
             return self;
         }
-        let would =
-            if self.verdict == Verdict::Pass { "it would hold" } else { "it would not hold" };
+        let would = if self.verdict == Verdict::Pass { "it would hold" } else { WOULD_FAIL };
         let registered = Expectation::NotJudged { why: format!("{stand_in}: {would}") };
         Claim { verdict: Verdict::Reported, registered, ground: Ground::Generated, ..self }
+    }
+
+    /// Whether the claim is not judged, and fails on the data that were used instead.
+    pub fn would_fail(&self) -> bool {
+        matches!(&self.registered, Expectation::NotJudged { why } if why.ends_with(WOULD_FAIL))
     }
 
     /// Whether the document's own words judge the claim: it is shown only, or the document gives the threshold, or the claim

@@ -46,7 +46,7 @@ pub(super) const META: Experiment = Experiment {
     id: "ca-ex13",
     title: "Section 4.B.4: the direction learned from the speed of adaptation",
     question: "Can the direction be learned from the speed of adaptation?",
-    learnt: "From interventions on the cause, yes; those on the effect teach the wrong direction.",
+    learnt: "From interventions on the cause, yes, in the median; those on the effect teach the wrong direction.",
     run: meta,
     ..BASE
 };
@@ -203,28 +203,34 @@ fn table(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let printed = [0.4, 0.2, 0.1, 0.07, 0.03, 0.01, 0.005, 0.002, 0.0007, 0.0003, 7e-5, 3e-5, 4e-6];
     let mut rows = Table::new(
         "Bayes error under the dense prior",
-        ["K", "table 4.1", "here", "standard error"],
+        ["K", "table 4.1", "here", "standard error", "tolerance"],
     );
     let draws = context.pick(200_000, 1_000_000);
     let mut off = vec![];
     for (k, error) in (2_usize..).zip(printed) {
         context.check()?;
         let found = bayes_error(k, draws, &mut stream(context.seed, 5_000_000 + k as u64))?;
-        rows.push([Cell::from(k), error.into(), found.error.into(), found.standard_error.into()]);
         let half = 0.5 * 10_f64.powf(f64::floor(f64::log10(error)));
-        if (found.error - error).abs() > half + 3.0 * found.standard_error {
+        let tolerance = half + 3.0 * found.standard_error;
+        rows.push([error, found.error, found.standard_error, tolerance].into_iter().fold(
+            vec![Cell::from(k)],
+            |mut row, v| {
+                row.push(v.into());
+                row
+            },
+        ));
+        if (found.error - error).abs() > tolerance {
             off.push(k.to_string());
         }
     }
     outcome.table(rows);
     let shown = match off.is_empty() {
-        true => "all 13".to_owned(),
+        true => "all 13 within the tolerance".to_owned(),
         false => format!("not of K = {}", off.join(", ")),
     };
     outcome.claim(
         thesis("Table 4.1", "Estimation of the Bayes error under the dense prior assumption")
             .claim("the error of each K from 2 to 14")
-            .on(Ground::Exact)
             .document(
                 "as printed, to half a unit of its digit and three standard errors of the draws",
             )
@@ -234,8 +240,16 @@ fn table(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Of a run that learns the direction.
+const EPISODES: usize = 600;
+
 fn meta(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let k = 10;
+    outcome
+        .setting("K", k)
+        .setting("runs", 2 * SEEDS + 1)
+        .setting("episodes of a run", EPISODES)
+        .setting("belief at the start", 0.5);
     let mut rows = Table::new(
         "Belief in the causal direction after training",
         ["prior", "interventions", "median", "smallest", "largest"],
@@ -249,7 +263,8 @@ fn meta(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             for run in 0..2 * SEEDS as u64 + 1 {
                 context.check()?;
                 let reference = prior.sample(&mut stream(context.seed, 6_000_000 + run))?;
-                let learned = learn_direction(&reference, &prior, share, 600, context.seed + run)?;
+                let learned =
+                    learn_direction(&reference, &prior, share, EPISODES, context.seed + run)?;
                 beliefs.push(learned.belief);
             }
             beliefs.sort_by(f64::total_cmp);
@@ -310,6 +325,16 @@ fn counter_example(context: &Context, outcome: &mut Outcome) -> Result<(), Failu
         }
         Ok(total / runs as f64)
     };
+    outcome
+        .setting(
+            "problem",
+            "E (l v - z)^2 / 2 - log l, v = -1, 1, 2 with probabilities 0.3, 0.4, 0.3",
+        )
+        .setting("runs", runs)
+        .setting(
+            "step",
+            "1/(15 sqrt T) as the theorem has it; 1/(25 sqrt T) with the term of the noise",
+        );
     let (mut found, mut mended) = (vec![], vec![]);
     for steps in [1, 100] {
         found.push(gap(1.0 / (3.0 * b), steps)?);
@@ -318,12 +343,12 @@ fn counter_example(context: &Context, outcome: &mut Outcome) -> Result<(), Failu
     }
     outcome.claim(
         thesis("Theorem 4.D.2", "iterations of the stochastic mirror prox algorithm with")
-            .claim("started at the optimum, the mean gap after T = 1 and T = 100 is at most the bound, 0")
+            .claim("the bound is a multiple of the distance at the start: from the optimum the mean gap stays at 0, after T = 1 and T = 100")
             .document("at most 0")
             .known_failure(
                 (found.iter().map(|&v| short(v)).collect::<Vec<_>>().join(", "), found.iter().all(|v| *v <= 0.0)),
                 Reason::checked(
-                    "the noise of single samples moves the iterates away. With its term the bound holds: the gap and the bound after T = 1 and 100",
+                    "the noise of single samples moves the iterates away. With its term, and the shorter step that this needs, the bound holds: the gap and the bound after T = 1 and 100",
                     mended.iter().map(|&(gap, bound)| format!("{} and {}", short(gap), short(bound))).collect::<Vec<_>>().join(", "),
                     mended.iter().all(|(gap, bound)| (0.0..=*bound).contains(gap)),
                 ),

@@ -1,4 +1,4 @@
-//! Beyond the paper, section 7: gap sampling for exponentiated gradient (OEG).
+//! Beyond the paper, section 7: gap sampling for online exponentiated gradient (OEG).
 
 use super::paper;
 use super::runs::{Method, Row, each, lines};
@@ -10,8 +10,8 @@ use fenchel_crf::Order;
 pub(super) const OEG: Experiment = Experiment {
     id: "crf-oeg",
     title: "Section 7: gap sampling for OEG",
-    question: "Does gap sampling help OEG as it helps SDCA?",
-    learnt: "It does: a block's gap follows from the step itself without another call, and OEG saves a third to a half of its oracle calls.",
+    question: "Does gap sampling help online exponentiated gradient (OEG) as it helps SDCA?",
+    learnt: "It does: a block's gap follows from the step itself without another call, and OEG saves a quarter of its oracle calls on the chunks and 45 % on the entities, SDCA 35 and 47 %.",
     quick: "300 and 750 sentences",
     needs: &["conll2000", "conll2002-nl"],
     run: experiment,

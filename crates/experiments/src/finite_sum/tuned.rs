@@ -247,7 +247,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
     let row =
         |k: usize| Ok((short(evaluations(k)?), (2.0..=3.0).contains(&evaluations(k)?)).into());
     outcome.claim(over(tasks, Need::Most, sentence, threshold, row)?.known(Reason::checked(
-        "an epoch costs three evaluations a term, but SVRG with its best step needs fewer epochs than SAGA needs passes: at most so many times",
+        "an epoch costs three evaluations a term, but SVRG with its best step needs fewer epochs than SAGA needs passes: epochs for one pass of SAGA, at most",
         short(most / 3.0),
         most < 2.0,
     )));

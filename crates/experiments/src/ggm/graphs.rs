@@ -17,7 +17,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-27",
     title: "Figure 7.1: true and false edges of scale-free graphs",
     question: "Does a prior on degrees find more edges of a scale-free graph than the l1 norm?",
-    learnt: "It is not behind where as many false edges are allowed as there are true ones; reweighted l1, tuned as carefully, is level with it.",
+    learnt: "It is not behind where as many false edges are allowed as there are true ones; it is not ahead of reweighted l1 that is tuned as carefully.",
     quick: "six graphs of a kind in place of thirty, and fewer settings to choose from",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
@@ -257,12 +257,12 @@ fn judge(outcome: &mut Outcome, families: &[Family]) {
         SUPERIOR
             .claim("on every kind of graph the square root finds more true edges than reweighted l1, in the mean over 10 to 80 false edges")
             .rests_on([METHODS[ROOT], METHODS[REWEIGHTED]])
-            .document("an order")
+            .document("all three mean differences above 0")
             .known_failure(
                 (told(families, ROOT, REWEIGHTED, &places), differences.iter().all(|&d| d > 0.0)),
                 Reason::checked(
-                    "both are tuned on other graphs, with as many settings each, and are then level: the largest of the three mean differences",
-                    largest,
+                    "both are tuned on other graphs, with as many settings each, and the square root is then not ahead: the mean differences of the three kinds",
+                    differences.iter().map(|d| format!("{d:+.4}")).collect::<Vec<_>>().join(", "),
                     largest < 0.05,
                 ),
             ),

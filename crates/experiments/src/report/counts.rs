@@ -37,7 +37,9 @@ pub fn counts(entries: &[Entry]) -> Table {
             matches!(c.registered, Expectation::DoesNotReproduce { .. }) && !c.differs()
         };
         row.push(here().filter(known).count().into());
-        row.push(here().filter(|c| c.verdict == Verdict::Reported).count().into());
+        // What is only shown has often no one kind of data.
+        let shown = || here().filter(|c| c.verdict == Verdict::Reported).count();
+        row.push(ground.map_or_else(|| shown().into(), |_| "".into()));
         let sized = || here().filter(|c| c.verdict != Verdict::Reported && c.smaller.is_some());
         let whole = sized().filter(|c| c.smaller.as_deref() == Some("")).count();
         row.push(format!("{whole} of {}", sized().count()).into());
