@@ -212,13 +212,13 @@ fn table(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let found = bayes_error(k, draws, &mut stream(context.seed, 5_000_000 + k as u64))?;
         let half = 0.5 * 10_f64.powf(f64::floor(f64::log10(error)));
         let tolerance = half + 3.0 * found.standard_error;
-        rows.push([error, found.error, found.standard_error, tolerance].into_iter().fold(
-            vec![Cell::from(k)],
-            |mut row, v| {
-                row.push(v.into());
-                row
-            },
-        ));
+        rows.push([
+            Cell::from(k),
+            error.into(),
+            found.error.into(),
+            found.standard_error.into(),
+            tolerance.into(),
+        ]);
         if (found.error - error).abs() > tolerance {
             off.push(k.to_string());
         }
