@@ -32,7 +32,7 @@ pub(crate) fn repaired(mut x: Vec<f64>, k: usize) -> (Vec<f64>, Cholesky) {
         if keep == 0.0 {
             (0..k * k).filter(|at| at % (k + 1) != 0).for_each(|at| x[at] = 0.0);
         }
-        if let Ok(factor) = Cholesky::in_place(x.clone(), k) {
+        if let Ok(factor) = factor::cholesky_in_place(x.clone(), k) {
             return (x, factor);
         }
     }
@@ -41,7 +41,7 @@ pub(crate) fn repaired(mut x: Vec<f64>, k: usize) -> (Vec<f64>, Cholesky) {
 
 /// The value `log det S + k` of a feasible `k x k` dual point; `-inf` unless it is positive definite.
 pub(crate) fn dual_value(s: Vec<f64>, k: usize) -> f64 {
-    Cholesky::in_place(s, k).map_or(f64::NEG_INFINITY, |factor| factor.log_det() + k as f64)
+    factor::cholesky_in_place(s, k).map_or(f64::NEG_INFINITY, |factor| factor.log_det() + k as f64)
 }
 
 /// A covariance matrix and the weights of the penalty, checked.

@@ -13,8 +13,7 @@
 //! Both problems are solved over `log w` by L-BFGS, so a weight can approach the bound `w = 0` but never reaches it.
 //! Source: A. Defazio, PhD thesis 2014, sections 9.1.1, 9.3 and 9.8.
 
-use fenchel_linalg::Invalid;
-use fenchel_linalg::{Cholesky, factor};
+use fenchel_linalg::{Invalid, factor};
 use fenchel_optim::lbfgs::{LbfgsSettings, Smooth, lbfgs};
 use fenchel_optim::{Certificate, Clock, MAX_MEMORY, Report, Status, Wall};
 use ndarray::{Array2, ArrayView2};
@@ -183,7 +182,7 @@ impl Smooth for Exact<'_> {
             matrix[j * p + i] -= w;
             linear += w * v;
         }
-        let Ok(factor) = Cholesky::in_place(matrix, p) else { return f64::INFINITY };
+        let Ok(factor) = factor::cholesky_in_place(matrix, p) else { return f64::INFINITY };
         factor::inverse_into(&factor, &mut self.inverse);
         let count = self.component.iter().map(|c| c.0).max().map_or(0, |c| c + 1) as f64;
         for (e, &(i, j)) in self.edges.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The likelihood of the conditional model, its dual, and the penalty.
 
-use fenchel_linalg::{Cholesky, Invalid, factor};
+use fenchel_linalg::{Invalid, factor};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::{Certificate, Regulariser};
 use ndarray::{Array2, ArrayView2};
@@ -96,7 +96,7 @@ impl Likelihood {
                     dual[j * q + i] = value;
                 }
             }
-            if let Ok(factor) = Cholesky::in_place(dual, q) {
+            if let Ok(factor) = factor::cholesky_in_place(dual, q) {
                 best = best.max(factor.log_det());
             }
         }
@@ -118,7 +118,7 @@ impl Likelihood {
     /// `None` outside the domain.
     fn parts(&self, point: &[f64]) -> Option<Parts> {
         let (p, q) = (self.p, self.q);
-        let factor = Cholesky::in_place(point[..q * q].to_vec(), q).ok()?;
+        let factor = factor::cholesky_in_place(point[..q * q].to_vec(), q).ok()?;
         let mut w = Array2::zeros((q, q));
         factor::inverse_into(&factor, w.as_slice_mut()?);
         let l = ArrayView2::from_shape((q, q), &point[..q * q]).ok()?;

@@ -15,8 +15,7 @@
 //! Source: Banerjee, El Ghaoui and d'Aspremont, JMLR 9, 2008; Friedman, Hastie and Tibshirani, Biostatistics 9,
 //! 2008; A. Defazio, PhD thesis 2014, section 6.3.1.
 
-use fenchel_linalg::Cholesky;
-use fenchel_linalg::lanes;
+use fenchel_linalg::{factor, lanes};
 
 use super::block::{Block, Lambda};
 use super::solver::{Solution, Solver, inverted};
@@ -49,7 +48,7 @@ impl Bcd {
                     if i == j { c + bound } else { inverse[i * k + j].clamp(c - bound, c + bound) };
             }
         }
-        if Cholesky::in_place(w.clone(), k).is_err() {
+        if factor::cholesky_in_place(w.clone(), k).is_err() {
             block.shrunk(&mut w);
             for i in 0..k {
                 for j in 0..i {
@@ -57,7 +56,7 @@ impl Bcd {
                 }
             }
             // Without a penalty somewhere that may be singular; the identity (the diagonal) never is.
-            if Cholesky::in_place(w.clone(), k).is_err() {
+            if factor::cholesky_in_place(w.clone(), k).is_err() {
                 for i in 0..k {
                     for j in 0..k {
                         if i != j {

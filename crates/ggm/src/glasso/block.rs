@@ -4,7 +4,7 @@
 //! covariances `C_ij d_i d_j` and the weights `Lambda_ij d_i d_j`. The solution is the same, but all numbers are of
 //! order one, whatever the units of the columns.
 
-use fenchel_linalg::Cholesky;
+use fenchel_linalg::factor;
 
 use crate::penalty::PenaltyWeights;
 use crate::problem::{Problem, repaired};
@@ -166,7 +166,7 @@ impl Block {
     }
 
     fn log_det_of(&self, workspace: &mut Vec<f64>) -> f64 {
-        let factor = Cholesky::in_place(std::mem::take(workspace), self.k);
+        let factor = factor::cholesky_in_place(std::mem::take(workspace), self.k);
         factor.map_or(f64::NEG_INFINITY, |factor| {
             let value = factor.log_det();
             *workspace = factor.into_entries();

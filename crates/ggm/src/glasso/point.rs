@@ -1,6 +1,6 @@
 //! The point of [QUIC](super::quic).
 
-use fenchel_linalg::Cholesky;
+use fenchel_linalg::{Cholesky, factor};
 
 use super::block::Block;
 
@@ -42,6 +42,6 @@ impl Point {
     /// The factor of the matrix in the lower triangle of `workspace`, which takes its memory. `None` if it is not positive definite.
     pub(super) fn factor(&mut self, k: usize) -> Option<Cholesky> {
         self.factorisations += 1;
-        Cholesky::in_place(std::mem::take(&mut self.workspace), k).ok()
+        factor::cholesky_in_place(std::mem::take(&mut self.workspace), k).ok()
     }
 }

@@ -1,6 +1,6 @@
 //! The start of a component: the solution if it is known in closed form, or an earlier solution.
 
-use fenchel_linalg::{Cholesky, factor};
+use fenchel_linalg::factor;
 
 use super::block::Block;
 use super::solver::Solution;
@@ -27,7 +27,7 @@ pub(super) fn closed_form(block: &Block) -> Option<Solution> {
             }
             let mut w = block.c.clone();
             (0..k).for_each(|i| w[i * k + i] = 1.0);
-            let factor = Cholesky::in_place(w.clone(), k).ok()?;
+            let factor = factor::cholesky_in_place(w.clone(), k).ok()?;
             let mut x = vec![0.0; k * k];
             factor::inverse_into(&factor, &mut x);
             let log_det = -factor.log_det();
@@ -74,7 +74,7 @@ pub(super) fn warm(block: &Block, start: &GlassoState, origin: &[(u32, u32)]) ->
         return Some((x, w, log_det + block.shift()));
     }
     // Only a part of a former component: its principal submatrix, inverted anew.
-    let factor = Cholesky::in_place(x.clone(), k).ok()?;
+    let factor = factor::cholesky_in_place(x.clone(), k).ok()?;
     factor::inverse_into(&factor, &mut w);
     let log_det = factor.log_det();
     Some((x, w, log_det))

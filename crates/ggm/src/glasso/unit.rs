@@ -4,7 +4,7 @@
 //! min  <D C D, R> - log det R - 2 sum_i log d_i + l1 sum_(i != j) |R_ij|,      R_ii = 1
 //! ```
 
-use fenchel_linalg::{Cholesky, factor};
+use fenchel_linalg::factor;
 use ndarray::Array2;
 
 use super::block::{Block, Lambda};
@@ -88,7 +88,7 @@ impl<'a> UnitDiagonal<'a> {
                     x[i * k + j] = if i == j { 1.0 } else { x[i * k + j] / (roots[i] * roots[j]) };
                 }
             }
-            if let Ok(factor) = Cholesky::in_place(x.clone(), k) {
+            if let Ok(factor) = factor::cholesky_in_place(x.clone(), k) {
                 trial.d.iter_mut().zip(&self.d).zip(roots).for_each(|((new, d), r)| *new = d * r);
                 trial.quic.point.x = x;
                 trial.quic.point.log_det = factor.log_det();

@@ -161,7 +161,7 @@ impl<'a> SparseLowRank<'a> {
             }
             let less: Vec<f64> = self.parts.low_rank.iter().map(|l| keep * l).collect();
             let r: Vec<f64> = sparse.iter().zip(&less).map(|(s, l)| s - l).collect();
-            if let Ok(found) = Cholesky::in_place(r.clone(), p) {
+            if let Ok(found) = factor::cholesky_in_place(r.clone(), p) {
                 (low_rank, precision, factor) = (less, r, found);
                 break;
             }

@@ -1,6 +1,6 @@
 //! Other methods for the same problems, for comparison.
 
-use fenchel_linalg::{Cholesky, Invalid, factor};
+use fenchel_linalg::{Invalid, factor};
 use ndarray::{Array2, ArrayView2};
 
 use super::prox::{ProxSettings, prox_omega};
@@ -83,7 +83,7 @@ pub fn whole_subgradient(
     for &variance in covariance.diag() {
         Invalid::check_positive("variance", variance)?;
     }
-    let factor = |x: &Array2<f64>| Cholesky::in_place(x.iter().copied().collect(), p).ok();
+    let factor = |x: &Array2<f64>| factor::cholesky_in_place(x.iter().copied().collect(), p).ok();
     let mut x = Array2::from_diag(&covariance.diag().mapv(|c| 1.0 / c));
     let mut best = f64::INFINITY;
     let mut history = Vec::with_capacity(steps + 1);
@@ -237,7 +237,7 @@ fn affine_minimiser(gram: &[Vec<f64>]) -> Option<Vec<f64>> {
             entries[i * m + j] = gram[i][j] + 1.0 + if i == j { 1e-13 * gram[i][i] } else { 0.0 };
         }
     }
-    let factor = Cholesky::in_place(entries, m).ok()?;
+    let factor = factor::cholesky_in_place(entries, m).ok()?;
     let mut shares = vec![1.0; m];
     factor.solve_in_place(&mut shares).ok()?;
     let total: f64 = shares.iter().sum();
@@ -260,7 +260,7 @@ pub fn ista(
     Invalid::check_length("increments", p - 1, increments.len())?;
     let mut x = Array2::from_diag(&covariance.diag().mapv(|c| 1.0 / c));
     let value = |x: &Array2<f64>| {
-        let factor = Cholesky::in_place(x.iter().copied().collect(), p).ok()?;
+        let factor = factor::cholesky_in_place(x.iter().copied().collect(), p).ok()?;
         let penalty = super::omega(x.view(), increments).ok()?;
         let smooth = (&covariance * x).sum() - factor.log_det();
         Some((smooth, smooth + strength * penalty, factor))

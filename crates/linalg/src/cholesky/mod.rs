@@ -47,6 +47,13 @@ impl Cholesky {
     /// # Errors
     /// As [`Cholesky::new`], and [`Invalid::Length`] unless there are `n^2` entries.
     pub fn in_place(mut entries: Vec<f64>, n: usize) -> Result<Self, Invalid> {
+        Cholesky::check_lower(&entries, n)?;
+        lanes::run(Factor { entries: &mut entries, n })?;
+        Ok(Cholesky { n, lower: entries })
+    }
+
+    /// That there are `n^2` entries, at least one, and that those of the lower triangle are finite.
+    pub(crate) fn check_lower(entries: &[f64], n: usize) -> Result<(), Invalid> {
         let what = "matrix";
         // An `n` whose square overflows has no vector of that length.
         Invalid::check_length(what, n.saturating_mul(n), entries.len())?;
@@ -59,8 +66,13 @@ impl Cholesky {
                 return Err(Invalid::NonFinite { what, row, column, value: lower[column] });
             }
         }
-        lanes::run(Factor { entries: &mut entries, n })?;
-        Ok(Cholesky { n, lower: entries })
+        Ok(())
+    }
+
+    /// Of the row-major factor.
+    #[cfg(feature = "factor")]
+    pub(crate) fn from_lower(lower: Vec<f64>, n: usize) -> Self {
+        Cholesky { n, lower }
     }
 
     /// Factors a row-major matrix that is positive semidefinite up to rounding, such as the Hessian of collinear features.

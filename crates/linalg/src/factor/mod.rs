@@ -2,7 +2,7 @@
 //!
 //! | to get | function | operations |
 //! |---|---|---|
-//! | `A = L L'`, `A^-1 b`, `log det A` | [`cholesky`], then [`Cholesky`](crate::Cholesky) | `n^3 / 3` |
+//! | `A = L L'`, `A^-1 b`, `log det A` | [`cholesky`] or [`cholesky_in_place`], then [`Cholesky`](crate::Cholesky) | `n^3 / 3` |
 //! | `A^-1` of a positive definite `A` | [`inverse`] | `n^3` with the factor |
 //! | `T^-1 B`, `T` triangular | [`solve_triangular`] | `n^2 m` |
 //! | `A[:, order] = Q R`, rank, least squares | [`qr`], [`least_squares`] | `2 m n^2` |
@@ -12,8 +12,8 @@
 //! | `prox` of the nuclear norm, projection on the spectral ball | [`shrink_singular_values`], [`clip_singular_values`] | as [`svd`] |
 //! | features of a kernel from landmarks | [`Nystrom`] | `9 m^3` once, and `m r` per point |
 //!
-//! Arguments are `ArrayView2` of any memory layout, and results are row-major `Array2`. faer does the work, and this module hides
-//! it. Only the Cholesky factorisation is [our own](crate::Cholesky).
+//! Arguments are `ArrayView2` of any memory layout, and results are row-major `Array2`. faer does the work, and nalgebra that of symmetric
+//! eigenproblems up to order 30; this module hides them.
 //!
 //! **Determinism.** faer runs sequentially, whatever its global setting. So results do not depend on the number of threads, and
 //! no global state is read or written.
@@ -32,7 +32,9 @@ mod tests;
 
 pub use eigen::{SymmetricEigen, generalised_eigen, symmetric_eigen};
 pub use nystrom::Nystrom;
-pub use positive_definite::{Triangle, cholesky, inverse, inverse_into, solve_triangular};
+pub use positive_definite::{
+    Triangle, cholesky, cholesky_in_place, inverse, inverse_into, solve_triangular,
+};
 pub use qr::{Qr, least_squares, qr};
 pub use svd::{Svd, clip_singular_values, shrink_singular_values, svd};
 
