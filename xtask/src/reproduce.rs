@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let folder = data_folder(arguments.data.as_deref())?;
-    let all = registry::ALL;
+    let all = &registry::all();
     let selected: Vec<&Experiment> = if arguments.smoke {
         registry::SMOKE.iter().filter_map(|id| registry::find(all, id)).collect()
     } else {
@@ -366,24 +366,24 @@ mod tests {
         Session { store: Store::new(folder), build: "b".into(), fresh: false }
     }
 
-    const fn experiment(run: fn(&Context) -> Result<Outcome, Failure>) -> Experiment {
-        Experiment { id: "xx-1", title: "a title", run, ..Experiment::EMPTY }
+    const fn experiment(run: fn(&Context, &mut Outcome) -> Result<(), Failure>) -> Experiment {
+        Experiment { id: "xx-1", title: "a title", run, ..Experiment::of("") }
     }
 
     fn context(stopped: &(dyn Fn() -> bool + Sync)) -> Context<'_> {
         Context { stopped, ..Context::new(1) }
     }
 
-    fn passes(_: &Context) -> Result<Outcome, Failure> {
-        let mut outcome = Outcome::default();
+    fn passes(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         outcome.claim(Source::OURS.claim("s").ours("e").holds(("m", true)));
-        Ok(outcome)
+        Ok(())
     }
 
     /// Every experiment once, under its document, in lines that a terminal holds.
     #[test]
     fn the_list_is_one_table_a_document() {
-        let all: Vec<&Experiment> = registry::ALL.iter().collect();
+        let all = registry::all();
+        let all: Vec<&Experiment> = all.iter().collect();
         let text: String =
             listing(&all, None, |_| Some("about 12 s".into())).iter().map(Table::to_text).collect();
         for e in &all {
@@ -406,7 +406,7 @@ mod tests {
             session.entry(&experiment(passes), &context(&|| false), &mut remaining).unwrap();
         assert_eq!(remaining.line(), "1 of 1");
         // Under the same key a second experiment is not even called.
-        let broken = experiment(|_| panic!("called"));
+        let broken = experiment(|_, _| panic!("called"));
         let second = session.entry(&broken, &context(&|| false), &mut remaining).unwrap();
         assert_eq!(first.state, second.state);
         assert!(session.former(&broken, &context(&|| false)).is_some());
@@ -419,16 +419,16 @@ mod tests {
     fn failures_and_stops_are_not_stored() {
         let folder = tempfile::tempdir().unwrap();
         let session = session(folder.path());
-        let stops = experiment(|context| context.check().map(|()| Outcome::default()));
+        let stops = experiment(|context, _| context.check());
         let entry = |experiment: &Experiment, stop: &(dyn Fn() -> bool + Sync)| {
             session.entry(experiment, &context(stop), &mut Remaining::new(vec![None; 3])).unwrap()
         };
         assert_eq!(entry(&stops, &|| true).state, State::Stopped);
-        let stops_later = experiment(|_| Err(Failure::stopped()));
+        let stops_later = experiment(|_, _| Err(Failure::stopped()));
         let stopped = entry(&stops_later, &|| false);
         assert_eq!(stopped.state, State::Stopped);
         assert!(!stopped.differs());
-        let fails = experiment(|_| Err(Failure::new("no")));
+        let fails = experiment(|_, _| Err(Failure::new("no")));
         assert!(entry(&fails, &|| false).differs());
         assert!(session.former(&fails, &context(&|| false)).is_none());
     }

@@ -23,7 +23,7 @@ fn run(arguments: impl Iterator<Item = String>) -> Result<ExitCode, Failure> {
     }
     let context = Context { data, size, ..Context::new(1) };
     let mut surprises = 0;
-    for experiment in registry::select(registry::ALL, &queries)? {
+    for experiment in registry::select(&registry::all(), &queries)? {
         let outcome = experiment.outcome(&context)?;
         for claim in &outcome.claims {
             surprises += usize::from(claim.differs());

@@ -46,6 +46,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{Failure, number};
 use fenchel_linalg::text::short;
 
 /// The result of comparing a measurement with the threshold of a claim.
@@ -57,16 +58,6 @@ pub enum Verdict {
     Fail,
     /// The measurement is reported without a verdict.
     Reported,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Verdict::Pass => "pass",
-            Verdict::Fail => "fail",
-            Verdict::Reported => "reported",
-        })
-    }
 }
 
 /// The verdict that the code expects for a claim.
@@ -156,14 +147,19 @@ impl Source {
 
     /// Restates the sentence for the data and the methods of the experiment.
     pub fn claim(&self, statement: impl Into<String>) -> Sentence {
-        Sentence {
-            source: self.clone(),
+        Sentence(Claim {
             statement: statement.into(),
-            rests_on: Vec::new(),
+            source: self.clone(),
+            threshold: Threshold { text: String::new(), origin: Origin::Ours },
             ground: Ground::Generated,
             smaller: None,
+            measured: String::new(),
             unit: String::new(),
-        }
+            cases: Vec::new(),
+            rests_on: Vec::new(),
+            verdict: Verdict::Reported,
+            registered: Expectation::Reported,
+        })
     }
 }
 
@@ -219,38 +215,31 @@ impl fmt::Display for Ground {
 /// A claim that has no threshold yet.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Sentence {
-    source: Source,
-    statement: String,
-    rests_on: Vec<String>,
-    ground: Ground,
-    smaller: Option<String>,
-    unit: String,
-}
+pub struct Sentence(Claim);
 
 impl Sentence {
     /// Names the methods that the verdict depends on. If any of them is stopped at its starting point, the claim must fail
     /// ([`crate::frozen`]). The names are those passed to [`Context::is_frozen`](crate::Context::is_frozen) and
     /// [`Context::stop`](crate::Context::stop).
     pub fn rests_on<N: AsRef<str>>(mut self, methods: impl IntoIterator<Item = N>) -> Self {
-        self.rests_on.extend(methods.into_iter().map(|name| name.as_ref().to_owned()));
+        self.0.rests_on.extend(methods.into_iter().map(|name| name.as_ref().to_owned()));
         self
     }
 
     /// Sets the kind of data that the claim is measured on. The default is generated data.
     pub fn on(self, ground: Ground) -> Self {
-        Sentence { ground, ..self }
+        Sentence(Claim { ground, ..self.0 })
     }
 
     /// Says what the measured numbers are, such as `passes` or `F - F*`, for the tables of a report.
     pub fn in_unit(self, unit: &str) -> Self {
-        Sentence { unit: unit.to_owned(), ..self }
+        Sentence(Claim { unit: unit.to_owned(), ..self.0 })
     }
 
     /// Says what is smaller than in the document in this run, in a few words; empty for nothing. Without this call,
     /// [`Experiment::quick`](crate::Experiment::quick) says so for all claims of the experiment.
     pub fn at_size(self, smaller: impl Into<String>) -> Self {
-        Sentence { smaller: Some(smaller.into()), ..self }
+        Sentence(Claim { smaller: Some(smaller.into()), ..self.0 })
     }
 
     /// The document gives this threshold.
@@ -265,64 +254,39 @@ impl Sentence {
 
     fn stated(self, origin: Origin, threshold: impl Into<Measured>) -> Stated {
         let threshold = Threshold { text: threshold.into().text, origin };
-        Stated { sentence: self, threshold }
+        Stated(Claim { threshold, ..self.0 })
     }
 
     /// Reports a measurement without a verdict, for a document that states neither an order nor a number. `what` describes
     /// the measurement.
     pub fn reported(self, what: impl Into<Measured>, measured: impl Into<Measured>) -> Claim {
-        let stated = self.ours(what);
-        let judged = Judged::from((measured, true));
-        stated.claim(judged, Verdict::Reported, Expectation::Reported)
+        let Measured { text: measured, cases } = measured.into();
+        Claim { measured, cases, ..self.ours(what).0 }
     }
 }
 
 /// A claim with its threshold, before the measurement is given.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Stated {
-    sentence: Sentence,
-    threshold: Threshold,
-}
+pub struct Stated(Claim);
 
 impl Stated {
     /// A claim that is expected to hold.
     pub fn holds(self, judged: impl Into<Judged>) -> Claim {
-        let judged = judged.into();
-        let verdict = verdict(judged.holds);
-        self.claim(judged, verdict, Expectation::Holds)
+        self.judged(judged.into(), Expectation::Holds)
     }
 
     /// A claim that is known not to hold. It is still judged in every run. The run reports a difference if the claim holds,
     /// or if the number of the reason does not support the reason ([`Claim::differs`]).
     pub fn known_failure(self, judged: impl Into<Judged>, why: Reason) -> Claim {
-        let judged = judged.into();
-        let verdict = verdict(judged.holds);
-        self.claim(judged, verdict, Expectation::DoesNotReproduce { why })
+        self.judged(judged.into(), Expectation::DoesNotReproduce { why })
     }
 
-    fn claim(self, judged: Judged, verdict: Verdict, registered: Expectation) -> Claim {
-        let Stated { sentence, threshold } = self;
-        let Sentence { source, statement, rests_on, ground, smaller, unit } = sentence;
+    fn judged(self, judged: Judged, registered: Expectation) -> Claim {
+        let verdict = if judged.holds { Verdict::Pass } else { Verdict::Fail };
         let Measured { text: measured, cases } = judged.measured;
-        Claim {
-            statement,
-            source,
-            threshold,
-            ground,
-            smaller,
-            measured,
-            cases,
-            unit,
-            rests_on,
-            verdict,
-            registered,
-        }
+        Claim { measured, cases, verdict, registered, ..self.0 }
     }
-}
-
-fn verdict(holds: bool) -> Verdict {
-    if holds { Verdict::Pass } else { Verdict::Fail }
 }
 
 /// A claim with its verdict. [`Source::claim`] starts the chain of calls that makes it.
@@ -356,17 +320,37 @@ pub struct Claim {
     pub registered: Expectation,
 }
 
+const WOULD_FAIL: &str = "it would not hold";
+
 impl Claim {
+    /// The claim on the data of the document; without a verdict if these are absent and `stand_in` was used instead.
+    #[must_use]
+    pub fn on_real_data(self, real: bool, stand_in: &str) -> Self {
+        if real { Claim { ground: Ground::Real, ..self } } else { self.not_judged(stand_in) }
+    }
+
+    /// Registers that the claim is known not to hold, if it is judged.
+    pub(crate) fn known(self, why: Reason) -> Self {
+        if self.registered != Expectation::Holds {
+            return self;
+        }
+        Claim { registered: Expectation::DoesNotReproduce { why }, ..self }
+    }
+
     /// Removes the verdict of a claim about data that are absent. `stand_in` describes the data that were used instead.
     #[must_use]
     pub fn not_judged(self, stand_in: &str) -> Self {
         if self.verdict == Verdict::Reported {
             return self;
         }
-        let would =
-            if self.verdict == Verdict::Pass { "it would hold" } else { "it would not hold" };
+        let would = if self.verdict == Verdict::Pass { "it would hold" } else { WOULD_FAIL };
         let registered = Expectation::NotJudged { why: format!("{stand_in}: {would}") };
         Claim { verdict: Verdict::Reported, registered, ground: Ground::Generated, ..self }
+    }
+
+    /// Whether the claim is not judged, and fails on the data that were used instead.
+    pub fn would_fail(&self) -> bool {
+        matches!(&self.registered, Expectation::NotJudged { why } if why.ends_with(WOULD_FAIL))
     }
 
     /// Whether the document's own words judge the claim: it is shown only, or the document gives the threshold, or the claim
@@ -446,6 +430,29 @@ impl Judged {
         let text = format!("{}; {}", self.measured.text, other.measured.text);
         let measured = Measured { text, ..self.measured };
         Judged { measured, holds: self.holds && other.holds }
+    }
+
+    /// Requires that all hold. The text shows all measurements.
+    pub(crate) fn all(
+        judged: impl IntoIterator<Item = Result<Judged, Failure>>,
+    ) -> Result<Judged, Failure> {
+        let all = judged.into_iter().reduce(|a, b| Ok(a?.and(b?)));
+        all.unwrap_or_else(|| Err(Failure::new("nothing to judge")))
+    }
+
+    /// Requires that all hold. The text shows the last measurement.
+    pub(crate) fn last_of(
+        judged: impl IntoIterator<Item = Result<Judged, Failure>>,
+    ) -> Result<Judged, Failure> {
+        let both = |a: Judged, b: Judged| Judged { holds: a.holds && b.holds, ..b };
+        let all = judged.into_iter().reduce(|a, b| Ok(both(a?, b?)));
+        all.unwrap_or_else(|| Err(Failure::new("nothing to judge")))
+    }
+
+    /// Requires a condition, which is shown only if it does not hold.
+    #[must_use]
+    pub(crate) fn provided(self, condition: bool, otherwise: &str) -> Self {
+        if condition { self } else { self.and((otherwise, false)) }
     }
 
     /// Puts a label in front of the measurement.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
+use std::panic::Location;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -95,9 +96,13 @@ impl Context<'_> {
         if (self.stopped)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Reports the progress of the experiment.
-    pub fn progress(&self, fraction: f64, doing: &str) {
+    /// Reports the progress of the experiment, and asks [`Context::check`].
+    ///
+    /// # Errors
+    /// [`Failure::stopped`].
+    pub fn progress(&self, fraction: f64, doing: &str) -> Result<(), Failure> {
         (self.tick)(fraction, doing);
+        self.check()
     }
 
     /// The first file of the data set called `set` in [`data::SETS`], or `None` if the set is absent. The experiment then
@@ -117,7 +122,7 @@ impl Context<'_> {
 pub struct Experiment {
     /// Unique id with the crate in front: `fs-ex1`, `crf-41`.
     pub id: &'static str,
-    /// The source file: `file!()`.
+    /// The source file; [`Experiment::of`] knows it.
     pub file: &'static str,
     /// The document and the figure or table that it repeats.
     pub document: &'static str,
@@ -127,35 +132,43 @@ pub struct Experiment {
     pub question: &'static str,
     /// The answer according to the verdicts of its claims.
     pub learnt: &'static str,
-    /// What a quick run leaves out of the document's sizes, in a few words; empty for nothing. A full run has the document's
-    /// sizes. A claim that differs from its experiment says so ([`Sentence::at_size`](crate::Sentence::at_size)).
+    /// What a quick run leaves out of the document's sizes, in a few words; empty for nothing.
     pub quick: &'static str,
+    /// What is smaller than in the document, or other data than the document's, in a full run too; empty for nothing. A claim that
+    /// differs from its experiment says so ([`Sentence::at_size`](crate::Sentence::at_size)).
+    pub smaller: &'static str,
     /// Names of the real data sets ([`data::SETS`]) that it uses if they are present.
     pub needs: &'static [&'static str],
-    /// The function of the experiment. [`Experiment::outcome`] calls it.
-    pub run: fn(&Context) -> Result<Outcome, Failure>,
+    /// The function of the experiment, which fills an empty outcome. [`Experiment::outcome`] calls it.
+    pub run: fn(&Context, &mut Outcome) -> Result<(), Failure>,
 }
 
 impl Experiment {
-    /// An experiment without words that does nothing. The constant of an experiment takes the fields from it that it leaves out.
-    pub const EMPTY: Experiment = Experiment {
-        id: "",
-        file: "",
-        document: "",
-        title: "",
-        question: "",
-        learnt: "",
-        quick: "",
-        needs: &[],
-        run: |_| Ok(Outcome::default()),
-    };
+    /// An experiment of a document, in the source file that calls this function, without words of its own. The constant of an
+    /// experiment takes the fields from it that it leaves out.
+    #[track_caller]
+    pub const fn of(document: &'static str) -> Self {
+        Experiment {
+            id: "",
+            file: Location::caller().file(),
+            document,
+            title: "",
+            question: "",
+            learnt: "",
+            quick: "",
+            smaller: "",
+            needs: &[],
+            run: |_, _| Ok(()),
+        }
+    }
 
     /// Runs the experiment, and writes on each claim whether it was measured at the document's size.
     ///
     /// # Errors
     /// The errors of the experiment; a claim that is not fair ([`Claim::is_fair`]).
     pub fn outcome(&self, context: &Context) -> Result<Outcome, Failure> {
-        let mut outcome = (self.run)(context)?;
+        let mut outcome = Outcome::default();
+        (self.run)(context, &mut outcome)?;
         if let Some(claim) = outcome.claims.iter().find(|claim| !claim.is_fair()) {
             let statement = &claim.statement;
             return Err(Failure::new(format!(
@@ -164,8 +177,9 @@ impl Experiment {
             )));
         }
         for claim in outcome.claims.iter_mut().filter(|c| !c.source.is_ours()) {
-            let smaller = || context.pick(self.quick, "").to_owned();
-            claim.smaller.get_or_insert_with(smaller);
+            let words = [context.pick(self.quick, ""), self.smaller];
+            let words: Vec<&str> = words.into_iter().filter(|words| !words.is_empty()).collect();
+            claim.smaller.get_or_insert_with(|| words.join("; "));
         }
         Ok(outcome)
     }
@@ -309,21 +323,25 @@ mod tests {
     /// The document's size is what the experiment says, unless a claim says it; a claim of this project has none.
     #[test]
     fn a_claim_says_whether_it_was_measured_at_the_size_of_the_document() {
-        fn run(_: &Context) -> Result<Outcome, Failure> {
+        fn run(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             let quoted = || Source::quoted("D", "1", "q").claim("s");
-            let mut outcome = Outcome::default();
             outcome.claim(quoted().document("e").holds((1.0, true)));
             outcome.claim(quoted().at_size("9 nodes").document("e").holds((1.0, true)));
             outcome.claim(Source::OURS.claim("s").ours("e").holds((1.0, true)));
-            Ok(outcome)
+            Ok(())
         }
-        let experiment = Experiment { quick: "3 trials of 10", run, ..Experiment::EMPTY };
+        let experiment = Experiment { quick: "3 trials of 10", run, ..Experiment::of("D") };
         let sizes = |size| {
             let outcome = experiment.outcome(&Context { size, ..Context::new(0) }).unwrap();
             outcome.claims.iter().map(Claim::size).collect::<Vec<_>>()
         };
         assert_eq!(sizes(Size::Quick), ["smaller: 3 trials of 10", "smaller: 9 nodes", ""]);
         assert_eq!(sizes(Size::Full), ["at the document's size", "smaller: 9 nodes", ""]);
+        let both = Experiment { smaller: "wines for songs", ..experiment };
+        let size =
+            |size| both.outcome(&Context { size, ..Context::new(0) }).unwrap().claims[0].size();
+        assert_eq!(size(Size::Quick), "smaller: 3 trials of 10; wines for songs");
+        assert_eq!(size(Size::Full), "smaller: wines for songs");
     }
 
     #[test]

@@ -9,15 +9,14 @@
 //! use fenchel_experiments::{Context, Experiment, Failure, Outcome, Source, frozen};
 //! use fenchel_optim::Stop;
 //!
-//! fn run(context: &Context) -> Result<Outcome, Failure> {
+//! fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
 //!     let stop = context.stop("halving", Stop::after_passes(10.0));
 //!     let gap = 0.5_f64.powf(stop.max_passes);
-//!     let mut outcome = Outcome::default();
 //!     let sentence = Source::OURS.claim("the gap halves at every pass").rests_on(["halving"]);
 //!     outcome.claim(sentence.ours("at most 1e-3").holds((gap, gap <= 1e-3)));
-//!     Ok(outcome)
+//!     Ok(())
 //! }
-//! let halving = Experiment { id: "xx-1", run, ..Experiment::EMPTY };
+//! let halving = Experiment { id: "xx-1", run, ..Experiment::of("") };
 //! let survivors = frozen::check(&halving, &Context::new(1))?;
 //! assert!(survivors.is_empty());
 //! # Ok::<(), Failure>(())
@@ -94,23 +93,22 @@ mod tests {
         factor.powf(context.stop(method, Stop::after_passes(20.0)).max_passes)
     }
 
-    fn race(context: &Context) -> Result<Outcome, Failure> {
+    fn race(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let slow = Sample::exact(gap(context, "slow", 0.7));
         let fast = Sample::exact(gap(context, "fast", 0.3));
         let order =
             || Source::OURS.claim("slow is slower").rests_on(["slow", "fast"]).ours("above");
-        let mut outcome = Outcome::default();
         outcome
             .claim(order().holds(fast.below(&slow)))
             .claim(order().holds(fast.below(&slow).and(slow.past_start(1.0, 100.0))))
             .claim(Source::OURS.claim("nothing named").ours("-").holds((0.0, true)))
             .claim(Source::OURS.claim("counted").on(Ground::Exact).ours("-").holds((2.0, true)));
-        Ok(outcome)
+        Ok(())
     }
 
     #[test]
     fn only_a_pinned_loser_makes_an_order_that_a_frozen_method_cannot_pass() {
-        let experiment = Experiment { id: "xx-1", run: race, ..Experiment::EMPTY };
+        let experiment = Experiment { id: "xx-1", run: race, ..Experiment::of("") };
         let survivors = check(&experiment, &Context::new(1)).unwrap();
         let found: Vec<(&str, &str)> =
             survivors.iter().map(|s| (s.method.as_str(), s.statement.as_str())).collect();

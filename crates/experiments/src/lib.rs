@@ -1,14 +1,14 @@
 //! This crate repeats the experiments of five documents (theses and papers). It tests their claims and writes a report.
 //!
 //! An experiment is a value of the struct [`Experiment`]. Its fields are an id, a title, the figure or table that it repeats,
-//! a question, its answer, the names of the real data sets that it can use, and a function. The function takes a [`Context`] and returns an
+//! a question, its answer, the names of the real data sets that it can use, and a function. The function takes a [`Context`] and fills an
 //! [`Outcome`]: [`Claim`]s with their verdicts, [`Table`]s, [`Figure`]s, [`Network`]s and notes. An outcome contains data and no drawing
 //! code. So the program can store it as JSON and read it back in the next run. Only the module [`report`] draws figures and
 //! formats tables.
 //!
 //! ```text
-//! registry::ALL -> Experiment.run(&Context) -> Outcome -> report::Store (id.json)
-//!                                                      -> report::write (report.html, CSV, SVG)
+//! registry::all() -> Experiment.run(&Context, &mut Outcome) -> report::Store (id.json)
+//!                                                           -> report::write (report.html, CSV, SVG)
 //! ```
 //!
 //! | module | what it holds |
@@ -41,13 +41,12 @@
 //!
 //! const HALVES: Source = Source::quoted("Nobody (2000)", "1", "The gap halves at every pass.");
 //!
-//! fn run(context: &Context) -> Result<Outcome, Failure> {
+//! fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
 //!     let stop = context.stop("halving", Stop::after_passes(context.pick(10.0, 100.0)));
 //!     let passes = stop.max_passes as u32;
 //!     let gap: Vec<(f64, f64)> = (0..=passes).map(|k| (f64::from(k), 0.5_f64.powi(k as i32))).collect();
 //!     context.check()?; // a stop asked for with Ctrl-C ends the experiment here
 //!     let last = gap[gap.len() - 1].1;
-//!     let mut outcome = Outcome::default();
 //!     outcome.claim(
 //!         HALVES
 //!             .claim("the gap halves at every pass")
@@ -61,9 +60,9 @@
 //!             .caption("Halving, by construction.")
 //!             .with(Series::line("halving", gap)),
 //!     );
-//!     Ok(outcome)
+//!     Ok(())
 //! }
-//! let halving = Experiment { id: "xx-1", run, ..Experiment::EMPTY };
+//! let halving = Experiment { id: "xx-1", run, ..Experiment::of("") };
 //!
 //! let outcome = halving.outcome(&Context::new(1))?;
 //! assert!(!outcome.differs());
@@ -84,6 +83,7 @@ mod ggm;
 mod graphical;
 mod moments;
 mod mrf_learn;
+mod numbers;
 mod race;
 pub mod registry;
 pub mod report;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use fenchel_optim::{Observer, Progress};
 
-use crate::{Context, Failure, Series, Table};
+use crate::{Axis, Context, Failure, Figure, Series, Table};
 use fenchel_linalg::text::short;
 
 /// The suboptimality of a method after each pass over the data.
@@ -15,10 +15,18 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// An observer that records the passes and the objective, and ends the run if the user asks for it.
+/// What an observer of a run sees.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    pub(crate) passes: f64,
+    pub(crate) objective: f64,
+    pub(crate) gap: f64,
+}
+
+/// An observer that records what it sees, and ends the run if the user asks for it.
 pub(crate) struct Watch<'c, 'd> {
     context: &'c Context<'d>,
-    pub(crate) rows: Vec<(f64, f64)>,
+    pub(crate) rows: Vec<Seen>,
 }
 
 impl<'c, 'd> Watch<'c, 'd> {
@@ -30,20 +38,21 @@ impl<'c, 'd> Watch<'c, 'd> {
 impl<M: ?Sized> Observer<M> for Watch<'_, '_> {
     fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
         let objective = progress.certificate.objective().unwrap_or(f64::INFINITY);
-        self.rows.push((progress.passes, objective));
+        let (passes, gap) = (progress.passes, progress.certificate.value());
+        self.rows.push(Seen { passes, objective, gap });
         self.context.control()
     }
 }
 
 /// The geometric mean of the suboptimality of several runs, row by row. A run that has ended keeps its last objective.
-pub(crate) fn geometric_mean(runs: &[Vec<(f64, f64)>], best: f64) -> Vec<(f64, f64)> {
+pub(crate) fn geometric_mean(runs: &[Vec<Seen>], best: f64) -> Vec<(f64, f64)> {
     let longest = runs.iter().map(Vec::len).max().unwrap_or(0);
     (0..longest)
         .filter_map(|k| {
-            let passes = runs.iter().find_map(|run| run.get(k))?.0;
+            let passes = runs.iter().find_map(|run| run.get(k))?.passes;
             let mut log = 0.0;
             for run in runs {
-                let (_, objective) = run.get(k).or(run.last())?;
+                let objective = run.get(k).or(run.last())?.objective;
                 // What is no number any more has overflowed.
                 let gap = if objective.is_nan() { f64::INFINITY } else { objective - best };
                 log += gap.max(0.0).ln();
@@ -109,6 +118,11 @@ pub(crate) fn exponent(points: &[(f64, f64)]) -> f64 {
         (logs.iter().map(|p| p.0).sum::<f64>() / n, logs.iter().map(|p| p.1).sum::<f64>() / n);
     let over: f64 = logs.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum();
     over / logs.iter().map(|p| (p.0 - mx).powi(2)).sum::<f64>()
+}
+
+/// A figure of suboptimalities against passes.
+pub(crate) fn figure(title: String, y: Axis, curves: impl Iterator<Item = Series>) -> Figure {
+    curves.fold(Figure::new(title, Axis::linear("passes over the data"), y), Figure::with)
 }
 
 /// A table with the suboptimality of every curve after each of the given numbers of passes.

@@ -108,10 +108,7 @@ impl<R> Line<R> {
     /// # Errors
     /// A [`Failure`] for more than one and fewer than [`SEEDS`](crate::SEEDS) seeds.
     pub(crate) fn sample(&self, number: impl Fn(&[R]) -> f64) -> Result<Sample, Failure> {
-        match &self.seeds[..] {
-            [only] => Ok(Sample::exact(number(only))),
-            seeds => Sample::over_seeds(seeds.iter().map(|rows| number(rows)).collect()),
-        }
+        Sample::of(&self.seeds, |rows| number(rows))
     }
 
     /// The medians over the seeds, row by row, with the range as a band. The line ends with the shortest run.

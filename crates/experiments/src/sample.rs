@@ -57,6 +57,14 @@ impl Sample {
         Ok(Sample { values })
     }
 
+    /// One number from every run. A deterministic method has a single run.
+    pub(crate) fn of<R>(runs: &[R], number: impl Fn(&R) -> f64) -> Result<Self, Failure> {
+        match runs {
+            [only] => Ok(Sample::exact(number(only))),
+            _ => Sample::over_seeds(runs.iter().map(number).collect()),
+        }
+    }
+
     /// The sample of a deterministic method, with a single number.
     pub fn exact(value: f64) -> Self {
         Sample { values: vec![value] }

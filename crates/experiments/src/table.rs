@@ -115,6 +115,12 @@ impl From<usize> for Cell {
     }
 }
 
+/// The cells of a row of text and numbers: `row!["SAGA", 0.5]`.
+macro_rules! row {
+    ($($cell:expr),+ $(,)?) => { [$($crate::Cell::from($cell)),+] };
+}
+pub(crate) use row;
+
 /// A missing value is a dash.
 impl<T: Into<Cell>> From<Option<T>> for Cell {
     fn from(value: Option<T>) -> Self {

@@ -9,6 +9,7 @@ use fenchel_optim::random::stream;
 use super::methods::adapt::{CategoricalTask, Momentum, SweepSettings, sweep};
 use super::runs::Runs;
 use super::thesis;
+use crate::numbers::sorted;
 use crate::{Axis, Context, Experiment, Failure, Ground, Judged, Outcome, Source};
 
 const K: usize = 20;
@@ -35,7 +36,7 @@ const SMALLEST: &str = "mean KL at 100 samples: the causal model's is the smalle
 const BANDS: &str = "mean KL at 100 samples: each model's mean lies in the plotted band, 5 % to 95 % of the runs, of each other one, with most of \
                      the seeds; each fell";
 
-const BASE: Experiment = Experiment { file: file!(), ..super::OF_THESIS };
+const BASE: Experiment = Experiment::of(super::DOCUMENT);
 
 pub(super) const DENSE_CAUSE: Experiment = Experiment {
     id: "ca-ex1",
@@ -126,31 +127,22 @@ fn runs(
     })
 }
 
-/// Curves of single pairs, drawn.
+/// Curves of single pairs, drawn; with two targets, curves that average five interventions on each of one reference.
 fn adapt(
     context: &Context,
     outcome: &mut Outcome,
     name: &str,
     prior: &CategoricalPrior,
-    target: Target,
+    targets: &[Target],
 ) -> Result<Runs, Failure> {
-    let found = runs(context, prior, &[target], (PAIRS, 1), Momentum::Off)?;
+    let size = if targets.len() > 1 { (POOLED, 10) } else { (PAIRS, 1) };
+    let found = runs(context, prior, targets, size, Momentum::Off)?;
     found.show(outcome, name, |label| Axis::linear(label));
     Ok(found)
 }
 
-/// Curves that average five interventions on the cause and five on the effect of one reference.
-fn pooled(
-    context: &Context,
-    outcome: &mut Outcome,
-    name: &str,
-    prior: &CategoricalPrior,
-) -> Result<Runs, Failure> {
-    let both = [Target::Cause, Target::Effect];
-    let found = runs(context, prior, &both, (POOLED, 10), Momentum::Off)?;
-    found.show(outcome, name, |label| Axis::linear(label));
-    Ok(found)
-}
+/// Interventions on the cause and on the effect in turn.
+const BOTH: [Target; 2] = [Target::Cause, Target::Effect];
 
 /// The order of the two directed models with momentum, of fewer pairs: every step moves every row.
 fn with_momentum(
@@ -159,13 +151,11 @@ fn with_momentum(
     target: Target,
     order: [usize; 2],
 ) -> Result<(), Failure> {
-    let mut judged: Option<Judged> = None;
-    for momentum in [Momentum::HeavyBall(0.9), Momentum::Nesterov(0.9)] {
+    let one = |momentum: Momentum| {
         let found = runs(context, &dense(), &[target], (10, 1), momentum)?.in_order(&order)?;
-        let found = found.named(format!("{momentum:?}"));
-        judged = Some(judged.map_or(found.clone(), |before| before.and(found)));
-    }
-    let judged = judged.ok_or_else(|| Failure::new("no momentum"))?;
+        Ok(found.named(format!("{momentum:?}")))
+    };
+    let judged = Judged::all([Momentum::HeavyBall(0.9), Momentum::Nesterov(0.9)].map(one))?;
     outcome.claim(
         thesis("4.4", "our theoretical analysis holds for a larger class of algorithms than ASGD")
             .claim(format!(
@@ -179,9 +169,8 @@ fn with_momentum(
     Ok(())
 }
 
-fn dense_cause(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let runs = adapt(context, &mut outcome, "Dense prior, cause", &dense(), Target::Cause)?;
+fn dense_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let runs = adapt(context, outcome, "Dense prior, cause", &dense(), &[Target::Cause])?;
     let mut spread = 0.0_f64;
     for model in [ANTICAUSAL, JOINT] {
         for (a, b) in runs.start(CAUSAL)?.values().iter().zip(runs.start(model)?.values()) {
@@ -209,13 +198,12 @@ fn dense_cause(context: &Context) -> Result<Outcome, Failure> {
             .document("a positive rank correlation, models pooled; each fell")
             .holds(runs.correlated()?),
     );
-    with_momentum(context, &mut outcome, Target::Cause, [CAUSAL, ANTICAUSAL])?;
-    Ok(outcome)
+    with_momentum(context, outcome, Target::Cause, [CAUSAL, ANTICAUSAL])?;
+    Ok(())
 }
 
-fn dense_effect(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let runs = adapt(context, &mut outcome, "Dense prior, effect", &dense(), Target::Effect)?;
+fn dense_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let runs = adapt(context, outcome, "Dense prior, effect", &dense(), &[Target::Effect])?;
     outcome.claim(
         EFFECT
             .claim("the anticausal model adapts fastest, the causal one slowest")
@@ -233,13 +221,12 @@ fn dense_effect(context: &Context) -> Result<Outcome, Failure> {
             .document("on most pairs")
             .holds((format!("{closer} of {}", pairs.len()), 2 * closer > pairs.len())),
     );
-    with_momentum(context, &mut outcome, Target::Effect, [ANTICAUSAL, CAUSAL])?;
-    Ok(outcome)
+    with_momentum(context, outcome, Target::Effect, [ANTICAUSAL, CAUSAL])?;
+    Ok(())
 }
 
-fn sparse_cause(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let runs = adapt(context, &mut outcome, "Sparse prior, cause", &sparse(), Target::Cause)?;
+fn sparse_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let runs = adapt(context, outcome, "Sparse prior, cause", &sparse(), &[Target::Cause])?;
     outcome.claim(
         thesis(
             "Figure 4.9",
@@ -250,12 +237,11 @@ fn sparse_cause(context: &Context) -> Result<Outcome, Failure> {
         .document(SMALLEST)
         .holds(runs.in_order(&[CAUSAL, ANTICAUSAL])?.and(runs.in_order(&[CAUSAL, JOINT])?)),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn sparse_effect(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let runs = adapt(context, &mut outcome, "Sparse prior, effect", &sparse(), Target::Effect)?;
+fn sparse_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let runs = adapt(context, outcome, "Sparse prior, effect", &sparse(), &[Target::Effect])?;
     let sentence =
         thesis("4.5.4", "When the intervention is on the effect, no model has a set advantage");
     outcome.claim(
@@ -282,8 +268,7 @@ fn sparse_effect(context: &Context) -> Result<Outcome, Failure> {
     );
     let ranges = (0..3).map(|model| {
         let all = runs.model(model).flat_map(|m| &m.curves).map(|c| c.distance_sq);
-        let mut all: Vec<f64> = all.collect();
-        all.sort_by(f64::total_cmp);
+        let all = sorted(all);
         [0.05, 0.5, 0.95].map(|share| all[(share * all.len() as f64) as usize])
     });
     let ranges: Vec<[f64; 3]> = ranges.collect();
@@ -297,12 +282,11 @@ fn sparse_effect(context: &Context) -> Result<Outcome, Failure> {
             .document("squared distances: each median lies in the plotted range, 5 % to 95 % of the pairs, of each other one")
             .holds((shown.collect::<Vec<_>>().join(", "), same)),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn dense_pooled(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let runs = pooled(context, &mut outcome, "Dense prior, pooled", &dense())?;
+fn dense_pooled(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let runs = adapt(context, outcome, "Dense prior, pooled", &dense(), &BOTH)?;
     outcome.claim(
         thesis("4.B.4", "on average the causal model adapts the fastest")
             .claim("over a balanced mix of interventions the causal model adapts fastest")
@@ -310,12 +294,11 @@ fn dense_pooled(context: &Context) -> Result<Outcome, Failure> {
             .document(SMALLEST)
             .holds(runs.in_order(&[CAUSAL, ANTICAUSAL])?.and(runs.in_order(&[CAUSAL, JOINT])?)),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn sparse_pooled(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let runs = pooled(context, &mut outcome, "Sparse prior, pooled", &sparse())?;
+fn sparse_pooled(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let runs = adapt(context, outcome, "Sparse prior, pooled", &sparse(), &BOTH)?;
     outcome.claim(
         thesis("Figure 4.9", "As a result there is no signal.")
             .claim("the models cannot be told apart")
@@ -323,13 +306,12 @@ fn sparse_pooled(context: &Context) -> Result<Outcome, Failure> {
             .document(BANDS)
             .holds(runs.overlap()?),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn single(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
-    let target = Target::SingleMechanism;
-    let runs = adapt(context, &mut outcome, "Dense prior, one mechanism", &dense(), target)?;
+fn single(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let target = &[Target::SingleMechanism];
+    let runs = adapt(context, outcome, "Dense prior, one mechanism", &dense(), target)?;
     outcome.claim(
         thesis("Figure 4.10", "The only model to be slightly advantaged is the joint model.")
             .claim("dense prior: the joint model is best")
@@ -347,7 +329,7 @@ fn single(context: &Context) -> Result<Outcome, Failure> {
                 left,
             ),
     );
-    let runs = adapt(context, &mut outcome, "Sparse prior, one mechanism", &sparse(), target)?;
+    let runs = adapt(context, outcome, "Sparse prior, one mechanism", &sparse(), target)?;
     outcome.claim(
         thesis(
             "Figure 4.10",
@@ -358,5 +340,5 @@ fn single(context: &Context) -> Result<Outcome, Failure> {
         .document(format!("causal below anticausal; {BANDS}"))
         .holds(runs.in_order(&[CAUSAL, ANTICAUSAL])?.and(runs.overlap()?)),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -20,10 +20,7 @@ mod runs;
 mod theory;
 
 use crate::Experiment;
-use crate::documents::{LE_PRIOL, le_priol as thesis};
-
-/// What the experiments of the thesis share.
-const OF_THESIS: Experiment = Experiment { document: LE_PRIOL, ..Experiment::EMPTY };
+use crate::documents::{LE_PRIOL as DOCUMENT, le_priol as thesis};
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: &[Experiment] = &[

@@ -14,14 +14,14 @@ const K: usize = 10;
 const MODELS: [&str; 2] = ["causal", "anticausal"];
 const PAIRS: usize = 100;
 
-const BASE: Experiment = Experiment { file: file!(), ..super::OF_THESIS };
+const BASE: Experiment = Experiment::of(super::DOCUMENT);
 
 pub(super) const CAUSE_DISTANCE: Experiment = Experiment {
     id: "ca-ex10",
     title: "Figure 4.6, row 1: distances after an intervention on the cause",
     question: "For normal variables, which model is closer after an intervention on the cause?",
     learnt: "The causal one, on every pair in natural parameters and on most in others.",
-    run: |context| distances(context, Target::Cause),
+    run: |context, outcome| distances(context, outcome, Target::Cause),
     ..BASE
 };
 pub(super) const EFFECT_DISTANCE: Experiment = Experiment {
@@ -29,7 +29,7 @@ pub(super) const EFFECT_DISTANCE: Experiment = Experiment {
     title: "Figure 4.6, row 2: distances after an intervention on the effect",
     question: "And after an intervention on the effect?",
     learnt: "The anticausal model is farther on most pairs, not on all.",
-    run: |context| distances(context, Target::Effect),
+    run: |context, outcome| distances(context, outcome, Target::Effect),
     ..BASE
 };
 pub(super) const ADAPTATION: Experiment = Experiment {
@@ -57,8 +57,7 @@ fn pairs(
         .collect()
 }
 
-fn distances(context: &Context, target: Target) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn distances(context: &Context, outcome: &mut Outcome, target: Target) -> Result<(), Failure> {
     let (mut natural, mut cholesky) = (Vec::new(), Vec::new());
     for (p, q) in pairs(context.seed, target, 1000)? {
         let (pr, qr) = (p.reverse(), q.reverse());
@@ -105,11 +104,10 @@ fn distances(context: &Context, target: Target) -> Result<Outcome, Failure> {
             .with(Series::line("equal", vec![(low, low), (high, high)]).dashed()),
         );
     }
-    Ok(outcome)
+    Ok(())
 }
 
-fn adaptation(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn adaptation(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     for (name, target) in [("cause", Target::Cause), ("effect", Target::Effect)] {
         let runs = Runs::new(context, &format!("normal pairs, {name}"), |seed| {
             let tasks: Vec<NormalTask> = pairs(seed, target, PAIRS)?
@@ -119,7 +117,7 @@ fn adaptation(context: &Context) -> Result<Outcome, Failure> {
             let steps = vec![0.001, 0.003, 0.01, 0.03, 0.1];
             Ok(sweep(&tasks, &SweepSettings { steps, seed, ..SweepSettings::default() })?)
         })?;
-        runs.show(&mut outcome, &format!("Intervention on the {name}"), |label| Axis::log(label));
+        runs.show(outcome, &format!("Intervention on the {name}"), |label| Axis::log(label));
         outcome.claim(if target == Target::Cause {
             thesis("4.6.2", "the causal model is advantaged by a slight margin")
                 .claim("cause: the causal model is faster")
@@ -141,5 +139,5 @@ fn adaptation(context: &Context) -> Result<Outcome, Failure> {
                 .holds(runs.correlated()?),
         );
     }
-    Ok(outcome)
+    Ok(())
 }

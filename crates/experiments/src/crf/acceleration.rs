@@ -13,14 +13,14 @@ use crate::{Context, Experiment, Failure, Outcome, SEEDS, Sample, Table};
 
 pub(super) const ACCELERATION: Experiment = Experiment {
     id: "crf-acc",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Section 7: accelerated SDCA",
     question: "Does acceleration help SDCA for CRFs where the penalty is small?",
     learnt: "On handwriting it saves half of the passes; where SDCA needs a dozen or two, on parts of speech, it saves next to nothing.",
     quick: "250 words and 60 sentences",
+    smaller: "at most 2,000 words and 300 sentences",
     needs: &["ocr", "conll2000"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PLAIN: &str = "SDCA by gaps";
@@ -37,8 +37,7 @@ const FACTOR: f64 = 100.0;
 const MOST: f64 = 300.0;
 const MOST_LARGE: f64 = 150.0;
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("target", "a certified gap of 1e-4 relative, with a certificate after every pass")
         .setting("kappa", "2 l2, the default; large: 100 l2")
@@ -50,12 +49,12 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut measured = vec![];
     let sets = [(Set::Ocr, context.pick(250, 2_000)), (Set::Parts, context.pick(60, 300))];
     for (k, (set, limit)) in sets.into_iter().enumerate() {
-        context.progress(k as f64 / sets.len() as f64, set.name());
+        context.progress(k as f64 / sets.len() as f64, set.name())?;
         let task = match set.real(context, limit)? {
             Some(task) => task,
             None => set.synthetic()?,
         };
-        task.describe(&mut outcome);
+        task.describe(outcome);
         for penalty in PENALTIES {
             let l2 = penalty / task.train.sequences() as f64;
             let problem = Problem::new(&task.train, l2, Features::default())?;
@@ -86,7 +85,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .rests_on([PLAIN, FAST])
         .reported("passes of accelerated SDCA and of SDCA by gaps to the target", measured.join("; ")),
     );
-    Ok(outcome)
+    Ok(())
 }
 
 /// The passes to the target, with a certificate after every pass.

@@ -1,12 +1,14 @@
 //! This module repeats figure 7 of Le Priol, Piche and Lacoste-Julien (2018): the test errors of the methods of
 //! figures 4 and 6. It also counts the passes of SDCA on sparse data.
 
+use std::sync::Arc;
+
 use fenchel_crf::Dataset;
 use fenchel_linalg::text::short;
 
 use super::methods::{SETS, UPDATES, methods, moved, runs};
 use super::paper;
-use super::runs::{Curve, Line, over};
+use super::runs::{Curve, Line, each, list, over};
 use crate::finite_sum::sets::Need;
 use crate::{
     Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Sample, Table,
@@ -14,18 +16,17 @@ use crate::{
 
 pub(super) const FIGURE_7: Experiment = Experiment {
     id: "crf-45",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 7: test errors",
     question: "Do all methods reach the same test error, and how soon?",
     learnt: "On text all are near the optimum's error after a few passes; on handwriting the errors still change. SDCA has fewer errors than OEG early.",
     quick: "2,000 words, and 150 to 750 sentences of each text",
+    smaller: super::PARTS,
     needs: &["ocr", "conll2000", "conll2002-nl"],
     run: errors,
+    ..Experiment::of(super::DOCUMENT)
 };
 
-fn errors(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn errors(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting(
             "error",
@@ -35,15 +36,12 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
     let columns =
         ["data", "method", "token error 5", "15", "20", "sequence error 15", "at the optimum"];
     let mut table = Table::new("Test errors after passes, in percent", columns);
-    let (mut courses, mut all) = (vec![], vec![]);
-    for (k, &set) in SETS.iter().enumerate() {
-        context.progress(k as f64 / 4.0, set.name());
-        // All but L-BFGS.
-        let (course, tested) = runs(context, set, 5)?;
-        course.task.describe(&mut outcome);
+    // All but L-BFGS.
+    let (courses, all) = each(context, outcome, &SETS, |set| runs(context, set, 5))?;
+    for (course, tested) in courses.iter().zip(&all) {
         let name = course.task.name;
         for run in tested.iter().map(|run| &run.median) {
-            let mut row = vec![name.into(), run.name.as_str().into()];
+            let mut row = vec![name.into(), run.name.into()];
             let tokens = [5.0, 15.0, 20.0].map(|passes| run.at(passes).errors.0);
             let errors = tokens.into_iter().chain([run.at(15.0).errors.1, course.errors.0]);
             row.extend(errors.map(|share| (100.0 * share).into()));
@@ -56,12 +54,10 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
         );
         let tail = |run: &Curve| {
             let rows = run.rows.iter().filter(|row| row.passes >= 1.0).copied().collect();
-            let kept = Curve { name: run.name.clone(), rows };
+            let kept = Curve { name: run.name, rows: Arc::new(rows) };
             kept.series(UPDATES, |row| 100.0 * row.errors.0)
         };
         outcome.figure(tested.iter().fold(figure, |figure, run| figure.with(tail(&run.median))));
-        courses.push(course);
-        all.push(tested);
     }
     outcome.table(table);
     let percent = |run: &Line, passes: f64| run.sample(|run| 100.0 * run.at(passes).errors.0);
@@ -71,15 +67,10 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
             .in_unit("% of tokens")
             .rests_on(["SDCA by gaps", "OEG"]);
     let threshold = "token error after 5 passes smaller; at the end all methods have the same";
-    outcome.claim(over(&courses, Need::All, better, threshold, None, |k| {
+    outcome.claim(over(&courses, Need::All, better, threshold, |k| {
         let judged = percent(&all[k][0], 5.0)?.below(&percent(&all[k][2], 5.0)?);
         Ok(judged.provided(moved([&all[k][2]]), "OEG has not left its start"))
     })?);
-    let list = |row: &dyn Fn(usize) -> Result<String, Failure>| -> Result<String, Failure> {
-        let rows = courses.iter().enumerate();
-        let rows = rows.map(|(k, course)| Ok(format!("{}: {}", course.task.name, row(k)?)));
-        Ok(rows.collect::<Result<Vec<_>, Failure>>()?.join("; "))
-    };
     outcome.claim(
         paper(
             "6.4 and figure 7",
@@ -88,7 +79,7 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
         .claim("How far the five methods are from the test error at the optimum")
         .reported(
             "largest distance of a median in points, after 5 and after 15 passes",
-            list(&|k| {
+            list(&courses, |k| {
                 let optimum = 100.0 * courses[k].errors.0;
                 let worst = |passes: f64| {
                     let medians = all[k].iter().map(|run| Ok((percent(run, passes)?.median() - optimum).abs()));
@@ -104,7 +95,7 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
             .claim("SDCA by gaps and SAG-NUS")
             .reported(
                 "token errors in percent after 15 passes",
-                list(&|k| {
+                list(&courses, |k| {
                     let of = |m: usize| percent(&all[k][m], 15.0);
                     Ok(format!("{} and {}", of(0)?, of(3)?))
                 })?,
@@ -121,7 +112,7 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
         .rests_on([methods()[0].0])
         .document("passes to 1e-3 relative fall with a / A, the largest share of the attributes that a token has");
     outcome.claim(courses[0].task.judge(fewer.known_failure(judged, reason)));
-    Ok(outcome)
+    Ok(())
 }
 
 /// Compares the data sets by two numbers: the passes of SDCA with sampling by gaps until the relative suboptimality is 1e-3, and the

@@ -7,7 +7,7 @@ use fenchel_linalg::text::short;
 
 use super::methods::SETS;
 use super::paper;
-use super::runs::{Curve, Method, lines, over};
+use super::runs::{Curve, Method, each, lines, list, over};
 use super::tasks::Part;
 use crate::finite_sum::sets::Need;
 use crate::race::in_passes;
@@ -15,22 +15,21 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, 
 
 pub(super) const FIGURE_8: Experiment = Experiment {
     id: "crf-46",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 8: precision of the line search",
     question: "How precise must the line search of SDCA be?",
     learnt: "A sub-precision of 0.01 is enough and takes about two Newton steps.",
     quick: "2,000 words, and 300 to 3,000 sentences of each text",
+    smaller: super::PARTS,
     needs: &["conll2002-nl", "ocr", "conll2000"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 15.0;
 const LITERAL: &str = "sub-precision 0.5";
 const FINE: &str = "sub-precision 1e-3";
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "1/n")
         .setting("sampling", "by gaps, share 0.8")
@@ -57,12 +56,12 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let columns =
         ["data", "line search", "P - P* at 5", "10", "15", "evaluations a step", "seconds"];
     let mut table = Table::new("Line searches, medians", columns);
-    let (mut courses, mut all) = (vec![], vec![]);
-    for (k, &set) in SETS.iter().enumerate() {
-        context.progress(k as f64 / 4.0, set.name());
+    let (courses, all) = each(context, outcome, &SETS, |set| {
         let (course, mut runs) = lines(context, (set, Part::Most), &judged, PASSES, SEEDS as u64)?;
         runs.extend(lines(context, (set, Part::Most), &shown, PASSES, 1)?.1);
-        course.task.describe(&mut outcome);
+        Ok((course, runs))
+    })?;
+    for (course, runs) in courses.iter().zip(&all) {
         let name = course.task.name;
         let axis = Axis::log("P - P*").limits(1e-7, 1e3);
         let mut figure = Figure::new(
@@ -71,15 +70,13 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             axis,
         );
         for run in runs.iter().map(|run| &run.median) {
-            let mut row = vec![name.into(), run.name.as_str().into()];
+            let mut row = vec![name.into(), run.name.into()];
             row.extend([5.0, 10.0, 15.0].map(|passes| run.at(passes).above.into()));
             row.extend([run.at(PASSES).evaluations.into(), run.at(PASSES).seconds.into()]);
             table.push(row);
             figure = figure.with(run.series(|r| r.passes, |r| r.above));
         }
         outcome.figure(figure);
-        courses.push(course);
-        all.push(runs);
     }
     outcome.table(table);
     let single = paper(
@@ -91,7 +88,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .claim("Entities: a sub-precision of 0.5, which means that Newton stops after 1 step, fails to converge")
         .in_unit("P - P*").rests_on([FINE, LITERAL]);
     let threshold = "no progress from pass 5 to pass 15 beyond the range of the seeds, and P - P* larger than at sub-precision 1e-3";
-    outcome.claim(over(&courses[2..3], Need::All, fails, threshold, None, |_| {
+    outcome.claim(over(&courses[2..3], Need::All, fails, threshold, |_| {
         let [fine, literal] = [0, 1].map(|m| &all[2][m]);
         let (early, late) = (literal.at(5.0)?, literal.at(PASSES)?);
         let least = early.values().iter().fold(f64::INFINITY, |m, v| m.min(*v));
@@ -104,16 +101,12 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         ))
     })?);
     let list = |row: &dyn Fn(&[&Curve]) -> String| {
-        let rows = courses.iter().zip(&all).map(|(course, runs)| {
-            let medians: Vec<&Curve> = runs.iter().map(|run| &*run.median).collect();
-            format!("{}: {}", course.task.name, row(&medians))
-        });
-        rows.collect::<Vec<_>>().join("; ")
+        list(&courses, |k| Ok(row(&all[k].iter().map(|run| &run.median).collect::<Vec<_>>())))
     };
     let last = |run: &Curve| short(run.at(PASSES).above);
     outcome.claim(single.claim("What one Newton step changes").reported(
         "P - P* after 15 passes at sub-precision 0.5, with one safeguarded step, and at 1e-3",
-        list(&|runs| format!("{}, {}, {}", last(runs[1]), last(runs[4]), last(runs[0]))),
+        list(&|runs| format!("{}, {}, {}", last(runs[1]), last(runs[4]), last(runs[0])))?,
     ));
     let iterations = |k: usize| all[k][0].sample(|run| run.at(PASSES).evaluations - 1.0);
     let two = paper("6.2", "Reaching 0.01 or 0.001 takes on average 2 iterations.")
@@ -121,7 +114,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .in_unit("steps")
         .rests_on([FINE]);
     let threshold = "2 when rounded; an iteration is an evaluation after the first";
-    outcome.claim(over(&courses, Need::Most, two, threshold, None, |k| {
+    outcome.claim(over(&courses, Need::Most, two, threshold, |k| {
         let found = iterations(k)?;
         Ok((found.to_string(), found.median().round() == 2.0).into())
     })?);
@@ -131,7 +124,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .claim("The rate at sub-precisions of 0.01 or less")
             .reported(
                 "P - P* after 15 passes at 1e-2, 1e-3 and 1e-6",
-                list(&|runs| format!("{}, {}, {}", last(runs[2]), last(runs[0]), last(runs[3]))),
+                list(&|runs| format!("{}, {}, {}", last(runs[2]), last(runs[0]), last(runs[3])))?,
             ),
     );
     outcome.claim(
@@ -142,7 +135,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .claim("The start of the search")
         .reported(
             "passes to P - P* = 1e-4 from 0.5 and from the previous step",
-            list(&|runs| format!("{} and {}", passes(runs[0]), passes(runs[6]))),
+            list(&|runs| format!("{} and {}", passes(runs[0]), passes(runs[6])))?,
         ),
     );
     let seconds = |run: &Curve| run.at(PASSES).seconds;
@@ -151,8 +144,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .claim("Time of the line search")
             .reported(
                 "share of the seconds of 15 passes that a run with constant steps does without; two runs share the machine",
-                list(&|runs| short(1.0 - seconds(runs[5]) / seconds(runs[0]))),
+                list(&|runs| short(1.0 - seconds(runs[5]) / seconds(runs[0])))?,
             ),
     );
-    Ok(outcome)
+    Ok(())
 }

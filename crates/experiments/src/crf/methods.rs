@@ -7,22 +7,23 @@ use fenchel_crf::Order;
 use fenchel_linalg::text::short;
 
 use super::paper;
-use super::runs::{Course, Curve, Line, Method, Row, lines, over};
+use super::runs::{Course, Curve, Line, Method, Row, each, lines, list, over};
 use super::tasks::{Part, Set};
 use crate::finite_sum::sets::Need;
+use crate::numbers::median;
 use crate::race::in_passes;
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Table};
 
 pub(super) const FIGURE_4: Experiment = Experiment {
     id: "crf-43",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figures 4 and 6: the methods on the four data sets",
     question: "Is SDCA with sampling by gaps the quickest method?",
     learnt: "On the three sets of text it is, by updates and by calls of the oracle; on handwriting SAG-NUS needs fewer updates.",
     quick: "2,000 words, and 150 to 750 sentences of each text",
+    smaller: super::PARTS,
     needs: &["ocr", "conll2002-nl", "conll2000"],
     run: race,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 20.0;
@@ -51,20 +52,16 @@ pub(super) fn runs(
     lines(context, (set, Part::Few), &methods()[..count], PASSES, SEEDS as u64)
 }
 
-fn race(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn race(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "1/n")
         .setting("SDCA", "Newton, sub-precision 1e-3; by gaps: share 0.8")
         .setting("P*", "certified to 1e-8 relative")
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
-    let (mut courses, mut all) = (vec![], vec![]);
-    for (k, &set) in SETS.iter().enumerate() {
-        context.progress(k as f64 / 4.0, set.name());
-        let (course, runs) = runs(context, set, 6)?;
-        course.task.describe(&mut outcome);
+    let (courses, all) = each(context, outcome, &SETS, |set| runs(context, set, 6))?;
+    for (course, runs) in courses.iter().zip(&all) {
         let name = course.task.name;
-        outcome.table(table(name, &course, &runs));
+        outcome.table(table(name, course, runs));
         for (unit, cost) in [("updates", UPDATES), ("oracle calls", CALLS)] {
             let x = Axis::linear(format!("{unit} / n")).limits(0.0, 45.0);
             let y = Axis::log("P - P*").limits(1e-6, 100.0);
@@ -75,24 +72,17 @@ fn race(context: &Context) -> Result<Outcome, Failure> {
             let series = runs.iter().map(|run| run.median.series(cost, |row| row.above));
             outcome.figure(series.fold(figure, Figure::with));
         }
-        courses.push(course);
-        all.push(runs);
     }
-    judge(&mut outcome, &courses, &all)?;
-    Ok(outcome)
+    judge(outcome, &courses, &all)
 }
 
 fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> Result<(), Failure> {
     // The order of two methods after several passes; the text shows the last.
     let below = |k: usize, (winner, loser): (usize, usize), moments: &[f64]| {
-        let mut judged = Judged::from(("", true));
-        for &passes in moments {
-            let next = all[k][winner].at(passes)?.below(&all[k][loser].at(passes)?);
-            judged = Judged { holds: judged.holds && next.holds, ..next };
-        }
-        Ok::<Judged, Failure>(
-            judged.provided(moved([&all[k][loser]]), "the slower one has not left its start"),
-        )
+        let at = |&passes| Ok(all[k][winner].at(passes)?.below(&all[k][loser].at(passes)?));
+        let judged = Judged::last_of(moments.iter().map(at))?;
+        let moved = all[k][loser].has_left_its_start();
+        Ok::<Judged, Failure>(judged.provided(moved, "the slower one has not left its start"))
     };
     let rivals = methods().map(|(name, _)| name);
     for (unit, cost) in [("updates", UPDATES), ("oracle calls", CALLS)] {
@@ -103,20 +93,16 @@ fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> R
             .in_unit(unit)
             .rests_on(rivals);
         let threshold = "first to P - P* = 1e-2, 1e-3 and 1e-4";
-        outcome.claim(over(&courses[1..], Need::All, fewest, threshold, None, |k| {
+        outcome.claim(over(&courses[1..], Need::All, fewest, threshold, |k| {
             let (gap, rivals) = (&all[k + 1][0], &all[k + 1][1..]);
-            let mut judged = Judged::from(("", true));
-            for target in [1e-4, 1e-2, 1e-3] {
-                let others = rivals.iter().map(|run| Ok((run.to(target, cost)?, run.name())));
+            let judged = Judged::last_of([1e-4, 1e-2, 1e-3].map(|target| {
+                let others = rivals.iter().map(|run| Ok((run.to(target, cost)?, run.median.name)));
                 let others = others.collect::<Result<Vec<_>, Failure>>()?;
                 let next = others.iter().min_by(|a, b| a.0.median().total_cmp(&b.0.median()));
                 let (next, name) = next.ok_or_else(|| Failure::new("no rival"))?;
-                let found = gap
-                    .to(target, cost)?
-                    .below(next)
-                    .named(format!("{} before {name}", short(target)));
-                judged = Judged { holds: judged.holds && found.holds, ..found };
-            }
+                let found = gap.to(target, cost)?.below(next);
+                Ok(found.named(format!("{} before {name}", short(target))))
+            }))?;
             Ok(judged.provided(moved(rivals), "a rival has not left its start"))
         })?);
     }
@@ -127,43 +113,26 @@ fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> R
             .in_unit("P - P*")
             .rests_on([rivals[0], rivals[2]]);
     let threshold = "P - P* smaller after 5, 10, 15 and 20 passes";
-    outcome
-        .claim(over(courses, Need::All, margin, threshold, None, |k| below(k, (0, 2), &moments))?);
+    outcome.claim(over(courses, Need::All, margin, threshold, |k| below(k, (0, 2), &moments))?);
     let skipping = paper(
         "figure 4",
         "SAG-NUS* implements a line-search skipping strategy. It appears worse than SAG-NUS when we look at the number of \
          updates, which hides the cost of the line search.",
     )
     .claim("SAG-NUS* is worse than SAG-NUS by updates")
-    .in_unit("P - P*").rests_on([rivals[3], rivals[4]]);
-    outcome.claim(over(
-        courses,
-        Need::All,
-        skipping,
-        "P - P* larger after 20 passes",
-        None,
-        |k| below(k, (3, 4), &[20.0]),
-    )?);
+    .in_unit("P - P*")
+    .rests_on([rivals[3], rivals[4]]);
+    outcome.claim(over(courses, Need::All, skipping, "P - P* larger after 20 passes", |k| {
+        below(k, (3, 4), &[20.0])
+    })?);
     let dense = paper("6.4", "On OCR, SDCA and SDCA-GAP do not perform as well as SAG-NUS.")
         .claim("Handwriting: SAG-NUS is ahead of SDCA by gaps and of uniform SDCA by updates")
         .in_unit("P - P*")
         .rests_on(&rivals[..2])
         .rests_on([rivals[3]]);
-    outcome.claim(over(
-        &courses[..1],
-        Need::All,
-        dense,
-        "P - P* smaller after 20 passes",
-        None,
-        |_| Ok(below(0, (3, 0), &[20.0])?.and(below(0, (3, 1), &[20.0])?)),
-    )?);
-    let list = |row: &dyn Fn(usize) -> Result<String, Failure>| -> Result<String, Failure> {
-        let rows = courses
-            .iter()
-            .enumerate()
-            .map(|(k, course)| Ok(format!("{}: {}", course.task.name, row(k)?)));
-        Ok(rows.collect::<Result<Vec<_>, Failure>>()?.join("; "))
-    };
+    outcome.claim(over(&courses[..1], Need::All, dense, "P - P* smaller after 20 passes", |_| {
+        Ok(below(0, (3, 0), &[20.0])?.and(below(0, (3, 1), &[20.0])?))
+    })?);
     outcome.claim(
         paper(
             "6.4",
@@ -172,13 +141,11 @@ fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> R
         .claim("Updates of OEG over those of uniform SDCA")
         .reported(
             "to where uniform SDCA is after 20 passes",
-            list(&|k| {
+            list(courses, |k| {
                 let pairs = all[k][1].seeds.iter().zip(&all[k][2].seeds);
                 // OEG runs half as many passes again.
                 let factors = pairs.map(|(sdca, oeg)| oeg.to(sdca.at(PASSES).above, UPDATES) / PASSES);
-                let mut factors: Vec<f64> = factors.collect();
-                factors.sort_by(f64::total_cmp);
-                Ok(in_passes(factors[factors.len() / 2]))
+                Ok(in_passes(median(factors)))
             })?,
         ),
     );
@@ -225,7 +192,7 @@ fn table(name: &str, course: &Course, runs: &[Line]) -> Table {
     let title = format!("{name}: P - P* after passes, medians; P* = {:.6}", course.best);
     let mut table = Table::new(title, columns);
     for run in runs.iter().map(|run| &run.median) {
-        let mut row = vec![run.name.as_str().into()];
+        let mut row = vec![run.name.into()];
         row.extend([1.0, 5.0, 10.0, 20.0].map(|p| run.at(p).above.into()));
         let last = run.at(PASSES);
         row.push((last.calls / last.passes).into());

@@ -1,7 +1,7 @@
-//! Beyond the paper, section 7: gap sampling for exponentiated gradient (OEG).
+//! Beyond the paper, section 7: gap sampling for online exponentiated gradient (OEG).
 
 use super::paper;
-use super::runs::{Method, Row, lines};
+use super::runs::{Method, Row, each, lines};
 use super::tasks::{Part, Set};
 use crate::race::in_passes;
 use crate::{Context, Experiment, Failure, Outcome, SEEDS, Table};
@@ -9,14 +9,13 @@ use fenchel_crf::Order;
 
 pub(super) const OEG: Experiment = Experiment {
     id: "crf-oeg",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Section 7: gap sampling for OEG",
-    question: "Does gap sampling help OEG as it helps SDCA?",
-    learnt: "It does: a block's gap follows from the step itself without another call, and OEG saves a third to a half of its oracle calls.",
+    question: "Does gap sampling help online exponentiated gradient (OEG) as it helps SDCA?",
+    learnt: "It does: a block's gap follows from the step itself without another call, and OEG saves a quarter of its oracle calls on the chunks and 45 % on the entities, SDCA 35 and 47 %.",
     quick: "300 and 750 sentences",
     needs: &["conll2000", "conll2002-nl"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 /// Of SDCA; OEG runs half as many again.
@@ -25,8 +24,7 @@ const CALLS: fn(&Row) -> f64 = |row| row.calls;
 
 const NAMES: [&str; 4] = ["OEG by gaps", "OEG uniform", "SDCA by gaps", "SDCA uniform"];
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "1/n")
         .setting("draws by gaps", "share 0.8")
@@ -40,10 +38,9 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         ["data", NAMES[0], NAMES[1], NAMES[2], NAMES[3]],
     );
     let mut measured = vec![];
-    for (k, set) in [Set::Chunks, Set::Entities].into_iter().enumerate() {
-        context.progress(k as f64 / 2.0, set.name());
-        let (course, runs) = lines(context, (set, Part::Few), &methods, PASSES, SEEDS as u64)?;
-        course.task.describe(&mut outcome);
+    let run = |set| lines(context, (set, Part::Few), &methods, PASSES, SEEDS as u64);
+    let (courses, all) = each(context, outcome, &[Set::Chunks, Set::Entities], run)?;
+    for (course, runs) in courses.iter().zip(&all) {
         let calls = runs.iter().map(|run| run.to(1e-4 * course.best, CALLS));
         let calls = calls.collect::<Result<Vec<_>, _>>()?;
         let mut row = vec![course.task.name.into()];
@@ -61,5 +58,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
                 measured.join("; "),
             ),
     );
-    Ok(outcome)
+    Ok(())
 }

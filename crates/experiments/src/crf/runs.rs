@@ -15,10 +15,11 @@ use fenchel_optim::{Observer, Progress, Stop};
 
 use super::tasks::{Part, Set, Task};
 use crate::claim::Sentence;
-use crate::finite_sum::sets::Need;
+use crate::finite_sum::sets::{Need, listed};
+use crate::numbers::sorted;
 use crate::race::cost_to;
 use crate::runs;
-use crate::{Claim, Context, Failure, Judged, Reason, Sample, Series};
+use crate::{Claim, Context, Failure, Judged, Outcome, Sample, Series};
 
 /// A method with all settings that affect its runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,8 +65,8 @@ pub(super) struct Row {
 /// The rows of one run.
 #[derive(Debug, Clone)]
 pub(super) struct Curve {
-    pub(super) name: String,
-    pub(super) rows: Vec<Row>,
+    pub(super) name: &'static str,
+    pub(super) rows: Arc<Vec<Row>>,
 }
 
 /// A data set, its problem with `l2 = 1/n`, and its optimum.
@@ -225,22 +226,15 @@ fn run(
 
 /// The runs of one method on one problem, and the medians of their rows.
 pub(super) struct Line {
-    pub(super) median: Arc<Curve>,
+    pub(super) median: Curve,
     /// The curves, one per seed. A deterministic method has a single curve.
-    pub(super) seeds: Vec<Arc<Curve>>,
+    pub(super) seeds: Vec<Curve>,
 }
 
 impl Line {
-    pub(super) fn name(&self) -> &str {
-        &self.median.name
-    }
-
     /// Computes one number from the curve of every seed.
     pub(super) fn sample(&self, number: impl Fn(&Curve) -> f64) -> Result<Sample, Failure> {
-        match &self.seeds[..] {
-            [only] => Ok(Sample::exact(number(only))),
-            seeds => Sample::over_seeds(seeds.iter().map(|run| number(run)).collect()),
-        }
+        Sample::of(&self.seeds, number)
     }
 
     /// `P - P*` after so many passes.
@@ -254,18 +248,42 @@ impl Line {
 
     /// Tests for every seed that the method works ([`Curve::has_left_its_start`]).
     pub(super) fn has_left_its_start(&self) -> bool {
-        self.seeds.iter().all(|run| run.has_left_its_start())
+        self.seeds.iter().all(Curve::has_left_its_start)
     }
 }
 
+/// Runs methods on several data sets, and describes these.
+pub(super) fn each(
+    context: &Context,
+    outcome: &mut Outcome,
+    sets: &[Set],
+    run: impl Fn(Set) -> Result<(Arc<Course>, Vec<Line>), Failure>,
+) -> Result<(Vec<Arc<Course>>, Vec<Vec<Line>>), Failure> {
+    let mut found = (vec![], vec![]);
+    for (k, &set) in sets.iter().enumerate() {
+        context.progress(k as f64 / sets.len() as f64, set.name())?;
+        let (course, lines) = run(set)?;
+        course.task.describe(outcome);
+        found.0.push(course);
+        found.1.push(lines);
+    }
+    Ok(found)
+}
+
+/// Numbers of every data set.
+pub(super) fn list(
+    courses: &[Arc<Course>],
+    row: impl Fn(usize) -> Result<String, Failure>,
+) -> Result<String, Failure> {
+    listed(courses.iter().enumerate().map(|(k, course)| Ok((course.task.name, row(k)?))))
+}
+
 /// A sentence of the document over several data sets: judged on those that are there, shown on generated ones if none is.
-/// `known` is the reason of a failure.
 pub(super) fn over(
     courses: &[Arc<Course>],
     need: Need,
     sentence: Sentence,
     threshold: &str,
-    known: Option<Reason>,
     row: impl Fn(usize) -> Result<Judged, Failure>,
 ) -> Result<Claim, Failure> {
     let real = courses.iter().position(|course| course.task.real);
@@ -275,11 +293,7 @@ pub(super) fn over(
         1 => threshold.to_owned(),
         _ => format!("{threshold}, {need}"),
     });
-    let claim = match known {
-        Some(why) => stated.known_failure(judged, why),
-        None => stated.holds(judged),
-    };
-    Ok(courses[real.unwrap_or(0)].task.judge(claim))
+    Ok(courses[real.unwrap_or(0)].task.judge(stated.holds(judged)))
 }
 
 /// Runs several methods on one problem with the given number of seeds. Two runs take place at the same time.
@@ -297,22 +311,20 @@ pub(super) fn lines(
         run(context, &course, name, method, passes, seed)
     })?;
     let line = |line: runs::Line<Row>| {
-        let curve = |rows: Vec<Row>| Arc::new(Curve { name: line.name.to_owned(), rows });
-        let seeds: Vec<Arc<Curve>> = line.seeds.iter().map(|rows| curve(rows.to_vec())).collect();
-        Line { median: curve(medians(&seeds)), seeds }
+        let curve = |rows| Curve { name: line.name, rows };
+        let median = curve(Arc::new(medians(&line.seeds)));
+        Line { median, seeds: line.seeds.into_iter().map(curve).collect() }
     };
     Ok((course, runs.into_iter().map(line).collect()))
 }
 
 /// The rows of medians. The result ends where the shortest run ends.
-fn medians(runs: &[Arc<Curve>]) -> Vec<Row> {
-    let shortest = runs.iter().map(|run| run.rows.len()).min().unwrap_or(0);
+fn medians(runs: &[Arc<Vec<Row>>]) -> Vec<Row> {
+    let shortest = runs.iter().map(|rows| rows.len()).min().unwrap_or(0);
     (0..shortest)
         .map(|k| {
             let median = |number: fn(&Row) -> f64| {
-                let mut all: Vec<f64> = runs.iter().map(|run| number(&run.rows[k])).collect();
-                all.sort_by(f64::total_cmp);
-                all[all.len() / 2]
+                sorted(runs.iter().map(|rows| number(&rows[k])))[runs.len() / 2]
             };
             Row {
                 passes: median(|r| r.passes),
@@ -347,7 +359,7 @@ impl Curve {
     }
 
     pub(super) fn series(&self, x: fn(&Row) -> f64, y: fn(&Row) -> f64) -> Series {
-        Series::line(self.name.clone(), self.rows.iter().map(|row| (x(row), y(row))).collect())
+        Series::line(self.name, self.rows.iter().map(|row| (x(row), y(row))).collect())
     }
 }
 

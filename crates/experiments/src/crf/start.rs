@@ -11,7 +11,7 @@ use fenchel_linalg::text::short;
 use fenchel_optim::{Progress, Stop};
 
 use super::paper;
-use super::runs::{Course, NEWTON, course, over};
+use super::runs::{Course, NEWTON, course, list, over};
 use super::tasks::{Part, Set};
 use crate::finite_sum::sets::Need;
 use crate::race::cost_to;
@@ -19,14 +19,13 @@ use crate::{Context, Experiment, Failure, Outcome, SEEDS, Sample, Table};
 
 pub(super) const START: Experiment = Experiment {
     id: "crf-start",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Appendix A.1: the start of dual methods",
     question: "Where should dual methods start?",
     learnt: "Near the true labels: at the uniform distribution the first gap is thousands of times as large, and costs passes.",
     quick: "300 and 750 sentences",
     needs: &["ocr", "conll2000", "conll2002-nl"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 30.0;
@@ -37,8 +36,7 @@ const SMOOTHED: &str = "smoothed, 1e-3";
 /// Passes, `P - P*`, the gap.
 type Row = (f64, f64, f64);
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.setting("l2", "1/n").setting("sampling", "by gaps, share 0.8").setting("seeds", SEEDS);
     let mut table = Table::new(
         "Starts: the gap before the first step, and the passes to P - P* = 1e-4",
@@ -54,9 +52,9 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     ];
     let (mut courses, mut gaps, mut passes) = (vec![], vec![], vec![]);
     for (k, set) in sets.iter().enumerate() {
-        context.progress(k as f64 / sets.len() as f64, set.name());
+        context.progress(k as f64 / sets.len() as f64, set.name())?;
         let course = course(context, *set, Part::Few)?;
-        course.task.describe(&mut outcome);
+        course.task.describe(outcome);
         let (mut first, mut arrived) = (vec![], vec![]);
         for (name, init) in &starts {
             let runs = (0..SEEDS as u64)
@@ -83,7 +81,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     )
     .claim("At the true labels the gap is (N/n) log K, and below 100")
     .in_unit("nats");
-    outcome.claim(over(&courses, Need::All, small, "equal to 1e-6, below 100", None, |k| {
+    outcome.claim(over(&courses, Need::All, small, "equal to 1e-6, below 100", |k| {
         let train = &courses[k].task.train;
         let formula =
             train.tokens() as f64 / train.sequences() as f64 * (train.labels() as f64).ln();
@@ -98,13 +96,11 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     .in_unit("passes")
     .rests_on([UNIFORM, SMOOTHED]);
     let threshold = "more passes to P - P* = 1e-4 than the smoothed start, and it arrives";
-    outcome.claim(over(&courses, Need::One, influence, threshold, None, |k| {
+    outcome.claim(over(&courses, Need::One, influence, threshold, |k| {
         let judged = passes[k][2].below(&passes[k][0]);
         Ok(judged.provided(passes[k][0].median() <= PASSES, "it does not arrive"))
     })?);
-    let rows = courses.iter().zip(&gaps);
-    let rows =
-        rows.map(|(c, gaps)| format!("{}: {} and {}", c.task.name, short(gaps[0]), short(gaps[4])));
+    let first = |k: usize| Ok(format!("{} and {}", short(gaps[k][0]), short(gaps[k][4])));
     outcome.claim(
         paper(
             "A.1",
@@ -112,9 +108,9 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
              primal score",
         )
         .claim("The first gap")
-        .reported("at the uniform distribution and at the true labels", rows.collect::<Vec<_>>().join("; ")),
+        .reported("at the uniform distribution and at the true labels", list(&courses, first)?),
     );
-    Ok(outcome)
+    Ok(())
 }
 
 /// One run with a row after every pass; none but the start where there is no name.

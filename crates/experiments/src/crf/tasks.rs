@@ -7,7 +7,7 @@ use fenchel_crf::{Corpus, CorpusBuilder, Dataset, Instance, Token, Weights};
 use fenchel_datasets::{Folder, Sentence, Word};
 use fenchel_graphical::chain::Chain;
 
-use crate::{Claim, Context, Failure, Ground, Outcome};
+use crate::{Claim, Context, Failure, Outcome};
 
 /// One of the four data sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -196,10 +196,7 @@ impl Task {
 
     /// Judges a claim on the data of the document. On generated data the claim has no verdict.
     pub(super) fn judge(&self, claim: Claim) -> Claim {
-        if self.real {
-            return Claim { ground: Ground::Real, ..claim };
-        }
-        claim.not_judged("generated data of the same kind")
+        claim.on_real_data(self.real, "generated data of the same kind")
     }
 
     /// Adds a description of the data to the outcome.

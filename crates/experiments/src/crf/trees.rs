@@ -1,38 +1,35 @@
 //! Algorithm 2 of Le Priol, Piche and Lacoste-Julien (2018) on trees. The paper states it for every graph with a junction tree, and
 //! runs it on chains.
 
-use std::ops::ControlFlow;
-
-use fenchel_crf::graph::{GraphProblem, GraphSdca, graph_lbfgs, graph_sdca};
+use fenchel_crf::graph::{GraphProblem, graph_lbfgs, graph_sdca};
 use fenchel_crf::methods::SdcaSettings;
 use fenchel_crf::{CliqueTemplate, GraphDataset, GraphInstance, Order};
 use fenchel_linalg::text::short;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Cadence, MAX_MEMORY, Progress, Stop};
+use fenchel_optim::{Cadence, MAX_MEMORY, Stop};
 use rand::{Rng, RngExt};
 
 use super::paper;
+use crate::race::{Seen, Watch};
+use crate::table::row;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Table};
 
 pub(super) const TREES: Experiment = Experiment {
     id: "crf-trees",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Section 3.2: algorithm 2 on trees",
     question: "Does the method work on other graphs than chains?",
     learnt: "It does on trees: it proves the same optimum as L-BFGS.",
     quick: "300 trees for 2,000",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const GAP: &str = "SDCA by gaps";
 const UNIFORM: &str = "SDCA uniform";
 const BATCH: &str = "L-BFGS";
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.setting("l2", "1/n").setting("sampling by gaps", "share 0.8, one Newton step");
     outcome.setting("data", "generated trees of 5 to 20 variables with 4 labels");
     let data = trees(context, context.seed)?;
@@ -49,96 +46,62 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
                 apart <= 1.0 && a.gap.max(b.gap) <= 1e-6 * b.objective,
             )),
     );
-    show(&mut outcome, best, &runs);
-    Ok(outcome)
-}
-
-/// One observation of a method.
-#[derive(Clone, Copy)]
-struct Row {
-    passes: f64,
-    objective: f64,
-    gap: f64,
+    show(outcome, best, &runs);
+    Ok(())
 }
 
 struct Run {
     name: &'static str,
-    rows: Vec<Row>,
+    rows: Vec<Seen>,
     seconds: f64,
 }
 
 impl Run {
-    /// The number of passes until `reached` returns `true`; infinite if it never does.
-    fn passes_to(&self, reached: impl Fn(&Row) -> bool) -> f64 {
-        self.rows.iter().find(|row| reached(row)).map_or(f64::INFINITY, |row| row.passes)
+    /// The number of passes until `reached` returns `true`.
+    fn passes_to(&self, reached: impl Fn(&Seen) -> bool) -> Option<f64> {
+        self.rows.iter().find(|row| reached(row)).map(|row| row.passes)
     }
 
-    fn certified(&self, relative: f64) -> f64 {
+    fn certified(&self, relative: f64) -> Option<f64> {
         self.passes_to(|row| row.gap <= relative * row.objective)
     }
 
-    fn within(&self, relative: f64, best: f64) -> f64 {
-        self.passes_to(|row| row.objective - best <= relative * best)
-    }
-
-    fn last(&self) -> Row {
+    fn last(&self) -> Seen {
         self.rows[self.rows.len() - 1]
     }
 }
 
-/// Runs both methods on a task until the relative gap is 1e-6. Also returns the optimum.
+/// Runs the methods on a task until the relative gap is 1e-6. Also returns the optimum.
 fn runs(context: &Context, data: &GraphDataset, seed: u64) -> Result<(f64, Vec<Run>), Failure> {
-    context.check()?;
     let problem = GraphProblem::new(data, 1.0 / data.len() as f64, MAX_MEMORY)?;
     let to = |relative, max_passes| Stop { max_passes, ..Stop::at_relative(relative) };
     let best = LbfgsSettings { memory: 30, stop: to(1e-9, 2000.0) };
     let best = graph_lbfgs(&problem, &best, None, &mut ())?.report.certificate;
     let best = best.objective().unwrap_or(f64::NAN);
+    let stop =
+        |name, most| context.stop(name, Stop { check: Cadence::Every(1.0), ..to(1e-6, most) });
     let mut all = Vec::new();
     for (name, order) in [(GAP, Order::Gap), (UNIFORM, Order::Uniform)] {
-        let mut rows = Vec::new();
-        let stop = Stop { check: Cadence::Every(1.0), ..to(1e-6, 200.0) };
-        let stop = context.stop(name, stop);
-        let settings = SdcaSettings { order, seed, stop, ..SdcaSettings::default() };
-        let mut watch = |progress: &Progress, _: &GraphSdca<'_, '_>| {
-            rows.push(row(progress));
-            context.control()
-        };
-        let found = graph_sdca(&problem, &settings, None, &mut watch)?;
-        let seconds = found.report.seconds;
-        all.push(Run { name, rows, seconds });
         context.check()?;
+        let mut watch = Watch::new(context);
+        let settings = SdcaSettings { order, seed, stop: stop(name, 200.0), ..Default::default() };
+        let seconds = graph_sdca(&problem, &settings, None, &mut watch)?.report.seconds;
+        all.push(Run { name, rows: watch.rows, seconds });
     }
-    let mut rows = Vec::new();
-    let stop = Stop { check: Cadence::Every(1.0), ..to(1e-6, 1000.0) };
-    let settings = LbfgsSettings { stop: context.stop(BATCH, stop), ..LbfgsSettings::default() };
-    let mut watch = |progress: &Progress, _: &_| -> ControlFlow<()> {
-        rows.push(row(progress));
-        context.control()
-    };
-    let found = graph_lbfgs(&problem, &settings, None, &mut watch)?;
-    let seconds = found.report.seconds;
-    all.push(Run { name: BATCH, rows, seconds });
+    let mut watch = Watch::new(context);
+    let settings = LbfgsSettings { stop: stop(BATCH, 1000.0), ..LbfgsSettings::default() };
+    let seconds = graph_lbfgs(&problem, &settings, None, &mut watch)?.report.seconds;
+    all.push(Run { name: BATCH, rows: watch.rows, seconds });
     Ok((best, all))
-}
-
-fn row(progress: &Progress) -> Row {
-    let objective = progress.certificate.objective().unwrap_or(f64::NAN);
-    Row { passes: progress.passes, objective, gap: progress.certificate.value() }
 }
 
 fn show(outcome: &mut Outcome, best: f64, runs: &[Run]) {
     let columns = ["method", "passes to a gap of 1e-2", "P - P* to 1e-3", "gap of 1e-6", "seconds"];
     let mut table = Table::new("Methods on trees", columns);
-    let finite = |passes: f64| Some(passes).filter(|passes| passes.is_finite());
     for run in runs {
-        table.push([
-            run.name.into(),
-            finite(run.certified(1e-2)).into(),
-            finite(run.within(1e-3, best)).into(),
-            finite(run.certified(1e-6)).into(),
-            run.seconds.into(),
-        ]);
+        let near = run.passes_to(|row| row.objective - best <= 1e-3 * best);
+        let (early, late) = (run.certified(1e-2), run.certified(1e-6));
+        table.push(row![run.name, early, near, late, run.seconds]);
     }
     outcome.table(table);
     let axis = Axis::log("(P - P*) / P*").limits(1e-7, 1e2);

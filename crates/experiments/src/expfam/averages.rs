@@ -9,30 +9,27 @@ use rand::RngExt;
 
 use super::one_pass::{Data, EXACT, EXPANSION, LAST, Losses, PARAMETERS, TAYLOR, run};
 use super::{BABICHEV, babichev};
+use crate::numbers::normal;
 use crate::{Claim, Context, Experiment, Failure, Outcome, Sample, Source};
 
 pub(super) const FIRST: Experiment = Experiment {
     id: "cs-1",
-    file: file!(),
-    document: BABICHEV,
     title: "Figure 3-5: averaged parameters and averaged predictions",
     question: "Can averaging predictions beat the best linear model?",
     learnt: "Yes where the model is wrong: a larger step is then even better, until the expansion of the document leaves its domain.",
     quick: "100,000 observations and 5 seeds in the place of 1,000,000 and 10",
-    needs: &[],
     run: first,
+    ..Experiment::of(BABICHEV)
 };
 
 pub(super) const SECOND: Experiment = Experiment {
     id: "cs-2",
-    file: file!(),
-    document: BABICHEV,
     title: "Figure 3-6: where averaged predictions are not superior",
     question: "When is averaging predictions not superior?",
     learnt: "When the model is nearly right: halving the step then gains a factor four for parameters and two for predictions.",
     quick: "500,000 observations and 5 seeds in the place of 1,000,000 and 10",
-    needs: &[],
     run: second,
+    ..Experiment::of(BABICHEV)
 };
 
 const BETTER: Source = babichev(
@@ -102,11 +99,6 @@ impl Model {
     }
 }
 
-pub(super) fn normal(rng: &mut Generator) -> f64 {
-    let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
-    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-}
-
 fn race<'a>(
     context: &Context,
     model: &Model,
@@ -134,10 +126,9 @@ fn without_averaging(losses: &Losses) -> Result<Claim, Failure> {
         .holds(losses.all_below(PARAMETERS, LAST)?))
 }
 
-fn first(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn first(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let steps = [1.0, 0.5, 0.25, 0.125];
-    let losses = race(context, &SINES, &steps, context.pick(100_000, 1_000_000), &mut outcome)?;
+    let losses = race(context, &SINES, &steps, context.pick(100_000, 1_000_000), outcome)?;
     let zero = Sample::exact(0.0);
     for (name, which) in BOTH {
         let below = losses.all_below(which, PARAMETERS)?;
@@ -163,13 +154,12 @@ fn first(context: &Context) -> Result<Outcome, Failure> {
         );
     }
     outcome.claim(without_averaging(&losses)?);
-    Ok(outcome)
+    Ok(())
 }
 
-fn second(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn second(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let steps = [0.5, 0.25, 0.125];
-    let losses = race(context, &CUBES, &steps, context.pick(500_000, 1_000_000), &mut outcome)?;
+    let losses = race(context, &CUBES, &steps, context.pick(500_000, 1_000_000), outcome)?;
     // log2 of the ratio of the excess at the largest and at the smallest step, a factor of 4 apart.
     let exponent = |which: usize| -> Result<f64, Failure> {
         Ok((losses.end(0, which)?.median() / losses.end(2, which)?.median()).log2() / 2.0)
@@ -198,5 +188,5 @@ fn second(context: &Context) -> Result<Outcome, Failure> {
         );
     }
     outcome.claim(without_averaging(&losses)?);
-    Ok(outcome)
+    Ok(())
 }

@@ -9,14 +9,11 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-3",
-    file: file!(),
-    document: LE_PRIOL,
     title: "Figure 5.3: bias and variance of MAP",
     question: "How do bias and variance of MAP fall?",
     learnt: "The bias like 1/n^2 and the variance like 1/n.",
-    quick: "",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(LE_PRIOL)
 };
 
 const BIAS: Source = le_priol(
@@ -29,8 +26,7 @@ const COVARIANCE: Source = le_priol(
 );
 const ASYMPTOTE: Source = le_priol("5.5.2", "The asymptote is $\\frac{1}{n}$.");
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.setting("truth", "N(0, 1)").setting("prior", "n0 = 1, mean 1, second moment 2");
     let mut rows = vec![];
     for n in [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 1000] {
@@ -75,5 +71,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .document("variance / bound at most 1")
             .holds((slack, slack <= 1.0)),
     );
-    Ok(outcome)
+    Ok(())
 }

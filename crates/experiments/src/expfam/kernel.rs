@@ -8,21 +8,19 @@ use fenchel_optim::random::{Generator, stream};
 use ndarray::{Array2, ArrayView1};
 use rand::RngExt;
 
-use super::averages::{BOTH, normal};
+use super::averages::BOTH;
 use super::one_pass::{Data, EXACT, EXPANSION, PARAMETERS, run};
 use super::{BABICHEV, babichev};
+use crate::numbers::normal;
 use crate::{Context, Experiment, Failure, Outcome, Reason, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "cs-3",
-    file: file!(),
-    document: BABICHEV,
     title: "Figure 3-7: averaged predictions with a Laplacian kernel",
     question: "Do averaged predictions lead with a kernel?",
     learnt: "They do with the same step, less the smaller it is; the expansion of the document breaks down with large steps.",
-    quick: "",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(BABICHEV)
 };
 
 const BETTER: Source = babichev(
@@ -60,8 +58,7 @@ fn draw(n: usize, rng: &mut Generator) -> Result<(Data, f64), Failure> {
     Ok((data, 1.0))
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let n = 60_000;
     outcome
         .setting("data", "x ~ N(0, I_5), log-odds 5 / (5 + x'x)")
@@ -106,5 +103,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             });
         }
     }
-    Ok(outcome)
+    Ok(())
 }

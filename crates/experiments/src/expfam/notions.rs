@@ -15,14 +15,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-6",
-    file: file!(),
-    document: LE_PRIOL,
     title: "Table 5.1: notions of variance for stochastic mirror descent",
     question: "Which notion of variance stays finite for barrier objectives?",
     learnt: "The gap to the optimum does; the usual two do not, and with a constant step the method ends in a ball.",
     quick: "400 runs in the place of 4,000",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(LE_PRIOL)
 };
 
 const UNBOUNDED: Source = le_priol(
@@ -64,8 +62,7 @@ fn mean_risk(
     Ok(sums)
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let trials = context.pick(400, 4000);
     outcome
         .setting("truth", "N(0, 1)")
@@ -122,7 +119,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     );
     let ends = [10, 30, 100, 300, 1000, 2000];
     let constant = mean_risk(context, Schedule::Constant(0.1), &ends, trials)?;
-    context.progress(0.5, "runs");
+    context.progress(0.5, "runs")?;
     let decaying = mean_risk(context, Schedule::Map { pseudo_count: 1.0 }, &ends, trials)?;
     let start = NormalKnownMean::default().kl(&[-0.5], &[-0.125]);
     let points = |values: &[f64]| -> Vec<(f64, f64)> {
@@ -156,5 +153,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .document("log-log slope from n = 300 to 2000 nearer to -1 than to 0 or -2")
             .holds((slope, (-1.5..-0.5).contains(&slope))),
     );
-    Ok(outcome)
+    Ok(())
 }

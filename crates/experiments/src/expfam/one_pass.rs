@@ -4,6 +4,8 @@
 use fenchel_finite_sum::averaged::{AveragedSettings, AveragedSgd, Bernoulli, Predictor};
 use ndarray::{Array1, Array2, Axis as Rows, Slice};
 
+use crate::numbers::{median, sorted};
+use crate::table::row;
 use crate::{Axis, Context, Failure, Figure, Judged, Sample, Series, Table};
 
 pub(super) const PARAMETERS: usize = 0;
@@ -79,15 +81,11 @@ pub(super) fn run<'a>(
         for (k, step) in steps.iter().enumerate() {
             context.check()?;
             let done = seed as f64 + k as f64 / steps.len() as f64;
-            context.progress(done / seeds as f64, "steps");
+            context.progress(done / seeds as f64, "steps")?;
             // A method that is frozen takes steps that change no prediction.
             let step = if context.is_frozen("averaged-sgd") { 1e-300 } else { step * scale };
-            let settings = AveragedSettings {
-                step: Some(step),
-                l2,
-                snapshots: 25_600 / data.x.ncols().max(50),
-                ..AveragedSettings::default()
-            };
+            let (step, snapshots) = (Some(step), 25_600 / data.x.ncols().max(50));
+            let settings = AveragedSettings { step, l2, snapshots, ..AveragedSettings::default() };
             let mut method = AveragedSgd::new(Bernoulli, settings);
             let mut from = 0;
             for (c, &to) in ends.iter().enumerate() {
@@ -120,18 +118,9 @@ impl Losses<'_> {
         expanded: bool,
         one: impl Fn(usize) -> Result<Judged, Failure>,
     ) -> Result<Judged, Failure> {
-        let mut all: Option<Judged> = None;
-        for (k, step) in self.steps.iter().enumerate() {
-            if expanded && *step > self.taylor {
-                continue;
-            }
-            let next = one(k)?.named(format!("step {step}"));
-            all = Some(match all {
-                Some(before) => before.and(next),
-                None => next,
-            });
-        }
-        all.ok_or_else(|| Failure::new("no steps"))
+        let steps = self.steps.iter().enumerate();
+        let steps = steps.filter(|(_, step)| !expanded || **step <= self.taylor);
+        Judged::all(steps.map(|(k, step)| Ok(one(k)?.named(format!("step {step}")))))
     }
 
     /// Medians over the seeds against n. `above` is added to every loss.
@@ -141,7 +130,8 @@ impl Losses<'_> {
         for (k, step) in self.steps.iter().enumerate() {
             for (predictor, (name, _)) in PREDICTORS.into_iter().enumerate() {
                 let points = self.counts.iter().zip(&self.values[k][predictor]);
-                let points = points.map(|(&n, v)| (n as f64, above + median(v))).collect();
+                let points =
+                    points.map(|(&n, v)| (n as f64, above + median(v.iter().copied()))).collect();
                 let series = Series::line(format!("{name}, {step}"), points);
                 figure =
                     figure.with(if predictor == PARAMETERS { series.dashed() } else { series });
@@ -155,25 +145,11 @@ impl Losses<'_> {
         let mut table = Table::new(title, ["step", "predictor", "median", "least", "largest"]);
         for (k, step) in self.steps.iter().enumerate() {
             for (predictor, (name, _)) in PREDICTORS.into_iter().enumerate() {
-                let v = &self.values[k][predictor][self.counts.len() - 1];
-                let (low, high) = v
-                    .iter()
-                    .fold((f64::INFINITY, f64::NEG_INFINITY), |r, &x| (r.0.min(x), r.1.max(x)));
-                table.push([
-                    (*step).into(),
-                    name.into(),
-                    median(v).into(),
-                    low.into(),
-                    high.into(),
-                ]);
+                let all = sorted(self.values[k][predictor][self.counts.len() - 1].iter().copied());
+                let middle = all[(all.len() - 1) / 2];
+                table.push(row![*step, name, middle, all[0], all[all.len() - 1]]);
             }
         }
         table
     }
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[(sorted.len() - 1) / 2]
 }

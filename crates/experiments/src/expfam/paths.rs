@@ -11,14 +11,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-4",
-    file: file!(),
-    document: LE_PRIOL,
     title: "Figures 5.2 and 5.8: paths of MLE and MAP in both parametrisations",
     question: "Where do the means of estimates lie in the two parametrisations?",
     learnt: "On a segment in mean parameters, where maximum likelihood is unbiased; natural parameters bend it.",
     quick: "4,000 trials in the place of 50,000",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(LE_PRIOL)
 };
 
 const DUAL: Source = le_priol(
@@ -109,8 +107,7 @@ fn paths(context: &Context) -> Result<Figure, Failure> {
         .with(Series::line_points("MAP", map)))
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let trials = context.pick(4000, 50_000);
     outcome
         .setting("truth", "N(0, 1)")
@@ -120,8 +117,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let (mut dual, mut primal) = (vec![], vec![]);
     let mut least_gap = f64::INFINITY;
     for n in [3, 5, 10, 20] {
-        context.check()?;
-        context.progress(f64::from(n) / 20.0, "simulating");
+        context.progress(f64::from(n) / 20.0, "simulating")?;
         let size = f64::from(n);
         let sums = simulate(context, n as usize, trials)?;
         let expected = [0, 1].map(|i| (N0 * MU0[i] + size * MU[i]) / (N0 + size));
@@ -177,5 +173,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .document("nearer to the exact bias than to half or twice of it; the two means more than 4.5 standard errors apart")
             .holds((format!("a factor of {:.3} at most, {least_gap:.1} standard errors at least", bias_off.exp2()), bias_off < 0.5 && least_gap > 4.5)),
     );
-    Ok(outcome)
+    Ok(())
 }

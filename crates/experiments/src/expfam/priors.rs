@@ -10,14 +10,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-2",
-    file: file!(),
-    document: LE_PRIOL,
     title: "Figure 5.5: the best priors",
     question: "Which prior has the least risk?",
     learnt: "A strong one at the truth; a weak one does better with a larger mean, near 1 + 1/n0 times the truth.",
     quick: "17 strengths of the prior in the place of 41",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(LE_PRIOL)
 };
 
 const VALLEY: Source = le_priol(
@@ -25,8 +23,7 @@ const VALLEY: Source = le_priol(
     "for large values of $n_0$, it is $\\mu_0 = \\mu^*$ is the best prior, but for small $n_0$, one better sets larger values for $\\mu_0$. In Figure 5.5, we observe this behavior numerically.",
 );
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let points = context.pick(17, 41);
     let axis: Vec<f64> = (0..points)
         .map(|i| 10f64.powf(-2.0 + 4.0 * f64::from(i) / f64::from(points - 1)))
@@ -48,8 +45,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     for (k, n) in [1.0, 5.0, 10.0].into_iter().enumerate() {
         let mut best_means = vec![];
         for &n0 in &axis {
-            context.check()?;
-            context.progress(k as f64 / 3.0, "exact risks");
+            context.progress(k as f64 / 3.0, "exact risks")?;
             let risks = means.iter().map(|&r| (gamma_map(0.5, n0, r, n), r));
             let at = risks.fold((f64::INFINITY, 1.0), |a, b| if b.0 < a.0 { b } else { a }).1;
             if n0 <= 0.1 {
@@ -80,5 +76,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             )),
     );
     outcome.note("The text prints `n mu0 / mu* = 1 + 1/n0`; the bound's bias vanishes at `mu0 / mu* = 1 + 1/n0`.");
-    Ok(outcome)
+    Ok(())
 }

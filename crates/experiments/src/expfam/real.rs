@@ -18,14 +18,13 @@ use crate::{Context, Experiment, Failure, Ground, Judged, Outcome, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "cs-4",
-    file: file!(),
-    document: BABICHEV,
     title: "Figures 3-8 to 3-11: averaged predictions on real data",
     question: "And on real data?",
     learnt: "On ijcnn1 they lead with large steps; on adult the two are nearly level. MiniBooNE and CoverType are not at hand.",
-    quick: "",
+    smaller: "ijcnn1 and adult for MiniBooNE and CoverType",
     needs: &["ijcnn1", "adult"],
     run: experiment,
+    ..Experiment::of(BABICHEV)
 };
 
 const BETTER: Source = babichev(
@@ -82,11 +81,10 @@ fn standardised(x: &Array2<f64>) -> Array2<f64> {
     (x - &mean) / &deviation
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let Some(folder) = context.data.as_ref().map(Folder::new) else {
         outcome.note("Without ijcnn1 and adult there is nothing to judge.");
-        return Ok(outcome);
+        return Ok(());
     };
     outcome
         .setting("rows held out", HELD)
@@ -94,7 +92,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .setting("seeds", 5);
     outcome.note(EXPANSION).note("Steps are multiples of 4 / R^2.");
     let steps = [1.0, 0.5, 0.25, 0.125];
-    let mut verdicts: [Option<Judged>; 2] = [None, None];
+    let mut verdicts = [vec![], vec![]];
     for (name, set) in [("ijcnn1", folder.ijcnn1()?), ("adult", folder.adult()?)] {
         let Some(set) = set else {
             outcome.note(format!("{name} is absent."));
@@ -108,25 +106,24 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             let title = format!("{name}, {model}: held-out loss above the best model");
             outcome.figure(losses.figure(&title, 0.0)).table(losses.table(&title));
             for (verdict, (_, which)) in verdicts.iter_mut().zip(BOTH) {
-                let best = losses.all_below(which, PARAMETERS)?.named(format!("{name}, {model}"));
-                *verdict = Some(match verdict.take() {
-                    Some(before) => before.and(best),
-                    None => best,
-                });
+                let best = losses.all_below(which, PARAMETERS)?;
+                verdict.push(Ok(best.named(format!("{name}, {model}"))));
             }
         }
     }
     for (verdict, (predictor, _)) in verdicts.into_iter().zip(BOTH) {
-        let Some(verdict) = verdict else { continue };
+        if verdict.is_empty() {
+            continue;
+        }
         outcome.claim(
             BETTER
                 .claim(format!("averaged predictions ({predictor}) beat averaged parameters with the same step in all four plots"))
                 .on(Ground::Real)
                 .rests_on(["averaged-sgd"])
                 .document("a smaller held-out loss after one pass, in the median over the seeds")
-                .holds(verdict)
+                .holds(Judged::all(verdict)?)
                 .not_judged("the sentence is about MiniBooNE and CoverType; these plots are of ijcnn1 and adult"),
         );
     }
-    Ok(outcome)
+    Ok(())
 }

@@ -11,14 +11,11 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-5",
-    file: file!(),
-    document: LE_PRIOL,
     title: "Figures 5.4, 5.6, 5.7 and 5.9: barriers, the mirror map, self-concordance",
     question: "What do the functions behind the bounds look like?",
     learnt: "They are barriers whose quadratic bound holds up to a crossing at 0.2153.",
-    quick: "",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(LE_PRIOL)
 };
 
 const UPPER: Source = le_priol(
@@ -31,9 +28,8 @@ const MAPS: Source = le_priol(
     "**Figure 5.7 – Visualizations of the Gaussian mirror-map.** (top) Grid deformation produce by  $\\nabla A(\\theta)$ . (bottom) Grid deformation produced by  $\\nabla A^*(\\mu)$ .",
 );
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     context.check()?;
-    let mut outcome = Outcome::default();
     // phi(z) is the divergence of exponential laws whose rates have the ratio z.
     let phi = |z: f64| Exponential.kl(&[-1.0], &[-z]);
     let grid: Vec<f64> = (-60..=60).map(|i| 10f64.powf(f64::from(i) / 20.0)).collect();
@@ -182,5 +178,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .document("the identity, up to rounding: 1e-12")
             .holds((worst, worst <= 1e-12)),
     );
-    Ok(outcome)
+    Ok(())
 }

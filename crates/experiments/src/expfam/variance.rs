@@ -13,14 +13,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-1",
-    file: file!(),
-    document: LE_PRIOL,
     title: "Figure 5.1: risk of the variance of a normal law",
     question: "What is the exact risk of estimating a variance, and are its bounds tight?",
     learnt: "Maximum likelihood has infinite risk below three observations; a prior mends that, and its bound is off by two in the end.",
     quick: "4,000 simulated trials in the place of 100,000",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(LE_PRIOL)
 };
 
 const INFINITE: Source = le_priol("5.1", "The MLE expected KL is infinite for $n = 1$ and $n = 2$");
@@ -34,8 +32,7 @@ const BOUNDS: Source = le_priol(
 const N0: f64 = 1.0;
 const MU0: f64 = 2.0;
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let trials = context.pick(4000, 100_000);
     outcome
         .setting("truth", "N(0, 1)")
@@ -59,8 +56,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     // A method that is frozen learns from no more than three observations.
     let seen = |method: &str, n: usize| if context.is_frozen(method) { 3 } else { n };
     for (k, n) in [3, 6, 10, 20, 50].into_iter().enumerate() {
-        context.check()?;
-        context.progress(k as f64 / 5.0, "simulating");
+        context.progress(k as f64 / 5.0, "simulating")?;
         let by_map = monte_carlo(&truth, Some(&prior), seen("MAP", n), trials, context.seed)?;
         let by_mle = monte_carlo(&truth, None, seen("MLE", n), trials, context.seed + 1)?;
         let size = n as f64;
@@ -128,5 +124,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .document("narrower at n = 3, 6 and 10; simulated means of n >= 6 within four standard errors of the exact curves")
             .holds((if narrower { "narrower" } else { "not narrower" }, narrower && inside)),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -10,8 +10,8 @@ use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::methods::{CatalystSettings, SdcaSettings, catalyst, sdca};
 use fenchel_linalg::{Design, parallel};
+use fenchel_optim::Stop;
 use fenchel_optim::prox::Zero;
-use fenchel_optim::{Cadence, Stop};
 
 use super::methods::{over, rows};
 use super::sets::Need;
@@ -22,14 +22,13 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, SEEDS, Sample, 
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex8",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Section 2.3.3: accelerated SDCA",
     question: "What does acceleration of SDCA gain, and what does a wrong constant cost it?",
     learnt: "It gains much where there are few terms for the condition number and nothing in the big-data regime; there a wrong L makes it slower than SDCA.",
     quick: "one data set of two",
     needs: &["w8a", "adult"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 /// `L / (mu n)`; the first is the big-data condition, the last is for runs at full size.
@@ -53,13 +52,12 @@ struct Found {
     wrong: [Vec<Sample>; 2],
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("loss", "logistic, rows of unit norm, L = 1/4")
         .setting("target", "a proved gap of 1e-6, with a certificate after every pass")
         .setting("seeds", SEEDS);
-    let mut tasks = tasks(context, &mut outcome)?;
+    let mut tasks = tasks(context, outcome)?;
     // The sparse sets; at quick size one of them.
     let chosen = context.pick(&["adult"][..], &["w8a", "adult"][..]);
     if tasks.iter().any(|task| chosen.contains(&task.name)) {
@@ -68,10 +66,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let all =
         each(context, &tasks, |task| with_design!(task, |design| race(context, design, &task.y)))?;
     for (task, found) in tasks.iter().zip(&all) {
-        show(&mut outcome, task, found);
+        show(outcome, task, found);
     }
-    judge(&mut outcome, &tasks, &all)?;
-    Ok(outcome)
+    judge(outcome, &tasks, &all)?;
+    Ok(())
 }
 
 fn race<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Result<Found, Failure> {
@@ -80,17 +78,11 @@ fn race<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Result<Fou
         let problem = Problem::new(design, y, Logistic, Zero, smoothness / (condition * n))?;
         let passes = parallel::try_map(0..SEEDS as u64, |seed| {
             context.check()?;
-            let stop = Stop {
-                absolute: GAP,
-                relative: 0.0,
-                max_passes: MOST,
-                check: Cadence::Every(1.0),
-                ..Stop::default()
-            };
+            let stop = Stop { absolute: GAP, ..Stop::after_passes(MOST) };
             let (stop, seed) = (context.stop(name, stop), context.seed + seed);
             let report = if name == SDCA {
-                sdca(&problem, &SdcaSettings { seed, stop, ..Default::default() }, None, &mut ())?
-                    .report
+                let settings = SdcaSettings { seed, stop, ..Default::default() };
+                sdca(&problem, &settings, None, &mut ())?.report
             } else {
                 let settings = CatalystSettings { kappa, seed, stop, ..Default::default() };
                 catalyst(&problem, &settings, None, &mut ())?.report
@@ -167,7 +159,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Found]) -> Result<(), Fai
         .claim("In the big-data regime acceleration gains nothing")
         .in_unit("passes").rests_on([SDCA, ACCELERATED]),
         "at n = 2 L / mu accelerated SDCA needs at least as many passes, and arrives",
-        None,
         |k| {
             let judged = all[k].sdca[0].at_most(1.0, &all[k].accelerated[0]);
             Ok(judged.provided(all[k].accelerated[0].median() <= MOST, "it does not arrive"))
@@ -183,7 +174,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Found]) -> Result<(), Fai
         .claim("Far from it acceleration is faster")
         .in_unit("passes").rests_on([SDCA, ACCELERATED]),
         "at n = L / (100 mu), at full size L / (1000 mu), fewer passes than SDCA, which arrives",
-        None,
         |k| {
             let judged = all[k].accelerated[last].below(&all[k].sdca[last]);
             Ok(judged.provided(all[k].sdca[last].median() <= MOST, "SDCA does not arrive"))
@@ -199,7 +189,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Found]) -> Result<(), Fai
         .claim("A wrong L can make accelerated SDCA slower than SDCA")
         .in_unit("passes").rests_on([SDCA, WRONG]),
         "at L / (mu n) = 0.5 and at 2, more passes than SDCA with one of the factors from 0.1 to 100, and it arrives",
-        None,
         |k| {
             let worst = |c: usize| {
                 let worst = all[k].wrong[c].iter().max_by(|a, b| a.median().total_cmp(&b.median()));

@@ -1,31 +1,28 @@
 //! This module repeats figure 3.1 of A. Defazio, PhD thesis 2014: Finito, SAG, SDCA and L-BFGS on classification in
 //! the big-data regime, in which the number of terms is large compared with the condition number.
 
-use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
+use fenchel_linalg::Design;
 use fenchel_linalg::text::short;
-use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_optim::Loss;
-use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
-use super::methods::{Entry, Line, Method, best_step, line, means, optimum, over, rows, run};
+use super::methods::{Bench, Entry, Line, Method, best_step, line, means, over, rows};
 use super::sets::Need;
 use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
-use crate::race::table;
-use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Source};
+use crate::race::{self, Curve, table};
+use crate::{Axis, Context, Experiment, Failure, Judged, Outcome, SEEDS, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex1",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 3.1: classification in the big-data regime",
     question: "On large classification data, is Finito in permuted order the quickest incremental method, and by how much?",
     learnt: "Permuted orders help Finito by a factor of about two, and SDCA too; at random SAG with its best step, Finito and SDCA are close.",
-    quick: "MNIST: the 10,000 test images for the 60,000",
+    smaller: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 21.0;
@@ -45,22 +42,16 @@ fn entries(finito: fn(f64) -> Method) -> Vec<Entry> {
     ]
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2 / 4, so that n mu = 2 L")
         .setting("start", "0; SAG and Finito introduce terms in their first pass, as in the thesis")
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
-    let tasks = tasks(context, &mut outcome)?;
+    let tasks = tasks(context, outcome)?;
     let race = Race { loss: Logistic, finito: Method::Finito, sag: Method::Sag };
-    let all = race.all(
-        context,
-        &mut outcome,
-        &tasks,
-        "Random and permuted order (figure 3.1)",
-        "Log loss",
-    )?;
-    judge(&mut outcome, &tasks, &all, "classification", |_| None)?;
+    let all =
+        race.all(context, outcome, &tasks, "Random and permuted order (figure 3.1)", "Log loss")?;
+    judge(outcome, &tasks, &all, "classification")?;
     let passes = |k: usize, name: &str| line(&all[k], name)?.passes_to(1e-8);
     let gain = |k: usize, method: &str| {
         let permuted = passes(k, &format!("{method} permuted"))?;
@@ -78,7 +69,6 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .claim("permutation makes Finito up to twice as fast")
             .in_unit("ratio of passes").rests_on(["Finito permuted", "Finito"]),
         "the largest ratio of the passes to F - F* = 1e-8, random over permuted order, is 2 when rounded",
-        None,
         |k| {
             let gain = gain(k, "Finito")?;
             Ok((gain, gain == largest && largest.round() == 2.0).into())
@@ -97,7 +87,6 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .in_unit("passes")
             .rests_on(["SDCA permuted", "SDCA"]),
         "fewer passes to F - F* = 1e-8",
-        None,
         |k| {
             let moved = line(&all[k], "SDCA")?.moves();
             let judged = passes(k, "SDCA permuted")?.below(&passes(k, "SDCA")?);
@@ -110,7 +99,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             Ok(format!("{} and {}", short(gain(k, "SDCA")?), short(gain(k, "Finito")?)))
         })?,
     ));
-    Ok(outcome)
+    Ok(())
 }
 
 /// What figures 3.1 and 3.2 differ in.
@@ -140,15 +129,10 @@ impl<L: Loss + Copy + Sync> Race<L> {
             // convergence plotted" (section 3.3).
             outcome.setting(format!("best step of SAG, {}", task.name), format!("2^{step} / L"));
             let curves = means(lines);
-            let mut figure = Figure::new(
-                format!("{figure} on {}", task.name),
-                Axis::linear("passes over the data"),
-                Axis::log("F - F*").limits(1e-15, 1.0),
-            )
-            .caption(format!("{loss} with `n mu = 2 L`, geometric means over the seeds."));
-            for curve in &curves {
-                figure = figure.with(curve.series());
-            }
+            let (title, axis) = (format!("{figure} on {}", task.name), Axis::log("F - F*"));
+            let series = curves.iter().map(Curve::series);
+            let figure = race::figure(title, axis.limits(1e-15, 1.0), series)
+                .caption(format!("{loss} with `n mu = 2 L`, geometric means over the seeds."));
             let table = table(format!("F - F* on {}", task.name), &curves, &MOMENTS);
             outcome.figure(figure).table(table);
         }
@@ -161,19 +145,12 @@ impl<L: Loss + Copy + Sync> Race<L> {
         design: D,
         y: &[f64],
     ) -> Result<(Vec<Line>, i32), Failure> {
-        let l0 = self.loss.curvature() * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
-        let mu = 2.0 * l0 / (design.rows() as f64 - 2.0);
-        let problem = Problem::new(design, y, self.loss, Zero, mu)?;
-        let (best, _) = optimum(context, &problem)?;
+        let bench = Bench::new(context, design, y, self.loss)?;
         let seeds = SEEDS as u64;
-        let entries = entries(self.finito);
-        let mut lines = vec![];
-        for entry in &entries {
-            lines.push(run(context, &problem, entry, PASSES, seeds, best)?);
-        }
+        let runs = entries(self.finito).into_iter().map(|entry| bench.run(&entry, PASSES, seeds));
+        let mut lines = runs.collect::<Result<Vec<_>, _>>()?;
         let run = |name, order, scale, seeds| {
-            let entry = Entry::new(name, (self.sag)(scale), order);
-            run(context, &problem, &entry, PASSES, seeds, best)
+            bench.run(&Entry::new(name, (self.sag)(scale), order), PASSES, seeds)
         };
         // One seed chooses.
         let step = best_step(PASSES, |scale| run("SAG", Order::Uniform, scale, 1))?;
@@ -184,23 +161,19 @@ impl<L: Loss + Copy + Sync> Race<L> {
     }
 }
 
-/// The sentences about both figures. `known` gives the reason why permuted Finito is not ahead of permuted SDCA, if it is not.
+/// The sentences about both figures.
 pub(super) fn judge(
     outcome: &mut Outcome,
     tasks: &[Task],
     all: &[Vec<Line>],
     panel: &str,
-    known: impl Fn(&[Vec<Line>]) -> Option<Reason>,
 ) -> Result<(), Failure> {
     let of = |k: usize, name: &str| line(&all[k], name);
     // The order of two curves at all moments; the text shows the last.
     let below = |k: usize, winner: &str, loser: &str| -> Result<Judged, Failure> {
         let (winner, loser) = (of(k, winner)?, of(k, loser)?);
-        let mut judged = Judged::from(("", true));
-        for passes in MOMENTS {
-            let next = winner.at(passes)?.below(&loser.at(passes)?);
-            judged = Judged { holds: judged.holds && next.holds, ..next };
-        }
+        let at = |passes: f64| Ok(winner.at(passes)?.below(&loser.at(passes)?));
+        let judged = Judged::last_of(MOMENTS.map(at))?;
         let left = winner.at(20.0)?.improves_on(winner.start()).holds;
         Ok(judged.provided(left && loser.moves(), "a method has not left its start"))
     };
@@ -212,7 +185,6 @@ pub(super) fn judge(
             .claim(format!("{panel}: SAG with permutation is slower than randomised SAG, both with the step that is best at random"))
             .in_unit("F - F*").rests_on(["SAG permuted", "SAG"]),
         moments,
-        None,
         |k| below(k, "SAG", "SAG permuted"),
     )?);
     outcome.claim(over(
@@ -225,7 +197,6 @@ pub(super) fn judge(
         .claim(format!("{panel}: SAG with its best step, Finito and SDCA are all ahead of L-BFGS"))
         .in_unit("F - F*").rests_on(["L-BFGS", "SAG", "Finito", "SDCA"]),
         moments,
-        None,
         |k| {
             let named = |name: &str| Ok::<Judged, Failure>(below(k, name, "L-BFGS")?.named(name));
             Ok(named("SAG")?.and(named("Finito")?).and(named("SDCA")?))
@@ -258,7 +229,6 @@ pub(super) fn judge(
         .claim(format!("{panel}: alpha = 1 does not improve on alpha = 2, Finito permuted"))
         .in_unit("passes").rests_on(["Finito permuted, alpha 1", "Finito permuted"]),
         "not fewer passes to F - F* = 1e-8",
-        None,
         |k| {
             let one = "Finito permuted, alpha 1";
             let judged = passes(k, "Finito permuted")?.at_most(1.0, &passes(k, one)?);
@@ -272,7 +242,6 @@ pub(super) fn judge(
             .claim(format!("{panel}: among permuted methods Finito is ahead of SDCA"))
             .in_unit("passes").rests_on(["Finito permuted", "SDCA permuted"]),
         "fewer passes to F - F* = 1e-8",
-        known(all),
         |k| {
             let judged = passes(k, "Finito permuted")?.below(&passes(k, "SDCA permuted")?);
             Ok(judged.provided(of(k, "SDCA permuted")?.moves(), "SDCA permuted has not moved"))

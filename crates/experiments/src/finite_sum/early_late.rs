@@ -1,30 +1,27 @@
 //! This module repeats figure 1.1 of A. Defazio, PhD thesis 2014: stochastic, batch and incremental methods in early
 //! and late passes.
 
-use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
+use fenchel_linalg::Design;
 use fenchel_linalg::text::short;
-use fenchel_linalg::{Design, row_norms_squared};
-use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
-use super::methods::{Entry, Line, Method, line, means, optimum, over, rows, run};
+use super::methods::{Bench, Entry, Line, Method, line, means, over, rows};
 use super::sets::Need;
 use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
-use crate::race::{in_passes, table};
-use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS};
+use crate::race::{self, Curve, in_passes, table};
+use crate::{Axis, Context, Experiment, Failure, Judged, Outcome, SEEDS};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex7",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 1.1: early and late stages",
     question: "Does an incremental gradient method have the quick start of SGD and the fast end of L-BFGS?",
     learnt: "It can have both. At n mu = 2 L it needs a few times fewer passes than L-BFGS, not 10 to 20.",
-    quick: "MNIST: the 10,000 test images for the 60,000",
+    smaller: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 /// L-BFGS is said to take 30 to 100 iterations to overtake.
@@ -43,11 +40,11 @@ fn entries() -> Vec<Entry> {
         Entry::new("SGD, constant step", Method::Sgd { decaying: false }, Order::Uniform),
         Entry::new("L-BFGS", Method::Lbfgs, Order::Cyclic),
         Entry::new("SAGA", Method::Saga(1.0), Order::Uniform),
+        Entry::new(LONG, Method::Lbfgs, Order::Cyclic),
     ]
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2 / 4, so that n mu = 2 L")
         .setting("rows", "unit norm")
@@ -55,48 +52,38 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .setting("steps", "SGD 1/(L + mu k), or 1/L; SAGA 1/(3 L)")
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
     outcome.note("Figure 1.1 of the thesis is a sketch without data. It is drawn here on the data of figure 3.1.");
-    let tasks = tasks(context, &mut outcome)?;
+    let tasks = tasks(context, outcome)?;
     let all =
-        each(context, &tasks, |task| with_design!(task, |design| race(context, design, &task.y)))?;
+        each(context, &tasks, |task| with_design!(task, |design| run(context, design, &task.y)))?;
     for (task, lines) in tasks.iter().zip(&all) {
         // The long run of L-BFGS is for one claim.
         let curves = means(&lines[..lines.len() - 1]);
-        let mut figure = Figure::new(
+        let (title, axis) = (
             format!("Early and late stages on {} (figure 1.1)", task.name),
-            Axis::linear("passes over the data"),
-            Axis::log("F - F* (nats)").limits(1e-12, 1.0),
-        )
-        .caption(
+            Axis::log("F - F* (nats)"),
+        );
+        let series = curves.iter().map(Curve::series);
+        outcome.figure(race::figure(title, axis.limits(1e-12, 1.0), series).caption(
             "Log loss with `n mu = 2 L`. SGD is ahead of L-BFGS at first, then stalled by the noise of its \
              gradients; SAGA has the quick start and the straight line.",
-        );
-        for curve in &curves {
-            figure = figure.with(curve.series());
-        }
-        outcome.figure(figure);
+        ));
         outcome.table(table(
             format!("F - F* on {}", task.name),
             &curves,
             &[1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0],
         ));
     }
-    judge(&mut outcome, &tasks, &all)?;
-    Ok(outcome)
+    judge(outcome, &tasks, &all)?;
+    Ok(())
 }
 
-fn race<D: Design>(context: &Context, design: D, y: &[f64]) -> Result<Vec<Line>, Failure> {
-    let l0 = 0.25 * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
-    let problem = Problem::new(design, y, Logistic, Zero, 2.0 * l0 / (y.len() as f64 - 2.0))?;
-    let (best, _) = optimum(context, &problem)?;
-    let entries = entries();
-    let mut lines = vec![];
-    for entry in &entries {
+fn run<D: Design>(context: &Context, design: D, y: &[f64]) -> Result<Vec<Line>, Failure> {
+    let bench = Bench::new(context, design, y, Logistic)?;
+    let runs = entries().into_iter().map(|entry| {
         let seeds = if entry.method == Method::Lbfgs { 1 } else { SEEDS as u64 };
-        lines.push(run(context, &problem, entry, PASSES, seeds, best)?);
-    }
-    let long = Entry::new(LONG, Method::Lbfgs, Order::Cyclic);
-    lines.push(run(context, &problem, &long, MANY, 1, best)?);
-    Ok(lines)
+        bench.run(&entry, if entry.name == LONG { MANY } else { PASSES }, seeds)
+    });
+    runs.collect()
 }
 
 fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(), Failure> {
@@ -116,7 +103,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         .claim("SGD is ahead of L-BFGS in the early stage")
         .in_unit("F - F*").rests_on(["SGD", "L-BFGS"]),
         "smaller F - F* after 3 passes, the first after which L-BFGS has made a step",
-        None,
         |k| moved(k, at(k, "SGD", EARLY)?.below(&at(k, "L-BFGS", EARLY)?), "L-BFGS"),
     )?);
     outcome.claim(over(
@@ -130,7 +116,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         .in_unit("F - F*")
         .rests_on(["L-BFGS", "SGD"]),
         "smaller F - F* after 40 passes",
-        None,
         |k| moved(k, at(k, "L-BFGS", PASSES)?.below(&at(k, "SGD", PASSES)?), "SGD"),
     )?);
     outcome.claim(over(
@@ -144,15 +129,12 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         .claim("SAGA can have the best of both worlds")
         .in_unit("F - F*").rests_on(["SAGA", "SGD", "L-BFGS"]),
         "smaller F - F* than SGD and L-BFGS after 5, 10, 20 and 40 passes",
-        None,
         |k| {
-            let mut judged = Judged::from(("", true));
-            for passes in LATE {
+            let judged = Judged::last_of(LATE.map(|passes| {
                 let own = at(k, "SAGA", passes)?;
-                let next = own.below(&at(k, "SGD", passes)?).named(format!("{passes} passes, SGD"));
-                let next = next.and(own.below(&at(k, "L-BFGS", passes)?).named("L-BFGS"));
-                judged = Judged { holds: judged.holds && next.holds, ..next };
-            }
+                let sgd = own.below(&at(k, "SGD", passes)?).named(format!("{passes} passes, SGD"));
+                Ok(sgd.and(own.below(&at(k, "L-BFGS", passes)?).named("L-BFGS")))
+            }))?;
             moved(k, moved(k, judged, "SGD")?, "L-BFGS")
         },
     )?);

@@ -7,18 +7,17 @@ use fenchel_finite_sum::methods::{
     sdca, sgd, svrg,
 };
 use fenchel_finite_sum::{Error, Problem};
-use fenchel_linalg::{Design, parallel};
+use fenchel_linalg::{Design, parallel, row_norms_squared};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, StepSize, Stop};
 
-use super::sets::Need;
+use super::sets::{Need, listed};
 use super::tasks::Task;
 use crate::claim::Sentence;
-use crate::claim::{Case, Measured};
-use crate::race::{Curve, Watch, geometric_mean};
-use crate::{Claim, Context, Failure, Ground, Judged, Reason, Sample};
+use crate::race::{Curve, Seen, Watch, geometric_mean};
+use crate::{Claim, Context, Failure, Judged, Sample};
 
 /// A method with everything but the order and the seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,10 +81,7 @@ pub(super) struct Line {
 impl Line {
     /// Computes one number from each curve. A deterministic method has a single curve.
     pub(super) fn sample(&self, number: impl Fn(&Curve) -> f64) -> Result<Sample, Failure> {
-        match &self.seeds[..] {
-            [only] => Ok(Sample::exact(number(only))),
-            seeds => Sample::over_seeds(seeds.iter().map(number).collect()),
-        }
+        Sample::of(&self.seeds, number)
     }
 
     pub(super) fn at(&self, passes: f64) -> Result<Sample, Failure> {
@@ -154,26 +150,41 @@ const STEPS: (i32, i32) = (-2, 2);
 /// The largest absolute exponent `k`.
 const WIDEST: i32 = 10;
 
-/// Runs an entry with several seeds.
-pub(super) fn run<D: Design, L: Loss>(
-    context: &Context,
-    problem: &Problem<'_, D, L, Zero>,
-    entry: &Entry,
-    passes: f64,
-    seeds: u64,
-    best: f64,
-) -> Result<Line, Failure> {
-    let seeds: Vec<u64> = (context.seed..context.seed + seeds).collect();
-    let runs = parallel::try_map(&seeds, |&seed| {
-        let mut watch = Watch::new(context);
-        let stop = context.stop(entry.name, Stop::after_passes(passes));
-        solve(problem, entry, stop, seed, &mut watch)?;
-        context.check().map(|()| watch.rows)
-    })?;
-    let name = entry.name;
-    let one = |run: Vec<(f64, f64)>| Curve { name, points: geometric_mean(&[run], best) };
-    let mean = Curve { name, points: geometric_mean(&runs, best) };
-    Ok(Line { mean, seeds: runs.into_iter().map(one).collect() })
+/// A problem and its optimum, on which methods run.
+pub(super) struct Bench<'a, D, L> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) problem: Problem<'a, D, L, Zero>,
+    pub(super) best: f64,
+}
+
+impl<'a, D: Design, L: Loss> Bench<'a, D, L> {
+    /// The problem with `n mu = 2 L`: `mu = 2 L0 / (n - 2)` with the largest curvature `L0` of a term.
+    pub(super) fn new(
+        context: &'a Context<'a>,
+        design: D,
+        y: &'a [f64],
+        loss: L,
+    ) -> Result<Self, Failure> {
+        let l0 = loss.curvature() * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
+        let problem = Problem::new(design, y, loss, Zero, 2.0 * l0 / (y.len() as f64 - 2.0))?;
+        let (best, _) = optimum(context, &problem)?;
+        Ok(Bench { context, problem, best })
+    }
+
+    /// Runs an entry with several seeds.
+    pub(super) fn run(&self, entry: &Entry, passes: f64, seeds: u64) -> Result<Line, Failure> {
+        let &Bench { context, ref problem, best } = self;
+        let seeds: Vec<u64> = (context.seed..context.seed + seeds).collect();
+        let runs = parallel::try_map(&seeds, |&seed| {
+            let mut watch = Watch::new(context);
+            let stop = context.stop(entry.name, Stop::after_passes(passes));
+            solve(problem, entry, stop, seed, &mut watch)?;
+            context.check().map(|()| watch.rows)
+        })?;
+        let name = entry.name;
+        let curve = |runs: &[Vec<Seen>]| Curve { name, points: geometric_mean(runs, best) };
+        Ok(Line { mean: curve(&runs), seeds: runs.chunks(1).map(curve).collect() })
+    }
 }
 
 fn solve<D: Design, L: Loss>(
@@ -203,12 +214,8 @@ fn solve<D: Design, L: Loss>(
         }
         Method::Saga(scale) => {
             let step = StepSize::Scaled(scale);
-            saga(
-                problem,
-                &SagaSettings { step, order, seed, stop, ..Default::default() },
-                None,
-                watch,
-            )?;
+            let settings = SagaSettings { step, order, seed, stop, ..Default::default() };
+            saga(problem, &settings, None, watch)?;
         }
         Method::Svrg(scale) => {
             let (step, inner) = (StepSize::Scaled(scale), Some(1.0));
@@ -221,14 +228,8 @@ fn solve<D: Design, L: Loss>(
         Method::Finito(alpha) | Method::FullFinito(alpha) => {
             let first = matches!(entry.method, Method::Finito(_));
             let start = if first { FinitoStart::FirstPass } else { FinitoStart::Full };
-            let settings = FinitoSettings {
-                alpha: Some(alpha),
-                order,
-                seed,
-                stop,
-                start,
-                ..Default::default()
-            };
+            let alpha = Some(alpha);
+            let settings = FinitoSettings { alpha, order, seed, stop, start, ..Default::default() };
             finito(problem, &settings, None, watch)?;
         }
         Method::Miso => {
@@ -238,26 +239,19 @@ fn solve<D: Design, L: Loss>(
     Ok(())
 }
 
-/// A sentence of the document over the tasks that are real; shown, not judged, if there is none. `row` judges one task, and
-/// `known` is the reason of a failure.
+/// A sentence of the document over the tasks that are real; shown, not judged, if there is none. `row` judges one task.
 pub(super) fn over(
     tasks: &[Task],
     need: Need,
     sentence: Sentence,
     threshold: &str,
-    known: Option<Reason>,
     row: impl Fn(usize) -> Result<Judged, Failure>,
 ) -> Result<Claim, Failure> {
     let real = tasks.iter().any(|task| !task.generated);
     let shown = (0..tasks.len()).filter(|&k| !(real && tasks[k].generated));
     let judged = need.over(shown.map(|k| Ok((tasks[k].name, row(k)?))))?;
-    let sentence = sentence.on(if real { Ground::Real } else { Ground::Generated });
-    let stated = sentence.document(format!("{threshold}, {need}"));
-    Ok(match known {
-        Some(why) if real => stated.known_failure(judged, why),
-        _ if real => stated.holds(judged),
-        _ => stated.holds(judged).not_judged("data that stand in for the document's"),
-    })
+    let claim = sentence.document(format!("{threshold}, {need}")).holds(judged);
+    Ok(claim.on_real_data(real, "data that stand in for the document's"))
 }
 
 /// Numbers of a sentence that states none, for every task that is real.

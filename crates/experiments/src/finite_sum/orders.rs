@@ -5,32 +5,30 @@ use std::ops::ControlFlow;
 
 use fenchel_datasets::embedded;
 use fenchel_datasets::transform::normalise_rows;
+use fenchel_finite_sum::Standardiser;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::methods::{CoordinateSettings, coordinate_descent};
-use fenchel_finite_sum::{Problem, Standardiser};
+use fenchel_linalg::Design;
 use fenchel_linalg::text::short;
-use fenchel_linalg::{Design, row_norms_squared};
-use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Cadence, Observer, Progress, Stop};
 
-use super::methods::{Entry, Line, Method, optimum, over, run};
+use super::methods::{Bench, Entry, Line, Method, over};
 use super::sets::Need;
 use super::tasks::{Matrix, Task, tasks, with_design};
 use super::{rotating, thesis};
-use crate::race::{Curve, geometric_mean};
+use crate::race::{Curve, Seen, geometric_mean};
 use crate::{Context, Experiment, Failure, Judged, Outcome, SEEDS, Sample, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex5",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Table 5.1: access orders",
     question: "What does the order in which terms are visited change?",
     learnt: "A new permutation in each pass is best for Finito and bad for SAG; cyclic order spoils the fast methods, and most where features turn slowly.",
-    quick: "MNIST: the 10,000 test images for the 60,000",
+    smaller: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 /// What most claims measure.
@@ -62,14 +60,13 @@ struct Found {
     bound: f64,
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2), so that n mu = 2 L")
         .setting("start", "0; Finito, SAGA and SAG fill their tables (one pass)")
         .setting("cyclic", "the order of the file")
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
-    rotating::experiment(context, &mut outcome)?;
+    rotating::experiment(context, outcome)?;
     let mut sets = vec![];
     if context.data.is_some() {
         sets = tasks(context, &mut Outcome::default())?;
@@ -86,7 +83,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut all = vec![];
     for (k, task) in sets.iter().enumerate() {
         let share = 0.5 + 0.5 * k as f64 / sets.len() as f64;
-        context.progress(share, task.name);
+        context.progress(share, task.name)?;
         let found = with_design!(task, |design| on_one_set(context, design, &task.y)?);
         let mut table = Table::new(
             format!("{}: F - F* after 20 passes, medians", task.name),
@@ -101,27 +98,21 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         outcome.table(table);
         all.push(found);
     }
-    judge(&mut outcome, &sets, &all)?;
-    Ok(outcome)
+    judge(outcome, &sets, &all)?;
+    Ok(())
 }
 
 fn on_one_set<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Result<Found, Failure> {
     let n = y.len();
-    let l0 = 0.25 * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
-    let mu = 2.0 * l0 / (n as f64 - 2.0);
-    let problem = Problem::new(design, y, Logistic, Zero, mu)?;
-    let (best, _) = optimum(context, &problem)?;
+    let bench = Bench::new(context, design, y, Logistic)?;
     let few = design.columns() <= 100;
     let mut rows = vec![];
     for (name, method) in METHODS {
         let line = |order: Order| {
             let seeds = if order == Order::Cyclic { 1 } else { SEEDS as u64 };
             match method {
-                Some(method) => {
-                    let entry = Entry::new(name, method, order);
-                    run(context, &problem, &entry, PASSES, seeds, best)
-                }
-                None => descend(context, &problem, name, &order, seeds, best),
+                Some(method) => bench.run(&Entry::new(name, method, order), PASSES, seeds),
+                None => descend(&bench, name, &order, seeds),
             }
         };
         rows.push(match method.is_some() || few {
@@ -134,16 +125,17 @@ fn on_one_set<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Resu
         let mut visits = Visits::new(&Order::Permuted, n, context.seed + seed)?;
         let script = Order::Scripted((0..n).map(|_| visits.draw()).collect());
         let entry = Entry::new(KEPT, Method::FullFinito(2.0), script);
-        seeds.push(run(context, &problem, &entry, PASSES, 1, best)?.mean);
+        seeds.push(bench.run(&entry, PASSES, 1)?.mean);
     }
     let kept = Line { mean: seeds[0].clone(), seeds };
     let slopes: Vec<f64> = y.iter().map(|y| -0.5 * y / n as f64).collect();
     let mut gradient = vec![0.0; design.columns()];
     fenchel_linalg::multiply_transposed(&design, &slopes, &mut gradient);
     let squared: f64 = gradient.iter().map(|g| g * g).sum();
-    let bound = (1.0 - 0.5 / n as f64).powf(PASSES * n as f64) * 0.75 / mu * squared;
+    let bound =
+        (1.0 - 0.5 / n as f64).powf(PASSES * n as f64) * 0.75 / bench.problem.l2() * squared;
     let greedy = match few {
-        true => Some(descend(context, &problem, GREEDY, &Order::LargestGap, 1, best)?),
+        true => Some(descend(&bench, GREEDY, &Order::LargestGap, 1)?),
         false => None,
     };
     Ok(Found { rows, kept, greedy, bound })
@@ -152,13 +144,12 @@ fn on_one_set<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Resu
 /// Coordinate descent with steps of `1/L_c`, of which `d` are a pass: a sweep, or `d` steps of the rule of Gauss and Southwell,
 /// which takes the coordinate of the largest derivative.
 fn descend<D: Design>(
-    context: &Context,
-    problem: &Problem<'_, D, Logistic, Zero>,
+    bench: &Bench<'_, D, Logistic>,
     name: &'static str,
     order: &Order,
     seeds: u64,
-    best: f64,
 ) -> Result<Line, Failure> {
+    let &Bench { context, ref problem, best } = bench;
     // Neither is in the thesis.
     let (extrapolates, working_set) = (false, false);
     // A certificate after every sweep, or after every step of that rule.
@@ -168,14 +159,8 @@ fn descend<D: Design>(
     let mut lines = vec![];
     for k in 0..seeds {
         let (order, seed, stop) = (order.clone(), context.seed + k, context.stop(name, stop));
-        let settings = CoordinateSettings {
-            order,
-            extrapolates,
-            working_set,
-            seed,
-            stop,
-            ..Default::default()
-        };
+        let base = CoordinateSettings { extrapolates, working_set, ..Default::default() };
+        let settings = CoordinateSettings { order, seed, stop, ..base };
         let mut watch = Sweeps { context, share, rows: vec![] };
         coordinate_descent(problem, &settings, None, &mut watch)?;
         context.check()?;
@@ -189,13 +174,14 @@ struct Sweeps<'c, 'd> {
     context: &'c Context<'d>,
     /// Passes in a call of the oracle.
     share: f64,
-    rows: Vec<(f64, f64)>,
+    rows: Vec<Seen>,
 }
 
 impl<M> Observer<M> for Sweeps<'_, '_> {
     fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
         let passes = self.share * progress.oracle_calls as f64;
-        self.rows.push((passes, progress.certificate.objective().unwrap_or(f64::INFINITY)));
+        let objective = progress.certificate.objective().unwrap_or(f64::INFINITY);
+        self.rows.push(Seen { passes, objective, gap: progress.certificate.value() });
         if passes > PASSES - 1e-9 { ControlFlow::Break(()) } else { self.context.control() }
     }
 }
@@ -211,14 +197,12 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
         let row = all[k].rows[method].as_ref();
         row.ok_or_else(|| Failure::new("this set has too many features"))
     };
-    let gaps = |k: usize, method: usize| -> Result<[Sample; 3], Failure> {
+    let three = |k, method, number: fn(&Line) -> Result<Sample, Failure>| {
         let [a, b, c] = of(k, method)?;
-        Ok([a.at(PASSES)?, b.at(PASSES)?, c.at(PASSES)?])
+        Ok::<_, Failure>([number(a)?, number(b)?, number(c)?])
     };
-    let passes = |k: usize, method: usize| -> Result<[Sample; 3], Failure> {
-        let [a, b, c] = of(k, method)?;
-        Ok([a.passes_to(1e-8)?, b.passes_to(1e-8)?, c.passes_to(1e-8)?])
-    };
+    let gaps = |k: usize, method: usize| three(k, method, |line| line.at(PASSES));
+    let passes = |k: usize, method: usize| three(k, method, |line| line.passes_to(1e-8));
     let start = |k: usize| all[k].kept.start();
     let works = |k: usize, judged: Judged, loser: &Sample| {
         judged
@@ -231,7 +215,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
                      methods: &[&str],
                      row: &dyn Fn(usize) -> Result<Judged, Failure>| {
         let sentence = source.claim(statement).in_unit(unit).rests_on(methods);
-        outcome.claim(over(sets, Need::All, sentence, threshold, None, row)?);
+        outcome.claim(over(sets, Need::All, sentence, threshold, row)?);
         Ok::<_, Failure>(())
     };
     let name = |method: usize| METHODS[method].0;
@@ -396,7 +380,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
         let sentence = sentence.rests_on([DESCENT, method]);
         let judged = works(k, judged, &random);
         let threshold = "F - F* after 20 passes of d steps: in this order";
-        outcome.claim(over(few, Need::All, sentence, threshold, None, |_| Ok(judged.clone()))?);
+        outcome.claim(over(few, Need::All, sentence, threshold, |_| Ok(judged.clone()))?);
     }
     Ok(())
 }

@@ -207,7 +207,7 @@ pub(super) fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(),
     .caption("Features `(cos(pi i/n), sin(pi i/n))` in cyclic order.");
     let mut all = vec![];
     for (k, (name, method)) in methods.into_iter().enumerate() {
-        context.progress(0.5 * k as f64 / methods.len() as f64, name);
+        context.progress(0.5 * k as f64 / methods.len() as f64, name)?;
         let (found, cyclic) = growth(context, &task, name, method)?;
         let medians = [&found.random, &found.permuted, &found.cyclic].map(|s| s.median().into());
         table.push([name.into()].into_iter().chain(medians));

@@ -51,10 +51,10 @@ impl Need {
     }
 }
 
-impl Judged {
-    /// Requires a condition, which is shown only if it does not hold.
-    #[must_use]
-    pub(crate) fn provided(self, condition: bool, otherwise: &str) -> Self {
-        if condition { self } else { self.and((otherwise, false)) }
-    }
+/// Numbers of several data sets, each behind the name of its set.
+pub(crate) fn listed<'n>(
+    rows: impl IntoIterator<Item = Result<(&'n str, String), Failure>>,
+) -> Result<String, Failure> {
+    let rows = rows.into_iter().map(|row| row.map(|(name, text)| format!("{name}: {text}")));
+    Ok(rows.collect::<Result<Vec<_>, _>>()?.join("; "))
 }

@@ -16,19 +16,18 @@ use super::regression;
 use super::sets::Need;
 use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
-use crate::race::{Curve, curve, in_passes};
+use crate::race::{self, Curve, curve, in_passes};
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex4",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 4.2: l1 without strong convexity",
     question: "Does SAGA converge with an l1 penalty alone, where no term is strongly convex?",
     learnt: "It does, on every data set.",
-    quick: "MNIST: the 10,000 test images for the 60,000",
+    smaller: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult", "abalone"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 101.0;
@@ -46,8 +45,7 @@ impl Race {
     }
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "0")
         .setting("l1", "0.1 and 0.02 of lambda_max, the least penalty at which nothing is selected")
@@ -56,19 +54,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             "order",
             "uniform; SAGA 1/(3L), SAG 1/L, SVRG 1/(4L) with a snapshot every 2n steps",
         );
-    let mut tasks = tasks(context, &mut outcome)?;
-    tasks.push(regression::songs(context, &mut outcome)?);
-    let columns = [
-        "data",
-        "l1 / lambda_max",
-        "F*",
-        "non-zeros",
-        "SAGA 10",
-        "SAGA 30",
-        "SAGA 100",
-        "SVRG 100",
-        "SAG 100",
-    ];
+    let mut tasks = tasks(context, outcome)?;
+    tasks.push(regression::songs(context, outcome)?);
+    let columns = ["data", "l1 / lambda_max", "F*", "non-zeros"].into_iter();
+    let columns = columns.chain(["SAGA 10", "SAGA 30", "SAGA 100", "SVRG 100", "SAG 100"]);
     let mut table = Table::new("F - F* after 10, 30 and 100 passes", columns);
     // The last one is the least-squares panel.
     let squared = |task: &Task| task.name == tasks[tasks.len() - 1].name;
@@ -88,15 +77,15 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             row(&mut table, task.name, fraction, &race)?;
             if fraction == 0.1 {
                 let loss = if squared(task) { "Squared loss" } else { "Log loss" };
-                outcome.figure(figure(task.name, loss, "F - F*", &race));
+                outcome.figure(figure(task.name, loss, &race));
                 races.push(race);
             }
         }
     }
-    judge(&mut outcome, &tasks, &races)?;
+    judge(outcome, &tasks, &races)?;
     counterexample(context, &mut table)?;
     outcome.table(table);
-    Ok(outcome)
+    Ok(())
 }
 
 fn row(table: &mut Table, name: &str, fraction: f64, race: &Race) -> Result<(), Failure> {
@@ -111,22 +100,18 @@ fn row(table: &mut Table, name: &str, fraction: f64, race: &Race) -> Result<(), 
     Ok(())
 }
 
-fn figure(name: &str, loss: &str, axis: &str, race: &Race) -> Figure {
-    let mut figure = Figure::new(
-        format!("l1 without strong convexity on {name} (figure 4.2)"),
-        Axis::linear("passes over the data").limits(0.0, PASSES - 1.0),
-        Axis::log(axis).limits(1e-15, 1.0),
-    )
-    .caption(format!(
+fn figure(name: &str, loss: &str, race: &Race) -> Figure {
+    let series = race.curves.iter().map(|curve| match curve.name.starts_with("SDCA") {
+        true => curve.series().dashed(),
+        false => curve.series(),
+    });
+    let axis = Axis::log("F - F*").limits(1e-15, 1.0);
+    let figure =
+        race::figure(format!("l1 without strong convexity on {name} (figure 4.2)"), axis, series);
+    Figure { x: figure.x.clone().limits(0.0, PASSES - 1.0), ..figure }.caption(format!(
         "{loss} with l1 at a tenth of `lambda_max`, no l2. SAGA needs nothing added; SDCA needs an l2 term, \
          and what it adds is what it stops at.",
-    ));
-    for curve in &race.curves {
-        let series = curve.series();
-        let eased = curve.name.starts_with("SDCA");
-        figure = figure.with(if eased { series.dashed() } else { series });
-    }
-    figure
+    ))
 }
 
 fn judge(outcome: &mut Outcome, tasks: &[Task], races: &[Race]) -> Result<(), Failure> {
@@ -141,7 +126,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], races: &[Race]) -> Result<(), Fa
         .in_unit("F - F*")
         .rests_on(["SAGA"]),
         "F - F* falls from 10 to 30 and to 100 passes, or is below the certified 1e-14 of F*",
-        None,
         |k| {
             let at = |passes: f64| races[k].at("SAGA", passes + 1.0);
             let (ten, thirty, hundred) = (at(10.0)?, at(30.0)?, at(100.0)?);
@@ -199,20 +183,12 @@ fn race<D: Design + Copy, L: Loss + Copy>(
     keep("SAGA", trace)?;
     let mut trace = Trace::new();
     let stop_svrg = context.stop("SVRG", Stop::after_passes(1.5 * PASSES));
-    svrg(
-        &problem,
-        &SvrgSettings { seed, stop: stop_svrg, ..Default::default() },
-        None,
-        &mut trace,
-    )?;
+    let settings = SvrgSettings { seed, stop: stop_svrg, ..Default::default() };
+    svrg(&problem, &settings, None, &mut trace)?;
     keep("SVRG", trace)?;
     let mut trace = Trace::new();
-    let settings = SagSettings {
-        seed,
-        stop: stop("SAG (unproven)"),
-        unproven_prox: true,
-        ..Default::default()
-    };
+    let base = SagSettings { unproven_prox: true, ..Default::default() };
+    let settings = SagSettings { seed, stop: stop("SAG (unproven)"), ..base };
     sag(&problem, &settings, None, &mut trace)?;
     keep("SAG (unproven)", trace)?;
     // SDCA must be given an l2 term; its value on the problem without it stops falling at the bias.

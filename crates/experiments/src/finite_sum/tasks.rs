@@ -53,7 +53,7 @@ pub(super) fn each<T: Send>(
     parallel::try_map(tasks, |task| {
         let found = run(task)?;
         let finished = 1 + finished.fetch_add(1, Ordering::Relaxed);
-        context.progress(finished as f64 / tasks.len() as f64, task.name);
+        context.progress(finished as f64 / tasks.len() as f64, task.name)?;
         Ok(found)
     })
 }

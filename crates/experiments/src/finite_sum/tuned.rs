@@ -1,32 +1,29 @@
 //! This module repeats figure 4.1 of A. Defazio, PhD thesis 2014: all methods with an l2 penalty, each with its best
 //! step size.
 
-use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::{Logistic, Squared};
+use fenchel_linalg::Design;
 use fenchel_linalg::text::short;
-use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_optim::Loss;
-use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
-use super::methods::{Entry, Line, Method, best_step, line, means, optimum, over, rows, run};
+use super::methods::{Bench, Entry, Line, Method, best_step, line, means, over, rows};
 use super::regression;
 use super::sets::Need;
 use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
-use crate::race::{Curve, in_passes, table};
-use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Sample};
+use crate::race::{self, Curve, in_passes, table};
+use crate::{Axis, Context, Experiment, Failure, Judged, Outcome, Reason, SEEDS, Sample};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex3",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 4.1: every method with l2 and its best step",
     question: "Which method needs the fewest passes over the data when each has its best step?",
     learnt: "Permuted Finito is the best per pass; SAGA, random Finito and SDCA are alike; SAG begins badly.",
-    quick: "MNIST: the 10,000 test images for the 60,000",
+    smaller: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult", "abalone"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const PASSES: f64 = 21.0;
@@ -58,16 +55,15 @@ fn families() -> Vec<Family> {
     ]
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = gamma max ||a_i||^2, gamma = 1/4 for the log loss and 1 for the squared loss")
         .setting("steps", "2^k times the method's own: k from -2 to 2, and beyond where the best is at an end")
         .setting("start", "0; SAG, SAGA and Finito fill their tables (one pass)")
         .setting("seeds", format!("one for the choice of the step, {SEEDS} for the claims; orders are those of the medians"))
         .setting("best step", "fewest passes to F - F* = 1e-8; of several that do not get there, least F - F* at the end");
-    let mut tasks = tasks(context, &mut outcome)?;
-    tasks.push(regression::songs(context, &mut outcome)?);
+    let mut tasks = tasks(context, outcome)?;
+    tasks.push(regression::songs(context, outcome)?);
     let count = tasks.len();
     // The last one is the least-squares panel.
     let squared = |task: &Task| task.name == tasks[count - 1].name;
@@ -87,30 +83,25 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         let svrg = &line(&lines, "SVRG")?.mean;
         let by_steps = svrg.points.iter().map(|(p, v)| (0.5 * p, *v)).collect();
         curves.push(Curve { name: "SVRG by steps", points: by_steps });
-        let mut figure = Figure::new(
+        let series = curves.iter().map(|curve| match curve.name.ends_with("steps") {
+            true => curve.series().dashed(),
+            false => curve.series(),
+        });
+        let (title, axis) = (
             format!("Every method with its best step on {} (figure 4.1)", task.name),
-            Axis::linear("passes over the data"),
-            Axis::log(axis).limits(1e-15, 1.0),
-        )
-        .caption(format!(
+            Axis::log(axis),
+        );
+        outcome.figure(race::figure(title, axis.limits(1e-15, 1.0), series).caption(format!(
             "{loss} loss with l2, best step of each method. `SVRG by steps` counts a pass for n steps."
-        ));
-        for curve in &curves {
-            figure = figure.with(if curve.name.ends_with("steps") {
-                curve.series().dashed()
-            } else {
-                curve.series()
-            });
-        }
-        outcome.figure(figure);
+        )));
         outcome.table(table(format!("F - F* on {}", task.name), &curves, &[2.0, 5.0, 10.0, 20.0]));
         let steps = steps.iter().map(|(name, step)| format!("{name} {step}"));
         let steps = steps.collect::<Vec<_>>().join(", ");
         outcome.setting(format!("best k, {}", task.name), steps);
         all.push(lines);
     }
-    judge(&mut outcome, &tasks, &all)?;
-    Ok(outcome)
+    judge(outcome, &tasks, &all)?;
+    Ok(())
 }
 
 fn race<D: Design, L: Loss + Copy>(
@@ -119,15 +110,12 @@ fn race<D: Design, L: Loss + Copy>(
     design: D,
     y: &[f64],
 ) -> Result<(Vec<Line>, Steps), Failure> {
-    let l0 = loss.curvature() * row_norms_squared(&design).into_iter().fold(0.0, f64::max);
-    let problem = Problem::new(design, y, loss, Zero, 2.0 * l0 / (y.len() as f64 - 2.0))?;
-    let (best, _) = optimum(context, &problem)?;
+    let bench = Bench::new(context, design, y, loss)?;
     let (mut lines, mut steps) = (vec![], vec![]);
-    let families = families();
-    for family in &families {
+    for family in families() {
         let run = |scale: f64, seeds| {
             let entry = Entry::new(family.name, (family.method)(scale), family.order.clone());
-            run(context, &problem, &entry, PASSES, seeds, best)
+            bench.run(&entry, PASSES, seeds)
         };
         let step = if family.tunable { best_step(PASSES, |scale| run(scale, 1))? } else { 0 };
         let seeds = if family.name == "L-BFGS" { 1 } else { SEEDS as u64 };
@@ -171,7 +159,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         .rests_on(["Finito permuted"])
         .rests_on(rivals),
         "fewer passes to F - F* = 1e-8 than the best of the others",
-        None,
         |k| {
             let best = extreme(k, &rivals, &|k, name| passes(k, name, 1e-8), 1.0)?;
             moved(k, passes(k, "Finito permuted", 1e-8)?.below(&best), &rivals)
@@ -189,7 +176,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         .in_unit("passes").rests_on(["SVRG"])
         .rests_on(INCREMENTAL),
         "passes to F - F* = 1e-6 between the others'",
-        None,
         |k| {
             let at = |sign: f64| extreme(k, &INCREMENTAL, &|k, name| passes(k, name, 1e-6), sign);
             let (quickest, slowest, svrg) = (at(1.0)?, at(-1.0)?, passes(k, "SVRG", 1e-6)?);
@@ -203,7 +189,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
             .claim(format!("SAG with a constant step is behind the other incremental methods at the beginning, {TABLES}"))
             .in_unit("F - F*").rests_on(["SAG", "SAGA", "SDCA", "Finito", "SVRG"]),
         "larger F - F* after 2 passes, the first after which all have made steps",
-        None,
         |k| {
             let at = |k: usize, name: &str| of(k, name)?.at(2.0);
             let others = ["SAGA", "SDCA", "Finito", "Finito permuted", "SVRG"];
@@ -220,7 +205,6 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
             .in_unit("passes")
             .rests_on(["SAGA", "SAG"]),
         "fewer passes to F - F* = 1e-8",
-        None,
         |k| moved(k, passes(k, "SAGA", 1e-8)?.below(&passes(k, "SAG", 1e-8)?), &["SAG"]),
     )?);
     let reports = [
@@ -257,23 +241,21 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
     let most = judged
         .map(evaluations)
         .try_fold(0.0, |most, ratio| Ok::<f64, Failure>(ratio?.max(most)))?;
-    outcome.claim(over(
-        tasks,
-        Need::Most,
-        thesis(
-            "4.3.2",
-            "For the equivalent practical convergence rate it makes 2x-3x more gradient evaluations, but in doing so it does not \
-             need to store a table of gradients",
-        )
-        .claim("SVRG without stored derivatives makes 2 to 3 times the gradient evaluations of SAGA")
-        .in_unit("ratio").rests_on(["SVRG", "SAGA"]),
-        "evaluations to F - F* = 1e-6 over those of SAGA from 2 to 3",
-        Some(Reason::checked(
-            "an epoch costs three evaluations a term, but SVRG with its best step needs fewer epochs than SAGA needs passes: at most so many times",
-            short(most / 3.0),
-            most < 2.0,
-        )),
-        |k| Ok((short(evaluations(k)?), (2.0..=3.0).contains(&evaluations(k)?)).into()),
-    )?);
+    let sentence = thesis(
+        "4.3.2",
+        "For the equivalent practical convergence rate it makes 2x-3x more gradient evaluations, but in doing so it does not \
+         need to store a table of gradients",
+    )
+    .claim("SVRG without stored derivatives makes 2 to 3 times the gradient evaluations of SAGA")
+    .in_unit("ratio")
+    .rests_on(["SVRG", "SAGA"]);
+    let threshold = "evaluations to F - F* = 1e-6 over those of SAGA from 2 to 3";
+    let row =
+        |k: usize| Ok((short(evaluations(k)?), (2.0..=3.0).contains(&evaluations(k)?)).into());
+    outcome.claim(over(tasks, Need::Most, sentence, threshold, row)?.known(Reason::checked(
+        "an epoch costs three evaluations a term, but SVRG with its best step needs fewer epochs than SAGA needs passes: epochs for one pass of SAGA, at most",
+        short(most / 3.0),
+        most < 2.0,
+    )));
     Ok(())
 }

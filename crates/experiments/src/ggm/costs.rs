@@ -4,25 +4,23 @@
 use fenchel_ggm::glasso::{GlassoSettings, Problem, graphical_lasso};
 use fenchel_ggm::reweighted::liu_ihler;
 use fenchel_ggm::scale_free::{DegreePrior, ScaleFreeAdmm};
-use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
-use fenchel_ggm::{Method, PenaltyWeights, Scale, Statistics, sample};
+use fenchel_ggm::synthetic::barabasi_albert;
+use fenchel_ggm::{Method, PenaltyWeights, Scale};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Stop, run};
-use ndarray::Array1;
 
+use super::scale_free::sampled;
 use super::thesis;
+use crate::table::row;
 use crate::{Context, Experiment, Failure, Outcome, Reason, Sample, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-30",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Section 7.5.4: what three penalties cost",
     question: "What do the l1 norm, reweighted l1 and the degree prior cost?",
     learnt: "With the solver of today the degree prior costs about as much as one l1 problem, and a tenth of a sequence of reweighted ones.",
-    quick: "",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const TIMES: Source = thesis(
@@ -45,9 +43,8 @@ fn operations(decompositions: f64, sorts: f64) -> f64 {
     9.0 * p.powi(3) * decompositions + p * p * p.log2() * sorts
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let graphs = 10;
-    let mut outcome = Outcome::default();
     outcome
         .setting("graphs", graphs)
         .setting("truth", "Barabasi-Albert, 100 nodes, m = 2 (196 edges), 500 samples")
@@ -61,13 +58,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     // Of each method and graph: eigendecompositions, sorting passes, edges, gap.
     let mut counts = vec![Vec::new(); 3];
     for graph in 0..graphs {
-        context.check()?;
-        context.progress(graph as f64 / graphs as f64, "ADMM");
+        context.progress(graph as f64 / graphs as f64, "ADMM")?;
         let seed = context.seed + 900 + graph;
         let edges = barabasi_albert(P, 2, &mut stream(seed, 0))?;
-        let theta = diagonally_dominant(P, &edges, -0.2);
-        let x = sample(theta.view(), &Array1::zeros(P), 500, &mut stream(seed, 1))?;
-        let statistics = Statistics::from_data(&x)?;
+        let statistics = sampled((P, 500), &edges, -0.2, seed)?;
         let (c, _) = statistics.correlation();
         let settings = |name: &str| GlassoSettings {
             method: Method::Admm,
@@ -102,14 +96,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     for (method, rows) in METHODS.iter().zip(&counts) {
         let mean = |k: usize| rows.iter().map(|row| row[k]).sum::<f64>() / rows.len() as f64;
         passes.push(mean(0));
-        table.push([
-            (*method).into(),
-            mean(0).into(),
-            mean(1).into(),
-            operations(mean(0), mean(1)).into(),
-            mean(2).into(),
-            mean(3).into(),
-        ]);
+        let operations_in_all = operations(mean(0), mean(1));
+        table.push(row![*method, mean(0), mean(1), operations_in_all, mean(2), mean(3)]);
         // A run that did not get to the tolerance has no cost.
         let cost = |row: &[f64; 4]| {
             if row[3] <= 1e-4 { operations(row[0], row[1]) } else { f64::INFINITY }
@@ -139,5 +127,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
                 ),
             ),
     );
-    Ok(outcome)
+    Ok(())
 }

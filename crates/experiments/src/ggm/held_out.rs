@@ -7,12 +7,13 @@ use fenchel_ggm::{Statistics, refit, sample};
 use fenchel_graphical::Graph;
 use fenchel_linalg::{Names, factor};
 use fenchel_optim::Stop;
-use fenchel_optim::random::{Generator, stream};
+use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2, Axis as Direction};
 use rand::RngExt;
 
-use super::selection::{METHODS, scores};
+use super::selection::{METHODS, ranked, scores};
 use super::thesis;
+use crate::numbers::normal;
 use crate::{
     Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Sample, Series, Source,
     Table,
@@ -20,26 +21,22 @@ use crate::{
 
 pub(super) const STOCKS: Experiment = Experiment {
     id: "gg-37",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 8.5: shares, held-out likelihood after a refit",
     question: "Which rule selects the graph of share returns that predicts best?",
     learnt: "The shares of the document are absent; on generated ones its order does not come out and is not judged.",
     quick: "48 generated shares in the place of 235",
-    needs: &[],
     run: stocks,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 pub(super) const CLIMATE: Experiment = Experiment {
     id: "gg-38",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 8.6: temperatures, held-out likelihood after a refit",
     question: "And which one for temperatures, where neighbours are much alike?",
     learnt: "The temperatures of the document are absent; on a generated field the rules are close, and its order is not judged.",
     quick: "40 generated sites in the place of 171",
-    needs: &[],
     run: climate,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const BETTER: Source = thesis(
@@ -84,16 +81,10 @@ fn curve(
     counts: &[usize],
 ) -> Result<Vec<f64>, Failure> {
     let p = scores.nrows();
-    let mut pairs: Vec<(f64, u32, u32)> = (0..p)
-        .flat_map(|i| (i + 1..p).map(move |j| (i, j)))
-        .filter(|&(i, j)| scores[[i, j]] > 0.0)
-        .map(|(i, j)| (scores[[i, j]], i as u32, j as u32))
-        .collect();
-    pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let settings = GlassoSettings {
-        stop: Stop { absolute: 1e-3, relative: 0.0, ..Stop::default() },
-        ..GlassoSettings::default()
-    };
+    let mut pairs = ranked(scores);
+    pairs.retain(|pair| pair.0 > 0.0);
+    let stop = Stop { absolute: 1e-3, relative: 0.0, ..Stop::default() };
+    let settings = GlassoSettings { stop, ..GlassoSettings::default() };
     let likelihood = |&count: &usize| -> Result<f64, Failure> {
         if count > pairs.len() {
             return Ok(f64::NAN);
@@ -150,14 +141,8 @@ fn judge(
         let empty = curve(&Array2::zeros((p, p)), &train, &test, &[0])?[0];
         empties.push(empty);
         for (m, method) in METHODS.iter().enumerate() {
-            context.check()?;
-            context.progress((set as f64 + m as f64 / 7.0) / sets as f64, method);
-            let found = if context.is_frozen(method) {
-                Array2::zeros((p, p))
-            } else {
-                scores(method, &train)?
-            };
-            let values = curve(&found, &train, &test, &counts)?;
+            context.progress((set as f64 + m as f64 / 7.0) / sets as f64, method)?;
+            let values = curve(&scores(context, method, &train)?, &train, &test, &counts)?;
             best[m].push(values.iter().copied().fold(empty, f64::max));
             let points = std::iter::once(0).chain(counts.iter().copied());
             let points: Vec<(f64, f64)> =
@@ -185,12 +170,6 @@ fn judge(
     outcome.table(table);
     let best = best.into_iter().map(Sample::over_seeds).collect::<Result<_, _>>()?;
     Ok(Found { best, empty: empties, apart })
-}
-
-fn normal(rng: &mut Generator) -> f64 {
-    // Box and Muller.
-    let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
-    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
 /// Returns of shares: a market, eight sectors, links between single shares, heavy tails by the day.
@@ -251,13 +230,12 @@ fn joined(found: &Found, methods: &[&str]) -> (String, bool) {
     (format!("by {least:.2} at least above independent columns"), least > 0.0)
 }
 
-fn stocks(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.note(
         "The returns of the ASX300 are absent: generated returns with a market, eight sectors and links between single shares took their place.",
     );
     let shape = context.pick((48, 250), (235, 250));
-    let found = judge(context, &mut outcome, "Figure 8.5: shares", returns, shape)?;
+    let found = judge(context, outcome, "Figure 8.5: shares", returns, shape)?;
     let pinned = |methods: &[&str]| joined(&found, methods);
     let of = |method: &str| found.of(method);
     outcome.claim(
@@ -298,16 +276,15 @@ fn stocks(context: &Context) -> Result<Outcome, Failure> {
                 .not_judged("generated returns"),
         );
     }
-    Ok(outcome)
+    Ok(())
 }
 
-fn climate(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn climate(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.note(
         "The temperatures of New South Wales are absent: a random field with a season took their place. Every second day is held out.",
     );
     let shape = context.pick((40, 336), (171, 336));
-    let found = judge(context, &mut outcome, "Figure 8.6: temperatures", temperatures, shape)?;
+    let found = judge(context, outcome, "Figure 8.6: temperatures", temperatures, shape)?;
     let of = |method: &str| found.of(method);
     let pinned = |methods: &[&str]| joined(&found, methods);
     let generated = "a generated field";
@@ -357,5 +334,5 @@ fn climate(context: &Context) -> Result<Outcome, Failure> {
             )
             .not_judged(generated),
     );
-    Ok(outcome)
+    Ok(())
 }

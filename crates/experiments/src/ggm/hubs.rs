@@ -1,31 +1,27 @@
 //! This module repeats figure 7.2 of A. Defazio, PhD thesis 2014: a network of genes estimated from few samples, with
 //! three penalties.
 
-use fenchel_ggm::glasso::GlassoSettings;
+use fenchel_ggm::Statistics;
 use fenchel_ggm::model::graph_of;
-use fenchel_ggm::reweighted::liu_ihler;
 use fenchel_ggm::scale_free::DegreePrior;
-use fenchel_ggm::synthetic::{diagonally_dominant, power_law};
-use fenchel_ggm::{Error, GraphicalLasso, PenaltyWeights, Scale, ScaleFree, Statistics, sample};
+use fenchel_ggm::synthetic::power_law;
 use fenchel_graphical::Graph;
 use fenchel_optim::Stop;
 use fenchel_optim::random::stream;
 use fenchel_plot::{Colour, Edge};
-use ndarray::Array1;
 
+use super::scale_free::{Penalty, sampled};
 use super::thesis;
 use crate::{Context, Experiment, Failure, Network, Outcome, Sample, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-28",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 7.2: hubs and clusters of a network of genes",
     question: "Are the hubs of a network of genes clearer under the degree prior?",
     learnt: "The genes of the document are absent; on generated ones hubs are at least as large as under the l1 norm, and the degree prior clusters most.",
     quick: "80 generated genes in the place of 500",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const STAR: Source = thesis(
@@ -45,36 +41,14 @@ const METHODS: [&str; 3] = ["L1", "submodular", "reweighted L1"];
 /// Edges of the network that is drawn, and how far a reconstruction may be from it.
 const EDGES: (usize, usize) = (50, 3);
 
-fn reconstruct(method: &str, statistics: &Statistics, level: f64) -> Result<Graph, Error> {
-    let stop = Stop { absolute: 1e-3, relative: 0.0, max_passes: 300.0, ..Stop::default() };
-    let settings = GlassoSettings { stop, ..GlassoSettings::default() };
-    let precision = match method {
-        "L1" => {
-            let lasso = GraphicalLasso {
-                l1: PenaltyWeights::Uniform(level),
-                stop,
-                ..GraphicalLasso::default()
-            };
-            lasso.fit(statistics)?.precision
-        }
-        "submodular" => {
-            let prior = DegreePrior::default();
-            let strength = level / prior.increments(statistics.variables())?[0];
-            let free = ScaleFree { prior, strength, stop, ..ScaleFree::default() };
-            free.fit(statistics)?.precision
-        }
-        _ => {
-            let l1 = 2.0 * level;
-            liu_ihler(statistics, Scale::Correlation, l1, 0.0, 1.0, 5, &settings)?.model.precision
-        }
-    };
-    graph_of(precision.view())
-}
-
 /// The graph with about as many edges as asked for, by bisection of the level.
-fn tuned(context: &Context, method: &str, statistics: &Statistics) -> Result<Graph, Failure> {
+fn tuned(context: &Context, method: usize, statistics: &Statistics) -> Result<Graph, Failure> {
+    let eps = 1.0;
+    let prior = DegreePrior::default();
+    let penalty = [Penalty::L1, Penalty::Free(prior), Penalty::Reweighted { eps }][method].clone();
+    let stop = Stop { absolute: 1e-3, relative: 0.0, max_passes: 300.0, ..Stop::default() };
     let empty = Graph::new(statistics.variables(), [])?;
-    if context.is_frozen(method) {
+    if context.is_frozen(METHODS[method]) {
         return Ok(empty);
     }
     let (mut low, mut high) = (0.1_f64, 2.0_f64);
@@ -83,7 +57,7 @@ fn tuned(context: &Context, method: &str, statistics: &Statistics) -> Result<Gra
     for _ in 0..14 {
         context.check()?;
         let level = (low * high).sqrt();
-        let graph = reconstruct(method, statistics, level)?;
+        let graph = graph_of(penalty.precision(statistics, level, (5, 0), stop)?.view())?;
         if graph.edge_count() < EDGES.0 {
             high = level;
         } else {
@@ -142,9 +116,8 @@ fn drawn(method: &str, graph: &Graph, truth: &[(u32, u32)]) -> Network {
     network
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (p, networks) = context.pick((80, 5), (500, 5));
-    let mut outcome = Outcome::default();
     outcome
         .setting("genes", p)
         .setting("networks", networks)
@@ -158,12 +131,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     for network in 0..networks {
         let seed = context.seed + 400 + network;
         let edges = power_law(p, 2.0, &mut stream(seed, 0))?;
-        let theta = diagonally_dominant(p, &edges, -1.0);
-        let x = sample(theta.view(), &Array1::zeros(p), 69, &mut stream(seed, 1))?;
-        let statistics = Statistics::from_data(&x)?;
+        let statistics = sampled((p, 69), &edges, -1.0, seed)?;
         for (m, method) in METHODS.iter().enumerate() {
-            context.progress((network as f64 + m as f64 / 3.0) / networks as f64, method);
-            let graph = tuned(context, method, &statistics)?;
+            context.progress((network as f64 + m as f64 / 3.0) / networks as f64, method)?;
+            let graph = tuned(context, m, &statistics)?;
             if network == 0 {
                 outcome.network(drawn(method, &graph, &edges));
             }
@@ -214,5 +185,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .holds(of_submodular.below(&sample(2, 3)?).and(sized(1)).and(sized(2)))
             .not_judged("generated networks"),
     );
-    Ok(outcome)
+    Ok(())
 }

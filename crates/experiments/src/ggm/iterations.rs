@@ -6,25 +6,22 @@ use fenchel_ggm::bethe::AscentSettings;
 use fenchel_ggm::item_field::Training;
 
 use super::thesis;
-use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Series, Source, Table};
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-54",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 9.1: films, test error against iterations",
     question: "Does the test error keep falling while an item field is trained?",
     learnt: "It falls steeply in the first iterations and is a little above its least value in the end.",
-    quick: "",
     needs: &["movielens-100k"],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const MILD: Source = thesis("figure 9.1", "A mild over-fitting effect is visible");
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (folds, real) = super::films::folds(context)?;
-    let mut outcome = Outcome::default();
     let steps = [0, 1, 2, 5, 10, 20, 30, 50, 100, 200];
     outcome.setting("splits", 1).setting("neighbours", 10);
     let (train, test) = folds.first().ok_or_else(|| Failure::new("no split"))?;
@@ -32,8 +29,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut curve = Vec::new();
     let mut table = Table::new("Mean absolute error", ["iterations", "error"]);
     for (k, &iterations) in steps.iter().enumerate() {
-        context.check()?;
-        context.progress(k as f64 / steps.len() as f64, "diagonal ascent");
+        context.progress(k as f64 / steps.len() as f64, "diagonal ascent")?;
         let count = if context.is_frozen("diagonal ascent") { 0 } else { iterations };
         let settings = AscentSettings { iterations: count, ..AscentSettings::default() };
         let field =
@@ -54,11 +50,9 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .with(Series::line_points("maximum entropy, k = 10", curve)),
     );
     outcome.table(table);
-    let ground = if real { Ground::Real } else { Ground::Generated };
     let mild = MILD
         .claim("after the least error comes a larger one")
         .rests_on(["diagonal ascent"])
-        .on(ground)
         .document("the last error above the least, and both below that of the closed form")
         .holds((
             format!(
@@ -67,6 +61,6 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             ),
             best < ends.1 && ends.1 < ends.0,
         ));
-    outcome.claim(if real { mild } else { mild.not_judged("generated tastes") });
-    Ok(outcome)
+    outcome.claim(mild.on_real_data(real, "generated tastes"));
+    Ok(())
 }

@@ -24,6 +24,7 @@ mod iterations;
 mod products;
 mod prox;
 mod roc;
+mod scale_free;
 mod selection;
 mod shortcut;
 

@@ -1,24 +1,22 @@
 //! This module repeats figure 8.2 of A. Defazio, PhD thesis 2014: the number of products that the fast algorithm for a
 //! maximum of products computes.
 
-use fenchel_ggm::shortcut::max_product;
 use fenchel_optim::random::{Generator, stream};
 use rand::RngExt;
 
+use super::shortcut::looked_at;
 use super::thesis;
 use crate::race::exponent;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-34",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 8.2: products that the fast maximum looks at",
     question: "How many products does the fast maximum look at?",
     learnt: "The root of the length where entries are independent, and all of them on an input that is made to be bad.",
     quick: "12,800 entries at most in the place of 51,200, and 60 draws in the place of 200",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const LINEAR: Source = thesis(
@@ -47,8 +45,7 @@ fn independent(rng: &mut Generator) -> (f64, f64) {
 
 type Draw = fn(&mut Generator) -> (f64, f64);
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let top = context.pick(9, 11);
     let repeats = context.pick(60, 200);
     let sizes: Vec<usize> = (1..top).map(|k| 50 << k).collect();
@@ -70,12 +67,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             for repeat in 0..repeats {
                 let mut rng = stream(context.seed + which as u64, repeat * 1_000_003 + m as u64);
                 let (a, b): (Vec<f64>, Vec<f64>) = (0..m).map(|_| draw(&mut rng)).unzip();
-                let order = |v: &[f64]| {
-                    let mut order: Vec<usize> = (0..m).collect();
-                    order.sort_by(|&i, &j| v[j].total_cmp(&v[i]));
-                    order
-                };
-                sum += max_product(&a, &order(&a), &b, &order(&b))?.products;
+                sum += looked_at(&a, &b)?;
             }
             points.push((m as f64, sum as f64 / repeats as f64));
         }
@@ -100,5 +92,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .holds((slopes[1], slopes[1] > 0.75)),
     );
     outcome.figure(figure).table(table);
-    Ok(outcome)
+    Ok(())
 }

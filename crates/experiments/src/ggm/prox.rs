@@ -6,26 +6,25 @@ use std::ops::ControlFlow;
 use fenchel_ggm::scale_free::competitors::{minimum_norm_point, subgradient, whole_subgradient};
 use fenchel_ggm::scale_free::prox::{DualDecomposition, ProxSettings, prox_omega};
 use fenchel_ggm::scale_free::{DegreePrior, ScaleFreeAdmm, omega};
-use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
-use fenchel_ggm::{Statistics, sample};
+use fenchel_ggm::synthetic::barabasi_albert;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Observer, Progress, Stop, run};
-use ndarray::{Array1, Array2};
+use ndarray::Array2;
 
+use super::scale_free::sampled;
 use super::thesis;
 use crate::race::{cost_to, in_passes};
+use crate::table::row;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Sample, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-29",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 7.3 and section 7.3: three methods for the proximal operator",
     question: "Which method computes the proximal operator of the degree prior in the fewest iterations?",
     learnt: "Dual decomposition; the minimum-norm point gets a usable accuracy, and subgradient steps do not get far.",
     quick: "150 cycles and 1,000 subgradient steps in the place of 1,000 and 20,000",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const DENSE: Source = thesis(
@@ -71,9 +70,7 @@ struct Instance {
 
 fn instance(seed: u64) -> Result<Instance, Failure> {
     let edges = barabasi_albert(P, 2, &mut stream(seed, 0))?;
-    let theta = diagonally_dominant(P, &edges, -0.2);
-    let x = sample(theta.view(), &Array1::zeros(P), 500, &mut stream(seed, 1))?;
-    let (c, _) = Statistics::from_data(&x)?.correlation();
+    let (c, _) = sampled((P, 500), &edges, -0.2, seed)?.correlation();
     let increments = DegreePrior::default().increments(P)?;
     // An edge at a node with ten others costs 0.12.
     let strength = 0.12 / increments[10];
@@ -91,8 +88,7 @@ fn zeros(x: &Array2<f64>) -> f64 {
     zeros as f64 / (P * (P - 1)) as f64
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (steps, cycles) = context.pick((1000, 150), (20_000, 1000));
     let seeds = 5;
     outcome
@@ -115,8 +111,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     // Zeros of the solutions of the whole problem, by ADMM and by subgradient steps.
     let (mut of_admm, mut of_steps) = (Vec::new(), Vec::new());
     for instance_number in 0..seeds {
-        context.check()?;
-        context.progress(instance_number as f64 / seeds as f64, "proximal operators");
+        context.progress(instance_number as f64 / seeds as f64, "proximal operators")?;
         let Instance { correlation, strength, increments, solution, z, scale } =
             instance(context.seed + 700 + instance_number)?;
         let steps_of_whole = if context.is_frozen(WHOLE) { 0 } else { 1000 };
@@ -179,11 +174,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         reached.into_iter().map(Sample::over_seeds).collect::<Result<_, _>>()?;
     let left: Vec<Sample> = left.into_iter().map(Sample::over_seeds).collect::<Result<_, _>>()?;
     for (m, method) in METHODS.iter().enumerate() {
-        table.push([
-            (*method).into(),
-            in_passes(reached[m].median()).into(),
-            left[m].median().into(),
-        ]);
+        table.push(row![*method, in_passes(reached[m].median()), left[m].median()]);
     }
     outcome.table(table);
     outcome.claim(
@@ -219,5 +210,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
 left[1].below(&left[2]).and(left[2].improves_on(1.0)),
             ),
     );
-    Ok(outcome)
+    Ok(())
 }

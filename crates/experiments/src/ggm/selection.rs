@@ -8,7 +8,7 @@ use fenchel_ggm::threshold::{conditional_covariance, correlation_scores};
 use fenchel_ggm::{GraphicalLasso, PenaltyWeights, Statistics};
 use ndarray::Array2;
 
-use crate::Failure;
+use crate::{Context, Failure};
 
 pub(super) const METHODS: [&str; 7] = [
     "SHORTCUT",
@@ -20,9 +20,25 @@ pub(super) const METHODS: [&str; 7] = [
     "neighbourhoods, intersection",
 ];
 
-/// Computes one score per pair of variables. The score is 0 if nothing indicates an edge.
-pub(super) fn scores(method: &str, statistics: &Statistics) -> Result<Array2<f64>, Failure> {
+/// Pairs of variables, those of the largest scores first.
+pub(super) fn ranked(scores: &Array2<f64>) -> Vec<(f64, u32, u32)> {
+    let p = scores.nrows();
+    let pairs = (0..p).flat_map(|i| (i + 1..p).map(move |j| (i, j)));
+    let mut ranked: Vec<_> = pairs.map(|(i, j)| (scores[[i, j]], i as u32, j as u32)).collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    ranked
+}
+
+/// Computes one score per pair of variables. The score is 0 if nothing indicates an edge, and with a frozen method.
+pub(super) fn scores(
+    context: &Context,
+    method: &str,
+    statistics: &Statistics,
+) -> Result<Array2<f64>, Failure> {
     let (c, _) = statistics.correlation();
+    if context.is_frozen(method) {
+        return Ok(Array2::zeros(c.raw_dim()));
+    }
     let penalties = grid(1.0, 0.01, 60)?;
     Ok(match method {
         "SHORTCUT" => shortcut(c.view())?,

@@ -14,14 +14,12 @@ use crate::{
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gr-sl",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Section 2.3.2: structure learning",
     question: "How near to the truth are graphs that are learned from samples, by scores and by tests?",
     learnt: "On asia the exact search is an arc away from the truth, and hill climbing nearly always finds its graph; on alarm hill climbing comes about as near as PC.",
     quick: "10,000 records at most in the place of 100,000",
-    needs: &[],
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const SCORES: Source = thesis(
@@ -48,8 +46,7 @@ struct Found {
     truth: Vec<Vec<f64>>,
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let records = context.pick(&RECORDS[..3], &RECORDS[..]);
     outcome
         .setting("networks", "asia (8 nodes, 8 arcs) and alarm (37 nodes, 46 arcs)")
@@ -80,15 +77,15 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         [("asia", networks::asia()), ("alarm", networks::alarm())].into_iter().enumerate()
     {
         let found = learn(context, name, net, records, 0.5 * k as f64)?;
-        show(&mut outcome, &mut table, &found)?;
-        judge(&mut outcome, &found)?;
+        show(outcome, &mut table, &found)?;
+        judge(outcome, &found)?;
     }
     outcome.table(table);
     outcome.note(
         "The exact search looks at all graphs with at most four parents a node, among them the true ones. It is for asia \
          alone: alarm has too many nodes.",
     );
-    Ok(outcome)
+    Ok(())
 }
 
 fn learn(
@@ -120,7 +117,7 @@ fn learn(
             context.check()?;
             let share = (sample as usize * records.len() + k) as f64;
             let share = share / (SEEDS * records.len()) as f64;
-            context.progress(progress + 0.5 * share, &format!("{name}: {n} records"));
+            context.progress(progress + 0.5 * share, &format!("{name}: {n} records"))?;
             found.add(context, k, &all.select(Dimension(0), &(0..n).collect::<Vec<_>>()))?;
         }
     }

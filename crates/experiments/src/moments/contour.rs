@@ -3,26 +3,21 @@
 use fenchel_moments::GaussianMixture;
 use ndarray::Array2;
 
-use super::DOCUMENT;
-use super::curves::SHORT;
+use super::thesis;
 use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e1",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-2: contour lines of the mixture",
     question: "What do the features of the experiments look like?",
     learnt: "A mixture whose mass is on the square that is shown.",
-    quick: "",
-    needs: &[],
     run,
+    ..Experiment::of(super::DOCUMENT)
 };
 
-const CAPTION: Source =
-    Source::quoted(SHORT, "Figure 2-2", "Contour lines of Gaussian mixture pdf in 2D case.");
+const CAPTION: Source = thesis("Figure 2-2", "Contour lines of Gaussian mixture pdf in 2D case.");
 
-fn run(_: &Context) -> Result<Outcome, Failure> {
+fn run(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let density = GaussianMixture::thesis(2)?;
     let (points, side) = (161, 8.0);
     let step = side / (points - 1) as f64;
@@ -39,12 +34,11 @@ fn run(_: &Context) -> Result<Outcome, Failure> {
         .caption("Contours on a grid of 161 x 161.")
         .with_contours("p", &[0.002, 0.01, 0.03, 0.06, 0.09], (&axis, &axis), value);
     let mass: f64 = log.iter().map(|l| l.exp() * step * step).sum();
-    let mut outcome = Outcome::default();
     outcome.figure(figure).claim(
         CAPTION
             .claim("the density of the features")
             .on(Ground::Exact)
             .reported("share of the mass on the square shown", mass),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -2,10 +2,10 @@
 
 use fenchel_moments::{Reduction, synthetic::Problem, trace_error};
 
+use crate::numbers::{median, sorted};
+use crate::race::exponent;
 use crate::{Axis, Cell, Context, Failure, Figure, Judged, Series, Table};
 use fenchel_linalg::text::short;
-
-pub(super) const SHORT: &str = "Babichev (2019)";
 
 /// The error of directions that are orthogonal to the true ones. A frozen method gets this error.
 pub(super) const NOTHING: f64 = 1.0;
@@ -30,16 +30,10 @@ pub(super) struct Curve {
     errors: Vec<Vec<f64>>,
 }
 
-pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values
-}
-
 impl Curve {
     /// The medians over the draws.
     pub(super) fn points(&self) -> Vec<(f64, f64)> {
-        let medians = self.errors.iter().map(|e| sorted(e)[(e.len() - 1) / 2]);
+        let medians = self.errors.iter().map(|e| median(e.iter().copied()));
         self.sizes.iter().copied().zip(medians).collect()
     }
 
@@ -50,11 +44,7 @@ impl Curve {
 
     /// The slope of the logarithm of the median error against the logarithm of the number of samples, by least squares.
     pub(super) fn slope(&self) -> f64 {
-        let logs: Vec<(f64, f64)> = self.points().iter().map(|p| (p.0.ln(), p.1.ln())).collect();
-        let n = logs.len() as f64;
-        let (x, y) = logs.iter().fold((0.0, 0.0), |s, p| (s.0 + p.0 / n, s.1 + p.1 / n));
-        let top: f64 = logs.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
-        top / logs.iter().map(|p| (p.0 - x).powi(2)).sum::<f64>()
+        exponent(&self.points())
     }
 
     /// Tests at every size that the median error is smaller than that of the other.
@@ -78,6 +68,11 @@ impl Curve {
     }
 }
 
+/// Powers of two from 2^10 on: all to 2^16, or three to 2^14.
+pub(super) fn sizes(context: &Context) -> Vec<usize> {
+    context.pick(&[10, 12, 14][..], &[10, 11, 12, 13, 14, 15, 16]).iter().map(|p| 1 << p).collect()
+}
+
 /// Computes one curve per method. `errors` returns the errors of all methods on one data set.
 pub(super) fn curves(
     context: &Context,
@@ -93,8 +88,7 @@ pub(super) fn curves(
         .collect();
     for (k, &n) in sizes.iter().enumerate() {
         for repeat in 0..repeats {
-            context.check()?;
-            context.progress(k as f64 / sizes.len() as f64, "draws");
+            context.progress(k as f64 / sizes.len() as f64, "draws")?;
             let errors = errors(n, context.seed + repeat)?;
             for (curve, error) in curves.iter_mut().zip(errors) {
                 curve.errors[k].push(unless_frozen(context, curve.name, error));
@@ -120,7 +114,7 @@ pub(super) fn figure_and_table(
     let mut table = Table::new(format!("{title}: median (least to largest)"), head);
     for (row, size) in curves[0].sizes.iter().enumerate() {
         let cells = curves.iter().map(|c| {
-            let all = sorted(&c.errors[row]);
+            let all = sorted(c.errors[row].iter().copied());
             let text = [all[(all.len() - 1) / 2], all[0], all[all.len() - 1]].map(short);
             Cell::from(format!("{} ({} to {})", text[0], text[1], text[2]))
         });

@@ -8,34 +8,30 @@ use fenchel_moments::{
     Components, LearnedSade, Mave, Opg, Sade, ScoreMatching, Slicing, Stop, synthetic,
 };
 
-use super::DOCUMENT;
-use super::curves::{NOTHING, SHORT, curves, error, figure_and_table};
+use super::curves::{NOTHING, curves, error, figure_and_table};
+use super::thesis;
 use crate::{Axis, Claim, Context, Experiment, Failure, Outcome, Reason, Size, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e9",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-12: MAVE and SADE with more and more features",
     question: "Does MAVE lose to SADE as the number of features grows?",
     learnt: "On four directions it does; on the document's ten, at full size, refined MAVE stays ahead to the last number of features.",
     quick: "4 directions, 3,000 samples and 40 features at most in the place of 10, 10,000 and 150",
-    needs: &[],
     run,
+    ..Experiment::of(super::DOCUMENT)
 };
 
-const WORSE: Source = Source::quoted(
-    SHORT,
+const WORSE: Source = thesis(
     "2.5.1",
     "we provide examples where MAVE suffers from the curse of dimensionality and performs worse than moment-matching methods",
 );
-const LOSE: Source = Source::quoted(
-    SHORT,
+const LOSE: Source = thesis(
     "2.5.2",
     "SADE with known and unknown scores lose in case of low dimension of data, but more resistant to the curse of dimensionality",
 );
 
-fn run(context: &Context) -> Result<Outcome, Failure> {
+fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (n, k) = (context.pick(3000, 10_000), context.pick(4, 10));
     let dimensions: &[usize] = context.pick(&[8, 20, 40], &[20, 50, 100, 150]);
     let names = ["SADE, exact", "SADE, learned", "MAVE", "OPG"];
@@ -60,7 +56,6 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
             error(&problem, &Opg { components, base_points }.fit(x, y)?)?,
         ])
     })?;
-    let mut outcome = Outcome::default();
     let caption = format!(
         "Staircase of {k} directions, {n} samples, independent features; medians over 5 draws, 50 slices."
     );
@@ -102,5 +97,5 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
                 ),
             ),
     ));
-    Ok(outcome)
+    Ok(())
 }

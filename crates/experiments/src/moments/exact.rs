@@ -7,89 +7,71 @@ use fenchel_moments::synthetic::{self, Problem};
 use fenchel_moments::transform::ResponseTransform;
 use fenchel_moments::{Components, GaussianMixture, Mave, PhdPlus, Sade, Sir, Slicing, Sphd, Stop};
 
-use super::DOCUMENT;
-use super::curves::{Curve, PINNED, SHORT, curves, error, figure_and_table};
+use super::curves::{Curve, PINNED, curves, error, figure_and_table, sizes};
+use super::thesis;
 use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
 
 pub(super) const RATIONAL: Experiment = Experiment {
     id: "mo-e2",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-3: SIR against SADE on the rational model",
     question: "Does SADE find the directions where SIR cannot?",
     learnt: "SADE's error falls like 1/n; SIR's stops, for the features are not elliptical.",
     quick: "10 draws in the place of 100",
-    needs: &[],
     run: rational,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 pub(super) const STAIRCASE: Experiment = Experiment {
     id: "mo-e3",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-4: SADE, SPHD and PHD+ on a staircase",
     question: "On a staircase, which of SADE, SPHD and PHD+ is best?",
     learnt: "SADE, then SPHD, then PHD+.",
     quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
-    needs: &[],
     run: staircase,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 pub(super) const CLASSIFICATION: Experiment = Experiment {
     id: "mo-e4",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-5: SADE, SPHD and PHD+ on a classification",
     question: "What can be found from two classes?",
     learnt: "SADE finds one direction of two, as it must; SPHD is better than PHD+.",
     quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
-    needs: &[],
     run: classification,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 pub(super) const QUADRATIC: Experiment = Experiment {
     id: "mo-e5",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-6: SADE, SPHD and PHD+ on the quadratic model",
     question: "And on a quadratic model?",
     learnt: "SADE and SPHD converge; PHD+ finds both directions only by absolute eigenvalues.",
     quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
-    needs: &[],
     run: quadratic,
+    ..Experiment::of(super::DOCUMENT)
 };
 
-const SLOPE: Source = Source::quoted(
-    SHORT,
+const SLOPE: Source = thesis(
     "2.5.1",
     "SADE shows good performance with slope -1 (corresponding to a \\sqrt{n} -consistent estimator).",
 );
-const CONSTANT: Source = Source::quoted(
-    SHORT,
+const CONSTANT: Source = thesis(
     "2.5.1",
     "When $n \\to \\infty$, the squared trace error tends to some nonzero constant depending on the properties of the density function",
 );
-const ORDER: Source = Source::quoted(
-    SHORT,
+const ORDER: Source = thesis(
     "2.5.1",
     "first-order method SADE works better, than second-order SPHD + and SPHD works better, than PHD+",
 );
-const HALF: Source =
-    Source::quoted(SHORT, "2.5.1", "the error of SADE is close to 0.5 (Figure 2-5)");
-const BETTER: Source =
-    Source::quoted(SHORT, "2.5.1", "Moreover, SPHD gave better results than PHD+.");
-const BOTH: Source =
-    Source::quoted(SHORT, "2.5.1", "Both SADE and SPHD show a good performance (Figure 2-6)");
-const MAVE: Source = Source::quoted(
-    SHORT,
+const HALF: Source = thesis("2.5.1", "the error of SADE is close to 0.5 (Figure 2-5)");
+const BETTER: Source = thesis("2.5.1", "Moreover, SPHD gave better results than PHD+.");
+const BOTH: Source = thesis("2.5.1", "Both SADE and SPHD show a good performance (Figure 2-6)");
+const MAVE: Source = thesis(
     "2.5.1",
     "MAVE works better, but the goal of this chapter is to compare moment-matching techniques.",
 );
-const LINEARITY: Source = Source::quoted(
-    SHORT,
-    "2.5.1",
-    "PHD+ can not recover the desired projection due to linearity of the function",
-);
+const LINEARITY: Source =
+    thesis("2.5.1", "PHD+ can not recover the desired projection due to linearity of the function");
 
 const SADE: &str = "SADE";
 const SPHD: &str = "SPHD";
@@ -132,11 +114,9 @@ fn measured(
     draw: impl Fn(&GaussianMixture, usize, u64) -> Result<Problem, fenchel_moments::Error>,
 ) -> Result<[Curve; 5], Failure> {
     let density = GaussianMixture::thesis(10)?;
-    let powers: &[u32] = context.pick(&[10, 12, 14], &[10, 11, 12, 13, 14, 15, 16]);
-    let sizes: Vec<usize> = powers.iter().map(|&p| 1 << p).collect();
     let names = [SADE, SPHD, PHD, "PHD+ signed", "MAVE"];
     let repeats = 10;
-    let all = curves(context, &names, &sizes, repeats, |n, seed| {
+    let all = curves(context, &names, &sizes(context), repeats, |n, seed| {
         errors(context, &draw(&density, n, seed)?, &density)
     })?;
     let caption = "Medians over independent draws; 10 slices of equal counts, exact scores.";
@@ -144,27 +124,18 @@ fn measured(
     outcome.figure(figure).table(table).setting("draws", repeats).setting("slices", 10);
     let all: [Curve; 5] = all.try_into().map_err(|_| Failure::new("five curves"))?;
     // The document's MAVE is another program. Here a quick run has fewer base points and rounds.
+    let points = context.pick(20, 200);
+    let [sade, sphd, phd, _, mave] = all.each_ref().map(|curve| short(curve.end()));
     outcome.claim(
-        MAVE.claim(format!(
-            "MAVE with {} base points against SADE, SPHD and PHD+",
-            context.pick(20, 200)
-        ))
-        .reported(
+        MAVE.claim(format!("MAVE with {points} base points against SADE, SPHD and PHD+")).reported(
             "median errors at the last n",
-            format!(
-                "{} against {}, {} and {}",
-                short(all[4].end()),
-                short(all[0].end()),
-                short(all[1].end()),
-                short(all[2].end())
-            ),
+            format!("{mave} against {sade}, {sphd} and {phd}"),
         ),
     );
     Ok(all)
 }
 
-fn rational(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn rational(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let density = GaussianMixture::thesis(10)?;
     let sizes: Vec<usize> = (10..=16).map(|p| 1 << p).collect();
     let repeats = context.pick(10, 100);
@@ -209,13 +180,12 @@ fn rational(context: &Context) -> Result<Outcome, Failure> {
                 sade.end() < sir.end() && sir.end() < PINNED,
             )),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn staircase(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn staircase(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let title = "Staircase of two hyperbolic tangents";
-    let [sade, sphd, phd, ..] = measured(context, &mut outcome, title, |density, n, seed| {
+    let [sade, sphd, phd, ..] = measured(context, outcome, title, |density, n, seed| {
         synthetic::tanh_staircase(density, 2, n, 0.25, seed)
     })?;
     outcome.claim(
@@ -225,13 +195,12 @@ fn staircase(context: &Context) -> Result<Outcome, Failure> {
             .document("smaller median errors at every n, PHD+ below 0.7 at the last")
             .holds(sade.below(&sphd).and(sphd.below(&phd)).and((phd.end(), phd.end() < PINNED))),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn classification(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn classification(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let title = "Classification by an ellipse";
-    let [sade, sphd, phd, ..] = measured(context, &mut outcome, title, |density, n, seed| {
+    let [sade, sphd, phd, ..] = measured(context, outcome, title, |density, n, seed| {
         synthetic::classification(density, n, 0.25, seed)
     })?;
     outcome.claim(
@@ -249,13 +218,12 @@ fn classification(context: &Context) -> Result<Outcome, Failure> {
             )
             .holds(sphd.mostly_below(&phd).and((phd.end(), phd.end() < PINNED))),
     );
-    Ok(outcome)
+    Ok(())
 }
 
-fn quadratic(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn quadratic(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let [sade, sphd, _, signed, _] =
-        measured(context, &mut outcome, "Quadratic model", |density, n, seed| {
+        measured(context, outcome, "Quadratic model", |density, n, seed| {
             synthetic::quadratic(density, n, 1.0, seed)
         })?;
     outcome
@@ -279,5 +247,5 @@ fn quadratic(context: &Context) -> Result<Outcome, Failure> {
             )
             .holds((signed.end(), (0.25..0.75).contains(&signed.end()))),
     );
-    Ok(outcome)
+    Ok(())
 }

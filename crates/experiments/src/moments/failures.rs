@@ -5,24 +5,20 @@ use fenchel_moments::synthetic::{StandardFeatures, multi_index};
 use fenchel_moments::{Ade, Components, PhdPlus, Sade, Sphd};
 use ndarray::{Array2, ArrayView1};
 
-use super::DOCUMENT;
-use super::curves::{SHORT, error, unless_frozen};
+use super::curves::{error, unless_frozen};
+use super::thesis;
 use crate::{Context, Experiment, Failure, Outcome, SEEDS, Sample, Source, Table, runs};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e10",
-    file: file!(),
-    document: DOCUMENT,
     title: "Table 2.1: which method sees which dependence",
     question: "Which method sees which dependence?",
     learnt: "Each finds what the table of the thesis says, and nothing else.",
-    quick: "",
-    needs: &[],
     run,
+    ..Experiment::of(super::DOCUMENT)
 };
 
-const SYMMETRIC: Source = Source::quoted(
-    SHORT,
+const SYMMETRIC: Source = thesis(
     "2.5.1",
     "SADE can not recover the entire e.d.r. space in several cases, for example, a classification task or symmetric cases.",
 );
@@ -46,7 +42,7 @@ const CASES: [Case; 5] = [
     ("x1 x2", |z| z[0] * z[1], 2, [false, false, true, true]),
 ];
 
-fn run(context: &Context) -> Result<Outcome, Failure> {
+fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     // Ten features: a direction at random among them is far from the one that was lost.
     let (d, n) = (10, 20_000);
     let score = Gaussian::standard(d)?;
@@ -89,7 +85,6 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
             }
         }
     }
-    let mut outcome = Outcome::default();
     outcome.table(table);
     let measured = if wrong.is_empty() { "all 20 cells".to_owned() } else { wrong.join(", ") };
     outcome.claim(
@@ -99,5 +94,5 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
             .document("a median error below 1/4, half of one lost direction of two, exactly where the table says so")
             .holds((measured, wrong.is_empty())),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -7,26 +7,23 @@ use fenchel_moments::score::Component;
 use fenchel_moments::{Components, GaussianMixture, Sade, ScoreMatching, Slicing, synthetic};
 use ndarray::{Array2, array};
 
-use super::DOCUMENT;
-use super::curves::{SHORT, curves, error, figure_and_table};
+use super::curves::{curves, error, figure_and_table, sizes};
+use super::thesis;
 use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e6",
-    file: file!(),
-    document: DOCUMENT,
     title: "Figure 2-7: a learned score in two dimensions",
     question: "What does it cost to learn the score function?",
     learnt: "A small factor; the error still falls with n.",
     quick: "12 draws of 3 sizes in the place of 100 of 7",
-    needs: &[],
     run,
+    ..Experiment::of(super::DOCUMENT)
 };
 
-const FALLS: Source =
-    Source::quoted(SHORT, "2.5.2", "the square trace error tends to zero as n increases.");
+const FALLS: Source = thesis("2.5.2", "the square trace error tends to zero as n increases.");
 
-fn run(context: &Context) -> Result<Outcome, Failure> {
+fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let part = |weight: f64, mean: f64, variance: f64| Component {
         weight,
         mean: array![mean, 0.5],
@@ -41,16 +38,11 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
         whiten: false,
         ..ScoreMatching::default()
     };
-    let sade = Sade {
-        components: Components::Fixed(1),
-        slicing: Slicing::EqualCount(10),
-        ..Sade::default()
-    };
-    let powers: &[u32] = context.pick(&[10, 12, 14], &[10, 11, 12, 13, 14, 15, 16]);
-    let sizes: Vec<usize> = powers.iter().map(|&p| 1 << p).collect();
+    let (components, slicing) = (Components::Fixed(1), Slicing::EqualCount(10));
+    let sade = Sade { components, slicing, ..Sade::default() };
     let repeats = context.pick(12, 100);
     let names = ["learned score", "exact score"];
-    let all = curves(context, &names, &sizes, repeats, |n, seed| {
+    let all = curves(context, &names, &sizes(context), repeats, |n, seed| {
         let problem = synthetic::sine(&density, n, 1.0, seed)?;
         let learned = matching.fit(&problem.x)?;
         let centred = Sade { centre_scores: true, ..sade };
@@ -58,27 +50,21 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
         let exact = sade.fit(&problem.x, &problem.y, &density)?;
         Ok(vec![error(&problem, &learned)?, error(&problem, &exact)?])
     })?;
-    let mut outcome = Outcome::default();
     let caption = "100 bumps of width 1 on a grid, ridge 0.01; medians over the draws.";
     let (figure, table) =
         figure_and_table("Two steps, two features", caption, Axis::log("samples"), &all);
     outcome.figure(figure).table(table).setting("draws", repeats).setting("slices", 10);
     outcome.note("The document does not state the number of slices here; 10 is assumed.");
-    let (slope, ends) = (all[0].slope(), [all[0].points()[0].1, all[0].end()]);
+    let [slope, first, last] = [all[0].slope(), all[0].points()[0].1, all[0].end()].map(short);
     outcome.claim(
         FALLS
             .claim("the error with a learned score falls as n grows")
             .rests_on(["learned score"])
             .document("the median error falls from each n to the next")
             .holds((
-                format!(
-                    "{} to {}, slope of the logarithms {}",
-                    short(ends[0]),
-                    short(ends[1]),
-                    short(slope)
-                ),
+                format!("{first} to {last}, slope of the logarithms {slope}"),
                 all[0].points().windows(2).all(|p| p[1].1 < p[0].1),
             )),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -22,7 +22,7 @@ mod failures;
 mod grid;
 
 use crate::Experiment;
-use crate::documents::BABICHEV as DOCUMENT;
+use crate::documents::{BABICHEV as DOCUMENT, babichev as thesis};
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: &[Experiment] = &[

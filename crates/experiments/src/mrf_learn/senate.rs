@@ -10,18 +10,17 @@ use ndarray::Array2;
 
 use super::paper;
 use crate::claim::Ground;
-use crate::{Claim, Context, Experiment, Failure, Network, Outcome, Reason, Source, Table};
+use crate::{Context, Experiment, Failure, Network, Outcome, Reason, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ml-senate",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 3: the US Senate, 109th Congress, second session",
     question: "What do votes of the US Senate show when a sparse network is learned from them?",
     learnt: "The two parties, and Ben Nelson and Chafee across; Rockefeller's ties across are not seen: they come and go with the paper's step, which does not converge.",
     quick: "a step that converges and two sweeps an iteration, in the place of 0.4 and TAY",
     needs: &["senate"],
     run,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const CLUSTERS: Source = paper(
@@ -44,8 +43,7 @@ fn substitute() -> RollCalls {
     RollCalls { members: (0..40).map(name).collect(), titles, votes }
 }
 
-fn run(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let files = context.files("senate");
     let real = files.is_some();
     let calls = match files {
@@ -69,7 +67,7 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
             "step",
             "0.9 over the largest eigenvalue of the sample covariance; the paper's 0.4 diverges",
         );
-    context.progress(0.1, "learning");
+    context.progress(0.1, "learning")?;
     let base = Spg { penalty: Penalty::l1(0.1), schedule, seed: context.seed, ..Spg::default() };
     let stop = context.stop("SPG", base.stop);
     let model = Spg { stop, ..base.clone() }.fit(&data)?;
@@ -100,15 +98,14 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
             .group(Colour::Blue, "Democrat", of_party('D'))
             .group(Colour::Green, "independent", of_party('I'));
     outcome.table(table).network(network);
-    let judged = |claim: Claim| if real { claim } else { claim.not_judged("synthetic blocks") };
-    outcome.claim(judged(
+    outcome.claim(
         CLUSTERS
             .claim("positive ties join members of one party; the independent counts as a Democrat")
-            .on(Ground::Real)
             .rests_on(["SPG"])
             .document("more than half of the positive edges, which is what a network blind to parties has")
-            .holds((format!("{within} of {}", ties.len()), share > 0.5)),
-    ));
+            .holds((format!("{within} of {}", ties.len()), share > 0.5))
+            .on_real_data(real, "synthetic blocks"),
+    );
     if real {
         let first = |side: bool| members.iter().find(|m| right(m.1) == side).map(|m| m.1);
         let name = |v: Option<u32>| v.map_or(String::new(), |v| calls.members[v as usize].clone());
@@ -124,7 +121,7 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
         let count = across(place as u32);
         let most = first(false).map_or(0, across);
         // The paper's settings.
-        context.progress(0.5, "the paper's step");
+        context.progress(0.5, "the paper's step")?;
         let stop = Stop { max_passes: 100.0, ..base.stop };
         let chains = 5000;
         let step = StepSize::Constant(0.4);
@@ -151,5 +148,5 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
                 ),
         );
     }
-    Ok(outcome)
+    Ok(())
 }

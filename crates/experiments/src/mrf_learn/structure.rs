@@ -20,14 +20,12 @@ const SMALLER: &str = "five trials in the place of ten; 12 nodes in the place of
 
 pub(super) const STRUCTURE: Experiment = Experiment {
     id: "ml-structure",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figures 1 and 6: structure learning with 10 nodes",
     question: "How many sweeps does a gradient by sampling need when a bound on its error decides?",
     learnt: "Of order ten: the adaptive schedule takes far fewer sweeps than thirty an iteration and finds as many edges.",
     quick: SMALLER,
-    run: |context| run(context, 10, &[0.025]),
-    ..Experiment::EMPTY
+    run: |context, outcome| run(context, outcome, 10, &[0.025]),
+    ..Experiment::of(super::DOCUMENT)
 };
 
 pub(super) const LARGER: Experiment = Experiment {
@@ -35,7 +33,7 @@ pub(super) const LARGER: Experiment = Experiment {
     title: "Figures 1 and 5: structure learning with 20 nodes, three strengths of the penalty",
     question: "Does the same hold for twenty nodes?",
     learnt: "It does: fewer sweeps than the fixed and the growing schedule, and about as many edges.",
-    run: |context| run(context, 20, &[0.017, 0.015, 0.02]),
+    run: |context, outcome| run(context, outcome, 20, &[0.017, 0.015, 0.02]),
     ..STRUCTURE
 };
 
@@ -44,7 +42,7 @@ pub(super) const LAMBDA: Experiment = Experiment {
     title: "Figure 4: structure learning with 10 nodes, two more strengths of the penalty",
     question: "And for other strengths of the penalty?",
     learnt: "The same holds for each, and the sweeps begin at one and rise.",
-    run: |context| run(context, 10, &[0.02, 0.03]),
+    run: |context, outcome| run(context, outcome, 10, &[0.02, 0.03]),
     ..STRUCTURE
 };
 
@@ -98,8 +96,12 @@ struct Panel {
     first: bool,
 }
 
-fn run(context: &Context, nodes: usize, lambdas: &[f64]) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn run(
+    context: &Context,
+    outcome: &mut Outcome,
+    nodes: usize,
+    lambdas: &[f64],
+) -> Result<(), Failure> {
     let (small, quick) = (nodes == 10, context.pick(true, false));
     let trials = context.pick(5, 10);
     for &lambda in lambdas {
@@ -114,8 +116,8 @@ fn run(context: &Context, nodes: usize, lambdas: &[f64]) -> Result<Outcome, Fail
             iterations: if quick && !small { 80.0 } else { 150.0 },
         };
         let lines = panel.lines(context, trials)?;
-        panel.show(&mut outcome, &lines)?;
-        panel.judge(&mut outcome, &lines)?;
+        panel.show(outcome, &lines)?;
+        panel.judge(outcome, &lines)?;
     }
     outcome
         .setting("true parameters", "nonzero with probability 0.3, sizes uniform in [1, 2]")
@@ -125,7 +127,7 @@ fn run(context: &Context, nodes: usize, lambdas: &[f64]) -> Result<Outcome, Fail
         "The AUC ranks pairs by the size of their coupling, and ties count one half. Chains persist, but for the method with one sweep, whose \
          chains start anew in every iteration as algorithm 2 prints it. Sweeps stand for time: they are nearly all of it.",
     );
-    Ok(outcome)
+    Ok(())
 }
 
 impl Panel {

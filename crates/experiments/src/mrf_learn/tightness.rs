@@ -15,14 +15,12 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ml-bound",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 2: the error of the gradient and its bounds",
     question: "How close is the bound to the error of the gradient?",
     learnt: "Within a factor of ten after the first iterations, far closer than the bound it is compared with.",
     quick: "80 iterations in the place of 150",
-    needs: &[],
     run,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const CLOSE: Source =
@@ -32,8 +30,7 @@ const LOOSE: Source =
 
 const NODES: usize = 10;
 
-fn run(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let iterations = context.pick(80, 150);
     outcome
         .setting("nodes", NODES)
@@ -137,5 +134,5 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
         .with(Series::line("comparison bound", series(2)))
         .with(Series::line("standard error of the chains", series(3)).dashed()),
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use fenchel_linalg::text::number;
 
 use super::{Entry, Provenance, files};
-use crate::{Claim, Error, Expectation, Ground, Origin, Size, Table, Verdict};
+use crate::{Claim, Error, Expectation, Ground, Origin, Table, Verdict};
 
 const BEGIN: &str = "<!-- counts: written by `cargo xtask reproduce --readme` -->\n";
 const END: &str = "<!-- end of counts -->\n";
@@ -39,7 +39,9 @@ pub fn counts(entries: &[Entry]) -> Table {
             matches!(c.registered, Expectation::DoesNotReproduce { .. }) && !c.differs()
         };
         row.push(here().filter(known).count().into());
-        row.push(here().filter(|c| c.verdict == Verdict::Reported).count().into());
+        // What is only shown has often no one kind of data.
+        let shown = || here().filter(|c| c.verdict == Verdict::Reported).count();
+        row.push(ground.map_or_else(|| shown().into(), |_| "".into()));
         let sized = || here().filter(|c| c.verdict != Verdict::Reported && c.smaller.is_some());
         let whole = sized().filter(|c| c.smaller.as_deref() == Some("")).count();
         row.push(format!("{whole} of {}", sized().count()).into());
@@ -80,10 +82,7 @@ pub fn write_counts(
     };
     let date = provenance.facts.iter().find(|(name, _)| name == "Date");
     let date = date.map_or(String::new(), |(_, date)| format!(" on {date}"));
-    let size = match provenance.size {
-        Size::Quick => "quick",
-        Size::Full => "full",
-    };
+    let size = provenance.size;
     let experiments = entries.len();
     let table = counts(entries);
     let text = format!(

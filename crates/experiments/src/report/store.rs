@@ -194,7 +194,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("libsvm")).unwrap();
         std::fs::write(folder.path().join("libsvm/w8a"), "").unwrap();
-        let experiment = Experiment { id: "xx-1", needs: &["w8a", "ijcnn1"], ..Experiment::EMPTY };
+        let experiment =
+            Experiment { id: "xx-1", needs: &["w8a", "ijcnn1"], ..Experiment::of("D") };
         let context = Context { data: Some(folder.path().into()), ..Context::new(7) };
         assert_eq!(Key::new(&experiment, &context, "b").data, ["w8a"]);
     }

@@ -13,18 +13,20 @@ use fenchel_saddle::{MulticlassLoss, SaddleProblem};
 use super::identity::identity;
 use super::thesis;
 use crate::race::exponent;
-use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Series, Source, Table};
+use crate::table::row;
+use crate::{
+    Axis, Cell, Context, Experiment, Failure, Figure, Judged, Outcome, Series, Source, Table,
+};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "sa-race",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Figure 4-2: the sublinear method, stochastic subgradients, mirror prox",
     question: "Is it ahead of stochastic subgradients and mirror prox?",
     learnt: "Its gap falls about as fast as the theorem says; the race against subgradients is judged at full size alone.",
     quick: "n = d = k = 60 in the place of 1000",
-    needs: &[],
+    smaller: "one seed in the place of ten",
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const BEATS_SSM: Source = thesis(
@@ -60,13 +62,8 @@ fn last(
     Ok(match name {
         "sublinear" => {
             let stop = once(steps as f64 * (n + d) / (n * d));
-            let settings = SublinearSettings {
-                step,
-                horizon: Some(steps),
-                stop,
-                seed: context.seed,
-                ..Default::default()
-            };
+            let (horizon, seed) = (Some(steps), context.seed);
+            let settings = SublinearSettings { step, horizon, stop, seed, ..Default::default() };
             let state = sublinear(problem, &settings, None, &mut ())?.state;
             let certificate = state.certificate(problem);
             let objective = certificate.objective().unwrap_or(f64::INFINITY);
@@ -80,11 +77,8 @@ fn last(
             let settings =
                 SubgradientSettings { step, stop, frobenius, seed, ..Default::default() };
             let u = subgradient(problem, &settings, &mut ())?.state;
-            End {
-                work: steps as f64 * d * k / (n * d),
-                objective: problem.primal(&u),
-                gap: f64::INFINITY,
-            }
+            let (work, objective) = (steps as f64 * d * k / (n * d), problem.primal(&u));
+            End { work, objective, gap: f64::INFINITY }
         }
         _ => {
             let stop = once(2.0 * steps as f64);
@@ -97,8 +91,7 @@ fn last(
     })
 }
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let n = context.pick(60_usize, 1000);
     let decades = context.pick(5, 6);
     let (x, y) = identity(n, context.seed);
@@ -127,18 +120,12 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         // Mirror prox and SSM end where their work is that of the others' last run.
         let most = if name == "sublinear" { 2 * decades } else { 2 * decades - 3 };
         for m in 4..=most {
-            context.check()?;
-            context.progress((at as f64 + f64::from(m) / 14.0) / 4.0, label);
+            context.progress((at as f64 + f64::from(m) / 14.0) / 4.0, label)?;
             let steps = 10_f64.powf(f64::from(m) / 2.0) as u64;
             let steps = if name == "mirror prox" { steps / 10 } else { steps };
             let end = last(&problem, name, context, scale, steps)?;
-            table.push([
-                label.into(),
-                (steps as f64).into(),
-                end.work.into(),
-                end.objective.into(),
-                if end.gap.is_finite() { end.gap.into() } else { "none".into() },
-            ]);
+            let gap: Cell = if end.gap.is_finite() { end.gap.into() } else { "none".into() };
+            table.push(row![label, steps as f64, end.work, end.objective, gap]);
             ends.push((steps as f64, end));
         }
         curves.push((label, ends));
@@ -186,18 +173,9 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .reported("log-log slope over the last decade (rate of the theorem: -0.5)", of_gap),
     );
     outcome.table(table);
-    let (mut objective, mut gap) = (
-        Figure::new(
-            "Objective of the average",
-            Axis::log("work, passes over the data"),
-            Axis::log("P"),
-        ),
-        Figure::new(
-            "Duality gap of the averages",
-            Axis::log("work, passes over the data"),
-            Axis::log("gap"),
-        ),
-    );
+    let work = || Axis::log("work, passes over the data");
+    let mut objective = Figure::new("Objective of the average", work(), Axis::log("P"));
+    let mut gap = Figure::new("Duality gap of the averages", work(), Axis::log("gap"));
     for (label, ends) in &curves {
         let points = |value: fn(&End) -> f64| {
             ends.iter()
@@ -216,5 +194,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         "The thesis shows wall time. Here work is counted, so that the figure is the same on every machine; a product of mirror prox does \
          several entries in the time of one entry of the sublinear method.",
     );
-    Ok(outcome)
+    Ok(())
 }

@@ -15,18 +15,18 @@ use fenchel_saddle::multiclass::{
 use super::identity::identity;
 use super::thesis;
 use crate::race::exponent;
+use crate::table::row;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "sa-runtime",
-    file: file!(),
-    document: super::DOCUMENT,
     title: "Table 4.2: the work of a step against the size",
     question: "Does a step of the sublinear method cost O(n + d + k)?",
     learnt: "Its operations grow in proportion to the size.",
     quick: "n up to 800 in the place of 6400",
-    needs: &[],
+    smaller: "10,000 steps, without the row of 20,000",
     run: experiment,
+    ..Experiment::of(super::DOCUMENT)
 };
 
 const LINEAR: Source =
@@ -41,8 +41,7 @@ const COSTS: Source = thesis(
 const PRINTED: [(usize, f64); 6] =
     [(200, 0.80), (400, 1.17), (800, 2.07), (1600, 4.27), (3200, 7.55), (6400, 15.56)];
 
-fn experiment(context: &Context) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let sizes = context.pick(&[100_usize, 200, 400, 800][..], &[200, 400, 800, 1600, 3200, 6400]);
     // As many as in the document: with fewer the classes of the larger sizes are not all touched, and draws cost less.
     let steps = 10_000_u64;
@@ -50,34 +49,23 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .setting("steps", steps)
         .setting("radius, penalty", "n, 0.001")
         .setting("operation", "an entry of a matrix or vector that a step looks at");
+    let times = ["time", "document", "subgradient", "mirror prox"].map(|n| (n, "microseconds"));
     let mut table = Table::new(
         "Work of a step, n = d = k",
-        [
-            ("n", ""),
-            ("operations", ""),
-            ("time", "microseconds"),
-            ("document", "microseconds"),
-            ("subgradient", "microseconds"),
-            ("mirror prox", "microseconds"),
-        ],
+        ["n", "operations"].map(|name| (name, "")).into_iter().chain(times),
     );
     let (mut work, mut time) = (vec![], vec![]);
     let (mut subgradients, mut products) = (vec![], vec![]);
     for (at, &n) in sizes.iter().enumerate() {
-        context.check()?;
-        context.progress(at as f64 / sizes.len() as f64, &format!("n = {n}"));
+        context.progress(at as f64 / sizes.len() as f64, &format!("n = {n}"))?;
         let (x, y) = identity(n, context.seed);
         let samples = Samples::new(&x.as_design()?, &y, n, None)?;
         let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, n as f64, 1e-3)?;
         let passes = steps as f64 * 2.0 / n as f64;
         let stop = Stop { check: Cadence::Every(1e9), ..Stop::after_passes(passes) };
-        let stop = context.stop("sublinear", stop);
-        let settings = SublinearSettings {
-            horizon: Some(steps),
-            stop,
-            seed: context.seed,
-            ..Default::default()
-        };
+        let (horizon, stop) = (Some(steps), context.stop("sublinear", stop));
+        let seed = context.seed;
+        let settings = SublinearSettings { horizon, stop, seed, ..Default::default() };
         let (mut operations, mut seconds) = (0, 0.0);
         let mut watch = |progress: &Progress, method: &Sublinear| {
             (operations, seconds) = (method.operations(), progress.seconds);
@@ -91,17 +79,12 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             let most = Stop { check: Cadence::Every(1e9), ..Stop::default() };
             let report = if name == "SSM" {
                 let stop = Stop { max_passes: steps as f64 / n as f64, ..most };
-                subgradient(&problem, &SubgradientSettings { stop, ..Default::default() }, &mut ())?
-                    .report
+                let settings = SubgradientSettings { stop, ..Default::default() };
+                subgradient(&problem, &settings, &mut ())?.report
             } else {
                 let stop = Stop { max_passes: 2.0 * steps as f64, ..most };
-                mirror_prox(
-                    &problem,
-                    &MirrorProxSettings { stop, ..Default::default() },
-                    None,
-                    &mut (),
-                )?
-                .report
+                let settings = MirrorProxSettings { stop, ..Default::default() };
+                mirror_prox(&problem, &settings, None, &mut ())?.report
             };
             Ok(Some(1e6 * report.seconds / steps as f64))
         };
@@ -111,14 +94,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         subgradients.extend(of_rows.map(|s| (n as f64, s)));
         products.extend(of_all.map(|s| (n as f64, s)));
         let printed = PRINTED.iter().find(|(size, _)| *size == n);
-        table.push([
-            (n as f64).into(),
-            each.into(),
-            micros.into(),
-            printed.map(|(_, seconds)| seconds * 100.0).into(),
-            of_rows.into(),
-            of_all.into(),
-        ]);
+        let printed = printed.map(|(_, seconds)| seconds * 100.0);
+        table.push(row![n as f64, each, micros, printed, of_rows, of_all]);
     }
     let of_work = exponent(&work);
     let claim = LINEAR.claim("operations of a step grow in proportion to `n = d = k`");
@@ -135,5 +112,5 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .caption("Counted, not timed; the dual side, the primal side and the draws.")
             .with(Series::line_points("sublinear", work)),
     );
-    Ok(outcome)
+    Ok(())
 }

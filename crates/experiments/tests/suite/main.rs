@@ -5,3 +5,4 @@ mod common;
 mod normal_adaptation;
 mod registry;
 mod report;
+mod theory;

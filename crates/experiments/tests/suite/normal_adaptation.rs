@@ -6,11 +6,12 @@ use fenchel_datasets::generate::odd;
 use fenchel_experiments::causal::methods::adapt::{
     Average, NormalTask, ProximalSgd, ProximalStep, SweepSettings, Task, sweep,
 };
-use fenchel_experiments::causal::methods::theory::{expected_normal, proximal_bound};
+use fenchel_experiments::causal::methods::theory::proximal_bound;
 use ndarray::{Array1, Array2, Axis, array};
 use rand::RngExt;
 
 use crate::common::{problems, rng};
+use crate::theory::expected_normal;
 
 /// The gradient step is that of the loss: finite differences of the smooth part, then the proximal map of the barrier.
 #[test]

@@ -10,10 +10,9 @@ use fenchel_experiments::{
 fn experiment(id: &'static str, needs: &'static [&'static str]) -> Experiment {
     Experiment {
         id,
-        document: "A <thesis>, Fig. 1 & 2",
         title: "Gaps <b>& bounds</b>",
         needs,
-        ..Experiment::EMPTY
+        ..Experiment::of("A <thesis>, Fig. 1 & 2")
     }
 }
 

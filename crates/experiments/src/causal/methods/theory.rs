@@ -1,8 +1,7 @@
 //! Closed formulas for the speed of adaptation after an intervention. The speed depends on the squared distance `delta`
-//! between the parameters of a model before the intervention and those after it. This module computes `delta` for the
-//! causal and the anticausal model, the expectation of `delta` under the priors, and bounds on the error of stochastic
-//! gradient descent as functions of `delta`. The table gives the main results; numbers in its last column refer to
-//! R. Le Priol, PhD thesis 2021.
+//! between the parameters of a model before the intervention and those after it. The table compares `delta` of the causal
+//! and of the anticausal model; numbers in its last column refer to R. Le Priol, PhD thesis 2021. The expectations of
+//! `delta` under the priors, and the bound of theorem 4.A.1, stand in the tests that draw against them.
 //!
 //! | intervention | result | function |
 //! |---|---|---|
@@ -17,7 +16,7 @@
 //! module corrects the thesis, the function says so.
 
 use fenchel_linalg::Invalid;
-use fenchel_linalg::special::{digamma, trigamma};
+use fenchel_linalg::special::trigamma;
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
@@ -73,13 +72,6 @@ pub fn effect_ball(
     Ok(EffectBall { centre, radius_sq, deviation_sq, delta })
 }
 
-/// `|n - s_X|^2` as `K` times the variance of the log-partition functions over the states of X. Source: R. Le Priol, PhD thesis 2021,
-/// proposition 4.B.6, equation (4.46).
-pub fn partition_variance(pair: &CategoricalPair) -> f64 {
-    let a = Array1::from(pair.partitions());
-    a.len() as f64 * a.var(0.0)
-}
-
 /// `E |n - s_X|^2 = (K - 1) (psi'(l)/K - psi'(K l))` for rows drawn from `Dir(l, ..., l)`, with the trigamma function
 /// `psi'`. This is K times the variance of the log-partition functions, and the leading part of the squared radius.
 ///
@@ -95,72 +87,6 @@ pub fn expected_partition_variance(k: usize, concentration: f64) -> f64 {
 pub fn radius_sq_thesis(k: usize, concentration: f64) -> f64 {
     let k = k as f64;
     k * trigamma(k * concentration) + trigamma(concentration)
-}
-
-/// Expected squared distances and divergences for a prior with `p_X ~ Dir(1)`, rows `Dir(l)` and interventions
-/// `Dir(1)`, each with K states.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Expected {
-    /// Cause: `E delta_causal = (K - 1) pi^2 / 3`.
-    pub cause_causal: f64,
-    /// Cause: `E delta_joint`, K times as much.
-    pub cause_joint: f64,
-    /// Cause: `E KL(p* || p) = 1 - 1/K`.
-    pub cause_kl: f64,
-    /// Effect: `E delta_causal = K (K - 1) (psi'(l) + psi'(1))`.
-    pub effect_causal: f64,
-    /// Effect: `E KL(p* || p) = psi(2) - psi(K + 1) - psi(l) + psi(K l)`: explodes for small l.
-    pub effect_kl: f64,
-    /// Effect: `E (delta_causal - delta_anti)` of [`effect_ball`], `(K - 1)^2 pi^2 / 3`. It is known for `l = 1/K` only, where the effect
-    /// has the law of the cause.
-    pub effect_delta: Option<f64>,
-    /// Effect: `E R^2` of [`effect_ball`], `K^2 / (K - 1) (psi'(1/K)/K - psi'(1))`, for `l = 1/K` only.
-    pub radius_sq: Option<f64>,
-}
-
-/// The expectations for rows `Dir(l, ..., l)`: `l = 1` dense, `l = 1/K` sparse.
-///
-/// # Errors
-/// [`Error::Invalid`] for fewer than two states or a concentration that is not positive.
-pub fn expected(k: usize, concentration: f64) -> Result<Expected, Error> {
-    Invalid::check_positive("concentration", concentration)?;
-    if k < 2 {
-        let value = k as f64;
-        return Err(
-            Invalid::Parameter { name: "number of states", value, expected: "at least 2" }.into()
-        );
-    }
-    let n = k as f64;
-    let cause_causal = 2.0 * (n - 1.0) * trigamma(1.0);
-    let sparse = |value: f64| (n * concentration == 1.0).then_some(value);
-    Ok(Expected {
-        cause_causal,
-        cause_joint: n * cause_causal,
-        cause_kl: 1.0 - 1.0 / n,
-        effect_causal: n * (n - 1.0) * (trigamma(concentration) + trigamma(1.0)),
-        effect_kl: digamma(2.0) - digamma(n + 1.0) - digamma(concentration)
-            + digamma(n * concentration),
-        effect_delta: sparse((n - 1.0) * cause_causal),
-        radius_sq: sparse((n / (n - 1.0)).powi(2) * expected_partition_variance(k, concentration)),
-    })
-}
-
-/// A bound on the mean suboptimality of averaged stochastic gradient descent with step size `c / sqrt(T)` after T
-/// steps: `(distance^2 / c + c B^2) / (2 sqrt(T))`. It holds for convex losses whose gradients have norm at most B.
-///
-/// Every mechanism contributes 2 to `B^2`: it is 4 for the directed categorical models and 2 for the joint one.
-///
-/// Source: R. Le Priol, PhD thesis 2021, equation (4.7) and theorem 4.A.1.
-pub fn asgd_bound(distance_sq: f64, gradient_sq: f64, c: f64, steps: usize) -> f64 {
-    (distance_sq / c + c * gradient_sq) / (2.0 * (steps as f64).sqrt())
-}
-
-/// The constant step size that minimises [`asgd_bound`] for T steps: `distance / (B sqrt(T))`. The bound is then
-/// `distance B / sqrt(T)`.
-///
-/// Source: R. Le Priol, PhD thesis 2021, equation (4.7).
-pub fn asgd_step(distance_sq: f64, gradient_sq: f64, steps: usize) -> f64 {
-    (distance_sq / gradient_sq / steps as f64).sqrt()
 }
 
 /// A bound on the mean suboptimality of the proximal method with step size `c / sqrt(T)`, `c <= 1 / (5 B)`, for losses
@@ -181,35 +107,4 @@ pub fn asgd_step(distance_sq: f64, gradient_sq: f64, steps: usize) -> f64 {
 pub fn proximal_bound(distance_sq: f64, noise: f64, gap: f64, c: f64, steps: usize) -> f64 {
     let t = steps as f64;
     (distance_sq / c + 2.5 * c * noise) / t.sqrt() + gap / t
-}
-
-/// Expectations under the normal prior of R. Le Priol, PhD thesis 2021, appendix 4.F, with `n0 = 2K + 2`, scale s of
-/// the conditional precision, and standard deviation tau of the slopes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct ExpectedNormal {
-    /// Cause: `E delta_causal` in natural parameters, `4 (K + 1)^2 / K + 2`.
-    pub cause_natural: f64,
-    /// Cause: `E KL`, `K/2 + 3K / (4 (K + 1))`.
-    pub cause_kl: f64,
-    /// Effect: `E delta_causal` in natural parameters.
-    pub effect_natural: f64,
-    /// Effect: `E KL`.
-    pub effect_kl: f64,
-}
-
-/// The expectations for dimension K, scale s and slope deviation tau.
-pub fn expected_normal(dimension: usize, scale: f64, tau: f64) -> ExpectedNormal {
-    let (k, s, t2) = (dimension as f64, scale, tau * tau);
-    let n0 = 2.0 * k + 2.0;
-    let w = (k + 1.0) * (k + 1.0) / k;
-    ExpectedNormal {
-        cause_natural: 4.0 * w + 2.0,
-        cause_kl: k / 2.0 + 3.0 * k / (4.0 * (k + 1.0)),
-        effect_natural: s * s * 6.0 * w * (1.0 + k * t2) + 6.0 * w - 8.0 * s * w + s + 1.0,
-        effect_kl: 0.5
-            * (2.0 * k * s - k - k * s.ln()
-                + 2.0 * s * t2 * k * k * (1.0 + 1.0 / n0)
-                + k / n0
-                + 2.0 * k * s / n0),
-    }
 }

@@ -59,8 +59,10 @@ fn header(provenance: &Provenance, entries: &[Entry]) -> String {
     format!(
         "<header>\n<h1>Fenchel: the experiments</h1>\n\
          <p class=\"lead\">Every claim of the documents that this version repeats, with what was \
-         expected, what was measured, and the verdict. Each quotes its document, whose own words are the \
-         threshold; only claims of this project have thresholds of its own. A claim that is known not to hold stays here with the reason.</p>\n\
+         expected, what was measured, and the verdict. Each quotes its document. Where that gives an order or a number, this is the \
+         threshold, and the column Expected says how it was made testable; only claims of this project have thresholds of its own. A claim that is \
+         known not to hold stays here with the reason. In brackets, [a, b], stand the least and the largest value over the seeds; inf means not \
+         reached, or diverged.</p>\n\
          {}<details>\n<summary>How it was run</summary>\n<dl class=\"facts\">\n<dt>Version</dt><dd>{}</dd>\n\
          <dt>Size</dt><dd>{size}</dd>\n<dt>Seed</dt><dd>{}</dd>\n<dt>Data</dt><dd>{data}</dd>\n{facts}{time}</dl>\n\
          </details>\n</header>\n",
@@ -84,7 +86,7 @@ fn summary(entries: &[Entry]) -> String {
     let stopped = entries.iter().filter(|e| e.state == State::Stopped).count();
     let differ = claims(entries).filter(|c| c.differs()).count();
     let mut sentences = vec![match differ {
-        0 => "Every verdict is the registered one.".to_owned(),
+        0 => "Each claim came out as the code had recorded before this run, those that do not hold included.".to_owned(),
         1 => "One verdict differs from the registered one.".into(),
         n => format!("{n} verdicts differ from the registered ones."),
     }];

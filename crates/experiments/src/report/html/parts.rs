@@ -35,7 +35,7 @@ pub(super) const KINDS: [(&str, &str, &str); 7] = [
 
 /// Whether a reader who looks for what does not hold wants to see it.
 pub(super) fn is_open(claim: &Claim) -> bool {
-    claim.verdict == Verdict::Fail || claim.differs()
+    claim.verdict == Verdict::Fail || claim.differs() || claim.would_fail()
 }
 
 /// The mark of an experiment that the filter hides.

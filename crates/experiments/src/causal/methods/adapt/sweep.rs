@@ -87,8 +87,6 @@ pub struct Summary {
     pub low: Vec<f64>,
     /// The 95 % quantile over the curves.
     pub high: Vec<f64>,
-    /// The mean KL at `tune_at` for each step of the grid; infinite where it diverged.
-    pub tuning: Vec<f64>,
 }
 
 /// All models of a sweep.
@@ -105,14 +103,6 @@ impl Sweep {
     pub fn mean_at(&self, model: usize, time: usize) -> f64 {
         let at = self.times.iter().position(|&t| t == time);
         at.map_or(f64::NAN, |k| self.models[model].mean[k])
-    }
-
-    /// The share of pools in which the first model has the smaller KL at a time.
-    pub fn wins(&self, first: usize, second: usize, time: usize) -> f64 {
-        let Some(k) = self.times.iter().position(|&t| t == time) else { return f64::NAN };
-        let pairs = self.models[first].curves.iter().zip(&self.models[second].curves);
-        let won = pairs.clone().filter(|(a, b)| a.kl[k] < b.kl[k]).count();
-        won as f64 / pairs.count().max(1) as f64
     }
 }
 
@@ -188,7 +178,6 @@ pub fn sweep<T: Task>(tasks: &[T], settings: &SweepSettings) -> Result<Sweep, Er
             low: (0..times.len()).map(|k| quantile(k, 0.05)).collect(),
             high: (0..times.len()).map(|k| quantile(k, 0.95)).collect(),
             curves,
-            tuning,
         });
     }
     Ok(Sweep { times, models })
