@@ -44,10 +44,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use fenchel_linalg::text::short;
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, number};
-use fenchel_linalg::text::short;
+use crate::Failure;
 
 /// The result of comparing a measurement with the threshold of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

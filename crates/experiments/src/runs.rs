@@ -70,9 +70,8 @@ pub(crate) fn lines<M: Debug + Sync, R: Send + Sync + 'static>(
         loop {
             let job = next.fetch_add(1, Ordering::Relaxed);
             let Some(&(m, seed)) = jobs.get(job) else { return Ok(()) };
-            context.check()?;
             let (name, method) = &methods[m];
-            context.progress(job as f64 / jobs.len() as f64, &format!("{data}: {name}"));
+            context.progress(job as f64 / jobs.len() as f64, &format!("{data}: {name}"))?;
             let state = (context.size, &context.data, context.is_frozen(name));
             let key = format!("{} {data} {state:?} {method:?} {seed}", std::any::type_name::<R>());
             let rows = kept(key, || one(name, method, seed))?;

@@ -252,13 +252,16 @@ impl Line {
     }
 }
 
+/// Data sets, and the runs of all methods on each.
+type Courses = (Vec<Arc<Course>>, Vec<Vec<Line>>);
+
 /// Runs methods on several data sets, and describes these.
 pub(super) fn each(
     context: &Context,
     outcome: &mut Outcome,
     sets: &[Set],
     run: impl Fn(Set) -> Result<(Arc<Course>, Vec<Line>), Failure>,
-) -> Result<(Vec<Arc<Course>>, Vec<Vec<Line>>), Failure> {
+) -> Result<Courses, Failure> {
     let mut found = (vec![], vec![]);
     for (k, &set) in sets.iter().enumerate() {
         context.progress(k as f64 / sets.len() as f64, set.name())?;

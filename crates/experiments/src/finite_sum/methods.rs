@@ -13,9 +13,9 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, StepSize, Stop};
 
-use super::sets::{Need, listed};
+use super::sets::Need;
 use super::tasks::Task;
-use crate::claim::Sentence;
+use crate::claim::{Case, Measured, Sentence};
 use crate::race::{Curve, Seen, Watch, geometric_mean};
 use crate::{Claim, Context, Failure, Judged, Sample};
 
