@@ -435,7 +435,8 @@ mod tests {
 
     #[test]
     fn verdicts_are_counted() {
-        let mut outcome = passes(&context(&|| false)).unwrap();
+        let mut outcome = Outcome::default();
+        passes(&context(&|| false), &mut outcome).unwrap();
         assert_eq!(verdicts(&Outcome::default()), "no claims");
         outcome
             .claim(Source::OURS.claim("s").ours("e").holds(("m", true)))
