@@ -7,6 +7,7 @@ use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::prox::{L1, L1L2};
 use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
 
+use super::batch::batch;
 use super::case::Kind;
 use super::choice::{Choice, Method};
 use super::guarded::{Guarded, guarded};
@@ -31,6 +32,9 @@ use crate::{Error, Point, Problem};
 /// Where nothing is penalised and a hyperplane separates the classes of the logistic loss, be it through some of the rows, the
 /// status is [`NoMinimiser`](fenchel_optim::Status::NoMinimiser), as that of each method called directly.
 ///
+/// Rows that are spread over processes ([`Spread`](fenchel_linalg::Spread)) are left to L-BFGS, to FISTA under a regulariser, and to
+/// Newton-CG for a loss without a curvature bound.
+///
 /// The observer sees the progress and the [`Method`] at work. If a second method took over, the report adds up the costs of both.
 /// A choice costs O(n).
 ///
@@ -54,6 +58,9 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite, O: Observer<Method>>
         Ok::<_, Error>(point)
     });
     let (start, budget) = (start.transpose()?, Budget::new(settings.stop));
+    if problem.design().shards().is_some() {
+        return batch(problem, &budget.left(), start, observer);
+    }
     let Some(centred) = problem.centred(settings.max_memory) else {
         return R::dispatch(Binary { problem, settings, start, observer });
     };
