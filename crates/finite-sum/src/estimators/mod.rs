@@ -41,8 +41,6 @@
 mod class_weights;
 mod cross_validation;
 mod group_lasso;
-#[cfg(debug_assertions)]
-mod instances;
 mod linear;
 mod logistic;
 mod one_vs_rest;
