@@ -98,8 +98,8 @@ pub use claim::{
     Case, Claim, Expectation, Ground, Judged, Measured, Origin, Reason, Sentence, Source, Stated,
     Threshold, Verdict,
 };
-pub use error::Error;
-pub use experiment::{Context, Experiment, Failure, Outcome, Size};
+pub use error::{Error, Failure};
+pub use experiment::{Context, Experiment, Outcome, Size};
 pub use fenchel_plot::{Axis, Figure, Network, Scale, Series, Style};
 pub use sample::{SEEDS, Sample};
 pub use table::{Cell, Column, Table};

@@ -6,8 +6,8 @@ use fenchel_crf::methods::{CatalystSettings, SdcaSettings, catalyst, sdca};
 use fenchel_crf::{Features, Problem};
 use fenchel_optim::{Cadence, Report, Stop};
 
-use super::paper;
 use super::tasks::Set;
+use crate::documents::adaptive_sdca as paper;
 use crate::race::in_passes;
 use crate::{Context, Experiment, Failure, Outcome, SEEDS, Sample, Table};
 

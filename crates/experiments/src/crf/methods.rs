@@ -6,9 +6,9 @@ use std::sync::Arc;
 use fenchel_crf::Order;
 use fenchel_linalg::text::short;
 
-use super::paper;
 use super::runs::{Course, Curve, Line, Method, Row, each, lines, list, over};
 use super::tasks::{Part, Set};
+use crate::documents::adaptive_sdca as paper;
 use crate::finite_sum::sets::Need;
 use crate::numbers::median;
 use crate::race::in_passes;

@@ -28,7 +28,7 @@ mod tasks;
 mod trees;
 
 use crate::Experiment;
-use crate::documents::{ADAPTIVE_SDCA as DOCUMENT, adaptive_sdca as paper};
+use crate::documents::ADAPTIVE_SDCA as DOCUMENT;
 
 /// What a full run has of the one set that is not at hand.
 const PARTS: &str = "for parts of speech at most 3,000 sentences, of CoNLL-2000";

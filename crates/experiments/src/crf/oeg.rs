@@ -1,8 +1,8 @@
 //! Beyond the paper, section 7: gap sampling for online exponentiated gradient (OEG).
 
-use super::paper;
 use super::runs::{Method, Row, each, lines};
 use super::tasks::{Part, Set};
+use crate::documents::adaptive_sdca as paper;
 use crate::race::in_passes;
 use crate::{Context, Experiment, Failure, Outcome, SEEDS, Table};
 use fenchel_crf::Order;

@@ -2,8 +2,8 @@
 //! of the dual variables.
 
 use super::errors::density;
-use super::paper;
 use super::tasks::Set;
+use crate::documents::adaptive_sdca as paper;
 use crate::finite_sum::sets::Need;
 use crate::table::row;
 use crate::{Context, Experiment, Failure, Ground, Outcome, Reason, Table};

@@ -10,9 +10,9 @@ use fenchel_crf::{Features, Problem};
 use fenchel_linalg::text::short;
 use fenchel_optim::{Progress, Stop};
 
-use super::paper;
 use super::runs::{Course, NEWTON, course, list, over};
 use super::tasks::{Part, Set};
+use crate::documents::adaptive_sdca as paper;
 use crate::finite_sum::sets::Need;
 use crate::race::cost_to;
 use crate::{Context, Experiment, Failure, Outcome, SEEDS, Sample, Table};

@@ -10,7 +10,7 @@ use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, MAX_MEMORY, Stop};
 use rand::{Rng, RngExt};
 
-use super::paper;
+use crate::documents::adaptive_sdca as paper;
 use crate::race::{Seen, Watch};
 use crate::table::row;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Table};
