@@ -20,7 +20,7 @@ pub(super) const FIGURE_7: Experiment = Experiment {
     question: "Do all methods reach the same test error, and how soon?",
     learnt: "On text all are near the optimum's error after a few passes; on handwriting the errors still change. SDCA has fewer errors than OEG early.",
     quick: "2,000 words, and 150 to 750 sentences of each text",
-    smaller: super::PARTS,
+    smaller: super::tasks::PARTS,
     needs: &["ocr", "conll2000", "conll2002-nl"],
     run: errors,
     ..Experiment::of(super::DOCUMENT)

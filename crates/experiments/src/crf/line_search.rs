@@ -19,7 +19,7 @@ pub(super) const FIGURE_8: Experiment = Experiment {
     question: "How precise must the line search of SDCA be?",
     learnt: "A sub-precision of 0.01 is enough and takes about two Newton steps.",
     quick: "2,000 words, and 300 to 3,000 sentences of each text",
-    smaller: super::PARTS,
+    smaller: super::tasks::PARTS,
     needs: &["conll2002-nl", "ocr", "conll2000"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)

@@ -20,7 +20,7 @@ pub(super) const FIGURE_4: Experiment = Experiment {
     question: "Is SDCA with sampling by gaps the quickest method?",
     learnt: "On the three sets of text it is, by updates and by calls of the oracle; on handwriting SAG-NUS needs fewer updates.",
     quick: "2,000 words, and 150 to 750 sentences of each text",
-    smaller: super::PARTS,
+    smaller: super::tasks::PARTS,
     needs: &["ocr", "conll2002-nl", "conll2000"],
     run: race,
     ..Experiment::of(super::DOCUMENT)

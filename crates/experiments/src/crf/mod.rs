@@ -30,9 +30,6 @@ mod trees;
 use crate::Experiment;
 use crate::documents::ADAPTIVE_SDCA as DOCUMENT;
 
-/// What a full run has of the one set that is not at hand.
-const PARTS: &str = "for parts of speech at most 3,000 sentences, of CoNLL-2000";
-
 /// The experiments in the order of the paper.
 pub(crate) const ALL: &[Experiment] = &[
     sizes::TABLE_1,

@@ -42,7 +42,7 @@ pub(super) const FIGURE_9: Experiment = Experiment {
     question: "Is the mean of the last known gaps a good guess of the duality gap?",
     learnt: "With adaptive draws nearly always within a factor of two, and too large; with uniform draws larger still, and not before every sequence was drawn.",
     quick: "2,000 words, and 300 to 3,000 sentences of each text",
-    smaller: super::PARTS,
+    smaller: super::tasks::PARTS,
     needs: &["conll2002-nl", "ocr", "conll2000"],
     run: estimates,
     ..Experiment::of(super::DOCUMENT)
