@@ -205,8 +205,8 @@ fn without_strong_convexity(outcome: &mut Outcome) {
             .known_failure(
                 (largest[0], largest[0] <= 1.0),
                 Reason::checked(
-                    "the norms of the n blocks are added without their weight 1/n, and the sum of squares is bounded by a third in the place of \
-                     a quarter: with 3/(32 n) in the place of 1/8 the ratio is",
+                    "the n blocks all count in the distance, and the squares along a chain add up to a third of its length, where the printed \
+                     constant needs a quarter of it for one block: with 3/(32 n) in the place of 1/8 the ratio is",
                     largest[1],
                     largest[1] <= 1.0,
                 ),
