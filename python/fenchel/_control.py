@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, TypeAlias
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+
+from . import _check
 
 Show: TypeAlias = Callable[[float, "float | None", float, float], None]
 
@@ -53,11 +58,15 @@ class Report:
         return self.status == "converged"
 
     def __str__(self) -> str:
-        name = {"gap": "duality gap", "residual": "residual", "none": "no certificate"}
-        objective = "unknown" if self.objective is None else f"{self.objective:.6g}"
+        name = {"gap": "duality gap", "residual": "residual"}
+        known = [] if self.objective is None else [f"objective {self.objective:.6g}"]
+        if self.certificate != "none" and self.value < float("inf"):
+            known.append(f"{name[self.certificate]} {self.value:.2e}")
+        else:
+            known.append("no certificate")
         return (
             f"{self.status} after {self.passes:.4g} passes ({self.seconds:.3f} s): "
-            f"objective {objective}, {name[self.certificate]} {self.value:.2e}"
+            f"{', '.join(known)}"
         )
 
 
@@ -109,30 +118,52 @@ class Control:
     threads: int | None = None
     show: Progress | None = None
 
+    def __post_init__(self) -> None:
+        self.tol = _check.RULES["tol"]("tol", self.tol)
+        self.max_iter = _check.RULES["max_iter"]("max_iter", self.max_iter)
+        self.max_seconds = _check.RULES["max_seconds"]("max_seconds", self.max_seconds)
+
+
+def control_of(estimator: Any, tol: float = 0.0, max_iter: float = 1.0) -> Control:
+    """The limits that the parameters of an estimator ask for, after a check of all of them; `tol` and `max_iter` are those of
+    an estimator that has no such parameters."""
+    _check.parameters(estimator)
+    limit = getattr(estimator, "max_iter", getattr(estimator, "max_iterations", max_iter))
+    return Control(
+        tol=getattr(estimator, "tol", tol),
+        max_iter=1000 if limit is None else limit,
+        max_seconds=getattr(estimator, "max_seconds", None),
+        seed=seed(getattr(estimator, "random_state", None)),
+        threads=threads(getattr(estimator, "n_jobs", None)),
+        show=Progress(type(estimator).__name__) if getattr(estimator, "verbose", False) else None,
+    )
+
 
 def seed(random_state: Any) -> int:
     """A seed from scikit-learn's ``random_state``; None is 0, so that a fit can be repeated."""
     if random_state is None:
         return 0
-    if isinstance(random_state, int) and random_state >= 0:
-        return random_state
+    if isinstance(random_state, Integral) and not isinstance(random_state, (bool, np.bool_)):
+        return int(_check.count(0, 2**64 - 1)("random_state", random_state))
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def threads(n_jobs: int | None) -> int | None:
-    """A number of threads from joblib's ``n_jobs``; None for all cores."""
-    if n_jobs is None or n_jobs == -1:
-        return None
-    if n_jobs < 1:
-        raise ValueError(f"n_jobs = {n_jobs}; expected None, -1 or a number of threads")
-    return n_jobs
+    """A number of threads from joblib's ``n_jobs``, at most one a core; None for all cores."""
+    n_jobs = _check.RULES["n_jobs"]("n_jobs", n_jobs)
+    return None if n_jobs is None or n_jobs == -1 else min(n_jobs, os.cpu_count() or 1)
+
+
+ADVICE = {
+    "no minimiser exists": "Add a penalty: without one the objective falls for ever.",
+    "diverged": "Scale the data, or add a penalty.",
+    "time limit reached": "Raise max_seconds or tol.",
+}
+"""What helps a fit that ended so."""
 
 
 def judge(report: Report, name: str, raised: str = "max_iter") -> None:
     """Warns if a fit did not converge."""
     if not report.converged:
-        warnings.warn(
-            f"{name}: {report}. Raise {raised} or tol, or scale the data.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        advice = ADVICE.get(report.status, f"Raise {raised} or tol, or scale the data.")
+        warnings.warn(f"{name}: {report}. {advice}", ConvergenceWarning, stacklevel=4)

@@ -17,6 +17,28 @@ Matrix: TypeAlias = Any
 """A C-ordered float64 array, or a CSR matrix of float64 with ascending columns."""
 
 
+def sound(x: Any) -> Any:
+    """Refuses a sparse matrix whose indices lead outside of its arrays, which scipy would follow."""
+    if sparse.issparse(x) and x.format in ("csr", "csc", "bsr"):
+        try:
+            x.check_format(full_check=True)
+        except (ValueError, IndexError) as error:
+            raise ValueError(f"X: {error}") from None
+    return x
+
+
+def reals(name: str, x: Any) -> NDArray[np.float64]:
+    """An array of real numbers."""
+    try:
+        array = np.asarray(x)
+        if np.iscomplexobj(array):
+            raise TypeError
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        kind = "complex numbers" if np.iscomplexobj(x) else repr(x)[:60]
+        raise ValueError(f"{name}: {kind}; expected an array of real numbers") from None
+
+
 def matrix(x: Any) -> Matrix:
     """Brings a checked array or sparse matrix into the layout. No copy is made if it has it."""
     if not sparse.issparse(x):

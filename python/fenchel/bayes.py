@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike, fspath
+from graphlib import CycleError, TopologicalSorter
+from os import PathLike, fspath, stat
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
-from . import _core
+from . import _check, _core
+from ._check import checked
 from ._control import Control, Progress, Report, judge, seed
+from ._data import reals
 
 __all__ = ["BayesianNetwork", "Factor"]
 
@@ -54,7 +58,7 @@ class Factor:
             raise ValueError(f"states of {sorted(states)}; expected those of {self.variables}")
         place = []
         for name in self.variables:
-            state = str(states[name])
+            state = _text(states[name])
             if state not in self.states[name]:
                 raise ValueError(
                     f"{name} has no state {state!r}; expected one of {self.states[name]}"
@@ -71,12 +75,15 @@ class Factor:
         return pandas.Series(self.values.ravel(), index=index, name="p")
 
     def __str__(self) -> str:
-        head = "  ".join([*self.variables, f"P({', '.join(self.variables)})"])
-        lines = [head]
+        widths = [max(map(len, [v, *self.states[v]])) for v in self.variables]
+        rows = [(self.variables, f"P({', '.join(self.variables)})")]
         for place in np.ndindex(*self.values.shape):
             names = [self.states[v][k] for v, k in zip(self.variables, place, strict=True)]
-            lines.append("  ".join([*names, f"{self.values[place]:.6f}"]))
-        return "\n".join(lines)
+            rows.append((names, f"{self.values[place]:.6f}"))
+        return "\n".join(
+            "  ".join([*(n.ljust(w) for n, w in zip(names, widths, strict=True)), p])
+            for names, p in rows
+        )
 
 
 class BayesianNetwork:
@@ -107,15 +114,20 @@ class BayesianNetwork:
 
     report_: Report
 
+    @checked(arcs=_check.arcs)
     def __init__(
         self,
         arcs: Iterable[tuple[str, str]] = (),
         states: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
-        self._arcs = [(str(parent), str(child)) for parent, child in arcs]
+        self._arcs = list(arcs)
+        _acyclic(self._arcs)
         self._net: _core.Network | None = None
         if states is not None:
-            named = {str(name): [str(state) for state in list_] for name, list_ in states.items()}
+            named = {
+                str(name): [_text(state) for state in _check.labels(f"states[{name!r}]", list_)]
+                for name, list_ in states.items()
+            }
             self._net = _network("", named, self._arcs)
 
     @classmethod
@@ -127,17 +139,19 @@ class BayesianNetwork:
 
     def _fitted(self) -> _core.Network:
         if self._net is None:
-            raise ValueError("the network has no tables; call fit, or give states")
+            raise NotFittedError("the network has no tables; call fit, or give states")
         return self._net
 
     @classmethod
     def from_bif(cls, path: str | PathLike[str]) -> BayesianNetwork:
         """Reads a BIF file, compressed by gzip or not."""
+        stat(path)  # the error of the system says what is wrong with the path
         return cls._of(_core.Network.read_bif(fspath(path)))
 
     @classmethod
     def from_uai(cls, path: str | PathLike[str]) -> BayesianNetwork:
         """Reads a UAI file of kind BAYES; variables are called ``x0, x1, ...`` and states ``0, 1, ...``."""
+        stat(path)
         return cls._of(_core.Network.read_uai(fspath(path)))
 
     @classmethod
@@ -168,11 +182,18 @@ class BayesianNetwork:
         net : BayesianNetwork
             The network.
         """
-        variables = [(v, [str(state) for state in parts[0]]) for v, parts in tables.items()]
-        cpts = [
-            (v, list(parts[1]), np.asarray(parts[2], dtype=np.float64).ravel().tolist())
-            for v, parts in tables.items()
-        ]
+        if not isinstance(tables, Mapping):
+            raise _check.refuse("tables", tables, "a dict of (states, parents, table)")
+        variables, cpts = [], []
+        for v, parts in tables.items():
+            of = f"tables[{v!r}]"
+            if not isinstance(parts, (tuple, list)) or len(parts) != 3:
+                raise _check.refuse(of, parts, "(states, parents, table)")
+            states = [_text(state) for state in _check.labels(f"states of {of}", parts[0])]
+            variables.append((str(v), states))
+            table = reals(f"table of {of}", parts[2]).ravel().tolist()
+            cpts.append((str(v), _check.names(f"parents of {of}", parts[1]), table))
+        _acyclic([(parent, v) for v, parents, _ in cpts for parent in parents])
         return cls._of(_core.Network(name, variables, cpts))
 
     def to_bif(self) -> str:
@@ -204,6 +225,7 @@ class BayesianNetwork:
         shape = [len(states[name]) for name in names]
         return Factor(names, {v: states[v] for v in names}, np.array(values).reshape(shape))
 
+    @checked(variables=_check.names)
     def query(self, variables: str | Sequence[str], evidence: Evidence | None = None) -> Factor:
         """``P(variables | evidence)``.
 
@@ -219,7 +241,7 @@ class BayesianNetwork:
         factor : Factor
             The distribution, with the axes in the order of `variables`.
         """
-        asked = [variables] if isinstance(variables, str) else list(variables)
+        asked = list(variables)
         names, values = self._fitted().query(asked, *_split(evidence))
         factor = self._factor(names, values)
         turned = factor.values.transpose([names.index(name) for name in asked])
@@ -236,14 +258,15 @@ class BayesianNetwork:
         """``ln P(evidence)`` in nats."""
         return self._fitted().log_evidence(*_split(evidence))
 
+    @checked(variables=_check.optional(_check.names))
     def map_query(
-        self, variables: Sequence[str] | None = None, evidence: Evidence | None = None
+        self, variables: str | Sequence[str] | None = None, evidence: Evidence | None = None
     ) -> dict[str, str]:
         """The most probable states of `variables` together (None: of all that are not observed).
 
         Parameters
         ----------
-        variables : list of str, default=None
+        variables : str or list of str, default=None
             The variables; the others are summed out.
         evidence : dict, default=None
             As in `query`.
@@ -259,6 +282,7 @@ class BayesianNetwork:
             return {v: state for v, state in pairs if v not in (evidence or {})}
         return dict(net.marginal_map(list(variables), *_split(evidence))[0])
 
+    @checked()
     def most_probable(
         self, k: int = 1, evidence: Evidence | None = None
     ) -> list[tuple[dict[str, str], float]]:
@@ -277,16 +301,20 @@ class BayesianNetwork:
         0.01
         """
         wanted = {**(settings or {}), **states}
-        pairs = [(variable, str(state)) for variable, state in wanted.items()]
+        pairs = [(str(variable), _text(state)) for variable, state in wanted.items()]
         return self._of(self._fitted().intervene(pairs))
 
+    @checked(x=_check.names, y=_check.names, observed=_check.names)
     def is_dconnected(
-        self, x: str | Sequence[str], y: str | Sequence[str], observed: Sequence[str] = ()
+        self,
+        x: str | Sequence[str],
+        y: str | Sequence[str],
+        observed: str | Sequence[str] = (),
     ) -> bool:
         """Whether the graph allows `x` and `y` to depend on each other given `observed`."""
-        first, second = ([one] if isinstance(one, str) else list(one) for one in (x, y))
-        return not self._fitted().d_separated(first, second, list(observed))
+        return not self._fitted().d_separated(list(x), list(y), list(observed))
 
+    @checked(n=_check.count(0, 10**12))
     def sample(self, n: int, random_state: Any = None) -> Any:
         """Draws from the joint distribution.
 
@@ -305,6 +333,7 @@ class BayesianNetwork:
         import pandas
 
         net = self._fitted()
+        _check.memory("n", n, 9 * len(self.variables))
         codes = net.sample(n, seed(random_state))
         columns = {
             v: pandas.Categorical.from_codes(codes[:, k], categories=states)
@@ -312,6 +341,7 @@ class BayesianNetwork:
         }
         return pandas.DataFrame(columns)
 
+    @checked(prior=_check.choice("dirichlet", "bdeu"))
     def fit(
         self,
         data: Any,
@@ -343,13 +373,12 @@ class BayesianNetwork:
             The network with its tables.
         """
         columns = _columns(data)
-        if self._net is None:
+        net = self._net
+        if net is None:
             unknown = {v for arc in self._arcs for v in arc} - set(columns)
             if unknown:
                 raise ValueError(f"data: no column for {sorted(unknown)}")
-            states = {name: _states(cells) for name, cells in columns.items()}
-            self._net = _network("", states, self._arcs)
-        net = self._net
+            net = _network("", _states(data, columns), self._arcs)
         codes = _encode(columns, dict(net.variables()))
         weight = (prior, float(pseudo_count))
         if (codes >= 0).all():
@@ -365,6 +394,13 @@ class BayesianNetwork:
         return self
 
     @classmethod
+    @checked(
+        method=_check.choice("hill_climbing", "exact", "chow_liu"),
+        score=_check.choice("bic", "bdeu", "k2", "log_likelihood"),
+        equivalent_size=_check.POSITIVE,
+        required=_check.arcs,
+        forbidden=_check.arcs,
+    )
     def learn(
         cls,
         data: Any,
@@ -393,7 +429,7 @@ class BayesianNetwork:
             The equivalent sample size of ``"bdeu"``.
         max_parents : int, default=4
             Largest number of parents.
-        required, forbidden : iterable of (str, str)
+        required, forbidden : iterable of (str, str), default=()
             Arcs that stay and arcs that never come, for ``"hill_climbing"``.
         max_seconds : float, default=None
             Limit of the time of ``"hill_climbing"``.
@@ -415,8 +451,6 @@ class BayesianNetwork:
         >>> found.is_dconnected("smoke", "dysp")
         True
         """
-        if method == "pc":
-            raise ValueError("method is 'pc'; it finds a class of graphs: call learn_class")
         show = Progress("BayesianNetwork") if verbose else None
         control = Control(0.0, 1e5, max_seconds, seed(random_state), show=show)
         parts = _learn(
@@ -434,6 +468,7 @@ class BayesianNetwork:
     """The score of a graph that was learnt."""
 
     @staticmethod
+    @checked()
     def learn_class(
         data: Any, *, level: float = 0.01
     ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -469,7 +504,7 @@ class BayesianNetwork:
         import networkx
 
         graph = networkx.DiGraph()
-        graph.add_nodes_from(self.variables)
+        graph.add_nodes_from([] if self._net is None else self.variables)
         graph.add_edges_from(self._arcs)
         return graph
 
@@ -501,31 +536,96 @@ def _network(
     return _core.Network(name, list(states.items()), tables)
 
 
+def _acyclic(arcs: list[tuple[str, str]]) -> None:
+    """Refuses arcs that lead in a circle, or that are given twice."""
+    parents: dict[str, list[str]] = {}
+    for parent, child in arcs:
+        if parent in parents.setdefault(child, []):
+            raise ValueError(f"arcs: ({parent!r}, {child!r}) occurs twice")
+        parents[child].append(parent)
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        raise ValueError(f"arcs: the cycle {' -> '.join(error.args[1])}") from None
+
+
 def _split(evidence: Evidence | None) -> tuple[list[tuple[str, str]], _core.Soft]:
     """Hard and soft evidence."""
+    if not (evidence is None or isinstance(evidence, Mapping)):
+        raise _check.refuse("evidence", evidence, "a dict with a state for each observed variable")
     hard, soft = [], []
     for variable, found in (evidence or {}).items():
         if isinstance(found, Mapping):
-            soft.append((variable, [(str(state), float(p)) for state, p in found.items()]))
+            of = f"evidence[{variable!r}]"
+            pairs = [(_text(state), _check.SIZE(of, p)) for state, p in found.items()]
+            soft.append((str(variable), pairs))
         else:
-            hard.append((variable, str(found)))
+            hard.append((str(variable), _text(found)))
     return hard, soft
+
+
+def _text(state: Any) -> str:
+    """The name of a state. A whole number is written without a point, as missing cells make floats of a column of integers."""
+    if isinstance(state, float) and state.is_integer():
+        return str(int(state))
+    return str(state)
 
 
 def _columns(data: Any) -> dict[str, list[Any]]:
     """The columns of a frame as lists; None for a missing cell."""
+    if not (hasattr(data, "columns") or isinstance(data, Mapping)):
+        expected = "a frame, or a dict with the cells of each column"
+        raise ValueError(f"data is of type {type(data).__name__}; expected {expected}")
     columns: dict[str, list[Any]] = {}
     for name in data.columns if hasattr(data, "columns") else data:
+        if str(name) in columns:
+            raise ValueError(f"data: two columns are called {str(name)!r}")
         column = data[name]
+        if isinstance(column, str) or not isinstance(column, Iterable):
+            raise _check.refuse(f"data[{name!r}]", column, "a list of cells")
         cells = column.tolist() if hasattr(column, "tolist") else list(column)
-        columns[str(name)] = [None if cell is None or cell != cell else str(cell) for cell in cells]
-    if len({len(cells) for cells in columns.values()}) > 1:
-        raise ValueError("data: the columns have different lengths")
+        columns[str(name)] = [None if _missing(cell) else _text(cell) for cell in cells]
+    lengths = {name: len(cells) for name, cells in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"data: the columns have different lengths: {lengths}")
+    if not any(lengths.values()):
+        raise ValueError("data has no rows; expected one or more")
     return columns
 
 
-def _states(cells: list[Any]) -> list[str]:
-    return sorted({cell for cell in cells if cell is not None}) or [""]
+def _missing(cell: Any) -> bool:
+    """Whether a cell is None, NaN, or what pandas has in their place."""
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
+
+
+def _states(data: Any, columns: dict[str, list[Any]], every: bool = True) -> dict[str, list[str]]:
+    """The states of each column: the categories in their order (if not `every`, those that occur), or else sorted values."""
+    found = {}
+    for name in data.columns if hasattr(data, "columns") else data:
+        cells = columns[str(name)]
+        seen = set(cells) - {None}
+        if not seen:
+            raise ValueError(f"data: column {str(name)!r} has no value; all cells are missing")
+        categories = getattr(getattr(data[name], "dtype", None), "categories", None)
+        if categories is not None:
+            ordered = [_text(category) for category in categories]
+            found[str(name)] = [state for state in ordered if every or state in seen]
+            continue
+        if len(seen) > max(20, len(cells) / 2) and all(map(_decimal, seen)):
+            raise ValueError(
+                f"data: column {str(name)!r} has {len(seen)} different numbers in {len(cells)} rows; "
+                "expected discrete values (pandas.cut and pandas.qcut make them)"
+            )
+        found[str(name)] = sorted(seen)
+    return found
+
+
+def _decimal(state: str) -> bool:
+    """Whether a state is a number with a point."""
+    try:
+        return not state.isdigit() and float(state) == float(state)
+    except ValueError:
+        return False
 
 
 def _encode(columns: dict[str, list[Any]], states: dict[str, list[str]]) -> NDArray[np.int64]:
@@ -558,7 +658,11 @@ def _learn(
     forbidden: Iterable[tuple[str, str]],
 ) -> tuple[dict[str, list[Any]], dict[str, list[str]], _core.Learned]:
     columns = _columns(data)
-    states = {name: _states(cells) for name, cells in columns.items()}
+    states = _states(data, columns)
+    for name, cells in columns.items():
+        if None in cells:
+            row = cells.index(None)
+            raise ValueError(f"data: row {row} of {name!r} is missing; expected complete records")
     place = {name: k for k, name in enumerate(columns)}
 
     def numbers(arcs: Iterable[tuple[str, str]]) -> list[tuple[int, int]]:

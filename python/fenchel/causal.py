@@ -6,16 +6,19 @@ the effect.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
+from . import _check, _core
+from ._check import checked
 from ._control import Control, Report, judge, seed, threads
-from .bayes import Factor, _columns, _encode, _states
+from ._data import reals
+from .bayes import Factor, _columns, _encode, _states, _text
 
 __all__ = ["Effect", "Estimand", "Graph", "NotIdentifiable", "Witness", "effect", "identify"]
 
@@ -40,11 +43,13 @@ class Graph:
     [['tar']]
     """
 
+    @checked(text=_check.text)
     def __init__(self, text: str) -> None:
         self._text = text
         self._graph = _core.CausalGraph.parse(text)
 
     @classmethod
+    @checked(directed=_check.arcs, bidirected=_check.arcs, nodes=_check.names)
     def from_edges(
         cls,
         directed: Iterable[tuple[str, str]],
@@ -75,6 +80,7 @@ class Graph:
         """The pairs with a hidden common cause."""
         return self._graph.bidirected()
 
+    @checked(query=_check.text)
     def identify(self, query: str) -> Estimand:
         """A formula for a query such as ``"P(y | do(x))"`` or ``"P(y | do(x), z)"``.
 
@@ -86,26 +92,34 @@ class Graph:
         formula, refused = self._graph.identify(query)
         if formula is None:
             assert refused is not None
-            raise NotIdentifiable(refused, self)
-        return Estimand(formula)
+            raise NotIdentifiable(refused, self, query)
+        return Estimand(formula, self, query)
 
+    @checked(x=_check.names, y=_check.names, given=_check.names)
     def separated(
-        self, x: str | Sequence[str], y: str | Sequence[str], given: Sequence[str] = ()
+        self, x: str | Sequence[str], y: str | Sequence[str], given: str | Sequence[str] = ()
     ) -> bool:
         """Whether no open path leads from `x` to `y` (m-separation)."""
-        return self._graph.m_separated(_names(x), _names(y), list(given))
+        return self._graph.m_separated(list(x), list(y), list(given))
 
-    def hide(self, nodes: Sequence[str]) -> Graph:
+    @checked(nodes=_check.names)
+    def hide(self, nodes: str | Sequence[str]) -> Graph:
         """The graph over the other nodes."""
         return self._of(self._graph.project(list(nodes)))
 
+    @checked(
+        x=_check.names,
+        y=_check.names,
+        criterion=_check.choice("adjustment", "back_door"),
+        forbidden=_check.names,
+    )
     def adjustment_sets(
         self,
         x: str | Sequence[str],
         y: str | Sequence[str],
         *,
         criterion: str = "adjustment",
-        forbidden: Sequence[str] = (),
+        forbidden: str | Sequence[str] = (),
         limit: int = 10_000,
     ) -> list[list[str]]:
         """The minimal sets to adjust for in the effect of `x` on `y`, the smallest first.
@@ -126,24 +140,24 @@ class Graph:
         sets : list of list of str
             The sets; empty if there is none.
         """
-        if criterion not in ("adjustment", "back_door"):
-            raise ValueError(f"criterion is {criterion!r}; expected 'adjustment' or 'back_door'")
-        return self._graph.sets(criterion, _names(x), _names(y), list(forbidden), limit)
+        return self._graph.sets(criterion, list(x), list(y), list(forbidden), limit)
 
+    @checked(x=_check.names, y=_check.names, forbidden=_check.names)
     def front_door_sets(
         self,
         x: str | Sequence[str],
         y: str | Sequence[str],
         *,
-        forbidden: Sequence[str] = (),
+        forbidden: str | Sequence[str] = (),
         limit: int = 10_000,
     ) -> list[list[str]]:
         """The minimal sets of mediators that satisfy the front-door criterion, the smallest first."""
-        return self._graph.sets("front_door", _names(x), _names(y), list(forbidden), limit)
+        return self._graph.sets("front_door", list(x), list(y), list(forbidden), limit)
 
+    @checked(x=_check.names, y=_check.names)
     def optimal_adjustment(self, x: str | Sequence[str], y: str | Sequence[str]) -> list[str]:
         """The set whose estimate has the least variance."""
-        return self._graph.optimal_adjustment(_names(x), _names(y))
+        return self._graph.optimal_adjustment(list(x), list(y))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Graph, (self._text,))
@@ -173,7 +187,9 @@ def identify(graph: Graph | str, query: str) -> Estimand:
     >>> print(identify("z -> x -> y; z -> y", "P(y | do(x))"))
     P(y | do(x)) = sum_{z} P(z) P(y | z, x)
     """
-    return (Graph(graph) if isinstance(graph, str) else graph).identify(query)
+    if isinstance(graph, Graph):
+        return graph.identify(query)
+    return Graph(graph).identify(query)
 
 
 class Estimand:
@@ -182,8 +198,12 @@ class Estimand:
     It prints as text, and as LaTeX in a notebook.
     """
 
-    def __init__(self, formula: _core.Formula) -> None:
+    def __init__(self, formula: _core.Formula, graph: Graph, query: str) -> None:
         self._formula = formula
+        self._source = (graph, query)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (identify, self._source)
 
     def __str__(self) -> str:
         return self._formula.text()
@@ -197,6 +217,7 @@ class Estimand:
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
 
+    @checked()
     def evaluate(self, data: Any, *, pseudo_count: float = 0.0) -> Factor:
         """The value of the formula for all states of outcome, treatment and condition.
 
@@ -217,6 +238,7 @@ class Estimand:
         names, shape, values = self._formula.evaluate(codes, cards, pseudo_count)
         return Factor(names, {v: states[v] for v in names}, values.reshape(shape))
 
+    @checked()
     def average_effect(
         self, data: Any, change: tuple[Any, Any], *, pseudo_count: float = 0.0
     ) -> float:
@@ -226,9 +248,27 @@ class Estimand:
         """
         codes, states = self._encoded(data)
         text = str(self).split(" = ")[0]
-        outcome, treatment = text[2:-2].split(" | do(")
-        values = [float(state) for state in states[outcome]]
-        places = [states[treatment].index(str(state)) for state in change]
+        asked = re.fullmatch(r"P\(([^,|]+) \| do\(([^,|]+)\)\)", text)
+        if asked is None:
+            raise ValueError(f"{text} has no average effect; expected P(outcome | do(treatment))")
+        outcome, treatment = asked.groups()
+        truth = {"False": "0", "True": "1"}
+        try:
+            values = [float(truth.get(state, state)) for state in states[outcome]]
+        except ValueError:
+            found = states[outcome]
+            raise ValueError(
+                f"data: {outcome!r} has the values {found}; expected numbers"
+            ) from None
+        if not isinstance(change, (tuple, list)) or len(change) != 2:
+            raise _check.refuse("change", change, f"a pair of states of {treatment!r}")
+        places = []
+        for state in map(_text, change):
+            known = [truth.get(one, one) for one in states[treatment]]
+            if state not in states[treatment] and state not in known:
+                raise _check.refuse("change", change, f"two of {treatment!r}: {states[treatment]}")
+            ours = states[treatment] if state in states[treatment] else known
+            places.append(ours.index(state))
         cards = [len(list_) for list_ in states.values()]
         return self._formula.average_effect(
             codes, cards, pseudo_count, values, (places[0], places[1])
@@ -236,13 +276,14 @@ class Estimand:
 
     def _encoded(self, data: Any) -> tuple[NDArray[np.int64], dict[str, list[str]]]:
         columns = _columns(data)
-        states = {}
         for name in self._formula.names():
             if name not in columns:
                 raise ValueError(f"data: no column for {name!r}")
             if None in columns[name]:
                 raise ValueError(f"data: row {columns[name].index(None)} of {name!r} is missing")
-            states[name] = _states(columns[name])
+        needed = {str(name): data[name] for name in data if str(name) in self._formula.names()}
+        found = _states(needed, columns, every=False)
+        states = {name: found[name] for name in self._formula.names()}
         return _encode(columns, states), states
 
 
@@ -282,11 +323,15 @@ class NotIdentifiable(ValueError):
     True
     """
 
-    def __init__(self, refused: _core.Refused, graph: Graph) -> None:
+    def __init__(self, refused: _core.Refused, graph: Graph, query: str) -> None:
         super().__init__(f"not identifiable: {refused.text()}")
         self._refused = refused
+        self._query = query
         self.graph = graph
         self.outer, self.inner, self.roots = refused.parts()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_refusal, (self.graph, self._query))
 
     def witness(self) -> Witness:
         """Two models that agree on what is observed and differ on the effect."""
@@ -294,6 +339,14 @@ class NotIdentifiable(ValueError):
         observed = [_numbered(*law) for law, _ in models]
         effects = [_numbered(*law) for _, law in models]
         return Witness(observed, effects, seen, effect)
+
+
+def _refusal(graph: Graph, query: str) -> NotIdentifiable | Estimand:
+    """What `Graph.identify` raises."""
+    try:
+        return graph.identify(query)
+    except NotIdentifiable as refused:
+        return refused
 
 
 @dataclass(frozen=True)
@@ -332,14 +385,21 @@ class Effect:
     report_: Report
 
 
+@checked(
+    treatment=_check.one_name,
+    outcome=_check.one_name,
+    adjust_for=_check.labels,
+    method=_check.choice("doubly_robust", "standardization", "weighting"),
+    interactions=_check.labels,
+)
 def effect(
     data: Any,
     treatment: str,
     outcome: str,
-    adjust_for: Sequence[str],
+    adjust_for: str | Sequence[str],
     *,
     method: str = "doubly_robust",
-    interactions: Sequence[str] = (),
+    interactions: str | Sequence[str] = (),
     bootstrap: int = 200,
     level: float = 0.95,
     sample_weight: Any = None,
@@ -356,8 +416,8 @@ def effect(
         The column of the treatment, 0 or 1.
     outcome : str
         The column of the outcome.
-    adjust_for : list of str
-        The columns to adjust for; `Graph.adjustment_sets` tells which.
+    adjust_for : str or list of str
+        The columns to adjust for; `Graph.adjustment_sets` tells which. Empty for a randomised treatment.
     method : {"doubly_robust", "standardization", "weighting"}, default="doubly_robust"
         How the regressions of outcome and propensity are used.
     interactions : list of str, default=()
@@ -385,13 +445,17 @@ def effect(
     >>> round(effect(data, "a", "y", ["x"], bootstrap=0).effect, 6)
     2.0
     """
-    columns = {
-        name: np.asarray(data[name], dtype=np.float64) for name in {treatment, outcome, *adjust_for}
-    }
-    rows = len(columns[outcome])
-    x = np.empty((rows, len(adjust_for)))
-    for k, name in enumerate(adjust_for):
-        x[:, k] = columns[name]
+    used = [treatment, outcome, *adjust_for]
+    for at, name in enumerate(used):
+        if name in used[:at]:
+            raise ValueError(
+                f"{name!r} has two roles; expected treatment, outcome and adjust_for apart"
+            )
+    columns = {name: _numbers(data, name) for name in used}
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"data: the columns have different lengths: {lengths}")
+    x = np.column_stack([np.empty((lengths[outcome], 0)), *(columns[name] for name in adjust_for)])
     treated = columns[treatment]
     wrong = np.flatnonzero((treated != 0) & (treated != 1))
     if len(wrong):
@@ -399,7 +463,11 @@ def effect(
     unknown = [name for name in interactions if name not in adjust_for]
     if unknown:
         raise ValueError(f"interactions: {unknown[0]!r} is not in adjust_for")
-    weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, np.float64)
+    weights = (
+        None
+        if sample_weight is None
+        else np.ascontiguousarray(reals("sample_weight", sample_weight))
+    )
     control = Control(1e-10, 1000, seed=seed(random_state), threads=threads(n_jobs))
     facts = _core.treatment_effect(
         x,
@@ -417,8 +485,22 @@ def effect(
     return Effect(**facts, report_=report)
 
 
-def _names(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+def _numbers(data: Any, name: Any) -> NDArray[np.float64]:
+    """The numbers of a column."""
+    if not (hasattr(data, "columns") or isinstance(data, Mapping)):
+        expected = "a frame, or a dict with the numbers of each column"
+        raise ValueError(f"data is of type {type(data).__name__}; expected {expected}")
+    known = list(getattr(data, "columns", data))
+    if known.count(name) != 1:
+        found = "no column" if name not in known else "more than one column"
+        raise ValueError(f"data: {found} {name!r}")
+    column = reals(f"data[{name!r}]", data[name])
+    if column.ndim != 1:
+        raise ValueError(f"data[{name!r}] has {column.ndim} dimensions; expected 1")
+    wrong = np.flatnonzero(~np.isfinite(column))
+    if len(wrong):
+        raise ValueError(f"data[{name!r}]: {column[wrong[0]]} at row {wrong[0]}; expected a number")
+    return column
 
 
 def _numbered(names: list[str], shape: list[int], values: NDArray[np.float64]) -> Factor:

@@ -6,18 +6,21 @@ duality gap, absolute or relative to the objective, and a penalty is on the scal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import _get_feature_names, check_array, check_is_fitted
 
 from . import _core
-from ._control import Control, Progress, Report, seed, threads
-from ._data import Vector, vector
-from .linear_model._base import Certified, at_least_0
-from .linear_model._search import folds
+from ._check import Rule, choice, optional
+from ._control import Control, Report, control_of
+from ._data import Vector, sound, vector
+from .linear_model._base import Certified
+from .linear_model._cv import one_standard_error
+from .linear_model._search import PENALTIES, folds, grid
 
 __all__ = [
     "GraphicalLasso",
@@ -63,10 +66,25 @@ class _Gaussian(Certified):
         solved = self._solve(X, weights, control)
         self.location_, self.precision_, self.covariance_, facts = solved
         self._record(facts, show=control.show)
+        self._hint()
         return self
+
+    def _hint(self) -> None:
+        """Says why a graph may be empty."""
+        if getattr(self, "correlation", True) or np.triu(self.precision_, 1).any():
+            return
+        scale = np.sqrt(np.diag(self.covariance_))
+        if scale.max() > 10 * scale.min():
+            warnings.warn(
+                f"{type(self).__name__}: no edges, and standard deviations from {scale.min():.3g} to {scale.max():.3g}; "
+                "with correlation=True the penalty is the same for all",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def get_precision(self) -> _core.Weights:
         """The precision matrix."""
+        check_is_fitted(self)
         return self.precision_
 
     def log_density(self, X: Any) -> Vector:
@@ -82,11 +100,14 @@ class _Gaussian(Certified):
 
     def edges(self) -> list[tuple[Any, Any, float]]:
         """Pairs of variables with their partial correlation, where it is not 0; by name if `fit` was given a frame."""
+        check_is_fitted(self)
         return _edges(self.precision_, getattr(self, "feature_names_in_", None))
 
     def to_networkx(self) -> Any:
         """The graph as a ``networkx.Graph`` whose edges have ``weight``, the partial correlation."""
         import networkx
+
+        check_is_fitted(self)
 
         graph = networkx.Graph()
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
@@ -167,10 +188,21 @@ class GraphicalLasso(_Gaussian):
         self.verbose = verbose
 
     def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
-        alpha = at_least_0("alpha", self.alpha)
+        alpha = float(self.alpha)
         return _core.graphical_lasso(
-            X, weights, control, alpha, self.penalize_diagonal, self.correlation
+            X, weights, control, alpha, bool(self.penalize_diagonal), bool(self.correlation)
         )
+
+
+def _grid(X: Any, weights: Vector | None, count: int, correlation: bool) -> list[float]:
+    """So many penalties, from the least one without edges down to a hundredth of it."""
+    dense = X.toarray() if hasattr(X, "toarray") else X
+    covariance = np.atleast_2d(np.cov(dense, rowvar=False, bias=True, aweights=weights))
+    if correlation:
+        scale = np.sqrt(np.diag(covariance))
+        covariance = covariance / np.outer(scale, scale)
+    largest = float(np.abs(covariance - np.diag(np.diag(covariance))).max())
+    return [float(alpha) for alpha in np.geomspace(largest or 1.0, 0.01 * (largest or 1.0), count)]
 
 
 class GraphicalLassoCV(_Gaussian):
@@ -182,7 +214,7 @@ class GraphicalLassoCV(_Gaussian):
     Parameters
     ----------
     alphas : list of float or int, default=None
-        The penalties; None, or a number of them as in scikit-learn, for a grid that suits the data.
+        The penalties; None for a grid that suits the data, or the number of penalties of such a grid.
     cv : int, splitter or list of pairs of rows, default=None
         Number of folds, or what gives the training and test rows of each; None is 5.
     selection_rule : {"best", "one_standard_error"}, default="best"
@@ -218,6 +250,8 @@ class GraphicalLassoCV(_Gaussian):
     True
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {"alphas": optional(PENALTIES)}
+
     def __init__(
         self,
         *,
@@ -242,13 +276,12 @@ class GraphicalLassoCV(_Gaussian):
         self.verbose = verbose
 
     def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
-        from .linear_model._cv import one_standard_error
-
-        given = self.alphas
-        alphas = None if given is None or isinstance(given, int) else [float(a) for a in given]
+        alphas, count = (None, 0) if self.alphas is None else grid(self.alphas)
+        if count > 0:
+            alphas = _grid(X, weights, count, bool(self.correlation))
         rule = one_standard_error(self.selection_rule)
         solved, self.alpha_, tried, loss, error = _core.graphical_lasso_cv(
-            X, weights, control, alphas, folds(self.cv, X), rule, self.correlation
+            X, weights, control, alphas, folds(self.cv, X), rule, bool(self.correlation)
         )
         self.cv_results_ = {
             "alphas": np.array(tried),
@@ -314,14 +347,15 @@ class LatentGraphicalLasso(_Gaussian):
         self.verbose = verbose
 
     def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
-        alpha, rank = at_least_0("alpha", self.alpha), at_least_0("rank_penalty", self.rank_penalty)
+        alpha, rank = float(self.alpha), float(self.rank_penalty)
         solved, self.sparse_, self.loadings_ = _core.latent_graphical_lasso(
-            X, weights, control, alpha, rank, self.correlation
+            X, weights, control, alpha, rank, bool(self.correlation)
         )
         return solved
 
     def edges(self) -> list[tuple[Any, Any, float]]:
         """Pairs of variables with their partial correlation given the hidden ones, where it is not 0."""
+        check_is_fitted(self)
         return _edges(self.sparse_, getattr(self, "feature_names_in_", None))
 
 
@@ -372,8 +406,8 @@ class ScaleFreeGraphicalLasso(_Gaussian):
         self.verbose = verbose
 
     def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
-        strength = at_least_0("strength", self.strength)
-        return _core.scale_free(X, weights, control, strength, self.correlation)
+        strength = float(self.strength)
+        return _core.scale_free(X, weights, control, strength, bool(self.correlation))
 
 
 class JointGraphicalLasso(BaseEstimator):  # type: ignore[misc]
@@ -421,6 +455,7 @@ class JointGraphicalLasso(BaseEstimator):  # type: ignore[misc]
 
     report_: Report
     duality_gap_: float
+    _rules: ClassVar[dict[str, Rule]] = {"coupling": choice("group", "fused")}
 
     def __init__(
         self,
@@ -444,24 +479,28 @@ class JointGraphicalLasso(BaseEstimator):  # type: ignore[misc]
         self.verbose = verbose
 
     def fit(self, X: Sequence[Any], y: Any = None) -> JointGraphicalLasso:
-        """Fits one matrix a group; all groups have the same features."""
+        """Fits one matrix a group; all groups have the same features, frames in the same order."""
+        if isinstance(X, str) or not isinstance(X, Iterable) or len(X) == 0:
+            raise ValueError(
+                f"X is of type {type(X).__name__}; expected a list of matrices, one a group"
+            )
+        named = [_get_feature_names(group) for group in X]
+        for number, names in enumerate(named):
+            if names is not None and named[0] is not None and list(names) != list(named[0]):
+                raise ValueError(
+                    f"group {number} has the columns {list(names)}; expected those of group 0: {list(named[0])}"
+                )
         groups = [
-            np.ascontiguousarray(check_array(group, dtype=np.float64, ensure_min_samples=2))
+            np.ascontiguousarray(check_array(sound(group), dtype=np.float64, ensure_min_samples=2))
             for group in X
         ]
-        alpha, similarity = (
-            at_least_0("alpha", self.alpha),
-            at_least_0("similarity", self.similarity),
-        )
-        show = Progress("JointGraphicalLasso") if self.verbose else None
-        control = Control(
-            self.tol, self.max_iter, seed=seed(None), threads=threads(self.n_jobs), show=show
-        )
+        control = control_of(self)
+        alpha, similarity = float(self.alpha), float(self.similarity)
         models = _core.joint_graphical_lasso(
-            groups, control, alpha, similarity, self.coupling, self.correlation
+            groups, control, alpha, similarity, self.coupling, bool(self.correlation)
         )
         self.locations_ = [model[0] for model in models]
         self.precisions_ = [model[1] for model in models]
         self.covariances_ = [model[2] for model in models]
-        Certified._record(self, models[0][3], show=show)
+        Certified._record(self, models[0][3], show=control.show)
         return self

@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Sized
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from . import _core
-from ._control import Control, Progress, Report, judge, seed, threads
-from ._data import matrix
+from . import _check, _core
+from ._check import Rule, choice
+from ._control import Report, control_of, judge
+from ._data import matrix, sound
 
 __all__ = ["CRF", "GraphCRF"]
+
+
+ALGORITHM = choice("auto", "sdca", "lbfgs")
+
+
+def _sequences(name: str, value: Any) -> Any:
+    """Sequences, which are read one by one."""
+    if isinstance(value, (str, dict)) or not isinstance(value, Iterable):
+        raise _check.refuse(name, value, "a list of sequences")
+    return value
+
+
+def _share(found: list[Any], truth: list[Any]) -> float:
+    """The share of labels that are found."""
+    if len(found) != len(truth):
+        raise ValueError(f"X has {len(found)} sequences, y {len(truth)}; expected as many")
+    right, total = 0, 0
+    for number, (ours, theirs) in enumerate(zip(found, truth, strict=True)):
+        if len(ours) != len(theirs):
+            raise ValueError(
+                f"y[{number}] has {len(theirs)} labels; expected {len(ours)}, one for each place of X[{number}]"
+            )
+        right += sum(a == b for a, b in zip(ours, theirs, strict=True))
+        total += len(ours)
+    if total == 0:
+        raise ValueError("X and y are empty; expected at least one label to score")
+    return right / total
 
 
 class CRF(BaseEstimator):  # type: ignore[misc]
@@ -34,7 +62,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     c1 : float, default=0.0
         Weight of the l1 norm, >= 0.
     c2 : float, default=1.0
-        Weight of the squared l2 norm, >= 0.
+        Weight of the squared l2 norm, > 0: the certificate needs some of it.
     max_iterations : float, default=10000
         Passes over the data after which the training ends in any case.
     tol : float, default=1e-4
@@ -93,6 +121,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     report_: Report
     duality_gap_: float
     n_iter_: int
+    _rules: ClassVar[dict[str, Rule]] = {"algorithm": ALGORITHM}
 
     def __init__(
         self,
@@ -142,17 +171,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         self : CRF
             The fitted tagger.
         """
-        for name, value in (("c1", self.c1), ("c2", self.c2)):
-            if not value >= 0:
-                raise ValueError(f"{name} = {value}; expected a number >= 0")
-        show = Progress("CRF") if self.verbose else None
-        control = Control(
-            self.tol,
-            self.max_iterations,
-            seed=seed(self.random_state),
-            threads=threads(self.n_jobs),
-            show=show,
-        )
+        control = control_of(self)
+        X, y = _sequences("X", X), _sequences("y", y)
         # The crate halves the square.
         penalty = (self.c1, 2 * self.c2)
         start = getattr(self, "_model", None) if self.warm_start else None
@@ -162,19 +182,19 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             control,
             penalty,
             self.algorithm,
-            self.all_possible_states,
-            self.all_possible_transitions,
-            self.bias,
-            self.ends,
-            self.min_freq,
+            bool(self.all_possible_states),
+            bool(self.all_possible_transitions),
+            bool(self.bias),
+            bool(self.ends),
+            int(self.min_freq),
             start,
         )
         self._keep()
         self.report_ = Report(**facts)
         self.duality_gap_ = self.report_.value
         self.n_iter_ = max(1, int(np.ceil(self.report_.passes)))
-        if show is not None:
-            show.end(self.report_)
+        if control.show is not None:
+            control.show.end(self.report_)
         judge(self.report_, "CRF", "max_iterations")
         return self
 
@@ -184,22 +204,25 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     @property
     def attributes_(self) -> list[str]:
         """The attributes."""
+        check_is_fitted(self, "_model")
         return self._model.attributes()
 
     @property
     def state_features_(self) -> dict[tuple[str, str], float]:
         """The weight of each pair of attribute and label, the largest first."""
+        check_is_fitted(self, "_model")
         return {(attribute, label): w for attribute, label, w in self._model.state_features()}
 
     @property
     def transition_features_(self) -> dict[tuple[str, str], float]:
         """The weight of each pair of successive labels, the largest first."""
+        check_is_fitted(self, "_model")
         return {(a, b): w for a, b, w in self._model.transition_features()}
 
     def predict(self, X: Any) -> list[list[str]]:
         """The most probable labels of each sequence."""
         check_is_fitted(self, "_model")
-        return self._model.tag(X)
+        return self._model.tag(_sequences("X", X))
 
     def predict_single(self, xseq: Any) -> list[str]:
         """The most probable labels of one sequence."""
@@ -210,7 +233,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "_model")
         return [
             [dict(zip(self.classes_, row, strict=True)) for row in array.tolist()]
-            for array in self._model.marginals(X)
+            for array in self._model.marginals(_sequences("X", X))
         ]
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
@@ -219,12 +242,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Sequence[Sequence[str]]) -> float:
         """The share of tokens whose label is predicted correctly."""
-        pairs = [
-            found == truth
-            for ours, theirs in zip(self.predict(X), y, strict=True)
-            for found, truth in zip(ours, theirs, strict=True)
-        ]
-        return float(np.mean(pairs))
+        return _share(self.predict(X), list(_sequences("y", y)))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes a model file, which the program ``fenchel-crf`` reads too."""
@@ -320,6 +338,7 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
     n_iter_: int
     classes_: Any
     _model: _core.Field
+    _rules: ClassVar[dict[str, Rule]] = {"algorithm": ALGORITHM}
 
     def __init__(
         self,
@@ -357,8 +376,9 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
         self : GraphCRF
             The fitted model.
         """
-        if not self.c2 > 0:
-            raise ValueError(f"c2 = {self.c2}; expected a number > 0")
+        control = control_of(self)
+        if not all(isinstance(each, Sized) for each in (X, y)):
+            raise _check.refuse("X", X, "a list of graphs, and y a list of labels for each")
         if len(X) != len(y):
             raise ValueError(f"X has {len(X)} graphs, y {len(y)} lists of labels")
         graphs = [_graph(number, graph) for number, graph in enumerate(X)]
@@ -373,14 +393,6 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
                 )
         classes, codes = np.unique(np.concatenate(labels), return_inverse=True)
         ends = np.cumsum([len(each) for each in labels])[:-1]
-        show = Progress("GraphCRF") if self.verbose else None
-        control = Control(
-            self.tol,
-            self.max_iterations,
-            seed=seed(self.random_state),
-            threads=threads(self.n_jobs),
-            show=show,
-        )
         fitted = self.warm_start and hasattr(self, "classes_")
         former = fitted and np.array_equal(self.classes_, classes)
         self._model, facts = _core.fit_graph_crf(
@@ -396,19 +408,21 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
         self.report_ = Report(**facts)
         self.duality_gap_ = self.report_.value
         self.n_iter_ = max(1, int(np.ceil(self.report_.passes)))
-        if show is not None:
-            show.end(self.report_)
+        if control.show is not None:
+            control.show.end(self.report_)
         judge(self.report_, "GraphCRF", "max_iterations")
         return self
 
     @property
     def node_weights_(self) -> _core.Weights:
         """Weights of nodes, a row a feature and a column a label."""
+        check_is_fitted(self, "classes_")
         return self._model.weights(False)
 
     @property
     def edge_weights_(self) -> _core.Weights:
         """Weights of edges: a matrix of pairs of labels for each feature."""
+        check_is_fitted(self, "classes_")
         k = len(self.classes_)
         return self._model.weights(True).reshape(-1, k, k)
 
@@ -429,10 +443,7 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any) -> float:
         """The share of nodes whose label is predicted correctly."""
-        pairs = zip(self.predict(X), y, strict=True)
-        return float(
-            np.mean(np.concatenate([found == np.asarray(truth) for found, truth in pairs]))
-        )
+        return _share(self.predict(X), list(y))
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -454,15 +465,22 @@ def _graph(number: int, graph: Any) -> tuple[Any, Any, Any]:
             f"graph {number}: expected a tuple of the features of nodes, pairs of nodes, and "
             "features of edges if there are any"
         )
-    nodes = matrix(check_array(graph[0], accept_sparse="csr", dtype=np.float64, order="C"))
-    edges = np.asarray(graph[1])
-    edges = np.ascontiguousarray(edges.reshape(-1, 2) if edges.size == 0 else edges, dtype=np.int64)
+    nodes = matrix(check_array(sound(graph[0]), accept_sparse="csr", dtype=np.float64, order="C"))
+    listed = np.asarray(graph[1])
+    listed = listed.reshape(-1, 2) if listed.size == 0 else listed
+    edges = np.ascontiguousarray(listed, dtype=np.int64)
     features = None
     if len(graph) == 3:
         rows = {"ensure_min_samples": 0}
         features = matrix(
-            check_array(graph[2], accept_sparse="csr", dtype=np.float64, order="C", **rows)
+            check_array(sound(graph[2]), accept_sparse="csr", dtype=np.float64, order="C", **rows)
         )
     if edges.ndim != 2:
         raise ValueError(f"graph {number}: edges have {edges.ndim} dimensions; expected two")
+    wrong = np.argwhere((listed != edges) | (edges < 0) | (edges >= nodes.shape[0]))
+    if len(wrong):
+        at = int(wrong[0][0])
+        raise ValueError(
+            f"graph {number}: edge {at} is {listed[at].tolist()}; expected two nodes from 0 to {nodes.shape[0] - 1}"
+        )
     return nodes, edges, features

@@ -7,13 +7,15 @@ place. Each class says how they correspond.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from . import _core
+from . import _check, _core
+from ._check import checked, choice
 from ._control import Control, Report, judge, seed
-from ._data import Vector, matrix, vector
+from ._data import Vector, matrix, reals, sound, vector
 
 __all__ = [
     "Bernoulli",
@@ -50,11 +52,14 @@ class Distribution:
     _family: ClassVar[str]
     _fixed: ClassVar[int] = 0
     _law: _core.Law
+    _made: list[float]
     parameters: dict[str, float]
 
     def _set(self, **parameters: float) -> None:
-        self.parameters = {name: float(value) for name, value in parameters.items()}
-        self._law = _core.Law(self._family, list(self.parameters.values()))
+        rule = _check.number()
+        self.parameters = {name: rule(name, value) for name, value in parameters.items()}
+        self._made = list(self.parameters.values())
+        self._law = _core.Law(self._family, self._made)
 
     @property
     def natural(self) -> Vector:
@@ -96,8 +101,10 @@ class Distribution:
 
     def rvs(self, size: int | tuple[int, ...] = 1, random_state: Any = None) -> Any:
         """Draws; ``random_state=None`` is the seed 0."""
-        shape = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
-        return self._law.rvs(int(np.prod(shape)), seed(random_state)).reshape(shape)
+        sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+        shape = [_check.count(0, 10**18)("size", one) for one in sizes]
+        _check.memory("size", prod(shape), 8)
+        return self._law.rvs(prod(shape), seed(random_state)).reshape(shape)
 
     def entropy(self) -> float:
         """The entropy in nats."""
@@ -105,6 +112,8 @@ class Distribution:
 
     def kl(self, other: Distribution) -> float:
         """The Kullback-Leibler divergence from `other`, a member of the same family, in nats."""
+        if type(other) is not type(self):
+            raise _check.refuse("other", other, f"another {type(self).__name__}")
         return self._law.kl(other._law)
 
     def refit(self: D, x: Any) -> D:
@@ -113,16 +122,33 @@ class Distribution:
 
     def _of(self: D, law: _core.Law) -> D:
         found = type(self).__new__(type(self))
-        found._law = law
+        found._law, found._made = law, self._made
         found.parameters = dict(list(self.parameters.items())[: self._fixed])
         return found
 
+    def _key(self) -> tuple[Any, ...]:
+        """What makes two members equal."""
+        return (type(self), *self._made[: self._fixed], *self._law.natural())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Distribution) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
     def prior(self, weight: float) -> Prior:
         """The conjugate prior with this member as its mode, worth `weight` observations."""
-        return Prior(self, self._law.prior(weight))
+        return Prior(self, self._law.prior(_check.POSITIVE("weight", weight)))
 
     def __getstate__(self) -> dict[str, Any]:
-        raise TypeError("a distribution is not pickled; keep its parameters")
+        return {**vars(self), "_law": self._law.natural()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        made = _core.Law(self._family, self._made)
+        # A member by its parameters is made by them: the way back from the natural parameter rounds.
+        fitted = len(self.parameters) == self._fixed
+        self._law = made.with_natural(state["_law"]) if fitted else made
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value:g}" for name, value in self.parameters.items())
@@ -544,7 +570,7 @@ class Binomial(Distribution):
 
     Parameters
     ----------
-    n : float
+    n : int
         The number of trials, which is fixed.
     p : float
         The probability of success.
@@ -559,6 +585,7 @@ class Binomial(Distribution):
     _family = "binomial"
     _fixed = 1
 
+    @checked(n=_check.count(0, 2**32 - 1))
     def __init__(self, n: float, p: float) -> None:
         self._set(n=n, p=p)
 
@@ -707,6 +734,13 @@ class Prior:
         self._member = member
         self._belief = belief
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_member": self._member, "mode": self.mode(), "weight": self.weight}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._member = state["_member"]
+        self._belief = state["mode"]._law.prior(state["weight"])
+
     @property
     def weight(self) -> float:
         """How many observations it is worth."""
@@ -735,11 +769,11 @@ class Prior:
 
 
 def _flat(x: Any) -> Vector:
-    return vector(np.ravel(np.asarray(x, dtype=np.float64)))
+    return vector(np.ravel(reals("x", x)))
 
 
 def _each(of: Any, x: Any) -> Any:
-    array = np.asarray(x, dtype=np.float64)
+    array = reals("x", x)
     found = of(_flat(array)).reshape(array.shape)
     return float(found) if array.ndim == 0 else found
 
@@ -787,12 +821,23 @@ class GlmResult:
     link: str
     report_: Report
     _text: str
+    _intervals: list[tuple[float, float]]
 
     def summary(self) -> str:
         """The table that R prints."""
         return self._text
 
+    def conf_int(self) -> Vector:
+        """Intervals of level 0.95: a row a coefficient, with its lower and upper end."""
+        return np.array(self._intervals)
 
+
+@checked(
+    family=choice(
+        "gaussian", "binomial", "poisson", "gamma", "inverse_gaussian", "negative_binomial"
+    ),
+    size=_check.POSITIVE,
+)
 def glm(
     X: Any,
     y: Any,
@@ -850,28 +895,24 @@ def glm(
     from sklearn.utils.validation import _check_sample_weight, check_X_y
 
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-    X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=True)
+    X, y = check_X_y(sound(X), y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=True)
     X = matrix(X)
     weights = None
     if sample_weight is not None:
-        checked = _check_sample_weight(sample_weight, X, np.float64, ensure_non_negative=True)
-        weights = vector(checked)
+        weights = vector(
+            _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        )
     shift = None if offset is None else _flat(offset)
     control = Control(tol, max_iter)
     coef, constant, facts, ended = _core.glm(
-        (X, vector(y), weights), control, family, float(size), l2, intercept, shift
+        (X, vector(y), weights), control, family, size, l2, intercept, shift, names
     )
     report = Report(**ended)
     judge(report, "glm")
-    found = list(facts["names"])
-    text = facts["text"]
-    if names is not None:
-        start = len(found) - len(names)
-        found[start:] = names
     return GlmResult(
         coef_=coef,
         intercept_=constant,
-        names=found,
+        names=list(facts["names"]),
         params=np.array(facts["estimates"]),
         bse=np.array(facts["standard_errors"]),
         tvalues=np.array(facts["statistics"]),
@@ -885,5 +926,6 @@ def glm(
         df_null=facts["df_null"],
         link=facts["link"],
         report_=report,
-        _text=text,
+        _text=facts["text"],
+        _intervals=facts["intervals"],
     )

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from . import _core
-from ._control import Control, Progress, Report, judge, seed, threads
-from .linear_model._base import Certified, at_least_0
+from . import _check, _core
+from ._check import Rule, checked, choice, optional
+from ._control import Report, control_of, judge
+from .linear_model._base import Certified
 
 __all__ = ["IsingModel", "PottsModel"]
 
@@ -73,6 +76,11 @@ class IsingModel(Certified):
     [(0, 1)]
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "method": choice("nodewise", "pseudo_likelihood", "spg"),
+        "rule": choice("and", "or"),
+    }
+
     def __init__(
         self,
         alpha: float = 0.1,
@@ -127,10 +135,10 @@ class IsingModel(Certified):
             weights,
             control,
             self.method,
-            at_least_0("alpha", self.alpha),
-            self.penalize_bias,
+            float(self.alpha),
+            bool(self.penalize_bias),
             self.rule,
-            self.chains,
+            int(self.chains),
         )
         for each in said:
             warnings.warn(f"IsingModel: {each}", UserWarning, stacklevel=2)
@@ -139,6 +147,7 @@ class IsingModel(Certified):
 
     def edges(self) -> list[tuple[Any, Any, float]]:
         """Pairs with their coupling, where it is not 0, the strongest first; by name if `fit` was given a frame."""
+        check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         labels = list(range(len(self.bias_))) if names is None else [str(name) for name in names]
         pairs = zip(*np.nonzero(np.triu(self.coupling_, 1)), strict=True)
@@ -149,10 +158,14 @@ class IsingModel(Certified):
         """The graph as a ``networkx.Graph`` whose edges have ``weight``, the coupling."""
         import networkx
 
+        check_is_fitted(self)
         graph = networkx.Graph()
         graph.add_nodes_from(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         graph.add_weighted_edges_from(self.edges())
         return graph
+
+
+LETTERS = ("protein", "nucleotides")
 
 
 class PottsModel(BaseEstimator):  # type: ignore[misc]
@@ -211,6 +224,13 @@ class PottsModel(BaseEstimator):  # type: ignore[misc]
     duality_gap_: float
     scores_: _core.Weights
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "alphabet": choice(*LETTERS),
+        "gaps": choice("state", "missing"),
+        "identity": optional(_check.SHARE),
+        "l2": optional(_check.SIZE),
+    }
+
     def __init__(
         self,
         *,
@@ -243,17 +263,18 @@ class PottsModel(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Sequence[str], y: Any = None) -> PottsModel:
         """Learns the model from sequences of one length."""
-        if self.gaps not in ("state", "missing"):
-            raise ValueError(f"gaps is {self.gaps!r}; expected 'state' or 'missing'")
-        rows = [list(sequence.encode("ascii", "replace")) for sequence in X]
-        show = Progress("PottsModel") if self.verbose else None
-        control = Control(
-            self.tol,
-            self.max_iter,
-            seed=seed(self.random_state),
-            threads=threads(self.n_jobs),
-            show=show,
-        )
+        control = control_of(self)
+        if isinstance(X, str) or not isinstance(X, Iterable):
+            raise _check.refuse("X", X, "a list of sequences")
+        rows = []
+        for number, sequence in enumerate(X):
+            _check.text(f"sequence {number}", sequence)
+            wrong = re.search(r"[^A-Za-z.\-]", sequence)
+            if wrong is not None:
+                raise ValueError(
+                    f"sequence {number} has {wrong.group()!r} at column {wrong.start()}; expected letters and gaps '-' and '.'"
+                )
+            rows.append(list(sequence.encode("ascii")))
         self.scores_, self.norms_, self.fields_, self.weights_, facts = _core.potts(
             rows,
             control,
@@ -261,16 +282,17 @@ class PottsModel(BaseEstimator):  # type: ignore[misc]
             self.gaps == "missing",
             self.identity,
             self.l2,
-            at_least_0("group", self.group),
+            float(self.group),
         )
         if facts is not None:
             self.report_ = Report(**facts)
             self.duality_gap_ = self.report_.value
-            if show is not None:
-                show.end(self.report_)
+            if control.show is not None:
+                control.show.end(self.report_)
             judge(self.report_, "PottsModel")
         return self
 
+    @checked(top=optional(_check.count()), separation=_check.count(1))
     def contacts(self, top: int | None = None, separation: int = 6) -> list[tuple[int, int, float]]:
         """Pairs of columns with their score, the highest first.
 
@@ -286,6 +308,7 @@ class PottsModel(BaseEstimator):  # type: ignore[misc]
         pairs : list of (int, int, float)
             Columns, counted from 0, and score.
         """
+        check_is_fitted(self, "scores_")
         first, second = np.triu_indices(len(self.scores_), separation)
         order = np.argsort(-self.scores_[first, second], kind="stable")
         order = order[: len(self.scores_) if top is None else top]

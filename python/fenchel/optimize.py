@@ -8,8 +8,9 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from . import _core
+from ._check import checked, choice, refuse
 from ._control import Control, Report, judge
-from ._data import Vector
+from ._data import Vector, reals
 
 __all__ = ["linprog", "matrix_game"]
 
@@ -22,6 +23,11 @@ MESSAGE = {
 }
 
 
+@checked(
+    method=choice(
+        "auto", "highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex", "simplex"
+    )
+)
 def linprog(
     c: Any,
     A_ub: Any = None,
@@ -36,7 +42,7 @@ def linprog(
 ) -> OptimizeResult:
     """Minimises ``c @ x`` subject to ``A_ub @ x <= b_ub``, ``A_eq @ x == b_eq`` and bounds.
 
-    `method` is ignored. ``x`` and ``fun`` are None where there is no solution. Matrices are dense.
+    `method` is ignored, but has to be one of scipy's. ``x`` and ``fun`` are None where there is no solution. Matrices are dense.
 
     Parameters
     ----------
@@ -71,13 +77,15 @@ def linprog(
     >>> linprog([1], A_ub=[[1]], b_ub=[-1]).status
     2
     """
-    cost = np.ascontiguousarray(np.atleast_1d(c), dtype=np.float64).ravel()
+    cost = np.ascontiguousarray(np.atleast_1d(np.squeeze(reals("c", c))))
+    if cost.ndim != 1:
+        raise ValueError(f"c has {cost.ndim} dimensions; expected 1")
     d = len(cost)
     upper, most = _rows("A_ub", A_ub, b_ub, d)
     equal, right = _rows("A_eq", A_eq, b_eq, d)
     low, high = _bounds(bounds, d)
     outcome, x, y, fun, facts = _core.linprog(
-        cost, (equal, right), (-upper, -most), (low, high), tol, max_iter
+        cost, (equal, right), (-upper, -most), (low, high), Control(tol, max_iter)
     )
     report = Report(**facts)
     result = OptimizeResult(
@@ -103,6 +111,7 @@ def linprog(
     return result
 
 
+@checked()
 def matrix_game(M: Any, *, tol: float = 1e-6, max_iter: float = 1e5) -> OptimizeResult:
     """Solves a matrix game: the row player pays ``M[i, j]`` to the column player.
 
@@ -128,7 +137,7 @@ def matrix_game(M: Any, *, tol: float = 1e-6, max_iter: float = 1e5) -> Optimize
     >>> abs(game.value) < 1e-6
     True
     """
-    payments = np.ascontiguousarray(M, dtype=np.float64)
+    payments = np.ascontiguousarray(reals("M", M))
     if payments.ndim != 2:
         raise ValueError(f"M has {payments.ndim} dimensions; expected 2")
     row, column, (lower, upper), facts = _core.game(payments, Control(tol, max_iter))
@@ -152,10 +161,12 @@ def _rows(name: str, a: Any, b: Any, d: int) -> tuple[_core.Weights, Vector]:
         return np.empty((0, d)), np.empty(0)
     if hasattr(a, "toarray"):
         a = a.toarray()
-    return (
-        np.ascontiguousarray(np.atleast_2d(a), dtype=np.float64),
-        np.ascontiguousarray(np.atleast_1d(b), dtype=np.float64).ravel(),
-    )
+    rows, right = np.atleast_2d(reals(name, a)), np.atleast_1d(np.squeeze(reals(f"b{name[1:]}", b)))
+    if rows.shape != (len(right), d) or right.ndim != 1:
+        raise ValueError(
+            f"{name} has the shape {rows.shape} and b{name[1:]} {right.shape}; expected (m, {d}) and (m,)"
+        )
+    return np.ascontiguousarray(rows), np.ascontiguousarray(right)
 
 
 def _bounds(bounds: Any, d: int) -> tuple[Vector, Vector]:
@@ -166,6 +177,11 @@ def _bounds(bounds: Any, d: int) -> tuple[Vector, Vector]:
         pairs = list(pairs) * d
     if len(pairs) != d:
         raise ValueError(f"bounds: {len(pairs)} pairs; expected {d}")
-    low = [-np.inf if pair[0] is None else float(pair[0]) for pair in pairs]
-    high = [np.inf if pair[1] is None else float(pair[1]) for pair in pairs]
-    return np.array(low), np.array(high)
+    low, high = np.full(d, -np.inf), np.full(d, np.inf)
+    for at, pair in enumerate(pairs):
+        if not hasattr(pair, "__len__") or isinstance(pair, str) or len(pair) != 2:
+            raise refuse(f"bounds[{at}]", pair, "a pair of numbers or None")
+        for limits, bound in zip((low, high), pair, strict=True):
+            if bound is not None:
+                limits[at] = reals(f"bounds[{at}]", bound)
+    return low, high

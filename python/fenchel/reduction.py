@@ -14,8 +14,9 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from . import _core
-from ._control import Control, seed
-from ._data import matrix, vector
+from ._check import count, refuse
+from ._control import Control, control_of
+from ._data import matrix, sound, vector
 from .linear_model._base import Certified
 
 __all__ = ["MAVE", "OPG", "PHD", "SADE", "SAVE", "SIR", "SPHD", "DirectionalRegression"]
@@ -50,26 +51,22 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
 
     def _method(self, classes: bool, features: int) -> Method:
         components = self._components(features)
-        slices = getattr(self, "n_slices", None)
-        if slices is not None and slices < 2:
-            raise ValueError(f"n_slices = {slices}; expected None or at least 2")
-        return Method(
-            self._name, classes, components, slices or 0, getattr(self, "base_points", 500)
-        )
+        slices, points = getattr(self, "n_slices", None), getattr(self, "base_points", 500)
+        return Method(self._name, classes, components, int(slices or 0), int(points))
 
     def _components(self, features: int) -> tuple[str, float]:
         wanted = self.n_components
         if isinstance(wanted, str):
             if wanted not in NUMBERS:
-                raise ValueError(
-                    f"n_components is {wanted!r}; expected a number or one of {sorted(NUMBERS)}"
-                )
+                raise refuse("n_components", wanted, f"a number or one of {sorted(NUMBERS)}")
             return wanted, NUMBERS[wanted]
         if wanted is None:
             return "fixed", 1.0
-        if not 1 <= wanted <= features:
-            raise ValueError(f"n_components = {wanted}; expected 1 to the {features} features")
-        return "fixed", float(wanted)
+        try:
+            return "fixed", float(count(1, features)("n_components", wanted))
+        except ValueError:
+            expected = f"a whole number from 1 to the {features} features"
+            raise refuse("n_components", wanted, expected) from None
 
     def fit(self, X: Any, y: Any) -> Any:
         """Finds the directions.
@@ -91,7 +88,7 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
     def _reduce(self, X: Any, y: Any, sample_weight: Any) -> Any:
         X, y = validate_data(
             self,
-            X,
+            sound(X),
             y,
             accept_sparse="csr",
             dtype=np.float64,
@@ -118,9 +115,7 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
         return self
 
     def _control(self) -> Control:
-        if hasattr(self, "tol"):
-            return super()._control()
-        return Control(0.0, 1.0, seed=seed(getattr(self, "random_state", None)))
+        return control_of(self)
 
     def transform(self, X: Any) -> _core.Weights:
         """The linear combinations.

@@ -11,12 +11,12 @@ use fenchel::graphical::{
 };
 use fenchel::optim::Stop;
 use fenchel::optim::random::stream;
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, s};
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::control::{Control, detached};
+use crate::control::{Control, detached, pieces};
 use crate::error::{Raise, unknown};
 use crate::report::to_dict;
 
@@ -204,9 +204,20 @@ impl Network {
     }
 
     /// One draw a row, with codes of states.
-    fn sample<'py>(&self, py: Python<'py>, draws: usize, seed: u64) -> Bound<'py, PyArray2<i64>> {
-        let rows = py.detach(|| self.0.sample_many(draws, &mut stream(seed, 0)));
-        rows.mapv(|state| state as i64).into_pyarray(py)
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        draws: usize,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let mut codes = Array2::zeros((draws, self.0.len()));
+        let mut rng = stream(seed, 0);
+        pieces(py, draws, 5_000, |piece| {
+            let rows = self.0.sample_many(piece.len(), &mut rng);
+            codes.slice_mut(s![piece, ..]).zip_mut_with(&rows, |to, &state| *to = state as i64);
+            Ok::<_, Error>(())
+        })?;
+        Ok(codes.into_pyarray(py))
     }
 
     /// The same graph with tables from complete records.

@@ -1,6 +1,8 @@
 //! When a fit ends, and how it runs.
 
-use std::ops::ControlFlow;
+use std::any::Any;
+use std::ops::{ControlFlow, Range};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -115,14 +117,7 @@ impl Control {
                         raised = Some(error);
                     }
                 }
-                worker.join().map_err(|panic| {
-                    let said = panic.downcast_ref::<String>().map(String::as_str);
-                    let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
-                    PyRuntimeError::new_err(format!(
-                        "a defect of fenchel, please report it: {}",
-                        said.unwrap_or("no message")
-                    ))
-                })
+                worker.join().map_err(defect)
             })
         });
         match raised {
@@ -143,17 +138,41 @@ impl Control {
     }
 }
 
+/// The exception for a panic.
+fn defect(panic: Box<dyn Any + Send>) -> PyErr {
+    let said = panic.downcast_ref::<String>().map(String::as_str);
+    let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    PyRuntimeError::new_err(format!("a defect of fenchel, please report it: {said}"))
+}
+
 /// Does something short, which nobody watches, without the interpreter's lock.
 pub(crate) fn detached<T: Send, E: Raise + Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, E> + Send,
 ) -> PyResult<T> {
     let pool = pool(None)?;
-    py.detach(|| match pool {
-        Some(pool) => pool.install(work),
-        None => work(),
-    })
-    .map_err(Raise::raise)
+    let caught = py.detach(|| {
+        // What the work has changed when it panics is not looked at again.
+        catch_unwind(AssertUnwindSafe(|| match pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }))
+    });
+    caught.map_err(defect)?.map_err(Raise::raise)
+}
+
+/// Does something for `0..total` in pieces of at most `size`, each [`detached`], and answers signals between them.
+pub(crate) fn pieces<E: Raise + Send>(
+    py: Python<'_>,
+    total: usize,
+    size: usize,
+    mut work: impl FnMut(Range<usize>) -> Result<(), E> + Send,
+) -> PyResult<()> {
+    for first in (0..total).step_by(size) {
+        py.check_signals()?;
+        detached(py, || work(first..total.min(first + size)))?;
+    }
+    Ok(())
 }
 
 /// The process in which the first fit ran.

@@ -2,14 +2,16 @@
 
 use std::fmt::Write;
 
-use fenchel::crf::{CorpusBuilder, Crf, CrfModel, Features, Fit, Instance, Method, Saved, Support};
+use fenchel::crf::{
+    CorpusBuilder, Crf, CrfModel, Error, Features, Fit, Instance, Method, Saved, Support, Tagger,
+};
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use crate::control::{Control, detached};
+use crate::control::{Control, pieces};
 use crate::error::unknown;
 use crate::report::to_dict;
 
@@ -18,6 +20,12 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fit_crf, module)?)?;
     Ok(())
 }
+
+/// So many sequences are labelled between two looks at signals.
+const PIECE: usize = 1000;
+
+/// Dictionaries in dictionaries go so deep at most.
+const DEPTH: usize = 32;
 
 /// A fitted model.
 #[pyclass(frozen, module = "fenchel._core")]
@@ -133,11 +141,15 @@ impl Chain {
     /// The most probable labels of each sequence.
     fn tag(&self, py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<String>>> {
         let instances = read_all(x)?;
-        detached(py, || {
-            let tags = self.0.tag_all(&instances)?;
-            let owned = |tags: Vec<&str>| tags.into_iter().map(str::to_owned).collect();
-            Ok::<_, fenchel::crf::Error>(tags.into_iter().map(owned).collect())
-        })
+        let mut found = Vec::with_capacity(instances.len());
+        pieces(py, instances.len(), PIECE, |piece| {
+            let first = piece.start;
+            let tags = self.0.tag_all(&instances[piece]).map_err(|error| placed(error, first))?;
+            found
+                .extend(tags.into_iter().map(|tags| tags.into_iter().map(str::to_owned).collect()));
+            Ok::<_, Error>(())
+        })?;
+        Ok(found)
     }
 
     /// The probability of every label, for each sequence an array of tokens x labels.
@@ -147,10 +159,26 @@ impl Chain {
         x: &Bound<'py, PyAny>,
     ) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
         let instances = read_all(x)?;
-        let found: Vec<Array2<f64>> = detached(py, || {
-            self.0.tagger().for_all(&instances, |tagger, instance| tagger.marginals(instance))
+        let mut found: Vec<Array2<f64>> = Vec::with_capacity(instances.len());
+        pieces(py, instances.len(), PIECE, |piece| {
+            let ask = |tagger: &mut Tagger<'_>, one: &Instance| tagger.marginals(one);
+            let first = piece.start;
+            let marginals = self.0.tagger().for_all(&instances[piece], ask);
+            found.extend(marginals.map_err(|error| placed(error, first))?);
+            Ok::<_, Error>(())
         })?;
         Ok(found.into_iter().map(|one| one.into_pyarray(py)).collect())
+    }
+}
+
+/// The error of a sequence of a piece that begins at `first`.
+fn placed(error: Error, first: usize) -> Error {
+    match error {
+        Error::EmptySequence { sequence } => Error::EmptySequence { sequence: first + sequence },
+        Error::InSequence { sequence, error } => {
+            Error::InSequence { sequence: first + sequence, error }
+        }
+        other => other,
     }
 }
 
@@ -204,7 +232,7 @@ fn read(
         let at = Place { number, place };
         if let Ok(attributes) = token.cast::<PyDict>() {
             name.clear();
-            pairs(attributes, &mut name, &at, to)?;
+            pairs(attributes, &mut name, &at, DEPTH, to)?;
         } else if token.is_instance_of::<PyString>() {
             return Err(at.refuse("a string", "a dictionary or a list of names"));
         } else {
@@ -248,8 +276,13 @@ fn pairs(
     attributes: &Bound<'_, PyDict>,
     name: &mut String,
     at: &Place,
+    depth: usize,
     to: &mut Instance,
 ) -> PyResult<()> {
+    if depth == 0 {
+        let expected = format!("at most {DEPTH} in each other");
+        return Err(at.refuse("dictionaries in dictionaries", &expected));
+    }
     let prefix = name.len();
     for (key, value) in attributes {
         name.truncate(prefix);
@@ -268,7 +301,7 @@ fn pairs(
             to.push(name, value);
         } else if let Ok(inner) = value.cast::<PyDict>() {
             name.push(':');
-            pairs(inner, name, at, to)?;
+            pairs(inner, name, at, depth - 1, to)?;
         } else if let Ok(entries) = value.try_iter() {
             name.push(':');
             let key = name.len();

@@ -14,13 +14,13 @@ use fenchel::expfam::glm::{
 use fenchel::expfam::{
     Density, Distribution, Error, Evidence, Prior, Quantiles, Sample, Summary, mle,
 };
-use fenchel::optim::random::stream;
+use fenchel::optim::random::{Generator, stream};
 use fenchel::optim::{Report, Stop};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::control::{Control, detached};
+use crate::control::{Control, detached, pieces};
 use crate::data::{Rows, owned, with_view};
 use crate::error::{Raise, unknown};
 use crate::report::to_dict;
@@ -32,6 +32,9 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
+/// So many numbers are computed between two looks at signals.
+const PIECE: usize = 100_000;
+
 /// A member of a family, whatever the family.
 trait Member: Send + Sync {
     fn natural(&self) -> Vec<f64>;
@@ -39,7 +42,10 @@ trait Member: Send + Sync {
     fn log_densities(&self, x: &[f64]) -> Result<Vec<f64>, Error>;
     fn entropy(&self) -> Result<f64, Error>;
     fn kl(&self, other: &dyn Member) -> Option<Result<f64, Error>>;
-    fn samples(&self, n: usize, seed: u64) -> Vec<f64>;
+    /// The next draws.
+    fn draw(&self, to: &mut [f64], rng: &mut Generator);
+    /// The member of the same family with another natural parameter.
+    fn with_natural(&self, eta: &[f64]) -> Result<Box<dyn Member>, Error>;
     /// A member of the same family, by maximum likelihood.
     fn fitted(&self, x: &[f64]) -> Result<Box<dyn Member>, Error>;
     /// The conjugate prior whose mode is this member.
@@ -153,8 +159,11 @@ impl<F: Family1> Member for Distribution<F> {
         let other = other.as_any().downcast_ref::<Self>()?;
         Some(self.try_kl(other))
     }
-    fn samples(&self, n: usize, seed: u64) -> Vec<f64> {
-        Distribution::samples(self, n, &mut stream(seed, 0))
+    fn draw(&self, to: &mut [f64], rng: &mut Generator) {
+        to.iter_mut().for_each(|to| *to = self.sample(rng));
+    }
+    fn with_natural(&self, eta: &[f64]) -> Result<Box<dyn Member>, Error> {
+        boxed(Distribution::from_natural(self.family().clone(), eta))
     }
     fn fitted(&self, x: &[f64]) -> Result<Box<dyn Member>, Error> {
         Ok(Box::new(mle(self.family().clone(), x)?))
@@ -286,8 +295,24 @@ impl Law {
         }
     }
 
-    fn rvs<'py>(&self, py: Python<'py>, n: usize, seed: u64) -> Bound<'py, PyArray1<f64>> {
-        py.detach(|| self.member.samples(n, seed)).into_pyarray(py)
+    fn rvs<'py>(
+        &self,
+        py: Python<'py>,
+        n: usize,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (mut draws, mut rng) = (vec![0.0; n], stream(seed, 0));
+        pieces(py, n, PIECE, |piece| {
+            self.member.draw(&mut draws[piece], &mut rng);
+            Ok::<_, Error>(())
+        })?;
+        Ok(draws.into_pyarray(py))
+    }
+
+    /// The member of the same family with another natural parameter.
+    fn with_natural(&self, eta: Vec<f64>) -> PyResult<Self> {
+        let member = self.member.with_natural(&eta).map_err(Raise::raise)?;
+        Ok(Law { family: self.family.clone(), member })
     }
 
     /// `"cdf"`, `"sf"`, `"ppf"` or `"isf"` of each number.
@@ -303,11 +328,19 @@ impl Law {
             "ppf" => Tail::Quantile,
             _ => Tail::UpperQuantile,
         };
-        let one = |&x: &f64| match self.member.tail(tail, x) {
-            Some(found) => found.map_err(Raise::raise),
-            None => Err(unknown(of, &self.family, "a family whose distribution function is there")),
-        };
-        let found = x.as_array().iter().map(one).collect::<PyResult<Vec<f64>>>()?;
+        let mut found = owned(&x).to_vec();
+        pieces(py, found.len(), PIECE, |piece| {
+            for x in &mut found[piece] {
+                *x = match self.member.tail(tail, *x) {
+                    Some(found) => found.map_err(Raise::raise)?,
+                    None => {
+                        let known = "normal, log_normal, gamma, inverse_gamma or beta";
+                        return Err(unknown(&format!("{of}: the family"), &self.family, known));
+                    }
+                };
+            }
+            Ok(())
+        })?;
         Ok(found.into_pyarray(py))
     }
 
@@ -358,7 +391,7 @@ type FittedFor<'py> = (Bound<'py, PyArray1<f64>>, f64, Bound<'py, PyDict>, Bound
 
 /// Fits a generalised linear model, and summarises it as R does.
 #[pyfunction]
-#[pyo3(signature = (data, control, family, size, l2, intercept, offset=None))]
+#[pyo3(signature = (data, control, family, size, l2, intercept, offset=None, names=None))]
 fn glm<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
@@ -368,12 +401,13 @@ fn glm<'py>(
     l2: f64,
     intercept: bool,
     offset: Option<PyReadonlyArray1<'py, f64>>,
+    names: Option<Vec<String>>,
 ) -> PyResult<FittedFor<'py>> {
     let rows = Rows::read(data)?;
     let offset = offset.as_ref().map(owned);
     let offset = offset.as_ref().map(|offset| offset.as_slice().unwrap_or(&[]));
     let job = Job { rows: &rows, control: &control, l2, intercept, offset };
-    let (coefficients, intercept, summary, report) = match family {
+    let (coefficients, constant, mut summary, report) = match family {
         "binomial" => job.fit(py, Logistic),
         "poisson" => job.fit(py, PoissonLog),
         "gaussian" => job.fit(py, Identity),
@@ -385,7 +419,11 @@ fn glm<'py>(
             Err(unknown("family", other, expected))
         }
     }?;
+    let rows = summary.coefficients.iter_mut().skip(usize::from(intercept));
+    rows.zip(names.unwrap_or_default()).for_each(|(row, name)| row.name = name);
+    let intervals = summary.intervals(0.95).map_err(Raise::raise)?;
     let dict = PyDict::new(py);
+    dict.set_item("intervals", intervals)?;
     let column = |of: fn(&fenchel::expfam::glm::Coefficient) -> f64| -> Vec<f64> {
         summary.coefficients.iter().map(of).collect()
     };
@@ -406,7 +444,7 @@ fn glm<'py>(
     dict.set_item("llf", summary.log_likelihood)?;
     dict.set_item("aic", summary.aic)?;
     dict.set_item("link", summary.link)?;
-    Ok((coefficients.into_pyarray(py), intercept, dict, to_dict(py, &report, None)?))
+    Ok((coefficients.into_pyarray(py), constant, dict, to_dict(py, &report, None)?))
 }
 
 /// The arguments of a fit, whatever the family.

@@ -1,16 +1,16 @@
 //! Linear programs and matrix games.
 
-use fenchel::optim::Certificate;
+use fenchel::optim::{Certificate, Fit, Stop};
 use fenchel::saddle::methods::PdhgSettings;
 use fenchel::saddle::{
-    Error, LinearProgram, LpOutcome, LpSettings, MatrixGame, exact_game, linear_program,
+    Error, LinearProgram, LpOutcome, LpSettings, MatrixGame, exact_game, linear_program_with,
 };
 use ndarray::Array1;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::control::{Control, detached};
+use crate::control::Control;
 use crate::report::to_dict;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -32,16 +32,16 @@ fn linprog<'py>(
     equal: (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>),
     least: (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>),
     bounds: (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>),
-    tolerance: f64,
-    max_passes: f64,
+    control: Control,
 ) -> PyResult<Solved<'py>> {
     let (cost, low, high) = (cost.as_array(), bounds.0.as_array(), bounds.1.as_array());
     let (a, b) = (equal.0.as_array(), equal.1.as_array());
     let (g, h) = (least.0.as_array(), least.1.as_array());
+    let Stop { relative: tolerance, max_passes, .. } = control.stop();
     let settings = LpSettings { tolerance, max_passes, ..LpSettings::default() };
-    let solution = detached(py, || {
+    let solution = control.run(py, |watch| {
         let program = LinearProgram::new(cost)?.equal(a, b)?.at_least(g, h)?.within(low, high)?;
-        linear_program(&program, &settings)
+        linear_program_with(&program, &settings, Fit::<()>::new().watch(watch).watch)
     })?;
     let report = to_dict(py, &solution.report, None)?;
     let array = |of: Vec<f64>| Some(Array1::from(of).into_pyarray(py));

@@ -122,5 +122,5 @@ def test_errors_name_what_is_wrong():
         found.evaluate({"x": [0, None], "y": [0, 1]})
     with pytest.raises(ValueError, match="2.0 at row 1"):
         effect({"a": [0, 2], "y": [0, 1], "x": [0, 1]}, "a", "y", ["x"])
-    with pytest.raises(ValueError, match='method is "ols"'):
+    with pytest.raises(ValueError, match="method is 'ols'"):
         effect({"a": [0, 1], "y": [0, 1], "x": [0, 1]}, "a", "y", ["x"], method="ols")

@@ -95,7 +95,7 @@ def test_bad_arguments(X):
         GraphicalLasso(-1).fit(X)
     with pytest.raises(ValueError, match="variance 0"):
         GraphicalLasso().fit(np.column_stack([X, np.ones(len(X))]))
-    with pytest.raises(ValueError, match='coupling is "x"'):
+    with pytest.raises(ValueError, match="coupling is 'x'"):
         JointGraphicalLasso(coupling="x").fit([X, X])
-    with pytest.raises(ValueError, match="cv is 1"):
+    with pytest.raises(ValueError, match="cv = 1"):
         GraphicalLassoCV(cv=1).fit(X)

@@ -118,7 +118,7 @@ def test_bad_data(X, y, kind, said):
 def test_bad_parameters(data):
     with pytest.raises(ValueError, match="c1 = -1"):
         CRF(c1=-1).fit(*data)
-    with pytest.raises(ValueError, match='algorithm is "ap"'):
+    with pytest.raises(ValueError, match="algorithm is 'ap'"):
         CRF("ap").fit(*data)
     with pytest.raises(ValueError):
         CRF().predict(data[0])

@@ -384,8 +384,8 @@ def test_a_warm_start_begins_at_the_former_fit(four, numbers):
         (Lasso(tol=-1), "tol = -1"),
         (HuberRegressor(epsilon=0), "epsilon = 0"),
         (QuantileRegressor(quantile=1.5), "quantile = 1.5"),
-        (QuantileRegressor(alpha=0), "l2 > 0"),
-        (LassoCV(cv=1), "cv is 1"),
+        (QuantileRegressor(alpha=0), "alpha = 0"),
+        (LassoCV(cv=1), "cv = 1"),
         (LassoCV(n_jobs=-3), "n_jobs = -3"),
         (GroupLasso([[0], [0]]), "0"),
         (GroupLasso([[99]]), "99"),
@@ -402,9 +402,9 @@ def test_bad_parameters_of_regressions(numbers, model, said):
     [
         (LogisticRegression(C=0), "C = 0"),
         (LogisticRegression("l3"), "penalty is 'l3'"),
-        (LinearSVC(loss="log"), 'loss is "log"'),
-        (MulticlassL1(norm="l2"), 'norm is "l2"'),
-        (LogisticRegressionCV(scoring="f1"), 'scoring is "f1"'),
+        (LinearSVC(loss="log"), "loss is 'log'"),
+        (MulticlassL1(norm="l2"), "norm is 'l2'"),
+        (LogisticRegressionCV(scoring="f1"), "scoring is 'f1'"),
         (SoftmaxRegression(l1_ratio=0.7, group_ratio=0.7), "1 - l1_ratio - group_ratio"),
     ],
 )

@@ -61,9 +61,9 @@ def test_contacts_are_found(tmp_path):
 def test_bad_arguments(X):
     with pytest.raises(ValueError, match="row 0, column 0"):
         IsingModel().fit(X + 2)
-    with pytest.raises(ValueError, match='method is "mcmc"'):
+    with pytest.raises(ValueError, match="method is 'mcmc'"):
         IsingModel(method="mcmc").fit(X)
     with pytest.raises(ValueError, match="row 1 has another length"):
         PottsModel().fit(["ACD", "AC"])
-    with pytest.raises(ValueError, match='alphabet is "rna"'):
+    with pytest.raises(ValueError, match="alphabet is 'rna'"):
         PottsModel(alphabet="rna").fit(["ACD", "ACC"])

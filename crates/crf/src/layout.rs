@@ -6,7 +6,7 @@
 
 use fenchel_graphical::chain::{Chain, stride};
 use fenchel_linalg::{Invalid, lanes};
-use fenchel_optim::Refusal;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 
 use crate::Error;
 use crate::dataset::Dataset;
@@ -31,6 +31,12 @@ impl Layout {
         let (attributes, labels) = (data.attributes(), data.labels());
         let stride = stride(labels);
         let observed = features.states == Support::Observed;
+        // The model has a weight for each pair; a training has a handful of vectors of those that are learnt.
+        let pairs = |rows: usize| rows as u64 * stride as u64 * size_of::<f64>() as u64;
+        let learnt = pairs(labels) + if observed { 0 } else { pairs(attributes + 3) };
+        let hint = "leave out rare labels and attributes";
+        let needed = pairs(attributes).saturating_add(learnt.saturating_mul(4));
+        Refusal::check_memory("a conditional random field", needed, Some(MAX_MEMORY), hint)?;
         let mut seen: Vec<u64> = Vec::new();
         let mut allowed = vec![0.0; labels * stride];
         if observed {

@@ -5,7 +5,7 @@ use fenchel_linalg::parallel::try_map;
 use fenchel_linalg::special::chi_squared_tail;
 use fenchel_linalg::{Cholesky, Dense, Invalid};
 use fenchel_optim::random::stream;
-use fenchel_optim::{MAX_MEMORY, Refusal};
+use fenchel_optim::{MAX_MEMORY, Refusal, SharedWatch, Watch};
 use ndarray::{Array1, Array2, ArrayView2};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::blocks::{Blocks, Picked, check_memory, gather};
 use crate::components::{Components, check_level};
 use crate::error::Error;
+use crate::fit::look;
 use crate::reducer::Reducer;
 use crate::resampling::{check_repeats, kept, resample};
 use crate::response::Response;
@@ -27,6 +28,7 @@ impl Components {
         spectrum: &Spectrum,
         data: &dyn Blocks,
         response: &Response,
+        watch: &SharedWatch,
     ) -> Result<usize, Error> {
         let d = spectrum.vectors.nrows();
         let all = spectrum.most.min(d).max(1);
@@ -55,15 +57,16 @@ impl Components {
             Components::Permutation { level, repeats, seed } => {
                 check_level(level)?;
                 for k in 1..all {
-                    let test = permutation_test(method, data, response, k, repeats, seed)?;
-                    if test.p_value > level {
+                    let test = permuted(method, data, response, (k, repeats, seed), watch)?;
+                    if test.p_value > level || watch.stopped() {
                         return Ok(k);
                     }
                 }
                 Ok(all)
             }
             Components::Ladle { repeats, seed } => {
-                let ladle = ladle(method, spectrum, data, response, repeats, seed)?;
+                let ladle =
+                    watched_ladle(method, spectrum, data, response, (repeats, seed), watch)?;
                 let best = (1..ladle.len()).min_by(|&a, &b| ladle[a].total_cmp(&ladle[b]));
                 Ok(best.unwrap_or(1).clamp(1, top))
             }
@@ -155,6 +158,18 @@ pub fn permutation_test(
     repeats: usize,
     seed: u64,
 ) -> Result<DimensionTest, Error> {
+    let nobody = SharedWatch::from(Watch::nobody());
+    permuted(method, data, response, (k, repeats, seed), &nobody)
+}
+
+/// [`permutation_test`] of the permutations until the closure wants the end.
+fn permuted(
+    method: &dyn Reducer,
+    data: &dyn Blocks,
+    response: &Response,
+    (k, repeats, seed): (usize, usize, u64),
+    watch: &SharedWatch,
+) -> Result<DimensionTest, Error> {
     check_repeats(repeats, 1)?;
     response.check(data.count())?;
     let spectrum = method.spectrum(data, response)?;
@@ -167,14 +182,18 @@ pub fn permutation_test(
     let x = gather(data);
     let (kept, rest) = split(x.view(), &whitening, directions)?;
     let larger = try_map(0..repeats, |b| {
+        if look(watch) {
+            return Ok(None);
+        }
         let mut order: Vec<usize> = (0..data.count()).collect();
         order.shuffle(&mut stream(seed, b as u64));
         let shuffled = &kept + &rest.select(ndarray::Axis(0), &order);
         let found = method.spectrum(&Dense::new(shuffled.view())?, response)?;
-        Ok::<_, Error>(usize::from(statistic(&found) >= observed))
+        Ok::<_, Error>(Some(statistic(&found) >= observed))
     })?;
-    let larger: usize = larger.into_iter().sum();
-    let p_value = (1 + larger) as f64 / (1 + repeats) as f64;
+    let done: Vec<bool> = larger.into_iter().flatten().collect();
+    let larger = done.iter().filter(|larger| **larger).count();
+    let p_value = (1 + larger) as f64 / (1 + done.len()) as f64;
     Ok(DimensionTest { k, statistic: observed, degrees: 0.0, p_value })
 }
 
@@ -216,6 +235,19 @@ pub fn ladle(
     repeats: usize,
     seed: u64,
 ) -> Result<Vec<f64>, Error> {
+    let nobody = SharedWatch::from(Watch::nobody());
+    watched_ladle(method, spectrum, data, response, (repeats, seed), &nobody)
+}
+
+/// [`ladle`] of the resamples until the closure wants the end.
+fn watched_ladle(
+    method: &dyn Reducer,
+    spectrum: &Spectrum,
+    data: &dyn Blocks,
+    response: &Response,
+    (repeats, seed): (usize, u64),
+    watch: &SharedWatch,
+) -> Result<Vec<f64>, Error> {
     check_repeats(repeats, 1)?;
     response.check(data.count())?;
     let (n, d) = (data.count(), data.width());
@@ -235,6 +267,10 @@ pub fn ladle(
         |spectrum: &Spectrum| orthonormal(normalised(&spectrum.leading(most)? * &far).view());
     let base = bases(spectrum)?;
     let rows = try_map(0..repeats, |b| {
+        // The first one is done in any case, so that there is an answer.
+        if look(watch) && b > 0 {
+            return Ok(None);
+        }
         let index = resample(n, seed, b);
         let found = || -> Result<_, Error> {
             let found =
@@ -242,9 +278,9 @@ pub fn ladle(
             let inner = base.t().dot(&bases(&found)?);
             Ok((1..=most).map(|k| 1.0 - determinant(&inner, k).abs()).collect::<Vec<_>>())
         };
-        Ok::<_, Error>(found())
+        Ok::<_, Error>(Some(found()))
     })?;
-    let (rows, _) = kept(rows, 1)?;
+    let (rows, _) = kept(rows.into_iter().flatten().collect(), 1)?;
     let repeats = rows.len();
     let mut variability = vec![0.0; most + 1];
     for row in rows {

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 
 use fenchel_linalg::{AsDesign, Invalid, Names};
-use fenchel_optim::{Certificate, Clock, Fit, Progress, Refusal, Report, Wall, Watch};
+use fenchel_optim::{
+    Certificate, Clock, Fit, Progress, Refusal, Report, SharedWatch, Status, Wall, Watch,
+};
 use ndarray::Array1;
 
 use crate::blocks::{Blocks, Counted, checked};
@@ -17,7 +19,8 @@ use crate::whitening::mean_of;
 
 /// Fits a method that needs nothing but the data. The estimators call this function `fit_with`.
 ///
-/// The closure that watches is called once, when the directions are found. Eigenvectors need no start.
+/// The closure that watches is called at every resample that chooses the number of directions, and when the directions are
+/// found. After `Break` the number is that of the resamples so far. Eigenvectors need no start.
 ///
 /// # Errors
 /// [`Error::Invalid`] for data of the wrong shape or that are not finite, [`Error::Refused`] for weights, and the errors
@@ -29,8 +32,11 @@ pub fn fit_with<'a, X: AsDesign + ?Sized>(
     fit: Fit<'_, Reduction>,
 ) -> Result<Reduction, Error> {
     refuse_weights(method.name(), &fit)?;
-    let model = fit_blocks(method, &checked(x)?, &y.into())?;
-    Ok(watched(model, fit.watch))
+    let (data, response) = (checked(x)?, y.into());
+    response.check(data.count())?;
+    let watch = SharedWatch::from(fit.watch);
+    let model = fit_by(method, &data, &response, &watch, |d| method.spectrum(d, &response))?;
+    Ok(watched(model, watch.each()))
 }
 
 /// Only methods that need nothing but sums over slices can be weighted.
@@ -46,6 +52,13 @@ pub(crate) fn refuse_weights<M>(method: &'static str, fit: &Fit<'_, M>) -> Resul
 pub(crate) fn watched(model: Reduction, mut watch: Watch) -> Reduction {
     let _ = show(&mut watch, &model.report);
     model
+}
+
+/// Shows the closure that something goes on, in one of several parts. Returns whether it wants the end.
+pub(crate) fn look(watch: &SharedWatch) -> bool {
+    let certificate = Certificate::Uncertified { objective: None };
+    let progress = Progress { passes: 0.0, oracle_calls: 0, seconds: 0.0, certificate };
+    watch.each().show(&progress).is_break()
 }
 
 /// Shows the closure a report.
@@ -64,7 +77,8 @@ pub fn fit_blocks(
     response: &Response,
 ) -> Result<Reduction, Error> {
     response.check(data.count())?;
-    fit_by(method, data, response, |data| method.spectrum(data, response))
+    let nobody = SharedWatch::from(Watch::nobody());
+    fit_by(method, data, response, &nobody, |data| method.spectrum(data, response))
 }
 
 /// [`fit_blocks`] with another way to the spectrum of the method.
@@ -72,13 +86,17 @@ pub(crate) fn fit_by(
     method: &dyn Reducer,
     data: &dyn Blocks,
     response: &Response,
+    watch: &SharedWatch,
     spectrum: impl FnOnce(&dyn Blocks) -> Result<Spectrum, Error>,
 ) -> Result<Reduction, Error> {
     let wall = Wall::start();
     let data = Counted::new(data);
     let mut spectrum = spectrum(&data)?;
     spectrum.warnings.extend(method.warnings(&data)?);
-    let k = method.components().choose(method, &spectrum, &data, response)?;
+    let k = method.components().choose(method, &spectrum, &data, response, watch)?;
+    if watch.stopped() {
+        spectrum.status = Status::Stopped;
+    }
     let mean = match spectrum.mean.take() {
         Some(mean) => mean,
         None => mean_of(&data)?,

@@ -16,13 +16,15 @@
 use fenchel_linalg::factor::qr;
 use fenchel_linalg::parallel::try_map;
 use fenchel_linalg::{AsDesign, Cholesky, Invalid};
-use fenchel_optim::{Certificate, Clock, Fit, Progress, Status, Stop, Wall, Watch, settings};
+use fenchel_optim::{
+    Certificate, Clock, Fit, Progress, SharedWatch, Status, Stop, Wall, Watch, settings,
+};
 use ndarray::{Array1, Array2};
 
 use crate::blocks::{Blocks, checked, leading};
 use crate::components::Components;
 use crate::error::Error;
-use crate::fit::{fit_by, fit_with, refuse_weights};
+use crate::fit::{fit_by, refuse_weights, watched};
 use crate::planes::{Neighbourhood, Setting, differences, gradients, outer_product};
 use crate::reducer::Reducer;
 use crate::reduction::Reduction;
@@ -55,8 +57,8 @@ impl Opg {
         self.fit_with(x, y, Fit::new())
     }
 
-    /// As [`fit`](Self::fit), with a closure that watches. It is called once, when the directions are found. Eigenvectors need
-    /// no start.
+    /// As [`fit`](Self::fit), with a closure that watches. It is called at every plane, at every resample that chooses the number
+    /// of directions, and when the directions are found. Eigenvectors need no start.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
@@ -66,7 +68,13 @@ impl Opg {
         y: impl Into<Response<'a>>,
         fit: Fit<'_, Reduction>,
     ) -> Result<Reduction, Error> {
-        fit_with(self, x, y, fit)
+        refuse_weights("OPG", &fit)?;
+        let (data, response) = (checked(x)?, y.into());
+        response.check(data.count())?;
+        let watch = SharedWatch::from(fit.watch);
+        let solve = |data: &dyn Blocks| self.solve(data, &response, &watch);
+        let model = fit_by(self, &data, &response, &watch, solve)?;
+        Ok(watched(model, watch.each()))
     }
 }
 
@@ -113,10 +121,11 @@ impl Mave {
         fit: Fit<'_, Reduction>,
     ) -> Result<Reduction, Error> {
         refuse_weights("MAVE", &fit)?;
-        let Fit { start, mut watch, .. } = fit;
+        let Fit { start, watch, .. } = fit;
+        let watch = SharedWatch::from(watch);
         let (data, response) = (checked(x)?, y.into());
         response.check(data.count())?;
-        fit_by(self, &data, &response, |data| self.solve(data, &response, start, &mut watch))
+        fit_by(self, &data, &response, &watch, |data| self.solve(data, &response, start, &watch))
     }
 }
 
@@ -130,8 +139,19 @@ impl Reducer for Opg {
     }
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
+        self.solve(data, response, &SharedWatch::from(Watch::nobody()))
+    }
+}
+
+impl Opg {
+    fn solve(
+        &self,
+        data: &dyn Blocks,
+        response: &Response,
+        watch: &SharedWatch,
+    ) -> Result<Spectrum, Error> {
         let setting = Setting::new("OPG", self.base_points, 0, data, response)?;
-        let matrix = gradients(&setting)?;
+        let matrix = gradients(&setting, watch)?;
         let back = setting.whitening.back();
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(back))?;
         let warnings = setting.warning.into_iter().collect();
@@ -206,7 +226,7 @@ impl Reducer for Mave {
     }
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
-        self.solve(data, response, None, &mut Watch::nobody())
+        self.solve(data, response, None, &SharedWatch::from(Watch::nobody()))
     }
 }
 
@@ -216,7 +236,7 @@ impl Mave {
         data: &dyn Blocks,
         response: &Response,
         start: Option<&Reduction>,
-        watch: &mut Watch,
+        watch: &SharedWatch,
     ) -> Result<Spectrum, Error> {
         let wall = Wall::start();
         self.stop.check()?;
@@ -233,7 +253,8 @@ impl Mave {
         let setting = Setting::new("MAVE", self.base_points, k, data, response)?;
         let mut b = match start {
             None => {
-                let start = Spectrum::of(&gradients(&setting)?, EigenOrder::Algebraic, None)?;
+                let start =
+                    Spectrum::of(&gradients(&setting, watch)?, EigenOrder::Algebraic, None)?;
                 leading(&start.vectors, k).to_owned()
             }
             Some(start) => {
@@ -261,7 +282,7 @@ impl Mave {
             let (passes, seconds) = (rounds + 1.0, wall.seconds());
             let certificate = Certificate::residual(0.0, moved, 0.0);
             let progress = Progress { passes, oracle_calls: 0, seconds, certificate };
-            if watch.show(&progress).is_break() {
+            if watch.each().show(&progress).is_break() {
                 status = Status::Stopped;
                 break;
             }
@@ -273,7 +294,7 @@ impl Mave {
         }
         // The indices in the order of what their slopes explain.
         let index = setting.z.dot(&b);
-        let matrix = outer_product(&setting, index.view(), least)?;
+        let matrix = outer_product(&setting, index.view(), least, watch)?;
         let map = setting.whitening.back().dot(&orthonormal(b.view())?);
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(map.view()))?;
         // The start and the last slopes are a look at the data each.

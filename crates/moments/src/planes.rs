@@ -2,11 +2,12 @@
 
 use fenchel_linalg::parallel::try_map;
 use fenchel_linalg::{Cholesky, Invalid, lanes};
-use fenchel_optim::MAX_MEMORY;
+use fenchel_optim::{MAX_MEMORY, SharedWatch};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use crate::blocks::{Blocks, check_memory, gather};
 use crate::error::Error;
+use crate::fit::look;
 use crate::response::{Response, dominated};
 use crate::spectrum::Warning;
 use crate::whitening::{SQUARES, Whitening};
@@ -141,23 +142,31 @@ pub(crate) fn outer_product(
     setting: &Setting,
     index: ArrayView2<f64>,
     bandwidth: f64,
+    watch: &SharedWatch,
 ) -> Result<Array2<f64>, Error> {
     let slopes = try_map(0..setting.base.len(), |j| {
-        Ok::<_, Error>(Neighbourhood::new(setting, index, setting.base[j], bandwidth).plane()?.1)
+        // After a stop the planes so far are the answer.
+        if j > 0 && look(watch) {
+            return Ok(None);
+        }
+        let near = Neighbourhood::new(setting, index, setting.base[j], bandwidth);
+        Ok::<_, Error>(Some(near.plane()?.1))
     })?;
     let mut sum = Array2::<f64>::zeros((index.ncols(), index.ncols()));
-    for slope in &slopes {
+    let mut count = 0.0;
+    for slope in slopes.iter().flatten() {
         let column = slope.view().insert_axis(Axis(1));
         sum += &column.dot(&column.t());
+        count += 1.0;
     }
-    Ok(sum / slopes.len() as f64)
+    Ok(sum / count)
 }
 
 /// [`outer_product`] in whitened coordinates.
-pub(crate) fn gradients(setting: &Setting) -> Result<Array2<f64>, Error> {
+pub(crate) fn gradients(setting: &Setting, watch: &SharedWatch) -> Result<Array2<f64>, Error> {
     let (n, d) = setting.z.dim();
     // 2.34 is the constant of the paper; distances in d dimensions concentrate around sqrt(2 d).
     let bandwidth =
         2.34 * (n as f64).powf(-1.0 / (d.max(3) as f64 + 6.0)) * (d as f64 / 3.0).sqrt().max(1.0);
-    outer_product(setting, setting.z.view(), bandwidth)
+    outer_product(setting, setting.z.view(), bandwidth, watch)
 }

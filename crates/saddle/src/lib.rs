@@ -37,7 +37,9 @@ pub use fenchel_linalg::{AsDesign, CsrMatrix};
 pub use fenchel_optim::model::Saved;
 pub use fenchel_optim::{Cadence, Certificate, Fit, Progress, Report, Status, StepSize, Stop};
 pub use games::{MatrixGame, exact_game, matrix_game, sampled_game, value_bounds};
-pub use lp::{LinearProgram, LpOutcome, LpSettings, LpSolution, linear_program};
+pub use lp::{
+    LinearProgram, LpOutcome, LpSettings, LpSolution, linear_program, linear_program_with,
+};
 pub use methods::Bilinear;
 pub use multiclass::{MulticlassLoss, Primal};
 pub use problem::{SaddleProblem, SaddleState};

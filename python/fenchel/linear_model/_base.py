@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, isfinite
-from numbers import Real
+from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,23 +18,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .. import _core
-from .._control import Control, Progress, Report, judge, seed, threads
-from .._data import Matrix, Vector, matrix, vector
-
-
-def at_least_0(name: str, value: float) -> float:
-    """A finite number that is not negative."""
-    if not (isinstance(value, Real) and value >= 0 and isfinite(value)):
-        raise ValueError(f"{name} = {value}; expected a finite number >= 0")
-    return float(value)
-
-
-def share(name: str, value: float) -> float:
-    """A number from 0 to 1."""
-    if not (isinstance(value, Real) and 0 <= value <= 1):
-        raise ValueError(f"{name} = {value}; expected a number from 0 to 1")
-    return float(value)
+from .. import _check, _core
+from .._check import Rule
+from .._control import Control, Progress, Report, control_of, judge
+from .._data import Matrix, Vector, matrix, sound, vector
 
 
 class Certified(BaseEstimator):  # type: ignore[misc]
@@ -44,19 +31,12 @@ class Certified(BaseEstimator):  # type: ignore[misc]
     duality_gap_: float
     n_iter_: int
     _least_rows: ClassVar[int] = 1
+    _rules: ClassVar[dict[str, Rule]] = {}
+    """What its parameters may be where that is not `_check.RULES`."""
 
     def _control(self) -> Control:
         """The limits that the parameters ask for."""
-        at_least_0("tol", self.tol)
-        show = Progress(type(self).__name__) if getattr(self, "verbose", False) else None
-        return Control(
-            tol=self.tol,
-            max_iter=1000 if self.max_iter is None else self.max_iter,
-            max_seconds=getattr(self, "max_seconds", None),
-            seed=seed(getattr(self, "random_state", None)),
-            threads=threads(getattr(self, "n_jobs", None)),
-            show=show,
-        )
+        return control_of(self)
 
     def _record(self, *facts: dict[str, Any], show: Progress | None = None) -> None:
         """Keeps the report, of several fits the one with the largest gap, and warns if it did not converge."""
@@ -73,7 +53,7 @@ class Certified(BaseEstimator):  # type: ignore[misc]
         if not reset:
             check_is_fitted(self)
         checked = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset
+            self, sound(X), accept_sparse="csr", dtype=np.float64, order="C", reset=reset
         )
         return matrix(checked)
 
@@ -143,7 +123,7 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
         """
         X, y = validate_data(
             self,
-            X,
+            sound(X),
             y,
             accept_sparse="csr",
             dtype=np.float64,
@@ -192,6 +172,22 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = self._several_targets
         return tags
+
+
+def _class_weights(class_weight: Any, y: Any, weights: Vector | None) -> Vector:
+    """The weight of the class of each row; ``"balanced"`` counts a row by its weight."""
+    if isinstance(class_weight, str):
+        _check.choice("balanced")("class_weight", class_weight)
+        _, codes = np.unique(y, return_inverse=True)
+        counts = np.bincount(codes, weights)
+        with np.errstate(divide="ignore"):
+            of_class = counts.sum() / (len(counts) * counts)
+        return np.where(counts > 0, of_class, 0.0)[codes]
+    if not isinstance(class_weight, Mapping):
+        raise _check.refuse("class_weight", class_weight, "None, 'balanced' or a dict of numbers")
+    for label, weight in class_weight.items():
+        _check.SIZE(f"class_weight[{label!r}]", weight)
+    return np.asarray(compute_sample_weight(class_weight, y), dtype=np.float64)
 
 
 class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
@@ -243,7 +239,7 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
         """
         X, y = validate_data(
             self,
-            X,
+            sound(X),
             y,
             accept_sparse="csr",
             dtype=np.float64,
@@ -256,7 +252,7 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
         weights = self._weights(sample_weight, X)
         class_weight = getattr(self, "class_weight", None)
         if class_weight is not None:
-            of_class = compute_sample_weight(class_weight, y)
+            of_class = _class_weights(class_weight, y, weights)
             weights = vector(of_class if weights is None else weights * of_class)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import _core
+from .._check import SHARE, Rule, choice
 from .._control import Control
-from ._base import LinearClassifier, Probabilities, at_least_0, share
+from ._base import LinearClassifier, Probabilities
 
 
 def weight_of_c(C: float, weight: float) -> float:
     """The weight of a penalty beside the mean loss; `weight` is the sum of the weights of the rows."""
-    if not C > 0:
-        raise ValueError(f"C = {C}; expected a number > 0")
     return 1.0 / (C * weight)
+
+
+PENALTY = choice("auto", "l1", "l2", "elasticnet", "none", None)
 
 
 def ratio_of(penalty: str | None, l1_ratio: float) -> float | None:
     """The share of the l1 norm; None without a penalty."""
-    if penalty == "auto" or penalty == "elasticnet":
-        return share("l1_ratio", l1_ratio)
     if penalty is None or penalty == "none":
         return None
-    if penalty in ("l1", "l2"):
-        return 1.0 if penalty == "l1" else 0.0
-    raise ValueError(f"penalty is {penalty!r}; expected 'auto', 'l1', 'l2', 'elasticnet' or None")
+    if penalty not in ("l1", "l2"):
+        return float(l1_ratio)
+    if l1_ratio != 0 and l1_ratio != (penalty == "l1"):
+        warnings.warn(
+            f"l1_ratio = {l1_ratio} is not used with penalty = {penalty!r}; set penalty='elasticnet'",
+            UserWarning,
+            stacklevel=5,
+        )
+    return float(penalty == "l1")
 
 
 class LogisticRegression(Probabilities):
@@ -96,6 +103,8 @@ class LogisticRegression(Probabilities):
     True
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {"penalty": PENALTY}
+
     def __init__(
         self,
         penalty: str | None = "auto",
@@ -139,12 +148,12 @@ class LogisticRegression(Probabilities):
     def _fit_two(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Margin]:
         start = self._start_two(data[0].shape[1])
         penalty = self._penalty(weight)
-        return [_core.logistic(data, control, penalty, self.fit_intercept, start)]
+        return [_core.logistic(data, control, penalty, bool(self.fit_intercept), start)]
 
     def _fit_more(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Several]:
         l1, l2 = self._penalty(weight)
         start = self._start_more(data[0].shape[1])
-        return [_core.softmax(data, control, (l1, 0.0, l2), self.fit_intercept, start)]
+        return [_core.softmax(data, control, (l1, 0.0, l2), bool(self.fit_intercept), start)]
 
 
 class SoftmaxRegression(Probabilities):
@@ -234,11 +243,11 @@ class SoftmaxRegression(Probabilities):
 
     def _fit_more(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Several]:
         lam = weight_of_c(self.C, weight)
-        l1, group = share("l1_ratio", self.l1_ratio), share("group_ratio", self.group_ratio)
-        l2 = share("1 - l1_ratio - group_ratio", 1 - l1 - group)
+        l1, group = float(self.l1_ratio), float(self.group_ratio)
+        l2 = SHARE("1 - l1_ratio - group_ratio", 1 - l1 - group)
         penalty = (lam * l1, lam * group, lam * l2)
         start = self._start_more(data[0].shape[1])
-        return [_core.softmax(data, control, penalty, self.fit_intercept, start)]
+        return [_core.softmax(data, control, penalty, bool(self.fit_intercept), start)]
 
 
 class LinearSVC(LinearClassifier):
@@ -297,6 +306,11 @@ class LinearSVC(LinearClassifier):
     ['yes']
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "penalty": choice("l1", "l2"),
+        "loss": choice("hinge", "squared_hinge"),
+    }
+
     def __init__(
         self,
         penalty: str = "l2",
@@ -325,11 +339,9 @@ class LinearSVC(LinearClassifier):
     def _fit_two(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Margin]:
         # The crate halves the square.
         half = 0.5 if self.loss == "squared_hinge" else 1.0
-        if self.penalty not in ("l1", "l2"):
-            raise ValueError(f"penalty is {self.penalty!r}; expected 'l1' or 'l2'")
         lam = half * weight_of_c(self.C, weight)
         penalty = (lam, 0.0) if self.penalty == "l1" else (0.0, lam)
-        return [_core.svc(data, control, self.loss, penalty, self.fit_intercept)]
+        return [_core.svc(data, control, self.loss, penalty, bool(self.fit_intercept))]
 
     def _fit_more(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Several]:
         X, codes, weights = data
@@ -399,6 +411,10 @@ class MulticlassL1(LinearClassifier):
     """
 
     _one_column = False
+    _rules: ClassVar[dict[str, Rule]] = {
+        "loss": choice("hinge", "log_loss"),
+        "norm": choice("l1", "rows"),
+    }
 
     def __init__(
         self,
@@ -428,8 +444,14 @@ class MulticlassL1(LinearClassifier):
         self.verbose = verbose
 
     def _fit_more(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Several]:
-        alpha = at_least_0("alpha", self.alpha)
+        alpha = float(self.alpha)
         solved = _core.multiclass_l1(
-            data, control, self.loss, self.norm, alpha, self.fit_intercept, self.standardize
+            data,
+            control,
+            self.loss,
+            self.norm,
+            alpha,
+            bool(self.fit_intercept),
+            bool(self.standardize),
         )
         return [solved]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import _core
+from .._check import SIZE, Rule, choice, numbers, optional
 from .._control import Control
 from ._base import Fit, LinearClassifier, LinearRegressor, Probabilities
-from ._search import Search, folds, grid, ratios
+from ._search import CS, PENALTIES, SHARES, Search, folds, grid, grid_of_c, ratios
 
 
 class _Table:
@@ -20,12 +22,14 @@ class _Table:
 
     def _keep(self, scores: list[_core.Score], chosen: int, factor: float = 1.0) -> None:
         columns = list(zip(*scores, strict=True))
+        # The crate scores by the share of errors, and by 1 less the AUC.
+        best = 1.0 if getattr(self, "scoring", "") in ("accuracy", "roc_auc") else 0.0
         self.cv_results_ = {
             "l1_ratio": np.array(columns[0]),
             "alpha": np.array(columns[1]) * factor,
-            "mean_test_score": -np.array(columns[2]),
+            "mean_test_score": best - np.array(columns[2]),
             "std_error_test_score": np.array(columns[3]),
-            "split_test_scores": -np.array(columns[4]),
+            "split_test_scores": best - np.array(columns[4]),
         }
         self.best_index_ = chosen
 
@@ -36,17 +40,21 @@ class _Table:
         # Penalties that were given are the same for all shares.
         return alphas[0] if alphas.ndim == 2 and (alphas == alphas[0]).all() else alphas
 
-    @property
-    def mse_path_(self) -> Any:
-        """The mean squared error of each penalty on each fold; for several shares of the l1 norm a matrix each."""
-        return -self._by_share(self.cv_results_["split_test_scores"])
-
     def _by_share(self, values: Any) -> Any:
         shares = len(np.unique(self.cv_results_["l1_ratio"]))
         return values if shares == 1 else values.reshape(shares, -1, *values.shape[1:])
 
 
-class ElasticNetCV(_Table, LinearRegressor):
+class _ErrorTable(_Table):
+    """That of a regression."""
+
+    @property
+    def mse_path_(self) -> Any:
+        """The mean squared error of each penalty on each fold; for several shares of the l1 norm a matrix each."""
+        return -self._by_share(self.cv_results_["split_test_scores"])
+
+
+class ElasticNetCV(_ErrorTable, LinearRegressor):
     """`ElasticNet` with its penalty chosen by cross-validation.
 
     A number for ``cv`` is one of folds that are drawn by `random_state`; in scikit-learn they are consecutive rows. ``l1_ratio``
@@ -115,6 +123,8 @@ class ElasticNetCV(_Table, LinearRegressor):
     1.0
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {"alphas": PENALTIES, "l1_ratio": SHARES}
+
     def __init__(
         self,
         *,
@@ -153,14 +163,14 @@ class ElasticNetCV(_Table, LinearRegressor):
         rule = one_standard_error(self.selection_rule)
         shares, split = ratios(self.l1_ratio), folds(self.cv, *data[:2])
         search = Search(shares, given, count, self.eps, *split, one_standard_error=rule)
-        solved = _core.least_squares_cv(data, control, search, self.fit_intercept)
+        solved = _core.least_squares_cv(data, control, search, bool(self.fit_intercept))
         model, scores, chosen = solved
         self._keep(scores, chosen)
         self.l1_ratio_, self.alpha_ = scores[chosen][:2]
         return model
 
 
-class LassoCV(_Table, LinearRegressor):
+class LassoCV(_ErrorTable, LinearRegressor):
     """`Lasso` with its penalty chosen by cross-validation.
 
     A number for ``cv`` is one of folds that are drawn by `random_state`; in scikit-learn they are consecutive rows.
@@ -223,6 +233,8 @@ class LassoCV(_Table, LinearRegressor):
     True
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {"alphas": PENALTIES}
+
     def __init__(
         self,
         *,
@@ -259,14 +271,14 @@ class LassoCV(_Table, LinearRegressor):
         rule = one_standard_error(self.selection_rule)
         split = folds(self.cv, *data[:2])
         search = Search([1.0], given, count, self.eps, *split, one_standard_error=rule)
-        solved = _core.least_squares_cv(data, control, search, self.fit_intercept)
+        solved = _core.least_squares_cv(data, control, search, bool(self.fit_intercept))
         model, scores, chosen = solved
         self._keep(scores, chosen)
         self.alpha_ = scores[chosen][1]
         return model
 
 
-class RidgeCV(_Table, LinearRegressor):
+class RidgeCV(_ErrorTable, LinearRegressor):
     """`Ridge` with its penalty chosen by cross-validation.
 
     ``cv=None`` is five folds, which are drawn by `random_state`; in scikit-learn it leaves out one row at a time.
@@ -320,6 +332,8 @@ class RidgeCV(_Table, LinearRegressor):
     True
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {"alphas": optional(numbers(SIZE))}
+
     def __init__(
         self,
         alphas: Sequence[float] | None = (0.1, 1.0, 10.0),
@@ -348,7 +362,7 @@ class RidgeCV(_Table, LinearRegressor):
         rule = one_standard_error(self.selection_rule)
         count, splits = folds(self.cv, *data[:2])
         search = Search([0.0], given, folds=count, splits=splits, one_standard_error=rule)
-        solved = _core.least_squares_cv(data, control, search, self.fit_intercept)
+        solved = _core.least_squares_cv(data, control, search, bool(self.fit_intercept))
         model, scores, chosen = solved
         self._keep(scores, chosen, weight)
         self.alpha_ = _given(self.alphas, scores[chosen][1] * weight)
@@ -364,10 +378,12 @@ class LogisticRegressionCV(_Table, Probabilities):
 
     Parameters
     ----------
-    Cs : list of float or None, default=None
-        The values of ``C``; None for those that suit the data.
+    penalty : {"auto", "l1", "l2", "elasticnet"}, default="auto"
+        ``"auto"`` and ``"elasticnet"`` are what `l1_ratios` says.
+    Cs : int, list of float or None, default=None
+        Number of penalties, or the values of ``C``; None for those that suit the data.
     l1_ratios : list of float, default=(0.0,)
-        Shares of the l1 norm to try, from 0 to 1.
+        Shares of the l1 norm to try, from 0 to 1; not used with ``penalty="l1"`` and ``"l2"``.
     fit_intercept : bool, default=True
         Whether to fit an intercept a class, which is not penalised.
     cv : int, splitter or list of pairs of rows, default=None
@@ -404,8 +420,8 @@ class LogisticRegressionCV(_Table, Probabilities):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     cv_results_ : dict of ndarray
-        ``l1_ratio``, ``alpha`` (``1/C`` divided by the sum of the weights), ``mean_test_score`` (negative log loss, share of
-        errors, or 1 less the AUC), ``std_error_test_score`` and ``split_test_scores``.
+        ``l1_ratio``, ``alpha`` (``1/C`` divided by the sum of the weights), ``mean_test_score`` (negative log loss, accuracy or
+        AUC), ``std_error_test_score`` and ``split_test_scores``.
     best_index_ : int
         The entry of it that was chosen.
     report_ : Report
@@ -425,10 +441,18 @@ class LogisticRegressionCV(_Table, Probabilities):
     10.0
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "penalty": choice("auto", "l1", "l2", "elasticnet"),
+        "Cs": optional(CS),
+        "l1_ratios": SHARES,
+        "scoring": choice("neg_log_loss", "accuracy", "roc_auc"),
+    }
+
     def __init__(
         self,
         *,
-        Cs: Sequence[float] | None = None,
+        penalty: str = "auto",
+        Cs: int | Sequence[float] | None = None,
         l1_ratios: Sequence[float] = (0.0,),
         fit_intercept: bool = True,
         cv: Any = None,
@@ -442,6 +466,7 @@ class LogisticRegressionCV(_Table, Probabilities):
         verbose: bool = False,
         random_state: Any = None,
     ) -> None:
+        self.penalty = penalty
         self.Cs = Cs
         self.l1_ratios = l1_ratios
         self.fit_intercept = fit_intercept
@@ -457,7 +482,8 @@ class LogisticRegressionCV(_Table, Probabilities):
         self.random_state = random_state
 
     def _search(self, data: _core.Rows, weight: float) -> Search:
-        return _search_of_c(self, data, ratios(self.l1_ratios), weight)
+        shares = {"l1": [1.0], "l2": [0.0]}.get(self.penalty) or ratios(self.l1_ratios)
+        return _search_of_c(self, data, shares, weight)
 
     def _chosen(self, scores: list[_core.Score], chosen: int, weight: float) -> None:
         self._keep(scores, chosen)
@@ -465,12 +491,16 @@ class LogisticRegressionCV(_Table, Probabilities):
         self.C_ = _given(self.Cs, 1 / (scores[chosen][1] * weight))
 
     def _fit_two(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Margin]:
-        solved = _core.logistic_cv(data, control, self._search(data, weight), self.fit_intercept)
+        solved = _core.logistic_cv(
+            data, control, self._search(data, weight), bool(self.fit_intercept)
+        )
         self._chosen(solved[1], solved[2], weight)
         return [solved[0]]
 
     def _fit_more(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Several]:
-        solved = _core.softmax_cv(data, control, self._search(data, weight), self.fit_intercept)
+        solved = _core.softmax_cv(
+            data, control, self._search(data, weight), bool(self.fit_intercept)
+        )
         self._chosen(solved[1], solved[2], weight)
         return [solved[0]]
 
@@ -484,8 +514,8 @@ class LinearSVCCV(_Table, LinearClassifier):
     ----------
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         The loss of a violated margin.
-    Cs : list of float or None, default=None
-        The values of ``C``; None for those that suit the data.
+    Cs : int, list of float or None, default=None
+        Number of penalties, or the values of ``C``; None for those that suit the data.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
     cv : int, splitter or list of pairs of rows, default=None
@@ -538,11 +568,17 @@ class LinearSVCCV(_Table, LinearClassifier):
     True
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {
+        "loss": choice("hinge", "squared_hinge"),
+        "Cs": optional(CS),
+        "scoring": choice("accuracy", "roc_auc"),
+    }
+
     def __init__(
         self,
         loss: str = "squared_hinge",
         *,
-        Cs: Sequence[float] | None = None,
+        Cs: int | Sequence[float] | None = None,
         fit_intercept: bool = True,
         cv: Any = None,
         scoring: str = "accuracy",
@@ -571,7 +607,7 @@ class LinearSVCCV(_Table, LinearClassifier):
         # The crate halves the square.
         weight = 2 * weight if self.loss == "squared_hinge" else weight
         search = _search_of_c(self, data, [0.0], weight)
-        solved = _core.svc_cv(data, control, search, self.loss, self.fit_intercept)
+        solved = _core.svc_cv(data, control, search, self.loss, bool(self.fit_intercept))
         self._keep(solved[1], solved[2])
         self.C_ = _given(self.Cs, 1 / (solved[1][solved[2]][1] * weight))
         return [solved[0]]
@@ -588,23 +624,19 @@ class LinearSVCCV(_Table, LinearClassifier):
 
 
 def _search_of_c(estimator: Any, data: _core.Rows, l1_ratios: list[float], weight: float) -> Search:
-    given = None
-    if estimator.Cs is not None:
-        given, _ = grid([1 / (C * weight) for C in estimator.Cs])
+    given, tried = grid_of_c(estimator.Cs, weight)
     rule = one_standard_error(estimator.selection_rule)
     count, splits = folds(estimator.cv, *data[:2])
-    return Search(l1_ratios, given, 0, 1e-3, count, splits, estimator.scoring, rule)
+    return Search(l1_ratios, given, tried, 1e-3, count, splits, estimator.scoring, rule)
 
 
 def one_standard_error(rule: str) -> bool:
     """Whether the larger penalty is taken."""
-    if rule not in ("best", "one_standard_error"):
-        raise ValueError(f"selection_rule is {rule!r}; expected 'best' or 'one_standard_error'")
     return rule == "one_standard_error"
 
 
-def _given(values: Sequence[float] | None, found: float) -> float:
+def _given(values: int | Sequence[float] | None, found: float) -> float:
     """The value of a list that `found` is up to rounding."""
-    if values is None:
+    if values is None or isinstance(values, Integral):
         return found
     return float(min(values, key=lambda value: abs(value - found)))

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils.validation import check_X_y
 
 from .. import _core
+from .._check import SHARE, SIZE, checked, numbers, optional
 from .._control import Control, Report
-from .._data import Vector, matrix, vector
-from ._base import share
-from ._search import Search, grid
+from .._data import Vector, matrix, sound, vector
+from ._search import CS, Search, grid, grid_of_c
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,19 @@ class Path:
     dual_gaps: Vector
     reports: list[Report]
 
+    def __repr__(self) -> str:
+        ended = sum(report.converged for report in self.reports)
+        return (
+            f"<Path of {len(self.alphas)} penalties from {self.alphas[0]:.4g} to {self.alphas[-1]:.4g}, "
+            f"{len(self.coefs)} features, {ended} converged>"
+        )
+
     def __iter__(self) -> Any:
         """``alphas, coefs, dual_gaps``, as scikit-learn returns them."""
         return iter((self.alphas, self.coefs, self.dual_gaps))
 
 
+@checked(l1_ratio=SHARE, alphas=optional(numbers(SIZE)))
 def lasso_path(
     X: Any,
     y: Any,
@@ -95,9 +103,9 @@ def lasso_path(
     >>> coefs.shape
     (2, 5)
     """
-    X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=True)
+    X, y = check_X_y(sound(X), y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=True)
     given, count = grid(n_alphas if alphas is None else alphas)
-    search = Search([share("l1_ratio", l1_ratio)], given, count, eps)
+    search = Search([l1_ratio], given, count, eps)
     control = Control(tol=tol, max_iter=max_iter)
     return _path((matrix(X), vector(y), None), "squared", search, fit_intercept, control)
 
@@ -131,6 +139,7 @@ def enet_path(X: Any, y: Any, *, l1_ratio: float = 0.5, **options: Any) -> Path:
     return lasso_path(X, y, l1_ratio=l1_ratio, **options)
 
 
+@checked(l1_ratio=SHARE, Cs=CS)
 def logistic_path(
     X: Any,
     y: Any,
@@ -179,15 +188,12 @@ def logistic_path(
     >>> int((path.coefs[:, 0] != 0).sum())
     0
     """
-    X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64, order="C")
+    X, y = check_X_y(sound(X), y, accept_sparse="csr", dtype=np.float64, order="C")
     labels, codes = np.unique(y, return_inverse=True)
     if len(labels) != 2:
         raise ValueError(f"y has {len(labels)} distinct labels; expected two")
-    if isinstance(Cs, int):
-        given, count = grid(Cs)
-    else:
-        given, count = grid([1 / (C * X.shape[0]) for C in Cs])
-    search = Search([share("l1_ratio", l1_ratio)], given, count, eps)
+    given, count = grid_of_c(Cs, X.shape[0])
+    search = Search([l1_ratio], given, count, eps)
     data = (matrix(X), vector(2.0 * codes - 1), None)
     control = Control(tol=tol, max_iter=max_iter)
     return _path(data, "logistic", search, fit_intercept, control)

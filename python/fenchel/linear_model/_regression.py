@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .. import _core
+from .._check import POSITIVE, SIZE, Rule, count, either, numbers, refuse
 from .._control import Control
-from ._base import Fit, LinearRegressor, at_least_0, share
+from ._base import Fit, LinearRegressor
 
 
 class Ridge(LinearRegressor):
@@ -65,6 +67,11 @@ class Ridge(LinearRegressor):
     """
 
     _several_targets = True
+    _rules: ClassVar[dict[str, Rule]] = {
+        "alpha": either(
+            SIZE, numbers(SIZE), expected="a finite number >= 0, or one for each target"
+        )
+    }
 
     def __init__(
         self,
@@ -95,9 +102,11 @@ class Ridge(LinearRegressor):
         alphas = np.ravel(self.alpha)
         if len(alphas) not in (1, fit.targets):
             raise ValueError(f"alpha has {len(alphas)} numbers; expected one for each target")
-        alpha = at_least_0("alpha", float(alphas[fit.target if len(alphas) > 1 else 0]))
-        penalty, intercept = (0.0, alpha / weight), self.fit_intercept
-        return _core.least_squares(data, control, penalty, intercept, self.positive, fit.start)
+        alpha = float(alphas[fit.target if len(alphas) > 1 else 0])
+        penalty, intercept = (0.0, alpha / weight), bool(self.fit_intercept)
+        return _core.least_squares(
+            data, control, penalty, intercept, bool(self.positive), fit.start
+        )
 
 
 class ElasticNet(LinearRegressor):
@@ -189,10 +198,12 @@ class ElasticNet(LinearRegressor):
         self.verbose = verbose
 
     def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
-        alpha, ratio = at_least_0("alpha", self.alpha), share("l1_ratio", self.l1_ratio)
+        alpha, ratio = float(self.alpha), float(self.l1_ratio)
         penalty = (alpha * ratio, alpha * (1 - ratio))
-        intercept = self.fit_intercept
-        return _core.least_squares(data, control, penalty, intercept, self.positive, fit.start)
+        intercept = bool(self.fit_intercept)
+        return _core.least_squares(
+            data, control, penalty, intercept, bool(self.positive), fit.start
+        )
 
     @property
     def dual_gap_(self) -> Any:
@@ -293,6 +304,18 @@ class Lasso(ElasticNet):
         )
 
 
+def _groups(name: str, value: Any) -> list[list[int]] | int:
+    """A size, or lists of features."""
+    if isinstance(value, Integral):
+        return int(count(1, 10**9)(name, value))
+    feature = count(0, 2**32 - 1)
+    try:
+        return [[feature(f"{name}[{g}]", one) for one in group] for g, group in enumerate(value)]
+    except TypeError:
+        expected = "a size, or a list of lists of features"
+        raise refuse(name, value, expected) from None
+
+
 class GroupLasso(LinearRegressor):
     """Least squares with a penalty that keeps or drops whole groups of features.
 
@@ -344,6 +367,8 @@ class GroupLasso(LinearRegressor):
     [True, True, False]
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {"groups": _groups}
+
     def __init__(
         self,
         groups: int | Sequence[Sequence[int]] = 1,
@@ -366,18 +391,15 @@ class GroupLasso(LinearRegressor):
         self.verbose = verbose
 
     def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
-        alpha, ratio = at_least_0("alpha", self.alpha), share("l1_ratio", self.l1_ratio)
-        features, groups = data[0].shape[1], self.groups
-        if isinstance(groups, (int, np.integer)):
-            if groups < 1:
-                raise ValueError(f"groups = {groups}; expected a size of at least 1")
-            groups = [
-                list(range(first, min(first + groups, features)))
-                for first in range(0, features, groups)
-            ]
-        lists = [[int(feature) for feature in group] for group in groups]
+        alpha, ratio = float(self.alpha), float(self.l1_ratio)
+        features, groups = data[0].shape[1], _groups("groups", self.groups)
+        lists = (
+            [list(range(k, min(k + groups, features))) for k in range(0, features, groups)]
+            if isinstance(groups, int)
+            else groups
+        )
         penalty = (alpha * (1 - ratio), alpha * ratio)
-        return _core.group_lasso(data, control, lists, penalty, self.fit_intercept, fit.start)
+        return _core.group_lasso(data, control, lists, penalty, bool(self.fit_intercept), fit.start)
 
 
 class PoissonRegressor(LinearRegressor):
@@ -453,9 +475,9 @@ class PoissonRegressor(LinearRegressor):
         self.verbose = verbose
 
     def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
-        alpha, ratio = at_least_0("alpha", self.alpha), share("l1_ratio", self.l1_ratio)
+        alpha, ratio = float(self.alpha), float(self.l1_ratio)
         penalty = (alpha * ratio, alpha * (1 - ratio))
-        return _core.poisson(data, control, penalty, self.fit_intercept, fit.start)
+        return _core.poisson(data, control, penalty, bool(self.fit_intercept), fit.start)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """``D^2``, the share of the deviance that is explained; at most 1.
@@ -555,10 +577,8 @@ class HuberRegressor(LinearRegressor):
         self.verbose = verbose
 
     def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
-        if not self.epsilon > 0:
-            raise ValueError(f"epsilon = {self.epsilon}; expected a number > 0")
-        loss, penalty = ("huber", float(self.epsilon)), (0.0, at_least_0("alpha", self.alpha))
-        solved = _core.robust(data, control, loss, penalty, self.fit_intercept, fit.start)
+        loss, penalty = ("huber", float(self.epsilon)), (0.0, float(self.alpha))
+        solved = _core.robust(data, control, loss, penalty, bool(self.fit_intercept), fit.start)
         fitted = _core.predict(data[0], solved[0], solved[1], "identity")
         self.outliers_ = np.abs(data[1] - fitted) > self.epsilon
         return solved
@@ -610,6 +630,8 @@ class QuantileRegressor(LinearRegressor):
     True
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {"alpha": POSITIVE}
+
     def __init__(
         self,
         *,
@@ -630,7 +652,5 @@ class QuantileRegressor(LinearRegressor):
         self.verbose = verbose
 
     def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
-        if not 0 < self.quantile < 1:
-            raise ValueError(f"quantile = {self.quantile}; expected a number between 0 and 1")
-        loss, penalty = ("quantile", float(self.quantile)), (0.0, at_least_0("alpha", self.alpha))
-        return _core.robust(data, control, loss, penalty, self.fit_intercept)
+        loss, penalty = ("quantile", float(self.quantile)), (0.0, float(self.alpha))
+        return _core.robust(data, control, loss, penalty, bool(self.fit_intercept))

@@ -26,7 +26,7 @@ use fenchel_linalg::Invalid;
 use fenchel_linalg::parallel::try_map;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Budget, Fit, Refusal, SharedWatch, Stop, settings};
-use ndarray::{ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use rand::RngExt;
 
 use crate::error::Error;
@@ -107,6 +107,9 @@ impl EffectEstimator {
         let n = x.nrows();
         let mut given = fit.weights.map_or_else(|| vec![1.0; n], |weights| weights.to_vec());
         self.check(x, treated, &y, &given)?;
+        // Without columns everybody has the same propensity, as with a column of zeros: a randomised trial.
+        let zeros = Array2::zeros((n, 1));
+        let x = if x.ncols() == 0 { zeros.view() } else { x };
         // Only ratios of weights count, and sums of the largest would overflow.
         let largest = given.iter().copied().fold(0.0, f64::max);
         given.iter_mut().for_each(|w| *w /= largest);

@@ -98,7 +98,7 @@ impl DirectSade {
                 )
                 .into());
             }
-            other => other.choose(&Named, &spectrum, &data, &response)?,
+            other => other.choose(&Named, &spectrum, &data, &response, &watch)?,
         };
         let fenchel_optim::Report { passes, seconds, .. } = report;
         let spent = Spent { passes, seconds };

@@ -29,7 +29,7 @@ mod scaled;
 mod simplex;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, Report, Status};
+use fenchel_optim::{Certificate, Report, Status, Watch};
 
 use self::finish::finish;
 pub use self::program::{LinearProgram, LpOutcome, LpSettings, LpSolution};
@@ -60,6 +60,19 @@ const ROUNDING: f64 = 1e-12;
 /// # Errors
 /// [`Error::Invalid`] for settings out of range.
 pub fn linear_program(program: &LinearProgram, settings: &LpSettings) -> Result<LpSolution, Error> {
+    linear_program_with(program, settings, Watch::nobody())
+}
+
+/// As [`linear_program`], with a closure that is called after every pass. After `Break` what is not yet decided stays undecided.
+///
+/// # Errors
+/// As [`linear_program`].
+pub fn linear_program_with(
+    program: &LinearProgram,
+    settings: &LpSettings,
+    mut watch: Watch,
+) -> Result<LpSolution, Error> {
+    let watch = &mut watch;
     Invalid::check_positive("tolerance", settings.tolerance)?;
     if settings.tolerance >= 1.0 {
         // It is relative: with 1 and more anything would be optimal.
@@ -69,7 +82,7 @@ pub fn linear_program(program: &LinearProgram, settings: &LpSettings) -> Result<
     Invalid::check_positive("max_passes", settings.max_passes)?;
     // Most programs with a solution are solved in a few thousand steps. Then rays are looked for, then the rest is spent.
     let first = settings.max_passes.min(4000.0);
-    let (x, y, mut report) = solve(program, settings, first)?;
+    let (x, y, mut report) = solve(program, settings, first, watch)?;
     let optimal = |x: Vec<f64>, y: Vec<f64>, report: Report| {
         let objective = program.cost.iter().zip(&x).map(|(c, x)| c * x).sum();
         let certificate = Certificate::residual(objective, program.error(&x, &y), 0.0);
@@ -87,6 +100,9 @@ pub fn linear_program(program: &LinearProgram, settings: &LpSettings) -> Result<
         let report = Report { status: Status::Converged, certificate, ..report };
         LpSolution { outcome, report }
     };
+    if report.status == Status::Stopped {
+        return Ok(LpSolution { outcome: LpOutcome::Undecided, report });
+    }
     // Small programs are finished at a vertex: what PDHG has not decided, and the last digits of what it has.
     let exact = report.status == Status::Converged && report.certificate.value() <= ROUNDING;
     let finished = if settings.polish && !exact { finish(program, settings) } else { None };
@@ -106,13 +122,13 @@ pub fn linear_program(program: &LinearProgram, settings: &LpSettings) -> Result<
         None => {}
     }
     let passes = report.passes;
-    let (ray, feasible, used) = infeasible(program, settings)?;
+    let (ray, feasible, used) = infeasible(program, settings, watch)?;
     report.passes += used;
     if let Some(ray) = ray {
         return Ok(proved(LpOutcome::Infeasible { ray }, report));
     }
     if let Some(x) = feasible {
-        let (ray, used) = unbounded(program, settings)?;
+        let (ray, used) = unbounded(program, settings, watch)?;
         report.passes += used;
         if let Some(ray) = ray {
             return Ok(proved(LpOutcome::Unbounded { x, ray }, report));
@@ -120,7 +136,7 @@ pub fn linear_program(program: &LinearProgram, settings: &LpSettings) -> Result<
     }
     if settings.max_passes > first {
         let spent = report.passes - passes;
-        let (x, y, mut last) = solve(program, settings, settings.max_passes)?;
+        let (x, y, mut last) = solve(program, settings, settings.max_passes, watch)?;
         last.passes += spent + passes;
         if last.status == Status::Converged {
             return Ok(optimal(x, y, last));

@@ -1,5 +1,6 @@
 //! Proofs that a program has no solution, by two auxiliary programs that always have one.
 
+use fenchel_optim::Watch;
 use ndarray::Array2;
 
 use super::program::{LinearProgram, LpSettings};
@@ -10,7 +11,11 @@ use crate::Error;
 /// = b`, `G x + s+ >= h`. If the minimum is positive, its multipliers are a ray. If it is 0, its point is feasible.
 pub(super) type Phase = (Option<Vec<f64>>, Option<Vec<f64>>, f64);
 
-pub(super) fn infeasible(program: &LinearProgram, settings: &LpSettings) -> Result<Phase, Error> {
+pub(super) fn infeasible(
+    program: &LinearProgram,
+    settings: &LpSettings,
+    watch: &mut Watch,
+) -> Result<Phase, Error> {
     let (m, d) = program.matrix.dim();
     let e = program.equations;
     // A row without entries that asks for something is a proof by itself.
@@ -32,7 +37,7 @@ pub(super) fn infeasible(program: &LinearProgram, settings: &LpSettings) -> Resu
     high.extend(vec![f64::INFINITY; m + e]);
     let phase =
         LinearProgram { cost, matrix, right: program.right.clone(), equations: e, low, high };
-    let (x, mut y, report) = solve(&phase, settings, settings.max_passes)?;
+    let (x, mut y, report) = solve(&phase, settings, settings.max_passes, watch)?;
     let x = x[..d].to_vec();
     if program.violation(&x) <= settings.tolerance {
         return Ok((None, Some(x), report.passes));
@@ -50,6 +55,7 @@ pub(super) fn infeasible(program: &LinearProgram, settings: &LpSettings) -> Resu
 pub(super) fn unbounded(
     program: &LinearProgram,
     settings: &LpSettings,
+    watch: &mut Watch,
 ) -> Result<(Option<Vec<f64>>, f64), Error> {
     let end = |bound: f64, to: f64| if bound.is_finite() { 0.0 } else { to };
     let cone = LinearProgram {
@@ -58,6 +64,6 @@ pub(super) fn unbounded(
         high: program.high.iter().map(|u| end(*u, 1.0)).collect(),
         ..program.clone()
     };
-    let (ray, _, report) = solve(&cone, settings, settings.max_passes)?;
+    let (ray, _, report) = solve(&cone, settings, settings.max_passes, watch)?;
     Ok((program.recedes(&ray, settings.tolerance).then_some(ray), report.passes))
 }

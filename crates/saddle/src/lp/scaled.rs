@@ -1,6 +1,6 @@
 //! PDHG on a program whose rows and columns are scaled to about the same size.
 
-use fenchel_optim::{Certificate, Report, Stop};
+use fenchel_optim::{Certificate, Report, Stop, Watch};
 use ndarray::{Array2, ArrayView1, Axis};
 
 use super::program::{LinearProgram, LpSettings};
@@ -27,8 +27,14 @@ impl<'a> Scaled<'a> {
         let mut divide = |by_row: &dyn Fn(ArrayView1<f64>) -> f64,
                           by_column: &dyn Fn(ArrayView1<f64>) -> f64| {
             let safe = |v: f64| if v > 0.0 { v.sqrt() } else { 1.0 };
-            let r: Vec<f64> = matrix.axis_iter(Axis(0)).map(|row| safe(by_row(row))).collect();
-            let c: Vec<f64> = matrix.axis_iter(Axis(1)).map(|col| safe(by_column(col))).collect();
+            // Among numbers of very different sizes a factor would leave the range of numbers.
+            let kept = |(v, factor): (f64, &f64)| match factor / safe(v) {
+                next if (1e-150..=1e150).contains(&next) => safe(v),
+                next => factor / next.clamp(1e-150, 1e150),
+            };
+            let r: Vec<f64> = matrix.axis_iter(Axis(0)).map(by_row).zip(&rows).map(kept).collect();
+            let c = matrix.axis_iter(Axis(1)).map(by_column).zip(&columns).map(kept);
+            let c: Vec<f64> = c.collect();
             matrix.indexed_iter_mut().for_each(|((i, j), v)| *v /= r[i] * c[j]);
             rows.iter_mut().zip(&r).for_each(|(s, r)| *s /= r);
             columns.iter_mut().zip(&c).for_each(|(s, c)| *s /= c);
@@ -193,13 +199,14 @@ pub(super) fn solve(
     program: &LinearProgram,
     settings: &LpSettings,
     passes: f64,
+    watch: &mut Watch,
 ) -> Result<(Vec<f64>, Vec<f64>, Report), Error> {
     let scaled = Scaled::new(program);
     let stop =
         Stop { absolute: settings.tolerance, relative: 0.0, max_passes: passes, ..Stop::default() };
     let stop = Stop { check: fenchel_optim::Cadence::Every(40.0), ..stop };
     let pdhg_settings = PdhgSettings { polish: settings.polish, stop, ..PdhgSettings::default() };
-    let solution = pdhg(&scaled, &pdhg_settings, None, &mut ())?;
+    let solution = pdhg(&scaled, &pdhg_settings, None, watch)?;
     let (x, y) = scaled.original(&solution.state.x, &solution.state.y);
     Ok((x, y, solution.report))
 }
