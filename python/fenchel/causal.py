@@ -270,9 +270,22 @@ class Estimand:
             ours = states[treatment] if state in states[treatment] else known
             places.append(ours.index(state))
         cards = [len(list_) for list_ in states.values()]
-        return self._formula.average_effect(
-            codes, cards, pseudo_count, values, (places[0], places[1])
-        )
+        try:
+            return self._formula.average_effect(
+                codes, cards, pseudo_count, values, (places[0], places[1])
+            )
+        except ValueError as error:
+            raise ValueError(self._named(str(error), states)) from None
+
+    def _named(self, message: str, states: dict[str, list[str]]) -> str:
+        """A message of the crate, which counts nodes and states, with their names."""
+        nodes = self._formula.names()
+
+        def name(found: re.Match[str]) -> str:
+            node, state = nodes[int(found[1])], found[2]
+            return node if state is None else f"{node}={states[node][int(state)]}"
+
+        return re.sub(r"node (\d+)(?:=(\d+))?", name, message)
 
     def _encoded(self, data: Any) -> tuple[NDArray[np.int64], dict[str, list[str]]]:
         columns = _columns(data)

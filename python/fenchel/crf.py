@@ -190,9 +190,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             start,
         )
         self._keep()
-        self.report_ = Report(**facts)
-        self.duality_gap_ = self.report_.value
-        self.n_iter_ = max(1, int(np.ceil(self.report_.passes)))
+        self._record(facts)
         if control.show is not None:
             control.show.end(self.report_)
         judge(self.report_, "CRF", "max_iterations")
@@ -200,6 +198,11 @@ class CRF(BaseEstimator):  # type: ignore[misc]
 
     def _keep(self) -> None:
         self.classes_ = self._model.labels()
+
+    def _record(self, facts: _core.Facts) -> None:
+        self.report_ = Report(**facts)
+        self.duality_gap_ = self.report_.value
+        self.n_iter_ = max(1, int(np.ceil(self.report_.passes)))
 
     @property
     def attributes_(self) -> list[str]:
@@ -255,6 +258,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         model = cls()
         model._model = _core.Chain.load(Path(path).read_bytes())
         model._keep()
+        if (facts := model._model.report()) is not None:
+            model._record(facts)
         return model
 
     def __getstate__(self) -> dict[str, Any]:

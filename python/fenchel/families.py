@@ -11,6 +11,7 @@ from math import prod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y
 
 from . import _check, _core
 from ._check import checked, choice
@@ -822,10 +823,20 @@ class GlmResult:
     report_: Report
     _text: str
     _intervals: list[tuple[float, float]]
+    _law: tuple[str, float]
 
     def summary(self) -> str:
         """The table that R prints."""
         return self._text
+
+    def predict(self, X: Any, offset: Any = None) -> Vector:
+        """The mean of the response for each row; NaN where the linear predictor is outside of the domain of the link."""
+        checked = check_array(sound(X), accept_sparse="csr", dtype=np.float64, order="C")
+        if checked.shape[1] != len(self.coef_):
+            raise ValueError(f"X has {checked.shape[1]} columns; expected {len(self.coef_)}")
+        eta = _core.predict(matrix(checked), vector(self.coef_), self.intercept_, "identity")
+        shift = 0.0 if offset is None else reals("offset", offset)
+        return _core.glm_mean(*self._law, vector(eta + shift))
 
     def conf_int(self) -> Vector:
         """Intervals of level 0.95: a row a coefficient, with its lower and upper end."""
@@ -892,8 +903,6 @@ def glm(
     >>> result.params.round(4).tolist()
     [0.0, 0.6931]
     """
-    from sklearn.utils.validation import _check_sample_weight, check_X_y
-
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     X, y = check_X_y(sound(X), y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=True)
     X = matrix(X)
@@ -928,4 +937,5 @@ def glm(
         report_=report,
         _text=facts["text"],
         _intervals=facts["intervals"],
+        _law=(family, size),
     )

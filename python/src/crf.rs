@@ -120,6 +120,11 @@ impl Chain {
         CrfModel::load(bytes).map(Chain).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
+    /// How the training of the file ended, if it says so.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.0.report.as_ref().map(|report| to_dict(py, report, None)).transpose()
+    }
+
     fn labels(&self) -> Vec<String> {
         self.0.labels().iter().map(str::to_owned).collect()
     }

@@ -28,11 +28,35 @@ impl Raise for fenchel::linalg::Invalid {
     }
 }
 
+/// What the crates advise, by the names that it has in Python.
+const WORDS: [(&str, &str); 13] = [
+    ("max_memory is", "the limit is"),
+    ("set l2 > 0", "add a squared l2 norm (a finite C, an alpha > 0, an l1_ratio < 1)"),
+    ("stop.max_passes", "max_iter"),
+    ("stop.max_seconds", "max_seconds"),
+    ("stop.absolute", "tol"),
+    ("stop.relative", "tol"),
+    ("Components::Permutation", "n_components='permutation'"),
+    ("Components::Ladle", "n_components='ladle'"),
+    (", or use `LassoSir`", ""),
+    ("; HillClimbing takes one", ""),
+    ("HillClimbing", "method='hill_climbing'"),
+    ("use fewer slices, or stream the data through SliceMoments", "use fewer slices"),
+    (
+        ", or use Em, which takes such records",
+        ", or fit the tables of a given graph, which takes such records",
+    ),
+];
+
+fn in_python(message: String) -> String {
+    WORDS.iter().fold(message, |message, (ours, theirs)| message.replace(ours, theirs))
+}
+
 macro_rules! raises {
     ($($error:ty),* $(,)?) => {$(
         impl Raise for $error {
             fn raise(self) -> PyErr {
-                let message = self.to_string();
+                let message = in_python(self.to_string());
                 match self {
                     Self::Refused(Refusal::MemoryLimit { .. }) => PyMemoryError::new_err(message),
                     _ => PyValueError::new_err(message),

@@ -16,6 +16,7 @@ use fenchel::expfam::{
 };
 use fenchel::optim::random::{Generator, stream};
 use fenchel::optim::{Report, Stop};
+use ndarray::{Array1, ArrayView1};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -29,6 +30,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Law>()?;
     module.add_class::<Belief>()?;
     module.add_function(wrap_pyfunction!(glm, module)?)?;
+    module.add_function(wrap_pyfunction!(glm_mean, module)?)?;
     Ok(())
 }
 
@@ -334,7 +336,7 @@ impl Law {
                 *x = match self.member.tail(tail, *x) {
                     Some(found) => found.map_err(Raise::raise)?,
                     None => {
-                        let known = "normal, log_normal, gamma, inverse_gamma or beta";
+                        let known = "one with a distribution function here: normal, log_normal, gamma, inverse_gamma or beta";
                         return Err(unknown(&format!("{of}: the family"), &self.family, known));
                     }
                 };
@@ -445,6 +447,29 @@ fn glm<'py>(
     dict.set_item("aic", summary.aic)?;
     dict.set_item("link", summary.link)?;
     Ok((coefficients.into_pyarray(py), constant, dict, to_dict(py, &report, None)?))
+}
+
+/// The mean at each linear predictor.
+#[pyfunction]
+fn glm_mean<'py>(
+    py: Python<'py>,
+    family: &str,
+    size: f64,
+    eta: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn of(family: impl ScalarFamily, eta: ArrayView1<'_, f64>) -> Array1<f64> {
+        eta.mapv(|eta| if family.in_domain(eta) { family.mean(eta) } else { f64::NAN })
+    }
+    let eta = eta.as_array();
+    let mean = match family {
+        "binomial" => of(Logistic, eta),
+        "poisson" => of(PoissonLog, eta),
+        "gaussian" => of(Identity, eta),
+        "gamma" => of(Reciprocal, eta),
+        "inverse_gaussian" => of(InverseSquare, eta),
+        _ => of(NegativeBinomialLog { size }, eta),
+    };
+    Ok(mean.into_pyarray(py))
 }
 
 /// The arguments of a fit, whatever the family.

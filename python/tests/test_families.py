@@ -118,9 +118,9 @@ def test_glms_equal_those_of_statsmodels(family):
     ("call", "said"),
     [
         (lambda: ff.Normal(0, -1), "variance"),
-        (lambda: ff.Binomial(2.5, 0.5), "trials"),
+        (lambda: ff.Binomial(2.5, 0.5), "n = 2.5"),
         (lambda: ff.Gamma(1, 1).logpdf([1.0, -1.0]), "observation 1"),
-        (lambda: ff.Normal(0, 1).kl(ff.Gamma(1, 1)), "same family"),
+        (lambda: ff.Normal(0, 1).kl(ff.Gamma(1, 1)), "another Normal"),
         (lambda: ff.Poisson(1).cdf(1), "distribution function"),
         (lambda: ff.glm([[1.0], [2.0]], [0, 1], "probit"), "family is"),
         (lambda: ff.glm([[1.0], [2.0]], [-1, 1], "poisson"), "0"),

@@ -83,7 +83,7 @@ def test_models_travel(data):
         ([], [], "no graphs"),
         ([np.ones((2, 1))], [[0, 1]], "graph 0: expected a tuple"),
         ([(np.ones((2, 1)), [(0, 1)])], [[0]], r"y\[0\] has shape"),
-        ([(np.ones((2, 1)), [(0, 5)])], [[0, 1]], "variable 5"),
+        ([(np.ones((2, 1)), [(0, 5)])], [[0, 1]], "edge 0 is .0, 5."),
         ([(np.ones((2, 1)), [(0, 1)], np.ones((2, 1)))], [[0, 1]], "graph 0: 1 x 2"),
         ([(np.ones((2, 1)), []), (np.ones((2, 3)), [])], [[0, 1]] * 2, "graph 1 has 3 features"),
     ],

@@ -54,7 +54,7 @@ def test_games():
     ("call", "said"),
     [
         (lambda: linprog([1.0], A_ub=[[1.0]]), "both or neither"),
-        (lambda: linprog([1.0, 2.0], A_ub=[[1.0]], b_ub=[1.0]), "expected length 2"),
+        (lambda: linprog([1.0, 2.0], A_ub=[[1.0]], b_ub=[1.0]), "A_ub has the shape"),
         (lambda: linprog([1.0], bounds=[(2, 1)]), "variable 0"),
         (lambda: linprog([1.0, 1.0], bounds=[(0, 1)] * 3), "3 pairs; expected 2"),
         (lambda: linprog([np.nan]), "cost"),

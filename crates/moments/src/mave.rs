@@ -109,7 +109,8 @@ impl Mave {
     }
 
     /// As [`fit`](Self::fit), with a model of as many directions to start from, in place of that of [`Opg`], and a closure that is
-    /// called after every round. Its certificate is the distance between the spans of the last two rounds.
+    /// called after every round, with the distance between the spans of the last two rounds as its certificate, and without one
+    /// at every plane of the start and of the end.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), [`Error::Refused`] for weights, and [`Error::Invalid`] for a start of other features or another number of

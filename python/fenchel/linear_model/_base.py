@@ -257,7 +257,7 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y: all labels are {self.classes_[0]!r}; expected at least two classes, found one class"
+                f"y: all labels are {self.classes_[:1].tolist()[0]!r}; expected at least two classes, found one class"
             )
         if weights is not None and (weight_of := np.bincount(codes, weights)).min() == 0:
             label = self.classes_[weight_of.argmin()].item()
@@ -271,6 +271,9 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
             self.coef_ = np.vstack([each[0] for each in fits])
             self.intercept_ = np.array([each[1] for each in fits])
         else:
+            # The crate has a handful of matrices of this size.
+            size = len(self.classes_) * X.shape[1]
+            _check.memory("classes * features", size, 4 * 8)
             more = self._fit_more(data, weight, control)
             fits = more  # type: ignore[assignment]
             self.coef_ = np.vstack([np.ascontiguousarray(each[0].T) for each in more])

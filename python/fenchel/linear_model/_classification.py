@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import _core
-from .._check import SHARE, Rule, choice
+from .._check import POSITIVE, SHARE, Rule, choice
 from .._control import Control
 from ._base import LinearClassifier, Probabilities
 
@@ -309,6 +309,7 @@ class LinearSVC(LinearClassifier):
     _rules: ClassVar[dict[str, Rule]] = {
         "penalty": choice("l1", "l2"),
         "loss": choice("hinge", "squared_hinge"),
+        "C": POSITIVE,
     }
 
     def __init__(

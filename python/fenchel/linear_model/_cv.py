@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .._check import SIZE, Rule, choice, numbers, optional
@@ -36,6 +37,7 @@ class _Table:
     @property
     def alphas_(self) -> Any:
         """The penalties, falling; for several shares of the l1 norm a row each."""
+        check_is_fitted(self, "cv_results_")
         alphas = self._by_share(self.cv_results_["alpha"])
         # Penalties that were given are the same for all shares.
         return alphas[0] if alphas.ndim == 2 and (alphas == alphas[0]).all() else alphas
@@ -51,6 +53,7 @@ class _ErrorTable(_Table):
     @property
     def mse_path_(self) -> Any:
         """The mean squared error of each penalty on each fold; for several shares of the l1 norm a matrix each."""
+        check_is_fitted(self, "cv_results_")
         return -self._by_share(self.cv_results_["split_test_scores"])
 
 

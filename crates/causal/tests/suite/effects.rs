@@ -393,3 +393,16 @@ fn a_fit_is_watched_and_limited_as_a_whole() {
     let refused = estimator.fit_with(x.view(), &treated, &y, Fit::new().start(&plain)).unwrap_err();
     assert!(matches!(refused, Error::Refused(_)), "{refused}");
 }
+
+/// Of a randomised trial the effect is the difference of the two means.
+#[test]
+fn without_columns_the_means_are_compared() {
+    let y = [1.0, 5.0, 2.0, 9.0, 3.0, 1.0];
+    let treated = [false, true, false, true, false, true];
+    for method in METHODS {
+        let estimator = EffectEstimator { method, bootstrap: 0, ..EffectEstimator::default() };
+        let model = estimator.fit(Array2::zeros((6, 0)).view(), &treated, &y).unwrap();
+        assert!((model.effect - 3.0).abs() < 1e-8, "{method:?} {}", model.effect);
+        assert!(model.propensity.iter().all(|p| (p - 0.5).abs() < 1e-8), "{}", model.propensity);
+    }
+}

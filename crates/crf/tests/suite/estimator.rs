@@ -398,3 +398,17 @@ fn a_penalty_that_overflows_is_named() {
         Ok(model) => model.weights().check().unwrap(),
     }
 }
+
+/// Before anything of the size of all pairs of labels is allocated.
+#[test]
+fn pairs_of_many_labels_are_refused_with_their_bytes() {
+    let mut builder = CorpusBuilder::new();
+    let mut instance = Instance::new();
+    for label in 0..30_000 {
+        instance.begin_token(&label.to_string());
+        instance.push("a", 1.0);
+    }
+    builder.push(&instance).unwrap();
+    let told = Crf::default().fit(&builder.finish(0).unwrap()).unwrap_err().to_string();
+    assert!(told.contains("GiB") && told.contains("labels"), "{told}");
+}

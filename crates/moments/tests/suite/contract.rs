@@ -178,3 +178,32 @@ fn index_regression_shows_every_fold() {
         assert!(model.cross_validated_r2 > 0.8, "{}", model.cross_validated_r2);
     }
 }
+
+/// The number of directions is that of the resamples so far.
+#[test]
+fn resamples_and_planes_can_be_stopped() {
+    let (x, y) = single(300, 4);
+    let permutation = Components::Permutation { level: 0.05, repeats: 1_000_000, seed: 1 };
+    let ladle = Components::Ladle { repeats: 1_000_000, seed: 1 };
+    for components in [permutation, ladle] {
+        let mut calls = 0;
+        let mut watch = |_: &Progress| {
+            calls += 1;
+            if calls < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let sir = Sir { components, ..Sir::default() };
+        let model = sir.fit_with(&x, &y, Fit::new().watch(&mut watch)).unwrap();
+        assert_eq!((model.report.status, calls), (Status::Stopped, 20), "{components:?}");
+        assert!(model.components() >= 1);
+    }
+    let mut calls = 0;
+    let mut watch = |_: &Progress| {
+        calls += 1;
+        if calls < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let opg = Opg { base_points: 300, ..Opg::default() };
+    let model = opg.fit_with(&x, &y, Fit::new().watch(&mut watch)).unwrap();
+    assert_eq!((model.report.status, calls), (Status::Stopped, 20));
+    let whole = opg.fit(&x, &y).unwrap();
+    assert!(trace_error(whole.directions.view(), model.directions.view()).unwrap() < 0.5);
+}

@@ -1,10 +1,13 @@
 //! Linear programs with known answers: optima by construction, rays that are checked here again, games to many digits.
 
-use fenchel_optim::Stop;
+use std::ops::ControlFlow;
+
 use fenchel_optim::random::{Generator, stream};
+use fenchel_optim::{Fit, Progress, Status, Stop};
 use fenchel_saddle::methods::PdhgSettings;
 use fenchel_saddle::{
     LinearProgram, LpOutcome, LpSettings, MatrixGame, SaddleProblem, exact_game, linear_program,
+    linear_program_with,
 };
 use ndarray::{Array1, Array2, array};
 use rand::RngExt;
@@ -239,4 +242,39 @@ fn the_report_beside_a_ray_is_about_the_ray() {
         assert!(matches!(solution.outcome, LpOutcome::Unbounded { .. }), "{solution:?}");
         assert!(solution.report.certificate.value() <= 1e-8, "{}", solution.report);
     }
+}
+
+/// A scale of the columns beyond the range of numbers is no number, and bounds divided by it have no order.
+#[test]
+fn numbers_of_any_size_are_no_panic() {
+    for (cost, row) in [
+        ([1e300, 1.0], [1e300, 1e-300]),
+        ([1e308, 1.0], [1e308, 1e-308]),
+        ([1.0, 1e-320], [1e-320, 1e300]),
+    ] {
+        for bound in [f64::INFINITY, 1e200] {
+            let program = LinearProgram::new(&cost)
+                .and_then(|p| p.at_least(array![row].mapv(|a: f64| -a).view(), &[-1.0]))
+                .and_then(|p| p.within(&[0.0, -bound], &[bound, bound]))
+                .unwrap();
+            let settings = LpSettings { max_passes: 500.0, ..LpSettings::default() };
+            linear_program(&program, &settings).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_watched_program_ends_undecided() {
+    let program = LinearProgram::new(&[-1.0, -2.0])
+        .and_then(|p| p.at_least(array![[-1.0, -1.0]].view(), &[-4.0]))
+        .unwrap();
+    let mut calls = 0;
+    let mut stop = |_: &Progress| {
+        calls += 1;
+        ControlFlow::Break(())
+    };
+    let watch = Fit::<()>::new().watch(&mut stop).watch;
+    let solution = linear_program_with(&program, &LpSettings::default(), watch).unwrap();
+    assert_eq!(solution.outcome, LpOutcome::Undecided);
+    assert_eq!((solution.report.status, calls), (Status::Stopped, 1));
 }
