@@ -189,7 +189,11 @@ def text(name: str, value: Any) -> str:
 
 
 def _threads(name: str, value: Any) -> int:
-    return int(value) if value == -1 else int(count(1, 2**31)(name, value))
+    least = -1 if isinstance(value, Integral) and value == -1 else 1
+    try:
+        return int(count(least, 2**31)(name, value))
+    except ValueError:
+        raise refuse(name, value, "-1 or a number of threads, at least 1") from None
 
 
 def memory(name: str, value: int, bytes_of_each: int) -> None:
@@ -203,11 +207,12 @@ def memory(name: str, value: int, bytes_of_each: int) -> None:
 SHARE = number(0, 1)
 SIZE = number(0)
 POSITIVE = number(0, above=True)
+POSITIVE_OR_INFINITE = number(0, above=True, infinite=True)
 MOST_PENALTIES = 10_000
 """A path has no more points: each is a fit."""
 
 RULES: dict[str, Rule] = {
-    "C": number(0, above=True, infinite=True),
+    "C": POSITIVE_OR_INFINITE,
     "all_possible_states": flag,
     "all_possible_transitions": flag,
     "alpha": SIZE,
@@ -232,8 +237,8 @@ RULES: dict[str, Rule] = {
     "l1_ratio": SHARE,
     "level": number(0, 1, above=True),
     "limit": count(1, 10**8),
-    "max_iter": optional(number(0, above=True, infinite=True)),
-    "max_iterations": number(0, above=True, infinite=True),
+    "max_iter": optional(POSITIVE_OR_INFINITE),
+    "max_iterations": POSITIVE_OR_INFINITE,
     "max_parents": count(0, 1000),
     "max_seconds": optional(number(0, infinite=True)),
     "min_freq": count(0, 2**32 - 1),

@@ -120,7 +120,7 @@ class Control:
 
     def __post_init__(self) -> None:
         self.tol = _check.RULES["tol"]("tol", self.tol)
-        self.max_iter = _check.RULES["max_iter"]("max_iter", self.max_iter)
+        self.max_iter = _check.POSITIVE_OR_INFINITE("max_iter", self.max_iter)
         self.max_seconds = _check.RULES["max_seconds"]("max_seconds", self.max_seconds)
 
 

@@ -124,6 +124,8 @@ class BayesianNetwork:
         _acyclic(self._arcs)
         self._net: _core.Network | None = None
         if states is not None:
+            if not isinstance(states, Mapping):
+                raise _check.refuse("states", states, "a dict with the states of each variable")
             named = {
                 str(name): [_text(state) for state in _check.labels(f"states[{name!r}]", list_)]
                 for name, list_ in states.items()
@@ -300,6 +302,8 @@ class BayesianNetwork:
         >>> round(float(ban.query("lung").p(lung="yes")), 12)
         0.01
         """
+        if not (settings is None or isinstance(settings, Mapping)):
+            raise _check.refuse("settings", settings, "a dict with a state for each variable")
         wanted = {**(settings or {}), **states}
         pairs = [(str(variable), _text(state)) for variable, state in wanted.items()]
         return self._of(self._fitted().intervene(pairs))

@@ -66,7 +66,7 @@ class LogisticRegression(Probabilities):
     random_state : int or RandomState, default=None
         Seed of the visiting order; None is 0, so that a fit can be repeated.
     solver : str, default="auto"
-        Ignored.
+        ``"auto"`` or one of scikit-learn's; ignored.
     max_iter : float, default=1000
         Passes over the data after which the fit ends in any case.
     verbose : bool, default=False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -77,7 +76,7 @@ class ElasticNetCV(_ErrorTable, LinearRegressor):
         Ignored.
     copy_X : bool, default=True
         Ignored: `X` is never changed.
-    selection : str, default="cyclic"
+    selection : {"cyclic", "random"}, default="cyclic"
         Ignored.
     max_iter : float, default=1000
         Passes over the data for each fit.
@@ -191,7 +190,7 @@ class LassoCV(_ErrorTable, LinearRegressor):
         Ignored.
     copy_X : bool, default=True
         Ignored: `X` is never changed.
-    selection : str, default="cyclic"
+    selection : {"cyclic", "random"}, default="cyclic"
         Ignored.
     max_iter : float, default=1000
         Passes over the data for each fit.
@@ -394,7 +393,7 @@ class LogisticRegressionCV(_Table, Probabilities):
     scoring : {"neg_log_loss", "accuracy", "roc_auc"}, default="neg_log_loss"
         The score on the folds; the last for two classes only.
     solver : str, default="auto"
-        Ignored.
+        ``"auto"`` or one of scikit-learn's; ignored.
     tol : float, default=1e-6
         Largest duality gap, as a fraction of the objective.
     max_iter : float, default=1000
@@ -640,6 +639,6 @@ def one_standard_error(rule: str) -> bool:
 
 def _given(values: int | Sequence[float] | None, found: float) -> float:
     """The value of a list that `found` is up to rounding."""
-    if values is None or isinstance(values, Integral):
+    if values is None or isinstance(values, (int, np.integer)):
         return found
     return float(min(values, key=lambda value: abs(value - found)))

@@ -35,7 +35,7 @@ class Ridge(LinearRegressor):
     tol : float, default=1e-10
         Largest duality gap, as a fraction of the objective.
     solver : str, default="auto"
-        Ignored.
+        ``"auto"`` or one of scikit-learn's; ignored.
     warm_start : bool, default=False
         Whether a fit starts at the coefficients of the last one.
     random_state : int or RandomState, default=None
@@ -129,7 +129,7 @@ class ElasticNet(LinearRegressor):
         Ignored.
     copy_X : bool, default=True
         Ignored: `X` is never changed.
-    selection : str, default="cyclic"
+    selection : {"cyclic", "random"}, default="cyclic"
         Ignored.
     max_iter : float, default=1000
         Passes over the data after which the fit ends in any case.
@@ -236,7 +236,7 @@ class Lasso(ElasticNet):
         Ignored.
     copy_X : bool, default=True
         Ignored: `X` is never changed.
-    selection : str, default="cyclic"
+    selection : {"cyclic", "random"}, default="cyclic"
         Ignored.
     max_iter : float, default=1000
         Passes over the data after which the fit ends in any case.
@@ -420,7 +420,7 @@ class PoissonRegressor(LinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
     solver : str, default="auto"
-        Ignored.
+        ``"auto"`` or one of scikit-learn's; ignored.
     max_iter : float, default=1000
         Passes over the data after which the fit ends in any case.
     tol : float, default=1e-8

@@ -62,7 +62,7 @@ SHARES = either(SHARE, numbers(SHARE), expected="a number from 0 to 1, or a list
 
 def grid(alphas: int | Sequence[float], factor: float = 1.0) -> tuple[list[float] | None, int]:
     """The penalties that were checked, each times `factor`, and their number."""
-    if isinstance(alphas, Integral):
+    if isinstance(alphas, (int, np.integer)):
         return None, int(alphas)
     return [float(alpha) * factor for alpha in alphas], 0
 
@@ -71,7 +71,7 @@ def grid_of_c(Cs: int | Sequence[float] | None, weight: float) -> tuple[list[flo
     """The penalties of values of ``C``; `weight` is the sum of the weights of the rows."""
     if Cs is None:
         return None, 0
-    return grid(Cs if isinstance(Cs, Integral) else [1 / (C * weight) for C in Cs])
+    return grid(Cs if isinstance(Cs, (int, np.integer)) else [1 / (C * weight) for C in Cs])
 
 
 def ratios(l1_ratio: float | Sequence[float]) -> list[float]:
