@@ -36,7 +36,7 @@ impl Layout {
         let learnt = pairs(labels) + if observed { 0 } else { pairs(attributes + 3) };
         let hint = "leave out rare labels and attributes";
         let needed = pairs(attributes).saturating_add(learnt.saturating_mul(4));
-        Refusal::check_memory("a conditional random field", needed, Some(MAX_MEMORY), hint)?;
+        Refusal::check_memory("a conditional random field", needed, MAX_MEMORY, hint)?;
         let mut seen: Vec<u64> = Vec::new();
         let mut allowed = vec![0.0; labels * stride];
         if observed {
