@@ -11,7 +11,7 @@ use fenchel::graphical::{
 };
 use fenchel::optim::Stop;
 use fenchel::optim::random::stream;
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{Array2, ArrayView2, Axis};
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -214,7 +214,9 @@ impl Network {
         let mut rng = stream(seed, 0);
         pieces(py, draws, 5_000, |piece| {
             let rows = self.0.sample_many(piece.len(), &mut rng);
-            codes.slice_mut(s![piece, ..]).zip_mut_with(&rows, |to, &state| *to = state as i64);
+            codes
+                .slice_axis_mut(Axis(0), piece.into())
+                .zip_mut_with(&rows, |to, &state| *to = state as i64);
             Ok::<_, Error>(())
         })?;
         Ok(codes.into_pyarray(py))
