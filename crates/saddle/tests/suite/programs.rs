@@ -253,8 +253,9 @@ fn numbers_of_any_size_are_no_panic() {
         ([1.0, 1e-320], [1e-320, 1e300]),
     ] {
         for bound in [f64::INFINITY, 1e200] {
+            let above = Array2::from_shape_fn((1, 2), |(_, j)| -row[j]);
             let program = LinearProgram::new(&cost)
-                .and_then(|p| p.at_least(array![row].mapv(|a: f64| -a).view(), &[-1.0]))
+                .and_then(|p| p.at_least(above.view(), &[-1.0]))
                 .and_then(|p| p.within(&[0.0, -bound], &[bound, bound]))
                 .unwrap();
             let settings = LpSettings { max_passes: 500.0, ..LpSettings::default() };
