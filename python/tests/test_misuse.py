@@ -177,7 +177,14 @@ ESTIMATORS = [
     if isinstance(each := getattr(module, name), type) and issubclass(each, BaseEstimator)
 ]
 # Checked where the data are known, or by scikit-learn; and what is of no use.
-ELSEWHERE = {"class_weight", "cv", "intercept_scaling", "n_components", "precompute", "random_state"}
+ELSEWHERE = {
+    "class_weight",
+    "cv",
+    "intercept_scaling",
+    "n_components",
+    "precompute",
+    "random_state",
+}
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: each.__name__)
