@@ -239,8 +239,13 @@ struct Likelihood<'a> {
 }
 
 impl Likelihood<'_> {
-    fn remember<T>(&mut self, result: Result<T, Error>) -> Option<T> {
-        result.map_err(|error| self.failure.get_or_insert(error)).ok()
+    /// What the oracle answers. After an error it is not asked again: a line search would take the error for a step that is too
+    /// long, and ask for every shorter one.
+    fn ask<T>(&mut self, ask: impl FnOnce(&mut dyn Backend) -> Result<T, Error>) -> Option<T> {
+        if self.failure.is_some() {
+            return None;
+        }
+        ask(&mut *self.oracle).map_err(|error| self.failure = Some(error)).ok()
     }
 
     /// A lower bound of the optimum from the means under the model, whose entropy is given.
@@ -329,8 +334,7 @@ impl Smooth for &mut Likelihood<'_> {
     }
 
     fn value_gradient(&mut self, theta: &[f64], gradient: &mut [f64]) -> f64 {
-        let result = self.oracle.means(theta, gradient);
-        let Some(log_partition) = self.remember(result) else {
+        let Some(log_partition) = self.ask(|oracle| oracle.means(theta, gradient)) else {
             gradient.fill(0.0);
             return f64::INFINITY;
         };
@@ -339,14 +343,13 @@ impl Smooth for &mut Likelihood<'_> {
     }
 
     fn value_only(&mut self, theta: &[f64]) -> f64 {
-        let result = self.oracle.log_partition(theta);
-        self.remember(result).map_or(f64::INFINITY, |a| a - lanes::dot(theta, &self.target))
+        let log_partition = self.ask(|oracle| oracle.log_partition(theta));
+        log_partition.map_or(f64::INFINITY, |a| a - lanes::dot(theta, &self.target))
     }
 
     fn certify_composite(&mut self, theta: &[f64], h: f64) -> Option<Certificate> {
         let mut means = vec![0.0; theta.len()];
-        let result = self.oracle.means(theta, &mut means);
-        let log_partition = self.remember(result)?;
+        let log_partition = self.ask(|oracle| oracle.means(theta, &mut means))?;
         let value = log_partition - lanes::dot(theta, &self.target);
         let bound = self.lower_bound(log_partition - lanes::dot(theta, &means), &means);
         if bound > f64::NEG_INFINITY {

@@ -44,7 +44,10 @@ impl TreeOracle {
         Invalid::check_length("parameters", self.layout.len(), theta.len())?;
         let (theta, constant) = self.layout.to_reference(&self.reference, theta);
         let factors = self.reference.factor_graph(&theta)?;
-        let tree = self.trees.tree(&factors)?;
+        let tree = self.trees.tree(&factors).map_err(|error| match error {
+            fenchel_graphical::Error::Refused(refusal) => refusal.into(),
+            other => Error::from(other),
+        })?;
         let hint = "the graph is too dense for a junction tree; raise the penalty or sample";
         let bytes = 16 * tree.cells() as u64;
         Refusal::check_memory("the junction tree", bytes, self.max_memory, hint)?;
@@ -54,7 +57,7 @@ impl TreeOracle {
     /// `A(theta)`.
     ///
     /// # Errors
-    /// [`Invalid::Length`]; [`Error::Graphical`] or [`Error::Refused`] for a tree that is too large.
+    /// [`Invalid::Length`]; [`Error::Refused`] for a tree that is too large.
     pub fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
         let (tree, factors, constant) = self.tree(theta)?;
         let mut workspace = tree.workspace();

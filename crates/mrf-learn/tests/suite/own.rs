@@ -1,6 +1,7 @@
 //! A backend of a user's own, from the public interface alone: the sum over all joint states, written out.
 
 use fenchel_mrf_learn::{Backend, Coordinates, Data, Error, ExactMle, Fit, MissingPolicy, Penalty};
+use fenchel_optim::{Refusal, Stop};
 use ndarray::Array2;
 
 use crate::common::brute_states;
@@ -36,4 +37,48 @@ fn a_backend_of_ones_own_learns_the_same_network() {
     for (a, b) in found.theta.iter().zip(&known.theta) {
         assert!((a - b).abs() <= 1e-3, "{a} {b}");
     }
+}
+
+/// Answers at zero parameters alone.
+struct Narrow(Written);
+
+impl Backend for Narrow {
+    fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
+        if theta.iter().any(|t| *t != 0.0) {
+            self.0.calls += 1;
+            return Err(Refusal::unsupported("a narrow backend", "parameters").into());
+        }
+        self.0.means(theta, out)
+    }
+}
+
+/// The line search took the error for a step that was too long, and asked three hundred times for shorter ones.
+#[test]
+fn the_first_error_of_a_backend_ends_the_fit() {
+    let x = Array2::from_shape_fn((30, 3), |(n, i)| u8::from((n * (i + 3)) % 7 < 3));
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
+    let mut narrow = Narrow(Written { variables: 3, calls: 0 });
+    let method = ExactMle { penalty: Penalty::l1(0.001), ..ExactMle::default() };
+    let before = {
+        let stop = Stop { max_passes: 0.0, ..Stop::default() };
+        ExactMle { stop, ..method.clone() }.fit_by(&data, &mut narrow, Fit::new()).unwrap();
+        narrow.0.calls
+    };
+    let error = method.fit_by(&data, &mut narrow, Fit::new()).unwrap_err();
+    assert!(matches!(error, Error::Refused(_)), "{error}");
+    // The certificate at the start, the gradient there, and the error.
+    assert_eq!(narrow.0.calls - before, 3);
+}
+
+/// A dense graph of 40 variables: its tree is refused at the first step away from zero.
+#[test]
+fn a_graph_that_is_too_dense_is_refused_at_once() {
+    let x = Array2::from_shape_fn((300, 40), |(i, j)| {
+        u8::from((i * 7919 + j * 104_729 + i * j * 31) % 97 < 45)
+    });
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
+    let penalty = Penalty::l1(0.001);
+    let method = ExactMle { penalty, max_memory: Some(1 << 20), ..ExactMle::default() };
+    let error = method.fit(&data).unwrap_err();
+    assert!(matches!(error, Error::Refused(_)), "{error}");
 }
