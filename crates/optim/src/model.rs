@@ -22,16 +22,16 @@ use crate::file;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The file is not JSON, or has no kind and version.
-    #[error("not a {kind} file: {source}")]
+    /// The file ends early, is not JSON, or has no kind and version.
+    #[error("{}: {source}", malformed(.kind, .source))]
     Format {
         /// The kind that was wanted.
         kind: &'static str,
         /// The error of the JSON parser, with its position.
         source: serde_json::Error,
     },
-    /// A file of another kind.
-    #[error("the file holds a {found}{}; expected a {expected}", loaded_by(.loader, ""))]
+    /// A file of another kind, a pair where one model was wanted, or one model where a pair was.
+    #[error("the file holds {}{}; expected {}", article(.found), loaded_by(.loader, ""), article(.expected))]
     Kind {
         /// The kind in the file.
         found: String,
@@ -82,9 +82,33 @@ pub enum ModelError {
         /// What is wrong.
         reason: String,
     },
+    /// A model that could be saved and never be loaded, such as one whose weights are not finite after a fit that diverged.
+    /// Nothing was written.
+    #[error("the {kind} is not saved, as its file could not be loaded: {reason}")]
+    Unsaved {
+        /// The kind of model.
+        kind: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
     /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
+}
+
+/// The kind of a pair.
+const PAIR: &str = "pair of models";
+
+/// A kind with its article.
+fn article(kind: &str) -> String {
+    format!("{} {kind}", if kind.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" })
+}
+
+fn malformed(kind: &str, source: &serde_json::Error) -> String {
+    match source.is_eof() {
+        true => format!("the {kind} file ends early"),
+        false => format!("not {} file", article(kind)),
+    }
 }
 
 fn loaded_by(loader: &Option<String>, end: &str) -> String {
@@ -119,7 +143,7 @@ pub trait Saved: Serialize + DeserializeOwned {
     /// Version of the file format of this kind of model.
     const VERSION: u32;
 
-    /// Checks shapes, ranges and finiteness, which a file can get wrong.
+    /// Checks shapes, ranges and finiteness, which a file can get wrong, and a fit that diverged.
     ///
     /// # Errors
     /// A sentence that names the field and what was expected.
@@ -128,8 +152,10 @@ pub trait Saved: Serialize + DeserializeOwned {
     /// Writes the model as JSON.
     ///
     /// # Errors
+    /// [`ModelError::Unsaved`] for a model that [`check`](Saved::check) refuses, before anything is written;
     /// [`ModelError::Io`].
     fn save(&self, mut to: impl Write) -> Result<(), ModelError> {
+        self.check().map_err(|reason| ModelError::Unsaved { kind: Self::KIND, reason })?;
         let text = |value: &str| serde_json::to_string(value).map_err(io::Error::from);
         let name = short_name::<Self>();
         let (kind, version, written_by) = (text(Self::KIND)?, Self::VERSION, text(&name)?);
@@ -155,6 +181,9 @@ pub trait Saved: Serialize + DeserializeOwned {
         // A text as a whole is parsed several times as fast as one that is read byte by byte.
         let mut text = Vec::new();
         from.read_to_end(&mut text)?;
+        if text.trim_ascii_start().first() == Some(&b'[') {
+            return Err(ModelError::Kind { found: PAIR.into(), loader: None, expected: kind });
+        }
         let head: Head<'_> = serde_json::from_slice(&text).map_err(format)?;
         if head.kind != kind {
             let (found, loader) = (head.kind, head.written_by);
@@ -185,15 +214,24 @@ pub trait Saved: Serialize + DeserializeOwned {
     /// Writes the model to a file with [`file::replace`]: the file is complete, or unchanged.
     ///
     /// # Errors
-    /// [`ModelError::Io`], with the path.
+    /// As [`save`](Saved::save); [`ModelError::Io`] with the path.
     fn save_file(&self, path: impl AsRef<Path>) -> Result<(), ModelError> {
+        let mut refused = None;
         let save = |to: &mut dyn Write| {
             self.save(to).map_err(|error| match error {
                 ModelError::Io(error) => error,
-                other => io::Error::other(other),
+                other => {
+                    let error = io::Error::other(other.to_string());
+                    refused = Some(other);
+                    error
+                }
             })
         };
-        Ok(file::replace(path, save)?)
+        let written = file::replace(path, save);
+        match refused {
+            Some(error) => Err(error),
+            None => Ok(written?),
+        }
     }
 
     /// Reads a model from a file that [`save_file`](Saved::save_file) wrote.
@@ -245,7 +283,7 @@ impl Saved for Standardiser {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl<A: Saved, B: Saved> Saved for (A, B) {
-    const KIND: &'static str = "pair of models";
+    const KIND: &'static str = PAIR;
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), String> {
@@ -254,6 +292,8 @@ impl<A: Saved, B: Saved> Saved for (A, B) {
     }
 
     fn save(&self, mut to: impl Write) -> Result<(), ModelError> {
+        self.1.check().map_err(|reason| ModelError::Unsaved { kind: B::KIND, reason })?;
+        self.0.check().map_err(|reason| ModelError::Unsaved { kind: A::KIND, reason })?;
         write!(to, "[")?;
         self.0.save(&mut to)?;
         write!(to, ",")?;
@@ -266,6 +306,9 @@ impl<A: Saved, B: Saved> Saved for (A, B) {
     fn load(mut from: impl Read) -> Result<Self, ModelError> {
         let mut text = Vec::new();
         from.read_to_end(&mut text)?;
+        if let Ok(Head { kind: found, written_by: loader, .. }) = serde_json::from_slice(&text) {
+            return Err(ModelError::Kind { found, loader, expected: Self::KIND });
+        }
         let (first, second): (&RawValue, &RawValue) = serde_json::from_slice(&text)
             .map_err(|source| ModelError::Format { kind: Self::KIND, source })?;
         Ok((A::load(first.get().as_bytes())?, B::load(second.get().as_bytes())?))
@@ -345,7 +388,9 @@ mod tests {
     #[test]
     fn foreign_files_are_refused_by_name() {
         let refused = |text: &str| Slope::load(text.as_bytes()).unwrap_err().to_string();
-        assert!(refused("{").contains("not a slope file"));
+        assert!(refused("{").starts_with("the slope file ends early: EOF"));
+        assert!(refused("").starts_with("the slope file ends early: EOF"));
+        assert!(refused("hello").starts_with("not a slope file: expected value"));
         assert!(refused(r#"{"kind":"curve","version":2,"model":{}}"#).contains("holds a curve"));
         assert!(refused(r#"{"kind":"slope","version":3,"model":{}}"#).contains("version 3"));
         assert!(refused(r#"{"kind":"slope","version":2}"#).contains("missing field `model`"));
@@ -401,11 +446,16 @@ mod tests {
         assert_eq!(<(Slope, Standardiser)>::load(&file[..]).unwrap(), pair());
         let error = <(Standardiser, Slope)>::load(&file[..]).unwrap_err().to_string();
         assert_eq!(error, "the file holds a slope, which Slope loads; expected a standardiser");
-        assert!(Slope::load(&file[..]).is_err());
+        let error = Slope::load(&file[..]).unwrap_err().to_string();
+        assert_eq!(error, "the file holds a pair of models; expected a slope");
+        assert_eq!((article("encoder"), article("slope")), ("an encoder".into(), "a slope".into()));
         let mut one = vec![];
         pair().0.save(&mut one).unwrap();
         let error = <(Slope, Standardiser)>::load(&one[..]).unwrap_err().to_string();
-        assert!(error.starts_with("not a pair of models file"), "{error}");
+        assert_eq!(error, "the file holds a slope, which Slope loads; expected a pair of models");
+        let cut = &file[..file.len() / 2];
+        let error = <(Slope, Standardiser)>::load(cut).unwrap_err().to_string();
+        assert!(error.starts_with("the pair of models file ends early: EOF"), "{error}");
         let edited = String::from_utf8(file).unwrap().replace("2.0", "3.0");
         let error = <(Slope, Standardiser)>::load(edited.as_bytes()).unwrap_err();
         assert!(matches!(error, ModelError::Checksum { kind: "standardiser", .. }), "{error}");
@@ -414,6 +464,21 @@ mod tests {
         for bad in [0.0, -1.0, f64::NAN] {
             assert!((Slope { slope: 1.0 }, with(bad)).check().unwrap_err().contains("feature 0"));
         }
+    }
+
+    /// A fit that diverged: its file could be written, and not be read.
+    #[test]
+    fn what_could_not_be_loaded_is_not_saved() {
+        let odd = Slope { slope: f64::NAN };
+        let (mut file, expected) =
+            (vec![], "the slope is not saved, as its file could not be loaded: slope = NaN");
+        assert_eq!(odd.save(&mut file).unwrap_err().to_string(), expected);
+        let pair = (Slope { slope: 1.0 }, odd);
+        assert_eq!(pair.save(&mut file).unwrap_err().to_string(), expected);
+        assert!(file.is_empty());
+        let path = std::env::temp_dir().join(format!("fenchel-odd-{}.json", std::process::id()));
+        assert_eq!(pair.save_file(&path).unwrap_err().to_string(), expected);
+        assert!(!path.exists());
     }
 
     #[test]

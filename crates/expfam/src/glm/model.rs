@@ -121,10 +121,7 @@ impl<F: ScalarFamily> TryFrom<Unchecked<F>> for GlmModel<F> {
             ));
         }
         family.check().map_err(|e| e.to_string())?;
-        let finite = coefficients.iter().chain([&intercept]).all(|c| c.is_finite());
-        if !finite {
-            return Err("coefficients must be finite".into());
-        }
+        check_finite(&coefficients, intercept)?;
         // The summary has the estimates again, the intercept first.
         let rows: Vec<f64> = summary.coefficients.iter().map(|c| c.estimate).collect();
         let same = match rows.len().checked_sub(coefficients.len()) {
@@ -142,12 +139,19 @@ impl<F: ScalarFamily> TryFrom<Unchecked<F>> for GlmModel<F> {
     }
 }
 
+fn check_finite(coefficients: &[f64], intercept: f64) -> Result<(), String> {
+    match coefficients.iter().chain([&intercept]).all(|c| c.is_finite()) {
+        true => Ok(()),
+        false => Err("coefficients must be finite".into()),
+    }
+}
+
 impl<F: ScalarFamily + Serialize + DeserializeOwned> Saved for GlmModel<F> {
     const KIND: &'static str = "generalised linear model";
     const VERSION: u32 = 1;
 
-    /// Done by the type.
+    /// The rest is done by the type.
     fn check(&self) -> Result<(), String> {
-        Ok(())
+        check_finite(&self.coefficients, self.intercept)
     }
 }

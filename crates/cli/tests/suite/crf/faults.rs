@@ -190,7 +190,7 @@ fn options_and_models_are_checked() {
     assert!(
         folder
             .error("dump broken.json")
-            .starts_with("broken.json: not a conditional random field file")
+            .starts_with("broken.json: the conditional random field file ends early")
     );
     folder.write("binary.model", b"lCRF\x00\x01FOMC");
     assert!(folder.error("tag -m binary.model train.txt").contains("a model of CRFsuite"));
