@@ -81,6 +81,11 @@ fn no_time_ends_a_cross_validation_and_a_path_at_once() {
     // The first penalty of the grid is the least that leaves the origin optimal, which takes no time to see.
     assert!(lasso.model.weights.iter().all(|w| *w == 0.0));
     assert!(lasso.scores[1..].iter().all(|score| score.mean.is_nan()));
+    // Not "converged": nothing was chosen.
+    assert_eq!(lasso.model.report.status, Status::TimeLimit);
+    let whole = LassoCv { stop: tight(), ..LassoCv::default() };
+    let whole = whole.fit(&data.dense, &data.reals).unwrap();
+    assert_eq!(whole.model.report.status, Status::Converged);
     let softmax = SoftmaxRegressionCv { stop, ..Default::default() };
     let softmax = softmax.fit(&data.dense, &data.signs).unwrap();
     assert_eq!(softmax.model.report.status, Status::TimeLimit);

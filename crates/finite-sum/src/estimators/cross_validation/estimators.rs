@@ -148,7 +148,7 @@ impl ElasticNetCv {
     /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
     /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
     /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
-    /// have the score NaN.
+    /// have the score NaN, and the report of the model has the status of that end.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
@@ -176,12 +176,13 @@ impl ElasticNetCv {
             settings: PathSettings { intercept, seed, ..PathSettings::default() },
         };
         let scores = plan.scores(&self.l1_ratios, Judge::Rows(|t, y| (t - y).powi(2)))?;
-        CrossValidated::new(scores, choose, |score| {
+        let fitted = CrossValidated::new(scores, choose, |score| {
             let (l1, l2, stop) = (score.l1(), score.l2(), whole.stop());
             let net = ElasticNet { l1, l2, intercept, stop, seed };
             let (start, watch) = (start.map(|start| &start.model), whole.watch());
             net.fit_with(x, y, Fit { weights, start, watch })
-        })
+        })?;
+        Ok(whole.judged(fitted, |model| &mut model.report))
     }
 }
 
@@ -201,7 +202,7 @@ impl LassoCv {
     /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
     /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
     /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
-    /// have the score NaN.
+    /// have the score NaN, and the report of the model has the status of that end.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
@@ -234,7 +235,7 @@ impl RidgeCv {
     /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
     /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
     /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
-    /// have the score NaN.
+    /// have the score NaN, and the report of the model has the status of that end.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
@@ -267,7 +268,7 @@ impl SoftmaxRegressionCv {
     /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
     /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
     /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
-    /// have the score NaN.
+    /// have the score NaN, and the report of the model has the status of that end.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
@@ -305,12 +306,13 @@ impl SoftmaxRegressionCv {
             settings: AutoSettings { seed, ..AutoSettings::default() },
         };
         let scores = plan.scores(&self.l1_ratios)?;
-        CrossValidated::new(scores, choose, |score| {
+        let fitted = CrossValidated::new(scores, choose, |score| {
             let (l1, l2, stop) = (score.l1(), Some(score.l2()), whole.stop());
             let base = SoftmaxRegression::default();
             let softmax = SoftmaxRegression { l1, l2, intercept, stop, seed, ..base };
             let (start, watch) = (start.map(|start| &start.model), whole.watch());
             softmax.fit_with(x, y, Fit { weights, start, watch })
-        })
+        })?;
+        Ok(whole.judged(fitted, |model| &mut model.report))
     }
 }

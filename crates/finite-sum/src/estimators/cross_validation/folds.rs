@@ -6,7 +6,7 @@ use fenchel_metrics::Split;
 use fenchel_optim::{Budget, Report, SharedWatch, Status, Stop, Watch};
 use ndarray::ArrayView1;
 
-use super::scores::Score;
+use super::scores::{CrossValidated, Score};
 use crate::Error;
 use crate::path::Grid;
 
@@ -38,6 +38,21 @@ impl<'w> Whole<'w> {
     /// Whether there is no next fit on a fold: the time is over, or the closure has said `Break`.
     pub(super) fn ended(&self) -> bool {
         self.budget.left().max_seconds == Some(0.0) || self.watch.stopped()
+    }
+
+    /// The result, whose report says that the fits on the folds were ended before all penalties had a score. The last fit may
+    /// well have converged, but its penalty was not chosen among all.
+    pub(super) fn judged<M>(
+        &self,
+        mut result: CrossValidated<M>,
+        report: fn(&mut M) -> &mut Report,
+    ) -> CrossValidated<M> {
+        if self.ended() && result.scores.iter().any(|score| score.mean.is_nan()) {
+            let by_closure = self.watch.stopped();
+            report(&mut result.model).status =
+                if by_closure { Status::Stopped } else { Status::TimeLimit };
+        }
+        result
     }
 
     /// The watch of the next fit.

@@ -95,7 +95,7 @@ impl LogisticRegressionCv {
     /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
     /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
     /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
-    /// have the score NaN.
+    /// have the score NaN, and the report of the model has the status of that end.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
@@ -120,13 +120,14 @@ impl LogisticRegressionCv {
             Scoring::Auc => Judge::Ranks,
         };
         let scores = task.scores(Logistic, &self.l1_ratios, by)?;
-        CrossValidated::new(scores, choose, |score| {
+        let fitted = CrossValidated::new(scores, choose, |score| {
             let (l1, l2, stop) = (score.l1(), Some(score.l2()), whole.stop());
             let base = LogisticRegression::default();
             let logistic = LogisticRegression { l1, l2, intercept, stop, seed, ..base };
             let (start, watch) = (start.map(|start| &start.model), whole.watch());
             logistic.fit_with(x, y, Fit { weights, start, watch })
-        })
+        })?;
+        Ok(whole.judged(fitted, |model| &mut model.report))
     }
 }
 
@@ -146,7 +147,7 @@ impl LinearSvcCv {
     /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
     /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
     /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
-    /// have the score NaN.
+    /// have the score NaN, and the report of the model has the status of that end.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
@@ -177,11 +178,12 @@ impl LinearSvcCv {
             SvcLoss::Hinge => task.scores(Hinge, &[0.0], by)?,
             SvcLoss::SquaredHinge => task.scores(SquaredHinge, &[0.0], by)?,
         };
-        CrossValidated::new(scores, choose, |score| {
+        let fitted = CrossValidated::new(scores, choose, |score| {
             let (l2, stop) = (Some(score.l2()), whole.stop());
             let svc = LinearSvc { loss, l2, intercept, stop, seed, ..LinearSvc::default() };
             let (start, watch) = (start.map(|start| &start.model), whole.watch());
             svc.fit_with(x, y, Fit { weights, start, watch })
-        })
+        })?;
+        Ok(whole.judged(fitted, |model| &mut model.report))
     }
 }
