@@ -15,7 +15,9 @@ use crate::vocabulary::Vocabulary;
 /// | `Iobes` | `B-X` and `I-X` only directly before `I-X` or `E-X`, and these only directly after `B-X` or `I-X` |
 ///
 /// `Iobes` also reads the letters of BILOU, `L` for `E` and `U` for `S`. Labels that are not of the form mark-type are not
-/// restricted. A scheme refuses labels of the form mark-type, with one capital letter as the mark, that it does not know.
+/// restricted. A scheme refuses labels of the form mark-type, with one capital letter as the mark, that it does not know, and
+/// labels that no labelling can have because the model lacks another one: `I-X` without `B-X`, and under `Iobes` `B-X` without
+/// `E-X`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LabelScheme {
     /// No restriction.
@@ -52,8 +54,9 @@ impl LabelScheme {
         }
     }
 
-    /// An error for a label whose mark the scheme does not know.
-    fn check(self, labels: &Vocabulary) -> Result<(), Error> {
+    /// An error for a label whose mark the scheme does not know, or that no labelling has: such a scheme would erase what the
+    /// model has learnt. O(K^2) for `K` labels.
+    pub(crate) fn check(self, labels: &Vocabulary) -> Result<(), Invalid> {
         let (marks, scheme) = match self {
             LabelScheme::Any => return Ok(()),
             LabelScheme::Bio => ("BIO", "BIO"),
@@ -65,13 +68,27 @@ impl LabelScheme {
             }
             _ => false,
         };
-        match labels.iter().find(strange) {
-            Some(label) => {
-                let reason = format!("the scheme {scheme} does not know the mark of {label:?}");
-                Err(Invalid::Layout { what: "labels", reason }.into())
-            }
-            None => Ok(()),
+        let refused = |reason| Err(Invalid::Layout { what: "labels", reason });
+        if let Some(label) = labels.iter().find(strange) {
+            return refused(format!("the scheme {scheme} does not know the mark of {label:?}"));
         }
+        let has = |mark: &str, kind: &str| labels.iter().any(|label| split(label) == (mark, kind));
+        for label in labels.iter() {
+            let (mark, kind) = split(label);
+            let needs: &[&str] = match (self, mark) {
+                (LabelScheme::Bio, "I") | (LabelScheme::Iobes, "E") => &["B"],
+                (LabelScheme::Iobes, "B") => &["E"],
+                (LabelScheme::Iobes, "I") => &["B", "E"],
+                _ => &[],
+            };
+            if let Some(missing) = needs.iter().find(|mark| !has(mark, kind)) {
+                let wanted = format!("{missing}-{kind}");
+                return refused(format!(
+                    "the scheme {scheme} allows {label:?} only with a label {wanted:?}, which the model does not have"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Forbids in a chain the transitions that the scheme does not allow. The chain has the states `labels` and shared pair
@@ -89,7 +106,6 @@ impl LabelScheme {
 
     /// Forbids the labels that the scheme does not allow at the first and the last position.
     pub(crate) fn forbid_ends(self, labels: &Vocabulary, chain: &mut Chain) -> Result<(), Error> {
-        self.check(labels)?;
         let begin: Vec<bool> = labels.iter().map(|label| self.may_begin(label)).collect();
         let end: Vec<bool> = labels.iter().map(|label| self.may_end(label)).collect();
         chain.allow(0, &begin)?;
@@ -123,6 +139,22 @@ mod tests {
         assert!(check(LabelScheme::Iobes, &["B-X", "M-X"]).is_err());
         check(LabelScheme::Any, &["M-X"]).unwrap();
         check(LabelScheme::Iobes, &["B-X", "L-X", "U-X", "O", "noun", "half-open"]).unwrap();
+    }
+
+    #[test]
+    fn a_label_that_no_labelling_has_is_refused() {
+        let check = |scheme: LabelScheme, labels: &[&str]| {
+            scheme.check(&labels.iter().copied().collect()).map_err(|error| error.to_string())
+        };
+        let bio = ["O", "B-LOC", "B-PER", "I-PER"];
+        check(LabelScheme::Bio, &bio).unwrap();
+        let expected = "labels: the scheme IOBES allows \"B-LOC\" only with a label \"E-LOC\", which the model does not have";
+        assert_eq!(check(LabelScheme::Iobes, &bio).unwrap_err(), expected);
+        assert!(check(LabelScheme::Bio, &["B-X", "I-Y"]).unwrap_err().contains("\"B-Y\""));
+        assert!(check(LabelScheme::Iobes, &["E-X", "S-X"]).unwrap_err().contains("\"B-X\""));
+        assert!(check(LabelScheme::Iobes, &["B-X", "I-X"]).unwrap_err().contains("\"E-X\""));
+        check(LabelScheme::Iobes, &["S-X", "O", "B-Y", "I-Y", "E-Y"]).unwrap();
+        check(LabelScheme::Any, &["I-X"]).unwrap();
     }
 
     #[test]

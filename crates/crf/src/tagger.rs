@@ -50,6 +50,8 @@ pub struct Tagger<'m> {
     model: &'m CrfModel,
     records: Arc<Records>,
     scheme: LabelScheme,
+    /// Why the labels of the model cannot follow the scheme.
+    refused: Option<Invalid>,
     chain: Chain,
     path: Vec<usize>,
     marginals: ChainMarginals,
@@ -129,6 +131,7 @@ impl<'m> Tagger<'m> {
             model,
             records: model.records(),
             scheme: LabelScheme::Any,
+            refused: None,
             chain,
             path: Vec::new(),
             marginals: ChainMarginals::new(),
@@ -139,9 +142,11 @@ impl<'m> Tagger<'m> {
     }
 
     /// The same tagger, restricted to a labelling scheme: labellings that the scheme forbids have probability 0, and the others
-    /// are renormalised.
+    /// are renormalised. With a scheme that the labels of the model cannot follow, every question ends with [`Error::Invalid`],
+    /// which names the label.
     pub fn with_scheme(mut self, scheme: LabelScheme) -> Self {
         self.scheme = scheme;
+        self.refused = scheme.check(self.model.labels()).err();
         self.write_transitions();
         self
     }
@@ -170,6 +175,9 @@ impl<'m> Tagger<'m> {
     fn write_scores(&mut self, length: usize) -> Result<(), Error> {
         if length == 0 {
             return Err(Error::EmptySequence { sequence: 0 });
+        }
+        if let Some(refused) = &self.refused {
+            return Err(refused.clone().into());
         }
         self.chain.resize(length)?;
         self.records.scores(&self.found, self.chain.padded_unary_mut());
@@ -205,8 +213,9 @@ impl<'m> Tagger<'m> {
     /// The most probable labels.
     ///
     /// # Errors
-    /// [`Error::EmptySequence`], [`Error::Invalid`] for a value that is not finite or an attribute before the first token;
-    /// [`Error::Chain`] if the scheme allows no labelling with the labels of the model.
+    /// [`Error::EmptySequence`], [`Error::Invalid`] for a value that is not finite, an attribute before the first token, or a
+    /// label of the model that the scheme does not know or never allows; [`Error::Chain`] if the scheme allows no labelling
+    /// with the labels of the model.
     pub fn tag(&mut self, instance: &Instance) -> Result<Vec<&'m str>, Error> {
         self.tag_numbers(instance)?;
         Ok(self.path.iter().map(|&k| self.model.labels().name(k as u32)).collect())
@@ -311,7 +320,7 @@ impl<'m> Tagger<'m> {
     ///
     /// Marks are those of IOB2, IOBES and BILOU. The first token is `B-kind` (or `S-kind` for a chunk of one token), tokens
     /// inside are `I-kind`, the last is `I-kind` or `E-kind`, and the token after the chunk is neither `I-kind` nor `E-kind`.
-    /// `L` and `U` are read as `E` and `S`.
+    /// `L` and `U` are read as `E` and `S`. The probability is 0 if the model has no label of this type.
     ///
     /// # Errors
     /// As [`marginals`](Self::marginals), and [`Error::Invalid`] for an empty span or one beyond the sequence.

@@ -142,9 +142,11 @@ fn solve(
             };
             // Under a weak penalty the weights of the dual variables may be worse than none.
             let none = Weights::zeros(corpus.attributes.len(), corpus.labels.len());
-            let (found, none) =
-                (Given::new(problem, crf.l1, weights)?, Given::new(problem, crf.l1, none)?);
-            training.given = Some(if found.objective <= none.objective { found } else { none });
+            let none = Given::new(problem, crf.l1, none)?;
+            // They may be so large that their objective overflows.
+            let found = Given::new(problem, crf.l1, weights).ok();
+            let found = found.filter(|found| found.objective <= none.objective);
+            training.given = Some(found.unwrap_or(none));
             training.done = Some(report);
             training.batch(stop)
         }

@@ -503,6 +503,25 @@ fn misuse_is_answered_in_words() {
     let error = model.tagger().with_scheme(LabelScheme::Bio).tag(&bare).unwrap_err().to_string();
     assert_eq!(
         error,
-        "the scheme allows no labelling of this sequence with the labels of the model"
+        "labels: the scheme BIO allows \"I-X\" only with a label \"B-X\", which the model does not have"
     );
+    // The weights of dual ascent are so large that their objective overflows, which was the error.
+    for method in [Method::Auto, Method::Sdca, Method::Lbfgs] {
+        let error = Crf { l2: Some(1e-300), method, ..Crf::default() }.fit(&corpus).unwrap_err();
+        assert!(error.to_string().starts_with("l2 = 1e-300; expected a larger penalty"), "{error}");
+    }
+    let chunks = |labels: &[&str]| {
+        let (attributes, labels) = (["a"].into_iter().collect(), labels.iter().copied().collect());
+        CrfModel::new(attributes, labels, Weights::zeros(1, 4), None).unwrap()
+    };
+    // Such a scheme erased all chunks.
+    let model = chunks(&["B-PER", "I-PER", "B-LOC", "O"]);
+    let mut tagger = model.tagger().with_scheme(LabelScheme::Iobes);
+    for error in [tagger.tag(&bare).unwrap_err(), tagger.marginals(&bare).unwrap_err()] {
+        assert!(error.to_string().contains("\"B-PER\" only with a label \"E-PER\""), "{error}");
+    }
+    assert!(model.tagger().with_scheme(LabelScheme::Bio).tag(&bare).is_ok());
+    // A type that the model does not know, and a token that cannot be a chunk: no labelling has them.
+    assert_eq!(model.tagger().span_probability(&bare, 0, 1, "PERSON").unwrap(), 0.0);
+    assert!(model.tagger().span_probability(&bare, 0, 1, "PER").unwrap() > 0.0);
 }
