@@ -67,7 +67,7 @@ impl StructureScore {
     ///
     /// # Errors
     /// [`Error::Cell`], [`Error::UnknownVariable`], [`Error::RepeatedVariable`], [`Error::Invalid`] for a
-    /// shape or a prior that does not fit, [`Error::Refused`] if the parents have 2^64 configurations or
+    /// shape or a prior that does not fit and for no records, [`Error::Refused`] if the parents have 2^64 configurations or
     /// more.
     pub fn family(
         self,
@@ -150,8 +150,8 @@ impl BayesNet {
     /// A row with neither data nor pseudo-counts becomes uniform.
     ///
     /// # Errors
-    /// [`Error::Cell`], which names row and column, for a value that is missing or no state; [`Error::Invalid`] for a shape or a
-    /// prior that does not fit.
+    /// [`Error::Cell`], which names row and column, for a value that is missing or no state; [`Error::Invalid`] for no records,
+    /// and for a shape or a prior that does not fit.
     pub fn fit_cpts(&self, data: ArrayView2<'_, usize>, prior: Prior) -> Result<BayesNet, Error> {
         prior.check()?;
         self.check_data(data, false)?;

@@ -74,7 +74,8 @@ impl BayesNet {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Duplicate`] for a column that is named twice; [`Error::Format`] with the line; [`Error::Io`].
+    /// [`Error::Duplicate`] for a column that is named twice; [`Error::Format`] with the line, and for a text without names or
+    /// without records; [`Error::Io`].
     pub fn from_csv(mut from: impl Read) -> Result<(BayesNet, Array2<usize>), Error> {
         let mut text = Vec::new();
         from.read_to_end(&mut text)?;
@@ -82,12 +83,18 @@ impl BayesNet {
         let header = reader.headers().map_err(fault)?.clone();
         let mut states = vec![std::collections::BTreeMap::<String, f64>::new(); header.len()];
         let mut record = csv::StringRecord::new();
+        let mut empty = true;
         while reader.read_record(&mut record).map_err(fault)? {
+            empty = false;
             for (states, cell) in states.iter_mut().zip(&record) {
                 if !BLANKS.contains(&cell) {
                     *states.entry(cell.to_string()).or_insert(0.0) += 1.0;
                 }
             }
+        }
+        if empty {
+            let reason = "no records; expected a line of names, and a line for each record".into();
+            return Err(Error::Format { line: 1, column: 1, reason });
         }
         let mut net = BayesNet::builder();
         for (name, states) in header.iter().zip(&states) {

@@ -41,8 +41,8 @@ settings! {
 /// ```
 ///
 /// # Errors
-/// [`Error::Format`] with line and byte column for an error at a position in the text. [`Error::NoCpt`] and [`Error::Cycle`] for
-/// errors of the whole network. [`Error::Io`].
+/// [`Error::Format`] with line and byte column for an error at a position in the text, and for an empty text. [`Error::NoCpt`]
+/// and [`Error::Cycle`] for errors of the whole network. [`Error::Io`].
 pub fn read(from: impl BufRead) -> Result<BayesNet, Error> {
     read_with(from, &BifOptions::default())
 }
@@ -93,11 +93,20 @@ struct Reader<R> {
 
 impl<R: BufRead> Reader<R> {
     fn document(&mut self) -> Result<(), Error> {
+        let mut empty = true;
         loop {
             self.tokens.skip()?;
             if self.tokens.scan.peek()?.is_none() {
-                return Ok(());
+                return match empty {
+                    true => Err(self
+                        .tokens
+                        .scan
+                        .position()
+                        .fault("the text is empty; expected a network")),
+                    false => Ok(()),
+                };
             }
+            empty = false;
             self.tokens.keyword()?;
             match self.tokens.token.as_slice() {
                 b"network" => self.network()?,

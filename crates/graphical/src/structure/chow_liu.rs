@@ -28,8 +28,8 @@ pub struct ChowLiuTree {
 /// Source: Chow and Liu, IEEE Trans. Information Theory 14 (1968).
 ///
 /// # Errors
-/// [`Error::Cell`] for a value that is missing or no state; [`Error::Invalid`] for a root that does not exist and for another number
-/// of columns.
+/// [`Error::Cell`] for a value that is missing or no state; [`Error::Invalid`] for no records, a root that does not exist and
+/// another number of columns.
 pub fn chow_liu(
     data: ArrayView2<'_, usize>,
     cards: &[usize],

@@ -52,6 +52,9 @@ impl Columns {
         variables: &[VarId],
     ) -> Result<Columns, Error> {
         Invalid::check_length("columns of data", cards.len(), data.ncols())?;
+        if data.nrows() == 0 {
+            return Err(Invalid::Empty { what: "data (rows)" }.into());
+        }
         for (i, &variable) in variables.iter().enumerate() {
             if variable.index() >= cards.len() {
                 return Err(Error::UnknownVariable { variable, variables: cards.len() });

@@ -40,7 +40,7 @@ impl ExactSearch {
     ///
     /// # Errors
     /// [`Error::Cell`] for a value that is missing or no state; [`Error::Refused`] for more memory than allowed, and for more than
-    /// 30 variables; [`Error::Invalid`] for another number of columns and a prior out of range.
+    /// 30 variables; [`Error::Invalid`] for no records, another number of columns and a prior out of range.
     pub fn fit(&self, data: ArrayView2<'_, usize>, cards: &[usize]) -> Result<LearnedDag, Error> {
         self.fit_with(data, cards, Fit::new())
     }

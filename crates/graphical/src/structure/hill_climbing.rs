@@ -58,7 +58,7 @@ impl HillClimbing {
     /// # Errors
     /// [`Error::Cell`] for a value that is missing or no state; [`Error::Cycle`] for required arcs; [`Error::Invalid`] for arcs
     /// between nodes that do not exist, an arc that is required and forbidden, more required parents than `max_parents`, another
-    /// number of columns, a prior out of range; [`Error::Refused`] for 2^64 configurations of parents or more.
+    /// number of columns, no records, a prior out of range; [`Error::Refused`] for 2^64 configurations of parents or more.
     pub fn fit(&self, data: ArrayView2<'_, usize>, cards: &[usize]) -> Result<LearnedDag, Error> {
         self.fit_with(data, cards, Fit::new())
     }

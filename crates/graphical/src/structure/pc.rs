@@ -54,8 +54,8 @@ impl Pc {
     /// Finds the graph.
     ///
     /// # Errors
-    /// [`Error::Cell`] for a value that is missing or no state; [`Error::Invalid`] for another number of columns or a level outside
-    /// (0, 1); [`Error::Refused`] for 2^64 configurations in one test or more.
+    /// [`Error::Cell`] for a value that is missing or no state; [`Error::Invalid`] for no records, another number of columns or
+    /// a level outside (0, 1); [`Error::Refused`] for 2^64 configurations in one test or more.
     pub fn fit(&self, data: ArrayView2<'_, usize>, cards: &[usize]) -> Result<PcFit, Error> {
         self.fit_with(data, cards, Fit::new())
     }

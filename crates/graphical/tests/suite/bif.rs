@@ -153,7 +153,7 @@ fn bad_texts_are_errors_with_their_places() {
         ),
         (
             "probability ( b | a ) { (x) 1, 0, 0; }",
-            "line 3, column 26: there is no state of \"a\" \"x\"; known, nearest first: y, n",
+            "line 3, column 26: \"a\" has no state \"x\"; it has y, n",
         ),
         (
             "probability ( a ) { table 0.5, 0.6; }",
@@ -241,7 +241,11 @@ fn bad_texts_are_errors_with_their_places() {
         let error = bif::read(format!("{HEAD}{rest}").as_bytes()).unwrap_err();
         assert_eq!(error.to_string(), expected, "{rest}");
     }
-    assert!(bif::read(&b""[..]).unwrap().is_empty());
+    for text in ["", " \n// nothing\n"] {
+        let error = bif::read(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.ends_with("the text is empty; expected a network"), "{error}");
+    }
+    assert!(bif::read(&b"network n {}"[..]).unwrap().is_empty());
     let endless = std::io::BufReader::new(std::io::repeat(b'x'));
     assert!(
         bif::read(endless).unwrap_err().to_string().contains("a token of more than 65536 bytes")

@@ -1,6 +1,7 @@
 //! Graphs from data: against enumeration of all graphs, against the truth, and against what d-separation says.
 
 use crate::common::networks::nets;
+use fenchel_graphical::bayes_net::Em;
 use fenchel_graphical::structure::{
     ExactSearch, HillClimbing, IndependenceTest, Pc, chow_liu, shd,
 };
@@ -427,4 +428,30 @@ fn a_learned_graph_is_printed_in_words() {
     assert_eq!(late.report.status, Status::TimeLimit);
     let best = ExactSearch::default().fit(data.view(), cards).unwrap().to_string();
     assert!(best.contains("no graph has a higher one") && !best.contains("moves"), "{best}");
+}
+
+/// Nothing can be learnt from nothing, and a graph without arcs is an answer.
+#[test]
+fn no_records_are_refused() {
+    for text in ["", "a,b\n"] {
+        let error = BayesNet::from_csv(text.as_bytes()).unwrap_err().to_string();
+        let expected =
+            "line 1, column 1: no records; expected a line of names, and a line for each record";
+        assert_eq!(error, expected);
+    }
+    let (none, cards) = (Array2::<usize>::zeros((0, 8)), networks::asia().cards().to_vec());
+    let (data, net) = (none.view(), networks::asia());
+    let graph = net.dag();
+    let errors = [
+        HillClimbing::default().fit(data, &cards).map(drop),
+        ExactSearch::default().fit(data, &cards).map(drop),
+        Pc::default().fit(data, &cards).map(drop),
+        chow_liu(data, &cards, 0).map(drop),
+        StructureScore::Bic.graph(data, &cards, graph).map(drop),
+        net.fit_cpts(data, Prior::Dirichlet(1.0)).map(drop),
+        Em::default().fit(&net, data).map(drop),
+    ];
+    for error in errors {
+        assert_eq!(error.unwrap_err().to_string(), "data (rows) is empty");
+    }
 }
