@@ -11,7 +11,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// start a loss without a curvature bound overflows, or has slopes that no step can use: the origin is taken, if it is lower.
     pub(crate) fn start_point(&self, start: Option<Point>) -> Result<Point, Invalid> {
         let mut point = start.unwrap_or_else(|| Point::zero(self.d()));
-        self.check_point(&point)?;
+        self.check_start(&point)?;
         if !self.intercept() {
             point.intercept = 0.0;
         }
@@ -67,7 +67,8 @@ pub(crate) fn origin<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D
 /// The walk of [`best_shift`] ends here for a slope that is never 0 in floating point.
 const FARTHEST: f64 = 1e100;
 
-/// The `s` that minimises `sum_i phi_i(t_i + s)`. No pass over the design.
+/// The `s` that minimises `sum_i phi_i(t_i + s)`. No pass over the design. It is 0 where the slopes promise a minimum at
+/// infinity and the losses are higher there: such slopes are not those of the losses.
 pub(crate) fn best_shift<D: Design, L: Loss, R: Regulariser>(
     problem: &Problem<'_, D, L, R>,
     margins: &[f64],
@@ -87,6 +88,12 @@ pub(crate) fn best_shift<D: Design, L: Loss, R: Regulariser>(
     let direction = -here.signum();
     while slope(direction * reach).0 * direction < 0.0 && reach < FARTHEST {
         reach *= 2.0;
+    }
+    if reach >= FARTHEST {
+        let far: Vec<f64> = margins.iter().map(|t| t + direction * reach).collect();
+        if !(problem.sum_values(&far) <= problem.sum_values(margins)) {
+            return 0.0;
+        }
     }
     let (low, high) = if direction > 0.0 { (0.0, reach) } else { (-reach, 0.0) };
     increasing_root(slope, low, high, direction * reach.min((here / curvature).abs()), 1e-15)

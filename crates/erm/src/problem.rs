@@ -325,10 +325,22 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     }
 
     pub(crate) fn check_point(&self, point: &Point) -> Result<(), Invalid> {
-        Invalid::check_length("weights", self.d(), point.weights.len())?;
-        Invalid::check_finite("weights", &point.weights)?;
+        self.check_named(point, ["weights", "intercept"])
+    }
+
+    pub(crate) fn check_start(&self, point: &Point) -> Result<(), Invalid> {
+        self.check_named(point, ["start (weights)", "start (intercept)"])
+    }
+
+    fn check_named(
+        &self,
+        point: &Point,
+        [weights, intercept]: [&'static str; 2],
+    ) -> Result<(), Invalid> {
+        Invalid::check_length(weights, self.d(), point.weights.len())?;
+        Invalid::check_finite(weights, &point.weights)?;
         if !point.intercept.is_finite() {
-            let (name, value) = ("intercept", point.intercept);
+            let (name, value) = (intercept, point.intercept);
             return Err(Invalid::Parameter { name, value, expected: "a finite number" });
         }
         Ok(())

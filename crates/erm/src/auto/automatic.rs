@@ -47,7 +47,7 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite, O: Observer<Method>>
 ) -> Result<Solution<AutoState>, Error> {
     settings.stop.check()?;
     let start = start.map(|mut point| {
-        problem.check_point(&point)?;
+        problem.check_start(&point)?;
         if !problem.intercept() {
             point.intercept = 0.0;
         }

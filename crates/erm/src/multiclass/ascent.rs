@@ -85,7 +85,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         let mut state = start.unwrap_or_else(|| {
             MulticlassState::new(MulticlassPoint::zero(d, r), vec![0.0; n * (r - 1)])
         });
-        problem.check_point(&state.point)?;
+        problem.check_start(&state.point)?;
         Invalid::check_length("dual", n * (r - 1), state.dual.len())?;
         for (row, p) in state.dual.chunks_exact(r - 1).enumerate() {
             let sum: f64 = p.iter().sum();

@@ -75,7 +75,7 @@ pub fn auto<D: Design + Copy, R: Composite, O: Observer<Method>>(
     let settings = settings.clone();
     settings.stop.check()?;
     if let Some(start) = &start {
-        problem.check_point(start)?;
+        problem.check_start(start)?;
     }
     let budget = Budget::new(settings.stop);
     let Some(centred) = problem.centred(settings.max_memory) else {

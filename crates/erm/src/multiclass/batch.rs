@@ -100,7 +100,7 @@ pub(super) fn begin<'p, 'a, D: Design, R: Regulariser>(
     start: Option<MulticlassPoint>,
 ) -> Result<(MulticlassSmooth<'p, 'a, D, R>, Vec<f64>), Error> {
     let point = start.unwrap_or_else(|| MulticlassPoint::zero(problem.d(), problem.classes()));
-    problem.check_point(&point)?;
+    problem.check_start(&point)?;
     let mut x = point.weights;
     if problem.intercepts() {
         x.extend(point.intercepts);

@@ -349,9 +349,21 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     }
 
     pub(super) fn check_point(&self, point: &MulticlassPoint) -> Result<(), Invalid> {
-        Invalid::check_length("weights", self.d() * self.classes, point.weights.len())?;
-        Invalid::check_length("intercepts", self.classes, point.intercepts.len())?;
-        Invalid::check_finite("weights", &point.weights)?;
-        Invalid::check_finite("intercepts", &point.intercepts)
+        self.check_named(point, ["weights", "intercepts"])
+    }
+
+    pub(super) fn check_start(&self, point: &MulticlassPoint) -> Result<(), Invalid> {
+        self.check_named(point, ["start (weights)", "start (intercepts)"])
+    }
+
+    fn check_named(
+        &self,
+        point: &MulticlassPoint,
+        [weights, intercepts]: [&'static str; 2],
+    ) -> Result<(), Invalid> {
+        Invalid::check_length(weights, self.d() * self.classes, point.weights.len())?;
+        Invalid::check_length(intercepts, self.classes, point.intercepts.len())?;
+        Invalid::check_finite(weights, &point.weights)?;
+        Invalid::check_finite(intercepts, &point.intercepts)
     }
 }

@@ -111,7 +111,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let (n, d) = (design.rows(), design.columns());
         self.check(n, &y, weights, offset)?;
         if let Some(start) = start {
-            Invalid::check_length("coefficients to start from", d, start.coefficients.len())?;
+            Invalid::check_length("start (coefficients)", d, start.coefficients.len())?;
         }
         if d == 0 && !self.intercept {
             let (what, reason) =

@@ -291,18 +291,21 @@ fn starts_are_checked() {
     );
     let mut start = good;
     start.point.weights[1] = f64::NAN;
-    refused(sdca(&problem, &SdcaSettings::default(), Some(start), o), "weights: NaN at row 1");
+    refused(
+        sdca(&problem, &SdcaSettings::default(), Some(start), o),
+        "start (weights): NaN at row 1",
+    );
     refused(
         svrg(&problem, &SvrgSettings::default(), Some(Point::zero(2).into()), o),
-        "weights: expected length 3",
+        "start (weights): expected length 3",
     );
     refused(
         lbfgs(&problem, &LbfgsSettings::default(), Some(Point::zero(2).into()), o),
-        "weights: expected length 3",
+        "start (weights): expected length 3",
     );
     refused(
         finito(&problem, &FinitoSettings::default(), Some(Point::zero(2).into()), o),
-        "weights: expected length 3",
+        "start (weights): expected length 3",
     );
     refused(problem.certify(&Point::zero(4)), "weights: expected length 3, found 4");
 }

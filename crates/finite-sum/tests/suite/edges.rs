@@ -5,18 +5,19 @@ use std::ops::ControlFlow;
 use crate::common::{data, reference};
 use crate::general_sdca::Terms;
 use fenchel_finite_sum::general::{self, Sum, SumSettings, SumState};
-use fenchel_finite_sum::loss::{Hinge, Huber, Logistic, Poisson, Squared, SquaredHinge};
+use fenchel_finite_sum::loss::{Custom, Hinge, Huber, Logistic, Poisson, Squared, SquaredHinge};
 use fenchel_finite_sum::methods::{
     LbfgsSettings, QningSettings, SagSettings, SagaSettings, SdcaSettings, SgdSettings,
     SvrgSettings, lbfgs, qning, sag, saga, sdca, sgd, svrg,
 };
 use fenchel_finite_sum::prelude::{Report, Status, StepSize, Stop};
 use fenchel_finite_sum::{
-    AutoSettings, LogisticRegression, OneVsRest, Point, Problem, Standardiser, auto,
+    AutoSettings, LogisticRegression, OneVsRest, Penalised, Point, Problem, Ridge, Standardiser,
+    auto,
 };
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::prox::{L1, Zero};
-use fenchel_optim::{Loss, Progress};
+use fenchel_optim::{Fit, Loss, Progress};
 use ndarray::{Array2, array};
 
 fn stop(relative: f64, max_passes: f64) -> Stop {
@@ -251,4 +252,33 @@ fn a_state_whose_table_was_changed_is_a_warm_start() {
         let status = run(dual, &long, Some(edited(state))).report.status;
         assert_eq!(status, Status::Converged, "dual: {dual}");
     }
+}
+
+/// A loss whose derivative has the wrong sign: the intercept of the start went to 1e100, where the objective is 1e200, and the
+/// run could not come back.
+#[test]
+fn slopes_of_the_wrong_sign_end_no_worse_than_they_began() {
+    let data = data(40, 3, 1.0, 1);
+    let wrong = Custom::new(1.0, |t: f64, y: f64| (0.5 * (t - y) * (t - y), y - t));
+    let model = Penalised::new(wrong, L1 { strength: 0.01 });
+    let model = model.fit(&data.dense, &data.reals).unwrap();
+    let start = data.reals.iter().map(|y| 0.5 * y * y).sum::<f64>() / 40.0;
+    let found = model.report.certificate.objective().unwrap();
+    assert!(found <= start * (1.0 + 1e-12), "{found} {start} {}", model.report);
+    assert!(model.report.status != Status::Converged, "{}", model.report);
+}
+
+/// A start of another width was called weights.
+#[test]
+fn a_start_that_does_not_fit_is_named() {
+    let data = data(40, 3, 1.0, 1);
+    let mut old = Ridge::default().fit(&data.dense, &data.reals).unwrap();
+    let narrow = data.dense.slice(ndarray::s![.., ..2]).to_owned();
+    let fit = Fit::new().start(&old);
+    let error = Ridge::default().fit_with(&narrow, &data.reals, fit).unwrap_err().to_string();
+    assert_eq!(error, "start (weights): expected length 2, found 3");
+    old.weights[1] = f64::NAN;
+    let fit = Fit::new().start(&old);
+    let error = Ridge::default().fit_with(&data.dense, &data.reals, fit).unwrap_err().to_string();
+    assert!(error.starts_with("start (weights): NaN at row 1"), "{error}");
 }

@@ -73,7 +73,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
     ) -> Result<Self, Error> {
         let Plan { method, step, .. } = *plan;
         problem.check_smooth(method)?;
-        problem.check_point(&point)?;
+        problem.check_start(&point)?;
         Invalid::check_length("table", problem.n(), table.len())?;
         Invalid::check_finite("table", &table)?;
         // A point outside the domain of the regulariser is moved into it.

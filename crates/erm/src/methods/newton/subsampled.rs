@@ -112,7 +112,7 @@ where
     let hint = "use catalyst or lbfgs, which need no Hessian";
     Refusal::check_memory(name, needed, max_memory, hint)?;
     if let Some(start) = &start {
-        problem.check_point(start)?;
+        problem.check_start(start)?;
     }
     let settings = QuasiNewtonSettings { stop, ..QuasiNewtonSettings::default() };
     let mut method = SubsampledNewton {

@@ -97,7 +97,7 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
         let visits = Visits::new(plan.order, n, plan.seed)?;
         let fill = start.is_some() || plan.fill;
         let PointTableState { point, behind } = start.unwrap_or_else(|| Point::zero(d).into());
-        problem.check_point(&point)?;
+        problem.check_start(&point)?;
         let mut new = PointTable {
             problem,
             inverse_step: plan.inverse_step,

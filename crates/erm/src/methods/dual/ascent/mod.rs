@@ -111,7 +111,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         check_order(order, method, problem)?;
         let batches = Batches::new(method, problem, batch, order)?;
         if let Some(start) = &start {
-            problem.check_point(&start.point)?;
+            problem.check_start(&start.point)?;
             check_dual(problem, &start.dual)?;
         }
         let mut state = start.unwrap_or_else(|| {
