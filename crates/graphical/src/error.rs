@@ -7,6 +7,14 @@ use fenchel_optim::Refusal;
 
 use crate::VarId;
 
+/// `there is no variable "a"`, and of a state `"a" has no state "x"`.
+fn unknown(what: &str, name: &str) -> String {
+    match what.strip_prefix("state of ") {
+        Some(variable) => format!("{variable} has no state {name:?}; it has "),
+        None => format!("there is no {what} {name:?}; known, nearest first: "),
+    }
+}
+
 /// The reason why a model could not be built, a query not be answered, or a file not be read.
 ///
 /// An iterative method that ends without convergence is not an error: see [`fenchel_optim::Status`].
@@ -101,7 +109,7 @@ pub enum Error {
         path: Vec<String>,
     },
     /// An unknown name.
-    #[error("there is no {what} {name:?}; known, nearest first: {}", known.join(", "))]
+    #[error("{}{}", unknown(.what, .name), known.join(", "))]
     UnknownName {
         /// The kind of name: a variable, a state of a variable.
         what: String,

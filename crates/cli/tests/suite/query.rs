@@ -234,7 +234,7 @@ fn a_uai_file_has_numbers_for_names() {
     );
     assert_eq!(
         folder.error("query net.uai 'P(x0 | x1=3)'"),
-        "there is no state of \"x1\" \"3\"; known, nearest first: 0 to 2"
+        "\"x1\" has no state \"3\"; it has 0 to 2"
     );
     folder.write("wrong.evid", "1 2 5\n");
     let error = folder.error("query net.uai --evidence-file wrong.evid");
@@ -259,7 +259,7 @@ fn queries_and_files_are_checked() {
     }
     for (line, message) in [
         ("'P(lunge)'", "there is no variable \"lunge\"; known, nearest first: lung, "),
-        ("'P(lung | smoke=often)'", "there is no state of \"smoke\" \"often\""),
+        ("'P(lung | smoke=often)'", "\"smoke\" has no state \"often\""),
         ("'P(lung, lung)'", "the variable \"lung\" is given twice"),
         ("'P(lung | smoke=no, smoke=no)'", "the state of variable \"smoke\" is given twice"),
         ("'P(lung | smoke=no)' -e smoke=no", "the state of variable \"smoke\" is given twice"),
@@ -267,7 +267,7 @@ fn queries_and_files_are_checked() {
         ("'P(lung=yes)' --map", "--map finds the state of \"lung\""),
         ("P(lung) -e smoke", "--evidence \"smoke\": expected NAME=STATE"),
         ("'P(lung | either=no, tub=yes)'", "the evidence has probability zero"),
-        ("'P(lung | do(smoke=maybe))'", "there is no state of \"smoke\" \"maybe\""),
+        ("'P(lung | do(smoke=maybe))'", "\"smoke\" has no state \"maybe\""),
     ] {
         let error = folder.error(&format!("query asia.bif {line}"));
         assert!(error.contains(message), "{line}: {error}");

@@ -37,12 +37,17 @@ impl BayesNet {
     /// ```
     ///
     /// # Errors
-    /// As [`evidence`](Self::evidence) and [`posterior`](Self::posterior).
+    /// As [`evidence`](Self::evidence) and [`posterior`](Self::posterior); [`Error::Duplicate`] for a variable that is named
+    /// twice.
     pub fn query<F: Findings + ?Sized>(
         &self,
         variables: &[&str],
         findings: &F,
     ) -> Result<Answer<'_>, Error> {
+        if let Some(k) = (1..variables.len()).find(|&k| variables[..k].contains(&variables[k])) {
+            let (what, name) = ("variable of the query".into(), variables[k].into());
+            return Err(Error::Duplicate { what, name });
+        }
         let variables: Vec<VarId> =
             variables.iter().map(|name| self.variable(name)).collect::<Result<_, _>>()?;
         let table = self.posterior(&variables, findings)?;

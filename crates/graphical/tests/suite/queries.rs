@@ -251,7 +251,7 @@ fn records_travel_through_files() {
     let refused = |text: &str| net.read_csv(text.as_bytes()).unwrap_err().to_string();
     assert_eq!(
         refused("grass,rain\nwet,yes\nwet,yess\n"),
-        "row 1, column \"rain\": there is no state of \"rain\" \"yess\"; known, nearest first: yes, , no, never"
+        "row 1, column \"rain\": \"rain\" has no state \"yess\"; it has yes, , no, never"
     );
     assert_eq!(
         refused("grass\nwet\n"),
@@ -289,6 +289,16 @@ fn answers_by_names_are_those_by_numbers() {
     assert!(matches!(answer.probability(&["yes"]), Err(Error::Invalid(_))));
     assert!(matches!(answer.probability(&["yes", "no", "maybe"]), Err(Error::UnknownName { .. })));
     assert!(matches!(net.query(&["lungs"], &[]), Err(Error::UnknownName { .. })));
+    let error = |variables: &[&str], findings: &[(&str, &str)]| {
+        net.query(variables, findings).unwrap_err().to_string()
+    };
+    assert_eq!(error(&["lung", "lung"], &[]), "variable of the query \"lung\" is given twice");
+    assert_eq!(
+        error(&["lung"], &[("smoke", "Yes")]),
+        "\"smoke\" has no state \"Yes\"; it has yes, no"
+    );
+    let error = net.most_probable_k(0, &[("smoke", "yes")]).unwrap_err().to_string();
+    assert_eq!(error, "k = 0; expected at least 1");
     assert!(matches!(net.query(&["lung"], &[("xray", "x")]), Err(Error::UnknownName { .. })));
     assert!(
         net.cpt_text("either").unwrap().starts_with("P(either | lung, tub)\nlung  tub  yes  no\n")
@@ -317,7 +327,7 @@ fn records_that_do_not_fit_are_errors() {
     assert!(matches!(refused(&["a", "b", "a"], &["x", "x", "x"]), Error::Duplicate { .. }));
     assert_eq!(
         refused(&header, &["x", "z"]).to_string(),
-        "row 0, column \"a\": there is no state of \"a\" \"z\"; known, nearest first: x, y"
+        "row 0, column \"a\": \"a\" has no state \"z\"; it has x, y"
     );
     assert!(matches!(refused(&header, &["x"]), Error::Invalid(_)));
     // 2^40 cells are refused, not allocated.
