@@ -17,7 +17,7 @@ use fenchel_optim::{MAX_MEMORY, Refusal, settings};
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
-use crate::table::{Column, Kind, Table, TableOptions, parse_date, refused};
+use crate::table::{Column, Kind, Table, TableOptions, is_missing, parse_date, refused};
 use crate::{Error, number};
 
 /// What stands for a missing number or date.
@@ -381,15 +381,22 @@ impl FittedEncoder {
         &self.scale
     }
 
+    /// The columns that a table must have, and their kinds.
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = (&str, Kind)> {
+        self.features.iter().map(|feature| {
+            let kind = match feature.part {
+                Part::Numbers { dates: false, .. } => Kind::Number,
+                Part::Numbers { dates: true, .. } => Kind::Date,
+                Part::Texts { .. } => Kind::Text,
+            };
+            (feature.name.as_str(), kind)
+        })
+    }
+
     /// How to read a table of new rows, so that its columns are of the kinds that this encoder has learnt. The first line has the
     /// names.
     pub fn options(&self) -> TableOptions {
-        let kind = |feature: &Feature| match feature.part {
-            Part::Numbers { dates: false, .. } => Kind::Number,
-            Part::Numbers { dates: true, .. } => Kind::Date,
-            Part::Texts { .. } => Kind::Text,
-        };
-        let kinds = self.features.iter().map(|feature| (feature.name.clone(), kind(feature)));
+        let kinds = self.columns().map(|(name, kind)| (name.to_owned(), kind));
         let header = crate::table::Header::Present;
         TableOptions { header, kinds: kinds.collect(), ..TableOptions::default() }
     }
@@ -411,6 +418,47 @@ impl FittedEncoder {
             self.entries(&cells, i, |c, value| row[c] = value);
         }
         Ok(Named { x, names: self.names.clone() })
+    }
+
+    /// A design of one record, such as a request to a server. `cell` gives the text of a column by its name, and `None` where
+    /// it is missing. Texts are read as [`table`](fn@crate::table) reads cells: blanks around them do not count, and `NA`,
+    /// `null` and the like are missing. O(d).
+    ///
+    /// ```
+    /// use fenchel_datasets::{Encoder, TableOptions, table, table::Kind};
+    /// use serde_json::{Value, json};
+    ///
+    /// let text = "plan,age\npro,30\nbasic,50\n";
+    /// let customers = table(text.as_bytes(), &TableOptions::default())?;
+    /// let encoder = Encoder { standardise: false, ..Encoder::default() }.fit(&customers)?;
+    /// assert_eq!(encoder.columns().collect::<Vec<_>>(), [("plan", Kind::Text), ("age", Kind::Number)]);
+    ///
+    /// let encode = |record: Value| {
+    ///     encoder.encode(|name| match &record[name] {
+    ///         Value::Null => None,
+    ///         Value::String(text) => Some(text.clone()),
+    ///         number => Some(number.to_string()),
+    ///     })
+    /// };
+    /// assert_eq!(encode(json!({"age": 42, "plan": "pro"}))?.x, ndarray::array![[0.0, 1.0, 42.0]]);
+    /// assert_eq!(encode(json!({"age": null, "plan": "basic"}))?.x, ndarray::array![[1.0, 0.0, 40.0]]);
+    /// assert!(encode(json!({"age": "old", "plan": "pro"})).is_err());
+    /// # Ok::<(), fenchel_datasets::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`transform`](FittedEncoder::transform), for row 0.
+    pub fn encode<T: AsRef<str>>(
+        &self,
+        mut cell: impl FnMut(&str) -> Option<T>,
+    ) -> Result<Named<Array2<f64>>, Error> {
+        let column = |(name, _): (&str, Kind)| {
+            let cell = cell(name);
+            let text = cell.as_ref().map(|text| text.as_ref().trim());
+            let text = text.filter(|text| !is_missing(text.as_bytes()));
+            (name.to_owned(), Column::from(vec![text]))
+        };
+        self.transform(&Table::new(self.columns().map(column))?)
     }
 
     /// As [`transform`](FittedEncoder::transform), without the zeros. It is for columns of many levels. O(cells).

@@ -11,6 +11,7 @@ pub use column::{Column, Kind, Texts};
 pub use reader::{Header, TableOptions, table, table_file};
 
 pub(crate) use date::parse as parse_date;
+pub(crate) use reader::is_missing;
 
 use fenchel_linalg::{Invalid, Named, Names};
 use ndarray::{Array1, Array2};

@@ -105,8 +105,15 @@ impl Cells {
         let (mut width, mut names) = (None, None);
         let (mut text, mut ends, mut lines) = (Vec::new(), Vec::new(), Vec::new());
         while reader.read_byte_record(&mut record).map_err(from_csv)? {
-            let line = reader.get_ref().line;
+            let Lines { line, begun, quotes, ended, .. } = *reader.get_ref();
             let expected = *width.get_or_insert(record.len());
+            let begun = begun.unwrap_or(line);
+            // A quote without its partner takes the rest of the text for one cell.
+            if ended && quotes % 2 == 1 && (line > begun || record.len() != expected) {
+                let reason = "the cell begins with a quote that does not end";
+                return Err(Error::format(begun, record.len(), reason));
+            }
+            reader.get_mut().next_record();
             if record.len() != expected {
                 let reason =
                     format!("{} cells; expected {expected}, as in the first line", record.len());
@@ -265,7 +272,7 @@ fn finite(cell: &[u8]) -> Option<f64> {
     number::parse(cell).filter(|value| value.is_finite())
 }
 
-fn is_missing(cell: &[u8]) -> bool {
+pub(crate) fn is_missing(cell: &[u8]) -> bool {
     const NAMES: [&[u8]; 5] = [b"?", b"na", b"n/a", b"nan", b"null"];
     cell.is_empty() || NAMES.iter().any(|name| cell.eq_ignore_ascii_case(name))
 }
@@ -285,11 +292,21 @@ struct Lines<R> {
     text: Vec<u8>,
     given: usize,
     line: u64,
+    /// Where the record begins that is being read, and the number of its quotes so far.
+    begun: Option<u64>,
+    quotes: usize,
+    /// Whether the text has ended.
+    ended: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     fn new(from: R) -> Lines<R> {
-        Lines { from, text: Vec::new(), given: 0, line: 0 }
+        let (begun, quotes, ended) = (None, 0, false);
+        Lines { from, text: Vec::new(), given: 0, line: 0, begun, quotes, ended }
+    }
+
+    fn next_record(&mut self) {
+        (self.begun, self.quotes) = (None, 0);
     }
 }
 
@@ -299,6 +316,7 @@ impl<R: BufRead> Read for Lines<R> {
             self.text.clear();
             self.given = 0;
             if self.from.read_until(b'\n', &mut self.text)? == 0 {
+                self.ended = true;
                 return Ok(0);
             }
             self.line += 1;
@@ -306,6 +324,10 @@ impl<R: BufRead> Read for Lines<R> {
                 self.text.truncate(self.text.len() - 2);
                 self.text.push(b'\n');
             }
+            if self.text != b"\n" {
+                self.begun.get_or_insert(self.line);
+            }
+            self.quotes += self.text.iter().filter(|byte| **byte == b'"').count();
         }
         let rest = &self.text[self.given..];
         let count = rest.len().min(to.len());
@@ -416,6 +438,13 @@ mod tests {
         refused("1,x\n3,4\n", "line 1, column 2: column \"x1\" holds \"x\"; expected a number");
         refused("1,2\n3\n", "line 2, column 2: 1 cells; expected 2, as in the first line");
         refused("1,2\n3,4,5\n", "line 2, column 3: 3 cells; expected 2, as in the first line");
+        let open = |line, column| {
+            format!("line {line}, column {column}: the cell begins with a quote that does not end")
+        };
+        refused("a,b\n\"x,1\ny,2\n", &open(2, 1));
+        refused("a,b\nx,1\n\ny,\"2\nz,3\n", &open(4, 2));
+        refused("a,b\nx,1\n\"y,2", &open(3, 1));
+        assert_eq!(read("a,b\nx,\"1\n2\"\ny,5\"").rows(), 2);
         refused("a,b,a\n1,2,3\n", "line 1, column 3: the name \"a\" is also that of column 1");
         refused("", "line 1, column 1: no rows; expected lines of cells");
         refused("a,b\n", "line 1, column 1: no rows; expected lines of cells");
