@@ -51,6 +51,8 @@ pub use fenchel_optim::Fit;
 pub use mixture::{Em, Mixture};
 pub use prior::Prior;
 pub use quantiles::Quantiles;
+/// The version whose generators [`Sample`] takes.
+pub use rand;
 pub use summary::{Summary, mle, mle_weighted};
 
 /// The examples of the README are tests.
