@@ -307,7 +307,7 @@ impl Em {
     ) -> Result<Mixture<F>, Error> {
         Invalid::check_nonnegative("pseudo_count", self.pseudo_count)?;
         for (name, value) in [("components", self.components), ("starts", self.starts)] {
-            Invalid::check_positive(name, value as f64)?;
+            Invalid::check_count(name, value)?;
         }
         let counts = fit.weights.map_or_else(|| vec![1.0; x.len()], |weights| weights.to_vec());
         let whole = Summary::of_weighted(family.clone(), x.iter().map(Borrow::borrow), &counts)?;

@@ -94,7 +94,7 @@ pub enum Invalid {
         pivot: usize,
     },
     /// A matrix whose columns are linearly dependent where they must be independent.
-    #[error("{what} has rank {rank}; expected {columns} independent columns")]
+    #[error("{what} has rank {rank}; expected {columns} independent columns{}", dependent(.column))]
     RankDeficient {
         /// The argument.
         what: &'static str,
@@ -102,6 +102,9 @@ pub enum Invalid {
         rank: usize,
         /// The number of columns.
         columns: usize,
+        /// The first column that depends on those before it, where it is known. It counts from 0; an intercept is behind the
+        /// others.
+        column: Option<usize>,
     },
     /// A matrix for which the iteration for eigenvalues or singular values did not converge.
     #[error("{what}: the iteration for its eigenvalues or singular values did not converge")]
@@ -131,6 +134,12 @@ pub enum Invalid {
     },
 }
 
+fn dependent(column: &Option<usize>) -> String {
+    column.map_or(String::new(), |column| {
+        format!("; column {column} depends on those before it (an intercept is the last column)")
+    })
+}
+
 impl Invalid {
     /// Checks `value >= 0` and finite.
     pub fn check_nonnegative(name: &'static str, value: f64) -> Result<(), Invalid> {
@@ -147,6 +156,14 @@ impl Invalid {
             Ok(())
         } else {
             Err(Invalid::Parameter { name, value, expected: "a finite number > 0" })
+        }
+    }
+
+    /// Checks that a count is not 0.
+    pub fn check_count(name: &'static str, count: usize) -> Result<(), Invalid> {
+        match count {
+            0 => Err(Invalid::Parameter { name, value: 0.0, expected: "at least 1" }),
+            _ => Ok(()),
         }
     }
 
@@ -215,5 +232,7 @@ mod tests {
         assert_eq!(message(0.0), "l2 = 0; expected a finite number > 0");
         assert_eq!(message(f64::NAN), "l2 = NaN; expected a finite number > 0");
         assert_eq!(message(f64::INFINITY), "l2 = inf; expected a finite number > 0");
+        let count = |k| Invalid::check_count("k", k).map_err(|error| error.to_string());
+        assert_eq!((count(0), count(1)), (Err("k = 0; expected at least 1".into()), Ok(())));
     }
 }

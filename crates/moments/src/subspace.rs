@@ -25,7 +25,9 @@ use crate::error::Error;
 pub fn orthonormal(a: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
     let (d, k) = a.dim();
     if k > d {
-        return Err(Invalid::RankDeficient { what: "basis", rank: d, columns: k }.into());
+        return Err(
+            Invalid::RankDeficient { what: "basis", rank: d, columns: k, column: None }.into()
+        );
     }
     // Columns of largest entry 1: their squares neither overflow nor vanish, and their units do not decide the rank.
     let mut q = a.to_owned();
@@ -37,7 +39,7 @@ pub fn orthonormal(a: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
     }
     let rank = qr(q.view())?.rank();
     if rank < k {
-        return Err(Invalid::RankDeficient { what: "basis", rank, columns: k }.into());
+        return Err(Invalid::RankDeficient { what: "basis", rank, columns: k, column: None }.into());
     }
     for j in 0..k {
         // Twice is enough (Kahan): the second round removes what rounding left of the first.

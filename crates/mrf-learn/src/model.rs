@@ -265,7 +265,7 @@ impl NetworkModel {
     /// # Errors
     /// [`Error::Graphical`] for more samples than fit into memory; [`Invalid::Parameter`] for no samples.
     pub fn sample(&self, samples: usize, sweeps: usize, seed: u64) -> Result<Array2<u8>, Error> {
-        Invalid::check_positive("samples", samples as f64)?;
+        Invalid::check_count("samples", samples)?;
         if let Ok(model) = self.binary() {
             let (start, scan) = (BinaryStart::Random, Order::Cyclic);
             let mut chains = BinaryGibbs::new(&model, samples, start, scan, seed)?;

@@ -24,7 +24,7 @@ pub fn random_network(
     (low, high): (f64, f64),
     seed: u64,
 ) -> Result<BinaryPairwise, Error> {
-    Invalid::check_positive("p", p as f64)?;
+    Invalid::check_count("p", p)?;
     if !(0.0..=1.0).contains(&density) {
         let expected = "a probability";
         return Err(Invalid::Parameter { name: "density", value: density, expected }.into());
@@ -61,7 +61,7 @@ pub fn random_network(
 /// [`Invalid::Parameter`] for a side of 0; [`Error::Refused`] for more than 4 GiB; the errors of
 /// [`BinaryPairwise::from_spins`].
 pub fn ising_grid(side: usize, coupling: f64) -> Result<BinaryPairwise, Error> {
-    Invalid::check_positive("side", side as f64)?;
+    Invalid::check_count("side", side)?;
     let bytes = (side as u64).saturating_mul(side as u64).saturating_mul(120);
     Refusal::check_memory("ising_grid", bytes, MAX_MEMORY, "take a smaller side")?;
     let mut edges = Vec::new();

@@ -75,7 +75,7 @@ pub(crate) fn factor_above_rounding(
     let rounding = 64.0 * f64::EPSILON * columns as f64;
     let lower = factor.lower();
     match (0..columns).find(|&i| !(lower[(i, i)] * lower[(i, i)] > rounding * sizes[i])) {
-        Some(rank) => Err(Invalid::RankDeficient { what, rank, columns }.into()),
+        Some(rank) => Err(Invalid::RankDeficient { what, rank, columns, column: None }.into()),
         None => Ok(factor),
     }
 }

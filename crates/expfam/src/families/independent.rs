@@ -40,7 +40,7 @@ impl<F: Family> Independent<F> {
     /// # Errors
     /// [`Invalid::Parameter`] for 0, and for more entries than a vector can have.
     pub fn new(family: F, count: usize) -> Result<Self, Error> {
-        Invalid::check_positive("count", count as f64)?;
+        Invalid::check_count("count", count)?;
         if family.dimension().checked_mul(count).is_none() {
             let (name, value, expected) = ("count", count as f64, "entries that a vector can have");
             return Err(Invalid::Parameter { name, value, expected }.into());

@@ -31,7 +31,7 @@ impl IsotropicNormal {
     /// # Errors
     /// [`Invalid::Parameter`] for 0.
     pub fn new(d: usize) -> Result<Self, Error> {
-        Invalid::check_positive("d", d as f64)?;
+        Invalid::check_count("d", d)?;
         Ok(IsotropicNormal { d })
     }
 

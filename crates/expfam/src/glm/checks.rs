@@ -60,27 +60,32 @@ pub(super) fn hessian_factor(hessian: &[f64], k: usize) -> Result<Cholesky, Erro
     let view = ArrayView2::from_shape((k, k), hessian).expect("k^2 entries");
     // A pivot that rounding left is as good as none.
     let scale: Vec<f64> = (0..k).map(|j| hessian[j * k + j]).collect();
-    let deficient = |rank| Error::from(Invalid::RankDeficient { what: "design", rank, columns: k });
+    let deficient = || {
+        let (rank, column) = rank(hessian, k);
+        Error::from(Invalid::RankDeficient { what: "design", rank, columns: k, column })
+    };
     match Cholesky::new(view) {
         Ok(factor) => {
             let lower = factor.lower();
             if (0..k).all(|j| lower[[j, j]].powi(2) > 1e-13 * scale[j]) {
                 Ok(factor)
             } else {
-                Err(deficient(rank(hessian, k)))
+                Err(deficient())
             }
         }
-        Err(Invalid::NotPositiveDefinite { .. }) => Err(deficient(rank(hessian, k))),
+        Err(Invalid::NotPositiveDefinite { .. }) => Err(deficient()),
         Err(other) => Err(other.into()),
     }
 }
 
-/// The number of independent columns behind a Gram matrix, by elimination that passes over dependent ones.
-fn rank(gram: &[f64], k: usize) -> usize {
+/// The number of independent columns behind a Gram matrix, by elimination that passes over dependent ones, and the first of
+/// those.
+fn rank(gram: &[f64], k: usize) -> (usize, Option<usize>) {
     let mut a = gram.to_vec();
-    let mut rank = 0;
+    let (mut rank, mut dependent) = (0, None);
     for j in 0..k {
         if !(a[j * k + j] > 1e-13 * gram[j * k + j]) {
+            dependent = dependent.or(Some(j));
             continue;
         }
         rank += 1;
@@ -91,5 +96,5 @@ fn rank(gram: &[f64], k: usize) -> usize {
             }
         }
     }
-    rank
+    (rank, dependent)
 }

@@ -42,8 +42,8 @@ pub fn monte_carlo<F: Sample + Clone + PartialEq>(
     trials: usize,
     seed: u64,
 ) -> Result<Simulated, Error> {
-    Invalid::check_positive("trials", trials as f64)?;
-    Invalid::check_positive("n", n as f64)?;
+    Invalid::check_count("trials", trials)?;
+    Invalid::check_count("n", n)?;
     let mut sorted: Vec<f64> = (0..trials)
         .map(|trial| {
             let mut rng = stream(seed, trial as u64);

@@ -78,7 +78,7 @@ impl RandomFeatures {
         seed: u64,
         draw: impl Fn(&mut Generator) -> f64,
     ) -> Result<Self, Error> {
-        Invalid::check_positive("columns", columns as f64)?;
+        Invalid::check_count("columns", columns)?;
         Invalid::check_positive("sigma", sigma)?;
         if m < 2 || !m.is_multiple_of(2) {
             let (name, value, expected) = ("features", m as f64, "an even number, at least 2");

@@ -150,7 +150,7 @@ impl BayesNet {
         evidence: &F,
     ) -> Result<Vec<Explanation>, Error> {
         let evidence = self.checked(evidence)?;
-        Invalid::check_positive("k", k as f64)?;
+        Invalid::check_count("k", k)?;
         let model = self.factor_graph()?.condition(&evidence)?;
         let tree = JunctionTree::compile(&model, &self.ordering)?;
         let mut workspace = tree.workspace();

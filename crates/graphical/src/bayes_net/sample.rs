@@ -46,7 +46,7 @@ impl BayesNet {
         rng: &mut (impl Rng + ?Sized),
     ) -> Result<WeightedSample, Error> {
         evidence.check(&self.cards)?;
-        Invalid::check_positive("draws", draws as f64)?;
+        Invalid::check_count("draws", draws)?;
         let mut configurations = Array2::zeros((draws, self.len()));
         let mut log_weights = Vec::with_capacity(draws);
         let mut configuration = vec![0; self.len()];

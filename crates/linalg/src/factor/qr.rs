@@ -83,7 +83,7 @@ impl Qr {
         }
         let rank = self.rank();
         if rank < columns {
-            return Err(Invalid::RankDeficient { what: "matrix", rank, columns });
+            return Err(Invalid::RankDeficient { what: "matrix", rank, columns, column: None });
         }
         let mut y = self.q.t().dot(&b);
         let mut x = Array1::zeros(columns);

@@ -183,7 +183,7 @@ fn dependent_columns_are_found_and_the_shortest_solution_exists() {
         let b = Array1::from_elem(n + 2, 3.0);
         assert_eq!(
             least_squares(a.view(), b.view()),
-            Err(Invalid::RankDeficient { what: "matrix", rank: 1, columns: n })
+            Err(Invalid::RankDeficient { what: "matrix", rank: 1, columns: n, column: None })
         );
         let found = svd(a.view()).unwrap();
         assert_eq!(found.rank(1e-12), 1);

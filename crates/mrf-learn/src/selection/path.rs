@@ -53,7 +53,7 @@ pub fn falling_grid(
         let expected = "a number in (0, 1)";
         return Err(Invalid::Parameter { name: "ratio", value: ratio, expected }.into());
     }
-    Invalid::check_positive("count", count as f64)?;
+    Invalid::check_count("count", count)?;
     let most = learner.largest_strength(data)?;
     let last = (count - 1).max(1) as f64;
     Ok((0..count).map(|k| most * ratio.powf(k as f64 / last)).collect())

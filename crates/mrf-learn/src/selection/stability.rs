@@ -56,7 +56,7 @@ impl StabilitySelection {
             let (name, value) = ("threshold", self.threshold);
             return Err(Invalid::Parameter { name, value, expected }.into());
         }
-        Invalid::check_positive("pairs", self.pairs as f64)?;
+        Invalid::check_count("pairs", self.pairs)?;
         Invalid::check_nonnegative("strength", self.strength)?;
         let bytes = (self.pairs as u64).saturating_mul(2 * size_of::<Vec<(u32, u32)>>() as u64);
         Refusal::check_memory("the edges of all halves", bytes, MAX_MEMORY, "take fewer pairs")?;

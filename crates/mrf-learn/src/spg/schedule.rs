@@ -103,7 +103,7 @@ impl Schedule {
                 most
             }
         };
-        Ok(Invalid::check_positive("sweeps", sweeps as f64)?)
+        Ok(Invalid::check_count("sweeps", sweeps)?)
     }
 }
 

@@ -80,7 +80,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
         let QuasiNewtonSettings { memory, renewal, ref stop } = *settings;
         stop.check()?;
         check_pairs(memory)?;
-        Invalid::check_positive("renewal", renewal as f64)?;
+        Invalid::check_count("renewal", renewal)?;
         let at = Descent::new(function, start)?;
         Ok(QuasiNewton {
             memory: Memory::new(memory),

@@ -48,7 +48,7 @@ impl Visits {
             Order::Uniform => Kind::Uniform,
             Order::Permuted | Order::Runs(_) => {
                 let run = if let Order::Runs(run) = order { *run } else { 1 };
-                Invalid::check_positive("length of a run", run as f64)?;
+                Invalid::check_count("length of a run", run)?;
                 let Ok(count) = u32::try_from(n) else {
                     return Err(Invalid::Parameter {
                         name: "number of terms",

@@ -96,7 +96,7 @@ pub fn qning<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Qning<'p, 'a,
     let QningSettings { kappa, memory, step, order, seed, stop } = settings;
     order.check_given("qning")?;
     let stop = &problem.stop(stop)?;
-    Invalid::check_positive("memory", *memory as f64)?;
+    Invalid::check_count("memory", *memory)?;
     let kappa = centre_weight("qning", problem, *kappa)?;
     let ascent = Ascent::new("qning", problem, kappa, *step, order, *seed, start)?;
     let d = problem.d();
