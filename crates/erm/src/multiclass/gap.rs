@@ -258,8 +258,8 @@ impl Slopes {
                 let p = weight * probabilities[k];
                 gradient[k] += p;
                 hessian[k * r + k] += p;
-                let row = &mut hessian[k * r..k * r + k + 1];
-                row.iter_mut().zip(&probabilities).for_each(|(h, q)| *h -= p * q);
+                let row = &mut hessian[k * r + k..(k + 1) * r];
+                row.iter_mut().zip(&probabilities[k..]).for_each(|(h, q)| *h -= p * q);
             }
         }
         Slopes { value, gradient, hessian }

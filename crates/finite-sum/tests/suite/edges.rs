@@ -273,7 +273,7 @@ fn slopes_of_the_wrong_sign_end_no_worse_than_they_began() {
 fn a_start_that_does_not_fit_is_named() {
     let data = data(40, 3, 1.0, 1);
     let mut old = Ridge::default().fit(&data.dense, &data.reals).unwrap();
-    let narrow = data.dense.slice(ndarray::s![.., ..2]).to_owned();
+    let narrow = data.dense.slice_axis(ndarray::Axis(1), ndarray::Slice::from(..2)).to_owned();
     let fit = Fit::new().start(&old);
     let error = Ridge::default().fit_with(&narrow, &data.reals, fit).unwrap_err().to_string();
     assert_eq!(error, "start (weights): expected length 2, found 3");

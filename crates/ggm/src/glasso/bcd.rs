@@ -52,7 +52,7 @@ impl Bcd {
             block.shrunk(&mut w);
             for i in 0..k {
                 for j in 0..i {
-                    w[j * k + i] = w[i * k + j];
+                    w[i * k + j] = w[j * k + i];
                 }
             }
             // Without a penalty somewhere that may be singular; the identity (the diagonal) never is.

@@ -121,7 +121,7 @@ impl Block {
         for on_boundary in [true, false] {
             workspace.resize(k * k, 0.0);
             for i in 0..k {
-                for j in 0..=i {
+                for j in i..k {
                     let at = i * k + j;
                     let (c, bound) = (self.c[at], self.lambda.at(i, j));
                     workspace[at] = if x[at] != 0.0 && on_boundary {
@@ -144,12 +144,12 @@ impl Block {
         best + k as f64
     }
 
-    /// `(1 - t) C + t diag(C) + diag(Lambda)` with the largest `t` in the box; the lower triangle.
+    /// `(1 - t) C + t diag(C) + diag(Lambda)` with the largest `t` in the box; the upper triangle.
     pub(super) fn shrunk(&self, workspace: &mut [f64]) {
         let k = self.k;
         let mut t = 1.0_f64;
         for i in 0..k {
-            for j in 0..i {
+            for j in i + 1..k {
                 let (c, bound) = (self.c[i * k + j].abs(), self.lambda.at(i, j));
                 if c > bound {
                     t = t.min(bound / c);
@@ -157,7 +157,7 @@ impl Block {
             }
         }
         for i in 0..k {
-            for j in 0..=i {
+            for j in i..k {
                 let keep = if i == j { 1.0 } else { 1.0 - t };
                 workspace[i * k + j] =
                     keep * self.c[i * k + j] + if i == j { self.lambda.at(i, i) } else { 0.0 };

@@ -134,7 +134,6 @@ impl Gradients {
             }
             point.workspace.clear();
             point.workspace.extend_from_slice(&self.next);
-            mirror(&mut point.workspace, k);
             if let Some(factor) = point.factor(k) {
                 let log_det = factor.log_det();
                 let gained = point.linear - trial.linear + log_det - point.log_det;

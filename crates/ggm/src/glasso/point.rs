@@ -39,7 +39,7 @@ impl Point {
         self.x[at] != 0.0 || (block.c[at] - self.w[at]).abs() > block.lambda.at(i, j)
     }
 
-    /// The factor of the matrix in the lower triangle of `workspace`, which takes its memory. `None` if it is not positive definite.
+    /// The factor of the matrix in the upper triangle of `workspace`, which takes its memory. `None` if it is not positive definite.
     pub(super) fn factor(&mut self, k: usize) -> Option<Cholesky> {
         self.factorisations += 1;
         factor::cholesky_in_place(std::mem::take(&mut self.workspace), k).ok()

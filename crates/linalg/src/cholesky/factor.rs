@@ -11,9 +11,9 @@ const DEPTH: usize = 256;
 /// Columns of a panel, and rows of a tile: eight vectors of eight numbers stay in registers.
 const PANEL: usize = 8;
 
-type Tile = [[f64; PANEL]; PANEL];
+type Lane = [f64; PANEL];
 
-/// Replaces the lower triangle of a row-major `n x n` matrix by its factor, and the upper one by zeros.
+/// Replaces the lower triangle of an `n x n` matrix, stored by columns, by its factor, and the upper one by zeros.
 pub(super) struct Factor<'a> {
     pub(super) entries: &'a mut [f64],
     pub(super) n: usize,
@@ -26,21 +26,23 @@ impl lanes::Kernel for Factor<'_> {
     #[inline(always)]
     fn compute(self) -> Self::Output {
         let Factor { entries, n } = self;
-        let mut scratch = vec![[0.0; PANEL]; BLOCK / PANEL * DEPTH.min(n)];
+        let depth = DEPTH.min(n);
+        let mut left = vec![[0.0; PANEL]; BLOCK / PANEL * depth];
+        let mut right = vec![[0.0; PANEL]; depth];
         for from in (0..n).step_by(BLOCK) {
             let to = n.min(from + BLOCK);
             for k in (0..from).step_by(DEPTH) {
-                subtract(entries, n, from..to, k..from.min(k + DEPTH), &mut scratch);
+                subtract(entries, n, from..to, k..from.min(k + DEPTH), &mut left, &mut right);
             }
             for panel in (from..to).step_by(PANEL) {
                 let columns = panel..to.min(panel + PANEL);
-                subtract(entries, n, columns.clone(), from..panel, &mut scratch);
+                subtract(entries, n, columns.clone(), from..panel, &mut left, &mut right);
                 pivots(entries, n, columns.clone())?;
                 below(entries, n, columns);
             }
         }
-        for (i, row) in entries.chunks_exact_mut(n).enumerate() {
-            row[i + 1..].fill(0.0);
+        for (j, column) in entries.chunks_exact_mut(n).enumerate() {
+            column[..j].fill(0.0);
         }
         Ok(())
     }
@@ -54,52 +56,59 @@ fn subtract(
     n: usize,
     columns: Range<usize>,
     known: Range<usize>,
-    scratch: &mut [[f64; PANEL]],
+    left: &mut [Lane],
+    right: &mut [Lane],
 ) {
     let depth = known.len();
     if depth == 0 {
         return;
     }
     let panels = columns.len().div_ceil(PANEL);
-    for (p, panel) in scratch.chunks_exact_mut(depth).take(panels).enumerate() {
-        for t in 0..PANEL {
-            let j = columns.start + p * PANEL + t;
-            // Columns beyond the last one repeat it, and are not written.
-            let row = &a[j.min(columns.end - 1) * n + known.start..][..depth];
-            panel.iter_mut().zip(row).for_each(|(panel, l)| panel[t] = *l);
-        }
+    for (p, panel) in left.chunks_exact_mut(depth).take(panels).enumerate() {
+        gather(a, n, columns.start + p * PANEL, known.clone(), panel);
     }
     for i in (columns.start..n).step_by(PANEL) {
         let rows = PANEL.min(n - i);
-        for (p, panel) in scratch.chunks_exact(depth).take(panels).enumerate() {
+        let right = &mut right[..depth];
+        gather(a, n, i, known.clone(), right);
+        for (p, panel) in left.chunks_exact(depth).take(panels).enumerate() {
             let j = columns.start + p * PANEL;
             if j >= i + PANEL {
                 break;
             }
-            let tile = {
-                let left: [&[f64]; PANEL] =
-                    std::array::from_fn(|t| &a[(i + t.min(rows - 1)) * n + known.start..][..depth]);
-                product(left, panel)
-            };
-            let width = PANEL.min(columns.end - j);
-            for (t, tile) in tile.iter().enumerate().take(rows) {
-                let row = &mut a[(i + t) * n + j..][..width];
-                row.iter_mut().zip(tile).for_each(|(a, sum)| *a -= sum);
+            let tile = product(panel, right);
+            for (t, tile) in tile.iter().enumerate().take(columns.end - j) {
+                let column = &mut a[(j + t) * n + i..][..rows];
+                column.iter_mut().zip(tile).for_each(|(a, sum)| *a -= sum);
             }
         }
     }
 }
 
-/// The inner products of eight rows with the eight columns of a panel.
+/// Eight rows of the known columns, side by side; zeros beyond the last row.
 #[inline(always)]
-fn product(left: [&[f64]; PANEL], panel: &[[f64; PANEL]]) -> Tile {
-    let left = left.map(|row| &row[..panel.len()]);
+fn gather(a: &[f64], n: usize, row: usize, known: Range<usize>, out: &mut [Lane]) {
+    let rows = PANEL.min(n - row);
+    for (k, out) in known.zip(out) {
+        let column = &a[k * n + row..][..rows];
+        match column.try_into() {
+            Ok(lane) => *out = lane,
+            Err(_) => {
+                *out = [0.0; PANEL];
+                out[..rows].copy_from_slice(column);
+            }
+        }
+    }
+}
+
+/// The inner products of the eight rows on the left with the eight on the right.
+#[inline(always)]
+fn product(left: &[Lane], right: &[Lane]) -> [Lane; PANEL] {
     let mut tile = [[0.0; PANEL]; PANEL];
-    for (k, right) in panel.iter().enumerate() {
+    for (left, right) in left.iter().zip(right) {
         for t in 0..PANEL {
-            let l = left[t][k];
             for c in 0..PANEL {
-                tile[t][c] += l * right[c];
+                tile[t][c] += left[t] * right[c];
             }
         }
     }
@@ -111,49 +120,31 @@ fn product(left: [&[f64]; PANEL], panel: &[[f64; PANEL]]) -> Tile {
 fn pivots(a: &mut [f64], n: usize, columns: Range<usize>) -> Result<(), Invalid> {
     let from = columns.start;
     for i in columns {
-        let (above, row) = a.split_at_mut(i * n);
         for j in from..i {
-            let upper = &above[j * n..][..n];
-            let sum: f64 = (from..j).map(|k| row[k] * upper[k]).sum();
-            row[j] = (row[j] - sum) / upper[j];
+            let sum: f64 = (from..j).map(|k| a[k * n + i] * a[k * n + j]).sum();
+            a[j * n + i] = (a[j * n + i] - sum) / a[j * n + j];
         }
-        let pivot = row[i] - row[from..i].iter().map(|l| l * l).sum::<f64>();
+        let pivot = a[i * n + i] - (from..i).map(|k| a[k * n + i].powi(2)).sum::<f64>();
         if !(pivot > 0.0) || pivot.is_infinite() {
             return Err(Invalid::NotPositiveDefinite { what: "matrix", pivot: i, value: pivot });
         }
-        row[i] = pivot.sqrt();
+        a[i * n + i] = pivot.sqrt();
     }
     Ok(())
 }
 
-/// The triangular systems of the rows below that square, eight rows at a time.
+/// The triangular systems of the rows below that square: a column after the other.
 #[inline(always)]
 fn below(a: &mut [f64], n: usize, columns: Range<usize>) {
-    let (from, width) = (columns.start, columns.len());
-    let mut square = [[0.0; PANEL]; PANEL];
-    for (t, row) in square.iter_mut().enumerate().take(width) {
-        row[..=t].copy_from_slice(&a[(from + t) * n + from..][..=t]);
-    }
-    for i in (columns.end..n).step_by(PANEL) {
-        let rows = PANEL.min(n - i);
-        // Column by column: each holds the entries of eight rows.
-        let mut x = [[0.0; PANEL]; PANEL];
-        for t in 0..rows {
-            let row = &a[(i + t) * n + from..][..width];
-            row.iter().zip(&mut x).for_each(|(l, x)| x[t] = *l);
+    let (from, to) = (columns.start, columns.end);
+    for j in columns {
+        let (known, rest) = a.split_at_mut(j * n);
+        let next = &mut rest[to..n];
+        for known in known[from * n..].chunks_exact(n) {
+            let scale = known[j];
+            next.iter_mut().zip(&known[to..]).for_each(|(a, l)| *a -= l * scale);
         }
-        for j in 0..width {
-            let mut next = x[j];
-            for k in 0..j {
-                for t in 0..PANEL {
-                    next[t] -= x[k][t] * square[j][k];
-                }
-            }
-            x[j] = next.map(|x| x / square[j][j]);
-        }
-        for t in 0..rows {
-            let row = &mut a[(i + t) * n + from..][..width];
-            row.iter_mut().zip(&x).for_each(|(l, x)| *l = x[t]);
-        }
+        let pivot = rest[j];
+        rest[to..n].iter_mut().for_each(|a| *a /= pivot);
     }
 }

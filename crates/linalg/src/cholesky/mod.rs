@@ -13,7 +13,7 @@
 //! of a matrix within about `n eps ||A||` of `A` (Higham, *Accuracy and Stability of Numerical Algorithms*, theorem 10.3), so
 //! that no pivoting is needed.
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ShapeBuilder};
 
 use self::factor::Factor;
 use crate::{Invalid, lanes};
@@ -24,7 +24,7 @@ mod factor;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cholesky {
     n: usize,
-    /// Row-major, zeros above the diagonal.
+    /// `L` by columns, zeros above the diagonal.
     lower: Vec<f64>,
 }
 
@@ -37,10 +37,11 @@ impl Cholesky {
     /// matrix may have a tiny positive pivot by rounding and pass.
     pub fn new(matrix: ArrayView2<f64>) -> Result<Self, Invalid> {
         let n = Invalid::check_square("matrix", matrix.dim())?;
-        Cholesky::in_place(matrix.iter().copied().collect(), n)
+        Cholesky::in_place(matrix.t().iter().copied().collect(), n)
     }
 
-    /// Factors the row-major `n x n` matrix in its own memory; see [`Cholesky::new`].
+    /// Factors an `n x n` matrix in its own memory; see [`Cholesky::new`]. Only its lower triangle by columns is read, which is the
+    /// upper one by rows.
     ///
     /// A loop that factors many matrices can reuse the memory: [`into_entries`](Cholesky::into_entries) returns it.
     ///
@@ -60,22 +61,23 @@ impl Cholesky {
         if n == 0 {
             return Err(Invalid::Empty { what });
         }
-        for row in 0..n {
-            let lower = &entries[row * n..row * n + row + 1];
-            if let Some(column) = lower.iter().position(|v| !v.is_finite()) {
-                return Err(Invalid::NonFinite { what, row, column, value: lower[column] });
+        for (column, lower) in entries.chunks_exact(n).enumerate() {
+            let bad = lower.iter().skip(column).position(|v| !v.is_finite());
+            if let Some(row) = bad.map(|below| column + below) {
+                return Err(Invalid::NonFinite { what, row, column, value: lower[row] });
             }
         }
         Ok(())
     }
 
-    /// Of the row-major factor.
+    /// Of the factor by columns.
     #[cfg(feature = "factor")]
     pub(crate) fn from_lower(lower: Vec<f64>, n: usize) -> Self {
         Cholesky { n, lower }
     }
 
-    /// Factors a row-major matrix that is positive semidefinite up to rounding, such as the Hessian of collinear features.
+    /// Factors a matrix that is positive semidefinite up to rounding, such as the Hessian of collinear features. It is read as by
+    /// [`in_place`](Cholesky::in_place).
     ///
     /// The matrix is first factored as it is. If that fails, a ridge is added to the diagonal: the smallest of `1e-15, 1e-14,
     /// ..., 1e3` times the largest diagonal entry (times 1 if no diagonal entry is positive) that makes the matrix positive
@@ -115,7 +117,13 @@ impl Cholesky {
 
     /// `L`, with zeros above the diagonal.
     pub fn lower(&self) -> ArrayView2<'_, f64> {
-        ArrayView2::from_shape((self.n, self.n), &self.lower).expect("n^2 entries")
+        ArrayView2::from_shape((self.n, self.n).f(), &self.lower).expect("n^2 entries")
+    }
+
+    /// `L` by columns.
+    #[cfg(feature = "factor")]
+    pub(crate) fn entries(&self) -> &[f64] {
+        &self.lower
     }
 
     /// Returns the memory, for the next matrix.
@@ -145,9 +153,11 @@ impl Cholesky {
     pub fn solve_in_place(&self, b: &mut [f64]) -> Result<(), Invalid> {
         Invalid::check_length("right-hand side", self.n, b.len())?;
         Invalid::check_finite("right-hand side", b)?;
-        for (i, row) in self.lower.chunks_exact(self.n).enumerate() {
-            let (known, rest) = b.split_at_mut(i);
-            rest[0] = (rest[0] - dot(&row[..i], known)) / row[i];
+        // Once b_j is known, its share is taken out of all equations below.
+        for (j, column) in self.lower.chunks_exact(self.n).enumerate() {
+            let (known, rest) = b.split_at_mut(j + 1);
+            known[j] /= column[j];
+            axpy(-known[j], &column[j + 1..], rest);
         }
         self.solve_transposed(b);
         Ok(())
@@ -159,12 +169,9 @@ impl Cholesky {
     /// Unless `b` has `n` entries.
     pub fn solve_transposed(&self, b: &mut [f64]) {
         assert_eq!(b.len(), self.n, "a right-hand side of n entries");
-        // L' is read by the rows of L, which lie in memory as they are: once b_i is known, its
-        // share is taken out of all equations above.
-        for (i, row) in self.lower.chunks_exact(self.n).enumerate().rev() {
-            let (above, rest) = b.split_at_mut(i);
-            rest[0] /= row[i];
-            axpy(-rest[0], &row[..i], above);
+        for (j, column) in self.lower.chunks_exact(self.n).enumerate().rev() {
+            let (rest, known) = b.split_at_mut(j + 1);
+            rest[j] = (rest[j] - dot(&column[j + 1..], known)) / column[j];
         }
     }
 
@@ -181,21 +188,21 @@ impl Cholesky {
         }
         let mut x: Vec<f64> = b.iter().copied().collect();
         if m > 0 {
-            for (i, row) in self.lower.chunks_exact(n).enumerate() {
-                let (known, rest) = x.split_at_mut(i * m);
-                let x_i = &mut rest[..m];
-                for (known, &l) in known.chunks_exact(m).zip(row) {
-                    axpy(-l, known, x_i);
+            for (j, column) in self.lower.chunks_exact(n).enumerate() {
+                let (known, below) = x.split_at_mut((j + 1) * m);
+                let x_j = &mut known[j * m..];
+                x_j.iter_mut().for_each(|x| *x /= column[j]);
+                for (below, &l) in below.chunks_exact_mut(m).zip(&column[j + 1..]) {
+                    axpy(-l, x_j, below);
                 }
-                x_i.iter_mut().for_each(|x| *x /= row[i]);
             }
-            for (i, row) in self.lower.chunks_exact(n).enumerate().rev() {
-                let (above, rest) = x.split_at_mut(i * m);
-                let x_i = &mut rest[..m];
-                x_i.iter_mut().for_each(|x| *x /= row[i]);
-                for (above, &l) in above.chunks_exact_mut(m).zip(row) {
-                    axpy(-l, x_i, above);
+            for (j, column) in self.lower.chunks_exact(n).enumerate().rev() {
+                let (rest, below) = x.split_at_mut((j + 1) * m);
+                let x_j = &mut rest[j * m..];
+                for (below, &l) in below.chunks_exact(m).zip(&column[j + 1..]) {
+                    axpy(-l, below, x_j);
                 }
+                x_j.iter_mut().for_each(|x| *x /= column[j]);
             }
         }
         Ok(Array2::from_shape_vec((n, m), x).expect("n m entries"))
@@ -341,9 +348,9 @@ mod tests {
 
     #[test]
     fn memory_can_be_used_again() {
-        let cholesky = Cholesky::in_place(vec![4.0, f64::NAN, 2.0, 5.0], 2).unwrap();
+        let cholesky = Cholesky::in_place(vec![4.0, 2.0, f64::NAN, 5.0], 2).unwrap();
         // The NaN lies above the diagonal, which is not read.
         let entries = cholesky.into_entries();
-        assert_eq!(entries, [2.0, 0.0, 1.0, 2.0]);
+        assert_eq!(entries, [2.0, 1.0, 0.0, 2.0]);
     }
 }

@@ -19,18 +19,15 @@ use crate::{Cholesky, Invalid};
 /// not positive and its value. A singular matrix may have a tiny positive pivot by rounding and pass.
 pub fn cholesky(a: ArrayView2<f64>) -> Result<Cholesky, Invalid> {
     check_symmetric("matrix", a)?;
-    cholesky_in_place(a.iter().copied().collect(), a.nrows())
+    cholesky_in_place(a.t().iter().copied().collect(), a.nrows())
 }
 
-/// Factors the row-major `n x n` matrix in its own memory, as [`Cholesky::in_place`] does, by faer: in half of the time from order 10 on.
-/// Only the lower triangle is read.
+/// Factors an `n x n` matrix in its own memory, as [`Cholesky::in_place`] does, by faer: in half of the time from order 10 on.
 ///
 /// # Errors
 /// As [`Cholesky::in_place`].
 pub fn cholesky_in_place(mut entries: Vec<f64>, n: usize) -> Result<Cholesky, Invalid> {
     Cholesky::check_lower(&entries, n)?;
-    // faer reads and writes the lower triangle by columns, which is the upper one by rows.
-    for_lower(n, |i, j| entries[j * n + i] = entries[i * n + j]);
     let diagonal: Vec<f64> = (0..n).map(|i| entries[i * n + i]).collect();
     let need = llt::factor::cholesky_in_place_scratch::<f64>(n, SEQUENTIAL, Default::default());
     let factored = llt::factor::cholesky_in_place(
@@ -50,11 +47,9 @@ pub fn cholesky_in_place(mut entries: Vec<f64>, n: usize) -> Result<Cholesky, In
         let value = diagonal[pivot] - known;
         return Err(Invalid::NotPositiveDefinite { what: "matrix", pivot, value });
     }
-    for_lower(n, |i, j| {
-        if i != j {
-            entries[i * n + j] = std::mem::take(&mut entries[j * n + i]);
-        }
-    });
+    for (j, column) in entries.chunks_exact_mut(n).enumerate() {
+        column[..j].fill(0.0);
+    }
     Ok(Cholesky::from_lower(entries, n))
 }
 
@@ -75,13 +70,10 @@ pub fn inverse(factor: &Cholesky) -> Array2<f64> {
 pub fn inverse_into(factor: &Cholesky, out: &mut [f64]) {
     let n = factor.order();
     assert_eq!(out.len(), n * n, "an n x n matrix");
-    let rows = factor.lower().to_slice().expect("standard layout");
-    let mut columns = vec![0.0; n * n];
-    for_lower(n, |i, j| columns[j * n + i] = rows[i * n + j]);
     let need = llt::inverse::inverse_scratch::<f64>(n, SEQUENTIAL);
     llt::inverse::inverse(
         MatMut::from_column_major_slice_mut(out, n, n),
-        MatRef::from_column_major_slice(&columns, n, n),
+        MatRef::from_column_major_slice(factor.entries(), n, n),
         SEQUENTIAL,
         MemStack::new(&mut MemBuffer::new(need)),
     );
