@@ -34,10 +34,10 @@ fn chain_data(n: usize, p: usize) -> Array2<f64> {
     data(diagonally_dominant(p, &chain(p), -0.4).view(), n, 1)
 }
 
-/// What loading says of a model that was saved as it is.
+/// What saving says of a model, which checks what loading checks, or the model that comes back.
 fn loaded<M: Saved>(model: &M) -> Result<M, String> {
     let mut file = Vec::new();
-    model.save(&mut file).unwrap();
+    model.save(&mut file).map_err(|e| e.to_string())?;
     M::load(&file[..]).map_err(|e| e.to_string())
 }
 

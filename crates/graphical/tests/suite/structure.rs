@@ -355,7 +355,7 @@ fn columns_become_a_network() {
         (&[VarId(1)][..], &[0.5; 4][..])
     );
     assert!(net.with_graph(&Dag::new(3, []).unwrap()).is_err());
-    assert!(matches!(BayesNet::from_csv("a,a\n".as_bytes()), Err(Error::Duplicate { .. })));
+    assert!(matches!(BayesNet::from_csv("a,a\n1,2\n".as_bytes()), Err(Error::Duplicate { .. })));
     assert!(matches!(
         BayesNet::from_csv("a,b\n1\n".as_bytes()),
         Err(Error::Format { line: 2, .. })
