@@ -105,9 +105,8 @@ class _Gaussian(Certified):
 
     def to_networkx(self) -> Any:
         """The graph as a ``networkx.Graph`` whose edges have ``weight``, the partial correlation."""
-        import networkx
-
         check_is_fitted(self)
+        import networkx
 
         graph = networkx.Graph()
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))

@@ -156,9 +156,9 @@ class IsingModel(Certified):
 
     def to_networkx(self) -> Any:
         """The graph as a ``networkx.Graph`` whose edges have ``weight``, the coupling."""
+        check_is_fitted(self)
         import networkx
 
-        check_is_fitted(self)
         graph = networkx.Graph()
         graph.add_nodes_from(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         graph.add_weighted_edges_from(self.edges())

@@ -135,8 +135,11 @@ def test_a_fit_copies_no_data(kind):
 
 
 SLOW = """
+import signal
 import numpy as np
 from fenchel.linear_model import LogisticRegression
+# A process in the background begins without the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20_000, 300)); X *= np.logspace(0, 4, 300)
 y = rng.random(20_000) < 0.5
