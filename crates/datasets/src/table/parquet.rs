@@ -1,6 +1,7 @@
 //! Reader of tables in Parquet files.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::io::BufRead;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
-use parquet::data_type::{DataType, Int96};
+use parquet::data_type::{AsBytes, DataType, Int96};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::schema::types::ColumnDescriptor;
@@ -88,7 +89,7 @@ impl File {
         let metadata = metadata.map_err(|reason| {
             Error::binary(description, format!("the description of the columns {reason}"))
         })?;
-        let mut names: Vec<String> = Vec::new();
+        let (mut names, mut known) = (Vec::new(), HashSet::new());
         for leaf in metadata.file_metadata().schema_descr().columns() {
             let path = leaf.path().parts();
             let name = path.first().cloned().unwrap_or_default();
@@ -98,7 +99,7 @@ impl File {
                     "is nested; expected one number, date or text in each row",
                 ));
             }
-            if names.contains(&name) {
+            if !known.insert(name.clone()) {
                 return Err(refused(&name, "is there twice; expected columns of different names"));
             }
             names.push(name);
@@ -140,17 +141,7 @@ impl File {
                     read(reader, nullable, rows, |value| Cell::Flag(*value), to)
                 }
                 ColumnReader::Int32ColumnReader(reader) => {
-                    let unsigned = |value: i32| i64::from(value.cast_unsigned());
-                    read(
-                        reader,
-                        nullable,
-                        rows,
-                        |value| match meaning {
-                            Meaning::Unsigned => Cell::Integer(unsigned(*value).into()),
-                            _ => meaning.of_integer((*value).into()),
-                        },
-                        to,
-                    )
+                    read(reader, nullable, rows, |value| meaning.of_short_integer(*value), to)
                 }
                 ColumnReader::Int64ColumnReader(reader) => {
                     read(reader, nullable, rows, |value| meaning.of_integer(*value), to)
@@ -232,8 +223,12 @@ fn read<T: DataType>(
         levels.clear();
         values.clear();
         let batch = BATCH.min(rows - done);
-        let (count, ..) =
-            sound(|| reader.read_records(batch, Some(&mut levels), None, &mut values))?;
+        let (count, ..) = sound(|| {
+            let read = reader.read_records(batch, Some(&mut levels), None, &mut values)?;
+            // What panics below for a value that was not decoded panics here.
+            values.iter().for_each(|value| _ = value.as_bytes());
+            Ok(read)
+        })?;
         if count == 0 {
             return Err(format!("is damaged: {done} cells; expected {rows}, one for each row"));
         }
@@ -271,48 +266,49 @@ enum Meaning {
 }
 
 impl Meaning {
-    /// The meaning; what is wrong with a column that is none of a table.
+    /// The meaning, or what is wrong with a column that has none in a table.
     fn of(column: &ColumnDescriptor) -> Result<Meaning, String> {
         use ConvertedType as Old;
         const DAY: i64 = 86_400;
-        let scale = u32::try_from(column.type_scale()).unwrap_or(0);
+        let unfit =
+            |found: &str| Err(format!("holds {found}; expected numbers, dates, texts or booleans"));
+        let decimal =
+            || Meaning::Decimal { scale: u32::try_from(column.type_scale()).unwrap_or(0) };
+        // The old names say all but the times in nanoseconds, which have new ones alone.
         let (old, new) = (column.converted_type(), column.logical_type_ref());
-        let found = match (column.physical_type(), old) {
-            (Type::BOOLEAN, _) => return Ok(Meaning::Flag),
-            (Type::FLOAT | Type::DOUBLE, _) => return Ok(Meaning::Number),
-            (Type::INT96, _) => return Ok(Meaning::Date { per_day: DAY * 1_000_000_000 }),
-            (Type::INT32 | Type::INT64, _) => match (old, new) {
-                (Old::NONE, None | Some(LogicalType::Unknown))
-                | (Old::INT_8 | Old::INT_16 | Old::INT_32 | Old::INT_64, _) => {
-                    return Ok(Meaning::Integer);
-                }
-                (Old::UINT_8 | Old::UINT_16 | Old::UINT_32 | Old::UINT_64, _) => {
-                    return Ok(Meaning::Unsigned);
-                }
-                (Old::DECIMAL, _) => return Ok(Meaning::Decimal { scale }),
-                (Old::DATE, _) => return Ok(Meaning::Date { per_day: 1 }),
-                (Old::TIMESTAMP_MILLIS, _) => return Ok(Meaning::Date { per_day: DAY * 1_000 }),
-                (Old::TIMESTAMP_MICROS, _) => {
-                    return Ok(Meaning::Date { per_day: DAY * 1_000_000 });
-                }
-                // The unit that has no old name.
-                (_, Some(LogicalType::Timestamp(_))) => {
-                    return Ok(Meaning::Date { per_day: DAY * 1_000_000_000 });
-                }
-                (Old::TIME_MILLIS | Old::TIME_MICROS, _) | (_, Some(LogicalType::Time(_))) => {
-                    "times of the day"
-                }
-                _ => "integers of an unknown meaning",
-            },
-            (Type::BYTE_ARRAY, Old::UTF8 | Old::ENUM | Old::JSON) => return Ok(Meaning::Text),
-            (Type::BYTE_ARRAY, Old::NONE) if new.is_none() => return Ok(Meaning::Text),
-            (Type::FIXED_LEN_BYTE_ARRAY, Old::DECIMAL) if column.type_length() <= 16 => {
-                return Ok(Meaning::Decimal { scale });
+        Ok(match (column.physical_type(), old, new) {
+            (Type::BOOLEAN, ..) => Meaning::Flag,
+            (Type::FLOAT | Type::DOUBLE, ..) => Meaning::Number,
+            (Type::INT96, ..) => Meaning::Date { per_day: DAY * 1_000_000_000 },
+            (_, Old::TIME_MILLIS | Old::TIME_MICROS, _) | (.., Some(LogicalType::Time(_))) => {
+                return unfit("times of the day");
             }
-            (_, Old::DECIMAL) => "decimals of more than 16 bytes or of any length",
-            _ => "binary values",
-        };
-        Err(format!("holds {found}; expected numbers, dates, texts or booleans"))
+            (Type::INT32 | Type::INT64, old, new) => match old {
+                Old::INT_8 | Old::INT_16 | Old::INT_32 | Old::INT_64 => Meaning::Integer,
+                Old::UINT_8 | Old::UINT_16 | Old::UINT_32 | Old::UINT_64 => Meaning::Unsigned,
+                Old::DECIMAL => decimal(),
+                Old::DATE => Meaning::Date { per_day: 1 },
+                Old::TIMESTAMP_MILLIS => Meaning::Date { per_day: DAY * 1_000 },
+                Old::TIMESTAMP_MICROS => Meaning::Date { per_day: DAY * 1_000_000 },
+                _ => match new {
+                    // A column of nulls alone is unknown.
+                    None | Some(LogicalType::Unknown) => Meaning::Integer,
+                    Some(LogicalType::Timestamp(_)) => {
+                        Meaning::Date { per_day: DAY * 1_000_000_000 }
+                    }
+                    Some(_) => return unfit("integers of an unknown meaning"),
+                },
+            },
+            (Type::BYTE_ARRAY, Old::UTF8 | Old::ENUM | Old::JSON, _)
+            | (Type::BYTE_ARRAY, Old::NONE, None) => Meaning::Text,
+            (Type::FIXED_LEN_BYTE_ARRAY, Old::DECIMAL, _) if column.type_length() <= 16 => {
+                decimal()
+            }
+            (_, Old::DECIMAL, _) => {
+                return unfit("decimals of more than 16 bytes or of any length");
+            }
+            _ => return unfit("binary values"),
+        })
     }
 
     fn kind(self) -> Kind {
@@ -322,6 +318,13 @@ impl Meaning {
             }
             Meaning::Date { .. } => Kind::Date,
             Meaning::Flag | Meaning::Text => Kind::Text,
+        }
+    }
+
+    fn of_short_integer(self, value: i32) -> Cell<'static> {
+        match self {
+            Meaning::Unsigned => Cell::Integer(value.cast_unsigned().into()),
+            _ => self.of_integer(value.into()),
         }
     }
 
@@ -345,7 +348,7 @@ impl Meaning {
     }
 }
 
-/// Days and the time of the day as a fraction, rounded once, as for a date in a text.
+/// Days and the time of the day as a fraction, with the roundings of a date in a text.
 fn days(time: i64, per_day: i64) -> f64 {
     time.div_euclid(per_day) as f64 + time.rem_euclid(per_day) as f64 / per_day as f64
 }
