@@ -145,10 +145,6 @@ impl GrowingTexts {
         });
         self.codes.push(code);
     }
-
-    pub(super) fn len(&self) -> usize {
-        self.codes.len()
-    }
 }
 
 impl From<GrowingTexts> for Texts {

@@ -20,8 +20,8 @@ pub(super) const CODECS: [CompressionCodec; 6] = [
     CompressionCodec::ZSTD,
 ];
 
-/// The pages of a column in one group of rows. Zstandard is decompressed here, by a crate in Rust; the other codecs are those of
-/// the `parquet` crate.
+/// The pages of a column in one group of rows. Zstandard is decompressed here, by a crate in Rust; the other codecs are those
+/// of the `parquet` crate.
 pub(super) struct Pages {
     from: SerializedPageReader<Bytes>,
     zstd: bool,

@@ -18,13 +18,13 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::column::{Column, GrowingTexts, Kind};
 use super::pages::{CODECS, Pages};
-use super::reader::{TableOptions, finite, is_missing};
+use super::reader::{TableOptions, is_missing};
 use super::{Table, date};
 use crate::error::quoted;
-use crate::{Error, open};
+use crate::{Error, number, open};
 
-/// Reads a table in the format Parquet. It is the same table as [`table`](fn@super::table) reads from CSV, but the file itself says
-/// what its columns are:
+/// Reads a table in the format Parquet. It is the same table as [`table`](fn@super::table) reads from CSV, but the file itself
+/// says what its columns are:
 ///
 /// | type in the file | column |
 /// |---|---|
@@ -33,21 +33,21 @@ use crate::{Error, open};
 /// | strings, JSON, byte arrays in UTF-8; dictionaries of them | [`Column::Texts`] |
 /// | booleans | [`Column::Texts`]: `true` and `false` |
 ///
-/// A null is a missing cell, and so is a NaN. A text is never missing, even if it is empty or `NA`. Lists, structs, maps and other
-/// types are refused. The compression is Snappy, gzip, LZ4, Zstandard or none.
+/// A null is a missing cell, and so is a NaN. A text is never missing, even if it is empty or `NA`. Lists, structs, maps and
+/// other types are refused. The compression is Snappy, gzip, LZ4, Zstandard or none.
 ///
-/// Of the options, `kinds` counts alone. A column of numbers or booleans can be read as [`Kind::Text`] (identifiers, say), one of
-/// texts as [`Kind::Number`] or [`Kind::Date`] by the rules of CSV, one of booleans as [`Kind::Number`] (0 and 1).
+/// Of the options, `kinds` counts alone. A column of numbers or booleans can be read as [`Kind::Text`] (identifiers, say), one
+/// of texts as [`Kind::Number`] or [`Kind::Date`] by the rules of CSV, one of booleans as [`Kind::Number`] (0 and 1).
 ///
 /// O(bytes + cells) time and memory: the file and the columns, and the pages of one column (at most 2 GiB each).
 ///
 /// # Errors
-/// [`Error::Binary`] for a text that is no Parquet file, or was cut short, and for a table without rows; [`Error::Column`] for a
+/// [`Error::Binary`] for a file that is no Parquet or was cut short, and for a table without rows; [`Error::Column`] for a
 /// column that is nested, damaged, of a type or compression that is not supported, or has a cell that is not of its kind;
 /// [`Error::Invalid`] for a kind of a column that is not there; [`Error::Io`].
 ///
-/// Damage that the `parquet` crate answers by a panic is reported as an error, unless the program aborts on panics. The panic's
-/// message goes to the panic hook of the program.
+/// Damage that the `parquet` crate answers by a panic is reported as an error, unless the program aborts on panics. The message
+/// of the panic goes to the program's panic hook. A file that is made to harm can still ask for more memory than there is.
 pub fn parquet(mut from: impl BufRead, options: &TableOptions) -> Result<Table, Error> {
     let mut content = Vec::new();
     from.read_to_end(&mut content)?;
@@ -121,7 +121,7 @@ impl File {
     fn cells(&self, c: usize, asked: Option<Kind>) -> Result<Cells, String> {
         let descriptor = self.metadata.file_metadata().schema_descr().column(c);
         let meaning = Meaning::of(&descriptor)?;
-        let mut cells = Cells::new(asked.unwrap_or_else(|| meaning.kind()));
+        let (mut cells, mut row) = (Cells::new(asked.unwrap_or_else(|| meaning.kind())), 0);
         for group in self.metadata.row_groups() {
             let damaged = || "is damaged: its description is not complete".to_owned();
             let rows = usize::try_from(group.num_rows()).map_err(|_| damaged())?;
@@ -135,7 +135,11 @@ impl File {
                 let pages = Pages::new(&self.content, chunk, rows)?;
                 Ok(get_column_reader(descriptor.clone(), Box::new(pages)))
             })?;
-            let to = &mut |cell: Cell<'_>| cells.push(cell);
+            let to = &mut |cell: Cell<'_>| {
+                cells.push(row, cell)?;
+                row += 1;
+                Ok(())
+            };
             match reader {
                 ColumnReader::BoolColumnReader(reader) => {
                     read(reader, nullable, rows, |value| Cell::Flag(*value), to)
@@ -393,7 +397,7 @@ impl Cell<'_> {
             // A text is rounded once.
             Cell::Decimal(value, scale) => format!("{value}e-{scale}").parse().ok(),
             Cell::Number(value) => Some(value),
-            Cell::Text(text) => finite(text.trim_ascii()),
+            Cell::Text(text) => number::parse(text.trim_ascii()),
             Cell::Date(_) | Cell::Missing => None,
         }
     }
@@ -445,34 +449,24 @@ impl Cells {
         }
     }
 
-    /// Appends a cell. The error says what was found and expected.
-    fn push(&mut self, cell: Cell<'_>) -> Result<(), String> {
-        let fault = |row: usize, expected: &str| {
-            Err(format!("holds {cell} in row {row}; expected {expected}"))
-        };
+    /// Appends the cell of a row. The error says what was found and expected.
+    fn push(&mut self, row: usize, cell: Cell<'_>) -> Result<(), String> {
+        let fault = |expected| format!("holds {cell} in row {row}; expected {expected}");
         match self {
+            Cells::Numbers(values) if cell.is_missing(Kind::Number) => values.push(f64::NAN),
             Cells::Numbers(values) => {
-                let value =
-                    if cell.is_missing(Kind::Number) { Some(f64::NAN) } else { cell.number() };
-                match value {
-                    Some(value) if value.is_infinite() => {
-                        return fault(values.len(), "a finite number");
-                    }
-                    Some(value) => values.push(value),
-                    None => return fault(values.len(), "a number"),
-                }
+                let value = cell.number().ok_or_else(|| fault("a number"))?;
+                let finite = Some(value).filter(|value| value.is_finite());
+                values.push(finite.ok_or_else(|| fault("a finite number"))?);
             }
+            Cells::Dates(values) if cell.is_missing(Kind::Date) => values.push(f64::NAN),
             Cells::Dates(values) => {
-                match if cell.is_missing(Kind::Date) { Some(f64::NAN) } else { cell.date() } {
-                    Some(value) => values.push(value),
-                    None => return fault(values.len(), "a date such as 2024-03-01"),
-                }
+                values.push(cell.date().ok_or_else(|| fault("a date such as 2024-03-01"))?);
             }
             Cells::Texts(texts) if cell.is_missing(Kind::Text) => texts.push(None),
-            Cells::Texts(texts) => match cell.text() {
-                Some(text) => texts.push(Some(&text)),
-                None => return fault(texts.len(), "text in UTF-8"),
-            },
+            Cells::Texts(texts) => {
+                texts.push(Some(&cell.text().ok_or_else(|| fault("text in UTF-8"))?));
+            }
         }
         Ok(())
     }

@@ -280,7 +280,7 @@ fn other_delimiter(cell: &[u8]) -> Option<u8> {
     DELIMITERS.into_iter().find(numbers)
 }
 
-pub(super) fn finite(cell: &[u8]) -> Option<f64> {
+fn finite(cell: &[u8]) -> Option<f64> {
     number::parse(cell).filter(|value| value.is_finite())
 }
 
