@@ -1,8 +1,8 @@
 //! Tables of typed columns: numbers, dates and texts, with missing cells.
 //!
-//! [`table`](fn@table) and [`table_file`] read CSV and similar formats. With the feature `parquet`, `parquet` and `parquet_file`
-//! read Parquet. [`Table::new`] makes a table of columns in memory. An [`Encoder`](crate::Encoder) turns a table into a design with
-//! names; [`Table::design`] does so where all cells are numbers.
+//! [`table`](fn@table) and [`table_file`] read CSV and similar formats. With the feature `parquet`, `parquet` and
+//! `parquet_file` read Parquet. [`Table::new`] makes a table of columns in memory. An [`Encoder`](crate::Encoder) turns a
+//! table into a design with names; [`Table::design`] does so where all cells are numbers.
 
 mod column;
 mod date;

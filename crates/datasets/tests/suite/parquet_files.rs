@@ -2,9 +2,9 @@
 //!
 //! The files in `tests/data` are of other programs. pyarrow 26.0.1 wrote `pyarrow_snappy.parquet` (two groups of rows),
 //! `pyarrow_zstd.parquet` (pages of version 2; `DELTA_BYTE_ARRAY`, `DELTA_BINARY_PACKED` and `BYTE_STREAM_SPLIT`) and
-//! `pyarrow_brotli.parquet` (the column `age`), all with `store_schema=False`. polars 2.1.0 wrote `polars.parquet` by its defaults,
-//! without `plan` and `nothing`. The types are dictionary, string, date32, timestamp in microseconds, int64, double,
-//! decimal128(19, 2), bool, uint64 and null, in this order. The other files are written here, by the `parquet` crate.
+//! `pyarrow_brotli.parquet` (the column `age`), all with `store_schema=False`. polars 2.1.0 wrote `polars.parquet` by its
+//! defaults, without `plan` and `nothing`. The types are dictionary, string, date32, timestamp in microseconds, int64,
+//! double, decimal128(19, 2), bool, uint64 and null, in this order. The other files are written here, by the `parquet` crate.
 
 use std::sync::Arc;
 
