@@ -35,6 +35,16 @@ pub enum Error {
         /// What was found and what was expected.
         reason: String,
     },
+    /// A column of a binary table that cannot be read.
+    #[error("{}column {column:?} {reason}", io_place(file.as_deref()))]
+    Column {
+        /// The file, if a path was given.
+        file: Option<PathBuf>,
+        /// The name of the column.
+        column: String,
+        /// What was found, in which row (they count from 0), and what was expected.
+        reason: String,
+    },
     /// Reading or writing failed; a truncated or damaged gzip or bzip2 stream is reported here.
     #[error("{}{source}", io_place(file.as_deref()))]
     Io {
@@ -55,7 +65,10 @@ impl Error {
     /// The same error with the name of its file. A name that is already there stays.
     pub fn in_file(mut self, path: impl AsRef<Path>) -> Error {
         match &mut self {
-            Error::Format { file, .. } | Error::Binary { file, .. } | Error::Io { file, .. } => {
+            Error::Format { file, .. }
+            | Error::Binary { file, .. }
+            | Error::Column { file, .. }
+            | Error::Io { file, .. } => {
                 file.get_or_insert_with(|| path.as_ref().to_path_buf());
             }
             Error::Invalid(_) | Error::Refused(_) => {}

@@ -8,6 +8,7 @@
 //! |---|---|---|---|
 //! | LIBSVM text | [`libsvm()`] | [`libsvm_file`] | `Dataset<CsrMatrix<f64>>` |
 //! | CSV and similar formats | [`table()`] | [`table_file`] | [`Table`]: columns of numbers, dates and texts |
+//! | Parquet, with the feature `parquet` | `parquet` | `parquet_file` | [`Table`], the same |
 //! | IDX (MNIST) | [`idx()`], [`idx_rows`](idx::idx_rows), [`idx_labels`](idx::idx_labels) | [`idx_dataset`](idx::idx_dataset) | [`Images`](idx::Images): `Dataset<Array2<u8>, Array1<u8>>` |
 //! | CoNLL columns, CoNLL-U | [`conll()`] | [`conll_file`] | `Vec<`[`Sentence`]`>` |
 //! | handwritten words (OCR) | [`letters()`] | [`letters_file`] | `Vec<`[`Word`]`>` |
@@ -71,6 +72,8 @@ pub use libsvm::{IndexBase, LibsvmOptions, libsvm, libsvm_file, write_libsvm};
 pub use open::{decompress, open};
 pub use roll_calls::{RollCalls, roll_calls, roll_calls_file};
 pub use table::{Header, Table, TableOptions, table, table_file};
+#[cfg(feature = "parquet")]
+pub use table::{parquet, parquet_file};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

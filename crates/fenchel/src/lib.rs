@@ -40,6 +40,7 @@
 //! | many features and a response | the few combinations that matter | `moments::Sir`, `Sade`, `Mave` | `moments` |
 //! | a matrix game, a small linear program | its value, with bounds | `saddle::matrix_game`, `linear_program` | `saddle` |
 //! | a CSV file with texts, dates and missing cells | a design with names | `datasets::Encoder` | `datasets` |
+//! | the same in a Parquet file | the same | `datasets::parquet_file` | `parquet` |
 //! | a LIBSVM, IDX or CoNLL file | arrays | [`datasets`] | `datasets` |
 //! | predictions | accuracy, F1, AUC, R2, folds | [`metrics`] | always |
 //! | a fit, a path, a network | a picture of it | its `svg()`, `figure()` or `network()`, and `plot` | `plot` |

@@ -121,14 +121,36 @@ impl Texts {
 
 impl<'a> FromIterator<Option<&'a str>> for Texts {
     fn from_iter<I: IntoIterator<Item = Option<&'a str>>>(texts: I) -> Texts {
-        let (mut levels, mut known) = (Vec::new(), HashMap::new());
-        let mut code = |text: &'a str| {
-            *known.entry(text).or_insert_with(|| {
-                levels.push(text.to_owned());
-                (levels.len() - 1) as u32
+        let mut growing = GrowingTexts::default();
+        texts.into_iter().for_each(|text| growing.push(text));
+        growing.into()
+    }
+}
+
+/// A column of texts that is not complete.
+#[derive(Default)]
+pub(super) struct GrowingTexts {
+    known: HashMap<String, u32>,
+    codes: Vec<Option<u32>>,
+}
+
+impl GrowingTexts {
+    pub(super) fn push(&mut self, text: Option<&str>) {
+        let code = text.map(|text| {
+            self.known.get(text).copied().unwrap_or_else(|| {
+                let code = self.known.len() as u32;
+                self.known.insert(text.to_owned(), code);
+                code
             })
-        };
-        let codes = texts.into_iter().map(|text| text.map(&mut code)).collect();
+        });
+        self.codes.push(code);
+    }
+}
+
+impl From<GrowingTexts> for Texts {
+    fn from(GrowingTexts { known, codes }: GrowingTexts) -> Texts {
+        let mut levels = vec![String::new(); known.len()];
+        known.into_iter().for_each(|(text, code)| levels[code as usize] = text);
         Texts { levels, codes }
     }
 }

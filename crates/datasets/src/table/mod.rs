@@ -1,12 +1,19 @@
 //! Tables of typed columns: numbers, dates and texts, with missing cells.
 //!
-//! [`table`](fn@table) and [`table_file`] read CSV and similar formats. [`Table::new`] makes a table of columns in memory. An
-//! [`Encoder`](crate::Encoder) turns a table into a design with names; [`Table::design`] does so where all cells are numbers.
+//! [`table`](fn@table) and [`table_file`] read CSV and similar formats. With the feature `parquet`, `parquet` and
+//! `parquet_file` read Parquet. [`Table::new`] makes a table of columns in memory. An [`Encoder`](crate::Encoder) turns a
+//! table into a design with names; [`Table::design`] does so where all cells are numbers.
 
 mod column;
 mod date;
+#[cfg(feature = "parquet")]
+mod pages;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod reader;
 
+#[cfg(feature = "parquet")]
+pub use self::parquet::{parquet, parquet_file};
 pub use column::{Column, Kind, Texts};
 pub use reader::{Header, TableOptions, table, table_file};
 

@@ -3,6 +3,7 @@
 use std::io::{BufRead, Read};
 use std::path::Path;
 
+use fenchel_linalg::Invalid;
 use fenchel_optim::settings;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,23 @@ settings! {
     }
 }
 
+impl TableOptions {
+    /// The kind that a column shall have.
+    pub(super) fn kind(&self, name: &str) -> Option<Kind> {
+        self.kinds.iter().find(|(named, _)| named == name).map(|(_, kind)| *kind)
+    }
+
+    pub(super) fn check_kinds(&self, names: &[String]) -> Result<(), Error> {
+        match self.kinds.iter().find(|(name, _)| !names.contains(name)) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let reason = format!("there is no column {name:?}; the columns are {names:?}");
+                Err(Invalid::Layout { what: "kinds", reason }.into())
+            }
+        }
+    }
+}
+
 /// Reads a table. A cell may be quoted, or surrounded by blanks; blank lines are skipped. A cell is missing if it is empty, `?`,
 /// `NA`, `N/A`, `NaN` or `null`, in upper or lower case. O(bytes) time and memory.
 ///
@@ -62,15 +80,9 @@ settings! {
 /// rows; [`Error::Invalid`] for a kind of a column that is not there; [`Error::Io`].
 pub fn table(from: impl BufRead, options: &TableOptions) -> Result<Table, Error> {
     let cells = Cells::read(from, options)?;
-    for (name, _) in &options.kinds {
-        if !cells.names.contains(name) {
-            let reason = format!("there is no column {name:?}; the columns are {:?}", cells.names);
-            return Err(fenchel_linalg::Invalid::Layout { what: "kinds", reason }.into());
-        }
-    }
+    options.check_kinds(&cells.names)?;
     let column = |(c, name): (usize, &String)| {
-        let kind = options.kinds.iter().find(|(named, _)| named == name).map(|(_, kind)| *kind);
-        Ok((name.clone(), cells.column(c, kind, options)?))
+        Ok((name.clone(), cells.column(c, options.kind(name), options)?))
     };
     Table::new(cells.names.iter().enumerate().map(column).collect::<Result<Vec<_>, Error>>()?)
 }

@@ -2,4 +2,6 @@
 
 mod encoder;
 mod libsvm_text;
+#[cfg(feature = "parquet")]
+mod parquet_files;
 mod real_data;
