@@ -24,7 +24,7 @@ use ndarray::{Array1, Array2};
 use crate::blocks::{Blocks, checked, leading};
 use crate::components::Components;
 use crate::error::Error;
-use crate::fit::{fit_by, refuse_weights, watched};
+use crate::fit::{fit_by, look, refuse_weights, watched};
 use crate::planes::{Neighbourhood, Setting, differences, gradients, outer_product};
 use crate::reducer::Reducer;
 use crate::reduction::Reduction;
@@ -110,7 +110,7 @@ impl Mave {
 
     /// As [`fit`](Self::fit), with a model of as many directions to start from, in place of that of [`Opg`], and a closure that is
     /// called after every round, with the distance between the spans of the last two rounds as its certificate, and without one
-    /// at every plane of the start and of the end.
+    /// at every plane.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), [`Error::Refused`] for weights, and [`Error::Invalid`] for a start of other features or another number of
@@ -152,7 +152,7 @@ impl Opg {
         watch: &SharedWatch,
     ) -> Result<Spectrum, Error> {
         let setting = Setting::new("OPG", self.base_points, 0, data, response)?;
-        let matrix = gradients(&setting, watch)?;
+        let matrix = gradients(&setting, &|| look(watch))?;
         let back = setting.whitening.back();
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(back))?;
         let warnings = setting.warning.into_iter().collect();
@@ -161,13 +161,14 @@ impl Opg {
 }
 
 impl Mave {
-    /// One alternation: planes in the indices, then directions by least squares.
+    /// One alternation: planes in the indices, then directions by least squares. `None` if it is to end, which is asked at every plane.
     fn round(
         &self,
         setting: &Setting,
         b: &Array2<f64>,
         bandwidth: f64,
-    ) -> Result<Array2<f64>, Error> {
+        ends: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Array2<f64>>, Error> {
         let (d, k) = b.dim();
         let index = setting.z.dot(b);
         let parts = setting.base.len().min(16);
@@ -177,6 +178,9 @@ impl Mave {
             let mut left = Array2::<f64>::zeros((d * k, d * k));
             let mut right = Array1::<f64>::zeros(d * k);
             for &base in &setting.base[from..to] {
+                if ends() {
+                    return Ok(None);
+                }
                 let near = Neighbourhood::new(setting, index.view(), base, bandwidth);
                 let (level, slopes) = near.plane()?;
                 let u = differences(setting.z.view(), &near.rows, base);
@@ -201,11 +205,12 @@ impl Mave {
                     }
                 }
             }
-            Ok::<_, Error>((left, right))
+            Ok::<_, Error>(Some((left, right)))
         })?;
         let mut left = Array2::<f64>::zeros((d * k, d * k));
         let mut right = Array1::<f64>::zeros(d * k);
-        for (l, r) in shares {
+        for share in shares {
+            let Some((l, r)) = share else { return Ok(None) };
             left += &l;
             right += &r;
         }
@@ -213,7 +218,7 @@ impl Mave {
         left.diag_mut().mapv_inplace(|v| v + ridge);
         let solution = Cholesky::new(left.view())?.solve(right.view())?;
         let next = Array2::from_shape_fn((d, k), |(i, a)| solution[a * d + i]);
-        Ok(qr(next.view())?.q)
+        Ok(Some(qr(next.view())?.q))
     }
 }
 
@@ -251,11 +256,13 @@ impl Mave {
             }
             .into());
         }
+        let late = || self.stop.max_seconds.is_some_and(|limit| wall.seconds() >= limit);
+        let ends = || look(watch) || late();
         let setting = Setting::new("MAVE", self.base_points, k, data, response)?;
         let mut b = match start {
             None => {
                 let start =
-                    Spectrum::of(&gradients(&setting, watch)?, EigenOrder::Algebraic, None)?;
+                    Spectrum::of(&gradients(&setting, &ends)?, EigenOrder::Algebraic, None)?;
                 leading(&start.vectors, k).to_owned()
             }
             Some(start) => {
@@ -272,7 +279,10 @@ impl Mave {
         let mut bandwidth = 2.34 * n_f.powf(-1.0 / (d.max(3) as f64 + 6.0));
         let (mut status, mut moved, mut rounds) = (Status::PassLimit, f64::INFINITY, 0.0);
         while rounds < self.stop.max_passes {
-            let next = self.round(&setting, &b, bandwidth)?;
+            let Some(next) = self.round(&setting, &b, bandwidth, &ends)? else {
+                status = if watch.stopped() { Status::Stopped } else { Status::TimeLimit };
+                break;
+            };
             moved = trace_error(next.view(), b.view())?.max(0.0).sqrt();
             b = next;
             rounds += 1.0;
@@ -287,7 +297,7 @@ impl Mave {
                 status = Status::Stopped;
                 break;
             }
-            if self.stop.max_seconds.is_some_and(|limit| seconds >= limit) {
+            if late() {
                 status = Status::TimeLimit;
                 break;
             }
@@ -295,7 +305,7 @@ impl Mave {
         }
         // The indices in the order of what their slopes explain.
         let index = setting.z.dot(&b);
-        let matrix = outer_product(&setting, index.view(), least, watch)?;
+        let matrix = outer_product(&setting, index.view(), least, &ends)?;
         let map = setting.whitening.back().dot(&orthonormal(b.view())?);
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(map.view()))?;
         // The start and the last slopes are a look at the data each.

@@ -2,12 +2,11 @@
 
 use fenchel_linalg::parallel::try_map;
 use fenchel_linalg::{Cholesky, Invalid, lanes};
-use fenchel_optim::{MAX_MEMORY, SharedWatch};
+use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use crate::blocks::{Blocks, check_memory, gather};
 use crate::error::Error;
-use crate::fit::look;
 use crate::response::{Response, dominated};
 use crate::spectrum::Warning;
 use crate::whitening::{SQUARES, Whitening};
@@ -142,11 +141,11 @@ pub(crate) fn outer_product(
     setting: &Setting,
     index: ArrayView2<f64>,
     bandwidth: f64,
-    watch: &SharedWatch,
+    ends: &(dyn Fn() -> bool + Sync),
 ) -> Result<Array2<f64>, Error> {
     let slopes = try_map(0..setting.base.len(), |j| {
-        // After a stop the planes so far are the answer.
-        if j > 0 && look(watch) {
+        // If it is to end, the planes so far are the answer.
+        if j > 0 && ends() {
             return Ok(None);
         }
         let near = Neighbourhood::new(setting, index, setting.base[j], bandwidth);
@@ -163,10 +162,13 @@ pub(crate) fn outer_product(
 }
 
 /// [`outer_product`] in whitened coordinates.
-pub(crate) fn gradients(setting: &Setting, watch: &SharedWatch) -> Result<Array2<f64>, Error> {
+pub(crate) fn gradients(
+    setting: &Setting,
+    ends: &(dyn Fn() -> bool + Sync),
+) -> Result<Array2<f64>, Error> {
     let (n, d) = setting.z.dim();
     // 2.34 is the constant of the paper; distances in d dimensions concentrate around sqrt(2 d).
     let bandwidth =
         2.34 * (n as f64).powf(-1.0 / (d.max(3) as f64 + 6.0)) * (d as f64 / 3.0).sqrt().max(1.0);
-    outer_product(setting, setting.z.view(), bandwidth, watch)
+    outer_product(setting, setting.z.view(), bandwidth, ends)
 }
