@@ -7,9 +7,9 @@ use fenchel_crf::Dataset;
 use fenchel_linalg::text::short;
 
 use super::methods::{SETS, UPDATES, methods, moved, runs};
-use super::runs::{Curve, Line, each, list, over};
+use super::runs::{Curve, Line, each};
 use crate::documents::adaptive_sdca as paper;
-use crate::finite_sum::sets::Need;
+use crate::finite_sum::sets::{Need, list, over};
 use crate::{
     Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Sample, Table,
 };

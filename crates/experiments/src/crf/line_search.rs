@@ -6,10 +6,10 @@ use fenchel_crf::methods::{NewtonStart, SdcaStep};
 use fenchel_linalg::text::short;
 
 use super::methods::SETS;
-use super::runs::{Curve, Method, each, lines, list, over};
+use super::runs::{Curve, Method, each, lines};
 use super::tasks::Part;
 use crate::documents::adaptive_sdca as paper;
-use crate::finite_sum::sets::Need;
+use crate::finite_sum::sets::{Need, list, over};
 use crate::race::in_passes;
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Table};
 

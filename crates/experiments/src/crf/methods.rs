@@ -6,10 +6,10 @@ use std::sync::Arc;
 use fenchel_crf::Order;
 use fenchel_linalg::text::short;
 
-use super::runs::{Course, Curve, Line, Method, Row, each, lines, list, over};
+use super::runs::{Course, Curve, Line, Method, Row, each, lines};
 use super::tasks::{Part, Set};
 use crate::documents::adaptive_sdca as paper;
-use crate::finite_sum::sets::Need;
+use crate::finite_sum::sets::{Need, list, over};
 use crate::numbers::median;
 use crate::race::in_passes;
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Table};

@@ -14,12 +14,11 @@ use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Observer, Progress, Stop};
 
 use super::tasks::{Part, Set, Task};
-use crate::claim::Sentence;
-use crate::finite_sum::sets::{Need, listed};
+use crate::finite_sum::sets::Subject;
 use crate::numbers::sorted;
 use crate::race::cost_to;
 use crate::runs;
-use crate::{Claim, Context, Failure, Judged, Outcome, Sample, Series};
+use crate::{Context, Failure, Outcome, Sample, Series};
 
 /// A method with all settings that affect its runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +74,12 @@ pub(super) struct Course {
     pub(super) best: f64,
     /// Test errors at the optimum.
     pub(super) errors: (f64, f64),
+}
+
+impl Subject for Arc<Course> {
+    fn named(&self) -> (&'static str, bool) {
+        (self.task.name, self.task.real)
+    }
 }
 
 /// The numbers that an observer reads from a method.
@@ -271,32 +276,6 @@ pub(super) fn each(
         found.1.push(lines);
     }
     Ok(found)
-}
-
-/// Numbers of every data set.
-pub(super) fn list(
-    courses: &[Arc<Course>],
-    row: impl Fn(usize) -> Result<String, Failure>,
-) -> Result<String, Failure> {
-    listed(courses.iter().enumerate().map(|(k, course)| Ok((course.task.name, row(k)?))))
-}
-
-/// A sentence of the document over several data sets: judged on those that are there, shown on generated ones if none is.
-pub(super) fn over(
-    courses: &[Arc<Course>],
-    need: Need,
-    sentence: Sentence,
-    threshold: &str,
-    row: impl Fn(usize) -> Result<Judged, Failure>,
-) -> Result<Claim, Failure> {
-    let real = courses.iter().position(|course| course.task.real);
-    let shown = (0..courses.len()).filter(|&k| real.is_none() || courses[k].task.real);
-    let judged = need.over(shown.map(|k| Ok((courses[k].task.name, row(k)?))))?;
-    let stated = sentence.document(match courses.len() {
-        1 => threshold.to_owned(),
-        _ => format!("{threshold}, {need}"),
-    });
-    Ok(courses[real.unwrap_or(0)].task.judge(stated.holds(judged)))
 }
 
 /// Runs several methods on one problem with the given number of seeds. Two runs take place at the same time.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use fenchel_crf::Order;
 use fenchel_linalg::text::short;
 
-use super::runs::{Course, Curve, Line, Method, NEWTON, Row, each, late, lines, over};
+use super::runs::{Course, Curve, Line, Method, NEWTON, Row, each, late, lines};
 use super::tasks::{Part, Set};
 use crate::documents::adaptive_sdca as paper;
-use crate::finite_sum::sets::Need;
+use crate::finite_sum::sets::{Need, over};
 use crate::{
     Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Sample, Series,
 };

@@ -10,10 +10,10 @@ use fenchel_crf::{Features, Problem};
 use fenchel_linalg::text::short;
 use fenchel_optim::{Progress, Stop};
 
-use super::runs::{Course, NEWTON, course, list, over};
+use super::runs::{Course, NEWTON, course};
 use super::tasks::{Part, Set};
 use crate::documents::adaptive_sdca as paper;
-use crate::finite_sum::sets::Need;
+use crate::finite_sum::sets::{Need, list, over};
 use crate::race::cost_to;
 use crate::{Context, Experiment, Failure, Outcome, SEEDS, Sample, Table};
 

@@ -7,8 +7,8 @@ use fenchel_linalg::text::short;
 use fenchel_optim::Loss;
 use fenchel_optim::random::Order;
 
-use super::methods::{Bench, Entry, Line, Method, best_step, line, means, over, rows};
-use super::sets::Need;
+use super::methods::{Bench, Entry, Line, Method, best_step, line, means};
+use super::sets::{Need, list, over};
 use super::tasks::{Task, each, tasks, with_design};
 use super::thesis;
 use crate::race::{self, Curve, table};
@@ -17,8 +17,8 @@ use crate::{Axis, Context, Experiment, Failure, Judged, Outcome, SEEDS, Source};
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex1",
     title: "Figure 3.1: classification in the big-data regime",
-    question: "On large classification data, is Finito in permuted order the quickest incremental method, and by how much?",
-    learnt: "Permuted orders help Finito by a factor of about two, and SDCA too; at random SAG with its best step, Finito and SDCA are close.",
+    question: "With many rows for the condition number, does Finito in permuted order need the fewest passes of all incremental methods?",
+    learnt: "A new permutation in each pass nearly halves the passes of Finito and of SDCA. With random draws SAG with its best step, Finito and SDCA need about as many passes as each other.",
     smaller: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
     run: experiment,
@@ -44,8 +44,8 @@ fn entries(finito: fn(f64) -> Method) -> Vec<Entry> {
 
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
-        .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2 / 4, so that n mu = 2 L")
-        .setting("start", "0; SAG and Finito introduce terms in their first pass, as in the thesis")
+        .setting("l2", "2 L0 / (n - 2) for n rows a_i, where L0 = max ||a_i||^2 / 4 is the largest curvature of a term; with mu = l2 and L = L0 + l2 this is n mu = 2 L")
+        .setting("start", "w = 0; in their first pass SAG and Finito take up the terms one by one, as in the thesis")
         .setting("seeds", format!("{SEEDS}; orders are those of the medians"));
     let tasks = tasks(context, outcome)?;
     let race = Race { loss: Logistic, finito: Method::Finito, sag: Method::Sag };
@@ -66,9 +66,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         &tasks,
         Need::One,
         thesis("3.2", "We see speed-ups of up to a factor of two using this approach.")
-            .claim("permutation makes Finito up to twice as fast")
+            .claim("a new permutation in each pass makes Finito up to twice as fast as random draws")
             .in_unit("ratio of passes").rests_on(["Finito permuted", "Finito"]),
-        "the largest ratio of the passes to F - F* = 1e-8, random over permuted order, is 2 when rounded",
+        "passes to F - F* = 1e-8 with random draws over those in permuted order: the largest of these ratios is 2 when rounded, and its row counts",
         |k| {
             let gain = gain(k, "Finito")?;
             Ok((gain, gain == largest && largest.round() == 2.0).into())
@@ -83,7 +83,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         &tasks,
         Need::One,
         RELIABLE
-            .claim("permutation sometimes makes SDCA faster")
+            .claim("a new permutation in each pass sometimes makes SDCA faster than random draws")
             .in_unit("passes")
             .rests_on(["SDCA permuted", "SDCA"]),
         "fewer passes to F - F* = 1e-8",
@@ -93,9 +93,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             Ok(judged.provided(moved, "SDCA has not moved"))
         },
     )?);
-    outcome.claim(RELIABLE.claim("how reliable permutation is with SDCA and Finito").reported(
-        "speed-up of SDCA and of Finito by permutation, passes to 1e-8",
-        rows(&tasks, |k| {
+    outcome.claim(RELIABLE.claim("the speed-up by permutation is as large with SDCA as with Finito").reported(
+        "passes to F - F* = 1e-8 with random draws over those in permuted order, of SDCA and of Finito; the sentence has no number",
+        list(&tasks, |k| {
             Ok(format!("{} and {}", short(gain(k, "SDCA")?), short(gain(k, "Finito")?)))
         })?,
     ));
@@ -132,7 +132,7 @@ impl<L: Loss + Copy + Sync> Race<L> {
             let (title, axis) = (format!("{figure} on {}", task.name), Axis::log("F - F*"));
             let series = curves.iter().map(Curve::series);
             let figure = race::figure(title, axis.limits(1e-15, 1.0), series)
-                .caption(format!("{loss} with `n mu = 2 L`, geometric means over the seeds."));
+                .caption(format!("{loss}, `n mu = 2 L`: twice as many rows as the condition number. Geometric means over the seeds."));
             let table = table(format!("F - F* on {}", task.name), &curves, &MOMENTS);
             outcome.figure(figure).table(table);
         }
@@ -177,12 +177,12 @@ pub(super) fn judge(
         let left = winner.at(20.0)?.improves_on(winner.start()).holds;
         Ok(judged.provided(left && loser.moves(), "a method has not left its start"))
     };
-    let moments = "F - F* smaller after 5, 10, 15 and 20 passes";
+    let moments = "the faster method has the smaller F - F* after 5, 10, 15 and 20 passes; the numbers are after 20";
     outcome.claim(over(
         tasks,
         Need::All,
         thesis("3.3", "SAG with permutation is not shown as it is much slower and unstable than randomised SAG.")
-            .claim(format!("{panel}: SAG with permutation is slower than randomised SAG, both with the step that is best at random"))
+            .claim(format!("{panel}: SAG in permuted order is slower than SAG with random draws, both with the step that is best for random draws"))
             .in_unit("F - F*").rests_on(["SAG permuted", "SAG"]),
         moments,
         |k| below(k, "SAG", "SAG permuted"),
@@ -194,7 +194,7 @@ pub(super) fn judge(
             "3.3",
             "Firstly we can see that LB-FGS is not competitive with any of the incremental gradient methods considered.",
         )
-        .claim(format!("{panel}: SAG with its best step, Finito and SDCA are all ahead of L-BFGS"))
+        .claim(format!("{panel}: SAG with its best step, Finito and SDCA, all with random draws, are faster than L-BFGS"))
         .in_unit("F - F*").rests_on(["L-BFGS", "SAG", "Finito", "SDCA"]),
         moments,
         |k| {
@@ -207,10 +207,10 @@ pub(super) fn judge(
             "3.3",
             "Secondly, the non-permuted SAG, Finito and SDCA often converge at very similar rates.",
         )
-        .claim(format!("{panel}: rates of SAG with its best step, Finito and SDCA in random order"))
+        .claim(format!("{panel}: SAG with its best step, Finito and SDCA, all with random draws, converge at similar rates"))
         .reported(
-            "decades a pass, passes 5 to 15",
-            rows(tasks, |k| {
+            "decrease of log10(F - F*) in a pass, from pass 5 to 15, of SAG, Finito and SDCA; \"similar\" has no number",
+            list(tasks, |k| {
                 let slope =
                     |name: &str| Ok::<String, Failure>(short(of(k, name)?.mean.slope(5.0, 15.0)));
                 Ok(format!("{}, {}, {}", slope("SAG")?, slope("Finito")?, slope("SDCA")?))
@@ -226,9 +226,9 @@ pub(super) fn judge(
             "Interestingly, reducing alpha to 1 does not improve the convergence rate. Instead, we see no further \
              improvement in our experiments.",
         )
-        .claim(format!("{panel}: alpha = 1 does not improve on alpha = 2, Finito permuted"))
+        .claim(format!("{panel}: Finito in permuted order is not faster with alpha = 1, twice the step, than with alpha = 2"))
         .in_unit("passes").rests_on(["Finito permuted, alpha 1", "Finito permuted"]),
-        "not fewer passes to F - F* = 1e-8",
+        "with alpha = 1 not fewer passes to F - F* = 1e-8",
         |k| {
             let one = "Finito permuted, alpha 1";
             let judged = passes(k, "Finito permuted")?.at_most(1.0, &passes(k, one)?);
@@ -239,7 +239,7 @@ pub(super) fn judge(
         tasks,
         Need::Most,
         thesis("3.3", "When considering the methods with permutation each pass, we see a clear advantage for Finito.")
-            .claim(format!("{panel}: among permuted methods Finito is ahead of SDCA"))
+            .claim(format!("{panel}: in permuted order Finito needs fewer passes than SDCA"))
             .in_unit("passes").rests_on(["Finito permuted", "SDCA permuted"]),
         "fewer passes to F - F* = 1e-8",
         |k| {

@@ -13,11 +13,8 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, StepSize, Stop};
 
-use super::sets::Need;
-use super::tasks::Task;
-use crate::claim::{Case, Measured, Sentence};
 use crate::race::{Curve, Seen, Watch, geometric_mean};
-use crate::{Claim, Context, Failure, Judged, Sample};
+use crate::{Context, Failure, Sample};
 
 /// A method with everything but the order and the seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -237,34 +234,4 @@ fn solve<D: Design, L: Loss>(
         }
     }
     Ok(())
-}
-
-/// A sentence of the document over the tasks that are real; shown, not judged, if there is none. `row` judges one task.
-pub(super) fn over(
-    tasks: &[Task],
-    need: Need,
-    sentence: Sentence,
-    threshold: &str,
-    row: impl Fn(usize) -> Result<Judged, Failure>,
-) -> Result<Claim, Failure> {
-    let real = tasks.iter().any(|task| !task.generated);
-    let shown = (0..tasks.len()).filter(|&k| !(real && tasks[k].generated));
-    let judged = need.over(shown.map(|k| Ok((tasks[k].name, row(k)?))))?;
-    let claim = sentence.document(format!("{threshold}, {need}")).holds(judged);
-    Ok(claim.on_real_data(real, "data that stand in for the document's"))
-}
-
-/// Numbers of a sentence that states none, for every task that is real.
-pub(super) fn rows(
-    tasks: &[Task],
-    row: impl Fn(usize) -> Result<String, Failure>,
-) -> Result<Measured, Failure> {
-    let real = tasks.iter().enumerate().filter(|(_, task)| !task.generated);
-    let case = |(k, task): (usize, &Task)| {
-        Ok(Case { name: task.name.to_owned(), measured: row(k)?, holds: true })
-    };
-    let cases = real.map(case).collect::<Result<Vec<_>, Failure>>()?;
-    let text = cases.iter().map(|case| format!("{}: {}", case.name, case.measured));
-    let text = text.collect::<Vec<_>>().join("; ");
-    Ok(if cases.is_empty() { "no real data".into() } else { (text, cases).into() })
 }

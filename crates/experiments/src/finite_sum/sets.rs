@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::claim::Case;
-use crate::{Failure, Judged};
+use crate::claim::{Case, Measured, Sentence};
+use crate::{Claim, Failure, Judged};
 
 /// On how many of its data sets a sentence must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,10 +51,45 @@ impl Need {
     }
 }
 
-/// Numbers of several data sets, each behind the name of its set.
-pub(crate) fn listed<'n>(
-    rows: impl IntoIterator<Item = Result<(&'n str, String), Failure>>,
-) -> Result<String, Failure> {
-    let rows = rows.into_iter().map(|row| row.map(|(name, text)| format!("{name}: {text}")));
-    Ok(rows.collect::<Result<Vec<_>, _>>()?.join("; "))
+/// A data set of a sentence.
+pub(crate) trait Subject {
+    /// Its name, and whether it is one of the document's. On others the sentences are shown, not judged.
+    fn named(&self) -> (&'static str, bool);
+}
+
+/// The sets that are the document's, or all if none is, by their places; and whether one is.
+fn shown(sets: &[impl Subject]) -> (Vec<(usize, &'static str)>, bool) {
+    let named = || sets.iter().map(Subject::named).enumerate();
+    let real = named().any(|(_, (_, own))| own);
+    let shown = named().filter(|(_, (_, own))| *own || !real);
+    (shown.map(|(k, (name, _))| (k, name)).collect(), real)
+}
+
+/// A sentence of the document over several data sets: judged on those that are the document's, shown on others if none is. `row`
+/// judges one set.
+pub(crate) fn over(
+    sets: &[impl Subject],
+    need: Need,
+    sentence: Sentence,
+    threshold: &str,
+    row: impl Fn(usize) -> Result<Judged, Failure>,
+) -> Result<Claim, Failure> {
+    let (shown, real) = shown(sets);
+    let everywhere = if sets.len() > 1 { format!(", {need}") } else { String::new() };
+    let judged = need.over(shown.into_iter().map(|(k, name)| Ok((name, row(k)?))))?;
+    let claim = sentence.document(format!("{threshold}{everywhere}")).holds(judged);
+    Ok(claim.on_real_data(real, "data that stand in for the document's"))
+}
+
+/// Numbers of a sentence that states none, for the same sets.
+pub(crate) fn list(
+    sets: &[impl Subject],
+    row: impl Fn(usize) -> Result<String, Failure>,
+) -> Result<Measured, Failure> {
+    let case = |(k, name): (usize, &str)| {
+        Ok(Case { name: name.to_owned(), measured: row(k)?, holds: true })
+    };
+    let cases = shown(sets).0.into_iter().map(case).collect::<Result<Vec<_>, Failure>>()?;
+    let text = cases.iter().map(|case| format!("{}: {}", case.name, case.measured));
+    Ok((text.collect::<Vec<_>>().join("; "), cases).into())
 }

@@ -9,6 +9,7 @@ use fenchel_datasets::{Dataset, Folder, embedded};
 use fenchel_linalg::{CsrMatrix, parallel};
 use ndarray::Array2;
 
+use super::sets::Subject;
 use crate::{Context, Failure, Outcome};
 
 /// A design in the storage that suits it.
@@ -24,6 +25,12 @@ pub(super) struct Task {
     pub(super) generated: bool,
     pub(super) x: Matrix,
     pub(super) y: Vec<f64>,
+}
+
+impl Subject for Task {
+    fn named(&self) -> (&'static str, bool) {
+        (self.name, !self.generated)
+    }
 }
 
 /// Runs `$body` with `$design` bound to the validated view of the task's matrix, whatever its storage.

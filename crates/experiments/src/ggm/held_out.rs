@@ -21,9 +21,9 @@ use crate::{
 
 pub(super) const STOCKS: Experiment = Experiment {
     id: "gg-37",
-    title: "Figure 8.5: shares, held-out likelihood after a refit",
-    question: "Which rule selects the graph of share returns that predicts best?",
-    learnt: "The shares of the document are absent; on generated ones its order does not come out and is not judged.",
+    title: "Figure 8.5: graphs of share returns, judged by held-out likelihood",
+    question: "Which rule selects the graph of share returns whose normal model gives held-out days the largest likelihood?",
+    learnt: "The shares of the thesis are absent, so nothing is judged. On generated shares the rules do not come in the order of the thesis.",
     quick: "48 generated shares in the place of 235",
     run: stocks,
     ..Experiment::of(super::DOCUMENT)
@@ -31,9 +31,9 @@ pub(super) const STOCKS: Experiment = Experiment {
 
 pub(super) const CLIMATE: Experiment = Experiment {
     id: "gg-38",
-    title: "Figure 8.6: temperatures, held-out likelihood after a refit",
-    question: "And which one for temperatures, where neighbours are much alike?",
-    learnt: "The temperatures of the document are absent; on a generated field the rules are close, and its order is not judged.",
+    title: "Figure 8.6: graphs of temperatures, judged by held-out likelihood",
+    question: "Which rule selects the best graph for temperatures, where neighbouring sites are much alike?",
+    learnt: "The temperatures of the thesis are absent, so nothing is judged. On a generated field the rules are close, and do not come in the order of the thesis.",
     quick: "40 generated sites in the place of 171",
     run: climate,
     ..Experiment::of(super::DOCUMENT)
@@ -131,8 +131,8 @@ fn judge(
     let mut empties = Vec::new();
     let mut apart = 0.0_f64;
     let mut figure =
-        Figure::new(title, Axis::linear("edges"), Axis::linear("held-out log-likelihood, scaled"))
-            .caption("The first data set. Half of the samples are held out.");
+        Figure::new(title, Axis::linear("edges"), Axis::linear("held-out log-likelihood (nats, up to factor and constant)"))
+            .caption("The first data set. The precision matrix is fitted again on the strongest edges of each rule; every second sample is held out. `CCT k`: conditional covariance thresholding with k variables.");
     for set in 0..sets {
         let x = draw(p, n, context.seed + 60 + set)?;
         let (train, test) = split(&x)?;
@@ -161,7 +161,7 @@ fn judge(
     }
     outcome.figure(figure);
     let mut table = Table::new(
-        "Best held-out log-likelihood of each data set",
+        "Best held-out log-likelihood of each rule on the data sets 1 to 5, over the numbers of edges",
         ["method", "1", "2", "3", "4", "5"],
     );
     for (method, values) in METHODS.iter().zip(&best) {
@@ -227,22 +227,28 @@ fn joined(found: &Found, methods: &[&str]) -> (String, bool) {
         found.of(m).values().iter().zip(&found.empty).map(|(a, b)| a - b).collect::<Vec<_>>()
     };
     let least = methods.iter().flat_map(of_method).fold(f64::INFINITY, f64::min);
-    (format!("by {least:.2} at least above independent columns"), least > 0.0)
+    (format!("at least {least:.2} above independent columns"), least > 0.0)
 }
 
 fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.note(
-        "The returns of the ASX300 are absent: generated returns with a market, eight sectors and links between single shares took their place.",
+        "The returns of the ASX300 are absent: generated returns with a market, eight sectors and links between single shares take their place.",
     );
     let shape = context.pick((48, 250), (235, 250));
-    let found = judge(context, outcome, "Figure 8.5: shares", returns, shape)?;
+    let found = judge(
+        context,
+        outcome,
+        "Held-out likelihood against edges: shares (figure 8.5)",
+        returns,
+        shape,
+    )?;
     let pinned = |methods: &[&str]| joined(&found, methods);
     let of = |method: &str| found.of(method);
     outcome.claim(
         BETTER
-            .claim("SHORTCUT beats the l1 norm, which beats correlations")
+            .claim("SHORTCUT predicts better than the l1 norm, which predicts better than correlations")
             .rests_on(["SHORTCUT", "L1", "correlation"])
-            .document("best held-out likelihoods in this order in the median over the data sets, all above independent columns")
+            .document("best held-out likelihoods in this order, in the median over the data sets; all above that of independent columns")
             .holds(
                 of("L1")
                     .below(of("SHORTCUT"))
@@ -253,12 +259,12 @@ fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     outcome.claim(
         SIMILAR
-            .claim("SHORTCUT is level with CCT with single variables or above it")
+            .claim("SHORTCUT predicts as well as CCT with one variable, or better")
             .rests_on(["SHORTCUT", "CCT 1"])
-            .document("curves less than 2 % of the range of all methods apart, or best likelihood above; both above independent columns")
+            .document("the two curves less than 2 % of the range of all curves apart, or the best likelihood of SHORTCUT above; both above that of independent columns")
             .holds(
                 Judged::from((
-                    format!("{:.4} apart", found.apart),
+                    format!("{:.1} % apart", 100.0 * found.apart),
                     found.apart <= 0.02 || of("CCT 1").below(of("SHORTCUT")).holds,
                 ))
                 .and(pinned(&["SHORTCUT", "CCT 1"])),
@@ -269,9 +275,9 @@ fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     for rule in ["neighbourhoods, union", "neighbourhoods, intersection"] {
         outcome.claim(
             MIDDLE
-                .claim(format!("{rule} are between correlations and SHORTCUT"))
+                .claim(format!("{rule}: between correlations and SHORTCUT"))
                 .rests_on([rule, "correlation"])
-                .document("best held-out likelihoods in this order in the median over the data sets, all above independent columns")
+                .document("best held-out likelihoods in this order, in the median over the data sets; all above that of independent columns")
                 .holds(low.below(of(rule)).and(of(rule).below(top)).and(pinned(&[rule, "correlation"])))
                 .not_judged("generated returns"),
         );
@@ -281,20 +287,26 @@ fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
 
 fn climate(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.note(
-        "The temperatures of New South Wales are absent: a random field with a season took their place. Every second day is held out.",
+        "The temperatures of New South Wales are absent: a random field with a season takes their place. Every second day is held out.",
     );
     let shape = context.pick((40, 336), (171, 336));
-    let found = judge(context, outcome, "Figure 8.6: temperatures", temperatures, shape)?;
+    let found = judge(
+        context,
+        outcome,
+        "Held-out likelihood against edges: temperatures (figure 8.6)",
+        temperatures,
+        shape,
+    )?;
     let of = |method: &str| found.of(method);
     let pinned = |methods: &[&str]| joined(&found, methods);
     let generated = "a generated field";
     outcome.claim(
         ALIKE
-            .claim("SHORTCUT and CCT with single variables are alike")
+            .claim("SHORTCUT and CCT with one variable predict alike")
             .rests_on(["SHORTCUT", "CCT 1"])
-            .document("curves less than 2 % of the range of all methods apart; both above independent columns")
+            .document("the two curves less than 2 % of the range of all curves apart; both above independent columns")
             .holds(
-                Judged::from((format!("{:.4} apart", found.apart), found.apart <= 0.02))
+                Judged::from((format!("{:.1} % apart", 100.0 * found.apart), found.apart <= 0.02))
                     .and(pinned(&["SHORTCUT", "CCT 1"])),
             )
             .not_judged(generated),
@@ -303,17 +315,17 @@ fn climate(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let beaten = others().filter(|m| of(m).below(of("CCT 2")).holds).count();
     outcome.claim(
         QUARTIC
-            .claim("CCT with pairs of variables is best")
+            .claim("CCT with two variables predicts best")
             .rests_on(["CCT 2"])
-            .document("best held-out likelihood above that of all six others, in the median over the data sets")
+            .document("its best held-out likelihood above that of all six others, in the median over the data sets")
             .holds((format!("above {beaten} of 6 others"), beaten == 6))
             .not_judged(generated),
     );
     outcome.claim(
         CORRELATION
-            .claim("correlations beat SHORTCUT and CCT with single variables")
+            .claim("thresholds of correlations predict better than SHORTCUT and than CCT with one variable")
             .rests_on(["correlation", "SHORTCUT", "CCT 1"])
-            .document("an order in the median over the data sets, all above independent columns")
+            .document("larger best held-out likelihood in the median over the data sets, all above independent columns")
             .holds(
                 of("SHORTCUT")
                     .below(of("correlation"))
@@ -324,9 +336,9 @@ fn climate(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     outcome.claim(
         UNION
-            .claim("the union of neighbourhoods beats their intersection")
+            .claim("the union of neighbourhoods predicts better than their intersection")
             .rests_on(["neighbourhoods, union", "neighbourhoods, intersection"])
-            .document("an order in the median over the data sets, both above independent columns")
+            .document("larger best held-out likelihood in the median over the data sets, both above independent columns")
             .holds(
                 of("neighbourhoods, intersection")
                     .below(of("neighbourhoods, union"))

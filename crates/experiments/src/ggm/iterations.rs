@@ -10,9 +10,9 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-54",
-    title: "Figure 9.1: films, test error against iterations",
+    title: "Figure 9.1: test error on films while an item field is trained",
     question: "Does the test error keep falling while an item field is trained?",
-    learnt: "It falls steeply in the first iterations and is a little above its least value in the end.",
+    learnt: "It falls in the first iterations. In the end it is a little above its least value.",
     needs: &["movielens-100k"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
@@ -27,7 +27,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (train, test) = folds.first().ok_or_else(|| Failure::new("no split"))?;
     let graph = ItemField::default().graph(train)?;
     let mut curve = Vec::new();
-    let mut table = Table::new("Mean absolute error", ["iterations", "error"]);
+    let mut table =
+        Table::new("Test error against iterations", ["iterations", "mean absolute error (stars)"]);
     for (k, &iterations) in steps.iter().enumerate() {
         context.progress(k as f64 / steps.len() as f64, "diagonal ascent")?;
         let count = if context.is_frozen("diagonal ascent") { 0 } else { iterations };
@@ -42,18 +43,20 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let best = curve.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
     outcome.figure(
         Figure::new(
-            "Figure 9.1: test error against iterations",
+            "Test error against iterations of the training (figure 9.1)",
             Axis::linear("iterations"),
-            Axis::linear("mean absolute error"),
+            Axis::linear("mean absolute error (stars)"),
         )
-        .caption("First split.")
+        .caption(
+            "The first split, ten neighbours a film; iteration 0 is the closed form.",
+        )
         .with(Series::line_points("maximum entropy, k = 10", curve)),
     );
     outcome.table(table);
     let mild = MILD
-        .claim("after the least error comes a larger one")
+        .claim("after its least value the test error rises a little")
         .rests_on(["diagonal ascent"])
-        .document("the last error above the least, and both below that of the closed form")
+        .document("the error after 200 iterations above the least, and both below that of the closed form, iteration 0")
         .holds((
             format!(
                 "{:.4} at the end, {best:.4} at best, {:.4} of the closed form",

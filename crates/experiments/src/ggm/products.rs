@@ -11,9 +11,9 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-34",
-    title: "Figure 8.2: products that the fast maximum looks at",
-    question: "How many products does the fast maximum look at?",
-    learnt: "The root of the length where entries are independent, and all of them on an input that is made to be bad.",
+    title: "Figure 8.2: the search for the largest product of two lists",
+    question: "How many products a_k b_k does the fast search look at until it knows the largest?",
+    learnt: "About the root of the length of the lists where their entries are independent, and a fixed share of all on an input that is made to be bad.",
     quick: "12,800 entries at most in the place of 51,200, and 60 draws in the place of 200",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
@@ -51,11 +51,11 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let sizes: Vec<usize> = (1..top).map(|k| 50 << k).collect();
     outcome.setting("repeats", repeats).setting("entries", format!("{sizes:?}"));
     let mut figure = Figure::new(
-        "Products that the maximum looks at (figure 8.2)",
-        Axis::log("entries m"),
-        Axis::log("products inspected"),
+        "The search for the largest product (figure 8.2)",
+        Axis::log("length m of the two lists"),
+        Axis::log("products that are looked at"),
     )
-    .caption("Mean over draws. The printed stopping rule.");
+    .caption("Means over the draws, with the stopping rule of the thesis. `independent`: both entries of a pair uniform; `diamond`: the pair (a_k, b_k) uniform on a square that stands on its corner.");
     let mut table = Table::new("Mean number of products", ["entries", "independent", "diamond"]);
     let draws: [(&str, Draw); 2] = [("independent", independent), ("diamond", diamond)];
     let mut curves = Vec::new();
@@ -79,16 +79,16 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     }
     let slopes = [exponent(&curves[0]), exponent(&curves[1])];
     outcome.claim(
-        ROOT.claim("independent entries: products grow as the root of the length")
+        ROOT.claim("independent entries: the products that are looked at grow like the root of the length m")
             .on(crate::Ground::Exact)
-            .document("log-log slope nearer to 1/2 than to 1 or 0")
+            .document("slope of log products against log m nearer to 1/2 than to 1 or 0")
             .holds((slopes[0], (0.25..0.75).contains(&slopes[0]))),
     );
     outcome.claim(
         LINEAR
-            .claim("uniform on a diamond: products grow in proportion to the length")
+            .claim("pairs uniform on a diamond: the products that are looked at grow in proportion to the length m")
             .on(crate::Ground::Exact)
-            .document("log-log slope nearer to 1 than to 1/2")
+            .document("slope of log products against log m nearer to 1 than to 1/2")
             .holds((slopes[1], slopes[1] > 0.75)),
     );
     outcome.figure(figure).table(table);

@@ -21,7 +21,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-29",
     title: "Figure 7.3 and section 7.3: three methods for the proximal operator",
     question: "Which method computes the proximal operator of the degree prior in the fewest iterations?",
-    learnt: "Dual decomposition; the minimum-norm point gets a usable accuracy, and subgradient steps do not get far.",
+    learnt: "Dual decomposition does. The minimum-norm point ends with a fraction of the suboptimality of subgradient steps, which do not come near the optimum.",
     quick: "150 cycles and 1,000 subgradient steps in the place of 1,000 and 20,000",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
@@ -102,8 +102,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .setting("subgradient steps", steps)
         .setting("first subgradient steps tried", "0.03, 0.1, 0.3");
     outcome.note(
-        "The document has a prior strength of 0.7 and does not give its unit. On correlations, with the square root, the proximal problem of that \
-         strength is solved at the start. Here an edge at a node with ten others costs 0.12, as in gg-30.",
+        "The thesis has a prior of strength 0.7 and does not give its unit. Read as a multiple of the square-root prior on correlations, it makes \
+         a problem that is solved at its starting point. Here an edge at a node with ten other edges costs 0.12.",
     );
     // Iterations to 1e-8, and what is left at the end, of each method and instance.
     let mut reached = vec![Vec::new(); 3];
@@ -148,11 +148,11 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let mut curves = [rows.0, counted(norm), counted(best)];
         least = curves.iter().flatten().map(|point| point.1).fold(least, f64::min);
         let mut figure = Figure::new(
-            "Figure 7.3: proximal operators",
+            "Three methods for the proximal operator of the degree prior (figure 7.3)",
             Axis::log("iterations"),
-            Axis::log("suboptimality, start = 1").limits(1e-12, 1.0),
+            Axis::log("suboptimality over that at the start").limits(1e-12, 1.0),
         )
-        .caption("The first instance. An iteration of the minimum-norm point costs two least-squares solves more.");
+        .caption("The first of the instances. An iteration of the minimum-norm point costs two least-squares solves more than one of the others.");
         for (m, curve) in curves.iter_mut().enumerate() {
             let mut smallest = 1.0_f64;
             for point in curve.iter_mut() {
@@ -169,7 +169,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         }
     }
     let columns = ["method", "iterations to 1e-8, median", "suboptimality at the end, median"];
-    let mut table = Table::new("Proximal operator, suboptimality of the start = 1", columns);
+    let mut table =
+        Table::new("Proximal operator: suboptimality, as a multiple of that at the start", columns);
     let reached: Vec<Sample> =
         reached.into_iter().map(Sample::over_seeds).collect::<Result<_, _>>()?;
     let left: Vec<Sample> = left.into_iter().map(Sample::over_seeds).collect::<Result<_, _>>()?;
@@ -179,21 +180,21 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.table(table);
     outcome.claim(
         DENSE
-            .claim("after 1,000 subgradient steps on the whole problem fewer entries are 0 than in the solution of ADMM")
+            .claim("1,000 subgradient steps on the whole estimation problem leave fewer zeros in the precision matrix than its solution by ADMM has")
             .rests_on([WHOLE])
-            .document("an order of the shares of zeros off the diagonal")
+            .document("smaller share of zeros off the diagonal, in the median over the instances")
             .holds(Sample::over_seeds(of_steps)?.below(&Sample::over_seeds(of_admm)?)),
     );
     outcome.claim(
-        RATE.claim("dual decomposition needs fewer iterations to 1e-8 than the minimum-norm point")
+        RATE.claim("dual decomposition converges faster than the minimum-norm point")
             .rests_on([METHODS[0], METHODS[1]])
-            .document("an order; the minimum-norm point leaves its start")
+            .document("fewer iterations to 1e-8 of the suboptimality at the start; the minimum-norm point comes nearer than its start")
             .holds(reached[0].below(&reached[1]).and(left[1].improves_on(1.0))),
     );
     outcome.claim(
-        SLOW.claim("subgradient steps do not get to 1e-8, where dual decomposition gets")
+        SLOW.claim("subgradient steps do not reach the accuracy that dual decomposition reaches")
             .rests_on([METHODS[0], METHODS[2]])
-            .document("what is plotted, the suboptimality, ends above 1e-8; they leave the start")
+            .document("dual decomposition gets to 1e-8 of the suboptimality at the start, subgradient steps end above it and below 1")
             .holds(
                 reached[0]
                     .below(&Sample::exact(f64::INFINITY))
@@ -203,9 +204,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     outcome.claim(
         USABLE
-            .claim("the minimum-norm point gets to a low but usable accuracy, ahead of subgradients")
+            .claim("the minimum-norm point gets to a low but usable accuracy")
             .rests_on([METHODS[1], METHODS[2]])
-            .document("\"low but usable\" has no number: its end is below that of subgradient steps, and these leave the start")
+            .document("\"usable\" has no number: its suboptimality at the end is smaller than that of subgradient steps, which is below 1, that at the start")
             .holds(
 left[1].below(&left[2]).and(left[2].improves_on(1.0)),
             ),
