@@ -31,66 +31,66 @@ const EFFECT: Source = thesis(
     "4.5.4",
     "when the intervention is on the effect, the anticausal model starts closer from its optimum and it converges faster",
 );
-const BETWEEN: &str = "mean KL at 100 samples in this order, with the joint model between, as section 4.5.4 expects; each fell";
-const SMALLEST: &str = "mean KL at 100 samples: the causal model's is the smallest; each fell";
-const BANDS: &str = "mean KL at 100 samples: each model's mean lies in the plotted band, 5 % to 95 % of the runs, of each other one, with most of \
-                     the seeds; each fell";
+const BETWEEN: &str = "mean KL after 100 samples in this order, with the joint model between, as section 4.5.4 expects; the KL of each has fallen";
+const SMALLEST: &str = "smallest mean KL after 100 samples; the KL of each model has fallen";
+const BANDS: &str = "mean KL after 100 samples: that of each model lies within the 5 % and 95 % quantiles of each other model, with most of the \
+                     seeds; the KL of each has fallen";
 
 const BASE: Experiment = Experiment::of(super::DOCUMENT);
 
 pub(super) const DENSE_CAUSE: Experiment = Experiment {
     id: "ca-ex1",
     title: "Figure 4.5a, b: dense prior, intervention on the cause",
-    question: "After an intervention on the cause, does the causal model adapt faster?",
-    learnt: "Yes, and the distance at the start says how fast.",
+    question: "After an intervention on the cause X, does the causal model P(X) P(Y | X) learn the new distribution faster than others?",
+    learnt: "It does. The nearer the parameters of a model are to the new ones at the start, the faster it adapts.",
     run: dense_cause,
     ..BASE
 };
 pub(super) const DENSE_EFFECT: Experiment = Experiment {
     id: "ca-ex2",
     title: "Figure 4.5d, e: dense prior, intervention on the effect",
-    question: "And after an intervention on the effect?",
-    learnt: "Then the anticausal model is faster: the quicker model is not always the causal one.",
+    question: "After an intervention on the effect Y, which model learns the new distribution fastest?",
+    learnt: "The anticausal model P(Y) P(X | Y) does. The fastest model is not always the causal one.",
     run: dense_effect,
     ..BASE
 };
 pub(super) const SPARSE_CAUSE: Experiment = Experiment {
     id: "ca-ex3",
     title: "Figure 4.5c: sparse prior, intervention on the cause",
-    question: "Is it the same when distributions are sparse?",
-    learnt: "After an intervention on the cause the causal model has a slight lead.",
+    question: "After an intervention on the cause, is the causal model ahead when the distributions are sparse too?",
+    learnt: "It is: its KL after 100 samples is the smallest of the three.",
     run: sparse_cause,
     ..BASE
 };
 pub(super) const SPARSE_EFFECT: Experiment = Experiment {
     id: "ca-ex4",
     title: "Figure 4.5f: sparse prior, intervention on the effect",
-    question: "And for an intervention on the effect, with sparse distributions?",
-    learnt: "No model has a lead: the divergence explodes for all of them.",
+    question: "After an intervention on the effect, which model is ahead when the distributions are sparse?",
+    learnt: "None is. The Kullback-Leibler divergence of all three is many times that under the dense prior.",
     run: sparse_effect,
     ..BASE
 };
 pub(super) const DENSE_POOLED: Experiment = Experiment {
     id: "ca-ex5",
     title: "Figure 4.8, column 3: dense prior, pooled",
-    question: "Which model is faster when interventions of both kinds are mixed?",
-    learnt: "The causal one, by the interventions on the cause.",
+    question: "Which model adapts fastest on average over interventions on the cause and on the effect (dense prior)?",
+    learnt: "The causal model does. Its lead after interventions on the cause outweighs its lag after those on the effect.",
     run: dense_pooled,
     ..BASE
 };
 pub(super) const SPARSE_POOLED: Experiment = Experiment {
     id: "ca-ex6",
     title: "Figure 4.9, column 3: sparse prior, pooled",
-    question: "And with sparse distributions?",
-    learnt: "The models cannot be told apart: their bands lie on each other.",
+    question: "Which model adapts fastest on average over both kinds of interventions when the distributions are sparse?",
+    learnt: "None can be told apart from the others: the bands of their curves overlap.",
     run: sparse_pooled,
     ..BASE
 };
 pub(super) const SINGLE: Experiment = Experiment {
     id: "ca-ex7",
     title: "Figure 4.10: intervention on a single mechanism",
-    question: "What if one mechanism alone is redrawn?",
-    learnt: "The causal model has a slight advantage and performs like the joint one.",
+    question: "Which model adapts fastest when one mechanism P(Y | X = x), for one x alone, is drawn anew?",
+    learnt: "With the dense prior the joint model does. With the sparse prior the causal model is ahead of the anticausal one, and level with the joint one.",
     run: single,
     ..BASE
 };
@@ -159,18 +159,24 @@ fn with_momentum(
     outcome.claim(
         thesis("4.4", "our theoretical analysis holds for a larger class of algorithms than ASGD")
             .claim(format!(
-                "the {} model is ahead with heavy-ball momentum and with that of Nesterov too",
+                "the {} model is also ahead with heavy-ball momentum, and with that of Nesterov",
                 MODELS[order[0]]
             ))
             .rests_on(&MODELS[..2])
-            .document("the same order at 100 samples; each fell")
+            .document("smaller mean KL after 100 samples than the other directed model; the KL of each has fallen")
             .holds(judged),
     );
     Ok(())
 }
 
 fn dense_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    let runs = adapt(context, outcome, "Dense prior, cause", &dense(), &[Target::Cause])?;
+    let runs = adapt(
+        context,
+        outcome,
+        "Dense prior, intervention on the cause",
+        &dense(),
+        &[Target::Cause],
+    )?;
     let mut spread = 0.0_f64;
     for model in [ANTICAUSAL, JOINT] {
         for (a, b) in runs.start(CAUSAL)?.values().iter().zip(runs.start(model)?.values()) {
@@ -179,7 +185,7 @@ fn dense_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> 
     }
     outcome.claim(
         thesis("Figure 4.5", "Remark how all models start from the same initial KL")
-            .claim("the three models start from the same KL")
+            .claim("the three models start from the same Kullback-Leibler divergence (KL)")
             .on(Ground::Exact)
             .document("equal, to 1e-9")
             .holds((spread, spread <= 1e-9)),
@@ -193,9 +199,9 @@ fn dense_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> 
     );
     outcome.claim(
         CAUSE
-            .claim("the distance at the start and the KL after 100 samples are correlated")
+            .claim("the squared distance of the parameters at the start and the KL after 100 samples are correlated")
             .rests_on(MODELS)
-            .document("a positive rank correlation, models pooled; each fell")
+            .document("positive rank correlation over the pairs of all models; the KL of each has fallen")
             .holds(runs.correlated()?),
     );
     with_momentum(context, outcome, Target::Cause, [CAUSAL, ANTICAUSAL])?;
@@ -203,7 +209,13 @@ fn dense_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> 
 }
 
 fn dense_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    let runs = adapt(context, outcome, "Dense prior, effect", &dense(), &[Target::Effect])?;
+    let runs = adapt(
+        context,
+        outcome,
+        "Dense prior, intervention on the effect",
+        &dense(),
+        &[Target::Effect],
+    )?;
     outcome.claim(
         EFFECT
             .claim("the anticausal model adapts fastest, the causal one slowest")
@@ -216,7 +228,7 @@ fn dense_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure>
     let closer = pairs.iter().filter(|(c, a)| a.distance_sq < c.distance_sq).count();
     outcome.claim(
         EFFECT
-            .claim("the anticausal parameters are closer to their optimum")
+            .claim("the parameters of the anticausal model are closer to the new ones than those of the causal model")
             .on(Ground::Exact)
             .document("on most pairs")
             .holds((format!("{closer} of {}", pairs.len()), 2 * closer > pairs.len())),
@@ -226,7 +238,13 @@ fn dense_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure>
 }
 
 fn sparse_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    let runs = adapt(context, outcome, "Sparse prior, cause", &sparse(), &[Target::Cause])?;
+    let runs = adapt(
+        context,
+        outcome,
+        "Sparse prior, intervention on the cause",
+        &sparse(),
+        &[Target::Cause],
+    )?;
     outcome.claim(
         thesis(
             "Figure 4.9",
@@ -241,7 +259,13 @@ fn sparse_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure>
 }
 
 fn sparse_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    let runs = adapt(context, outcome, "Sparse prior, effect", &sparse(), &[Target::Effect])?;
+    let runs = adapt(
+        context,
+        outcome,
+        "Sparse prior, intervention on the effect",
+        &sparse(),
+        &[Target::Effect],
+    )?;
     let sentence =
         thesis("4.5.4", "When the intervention is on the effect, no model has a set advantage");
     outcome.claim(
@@ -263,7 +287,7 @@ fn sparse_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure
         )
         .claim("the KL is higher than under the dense prior")
         .rests_on(MODELS)
-        .document("mean KL at 100 samples: dense prior against sparse one, for each model")
+        .document("mean KL after 100 samples: of each model smaller under the dense prior than under the sparse one")
         .holds(judged),
     );
     let ranges = (0..3).map(|model| {
@@ -277,19 +301,19 @@ fn sparse_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure
         ranges.iter().map(|r| r.map(short)).map(|r| format!("{} [{}, {}]", r[1], r[0], r[2]));
     outcome.claim(
         thesis("Figure 4.9", "All models have the same initial distance and the same objective value.")
-            .claim("the three models start equally far")
+            .claim("the parameters of the three models are equally far from the new ones at the start")
             .on(Ground::Exact)
-            .document("squared distances: each median lies in the plotted range, 5 % to 95 % of the pairs, of each other one")
+            .document("squared distance: the median of each model lies within the 5 % and 95 % quantiles of each other model (shown: causal, anticausal, joint)")
             .holds((shown.collect::<Vec<_>>().join(", "), same)),
     );
     Ok(())
 }
 
 fn dense_pooled(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    let runs = adapt(context, outcome, "Dense prior, pooled", &dense(), &BOTH)?;
+    let runs = adapt(context, outcome, "Dense prior, both interventions", &dense(), &BOTH)?;
     outcome.claim(
         thesis("4.B.4", "on average the causal model adapts the fastest")
-            .claim("over a balanced mix of interventions the causal model adapts fastest")
+            .claim("over as many interventions on the cause as on the effect the causal model adapts fastest")
             .rests_on(MODELS)
             .document(SMALLEST)
             .holds(runs.in_order(&[CAUSAL, ANTICAUSAL])?.and(runs.in_order(&[CAUSAL, JOINT])?)),
@@ -298,7 +322,7 @@ fn dense_pooled(context: &Context, outcome: &mut Outcome) -> Result<(), Failure>
 }
 
 fn sparse_pooled(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    let runs = adapt(context, outcome, "Sparse prior, pooled", &sparse(), &BOTH)?;
+    let runs = adapt(context, outcome, "Sparse prior, both interventions", &sparse(), &BOTH)?;
     outcome.claim(
         thesis("Figure 4.9", "As a result there is no signal.")
             .claim("the models cannot be told apart")
@@ -314,18 +338,18 @@ fn single(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let runs = adapt(context, outcome, "Dense prior, one mechanism", &dense(), target)?;
     outcome.claim(
         thesis("Figure 4.10", "The only model to be slightly advantaged is the joint model.")
-            .claim("dense prior: the joint model is best")
+            .claim("dense prior: the joint model adapts fastest")
             .rests_on(MODELS)
-            .document("mean KL at 100 samples: the joint model's is the smallest; each fell")
+            .document("smallest mean KL after 100 samples; the KL of each model has fallen")
             .holds(runs.in_order(&[JOINT, CAUSAL])?.and(runs.in_order(&[JOINT, ANTICAUSAL])?)),
     );
     let left = (0..3).map(|m| Ok(short(runs.kl(m)?.median() / runs.start(m)?.median())));
     let left = left.collect::<Result<Vec<_>, Failure>>()?.join(", ");
     outcome.claim(
         thesis("Figure 4.10", "The KL barely decreases.")
-            .claim("dense prior: what is left of the KL after 100 samples")
+            .claim("dense prior: the KL barely decreases in 100 samples")
             .reported(
-                "share of the start's, for the causal, the anticausal and the joint model",
+                "KL after 100 samples over that at the start, of the causal, the anticausal and the joint model; \"barely\" has no number",
                 left,
             ),
     );
@@ -335,9 +359,9 @@ fn single(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             "Figure 4.10",
             "This time there is a slight advantage for the causal model which performs comparably to the joint model.",
         )
-        .claim("sparse prior: the causal model beats the anticausal one and is like the joint one")
+        .claim("sparse prior: the causal model is ahead of the anticausal one, and level with the joint one")
         .rests_on(MODELS)
-        .document(format!("causal below anticausal; {BANDS}"))
+        .document(format!("mean KL of the causal model below that of the anticausal one; {BANDS}"))
         .holds(runs.in_order(&[CAUSAL, ANTICAUSAL])?.and(runs.overlap()?)),
     );
     Ok(())

@@ -19,24 +19,24 @@ const BASE: Experiment = Experiment::of(super::DOCUMENT);
 pub(super) const CAUSE_DISTANCE: Experiment = Experiment {
     id: "ca-ex10",
     title: "Figure 4.6, row 1: distances after an intervention on the cause",
-    question: "For normal variables, which model is closer after an intervention on the cause?",
-    learnt: "The causal one, on every pair in natural parameters and on most in others.",
+    question: "For normal vectors X (cause) and Y (effect), are the parameters of the causal or of the anticausal model closer to the new ones after an intervention on the cause?",
+    learnt: "Those of the causal model: on every pair in natural parameters, and on most pairs in Cholesky parameters.",
     run: |context, outcome| distances(context, outcome, Target::Cause),
     ..BASE
 };
 pub(super) const EFFECT_DISTANCE: Experiment = Experiment {
     id: "ca-ex11",
     title: "Figure 4.6, row 2: distances after an intervention on the effect",
-    question: "And after an intervention on the effect?",
-    learnt: "The anticausal model is farther on most pairs, not on all.",
+    question: "For normal vectors, which model is closer after an intervention on the effect?",
+    learnt: "The causal model on most pairs, but not on all.",
     run: |context, outcome| distances(context, outcome, Target::Effect),
     ..BASE
 };
 pub(super) const ADAPTATION: Experiment = Experiment {
     id: "ca-ex12",
-    title: "Figure 4.6, columns 3 and 4: stochastic proximal gradient",
-    question: "Does the distance decide the speed for normal variables too?",
-    learnt: "Hardly: both models adapt at nearly the same speed.",
+    title: "Figure 4.6, columns 3 and 4: how fast models of normal vectors adapt",
+    question: "Does the model of normal vectors whose parameters are closer at the start also adapt faster?",
+    learnt: "Distance and speed are correlated, but the two models adapt at nearly the same speed.",
     run: adaptation,
     ..BASE
 };
@@ -86,20 +86,20 @@ fn distances(context: &Context, outcome: &mut Outcome, target: Target) -> Result
         };
         outcome.claim(
             thesis("4.6.1", quote)
-                .claim(format!("{name} parameters: the anticausal model is farther"))
+                .claim(format!("{name} parameters: the anticausal model is farther from its new parameters than the causal one"))
                 .on(Ground::Exact)
                 .document(threshold)
-                .holds((format!("{:.1} % of {}", 100.0 * share, points.len()), holds)),
+                .holds((format!("{:.1} % of {} pairs", 100.0 * share, points.len()), holds)),
         );
         let low = points.iter().map(|p| p.0.min(p.1)).fold(f64::INFINITY, f64::min);
         let high = points.iter().map(|p| p.0.max(p.1)).fold(0.0, f64::max);
         outcome.figure(
             Figure::new(
-                format!("{name} parameters: squared distances"),
-                Axis::log("causal"),
-                Axis::log("anticausal"),
+                format!("{name} parameters: squared distances from the new ones"),
+                Axis::log("causal model"),
+                Axis::log("anticausal model"),
             )
-            .caption("One point a pair; dashed: the diagonal.")
+            .caption("One point for each pair of a reference and an intervention; dashed: equal distances.")
             .with(Series::points("pairs", points))
             .with(Series::line("equal", vec![(low, low), (high, high)]).dashed()),
         );
@@ -120,22 +120,22 @@ fn adaptation(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         runs.show(outcome, &format!("Intervention on the {name}"), |label| Axis::log(label));
         outcome.claim(if target == Target::Cause {
             thesis("4.6.2", "the causal model is advantaged by a slight margin")
-                .claim("cause: the causal model is faster")
+                .claim("intervention on the cause: the causal model adapts faster")
                 .rests_on(MODELS)
-                .document("mean KL after 100 samples: the causal model's is smaller; each fell")
+                .document("smaller mean KL after 100 samples; the KL of each model has fallen")
                 .holds(runs.in_order(&[0, 1])?)
         } else {
             thesis("4.6.2", "both models are learning at the same speed")
-                .claim("effect: both models adapt at the same speed")
+                .claim("intervention on the effect: both models adapt at the same speed")
                 .rests_on(MODELS)
-                .document("mean KL after 100 samples: each mean lies in the plotted band, 5 % to 95 % of the pairs, of the other, with most of the seeds; each fell")
+                .document("mean KL after 100 samples: that of each model lies within the 5 % and 95 % quantiles of the other, with most of the seeds; the KL of each has fallen")
                 .holds(runs.overlap()?)
         });
         outcome.claim(
             thesis("Figure 4.6", "Once again we observe a correlation between initial distance and optimization speed")
-                .claim(format!("{name}: distance and KL after 100 samples are correlated"))
+                .claim(format!("intervention on the {name}: squared distance at the start and KL after 100 samples are correlated"))
                 .rests_on(MODELS)
-                .document("a positive rank correlation, models pooled; each fell")
+                .document("positive rank correlation over the pairs of both models; the KL of each has fallen")
                 .holds(runs.correlated()?),
         );
     }

@@ -78,7 +78,7 @@ impl Runs {
             least = falls.fold(least, f64::min);
         }
         Ok(Judged::from((
-            format!("each fell by a factor of {} at least", short(least)),
+            format!("the KL of each fell by a factor of {} at least", short(least)),
             least > 1.0,
         )))
     }
@@ -126,18 +126,21 @@ impl Runs {
     pub(super) fn show(&self, outcome: &mut Outcome, name: &str, axis: fn(&str) -> Axis) {
         let result = &self.sweeps[0][0];
         let mut curves = Figure::new(
-            format!("{name}: KL(p* || p) against samples"),
+            format!("{name}: KL against samples"),
             Axis::linear("samples"),
-            axis("KL, nats"),
+            axis("KL(p* || p), nats"),
         )
-        .caption("Means over the pairs; bands: 5 % and 95 % quantiles. Steps tuned for each model at 100 samples.");
+        .caption("p* is the distribution after the intervention, p that of the model. Means over the pairs of a reference and an intervention; bands: 5 % and 95 % quantiles. The step of each model is the best at 100 samples.");
         let mut scatter = Figure::new(
-            format!("{name}: KL at 100 samples against the squared distance at the start"),
-            Axis::log("squared distance of the parameters"),
-            axis("KL, nats"),
+            format!("{name}: KL after 100 samples against the distance at the start"),
+            Axis::log("squared distance of the parameters from the new ones"),
+            axis("KL(p* || p), nats"),
         );
         let columns = ["model", "step", "KL at the start", "KL at 100", "KL at 400"];
-        let mut table = Table::new(format!("{name}: mean over the pairs"), columns);
+        let mut table = Table::new(
+            format!("{name}: KL (nats) after 0, 100 and 400 samples, means over the pairs"),
+            columns,
+        );
         let at = result.times.iter().position(|&t| t == AT).unwrap_or(0);
         for model in &result.models {
             let times = result.times.iter().map(|&t| t as f64);

@@ -27,42 +27,42 @@ const BASE: Experiment = Experiment::of(super::DOCUMENT);
 
 pub(super) const RADIUS: Experiment = Experiment {
     id: "ca-ex8",
-    title: "Figure 4.7b: radius and deviation",
-    question: "How large is the ball in which an intervention leaves the causal model ahead?",
-    learnt: "Tiny for dense distributions and as large as the deviation for sparse ones; the printed estimate of its radius has a wrong sign.",
+    title: "Figure 4.7b: the ball in which the causal model is closer",
+    question: "How large is the ball of interventions on the effect after which the causal model is closer than the anticausal one?",
+    learnt: "With dense distributions the interventions lie far outside it. With sparse ones its radius is about their distance from its centre. The printed estimate of the radius has a wrong sign.",
     run: radius,
     ..BASE
 };
 pub(super) const BAYES_ERROR: Experiment = Experiment {
     id: "ca-ex9",
-    title: "Table 4.1: the Bayes error of the direction",
-    question: "How often is the direction wrong that the prior itself makes most probable?",
-    learnt: "As often as the table says.",
+    title: "Table 4.1: the least possible error of a guess of the direction",
+    question: "How often is the best guess of the causal direction from the joint distribution wrong, under the dense prior?",
+    learnt: "As often as the table prints, for every number K of states from 2 to 14.",
     quick: "200,000 laws for each K in the place of a million",
     run: table,
     ..BASE
 };
 pub(super) const META: Experiment = Experiment {
     id: "ca-ex13",
-    title: "Section 4.B.4: the direction learned from the speed of adaptation",
-    question: "Can the direction be learned from the speed of adaptation?",
-    learnt: "From interventions on the cause, yes, in the median; those on the effect teach the wrong direction.",
+    title: "Section 4.B.4: learning the causal direction from the speed of adaptation",
+    question: "Can the causal direction be learned from which of two models adapts faster to interventions?",
+    learnt: "From interventions on the cause it can, in the median of the runs. From interventions on the effect the wrong direction is learned.",
     run: meta,
     ..BASE
 };
 pub(super) const COUNTER_EXAMPLE: Experiment = Experiment {
     id: "ca-ex14",
-    title: "Theorem 4.D.2: a run that starts at the optimum",
-    question: "Does the printed bound of stochastic gradients hold when a run starts at the optimum?",
-    learnt: "No: the noise of single samples moves it away. With the missing term the bound holds.",
+    title: "Theorem 4.D.2: a bound of stochastic gradients that has no noise",
+    question: "Does the printed bound hold when a run of stochastic gradients starts at the optimum?",
+    learnt: "It does not. The bound is then 0, but the noise of single samples moves the run away from the optimum. With a term for the noise the bound holds.",
     run: counter_example,
     ..BASE
 };
 pub(super) const KIDNEY_STONES: Experiment = Experiment {
     id: "ca-ex15",
-    title: "Section 2.3.3: kidney stones",
-    question: "Which treatment of kidney stones is better?",
-    learnt: "B among those who were treated, A once the size of the stones is adjusted for.",
+    title: "Section 2.3.3: two treatments of kidney stones",
+    question: "Which treatment of kidney stones, A or B, has the larger rate of success?",
+    learnt: "B among the patients as they were treated. A when the rates are adjusted for the size of the stones.",
     run: kidney_stones,
     ..BASE
 };
@@ -99,13 +99,13 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let estimate = radius_sq_thesis(k, prior.rows);
         outcome.figure(
             Figure::new(
-                format!("{name} prior: quantiles"),
-                Axis::linear("quantile"),
-                Axis::log("squared length"),
+                format!("{name} prior: radius of the ball, and distance of interventions from its centre"),
+                Axis::linear("quantile of the draws"),
+                Axis::log("squared distance between scores of the effect"),
             )
-            .with(Series::line("squared radius", quantiles(&radius)))
-            .with(Series::line("squared deviation", quantiles(&deviation)))
-            .with(Series::line("estimate", vec![(0.0, estimate), (1.0, estimate)]).dashed()),
+            .with(Series::line("squared radius of the ball", quantiles(&radius)))
+            .with(Series::line("squared distance from its centre (deviation)", quantiles(&deviation)))
+            .with(Series::line("printed estimate of the squared radius", vec![(0.0, estimate), (1.0, estimate)]).dashed()),
         );
         let at = |v: &[f64], q: f64| v[(q * v.len() as f64) as usize];
         let [r_low, q1, r, q3, r_high] = [0.05, 0.25, 0.5, 0.75, 0.95].map(|q| at(&radius, q));
@@ -115,19 +115,19 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             "medians {of_r} and {of_d}, 5 to 95 %: {a} to {b} and {c} to {e}; {inside} of {draws} inside"
         );
         outcome.claim(if name == "dense" {
-            SIZES.claim("dense prior: the radius is much smaller than the deviation, and the anticausal model is always favoured")
+            SIZES.claim("dense prior: the radius of the ball is much smaller than the distance of the interventions from its centre (deviation), so that the anticausal model is closer")
                 .on(Ground::Exact)
-                .document("the bands from 5 % to 95 % do not meet, no draw inside the ball")
+                .document("of the squared radius and the squared deviation the ranges from 5 % to 95 % do not overlap, and no draw is inside the ball")
                 .holds((shown, r_high < d_low && inside == 0))
         } else {
-            SIZES.claim("sparse prior: radius and deviation have a similar magnitude")
+            SIZES.claim("sparse prior: the radius of the ball and the distance of the interventions from its centre (deviation) are of similar size")
                 .on(Ground::Exact)
-                .document("the bands from 5 % to 95 % meet, and each holds the median of the other")
+                .document("of the squared radius and the squared deviation each range from 5 % to 95 % contains the median of the other")
                 .holds((shown, (d_low..d_high).contains(&r) && (r_low..r_high).contains(&d)))
         });
         let exact = expected_partition_variance(k, prior.rows);
         let judged = ESTIMATE
-            .claim(format!("{name} prior: the estimate, the line of figure 4.7b, lies in the box of the squared radii"))
+            .claim(format!("{name} prior: the printed estimate of the squared radius, the line of figure 4.7b, lies in its box"))
             .on(Ground::Exact)
             .document("between the quartiles of the draws");
         let [of_document, low, high, of_draws] = [estimate, q1, q3, mean].map(short);
@@ -136,8 +136,9 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             judged.known_failure(
                 (measured, (q1..=q3).contains(&estimate)),
                 Reason::checked(
-                    "the log-partition and the mean score are not independent: their covariance turns the sign of one term. Exactly the \
-                     leading part of the mean is (K - 1) (psi'(l)/K - psi'(K l)), below the mean of the draws",
+                    "the estimate takes the log-partition and the mean score for independent. They are not, and their covariance turns the sign of one term, so that the \
+                     estimate is too large. With the right sign the leading part of the mean, (K - 1) (psi'(l)/K - psi'(K l)) with concentration l and trigamma \
+                     function psi', is below the mean of the draws. It is",
                     exact,
                     exact < mean && mean < estimate,
                 ),
@@ -147,7 +148,7 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         });
     }
     plane(context, outcome)?;
-    outcome.note("Section 4.B.3 says that the radius grows linearly for the dense prior; its own formulas, and the exact means, say so of the sparse one.");
+    outcome.note("Section 4.B.3 says that the radius grows linearly with K for the dense prior. By its own formulas, and by the exact means, it does so for the sparse one.");
     Ok(())
 }
 
@@ -181,8 +182,8 @@ fn plane(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         circle.map(|w| (centre.0 + radius * w.cos(), centre.1 + radius * w.sin())).collect();
     let [closer, farther] = sides;
     outcome.figure(
-        Figure::new("The ball in the plane of scores, K = 3", Axis::linear(""), Axis::linear(""))
-            .caption("New scores of the effect, by the model whose parameters are closer; the mean score m lies between the centre c and s_Y.")
+        Figure::new("The ball among the new scores of an effect with 3 states", Axis::linear("(s1 - s2) / sqrt 2"), Axis::linear("(s1 + s2 - 2 s3) / sqrt 6"))
+            .caption("Scores are log-probabilities up to a constant. Colour: the model whose parameters are closer to the new ones. The line joins the centre c of the ball, the mean m of the old scores over the causes, and the old marginal scores s_Y.")
             .with(Series::points("causal closer", closer))
             .with(Series::points("anticausal closer", farther))
             .with(Series::line("ball", circle))
@@ -190,10 +191,10 @@ fn plane(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     outcome.claim(
         thesis("Figure 4.4", "When $s_Y^*$ is within the blue ball of radius $R$ centered at $c$ ,  $\\Delta \\leq 0$  and the causal model is advantaged, otherwise the anticausal model is advantaged")
-            .claim("measured distances of 961 interventions lie on the side that the ball says")
+            .claim("the causal model is closer inside the ball, the anticausal one outside")
             .on(Ground::Exact)
-            .document("all of them")
-            .holds((format!("{wrong} on the other side"), wrong == 0)),
+            .document("for all of 961 interventions on the effect")
+            .holds((format!("{wrong} exceptions"), wrong == 0)),
     );
     Ok(())
 }
@@ -226,17 +227,17 @@ fn table(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.table(rows);
     let shown = match off.is_empty() {
         true => "all 13 within the tolerance".to_owned(),
-        false => format!("not of K = {}", off.join(", ")),
+        false => format!("outside of it: K = {}", off.join(", ")),
     };
     outcome.claim(
         thesis("Table 4.1", "Estimation of the Bayes error under the dense prior assumption")
-            .claim("the error of each K from 2 to 14")
+            .claim("the Bayes error for each number K of states from 2 to 14")
             .document(
                 "as printed, to half a unit of its digit and three standard errors of the draws",
             )
             .holds((shown, off.is_empty())),
     );
-    outcome.note("The error is the mean of P(wrong | joint) over draws.");
+    outcome.note("The error is the mean, over drawn joint distributions, of the probability that the likelier direction is wrong.");
     Ok(())
 }
 
@@ -251,7 +252,7 @@ fn meta(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .setting("episodes of a run", EPISODES)
         .setting("belief at the start", 0.5);
     let mut rows = Table::new(
-        "Belief in the causal direction after training",
+        "Belief in the causal direction after training, over the runs; 1 is right, 1/2 the start",
         ["prior", "interventions", "median", "smallest", "largest"],
     );
     let mut shown = vec![];
@@ -280,10 +281,10 @@ fn meta(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             "are there practical situations where the fastest-to-adapt heuristic is useful?",
         )
         .claim(
-            "a direction that is learned from the speed of adaptation, by prior and interventions",
+            "the speed of adaptation tells the causal direction, for both priors and three kinds of interventions",
         )
         .reported(
-            "median belief in the causal direction, which was 1/2 at the start",
+            "median belief in the causal direction after training; 1/2 at the start, 1 is right",
             shown.join("; "),
         ),
     );
@@ -343,12 +344,12 @@ fn counter_example(context: &Context, outcome: &mut Outcome) -> Result<(), Failu
     }
     outcome.claim(
         thesis("Theorem 4.D.2", "iterations of the stochastic mirror prox algorithm with")
-            .claim("the bound is a multiple of the distance at the start: from the optimum the mean gap stays at 0, after T = 1 and T = 100")
+            .claim("the mean suboptimality of a run from the optimum stays at 0 after T = 1 and T = 100 steps, because the bound is a multiple of the distance at the start")
             .document("at most 0")
             .known_failure(
                 (found.iter().map(|&v| short(v)).collect::<Vec<_>>().join(", "), found.iter().all(|v| *v <= 0.0)),
                 Reason::checked(
-                    "the noise of single samples moves the iterates away. With its term, and the shorter step that this needs, the bound holds: the gap and the bound after T = 1 and 100",
+                    "the gradient of a single sample is not 0 at the optimum, so that the first step moves the run away. With a term for this noise, and the shorter step that its proof needs, the bound holds. Mean suboptimality and bound after T = 1, then after T = 100",
                     mended.iter().map(|&(gap, bound)| format!("{} and {}", short(gap), short(bound))).collect::<Vec<_>>().join(", "),
                     mended.iter().all(|(gap, bound)| (0.0..=*bound).contains(gap)),
                 ),
@@ -370,9 +371,9 @@ fn kidney_stones(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let seen = [value(chosen, "P(Y | X)", 0)?, value(chosen, "P(Y | X)", 1)?];
     let done = [value(chosen, "P(Y | do(X))", 0)?, value(chosen, "P(Y | do(X))", 1)?];
     let other = [value(changed, "P(Y | do(X))", 0)?, value(changed, "P(Y | do(X))", 1)?];
-    let mut rows = Table::new("Success of the two treatments", ["", "A", "B"]);
+    let mut rows = Table::new("Probability of success of the two treatments", ["", "A", "B"]);
     for (name, row) in [
-        ("seen", seen),
+        ("as observed", seen),
         ("adjusted for the size of the stone", done),
         ("had the treatment changed the stone", other),
     ] {
@@ -382,9 +383,9 @@ fn kidney_stones(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let shown = |v: [f64; 2]| format!("A {:.4}, B {:.4}", v[0], v[1]);
     outcome.claim(
         thesis("2.3.3", "This classic story is an instance of Simpson’s paradox.")
-            .claim("seen, treatment B is better; with the stones partitioned by size, A is")
+            .claim("as observed treatment B is better, adjusted for the size of the stones treatment A is")
             .on(Ground::Real)
-            .document("the two orders")
+            .document("P(success | B) larger than P(success | A); adjusted, the other way round")
             .holds((
                 format!("{}; {}", shown(seen), shown(done)),
                 seen[0] < seen[1] && done[0] > done[1],
@@ -393,7 +394,7 @@ fn kidney_stones(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let apart = (other[0] - seen[0]).abs().max((other[1] - seen[1]).abs());
     outcome.claim(
         thesis("2.3.3", "If instead X caused Z then causal effect and conditional would be equal")
-            .claim("the same numbers under the other graph give the conditional")
+            .claim("if the treatment changed the size of the stones, the causal effect would be the observed rate")
             .on(Ground::Exact)
             .document("equal, to 1e-12")
             .holds((shown(other), apart <= 1e-12)),

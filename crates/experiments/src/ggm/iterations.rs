@@ -47,9 +47,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             Axis::linear("iterations"),
             Axis::linear("mean absolute error (stars)"),
         )
-        .caption(
-            "The first split, ten neighbours a film; iteration 0 is the closed form.",
-        )
+        .caption("The first split, ten neighbours a film; iteration 0 is the closed form.")
         .with(Series::line_points("maximum entropy, k = 10", curve)),
     );
     outcome.table(table);

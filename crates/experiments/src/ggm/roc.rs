@@ -172,7 +172,7 @@ fn experiment(context: &Context, outcome: &mut Outcome, truth: &Truth) -> Result
                     rules.iter().all(|rule| mean(rule) < least),
                 ),
                 Reason::checked(
-                    "here a pair is ranked by the largest penalty at which it enters; the thesis does not say how it ranks them. With this ranking the union finds about the same share as SHORTCUT. Its mean share less that of SHORTCUT",
+                    "here a pair is ranked by the largest penalty at which it enters. With this ranking the union finds about the same share as SHORTCUT. Its mean share less that of SHORTCUT",
                     mean(rules[0]) - mean("SHORTCUT"),
                     mean(rules[0]) - mean("SHORTCUT") > -0.02,
                 ),

@@ -20,9 +20,9 @@ const SMALLER: &str = "five trials in the place of ten; 12 nodes in the place of
 
 pub(super) const STRUCTURE: Experiment = Experiment {
     id: "ml-structure",
-    title: "Figures 1 and 6: structure learning with 10 nodes",
-    question: "How many sweeps does a gradient by sampling need when a bound on its error decides?",
-    learnt: "Of order ten: the adaptive schedule takes far fewer sweeps than thirty an iteration and finds as many edges.",
+    title: "Figures 1 and 6: edges of a Markov random field with 10 nodes",
+    question: "How many Gibbs sweeps does a sampled gradient need when a bound on its error decides (the schedule TAY)?",
+    learnt: "About ten an iteration at most. TAY takes far fewer sweeps in all than 30 in each iteration, and ranks the edges about as well.",
     quick: SMALLER,
     run: |context, outcome| run(context, outcome, 10, &[0.025]),
     ..Experiment::of(super::DOCUMENT)
@@ -30,18 +30,18 @@ pub(super) const STRUCTURE: Experiment = Experiment {
 
 pub(super) const LARGER: Experiment = Experiment {
     id: "ml-structure-20",
-    title: "Figures 1 and 5: structure learning with 20 nodes, three strengths of the penalty",
-    question: "Does the same hold for twenty nodes?",
-    learnt: "It does: fewer sweeps than the fixed and the growing schedule, and about as many edges.",
+    title: "Figures 1 and 5: edges of a Markov random field with 20 nodes, three penalties",
+    question: "Does TAY take fewer sweeps and rank the edges as well with 20 nodes too (ml-structure has 10)?",
+    learnt: "It does: TAY takes fewer sweeps than the fixed schedule, and ranks the edges about as well.",
     run: |context, outcome| run(context, outcome, 20, &[0.017, 0.015, 0.02]),
     ..STRUCTURE
 };
 
 pub(super) const LAMBDA: Experiment = Experiment {
     id: "ml-lambda",
-    title: "Figure 4: structure learning with 10 nodes, two more strengths of the penalty",
-    question: "And for other strengths of the penalty?",
-    learnt: "The same holds for each, and the sweeps begin at one and rise.",
+    title: "Figure 4: edges of a Markov random field with 10 nodes, two more penalties",
+    question: "Does TAY take fewer sweeps and rank the edges as well with other strengths of the penalty too?",
+    learnt: "It does with both. The sweeps of an iteration begin at one and rise to about ten.",
     run: |context, outcome| run(context, outcome, 10, &[0.02, 0.03]),
     ..STRUCTURE
 };
@@ -124,8 +124,10 @@ fn run(
         .setting("step", 0.4)
         .setting("trials, a network each", trials);
     outcome.note(
-        "The AUC ranks pairs by the size of their coupling, and ties count one half. Chains persist, but for the method with one sweep, whose \
-         chains start anew in every iteration as algorithm 2 prints it. Sweeps stand for time: they are nearly all of it.",
+        "The AUC is the area under the ROC curve of the edges, pairs of nodes ranked by the size of their estimated coupling. SPG is the stochastic \
+         proximal gradient method. Its number of Gibbs sweeps in an iteration is fixed (τ), grows (SPG-Inc), or is chosen by a bound on the error of \
+         the gradient (TAY). Chains go on from iteration to iteration, except with `SPG, 1 sweep`, which starts new ones as algorithm 2 prints it. \
+         Sweeps are counted in the place of seconds.",
     );
     Ok(())
 }
@@ -225,8 +227,10 @@ impl Panel {
         let &Panel { nodes, lambda, rows, chains, .. } = self;
         let title = format!("{nodes} nodes, lambda {}", short(lambda));
         let mut table = Table::new(
-            format!("{title}: {rows} rows, {chains} chains; medians over the trials, and ranges"),
-            ["method", "AUC at the end", "sweeps"],
+            format!(
+                "{title}: {rows} rows, {chains} chains; medians over the trials [least, largest]"
+            ),
+            ["method", "AUC of the edges at the end", "sweeps in all"],
         );
         for line in lines {
             let sweeps = line.sample(|rows| last(rows).total)?;
@@ -236,17 +240,27 @@ impl Panel {
         outcome.table(table);
         let sampled = &lines[..5];
         let figure = |what: &str, x: Axis, y: Axis| Figure::new(format!("{title}: {what}"), x, y);
-        let mut iterations =
-            figure("AUC against iterations", Axis::linear("iteration"), Axis::linear("AUC"));
-        let mut sweeps =
-            figure("AUC against sweeps", Axis::log("sweeps so far"), Axis::linear("AUC"));
+        let mut iterations = figure(
+            "AUC against iterations",
+            Axis::linear("iteration"),
+            Axis::linear("AUC of the edges"),
+        );
+        let mut sweeps = figure(
+            "AUC against sweeps",
+            Axis::log("sweeps so far"),
+            Axis::linear("AUC of the edges"),
+        );
         for line in sampled {
             iterations = iterations.with(line.series(|r| r.iteration, |r| r.auc));
             sweeps = sweeps.with(line.series(|r| r.total, |r| r.auc));
         }
-        let each = figure("sweeps an iteration", Axis::linear("iteration"), Axis::linear("sweeps"));
+        let each = figure(
+            "sweeps of TAY in an iteration",
+            Axis::linear("iteration"),
+            Axis::linear("sweeps"),
+        );
         let tay = line(lines, TAY)?.series(|r| r.iteration, |r| r.sweeps);
-        let caption = "The median trial; thin lines are the range over the trials.";
+        let caption = "Median over the trials, of which each has its own network, data and chains. Band: from the least to the largest trial.";
         outcome.figure(iterations.caption(caption)).figure(sweeps.caption(caption));
         outcome.figure(each.with(tay).caption(caption));
         Ok(())
@@ -262,10 +276,10 @@ impl Panel {
         let similar = format!("AUC {} and {}", auc(of(TAY)?)?, auc(of(FIXED)?)?);
         outcome.claim(
             LESS_TIME
-                .claim(format!("{title}: TAY takes fewer sweeps than SPG with a fixed number and finds edges as it does"))
+                .claim(format!("{title}: TAY takes fewer sweeps than SPG with a fixed number, and ranks the edges as well"))
                 .in_unit("sweeps")
                 .rests_on([TAY, FIXED])
-                .document("fewer sweeps, both with an AUC above 0.5; \"similar\" has no number, and both are shown")
+                .document("fewer sweeps in all, and both AUC above 0.5; \"similar\" has no number, so that both are shown")
                 .holds(
                     sweeps(TAY)?
                         .below(&sweeps(FIXED)?)
@@ -279,24 +293,26 @@ impl Panel {
             judged = judged.and((format!("{name}: {}", auc(of(name)?)?), lower));
         }
         let claim = LOWEST
-            .claim(format!("{title}: one sweep from fresh coins has the lowest AUC at the end"))
+            .claim(format!(
+                "{title}: SPG with one sweep of new chains has the lowest AUC at the end"
+            ))
             .in_unit("AUC")
             .rests_on([TAY, FIXED, GROWING, ONE]);
         // The sentence is about figure 1; the other strengths of the penalty are in figures without a sentence.
         outcome.claim(if self.first {
             claim
                 .document(
-                    "AUC above 0.5, and below that of TAY, of the fixed number and of SPG-Inc",
+                    "AUC above 0.5, and below that of TAY, of the fixed number of sweeps and of SPG-Inc, in the medians",
                 )
                 .holds(judged)
         } else {
-            claim.reported("AUC of the four methods", judged.measured)
+            claim.reported("AUC of the four methods at the end, medians over the trials", judged.measured)
         });
         let tay = of(TAY)?;
         let first = tay.sample(|rows| rows.get(1).map_or(0.0, |row| row.sweeps))?;
         let most = tay.sample(|rows| rows.iter().map(|row| row.sweeps).fold(0.0, f64::max))?;
         let (least, largest) = (10_f64.powf(0.5), 10_f64.powf(1.5));
-        let text = format!("largest {most}, early {first}");
+        let text = format!("{most} at most, {first} at the start");
         let holds = most.median() >= least && most.median() <= largest;
         outcome.claim(
             ORDER_OF_TEN
@@ -305,14 +321,14 @@ impl Panel {
                 ))
                 .in_unit("sweeps")
                 .rests_on([TAY])
-                .document("nearer to 10 than to 1 or 100: from 3.2 to 32")
+                .document("on a log scale nearer to 10 than to 1 or 100: from 3.2 to 32")
                 .holds((text, holds)),
         );
         let median = |name: &str| Ok::<_, Failure>(short(auc(of(name)?)?.median()));
         let (same, twice) =
             (median("pseudo-likelihood")?, median("pseudo-likelihood, twice lambda on edges")?);
-        outcome.claim(PSEUDO.claim(format!("{title}: pseudo-likelihood and TAY")).reported(
-            "AUC: TAY, pseudo-likelihood, the same with twice lambda on edges, exact likelihood",
+        outcome.claim(PSEUDO.claim(format!("{title}: pseudo-likelihood ranks the edges about as well as TAY")).reported(
+            "median AUC at the end: TAY, pseudo-likelihood, pseudo-likelihood with twice the penalty on edges, exact likelihood; \"comparable\" has no number",
             format!("{}, {same}, {twice}, {}", median(TAY)?, median("exact likelihood")?),
         ));
         Ok(())
