@@ -10,9 +10,9 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-7",
-    title: "Section 5.5.1: n times the risk tends to d / 2",
-    question: "Does n times the risk tend to d / 2?",
-    learnt: "It does for nine families, four by maximum likelihood and five by MAP, and what is left falls like 1/n.",
+    title: "Section 5.5.1: the limit of n times the risk",
+    question: "Does n times the risk tend to d / 2, for n observations and d parameters?",
+    learnt: "It does for four families with maximum likelihood (MLE) and for five with a prior (MAP). The distance from the limit falls like 1/n.",
     run: experiment,
     ..Experiment::of(LE_PRIOL)
 };
@@ -41,8 +41,8 @@ const CASES: [Case; 9] = [
 
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let mut figure = Figure::new(
-        "Distance of n times the risk from d / 2",
-        Axis::log("n"),
+        "Relative distance of n times the risk from its limit d / 2",
+        Axis::log("observations n"),
         Axis::log("|2 n risk / d - 1|"),
     )
     .caption("Closed forms, one-dimensional integrals and finite sums. MAP pulls towards its prior while n is small.");
@@ -62,7 +62,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         LIMIT
             .claim("n times the risk tends to d / 2 for nine families, four by maximum likelihood and five by MAP")
             .on(Ground::Exact)
-            .document("for each family the relative distance from d / 2 falls from n = 10^3 to 10^4, by a factor nearer to 10 than to 1 or 100")
+            .document("for each family the relative distance from d / 2 falls from n = 10^3 to 10^4 by a factor that is, on a log scale, nearer to 10 than to 1 or 100")
             .holds((
                 format!("it falls by factors of {:.2} to {:.2}, and is {} at most at n = 10^4", orders.0, orders.1, short(worst)),
                 orders.0.powi(2) > 10.0 && orders.1.powi(2) < 1000.0,

@@ -9,9 +9,9 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-3",
-    title: "Figure 5.3: bias and variance of MAP",
-    question: "How do bias and variance of MAP fall?",
-    learnt: "The bias like 1/n^2 and the variance like 1/n.",
+    title: "Figure 5.3: bias and variance of the MAP estimate of a normal law",
+    question: "How do the bias and the variance of the MAP estimate of a normal law fall with the number n of observations?",
+    learnt: "The bias falls like 1/n^2, the variance like 1/n. Both are Kullback-Leibler divergences, which add up to the risk.",
     run: experiment,
     ..Experiment::of(LE_PRIOL)
 };
@@ -27,7 +27,9 @@ const COVARIANCE: Source = le_priol(
 const ASYMPTOTE: Source = le_priol("5.5.2", "The asymptote is $\\frac{1}{n}$.");
 
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    outcome.setting("truth", "N(0, 1)").setting("prior", "n0 = 1, mean 1, second moment 2");
+    outcome
+        .setting("truth", "N(0, 1)")
+        .setting("prior", "n0 = 1 pseudo-observation of mean 1 and second moment 2");
     let mut rows = vec![];
     for n in [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 1000] {
         context.check()?;
@@ -37,27 +39,33 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     }
     let pick = |f: fn(&(f64, f64, f64, f64)) -> f64| rows.iter().map(|r| (r.0, f(r))).collect();
     outcome.figure(
-        Figure::new("Risk, bias and variance", Axis::log("n"), Axis::log("nats"))
-            .caption("Exact, by one-dimensional integrals.")
-            .with(Series::line("risk", pick(|r| r.1)))
-            .with(Series::line("bias", pick(|r| r.2)))
-            .with(Series::line("variance", pick(|r| r.3)))
-            .with(Series::line("1/n", pick(|r| 1.0 / r.0)).dashed()),
+        Figure::new(
+            "Risk of the MAP estimate, and its parts bias and variance",
+            Axis::log("observations n"),
+            Axis::log("expected divergence (nats)"),
+        )
+        .caption("Exact, by one-dimensional integrals.")
+        .with(Series::line("risk", pick(|r| r.1)))
+        .with(Series::line("bias", pick(|r| r.2)))
+        .with(Series::line("variance", pick(|r| r.3)))
+        .with(Series::line("1/n", pick(|r| 1.0 / r.0)).dashed()),
     );
     let at = |n: f64| rows.iter().find(|r| r.0 == n).copied().unwrap_or_default();
     let slope = (at(100.0).2 / at(30.0).2).ln() / (100.0_f64 / 30.0).ln();
     outcome.claim(
-        BIAS.claim("the bias of MAP falls like `1/n^2`")
+        BIAS.claim("the bias of the MAP estimate falls like `1/n^2`")
             .on(Ground::Exact)
-            .document("log-log slope between n = 30 and 100 nearer to -2 than to -1")
+            .document(
+                "slope of log bias against log n, from n = 30 to 100, nearer to -2 than to -1",
+            )
             .holds((slope, slope < -1.5)),
     );
     let off = [10.0, 100.0, 1000.0].map(|n| n * at(n).3 - 1.0);
     outcome.claim(
         ASYMPTOTE
-            .claim("n times the variance tends to 1")
+            .claim("n times the variance of the MAP estimate tends to 1")
             .on(Ground::Exact)
-            .document("its distance from 1 falls from n = 10 to 100 and to 1000, each time to less than a third")
+            .document("its distance from 1 falls to less than a third from n = 10 to 100, and again to 1000 (shown: the three distances)")
             .holds((format!("{off:.4?}"), off.windows(2).all(|o| o[1].abs() < o[0].abs() / 3.0))),
     );
     let slack = (1..=100)
@@ -66,9 +74,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let slack = slack.fold(0.0, f64::max);
     outcome.claim(
         COVARIANCE
-            .claim("the variance of MAP is at most n times the symmetrised divergence of one step (5.128), for the variance of a normal law and n = 1 to 100")
+            .claim("for the variance of a normal law, the variance of the MAP estimate is at most its bound (5.128), n times the symmetrised divergence that one observation makes")
             .on(Ground::Exact)
-            .document("variance / bound at most 1")
+            .document("variance over bound at most 1 for n = 1 to 100 (shown: the largest)")
             .holds((slack, slack <= 1.0)),
     );
     Ok(())

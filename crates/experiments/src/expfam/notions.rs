@@ -15,9 +15,9 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-6",
-    title: "Table 5.1: notions of variance for stochastic mirror descent",
-    question: "Which notion of variance stays finite for barrier objectives?",
-    learnt: "The gap to the optimum does; the usual two do not, and with a constant step the method ends in a ball.",
+    title: "Table 5.1: three notions of the noise of stochastic mirror descent",
+    question: "Which notion of the noise of a stochastic gradient stays finite where the objective is a barrier, as for a variance?",
+    learnt: "The gap (5.35) does. The two usual ones, the variances (5.31) and (5.33), do not. With a constant step the method stays in a ball around the optimum.",
     quick: "400 runs in the place of 4,000",
     run: experiment,
     ..Experiment::of(LE_PRIOL)
@@ -85,7 +85,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let shares: Vec<f64> = places[1..].iter().map(|&m| outside(m, &mut rng)).collect();
     let gap = gamma_gap_of_minima(0.5);
     let mut table = Table::new(
-        "Three notions at the iterate of variance m",
+        "The three notions, by their equations in the thesis, where the estimate of the variance is m",
         ["m", "(5.31)", "P(infinite) in (5.33)", "(5.35)"],
     );
     for (i, &m) in places.iter().enumerate() {
@@ -95,23 +95,27 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.table(table);
     outcome.claim(
         UNBOUNDED
-            .claim("the variance (5.31) has no bound over the iterates: it grows like `m^(-1/2)`")
+            .claim(
+                "the variance (5.31) has no bound over the estimates m: it grows like `m^(-1/2)`",
+            )
             .on(Ground::Exact)
             .at_size("")
-            .document("larger at each smaller m, with a log-log slope nearer to -1/2 than to 0")
+            .document(
+                "larger at each smaller m, with a slope of the logarithms nearer to -1/2 than to 0",
+            )
             .holds((slope, noise.windows(2).all(|pair| pair[1] > pair[0]) && slope < -0.25)),
     );
     let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
     outcome.claim(
         UNBOUNDED
-            .claim("the variance at the optimum (5.33) is infinite at iterates below `2 g mu*`: the step leaves the domain with positive probability")
+            .claim("the variance at the optimum (5.33) is infinite at small estimates m, because a step leaves the domain with positive probability")
             .on(Ground::Exact)
             .at_size("")
-            .document("a positive probability at m <= 1e-2")
+            .document("probability above 0 at each m <= 1e-2 (shown: the least)")
             .holds((least, least > 0.0)),
     );
     outcome.claim(
-        GAP.claim("the optimality gap (5.35) is finite")
+        GAP.claim("the gap (5.35) is finite")
             .on(Ground::Exact)
             .at_size("")
             .document("finite")
@@ -126,21 +130,25 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         ends.iter().zip(values).map(|(&n, &r)| (n as f64, r)).collect()
     };
     outcome.figure(
-        Figure::new("Risk of stochastic mirror descent", Axis::log("n"), Axis::log("nats"))
-            .caption("Mean divergence from the truth.")
-            .with(Series::line_points("step 0.1", points(&constant)))
-            .with(Series::line_points("step 1 / (1 + n), MAP", points(&decaying)))
-            .with(
-                Series::line("1/(2n)", ends.iter().map(|&n| (n as f64, 0.5 / n as f64)).collect())
-                    .dashed(),
-            ),
+        Figure::new(
+            "Risk of stochastic mirror descent",
+            Axis::log("observations n"),
+            Axis::log("expected divergence from the truth (nats)"),
+        )
+        .caption("Means over the runs; dashed: the asymptote of the MAP estimate.")
+        .with(Series::line_points("step 0.1", points(&constant)))
+        .with(Series::line_points("step 1 / (1 + n), MAP", points(&decaying)))
+        .with(
+            Series::line("1/(2n)", ends.iter().map(|&n| (n as f64, 0.5 / n as f64)).collect())
+                .dashed(),
+        ),
     );
     let (settled, end) = (constant[4], constant[5]);
     outcome.claim(
         CONSTANT
-            .claim("with a constant step it ends in a ball around the optimum")
+            .claim("with a constant step the method ends in a ball around the optimum")
             .rests_on(["SMD"])
-            .document("a risk below the start's that neither halves nor doubles from n = 1000 to 2000: nearer to level on a log scale")
+            .document("risks at n = 1000 and 2000 closer than a factor of root 2, and below that at the start")
             .holds((
                 format!("{settled:.4}, {end:.4}"),
                 (end / settled).log2().abs() < 0.5 && end < start,
@@ -148,10 +156,14 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     let slope = (decaying[5] / decaying[3]).ln() / (2000.0_f64 / 300.0).ln();
     outcome.claim(
-        RATE.claim("with steps `1 / (n0 + n)` the risk falls like 1/n")
-            .rests_on(["SMD"])
-            .document("log-log slope from n = 300 to 2000 nearer to -1 than to 0 or -2")
-            .holds((slope, (-1.5..-0.5).contains(&slope))),
+        RATE.claim(
+            "with steps `1 / (n0 + n)`, which make it the MAP estimate, the risk falls like 1/n",
+        )
+        .rests_on(["SMD"])
+        .document(
+            "slope of log risk against log n, from n = 300 to 2000, nearer to -1 than to 0 or -2",
+        )
+        .holds((slope, (-1.5..-0.5).contains(&slope))),
     );
     Ok(())
 }

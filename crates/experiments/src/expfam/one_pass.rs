@@ -62,9 +62,10 @@ pub(super) struct Losses<'a> {
 }
 
 /// What the notes say of the Taylor expansion.
-pub(super) const EXPANSION: &str = "The document does not state the steps: here 4 / R^2 is halved, where R^2 is the mean square of the features. It averages \
-     predictions by a Taylor expansion, and says that steps cannot be increased too much: with steps above a quarter of 4 / R^2 the expansion \
-     leaves (0, 1), and its loss has no bound. It is judged up to there. The mean over stored iterates is judged with every step.";
+pub(super) const EXPANSION: &str = "`parameters`: the prediction by averaged parameters. `predictions`: the mean of the predictions of the iterates, by a Taylor expansion as in \
+     the thesis, or over stored iterates. The thesis does not state its steps, and says that they cannot be too large. Here they are 4 / R^2, halved \
+     again and again; R^2 is the mean square of the features. With the larger ones the expansion leaves (0, 1), and its loss has no bound: it is judged \
+     with the smaller steps only, the mean over stored iterates with all.";
 
 /// Runs every step on the data of every seed. `draw` returns the data, and the factor of the steps on them.
 pub(super) fn run<'a>(
@@ -125,8 +126,14 @@ impl Losses<'_> {
 
     /// Medians over the seeds against n. `above` is added to every loss.
     pub(super) fn figure(&self, title: &str, above: f64) -> Figure {
-        let mut figure = Figure::new(title, Axis::log("n"), Axis::log("nats"))
-            .caption("One pass with constant steps. Medians over the seeds.");
+        let mut figure = Figure::new(
+            title,
+            Axis::log("observations n"),
+            Axis::log("excess log-loss (nats)"),
+        )
+        .caption(
+            "Medians over the seeds of one pass with a constant step, the number behind each name.",
+        );
         for (k, step) in self.steps.iter().enumerate() {
             for (predictor, (name, _)) in PREDICTORS.into_iter().enumerate() {
                 let points = self.counts.iter().zip(&self.values[k][predictor]);

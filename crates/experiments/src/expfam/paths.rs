@@ -11,9 +11,9 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-4",
-    title: "Figures 5.2 and 5.8: paths of MLE and MAP in both parametrisations",
-    question: "Where do the means of estimates lie in the two parametrisations?",
-    learnt: "On a segment in mean parameters, where maximum likelihood is unbiased; natural parameters bend it.",
+    title: "Figures 5.2 and 5.8: estimates of a normal law in mean and in natural parameters",
+    question: "Where does the mean of the MAP estimate of a normal law lie, in mean and in natural parameters?",
+    learnt: "In mean parameters it lies on the segment from prior to truth, and maximum likelihood (MLE) is unbiased. The mean of the natural parameters belongs to another point.",
     quick: "4,000 trials in the place of 50,000",
     run: experiment,
     ..Experiment::of(LE_PRIOL)
@@ -100,8 +100,8 @@ fn paths(context: &Context) -> Result<Figure, Failure> {
         let found = Normal.natural(&[x, square], &mut natural);
         if found.is_ok() { Normal.kl(&[0.0, -0.5], &natural) } else { f64::NAN }
     };
-    Ok(Figure::new("Paths of a sample", Axis::linear("E x"), Axis::linear("E x^2"))
-        .caption("Estimates from the first 1 to 20 observations, on contours of the divergence from the truth (0, 1).")
+    Ok(Figure::new("Estimates as observations come in, one sample (figure 5.8)", Axis::linear("E x"), Axis::linear("E x^2"))
+        .caption("Estimates from the first 1 to 20 observations. Other lines: mean parameters with the same Kullback-Leibler divergence from the truth (0, 1), in nats.")
         .with_contours("KL", &[0.02, 0.1, 0.3, 1.0], (&xs, &ys), divergence)
         .with(Series::line_points("MLE", mle))
         .with(Series::line_points("MAP", map)))
@@ -111,7 +111,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let trials = context.pick(4000, 50_000);
     outcome
         .setting("truth", "N(0, 1)")
-        .setting("prior", "n0 = 4, mean 1, second moment 2")
+        .setting("prior", "n0 = 4 pseudo-observations of mean 1 and second moment 2 (mu0)")
         .setting("trials", trials);
     let (mut dual_map, mut dual_mle, mut bias_off) = (0.0_f64, 0.0_f64, 0.0_f64);
     let (mut dual, mut primal) = (vec![], vec![]);
@@ -140,7 +140,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                     Axis::linear("mean"),
                     Axis::log("variance"),
                 )
-                .caption("The first 300 trials; the truth is (0, 1), the prior's centre (1, 1).")
+                .caption("One point a trial, the first 300 trials. The truth is at (0, 1), the prior at (1, 1).")
                 .with(Series::points("MLE", mle))
                 .with(Series::points("MAP", map)),
             );
@@ -148,30 +148,30 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     }
     outcome.figure(paths(context)?);
     outcome.figure(
-        Figure::new("Means of MAP for n = 3, 5, 10, 20", Axis::linear("E x"), Axis::linear("E x^2"))
-            .caption("The mean of the mean parameters lies on the segment from prior to truth; the image of the mean of the natural parameters does not.")
+        Figure::new("Mean of the MAP estimate for n = 3, 5, 10, 20 (figure 5.2)", Axis::linear("E x"), Axis::linear("E x^2"))
+            .caption("mu: mean parameters, eta: natural parameters. The mean of mu lies on the segment from prior to truth; the mu that belongs to the mean of eta does not.")
             .with(Series::line_points("mean of mu", dual))
-            .with(Series::line_points("image of the mean of eta", primal))
+            .with(Series::line_points("mu of the mean of eta", primal))
             .with(Series::line("segment", vec![(MU0[0], MU0[1]), (MU[0], MU[1])]).dashed()),
     );
     outcome.claim(
-        DUAL.claim("the mean of MAP's mean parameter is `(n0 mu0 + n mu*) / (n0 + n)`")
+        DUAL.claim("the MAP estimate of the mean parameters has the mean `(n0 mu0 + n mu*) / (n0 + n)`, with the true mean parameters mu*")
             .rests_on(["MAP"])
-            .document("equal up to 4.5 standard errors of the simulation, n = 3, 5, 10, 20")
+            .document("distance from it at most 4.5 standard errors of the simulation, for n = 3, 5, 10 and 20 (shown: the largest)")
             .holds((dual_map, dual_map <= 4.5)),
     );
     outcome.claim(
-        DUAL.claim("maximum likelihood is unbiased in the mean parameter")
+        DUAL.claim("maximum likelihood is unbiased in the mean parameters")
             .rests_on(["MLE"])
-            .document("equal up to 4.5 standard errors of the simulation, n = 3, 5, 10, 20")
+            .document("distance from it at most 4.5 standard errors of the simulation, for n = 3, 5, 10 and 20 (shown: the largest)")
             .holds((dual_mle, dual_mle <= 4.5)),
     );
     outcome.claim(
         PRIMAL
-            .claim("the divergence to the mean natural parameter is the exact bias term, and its image is not the mean of the mean parameters")
+            .claim("the mean of the natural parameters gives the bias term of the risk, and belongs to another point than the mean of the mean parameters")
             .rests_on(["MAP"])
-            .document("nearer to the exact bias than to half or twice of it; the two means more than 4.5 standard errors apart")
-            .holds((format!("a factor of {:.3} at most, {least_gap:.1} standard errors at least", bias_off.exp2()), bias_off < 0.5 && least_gap > 4.5)),
+            .document("divergence of the truth from it nearer to the exact bias term than to half or twice of it; the two points more than 4.5 standard errors apart")
+            .holds((format!("off by a factor of {:.3} at most; {least_gap:.1} standard errors apart at least", bias_off.exp2()), bias_off < 0.5 && least_gap > 4.5)),
     );
     Ok(())
 }

@@ -10,9 +10,9 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-2",
-    title: "Figure 5.5: the best priors",
-    question: "Which prior has the least risk?",
-    learnt: "A strong one at the truth; a weak one does better with a larger mean, near 1 + 1/n0 times the truth.",
+    title: "Figure 5.5: the prior with the least risk",
+    question: "Which prior mean mu0 gives the MAP estimate of a variance mu* the least risk, for each strength n0 of the prior?",
+    learnt: "For a strong prior the truth itself. For a weak one a larger mean, near 1 + 1/n0 times the truth.",
     quick: "17 strengths of the prior in the place of 41",
     run: experiment,
     ..Experiment::of(LE_PRIOL)
@@ -39,8 +39,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (mut weakest, mut strongest) = (f64::INFINITY, vec![]);
     let valley =
         || Series::line("1 + 1/n0", axis.iter().map(|&n0| (n0, 1.0 + 1.0 / n0)).collect()).dashed();
-    let mut figure = Figure::new("The best prior mean", Axis::log("n0"), Axis::log("mu0 / mu*"))
-        .caption("For each strength the prior mean of least exact risk, and the line 1 + 1/n0.")
+    let mut figure = Figure::new("The prior mean of least risk", Axis::log("strength n0 of the prior"), Axis::log("prior mean over truth, mu0 / mu*"))
+        .caption("For each strength the prior mean of least exact risk, with n observations; dashed: 1 + 1/n0.")
         .with(valley());
     for (k, n) in [1.0, 5.0, 10.0].into_iter().enumerate() {
         let mut best_means = vec![];
@@ -55,26 +55,30 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         }
         strongest.extend(best_means.last().map(|best| best.1));
         let levels = [0.03, 0.1, 0.2, 0.5, 1.0, 3.0];
-        let panel = format!("Risk of MAP, n = {n}");
+        let panel = format!("Risk of the MAP estimate with n = {n} observations (figure 5.5)");
         outcome.figure(
-            Figure::new(panel, Axis::log("n0"), Axis::log("mu0 / mu*").limits(1e-2, 1e2))
-                .caption("Contours of the exact risk in nats; dashed: the line 1 + 1/n0.")
-                .with_contours("risk", &levels, (&axis, &axis), |n0, r| gamma_map(0.5, n0, r, n))
-                .with(valley()),
+            Figure::new(
+                panel,
+                Axis::log("strength n0 of the prior"),
+                Axis::log("prior mean over truth, mu0 / mu*").limits(1e-2, 1e2),
+            )
+            .caption("A line joins priors with the same exact risk, in nats; dashed: 1 + 1/n0.")
+            .with_contours("risk", &levels, (&axis, &axis), |n0, r| gamma_map(0.5, n0, r, n))
+            .with(valley()),
         );
         figure = figure.with(Series::line_points(format!("n = {n}"), best_means));
     }
     outcome.figure(figure);
     outcome.claim(
         VALLEY
-            .claim("of a weak prior (`n0 <= 0.1`) the best mean is above the truth, of the strongest one it is the truth")
+            .claim("for a weak prior (`n0 <= 0.1`) the best mean is above the truth, for the strongest one it is the truth")
             .on(Ground::Exact)
-            .document("the mean of least risk on the grid is above 1 at each n0 <= 0.1, and is the nearest to 1 at n0 = 100, for n = 1, 5, 10")
+            .document("mu0 / mu* of least risk on the grid above 1 at each n0 <= 0.1, and the nearest to 1 at n0 = 100, for n = 1, 5 and 10")
             .holds((
-                format!("at least {} for weak priors; {strongest:?}", short(weakest)),
+                format!("at least {} for weak priors; {strongest:?} at n0 = 100", short(weakest)),
                 weakest > 1.0 && strongest.iter().all(|&r| r == 1.0),
             )),
     );
-    outcome.note("The text prints `n mu0 / mu* = 1 + 1/n0`; the bound's bias vanishes at `mu0 / mu* = 1 + 1/n0`.");
+    outcome.note("The text prints `n mu0 / mu* = 1 + 1/n0`. The bias in the bound is 0 at `mu0 / mu* = 1 + 1/n0`, which is drawn here.");
     Ok(())
 }

@@ -204,8 +204,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .setting("nodes", P)
         .setting("samples", 500);
     outcome.note(
-        "`square root` and `logarithm` are degree priors: the price of an edge falls with the degree of its node like that function; beta and eps are \
-         their parameters. The parameters of each method are chosen on other graphs, from the same number of candidates. The thesis names neither the \
+        "`square root` and `logarithm` are degree priors: the price of a node grows with its degree like that function, so that each further edge costs less; \
+         beta and eps are their parameters. The parameters of each method are chosen on other graphs, from the same number of candidates. The thesis names neither the \
          candidates nor the number m of edges that a new node of its Barabasi-Albert graphs has: m = 1 and m = 2 are run.",
     );
     let mut families = Vec::new();

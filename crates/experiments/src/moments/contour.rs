@@ -8,9 +8,9 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Source}
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e1",
-    title: "Figure 2-2: contour lines of the mixture",
-    question: "What do the features of the experiments look like?",
-    learnt: "A mixture whose mass is on the square that is shown.",
+    title: "Figure 2-2: the density of the features",
+    question: "Which distribution do the features of the next experiments have?",
+    learnt: "That of a mixture of normal laws; nearly all of it is on the square that is shown.",
     run,
     ..Experiment::of(super::DOCUMENT)
 };
@@ -30,15 +30,16 @@ fn run(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let at = |v: f64| ((v + 4.0) / step).round() as usize;
         log[at(y) * points + at(x)].exp()
     };
-    let figure = Figure::new("Density of the features", Axis::linear("x1"), Axis::linear("x2"))
-        .caption("Contours on a grid of 161 x 161.")
-        .with_contours("p", &[0.002, 0.01, 0.03, 0.06, 0.09], (&axis, &axis), value);
+    let figure =
+        Figure::new("Density of two features (figure 2-2)", Axis::linear("x1"), Axis::linear("x2"))
+            .caption("A line joins points of the same density p; the legend has the levels.")
+            .with_contours("p", &[0.002, 0.01, 0.03, 0.06, 0.09], (&axis, &axis), value);
     let mass: f64 = log.iter().map(|l| l.exp() * step * step).sum();
     outcome.figure(figure).claim(
         CAPTION
-            .claim("the density of the features")
+            .claim("the density of two features is a mixture of normal laws")
             .on(Ground::Exact)
-            .reported("share of the mass on the square shown", mass),
+            .reported("share of the probability on the square that is drawn", mass),
     );
     Ok(())
 }

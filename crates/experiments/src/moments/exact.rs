@@ -13,9 +13,9 @@ use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
 
 pub(super) const RATIONAL: Experiment = Experiment {
     id: "mo-e2",
-    title: "Figure 2-3: SIR against SADE on the rational model",
-    question: "Does SADE find the directions where SIR cannot?",
-    learnt: "SADE's error falls like 1/n; SIR's stops, for the features are not elliptical.",
+    title: "Figure 2-3: SADE and SIR on the rational model",
+    question: "Does SADE (sliced average derivatives) find directions that SIR (sliced inverse regression) cannot?",
+    learnt: "It does. The error of SADE falls like 1/n. That of SIR stops falling, because the features are not elliptically distributed.",
     quick: "10 draws in the place of 100",
     run: rational,
     ..Experiment::of(super::DOCUMENT)
@@ -24,8 +24,8 @@ pub(super) const RATIONAL: Experiment = Experiment {
 pub(super) const STAIRCASE: Experiment = Experiment {
     id: "mo-e3",
     title: "Figure 2-4: SADE, SPHD and PHD+ on a staircase",
-    question: "On a staircase, which of SADE, SPHD and PHD+ is best?",
-    learnt: "SADE, then SPHD, then PHD+.",
+    question: "Which of SADE (first moments), SPHD and PHD+ (second moments) has the smallest error on a staircase of two directions?",
+    learnt: "SADE has, then comes SPHD, then PHD+.",
     quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
     run: staircase,
     ..Experiment::of(super::DOCUMENT)
@@ -33,9 +33,9 @@ pub(super) const STAIRCASE: Experiment = Experiment {
 
 pub(super) const CLASSIFICATION: Experiment = Experiment {
     id: "mo-e4",
-    title: "Figure 2-5: SADE, SPHD and PHD+ on a classification",
-    question: "What can be found from two classes?",
-    learnt: "SADE finds one direction of two, as it must; SPHD is better than PHD+.",
+    title: "Figure 2-5: SADE, SPHD and PHD+ on two classes",
+    question: "Which methods find both directions from a response with two classes?",
+    learnt: "SADE finds one of two, and two classes cannot give it more. SPHD has a smaller error than PHD+ at most sample sizes.",
     quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
     run: classification,
     ..Experiment::of(super::DOCUMENT)
@@ -44,8 +44,8 @@ pub(super) const CLASSIFICATION: Experiment = Experiment {
 pub(super) const QUADRATIC: Experiment = Experiment {
     id: "mo-e5",
     title: "Figure 2-6: SADE, SPHD and PHD+ on the quadratic model",
-    question: "And on a quadratic model?",
-    learnt: "SADE and SPHD converge; PHD+ finds both directions only by absolute eigenvalues.",
+    question: "Which of SADE, SPHD and PHD+ find both directions of a quadratic model?",
+    learnt: "SADE and SPHD do. PHD+ does if it takes the eigenvalues with the largest absolute values, and loses a direction if it takes the largest signed ones.",
     quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
     run: quadratic,
     ..Experiment::of(super::DOCUMENT)
@@ -119,7 +119,7 @@ fn measured(
     let all = curves(context, &names, &sizes(context), repeats, |n, seed| {
         errors(context, &draw(&density, n, seed)?, &density)
     })?;
-    let caption = "Medians over independent draws; 10 slices of equal counts, exact scores.";
+    let caption = "Medians over independent draws, 10 slices of equal counts, exact score functions. `PHD+ signed` takes the largest signed eigenvalues.";
     let (figure, table) = figure_and_table(title, caption, Axis::log("samples"), &all);
     outcome.figure(figure).table(table).setting("draws", repeats).setting("slices", 10);
     let all: [Curve; 5] = all.try_into().map_err(|_| Failure::new("five curves"))?;
@@ -127,8 +127,8 @@ fn measured(
     let points = context.pick(20, 200);
     let [sade, sphd, phd, _, mave] = all.each_ref().map(|curve| short(curve.end()));
     outcome.claim(
-        MAVE.claim(format!("MAVE with {points} base points against SADE, SPHD and PHD+")).reported(
-            "median errors at the last n",
+        MAVE.claim(format!("MAVE (minimum average variance, {points} base points) works better than SADE, SPHD and PHD+")).reported(
+            "median square trace error at the largest number of samples: of MAVE, against SADE, SPHD and PHD+",
             format!("{mave} against {sade}, {sphd} and {phd}"),
         ),
     );
@@ -147,7 +147,7 @@ fn rational(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             error(&problem, &sir.fit(&problem.x, &problem.y)?)?,
         ])
     })?;
-    let caption = "Medians over independent draws; 10 slices of equal counts, the exact score.";
+    let caption = "Medians over independent draws, 10 slices of equal counts; SADE has the exact score function.";
     let (figure, table) = figure_and_table("Rational model", caption, Axis::log("samples"), &all);
     outcome.figure(figure).table(table).setting("draws", repeats).setting("noise", 0.25);
     outcome.note(
@@ -159,7 +159,7 @@ fn rational(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         SLOPE
             .claim("the error of SADE falls like 1/n")
             .rests_on([SADE])
-            .document("slope of the logarithms nearer to -1 than to -1/2 or -3/2")
+            .document("slope of log error against log n nearer to -1 than to -1/2 or -3/2")
             .holds((slope, (slope + 1.0).abs() < 0.25)),
     );
     let flat = sir.end() / sir.points()[4].1;
@@ -167,14 +167,14 @@ fn rational(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         CONSTANT
             .claim("the error of SIR stops falling")
             .rests_on(["SIR"])
-            .document("from 2^14 to 2^16 by a factor nearer to 1, a constant, than to 4, the rate 1/n; below 0.7")
+            .document("median error at n = 2^16 over that at 2^14 above 1/2: nearer to 1, no fall, than to 1/4, the rate 1/n; the error below 0.7")
             .holds((flat, flat > 0.5 && sir.end() < PINNED)),
     );
     outcome.claim(
         CONSTANT
-            .claim("SADE is better than SIR in the end")
+            .claim("with many samples SADE has a smaller error than SIR")
             .rests_on([SADE, "SIR"])
-            .document("a smaller median error at 2^16, SIR below 0.7")
+            .document("smaller median error at n = 2^16; that of SIR below 0.7, so that it works")
             .holds((
                 format!("{} against {}", short(sade.end()), short(sir.end())),
                 sade.end() < sir.end() && sir.end() < PINNED,
@@ -190,9 +190,9 @@ fn staircase(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     })?;
     outcome.claim(
         ORDER
-            .claim("SADE is better than SPHD, and SPHD better than PHD+")
+            .claim("SADE has a smaller error than SPHD, and SPHD a smaller one than PHD+")
             .rests_on([SADE, SPHD, PHD])
-            .document("smaller median errors at every n, PHD+ below 0.7 at the last")
+            .document("smaller median errors at every number of samples; that of PHD+ below 0.7 at the largest, so that it works")
             .holds(sade.below(&sphd).and(sphd.below(&phd)).and((phd.end(), phd.end() < PINNED))),
     );
     Ok(())
@@ -206,15 +206,15 @@ fn classification(context: &Context, outcome: &mut Outcome) -> Result<(), Failur
     outcome.claim(
         HALF.claim("SADE finds one of the two directions")
             .rests_on([SADE])
-            .document("median error at the last n nearer to 1/2 than to 0 or 1")
+            .document("median error at the largest number of samples nearer to 1/2, one direction lost, than to 0 or 1")
             .holds((sade.end(), (0.25..0.75).contains(&sade.end()))),
     );
     outcome.claim(
         BETTER
-            .claim("SPHD is better than PHD+ (responses not centred)")
+            .claim("SPHD has a smaller error than PHD+, whose responses are not centred")
             .rests_on([SPHD, PHD])
             .document(
-                "smaller median errors at most numbers of samples, PHD+ below 0.7 at the last",
+                "smaller median errors at most numbers of samples; that of PHD+ below 0.7 at the largest, so that it works",
             )
             .holds(sphd.mostly_below(&phd).and((phd.end(), phd.end() < PINNED))),
     );
@@ -230,9 +230,9 @@ fn quadratic(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .note("Text and caption of the figure disagree on the noise; 1 is taken, from the text.");
     let slopes = [sade.slope(), sphd.slope()];
     outcome.claim(
-        BOTH.claim("SADE and SPHD converge")
+        BOTH.claim("the errors of SADE and of SPHD go to 0")
             .rests_on([SADE, SPHD])
-            .document("slopes of the logarithms nearer to -1 than to 0")
+            .document("slopes of log error against log n nearer to -1 than to 0")
             .holds((
                 format!("{}, {}", short(slopes[0]), short(slopes[1])),
                 slopes.iter().all(|s| *s < -0.5),
@@ -240,10 +240,10 @@ fn quadratic(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     outcome.claim(
         LINEARITY
-            .claim("PHD+ with the largest signed eigenvalues loses a direction")
+            .claim("PHD+ with the largest signed eigenvalues finds only one of the two directions")
             .rests_on(["PHD+ signed"])
             .document(
-                "median error at the last n nearer to 1/2, one direction of two, than to 0 or 1",
+                "median error at the largest number of samples nearer to 1/2, one direction lost, than to 0 or 1",
             )
             .holds((signed.end(), (0.25..0.75).contains(&signed.end()))),
     );

@@ -17,7 +17,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ml-bound",
     title: "Figure 2: the error of the gradient and its bounds",
     question: "How close is bound (12), by which TAY chooses its sweeps, to the error of the sampled gradient?",
-    learnt: "From iteration 10 on it is of the size of the error and mostly below it. The bound of the older theory, rebuilt here, is hundreds of times as large.",
+    learnt: "After the first iterations it is within a factor of ten of the error, and mostly below it. A bound in the manner of an older theory is far larger.",
     quick: "80 iterations in the place of 150",
     run,
     ..Experiment::of(super::DOCUMENT)

@@ -20,9 +20,9 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "sa-runtime",
-    title: "Table 4.2: the work of a step against the size",
-    question: "Does a step of the sublinear method cost O(n + d + k)?",
-    learnt: "Its operations grow in proportion to the size.",
+    title: "Table 4.2: the work of a step of the sublinear method",
+    question: "Does the work of a step grow like n + d + k, for n rows, d features and k classes?",
+    learnt: "It does: the operations of a step grow in proportion to n = d = k.",
     quick: "n up to 800 in the place of 6400",
     smaller: "10,000 steps, without the row of 20,000",
     run: experiment,
@@ -51,7 +51,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .setting("operation", "an entry of a matrix or vector that a step looks at");
     let times = ["time", "document", "subgradient", "mirror prox"].map(|n| (n, "microseconds"));
     let mut table = Table::new(
-        "Work of a step, n = d = k",
+        "Operations and microseconds of a step, n = d = k; `document`: seconds of the thesis, in Matlab, over its steps",
         ["n", "operations"].map(|name| (name, "")).into_iter().chain(times),
     );
     let (mut work, mut time) = (vec![], vec![]);
@@ -99,17 +99,18 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     }
     let of_work = exponent(&work);
     let claim = LINEAR.claim("operations of a step grow in proportion to `n = d = k`");
-    let claim = claim.rests_on(["sublinear"]).document("log-log slope at most 1");
+    let claim =
+        claim.rests_on(["sublinear"]).document("slope of log operations against log n at most 1");
     outcome.claim(claim.holds((of_work, of_work <= 1.0)));
     let slopes = [exponent(&time), exponent(&subgradients), exponent(&products)];
-    outcome.claim(COSTS.claim("seconds of a step against `n = d = k` on this machine").reported(
-        "log-log slopes; operations have 1, 2 and 3: sublinear method, stochastic subgradients, mirror prox",
+    outcome.claim(COSTS.claim("a step costs O(dk) with stochastic subgradients, and O(dnk) with mirror prox, a deterministic method").reported(
+        "slope of log seconds against log n on this machine: sublinear method, stochastic subgradients, mirror prox; their operations have 1, 2 and 3",
         slopes.map(short).join(", "),
     ));
     outcome.table(table);
     outcome.figure(
-        Figure::new("Work of a step", Axis::log("n = d = k"), Axis::log("operations"))
-            .caption("Counted, not timed; the dual side, the primal side and the draws.")
+        Figure::new("Work of a step of the sublinear method", Axis::log("n = d = k"), Axis::log("operations of a step"))
+            .caption("Counted, not timed: entries that are read for the dual step, the primal step and the draws.")
             .with(Series::line_points("sublinear", work)),
     );
     Ok(())

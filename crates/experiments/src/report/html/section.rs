@@ -69,15 +69,14 @@ fn data_line(entry: &Entry) -> String {
 }
 
 fn body(id: &str, outcome: &Outcome, attached: &Attachments) -> String {
-    let mut html = figures(id, attached);
+    let note = |note: &String| format!("<p class=\"note\">{}</p>\n", inline(note));
+    let mut html: String = outcome.notes.iter().map(note).collect();
+    html += &figures(id, attached);
     if !outcome.claims.is_empty() {
         html += &claims::of_experiment(&outcome.claims);
     }
     for (table, link) in outcome.tables.iter().zip(&attached.tables) {
         html += &data_table(table, link);
-    }
-    for note in &outcome.notes {
-        html += &format!("<p class=\"note\">{}</p>\n", inline(note));
     }
     if !outcome.settings.is_empty() {
         html += "<details>\n<summary>Settings</summary>\n<dl class=\"facts\">\n";
