@@ -276,6 +276,11 @@ impl Stated {
         self.judged(judged.into(), Expectation::Holds)
     }
 
+    /// A claim that is expected to hold, and that was measured without random numbers.
+    pub fn exact(self, judged: impl Into<Judged>) -> Claim {
+        Claim { ground: Ground::Exact, ..self.holds(judged) }
+    }
+
     /// A claim that is known not to hold. It is still judged in every run. The run reports a difference if the claim holds,
     /// or if the number of the reason does not support the reason ([`Claim::differs`]).
     pub fn known_failure(self, judged: impl Into<Judged>, why: Reason) -> Claim {

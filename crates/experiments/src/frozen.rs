@@ -102,7 +102,7 @@ mod tests {
             .claim(order().holds(fast.below(&slow)))
             .claim(order().holds(fast.below(&slow).and(slow.past_start(1.0, 100.0))))
             .claim(Source::OURS.claim("nothing named").ours("-").holds((0.0, true)))
-            .claim(Source::OURS.claim("counted").on(Ground::Exact).ours("-").holds((2.0, true)));
+            .claim(Source::OURS.claim("counted").ours("-").exact((2.0, true)));
         Ok(())
     }
 

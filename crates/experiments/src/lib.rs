@@ -35,7 +35,7 @@
 //! # Example
 //! ```
 //! use fenchel_experiments::{
-//!     Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Series, Source,
+//!     Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 //! };
 //! use fenchel_optim::Stop;
 //!
@@ -51,9 +51,8 @@
 //!         HALVES
 //!             .claim("the gap halves at every pass")
 //!             .rests_on(["halving"])
-//!             .on(Ground::Exact)
 //!             .document("at most 1e-3 after 10 passes")
-//!             .holds((last, last <= 1e-3)),
+//!             .exact((last, last <= 1e-3)),
 //!     );
 //!     outcome.figure(
 //!         Figure::new("Gap against passes", Axis::linear("passes"), Axis::log("duality gap"))

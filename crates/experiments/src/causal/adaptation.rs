@@ -10,7 +10,7 @@ use super::methods::adapt::{CategoricalTask, Momentum, SweepSettings, sweep};
 use super::runs::Runs;
 use super::thesis;
 use crate::numbers::sorted;
-use crate::{Axis, Context, Experiment, Failure, Ground, Judged, Outcome, Source};
+use crate::{Axis, Context, Experiment, Failure, Judged, Outcome, Source};
 
 const K: usize = 20;
 /// References, or pairs of a reference and an intervention, of a figure; and of pooled interventions.
@@ -170,13 +170,7 @@ fn with_momentum(
 }
 
 fn dense_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    let runs = adapt(
-        context,
-        outcome,
-        "Dense prior, intervention on the cause",
-        &dense(),
-        &[Target::Cause],
-    )?;
+    let runs = adapt(context, outcome, "Dense prior, cause changed", &dense(), &[Target::Cause])?;
     let mut spread = 0.0_f64;
     for model in [ANTICAUSAL, JOINT] {
         for (a, b) in runs.start(CAUSAL)?.values().iter().zip(runs.start(model)?.values()) {
@@ -186,9 +180,8 @@ fn dense_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> 
     outcome.claim(
         thesis("Figure 4.5", "Remark how all models start from the same initial KL")
             .claim("the three models start from the same Kullback-Leibler divergence (KL)")
-            .on(Ground::Exact)
             .document("equal, to 1e-9")
-            .holds((spread, spread <= 1e-9)),
+            .exact((spread, spread <= 1e-9)),
     );
     outcome.claim(
         CAUSE
@@ -209,13 +202,7 @@ fn dense_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> 
 }
 
 fn dense_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    let runs = adapt(
-        context,
-        outcome,
-        "Dense prior, intervention on the effect",
-        &dense(),
-        &[Target::Effect],
-    )?;
+    let runs = adapt(context, outcome, "Dense prior, effect changed", &dense(), &[Target::Effect])?;
     outcome.claim(
         EFFECT
             .claim("the anticausal model adapts fastest, the causal one slowest")
@@ -229,22 +216,15 @@ fn dense_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure>
     outcome.claim(
         EFFECT
             .claim("the parameters of the anticausal model are closer to the new ones than those of the causal model")
-            .on(Ground::Exact)
             .document("on most pairs")
-            .holds((format!("{closer} of {}", pairs.len()), 2 * closer > pairs.len())),
+            .exact((format!("{closer} of {}", pairs.len()), 2 * closer > pairs.len())),
     );
     with_momentum(context, outcome, Target::Effect, [ANTICAUSAL, CAUSAL])?;
     Ok(())
 }
 
 fn sparse_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    let runs = adapt(
-        context,
-        outcome,
-        "Sparse prior, intervention on the cause",
-        &sparse(),
-        &[Target::Cause],
-    )?;
+    let runs = adapt(context, outcome, "Sparse prior, cause changed", &sparse(), &[Target::Cause])?;
     outcome.claim(
         thesis(
             "Figure 4.9",
@@ -259,13 +239,8 @@ fn sparse_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure>
 }
 
 fn sparse_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    let runs = adapt(
-        context,
-        outcome,
-        "Sparse prior, intervention on the effect",
-        &sparse(),
-        &[Target::Effect],
-    )?;
+    let runs =
+        adapt(context, outcome, "Sparse prior, effect changed", &sparse(), &[Target::Effect])?;
     let sentence =
         thesis("4.5.4", "When the intervention is on the effect, no model has a set advantage");
     outcome.claim(
@@ -302,9 +277,8 @@ fn sparse_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure
     outcome.claim(
         thesis("Figure 4.9", "All models have the same initial distance and the same objective value.")
             .claim("the parameters of the three models are equally far from the new ones at the start")
-            .on(Ground::Exact)
             .document("squared distance: the median of each model lies within the 5 % and 95 % quantiles of each other model (shown: causal, anticausal, joint)")
-            .holds((shown.collect::<Vec<_>>().join(", "), same)),
+            .exact((shown.collect::<Vec<_>>().join(", "), same)),
     );
     Ok(())
 }

@@ -8,7 +8,7 @@ use fenchel_optim::random::stream;
 
 use super::runs::Runs;
 use super::thesis;
-use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Series};
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series};
 
 const K: usize = 10;
 const MODELS: [&str; 2] = ["causal", "anticausal"];
@@ -87,9 +87,8 @@ fn distances(context: &Context, outcome: &mut Outcome, target: Target) -> Result
         outcome.claim(
             thesis("4.6.1", quote)
                 .claim(format!("{name} parameters: the anticausal model is farther from its new parameters than the causal one"))
-                .on(Ground::Exact)
                 .document(threshold)
-                .holds((format!("{:.1} % of {} pairs", 100.0 * share, points.len()), holds)),
+                .exact((format!("{:.1} % of {} pairs", 100.0 * share, points.len()), holds)),
         );
         let low = points.iter().map(|p| p.0.min(p.1)).fold(f64::INFINITY, f64::min);
         let high = points.iter().map(|p| p.0.max(p.1)).fold(0.0, f64::max);

@@ -137,10 +137,7 @@ impl Runs {
             axis("KL(p* || p), nats"),
         );
         let columns = ["model", "step", "KL at the start", "KL at 100", "KL at 400"];
-        let mut table = Table::new(
-            format!("{name}: KL (nats) after 0, 100 and 400 samples, means over the pairs"),
-            columns,
-        );
+        let mut table = Table::new(format!("{name}: KL in nats, means over the pairs"), columns);
         let at = result.times.iter().position(|&t| t == AT).unwrap_or(0);
         for model in &result.models {
             let times = result.times.iter().map(|&t| t as f64);

@@ -116,14 +116,12 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         );
         outcome.claim(if name == "dense" {
             SIZES.claim("dense prior: the radius of the ball is much smaller than the distance of the interventions from its centre (deviation), so that the anticausal model is closer")
-                .on(Ground::Exact)
                 .document("of the squared radius and the squared deviation the ranges from 5 % to 95 % do not overlap, and no draw is inside the ball")
-                .holds((shown, r_high < d_low && inside == 0))
+                .exact((shown, r_high < d_low && inside == 0))
         } else {
             SIZES.claim("sparse prior: the radius of the ball and the distance of the interventions from its centre (deviation) are of similar size")
-                .on(Ground::Exact)
                 .document("of the squared radius and the squared deviation each range from 5 % to 95 % contains the median of the other")
-                .holds((shown, (d_low..d_high).contains(&r) && (r_low..r_high).contains(&d)))
+                .exact((shown, (d_low..d_high).contains(&r) && (r_low..r_high).contains(&d)))
         });
         let exact = expected_partition_variance(k, prior.rows);
         let judged = ESTIMATE
@@ -192,9 +190,8 @@ fn plane(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.claim(
         thesis("Figure 4.4", "When $s_Y^*$ is within the blue ball of radius $R$ centered at $c$ ,  $\\Delta \\leq 0$  and the causal model is advantaged, otherwise the anticausal model is advantaged")
             .claim("the causal model is closer inside the ball, the anticausal one outside")
-            .on(Ground::Exact)
             .document("for all of 961 interventions on the effect")
-            .holds((format!("{wrong} exceptions"), wrong == 0)),
+            .exact((format!("{wrong} exceptions"), wrong == 0)),
     );
     Ok(())
 }
@@ -395,9 +392,8 @@ fn kidney_stones(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.claim(
         thesis("2.3.3", "If instead X caused Z then causal effect and conditional would be equal")
             .claim("if the treatment changed the size of the stones, the causal effect would be the observed rate")
-            .on(Ground::Exact)
             .document("equal, to 1e-12")
-            .holds((shown(other), apart <= 1e-12)),
+            .exact((shown(other), apart <= 1e-12)),
     );
     Ok(())
 }

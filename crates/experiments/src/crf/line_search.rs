@@ -6,7 +6,7 @@ use fenchel_crf::methods::{NewtonStart, SdcaStep};
 use fenchel_linalg::text::short;
 
 use super::methods::SETS;
-use super::runs::{Curve, Method, each, lines};
+use super::runs::{ABOVE, Curve, Method, each, lines};
 use super::tasks::Part;
 use crate::documents::adaptive_sdca as paper;
 use crate::finite_sum::sets::{Need, list, over};
@@ -55,10 +55,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (judged, shown) = (judged.map(method), shown.map(method));
     let columns =
         ["data", "line search", "5 passes", "10", "15", "evaluations an update", "seconds"];
-    let mut table = Table::new(
-        "P - P* after 5, 10 and 15 passes, and the cost of the line search; medians over the seeds",
-        columns,
-    );
+    let mut table = Table::new("P - P* after 5, 10 and 15 passes, and the cost", columns);
     let (courses, all) = each(context, outcome, &SETS, |set| {
         let (course, mut runs) = lines(context, (set, Part::Most), &judged, PASSES, SEEDS as u64)?;
         runs.extend(lines(context, (set, Part::Most), &shown, PASSES, 1)?.1);
@@ -66,7 +63,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     })?;
     for (course, runs) in courses.iter().zip(&all) {
         let name = course.task.name;
-        let axis = Axis::log("primal suboptimality P - P*").limits(1e-7, 1e3);
+        let axis = Axis::log(ABOVE).limits(1e-7, 1e3);
         let mut figure = Figure::new(
             format!("Precision of the line search: {name} (figure 8)"),
             Axis::linear("passes"),

@@ -15,10 +15,13 @@ use fenchel_optim::{Observer, Progress, Stop};
 
 use super::tasks::{Part, Set, Task};
 use crate::finite_sum::sets::Subject;
-use crate::numbers::sorted;
+use crate::numbers::median;
 use crate::race::cost_to;
 use crate::runs;
 use crate::{Context, Failure, Outcome, Sample, Series};
+
+/// What most figures show.
+pub(super) const ABOVE: &str = "primal suboptimality P - P*";
 
 /// A method with all settings that affect its runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -305,9 +308,7 @@ fn medians(runs: &[Arc<Vec<Row>>]) -> Vec<Row> {
     let shortest = runs.iter().map(|rows| rows.len()).min().unwrap_or(0);
     (0..shortest)
         .map(|k| {
-            let median = |number: fn(&Row) -> f64| {
-                sorted(runs.iter().map(|rows| number(&rows[k])))[runs.len() / 2]
-            };
+            let median = |number: fn(&Row) -> f64| median(runs.iter().map(|rows| number(&rows[k])));
             Row {
                 passes: median(|r| r.passes),
                 calls: median(|r| r.calls),

@@ -86,9 +86,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         outcome.claim(
             summary
                 .claim("the sizes: sequences n, labels K, attributes A, most attributes of a token a, weights d, GiB of the dual variables")
-                .on(Ground::Exact)
                 .document(threshold)
-                .holds(Need::All.over(sizes)?),
+                .exact(Need::All.over(sizes)?),
         );
         outcome.claim(
             summary

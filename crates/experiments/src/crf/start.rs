@@ -37,10 +37,7 @@ const SMOOTHED: &str = "smoothed, 1e-3";
 type Row = (f64, f64, f64);
 
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    outcome
-        .setting("l2", "1/n")
-        .setting("sampling", "80 % of the draws by gaps")
-        .setting("seeds", SEEDS);
+    outcome.setting("l2", "1/n").setting("sampling", "80 % by gaps").setting("seeds", SEEDS);
     let mut table = Table::new(
         "Four starts of SDCA: the duality gap before the first step (nats), and the passes to P - P* = 1e-4; smoothed: true labels mixed with so much of the uniform distribution",
         ["data", "start", "first gap", "passes"],
@@ -84,19 +81,13 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     )
     .claim("at the true labels the duality gap is (N/n) log K, for N tokens, n sequences and K labels, and below 100")
     .in_unit("nats");
-    outcome.claim(over(
-        &courses,
-        Need::All,
-        small,
-        "measured gap equal to the formula up to 1e-6 of it, and below 100",
-        |k| {
-            let train = &courses[k].task.train;
-            let formula =
-                train.tokens() as f64 / train.sequences() as f64 * (train.labels() as f64).ln();
-            let holds = (gaps[k][4] - formula).abs() <= 1e-6 * formula && gaps[k][4] < 100.0;
-            Ok((format!("{} and {}", short(gaps[k][4]), short(formula)), holds).into())
-        },
-    )?);
+    outcome.claim(over(&courses, Need::All, small, "equal up to 1e-6, and below 100", |k| {
+        let train = &courses[k].task.train;
+        let formula =
+            train.tokens() as f64 / train.sequences() as f64 * (train.labels() as f64).ln();
+        let holds = (gaps[k][4] - formula).abs() <= 1e-6 * formula && gaps[k][4] < 100.0;
+        Ok((format!("{} and {}", short(gaps[k][4]), short(formula)), holds).into())
+    })?);
     let influence = paper(
         "A.1",
         "the initialization of dual methods for CRFs can influence significantly their performance",

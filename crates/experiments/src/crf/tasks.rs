@@ -7,7 +7,7 @@ use fenchel_crf::{Corpus, CorpusBuilder, Dataset, Instance, Token, Weights};
 use fenchel_datasets::{Folder, Sentence, Word};
 use fenchel_graphical::chain::Chain;
 
-use crate::{Claim, Context, Failure, Outcome};
+use crate::{Context, Failure, Outcome};
 
 /// What a full run has of the one set that is not at hand.
 pub(super) const PARTS: &str = "for parts of speech at most 3,000 sentences, of CoNLL-2000";
@@ -195,11 +195,6 @@ impl Task {
         }
         let share = |wrong: usize, of: usize| wrong as f64 / of.max(1) as f64;
         Ok((share(tokens, self.test.tokens()), share(sequences, self.test.sequences())))
-    }
-
-    /// Judges a claim on the data of the document. On generated data the claim has no verdict.
-    pub(super) fn judge(&self, claim: Claim) -> Claim {
-        claim.on_real_data(self.real, "generated data of the same kind")
     }
 
     /// Adds a description of the data to the outcome.

@@ -5,7 +5,6 @@ use fenchel_expfam::risk;
 use fenchel_linalg::text::short;
 
 use super::{LE_PRIOL, le_priol};
-use crate::claim::Ground;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -61,9 +60,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.claim(
         LIMIT
             .claim("n times the risk tends to d / 2 for nine families, four by maximum likelihood and five by MAP")
-            .on(Ground::Exact)
             .document("for each family the relative distance from d / 2 falls from n = 10^3 to 10^4 by a factor that is, on a log scale, nearer to 10 than to 1 or 100")
-            .holds((
+            .exact((
                 format!("it falls by factors of {:.2} to {:.2}, and is {} at most at n = 10^4", orders.0, orders.1, short(worst)),
                 orders.0.powi(2) > 10.0 && orders.1.powi(2) < 1000.0,
             )),

@@ -112,12 +112,8 @@ fn race<'a>(
     let losses = run(context, steps, (0.5, 0.0, seeds), |seed| {
         Ok((model.draw(n, &mut stream(context.seed, seed)), 1.0))
     })?;
-    outcome.figure(
-        losses.figure("Expected log-loss less that of the true model", model.best - model.truth),
-    );
-    outcome.table(losses.table(
-        "Expected log-loss at the end less that of the best linear model, nats, over the seeds",
-    ));
+    outcome.figure(losses.figure("Log-loss less that of the true model", model.best - model.truth));
+    outcome.table(losses.table("Log-loss at the end less that of the best linear model, nats"));
     Ok(losses)
 }
 

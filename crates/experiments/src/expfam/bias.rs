@@ -4,7 +4,6 @@
 use fenchel_expfam::risk::{gamma_map_parts, gamma_map_variance_bound, normal_map};
 
 use super::{LE_PRIOL, le_priol};
-use crate::claim::Ground;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -27,9 +26,7 @@ const COVARIANCE: Source = le_priol(
 const ASYMPTOTE: Source = le_priol("5.5.2", "The asymptote is $\\frac{1}{n}$.");
 
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
-    outcome
-        .setting("truth", "N(0, 1)")
-        .setting("prior", "n0 = 1 pseudo-observation of mean 1 and second moment 2");
+    outcome.setting("truth", "N(0, 1)").setting("prior", "n0 = 1, mean 1, second moment 2");
     let mut rows = vec![];
     for n in [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 1000] {
         context.check()?;
@@ -40,9 +37,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let pick = |f: fn(&(f64, f64, f64, f64)) -> f64| rows.iter().map(|r| (r.0, f(r))).collect();
     outcome.figure(
         Figure::new(
-            "Risk of the MAP estimate, and its parts bias and variance",
+            "Risk, bias and variance of MAP",
             Axis::log("observations n"),
-            Axis::log("expected divergence (nats)"),
+            Axis::log("nats"),
         )
         .caption("Exact, by one-dimensional integrals.")
         .with(Series::line("risk", pick(|r| r.1)))
@@ -54,19 +51,15 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let slope = (at(100.0).2 / at(30.0).2).ln() / (100.0_f64 / 30.0).ln();
     outcome.claim(
         BIAS.claim("the bias of the MAP estimate falls like `1/n^2`")
-            .on(Ground::Exact)
-            .document(
-                "slope of log bias against log n, from n = 30 to 100, nearer to -2 than to -1",
-            )
-            .holds((slope, slope < -1.5)),
+            .document("slope of log bias against log n from 30 to 100 nearer to -2 than to -1")
+            .exact((slope, slope < -1.5)),
     );
     let off = [10.0, 100.0, 1000.0].map(|n| n * at(n).3 - 1.0);
     outcome.claim(
         ASYMPTOTE
             .claim("n times the variance of the MAP estimate tends to 1")
-            .on(Ground::Exact)
             .document("its distance from 1 falls to less than a third from n = 10 to 100, and again to 1000 (shown: the three distances)")
-            .holds((format!("{off:.4?}"), off.windows(2).all(|o| o[1].abs() < o[0].abs() / 3.0))),
+            .exact((format!("{off:.4?}"), off.windows(2).all(|o| o[1].abs() < o[0].abs() / 3.0))),
     );
     let slack = (1..=100)
         .map(f64::from)
@@ -75,9 +68,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.claim(
         COVARIANCE
             .claim("for the variance of a normal law, the variance of the MAP estimate is at most its bound (5.128), n times the symmetrised divergence that one observation makes")
-            .on(Ground::Exact)
             .document("variance over bound at most 1 for n = 1 to 100 (shown: the largest)")
-            .holds((slack, slack <= 1.0)),
+            .exact((slack, slack <= 1.0)),
     );
     Ok(())
 }

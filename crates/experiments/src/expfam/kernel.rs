@@ -71,13 +71,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     for l2 in [1e-4, 1e-3] {
         let losses =
             run(context, &steps, (1.0, l2, 5), |seed| draw(n, &mut stream(context.seed, seed)))?;
-        outcome.figure(
-            losses
-                .figure(&format!("Expected log-loss less that of the true model, l2 = {l2}"), 0.0),
-        );
-        outcome.table(losses.table(&format!(
-            "Expected log-loss at the end less that of the true model, nats, l2 = {l2}"
-        )));
+        outcome.figure(losses.figure(&format!("Log-loss less the truth's, l2 = {l2}"), 0.0));
+        outcome
+            .table(losses.table(&format!("Log-loss at the end less the truth's, l2 = {l2}, nats")));
         if l2 > 1e-4 {
             continue;
         }

@@ -9,7 +9,6 @@ use fenchel_expfam::mirror::{
 use fenchel_optim::random::stream;
 
 use super::{LE_PRIOL, le_priol};
-use crate::claim::Ground;
 use crate::table::Cell;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 
@@ -95,31 +94,24 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.table(table);
     outcome.claim(
         UNBOUNDED
-            .claim(
-                "the variance (5.31) has no bound over the estimates m: it grows like `m^(-1/2)`",
-            )
-            .on(Ground::Exact)
+            .claim("the variance (5.31) is unbounded: at the estimate m it is like `m^(-1/2)`")
             .at_size("")
-            .document(
-                "larger at each smaller m, with a slope of the logarithms nearer to -1/2 than to 0",
-            )
-            .holds((slope, noise.windows(2).all(|pair| pair[1] > pair[0]) && slope < -0.25)),
+            .document("larger at each smaller m; slope of the logarithms nearer to -1/2 than to 0")
+            .exact((slope, noise.windows(2).all(|pair| pair[1] > pair[0]) && slope < -0.25)),
     );
     let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
     outcome.claim(
         UNBOUNDED
             .claim("the variance at the optimum (5.33) is infinite at small estimates m, because a step leaves the domain with positive probability")
-            .on(Ground::Exact)
             .at_size("")
             .document("probability above 0 at each m <= 1e-2 (shown: the least)")
-            .holds((least, least > 0.0)),
+            .exact((least, least > 0.0)),
     );
     outcome.claim(
         GAP.claim("the gap (5.35) is finite")
-            .on(Ground::Exact)
             .at_size("")
             .document("finite")
-            .holds((gap, gap.is_finite())),
+            .exact((gap, gap.is_finite())),
     );
     let ends = [10, 30, 100, 300, 1000, 2000];
     let constant = mean_risk(context, Schedule::Constant(0.1), &ends, trials)?;
@@ -132,8 +124,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.figure(
         Figure::new(
             "Risk of stochastic mirror descent",
-            Axis::log("observations n"),
-            Axis::log("expected divergence from the truth (nats)"),
+            Axis::log("observations"),
+            Axis::log("nats"),
         )
         .caption("Means over the runs; dashed: the asymptote of the MAP estimate.")
         .with(Series::line_points("step 0.1", points(&constant)))
@@ -156,14 +148,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     let slope = (decaying[5] / decaying[3]).ln() / (2000.0_f64 / 300.0).ln();
     outcome.claim(
-        RATE.claim(
-            "with steps `1 / (n0 + n)`, which make it the MAP estimate, the risk falls like 1/n",
-        )
-        .rests_on(["SMD"])
-        .document(
-            "slope of log risk against log n, from n = 300 to 2000, nearer to -1 than to 0 or -2",
-        )
-        .holds((slope, (-1.5..-0.5).contains(&slope))),
+        RATE.claim("with steps `1 / (n0 + n)`, those of MAP, the risk falls like 1/n")
+            .rests_on(["SMD"])
+            .document("slope of log risk on log n, 300 to 2000, nearer to -1 than to 0 or -2")
+            .holds((slope, (-1.5..-0.5).contains(&slope))),
     );
     Ok(())
 }

@@ -126,14 +126,8 @@ impl Losses<'_> {
 
     /// Medians over the seeds against n. `above` is added to every loss.
     pub(super) fn figure(&self, title: &str, above: f64) -> Figure {
-        let mut figure = Figure::new(
-            title,
-            Axis::log("observations n"),
-            Axis::log("excess log-loss (nats)"),
-        )
-        .caption(
-            "Medians over the seeds of one pass with a constant step, the number behind each name.",
-        );
+        let mut figure = Figure::new(title, Axis::log("observations"), Axis::log("excess (nats)"))
+            .caption("Medians over the seeds of one pass; behind each name its constant step.");
         for (k, step) in self.steps.iter().enumerate() {
             for (predictor, (name, _)) in PREDICTORS.into_iter().enumerate() {
                 let points = self.counts.iter().zip(&self.values[k][predictor]);

@@ -5,7 +5,6 @@ use fenchel_expfam::risk::gamma_map;
 use fenchel_linalg::text::short;
 
 use super::{LE_PRIOL, le_priol};
-use crate::claim::Ground;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -39,9 +38,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (mut weakest, mut strongest) = (f64::INFINITY, vec![]);
     let valley =
         || Series::line("1 + 1/n0", axis.iter().map(|&n0| (n0, 1.0 + 1.0 / n0)).collect()).dashed();
-    let mut figure = Figure::new("The prior mean of least risk", Axis::log("strength n0 of the prior"), Axis::log("prior mean over truth, mu0 / mu*"))
-        .caption("For each strength the prior mean of least exact risk, with n observations; dashed: 1 + 1/n0.")
-        .with(valley());
+    let mut figure =
+        Figure::new("The best prior mean", Axis::log("prior strength n0"), Axis::log("mu0 / mu*"))
+            .caption("The prior mean mu0 of least risk, over the truth mu*; dashed: 1 + 1/n0.")
+            .with(valley());
     for (k, n) in [1.0, 5.0, 10.0].into_iter().enumerate() {
         let mut best_means = vec![];
         for &n0 in &axis {
@@ -59,10 +59,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         outcome.figure(
             Figure::new(
                 panel,
-                Axis::log("strength n0 of the prior"),
-                Axis::log("prior mean over truth, mu0 / mu*").limits(1e-2, 1e2),
+                Axis::log("prior strength n0"),
+                Axis::log("mu0 / mu*").limits(1e-2, 1e2),
             )
-            .caption("A line joins priors with the same exact risk, in nats; dashed: 1 + 1/n0.")
+            .caption("A line joins priors of the same exact risk, in nats; dashed: 1 + 1/n0.")
             .with_contours("risk", &levels, (&axis, &axis), |n0, r| gamma_map(0.5, n0, r, n))
             .with(valley()),
         );
@@ -72,9 +72,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.claim(
         VALLEY
             .claim("for a weak prior (`n0 <= 0.1`) the best mean is above the truth, for the strongest one it is the truth")
-            .on(Ground::Exact)
             .document("mu0 / mu* of least risk on the grid above 1 at each n0 <= 0.1, and the nearest to 1 at n0 = 100, for n = 1, 5 and 10")
-            .holds((
+            .exact((
                 format!("at least {} for weak priors; {strongest:?} at n0 = 100", short(weakest)),
                 weakest > 1.0 && strongest.iter().all(|&r| r == 1.0),
             )),

@@ -103,9 +103,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             let losses = run(context, &steps, (0.25, 0.0, 5), |seed| {
                 split(&x, &y, context.seed + seed, map)
             })?;
-            let title = format!(
-                "{name}, {model} model: held-out log-loss less that of the best model, nats"
-            );
+            let title = format!("{name}, {model}: held-out log-loss less the best model's");
             outcome.figure(losses.figure(&title, 0.0)).table(losses.table(&title));
             for (verdict, (_, which)) in verdicts.iter_mut().zip(BOTH) {
                 let best = losses.all_below(which, PARAMETERS)?;

@@ -6,7 +6,6 @@ use fenchel_expfam::families::{Exponential, Normal};
 use fenchel_expfam::selfconcordance::{RADIUS, w};
 
 use super::{LE_PRIOL, le_priol};
-use crate::claim::Ground;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -43,9 +42,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let curve = |f: &dyn Fn(f64) -> f64| grid.iter().map(|&z| (z, f(z))).collect::<Vec<_>>();
     outcome.figure(
         Figure::new(
-            "The divergence phi of two exponential laws, and its bound (figure 5.4)",
-            Axis::log("ratio z of the rates"),
-            Axis::log("phi (nats)").limits(1e-3, 1e3),
+            "The divergence phi and its bound",
+            Axis::log("z"),
+            Axis::log("nats").limits(1e-3, 1e3),
         )
         .with(Series::line("phi(z) = z - 1 - log z", curve(&phi)))
         .with(Series::line("phi(z) + phi(1/z)", curve(&upper)).dashed()),
@@ -53,53 +52,45 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.claim(
         UPPER
             .claim("the divergence phi is at most its bound: `phi(z) <= phi(z) + phi(1/z) = (z - 1)^2 / z`")
-            .on(Ground::Exact)
             .document("inequality and identity for z from 1e-3 to 1e3 (shown: largest relative deviation from the identity, 1e-12 allowed)")
-            .holds((identity, below && identity <= 1e-12)),
+            .exact((identity, below && identity <= 1e-12)),
     );
     let barrier = phi(1e-300);
     outcome.claim(
         UPPER
             .claim("phi and its bound grow without limit near z = 0")
-            .on(Ground::Exact)
             .document("phi(1e-300) above 600 (shown), the bound above 1e299")
-            .holds((barrier, barrier > 600.0 && upper(1e-300) > 1e299)),
+            .exact((barrier, barrier > 600.0 && upper(1e-300) > 1e299)),
     );
 
     let ts: Vec<f64> = (1..=90).map(|i| f64::from(i) / 200.0).collect();
     let composed = |t: f64| w(t / (1.0 - t));
     let sides = |t: f64| composed(t) - t * t;
     outcome.figure(
-        Figure::new(
-            "w*(t / (1 - t)) and its quadratic bound t^2",
-            Axis::linear("t"),
-            Axis::linear("value"),
-        )
-        .caption("The bound holds left of the crossing.")
-        .with(Series::line("w*(t / (1 - t))", ts.iter().map(|&t| (t, composed(t))).collect()))
-        .with(Series::line("t^2", ts.iter().map(|&t| (t, t * t)).collect()).dashed()),
+        Figure::new("w*(t / (1 - t)) and its bound t^2", Axis::linear("t"), Axis::linear("value"))
+            .caption("The bound holds left of the crossing.")
+            .with(Series::line("w*(t / (1 - t))", ts.iter().map(|&t| (t, composed(t))).collect()))
+            .with(Series::line("t^2", ts.iter().map(|&t| (t, t * t)).collect()).dashed()),
     );
     let to_one: Vec<f64> = (1..=95).map(|i| f64::from(i) / 100.0).collect();
     outcome.figure(
-        Figure::new(
-            "w and its convex conjugate w* (figure 5.9)",
-            Axis::linear("t"),
-            Axis::linear("value"),
-        )
-        .with(Series::line(
-            "w(t) = t - ln(1 + t)",
-            to_one.iter().map(|&t| (t, t - t.ln_1p())).collect(),
-        ))
-        .with(Series::line("w*(t) = -t - ln(1 - t)", to_one.iter().map(|&t| (t, w(t))).collect())),
+        Figure::new("w and its convex conjugate w*", Axis::linear("t"), Axis::linear("value"))
+            .with(Series::line(
+                "w(t) = t - ln(1 + t)",
+                to_one.iter().map(|&t| (t, t - t.ln_1p())).collect(),
+            ))
+            .with(Series::line(
+                "w*(t) = -t - ln(1 - t)",
+                to_one.iter().map(|&t| (t, w(t))).collect(),
+            )),
     );
     let crossing = ts.iter().all(|&t| (sides(t) < 0.0) == (t < RADIUS));
     let off = sides(RADIUS).abs();
     outcome.claim(
         CROSSING
             .claim("w*(t / (1 - t)) and t^2 cross once, at t = 0.2153")
-            .on(Ground::Exact)
             .document("0.21 when cut to two digits; there the two are equal to 1e-9, below it the first is smaller, above it larger")
-            .holds((RADIUS, crossing && off <= 1e-9 && (0.21..0.22).contains(&RADIUS))),
+            .exact((RADIUS, crossing && off <= 1e-9 && (0.21..0.22).contains(&RADIUS))),
     );
 
     // The mirror map of a normal law, on a grid of natural parameters, and back.
@@ -183,9 +174,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     outcome.claim(
         MAPS.claim("the maps from natural to mean parameters and back undo each other")
-            .on(Ground::Exact)
             .document("largest deviation on the grid at most 1e-12, the rounding")
-            .holds((worst, worst <= 1e-12)),
+            .exact((worst, worst <= 1e-12)),
     );
     Ok(())
 }

@@ -8,7 +8,6 @@ use fenchel_expfam::risk::{
 };
 
 use super::{LE_PRIOL, le_priol};
-use crate::claim::Ground;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -93,31 +92,26 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.claim(
         INFINITE
             .claim("the risk of maximum likelihood is infinite for one and two observations, and finite from three on")
-            .on(Ground::Exact)
             .at_size("")
             .document("infinite, infinite and finite for n = 1, 2 and 3")
-            .holds((format!("{}, {}, {:.4}", mle(1.0), mle(2.0), mle(3.0)), infinite)),
+            .exact((format!("{}, {}, {:.4}", mle(1.0), mle(2.0), mle(3.0)), infinite)),
     );
     let worst = sizes.iter().map(|&n| (mle(n) / mle_bound(n)).max(map(n) / map_bound(n)));
     let worst = worst.filter(|r| r.is_finite()).fold(0.0, f64::max);
     outcome.claim(
         BOUNDS
-            .claim(
-                "the risk of MLE is at most its bound (5.18), that of MAP at most its bound (5.19)",
-            )
-            .on(Ground::Exact)
+            .claim("the risks of MLE and MAP are at most their bounds (5.18) and (5.19)")
             .at_size("")
             .document("risk over bound at most 1 for n = 1 to 100 (shown: the largest)")
-            .holds((worst, worst <= 1.0)),
+            .exact((worst, worst <= 1.0)),
     );
     let slack = map_bound(1e4) / map(1e4);
     outcome.claim(
         BOUNDS
             .claim("for many observations the bound (5.19) of MAP is twice the risk")
-            .on(Ground::Exact)
             .at_size("")
             .document("bound over risk at n = 10^4 nearer to 2 than to 1 or 3")
-            .holds((slack, (1.5..2.5).contains(&slack))),
+            .exact((slack, (1.5..2.5).contains(&slack))),
     );
     outcome.claim(
         LOWER_VARIANCE

@@ -130,10 +130,7 @@ fn show(outcome: &mut Outcome, task: &Task, found: &Found) {
     }
     outcome.table(table);
     let mut table = Table::new(
-        format!(
-            "Passes to a gap of 1e-6 on {}: SDCA, and accelerated SDCA that is told a multiple of L",
-            task.name
-        ),
+        format!("Passes to a gap of 1e-6 on {}, if told a wrong L", task.name),
         ["L / (mu n)", SDCA, "L / 10", "L", "10 L", "100 L"],
     );
     for (k, condition) in SENSITIVE.into_iter().enumerate() {

@@ -102,7 +102,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .dashed(),
     );
     let mut table = Table::new(
-        "Mean of F - F* after k steps, over that at the start, n/4",
+        "F - F* over n/4, its start value",
         ["method", "k = 1", "k = 5", "k = 20", "k = 60"],
     );
     table.push(
@@ -153,25 +153,22 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                 Source::OURS
                     .claim("SDCA attains the bound of theorem 5.1: in every run `F - F*` is a quarter of the number of terms that were not visited yet")
                     .rests_on(["SDCA"])
-                    .on(Ground::Exact)
                     .ours("equal, up to 1e-12")
-                    .holds((off_path, off_path <= 1e-12)),
+                    .exact((off_path, off_path <= 1e-12)),
             );
         }
     }
     outcome.claim(
         UNSEEN
             .claim("the coordinate w_i of a term that was not visited is exactly 0")
-            .on(Ground::Exact)
             .document("no exception, with every method")
-            .holds(Need::All.over(unseen)?),
+            .exact(Need::All.over(unseen)?),
     );
     outcome.claim(
         BOUND
             .claim("the mean of `F - F*` after k steps is at least `(1 - 1/n)^k n/4`, for every method")
-            .on(Ground::Exact)
             .document("at every k, up to 4 standard errors of the simulation, with every method")
-            .holds(Need::All.over(bounded)?),
+            .exact(Need::All.over(bounded)?),
     );
     without_strong_convexity(outcome);
     outcome.figure(figure).table(table);
@@ -216,9 +213,8 @@ fn without_strong_convexity(outcome: &mut Outcome) {
     outcome.claim(
         thesis("theorem 5.2", quote)
             .claim(format!("{what} with the constant 3/(32 n) that its proof gives"))
-            .on(Ground::Exact)
             .document("bound over F - F* at most 1 (shown: the largest)")
-            .holds((largest[1], largest[1] <= 1.0)),
+            .exact((largest[1], largest[1] <= 1.0)),
     );
 }
 

@@ -48,10 +48,7 @@ impl Race {
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("l2", "0")
-        .setting(
-            "l1",
-            "0.1 and 0.02 times lambda_max, the least penalty at which all weights are 0",
-        )
+        .setting("l1", "0.1 and 0.02 times lambda_max, at which all weights are 0")
         .setting("losses", "log loss; on the last set the squared loss")
         .setting(
             "order",
@@ -61,8 +58,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     tasks.push(regression::songs(context, outcome)?);
     let columns = ["data", "l1 / lambda_max", "F*", "non-zeros"].into_iter();
     let columns = columns.chain(["SAGA 10", "SAGA 30", "SAGA 100", "SVRG 100", "SAG 100"]);
-    let mut table =
-        Table::new("F - F* after 10, 30 and 100 passes (the number behind each method)", columns);
+    let mut table = Table::new("F - F* after 10, 30 and 100 passes", columns);
     // The last one is the least-squares panel.
     let squared = |task: &Task| task.name == tasks[tasks.len() - 1].name;
     let found = each(context, &tasks, |task| {

@@ -221,10 +221,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             short(family.edges)
         ));
         let columns = ["method", "2", "5", "10", "20", "40", "80", "160"];
-        let mut table = Table::new(
-            format!("Share of true edges found before 2 to 160 false edges, {name}"),
-            columns,
-        );
+        let mut table =
+            Table::new(format!("Share of true edges before false ones, {name}"), columns);
         for (m, method) in METHODS.iter().enumerate() {
             let curve = Series::means(*method, &FALSE, &family.shares[m]);
             let row = curve.points.iter().map(|point| point.1.into());

@@ -235,13 +235,7 @@ fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         "The returns of the ASX300 are absent: generated returns with a market, eight sectors and links between single shares take their place.",
     );
     let shape = context.pick((48, 250), (235, 250));
-    let found = judge(
-        context,
-        outcome,
-        "Held-out likelihood against edges: shares (figure 8.5)",
-        returns,
-        shape,
-    )?;
+    let found = judge(context, outcome, "Shares (figure 8.5)", returns, shape)?;
     let pinned = |methods: &[&str]| joined(&found, methods);
     let of = |method: &str| found.of(method);
     outcome.claim(
@@ -290,13 +284,7 @@ fn climate(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         "The temperatures of New South Wales are absent: a random field with a season takes their place. Every second day is held out.",
     );
     let shape = context.pick((40, 336), (171, 336));
-    let found = judge(
-        context,
-        outcome,
-        "Held-out likelihood against edges: temperatures (figure 8.6)",
-        temperatures,
-        shape,
-    )?;
+    let found = judge(context, outcome, "Temperatures (figure 8.6)", temperatures, shape)?;
     let of = |method: &str| found.of(method);
     let pinned = |methods: &[&str]| joined(&found, methods);
     let generated = "a generated field";

@@ -121,10 +121,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("genes", p)
         .setting("networks", networks)
-        .setting(
-            "truth",
-            "power law of degrees with exponent 2, weight -1 on every edge, 69 samples",
-        )
+        .setting("truth", "power law of degrees, exponent 2; edge weights -1; 69 samples")
         .setting("edges", format!("{} +- {}", EDGES.0, EDGES.1));
     outcome.note(
         "The micro-array data GDS1429 are absent: generated networks of genes with hubs take their place. `submodular` is the degree prior. The thesis says of \
@@ -144,14 +141,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             shapes[m].push(shape(&graph));
         }
     }
-    let columns = [
-        "method",
-        "edges",
-        "largest degree",
-        "variance of degrees",
-        "mean local clustering coefficient",
-    ];
-    let mut table = Table::new("Estimated networks, means over the networks", columns);
+    let columns = ["method", "edges", "largest degree", "variance of degrees", "local clustering"];
+    let mut table = Table::new("Estimated networks, means", columns);
     for (method, rows) in METHODS.iter().zip(&shapes) {
         let mean = |k: usize| rows.iter().map(|row| row[k]).sum::<f64>() / rows.len() as f64;
         let numbers = (0..4).map(|k| mean(k).into());

@@ -27,8 +27,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (train, test) = folds.first().ok_or_else(|| Failure::new("no split"))?;
     let graph = ItemField::default().graph(train)?;
     let mut curve = Vec::new();
-    let mut table =
-        Table::new("Test error against iterations", ["iterations", "mean absolute error (stars)"]);
+    let mut table = Table::new("Mean absolute test error", ["iterations", "error (stars)"]);
     for (k, &iterations) in steps.iter().enumerate() {
         context.progress(k as f64 / steps.len() as f64, "diagonal ascent")?;
         let count = if context.is_frozen("diagonal ascent") { 0 } else { iterations };

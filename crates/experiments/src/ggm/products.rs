@@ -80,16 +80,14 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let slopes = [exponent(&curves[0]), exponent(&curves[1])];
     outcome.claim(
         ROOT.claim("independent entries: the products that are looked at grow like the root of the length m")
-            .on(crate::Ground::Exact)
             .document("slope of log products against log m nearer to 1/2 than to 1 or 0")
-            .holds((slopes[0], (0.25..0.75).contains(&slopes[0]))),
+            .exact((slopes[0], (0.25..0.75).contains(&slopes[0]))),
     );
     outcome.claim(
         LINEAR
             .claim("pairs uniform on a diamond: the products that are looked at grow in proportion to the length m")
-            .on(crate::Ground::Exact)
             .document("slope of log products against log m nearer to 1 than to 1/2")
-            .holds((slopes[1], slopes[1] > 0.75)),
+            .exact((slopes[1], slopes[1] > 0.75)),
     );
     outcome.figure(figure).table(table);
     Ok(())

@@ -78,8 +78,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
          covariance thresholding; eta is the number of variables that it conditions on.",
     );
     let mut curves = [Vec::new(), Vec::new()];
-    let columns =
-        ["variables", "products a pair, SHORTCUT", "products a pair, CCT", "CCT over SHORTCUT"];
+    let columns = ["variables", "products a pair, SHORTCUT", "products a pair, CCT", "ratio"];
     let mut table = Table::new("Products that are looked at", columns);
     let mut factor = 0.0;
     for (at, &p) in sizes.iter().enumerate() {

@@ -107,10 +107,7 @@ fn sweep(
         rows.push([h, two, half, one]);
     }
     let heads = ["bandwidth", "two steps", "one step, lambda 0.5", "one step, lambda 1"];
-    let mut table = Table::new(
-        format!("{title}: median square trace errors over {} draws", draws.len()),
-        heads,
-    );
+    let mut table = Table::new(format!("{title}: median errors over {} draws", draws.len()), heads);
     for row in &rows {
         table.push(row.map(Into::into));
     }

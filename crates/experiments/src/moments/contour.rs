@@ -30,10 +30,9 @@ fn run(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let at = |v: f64| ((v + 4.0) / step).round() as usize;
         log[at(y) * points + at(x)].exp()
     };
-    let figure =
-        Figure::new("Density of two features (figure 2-2)", Axis::linear("x1"), Axis::linear("x2"))
-            .caption("A line joins points of the same density p; the legend has the levels.")
-            .with_contours("p", &[0.002, 0.01, 0.03, 0.06, 0.09], (&axis, &axis), value);
+    let figure = Figure::new("Density of two features", Axis::linear("x1"), Axis::linear("x2"))
+        .caption("A line joins points of the same density p; the legend has the levels.")
+        .with_contours("p", &[0.002, 0.01, 0.03, 0.06, 0.09], (&axis, &axis), value);
     let mass: f64 = log.iter().map(|l| l.exp() * step * step).sum();
     outcome.figure(figure).claim(
         CAPTION

@@ -107,16 +107,12 @@ pub(super) fn figure_and_table(
 ) -> (Figure, Table) {
     let column = axis.label.clone();
     let mut figure =
-        Figure::new(title, axis, Axis::log("square trace error (0 all found, 1 none)"))
-            .caption(caption);
+        Figure::new(title, axis, Axis::log("error (1: nothing found)")).caption(caption);
     for curve in curves {
         figure = figure.with(Series::line_points(curve.name, curve.points()));
     }
     let head = std::iter::once(column).chain(curves.iter().map(|c| c.name.to_owned()));
-    let mut table = Table::new(
-        format!("{title}: square trace error, median (least to largest) over the draws"),
-        head,
-    );
+    let mut table = Table::new(format!("{title}: trace error, median (least to largest)"), head);
     for (row, size) in curves[0].sizes.iter().enumerate() {
         let cells = curves.iter().map(|c| {
             let all = sorted(c.errors[row].iter().copied());

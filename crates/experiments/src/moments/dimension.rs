@@ -60,7 +60,7 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         "Staircase of {k} directions, {n} samples, independent features; medians over 5 draws, 50 slices. `exact`, `learned`: the score function of SADE. OPG: outer products of gradients."
     );
     let (figure, table) = figure_and_table(
-        "Errors against the number of features",
+        "Error against number of features",
         &caption,
         Axis::linear("features"),
         &all,

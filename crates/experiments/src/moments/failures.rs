@@ -86,8 +86,7 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         }
     }
     outcome.table(table);
-    let measured =
-        if wrong.is_empty() { "so in all 20 cells".to_owned() } else { wrong.join(", ") };
+    let measured = if wrong.is_empty() { "all 20 cells".to_owned() } else { wrong.join(", ") };
     outcome.claim(
         SYMMETRIC
             .claim("every method finds the directions of the responses that table 2.1 says, and of no others")

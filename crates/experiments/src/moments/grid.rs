@@ -51,12 +51,8 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         Ok(vec![error(&problem, &learned)?, error(&problem, &exact)?])
     })?;
     let caption = "SADE with the learned and with the exact score function; medians over the draws. The learned one is a sum of 100 bumps of width 1 on a grid, with a ridge of 0.01.";
-    let (figure, table) = figure_and_table(
-        "SADE with a learned score function, two features",
-        caption,
-        Axis::log("samples"),
-        &all,
-    );
+    let (figure, table) =
+        figure_and_table("Learned score, two features", caption, Axis::log("samples"), &all);
     outcome.figure(figure).table(table).setting("draws", repeats).setting("slices", 10);
     outcome.note("The document does not state the number of slices here; 10 is assumed.");
     let [slope, first, last] = [all[0].slope(), all[0].points()[0].1, all[0].end()].map(short);

@@ -80,10 +80,8 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         |v: u32| ties.iter().filter(|t| (t.0 == v || t.1 == v) && right(t.0) != right(t.1)).count();
     let mut members: Vec<(usize, u32)> = (0..p as u32).map(|v| (across(v), v)).collect();
     members.sort_by_key(|&(ties, v)| (std::cmp::Reverse(ties), v));
-    let mut table = Table::new(
-        "Members with the most positive edges to the other party",
-        ["member", "to the other party", "positive edges"],
-    );
+    let mut table =
+        Table::new("Edges to the other party", ["member", "positive, across", "all positive"]);
     for &(count, v) in members.iter().take(10) {
         let all = ties.iter().filter(|t| t.0 == v || t.1 == v).count();
         table.push([calls.members[v as usize].clone().into(), count.into(), all.into()]);

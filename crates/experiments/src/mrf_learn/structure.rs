@@ -227,10 +227,8 @@ impl Panel {
         let &Panel { nodes, lambda, rows, chains, .. } = self;
         let title = format!("{nodes} nodes, lambda {}", short(lambda));
         let mut table = Table::new(
-            format!(
-                "{title}: {rows} rows, {chains} chains; medians over the trials [least, largest]"
-            ),
-            ["method", "AUC of the edges at the end", "sweeps in all"],
+            format!("{title}: {rows} rows, {chains} chains; medians over the trials, and ranges"),
+            ["method", "AUC at the end", "sweeps"],
         );
         for line in lines {
             let sweeps = line.sample(|rows| last(rows).total)?;
@@ -240,25 +238,15 @@ impl Panel {
         outcome.table(table);
         let sampled = &lines[..5];
         let figure = |what: &str, x: Axis, y: Axis| Figure::new(format!("{title}: {what}"), x, y);
-        let mut iterations = figure(
-            "AUC against iterations",
-            Axis::linear("iteration"),
-            Axis::linear("AUC of the edges"),
-        );
-        let mut sweeps = figure(
-            "AUC against sweeps",
-            Axis::log("sweeps so far"),
-            Axis::linear("AUC of the edges"),
-        );
+        let mut iterations =
+            figure("AUC against iterations", Axis::linear("iteration"), Axis::linear("AUC"));
+        let mut sweeps =
+            figure("AUC against sweeps", Axis::log("sweeps so far"), Axis::linear("AUC"));
         for line in sampled {
             iterations = iterations.with(line.series(|r| r.iteration, |r| r.auc));
             sweeps = sweeps.with(line.series(|r| r.total, |r| r.auc));
         }
-        let each = figure(
-            "sweeps of TAY in an iteration",
-            Axis::linear("iteration"),
-            Axis::linear("sweeps"),
-        );
+        let each = figure("sweeps an iteration", Axis::linear("iteration"), Axis::linear("sweeps"));
         let tay = line(lines, TAY)?.series(|r| r.iteration, |r| r.sweeps);
         let caption = "Median over the trials, of which each has its own network, data and chains. Band: from the least to the largest trial.";
         outcome.figure(iterations.caption(caption)).figure(sweeps.caption(caption));
@@ -293,9 +281,7 @@ impl Panel {
             judged = judged.and((format!("{name}: {}", auc(of(name)?)?), lower));
         }
         let claim = LOWEST
-            .claim(format!(
-                "{title}: SPG with one sweep of new chains has the lowest AUC at the end"
-            ))
+            .claim(format!("{title}: one sweep of new chains has the lowest AUC at the end"))
             .in_unit("AUC")
             .rests_on([TAY, FIXED, GROWING, ONE]);
         // The sentence is about figure 1; the other strengths of the penalty are in figures without a sentence.

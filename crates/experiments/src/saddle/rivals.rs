@@ -169,22 +169,15 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let claim = PROX_WINS.claim(
         "the duality gap of the sublinear method falls like the root of the number T of steps",
     );
-    outcome.claim(claim.rests_on(["sublinear"]).reported(
-        "slope of log gap against log T over the last decade; the theorem has -0.5",
-        of_gap,
-    ));
+    outcome.claim(
+        claim
+            .rests_on(["sublinear"])
+            .reported("slope of log gap on log T, last decade; theorem: -0.5", of_gap),
+    );
     outcome.table(table);
     let work = || Axis::log("work (passes over the data)");
-    let mut objective = Figure::new(
-        "Objective at the average of the iterates (figure 4-2)",
-        work(),
-        Axis::log("primal objective P"),
-    );
-    let mut gap = Figure::new(
-        "Duality gap at the averages of the iterates",
-        work(),
-        Axis::log("duality gap"),
-    );
+    let mut objective = Figure::new("Objective of the average", work(), Axis::log("objective P"));
+    let mut gap = Figure::new("Duality gap of the averages", work(), Axis::log("duality gap"));
     for (label, ends) in &curves {
         let points = |value: fn(&End) -> f64| {
             ends.iter()

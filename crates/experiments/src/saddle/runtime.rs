@@ -100,7 +100,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let of_work = exponent(&work);
     let claim = LINEAR.claim("operations of a step grow in proportion to `n = d = k`");
     let claim =
-        claim.rests_on(["sublinear"]).document("slope of log operations against log n at most 1");
+        claim.rests_on(["sublinear"]).document("slope of log operations on log n at most 1");
     outcome.claim(claim.holds((of_work, of_work <= 1.0)));
     let slopes = [exponent(&time), exponent(&subgradients), exponent(&products)];
     outcome.claim(COSTS.claim("a step costs O(dk) with stochastic subgradients, and O(dnk) with mirror prox, a deterministic method").reported(
