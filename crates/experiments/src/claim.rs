@@ -35,7 +35,7 @@
 //!
 //! | the document says | write |
 //! |---|---|
-//! | a number | `.document("...")`, then `.holds` |
+//! | a number | `.document("...")`, then `.holds`; `.exact` if it was measured without random numbers |
 //! | an order, "faster", "worse" | [`Sample::below`](crate::Sample::below), the medians over [`SEEDS`](crate::SEEDS) seeds, and a test that the worse method works |
 //! | an order or number that fails here | `.known_failure` with a [`Reason`] |
 //! | neither an order nor a number | [`Sentence::reported`] |

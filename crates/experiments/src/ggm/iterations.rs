@@ -12,7 +12,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-54",
     title: "Figure 9.1: test error on films while an item field is trained",
     question: "Does the test error keep falling while an item field is trained?",
-    learnt: "It falls in the first iterations. In the end it is a little above its least value.",
+    learnt: "It does not. It falls in the first iterations, and in the end it is a little above its least value.",
     needs: &["movielens-100k"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)

@@ -24,7 +24,7 @@ pub(super) const RATIONAL: Experiment = Experiment {
 pub(super) const STAIRCASE: Experiment = Experiment {
     id: "mo-e3",
     title: "Figure 2-4: SADE, SPHD and PHD+ on a staircase",
-    question: "Which of SADE (first moments), SPHD and PHD+ (second moments) has the smallest error on a staircase of two directions?",
+    question: "Which of SADE (of first order), SPHD and PHD+ (of second order) has the smallest error on a staircase of two directions?",
     learnt: "SADE has, then comes SPHD, then PHD+.",
     quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
     run: staircase,
