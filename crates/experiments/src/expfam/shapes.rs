@@ -42,10 +42,11 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let curve = |f: &dyn Fn(f64) -> f64| grid.iter().map(|&z| (z, f(z))).collect::<Vec<_>>();
     outcome.figure(
         Figure::new(
-            "The divergence phi and its bound",
-            Axis::log("z"),
+            "The divergence phi and its bound (figure 5.4)",
+            Axis::log("ratio z of two rates"),
             Axis::log("nats").limits(1e-3, 1e3),
         )
+        .caption("phi(z) is the Kullback-Leibler divergence of two exponential laws.")
         .with(Series::line("phi(z) = z - 1 - log z", curve(&phi)))
         .with(Series::line("phi(z) + phi(1/z)", curve(&upper)).dashed()),
     );

@@ -129,7 +129,8 @@ impl<L: Loss + Copy + Sync> Race<L> {
             // convergence plotted" (section 3.3).
             outcome.setting(format!("best step of SAG, {}", task.name), format!("2^{step} / L"));
             let curves = means(lines);
-            let (title, axis) = (format!("{figure} on {}", task.name), Axis::log("F - F*"));
+            let title = format!("{figure} on {}", task.name);
+            let axis = Axis::log("suboptimality F - F*");
             let series = curves.iter().map(Curve::series);
             let figure = race::figure(title, axis.limits(1e-15, 1.0), series)
                 .caption(format!("{loss}, `n mu = 2 L`: twice as many rows as the condition number. Geometric means over the seeds."));

@@ -58,10 +58,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     for (task, lines) in tasks.iter().zip(&all) {
         // The long run of L-BFGS is for one claim.
         let curves = means(&lines[..lines.len() - 1]);
-        let (title, axis) = (
-            format!("Early and late passes on {} (figure 1.1)", task.name),
-            Axis::log("F - F* (nats)"),
-        );
+        let title = format!("Early and late passes on {} (figure 1.1)", task.name);
+        let axis = Axis::log("suboptimality F - F* (nats)");
         let series = curves.iter().map(Curve::series);
         outcome.figure(race::figure(title, axis.limits(1e-12, 1.0), series).caption(
             "Log loss, `n mu = 2 L`: twice as many rows as the condition number. SGD is ahead of L-BFGS at first, and then slowed \

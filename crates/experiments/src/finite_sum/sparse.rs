@@ -105,7 +105,7 @@ fn figure(name: &str, loss: &str, race: &Race) -> Figure {
         true => curve.series().dashed(),
         false => curve.series(),
     });
-    let axis = Axis::log("F - F*").limits(1e-15, 1.0);
+    let axis = Axis::log("suboptimality F - F*").limits(1e-15, 1.0);
     let figure =
         race::figure(format!("l1 without strong convexity on {name} (figure 4.2)"), axis, series);
     Figure { x: figure.x.clone().limits(0.0, PASSES - 1.0), ..figure }.caption(format!(

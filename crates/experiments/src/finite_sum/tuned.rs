@@ -76,8 +76,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     })?;
     let mut all = vec![];
     for (task, (lines, steps)) in tasks.iter().zip(found) {
-        let (loss, axis) =
-            if squared(task) { ("Squared", "F - F*") } else { ("Log", "F - F* (nats)") };
+        let loss = if squared(task) { "Squared" } else { "Log" };
         let mut curves = means(&lines);
         // The thesis counts epochs of n steps; here a pass is n gradients, snapshots included.
         let svrg = &line(&lines, "SVRG")?.mean;
@@ -87,10 +86,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             true => curve.series().dashed(),
             false => curve.series(),
         });
-        let (title, axis) = (
-            format!("Every method with its best step on {} (figure 4.1)", task.name),
-            Axis::log(axis),
-        );
+        let title = format!("Every method with its best step on {} (figure 4.1)", task.name);
+        let axis = Axis::log("suboptimality F - F*");
         outcome.figure(race::figure(title, axis.limits(1e-15, 1.0), series).caption(format!(
             "{loss} loss with l2, each method with its best step. A pass is n gradients for n rows; `SVRG by steps` counts n steps as a pass, and no snapshots."
         )));
