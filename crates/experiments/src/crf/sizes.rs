@@ -56,7 +56,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         if set == Set::Ocr {
             outcome.note(format!(
                 "Of OCR the attributes of a letter are its {attributes} pixels, and a counts them all, as the paper does. \
-                 At most {most} of them are not blank. crf-45 compares the sparsity of the sets, and counts these only.",
+                 At most {most} of them are not blank. crf-45 compares the sparsity of the sets, and counts these only, \
+                 in the words that it runs on.",
             ));
             // The letters of all ten folds, and one for each word of the tenth.
             letters = (printed[6], (tokens + task.test.tokens() + task.test.sequences()) as f64);
