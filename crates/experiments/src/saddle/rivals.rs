@@ -167,7 +167,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         ends("sublinear, 30 times").iter().rev().take(3).map(|(t, e)| (*t, e.gap)).collect();
     let of_gap = exponent(&tail);
     let claim = PROX_WINS.claim(
-        "the duality gap of the sublinear method falls like the root of the number T of steps",
+        "the duality gap of the sublinear method falls like one over the root of the number T of steps",
     );
     outcome.claim(
         claim
