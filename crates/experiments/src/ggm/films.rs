@@ -298,7 +298,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                 ),
             ),
         TIMES.claim("an item field is trained faster than the methods that go through the ratings one by one").reported(
-            "seconds of least squares (k = 10) and of latent factors, over those of maximum entropy (k = 10); \"roughly\" has no number",
+            "seconds of least squares (k = 10) and of latent factors, over those of maximum entropy (k = 10)",
             format!(
                 "{:.0}, {:.0}",
                 of(SQUARES)[1] / of(ENTROPY)[1],

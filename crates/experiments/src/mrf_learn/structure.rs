@@ -298,7 +298,7 @@ impl Panel {
         let first = tay.sample(|rows| rows.get(1).map_or(0.0, |row| row.sweeps))?;
         let most = tay.sample(|rows| rows.iter().map(|row| row.sweeps).fold(0.0, f64::max))?;
         let (least, largest) = (10_f64.powf(0.5), 10_f64.powf(1.5));
-        let text = format!("{most} at most, {first} at the start");
+        let text = format!("{most} at most, {first} in iteration 5");
         let holds = most.median() >= least && most.median() <= largest;
         outcome.claim(
             ORDER_OF_TEN
