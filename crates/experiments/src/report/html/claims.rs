@@ -80,8 +80,9 @@ fn single(claim: &Claim, id: Option<&str>) -> String {
             verdict(claim)
         )
     } else {
-        // Numbers of a sentence that states none have no verdict, and no count of verdicts.
-        let shown = claim.registered == Expectation::Reported;
+        // Numbers of a sentence that states none, or that is about other data, have no verdict, and no count of verdicts.
+        let shown =
+            matches!(claim.registered, Expectation::Reported | Expectation::NotJudged { .. });
         let count = if shown { "" } else { claim.measured.split(": ").next().unwrap_or_default() };
         let cell = |case: &Case| {
             let word = if case.holds { "holds" } else { "does not hold" };
