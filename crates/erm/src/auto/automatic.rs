@@ -8,11 +8,11 @@ use fenchel_optim::prox::{L1, L1L2};
 use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
 
 use super::case::Kind;
-use super::choice::{Choice, Method};
+use super::choice::{Choice, Method, Reason};
 use super::guarded::{Guarded, guarded};
 use super::run::{AutoSettings, Run, by_terms};
 use super::state::AutoState;
-use crate::methods::fista;
+use crate::methods::{LbfgsSettings, NewtonCgSettings, fista, lbfgs, newton_cg};
 use crate::methods::lag::{Call, Composite, Lagged};
 use crate::methods::newton::AsElasticNet;
 use crate::on_centred;
@@ -30,6 +30,9 @@ use crate::{Error, Point, Problem};
 ///
 /// Where nothing is penalised and a hyperplane separates the classes of the logistic loss, be it through some of the rows, the
 /// status is [`NoMinimiser`](fenchel_optim::Status::NoMinimiser), as that of each method called directly.
+///
+/// Rows that are spread over processes ([`Spread`](fenchel_linalg::Spread)) are left to L-BFGS, to FISTA under a regulariser, and to
+/// Newton-CG for a loss without a curvature bound.
 ///
 /// The observer sees the progress and the [`Method`] at work. If a second method took over, the report adds up the costs of both.
 /// A choice costs O(n).
@@ -54,6 +57,9 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite, O: Observer<Method>>
         Ok::<_, Error>(point)
     });
     let (start, budget) = (start.transpose()?, Budget::new(settings.stop));
+    if problem.design().shards().is_some() {
+        return on_spread_rows(problem, budget, start, observer);
+    }
     let Some(centred) = problem.centred(settings.max_memory) else {
         return R::dispatch(Binary { problem, settings, start, observer });
     };
@@ -67,6 +73,40 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite, O: Observer<Method>>
         let (point, report) = problem.out_of_centred(&centred, on, &settings.stop, ended);
         Ok(Solution { state: AutoState { point, ..state }, report })
     })
+}
+
+/// By a batch method: the rows are spread over processes.
+fn on_spread_rows<D: Design, L: Loss, R: Regulariser, O: Observer<Method>>(
+    problem: &Problem<'_, D, L, R>,
+    budget: Budget,
+    start: Option<Point>,
+    observer: &mut O,
+) -> Result<Solution<AutoState>, Error> {
+    let method = match () {
+        () if !problem.regulariser().is_zero() => Method::Fista,
+        () if problem.loss().curvature().is_finite() => Method::Lbfgs,
+        () => Method::NewtonCg,
+    };
+    let by = |method, start: Option<Point>, stop, watch: &mut Guarded<'_, O>| match method {
+        Method::Fista => {
+            let settings = FistaSettings { stop, ..FistaSettings::default() };
+            let Solution { state, report } =
+                fista(problem, &settings, start.map(Point::into), watch)?;
+            Ok((state.point, report))
+        }
+        Method::Lbfgs => {
+            let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
+            let Solution { state, report } =
+                lbfgs(problem, &settings, start.map(Point::into), watch)?;
+            Ok((state.point, report))
+        }
+        _ => {
+            let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
+            let Solution { state, report } = newton_cg(problem, &settings, start, watch)?;
+            Ok((state, report))
+        }
+    };
+    guarded(Choice::only(method, Reason::SpreadRows), budget, start, observer, by)
 }
 
 /// A problem of one margin.
