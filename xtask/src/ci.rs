@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use crate::{docs, python, workspace};
+use crate::{docs, mpi, python, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -15,11 +15,12 @@ pub(crate) struct Arguments {
     only: Option<String>,
 }
 
-const NAMES: [&str; 6] = ["format", "lint", "doc", "python", "test", "doctest"];
+const NAMES: [&str; 7] = ["format", "lint", "doc", "python", "mpi", "test", "doctest"];
 
 /// The steps of a lane run one after the other. A failure ends its lane, and the other lanes continue, so that one run reports
-/// the failures of all lanes. The Python package is built in the folder of the tests, of whose crates it is made.
-const LANES: [&[&str]; 3] = [&["format", "lint", "doc"], &["python"], &["test", "doctest"]];
+/// the failures of all lanes. The Python package is built in the folder of the tests, of whose crates it is made. The crate for MPI, a workspace of
+/// its own, has a folder of its own.
+const LANES: [&[&str]; 3] = [&["format", "lint", "doc"], &["python", "mpi"], &["test", "doctest"]];
 
 /// The command of a step.
 fn command(step: &str) -> Command {
@@ -36,6 +37,10 @@ fn command(step: &str) -> Command {
         }
         "python" => {
             cargo = python::command();
+            &mut cargo
+        }
+        "mpi" => {
+            cargo = mpi::command();
             &mut cargo
         }
         // With a short reproduction (tests/smoke.rs). All features, so that optional modules are tested too. `--tests`
@@ -105,8 +110,7 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
 fn run_lane(steps: &[&'static str], quiet: bool) -> Vec<Ran> {
     let mut lane = Vec::new();
     for step in steps {
-        if *step == "python"
-            && let Some(reason) = python::missing()
+        if let Some(reason) = missing(step)
             && std::env::var_os("CI").is_none()
         {
             println!("\n== {step}: skipped, there is {reason}");
@@ -121,6 +125,8 @@ fn run_lane(steps: &[&'static str], quiet: bool) -> Vec<Ran> {
         let result = match *step {
             "doc" => docs::make(&checks(), || run(&mut command, &what)),
             "python" => python::check(|| run(&mut command, &what), &run),
+            "mpi" => mpi::provide(&run)
+                .and_then(|()| mpi::check(|| run(&mut command, &what), &run)),
             _ => run(&mut command, &what),
         };
         let seconds = start.elapsed().as_secs_f64();
@@ -133,6 +139,15 @@ fn run_lane(steps: &[&'static str], quiet: bool) -> Vec<Ran> {
         }
     }
     lane
+}
+
+/// Why there is nothing to run a step with.
+fn missing(step: &str) -> Option<String> {
+    match step {
+        "python" => python::missing(),
+        "mpi" => mpi::missing(),
+        _ => None,
+    }
 }
 
 /// Formats a command as a user would type it.

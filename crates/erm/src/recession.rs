@@ -67,8 +67,9 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// Whether all rows that count recede along one sign, and an intercept that no penalty holds grows along it.
     fn one_class(&self) -> bool {
         let some = |is: fn(f64) -> bool| self.any(self.signs().any(is));
-        let (up, down) = (|sign| sign > 0.0, |sign| sign < 0.0);
-        self.intercept() && !some(|sign| sign == 0.0) && some(up) != some(down)
+        self.intercept()
+            && !some(|sign| sign == 0.0)
+            && some(|sign| sign > 0.0) != some(|sign| sign < 0.0)
     }
 
     /// Whether it is so in one of all processes.

@@ -8,11 +8,12 @@ use fenchel_optim::prox::{L1, L1L2};
 use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
 
 use super::case::Kind;
-use super::choice::{Choice, Method, Reason};
+use super::batch::batch;
+use super::choice::{Choice, Method};
 use super::guarded::{Guarded, guarded};
 use super::run::{AutoSettings, Run, by_terms};
 use super::state::AutoState;
-use crate::methods::{LbfgsSettings, NewtonCgSettings, fista, lbfgs, newton_cg};
+use crate::methods::fista;
 use crate::methods::lag::{Call, Composite, Lagged};
 use crate::methods::newton::AsElasticNet;
 use crate::on_centred;
@@ -58,7 +59,7 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite, O: Observer<Method>>
     });
     let (start, budget) = (start.transpose()?, Budget::new(settings.stop));
     if problem.design().shards().is_some() {
-        return on_spread_rows(problem, budget, start, observer);
+        return batch(problem, &budget.left(), start, observer);
     }
     let Some(centred) = problem.centred(settings.max_memory) else {
         return R::dispatch(Binary { problem, settings, start, observer });
@@ -73,40 +74,6 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite, O: Observer<Method>>
         let (point, report) = problem.out_of_centred(&centred, on, &settings.stop, ended);
         Ok(Solution { state: AutoState { point, ..state }, report })
     })
-}
-
-/// By a batch method: the rows are spread over processes.
-fn on_spread_rows<D: Design, L: Loss, R: Regulariser, O: Observer<Method>>(
-    problem: &Problem<'_, D, L, R>,
-    budget: Budget,
-    start: Option<Point>,
-    observer: &mut O,
-) -> Result<Solution<AutoState>, Error> {
-    let method = match () {
-        () if !problem.regulariser().is_zero() => Method::Fista,
-        () if problem.loss().curvature().is_finite() => Method::Lbfgs,
-        () => Method::NewtonCg,
-    };
-    let by = |method, start: Option<Point>, stop, watch: &mut Guarded<'_, O>| match method {
-        Method::Fista => {
-            let settings = FistaSettings { stop, ..FistaSettings::default() };
-            let Solution { state, report } =
-                fista(problem, &settings, start.map(Point::into), watch)?;
-            Ok((state.point, report))
-        }
-        Method::Lbfgs => {
-            let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
-            let Solution { state, report } =
-                lbfgs(problem, &settings, start.map(Point::into), watch)?;
-            Ok((state.point, report))
-        }
-        _ => {
-            let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
-            let Solution { state, report } = newton_cg(problem, &settings, start, watch)?;
-            Ok((state, report))
-        }
-    };
-    guarded(Choice::only(method, Reason::SpreadRows), budget, start, observer, by)
 }
 
 /// A problem of one margin.

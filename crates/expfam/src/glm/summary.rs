@@ -113,7 +113,7 @@ impl GlmSummary {
         let rows = (0..n).filter(|&i| weight(i) > 0.0);
         // Over the rows of all processes that count.
         let sum = |of: &(dyn Fn(usize) -> f64 + Sync)| {
-            let counted = |rows: Range<usize>| rows.filter(|&i| weight(i) > 0.0).map(of).sum();
+            let counted = |rows: Range<usize>| rows.filter(|&i| weight(i) > 0.0).map(of).sum::<f64>();
             let [sum] = design.sum_rows(|rows| [counted(rows)]);
             sum
         };

@@ -158,7 +158,7 @@ impl<'c> Shards<'c> {
             if wave.is_empty() {
                 break;
             }
-            for sum in parallel::map(wave, partial) {
+            for sum in parallel::map(wave, &partial) {
                 let node = Node { level: 0, index: first + shard };
                 self.push(&mut stack, node, sum, |left, right| combine(left, &right, add));
                 shard += 1;
