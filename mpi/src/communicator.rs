@@ -122,6 +122,10 @@ pub fn check_alike(communicator: &dyn Communicator, what: &str, own: &str) -> Re
     let all = communicator.gather(own.as_bytes());
     let Some(rank) = all.iter().position(|other| *other != all[0]) else { return Ok(()) };
     let said = |rank: usize| String::from_utf8_lossy(&all[rank]).into_owned();
-    let reason = format!("{what} of rank {rank} are not those of rank 0: {:?} and {:?}", said(rank), said(0));
+    let reason = format!(
+        "{what} of rank {rank} are not those of rank 0: {:?} and {:?}",
+        said(rank),
+        said(0)
+    );
     Err(Error::Usage(reason))
 }

@@ -107,7 +107,10 @@ pub fn csv(
     let inputs: Vec<&String> = all.iter().filter(|name| *name != target).collect();
     if inputs.len() == all.len() {
         let file = files.first().map_or(Path::new(""), |file| file);
-        return Err(Error::file(file, format!("there is no column {target:?}; the columns are {all:?}")));
+        return Err(Error::file(
+            file,
+            format!("there is no column {target:?}; the columns are {all:?}"),
+        ));
     }
     let x = Array2::from_shape_vec((y.len(), inputs.len()), x);
     let x = x.map_err(|error| Invalid::Layout { what: "rows", reason: error.to_string() })?;

@@ -197,6 +197,10 @@ mod tests {
         file.write_all(&[0x1f, 0x8b, 8, 0]).unwrap();
         let files = [file.path().to_path_buf()];
         let error = pieces(&files, Cut::Lines, &fenchel_optim::spread::Alone).unwrap_err();
-        assert!(error.to_string().ends_with("it is compressed; a text that is read in pieces must be plain"));
+        assert!(
+            error
+                .to_string()
+                .ends_with("it is compressed; a text that is read in pieces must be plain")
+        );
     }
 }

@@ -71,7 +71,10 @@ fn a_linear_model_is_the_same_file_and_that_of_all_rows() {
     let base = LogisticRegression::default();
     let whole = LogisticRegression { l2: Some(1e-3), stop: Stop::at_relative(1e-8), ..base };
     let whole = whole.fit(&data.x, &data.y).unwrap();
-    assert_eq!((model.weights.len(), model.classes), (data.x.as_design().map(|x| fenchel_linalg::Design::columns(&x)).unwrap(), [-1.0, 1.0]));
+    assert_eq!(
+        (model.weights.len(), model.classes),
+        (data.x.as_design().map(|x| fenchel_linalg::Design::columns(&x)).unwrap(), [-1.0, 1.0])
+    );
     let gap = |of: Certificate| match of {
         Certificate::Gap { objective, lower_bound } => (objective, lower_bound),
         other => panic!("{other}"),
@@ -101,9 +104,12 @@ fn a_generalised_linear_model_is_the_same_file() {
     let y = table.numbers("claims").unwrap();
     let x = table.without(&["claims"]).unwrap().design().unwrap();
     let whole = Glm::new(PoissonLog).fit(&x, &y).unwrap();
-    for (found, expected) in model.summary().coefficients.iter().zip(&whole.summary().coefficients) {
+    for (found, expected) in model.summary().coefficients.iter().zip(&whole.summary().coefficients)
+    {
         assert_eq!(found.name, expected.name);
-        for (a, b) in [(found.estimate, expected.estimate), (found.standard_error, expected.standard_error)] {
+        for (a, b) in
+            [(found.estimate, expected.estimate), (found.standard_error, expected.standard_error)]
+        {
             assert!((a - b).abs() <= 1e-7 * (1.0 + b.abs()), "{a} {b}");
         }
     }

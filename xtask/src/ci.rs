@@ -125,8 +125,9 @@ fn run_lane(steps: &[&'static str], quiet: bool) -> Vec<Ran> {
         let result = match *step {
             "doc" => docs::make(&checks(), || run(&mut command, &what)),
             "python" => python::check(|| run(&mut command, &what), &run),
-            "mpi" => mpi::provide(&run)
-                .and_then(|()| mpi::check(|| run(&mut command, &what), &run)),
+            "mpi" => {
+                mpi::provide(&run).and_then(|()| mpi::check(|| run(&mut command, &what), &run))
+            }
             _ => run(&mut command, &what),
         };
         let seconds = start.elapsed().as_secs_f64();

@@ -48,7 +48,8 @@ pub(crate) fn check(test: impl FnOnce() -> io::Result<()>, run: Run<'_>) -> io::
 /// Why the crate cannot be built and run.
 pub(crate) fn missing() -> Option<String> {
     for program in ["mpicc", "mpirun"] {
-        if !Command::new(program).arg("--version").output().is_ok_and(|said| said.status.success()) {
+        if !Command::new(program).arg("--version").output().is_ok_and(|said| said.status.success())
+        {
             return Some(format!("no {program}: Debian's packages are {}", PACKAGES.join(", ")));
         }
     }

@@ -44,7 +44,8 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     pub(crate) fn batch_stop(&self, stop: &Stop) -> Result<Stop, Invalid> {
         stop.check()?;
         if let (Some(_), Some(value)) = (self.design().shards(), stop.max_seconds) {
-            let (name, expected) = ("stop.max_seconds", "none, for rows that are spread over processes");
+            let (name, expected) =
+                ("stop.max_seconds", "none, for rows that are spread over processes");
             return Err(Invalid::Parameter { name, value, expected });
         }
         // Counts have no unit, and the losses of some cancel those of others.

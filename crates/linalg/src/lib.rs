@@ -46,9 +46,9 @@ pub mod text;
 pub use cholesky::Cholesky;
 pub use design::{
     AsDesign, Centred, CentredView, Columns, Csr, CsrMatrix, Dense, Design, FarColumn, Named,
-    NamedEdges, NamedRows, Names, Nonzeros, Rows, Scalar, Spread, Standardiser, Subset, far_columns,
-    multiply, multiply_row_by_row, multiply_squares, multiply_squares_transposed, multiply_through,
-    multiply_transposed, nonzeros_by_column, row_norms_squared,
+    NamedEdges, NamedRows, Names, Nonzeros, Rows, Scalar, Spread, Standardiser, Subset,
+    far_columns, multiply, multiply_row_by_row, multiply_squares, multiply_squares_transposed,
+    multiply_through, multiply_transposed, nonzeros_by_column, row_norms_squared,
 };
 pub use error::Invalid;
 pub use gram::Gram;

@@ -64,6 +64,7 @@ pub mod scalar;
 mod settings;
 mod step;
 
+pub use fenchel_linalg::spread;
 pub use grid::end_of_grid;
 pub use loss::Loss;
 pub use protocol::{
@@ -71,7 +72,6 @@ pub use protocol::{
     Placement, Progress, Report, RunningMean, SharedWatch, Solution, Status, Stop, Trace, Wall,
     Watch, Whole, limit, run, run_by,
 };
-pub use fenchel_linalg::spread;
 pub use prox::{Regulariser, Separable};
 pub use refusal::{MAX_MEMORY, Refusal};
 pub use step::StepSize;

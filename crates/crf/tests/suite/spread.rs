@@ -96,7 +96,6 @@ fn what_does_not_run_on_ranks_is_refused() {
         "SDCA does not support sequences that are spread over processes; use Method::Lbfgs";
     assert_eq!(error.to_string(), expected);
     let stop = Stop { max_seconds: Some(1.0), ..Stop::default() };
-    let (_, error) =
-        on_ranks(&Crf { stop, ..Crf::default() }, 1, 2, f64::INFINITY).unwrap_err();
+    let (_, error) = on_ranks(&Crf { stop, ..Crf::default() }, 1, 2, f64::INFINITY).unwrap_err();
     assert!(error.to_string().starts_with("stop.max_seconds = 1; expected none"), "{error}");
 }

@@ -7,8 +7,8 @@ use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::prox::{L1, L1L2};
 use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
 
-use super::case::Kind;
 use super::batch::batch;
+use super::case::Kind;
 use super::choice::{Choice, Method};
 use super::guarded::{Guarded, guarded};
 use super::run::{AutoSettings, Run, by_terms};

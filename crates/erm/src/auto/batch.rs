@@ -6,9 +6,7 @@ use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution, Stop};
 use super::choice::{Choice, Method, Reason};
 use super::guarded::{Guarded, guarded};
 use super::state::AutoState;
-use crate::methods::{
-    FistaSettings, LbfgsSettings, NewtonCgSettings, fista, lbfgs, newton_cg,
-};
+use crate::methods::{FistaSettings, LbfgsSettings, NewtonCgSettings, fista, lbfgs, newton_cg};
 use crate::{Error, Point, Problem};
 
 /// Solves a problem by a batch method: L-BFGS, FISTA under a regulariser, Newton-CG for a loss without a curvature bound. It takes rows

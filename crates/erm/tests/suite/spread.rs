@@ -180,7 +180,8 @@ fn what_needs_all_rows_refuses_some_by_name() {
     let design = Spread::new(x.as_design().unwrap(), &shards).unwrap();
     let problem = Problem::new(design, &[1.0, -1.0], Logistic, L1 { strength: 0.1 }, 0.1).unwrap();
     let error = saga(&problem, &SagaSettings::default(), None, &mut ()).unwrap_err();
-    let needs = "design matrix: its rows are spread over 1 processes, and this method needs all of them";
+    let needs =
+        "design matrix: its rows are spread over 1 processes, and this method needs all of them";
     assert!(error.to_string().starts_with(needs), "{error}");
     let stop = Stop { max_seconds: Some(1.0), ..Stop::default() };
     let error = fista(&problem, &FistaSettings { stop, ..Default::default() }, None, &mut ());

@@ -318,7 +318,8 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let n = design.rows();
         Invalid::check_length("targets", n, y.len())?;
         if let (Some(_), Some(value)) = (design.shards(), self.stop.max_seconds) {
-            let (name, expected) = ("stop.max_seconds", "none, for rows that are spread over processes");
+            let (name, expected) =
+                ("stop.max_seconds", "none, for rows that are spread over processes");
             return Err(Invalid::Parameter { name, value, expected }.into());
         }
         if design.all_rows() == 0 {

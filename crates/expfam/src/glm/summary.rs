@@ -113,7 +113,8 @@ impl GlmSummary {
         let rows = (0..n).filter(|&i| weight(i) > 0.0);
         // Over the rows of all processes that count.
         let sum = |of: &(dyn Fn(usize) -> f64 + Sync)| {
-            let counted = |rows: Range<usize>| rows.filter(|&i| weight(i) > 0.0).map(of).sum::<f64>();
+            let counted =
+                |rows: Range<usize>| rows.filter(|&i| weight(i) > 0.0).map(of).sum::<f64>();
             let [sum] = design.sum_rows(|rows| [counted(rows)]);
             sum
         };
@@ -138,7 +139,8 @@ impl GlmSummary {
         let largest =
             design.largest(rows.clone().fold(0.0, |a: f64, i| a.max(objective.y[i].abs())));
         let off = |i: usize| (objective.y[i] - family.mean(etas[i])).abs();
-        let perfect = residual_degrees == 0 || !some(rows.clone().any(|i| !(off(i) <= 1e-12 * largest)));
+        let perfect =
+            residual_degrees == 0 || !some(rows.clone().any(|i| !(off(i) <= 1e-12 * largest)));
         let likely = match F::KNOWN_DISPERSION {
             true => 1.0,
             false if perfect => f64::NAN,
@@ -231,7 +233,10 @@ pub(super) fn null_intercept<D: Design, F: ScalarFamily>(objective: &Objective<'
             let counted = rows.filter(|&i| share[i] > 0.0);
             counted.fold([0.0, 0.0], |[value, slope], i| {
                 let (y, eta) = (objective.y[i], b + offset[i]);
-                [value + share[i] * family.slope(y, eta), slope + share[i] * family.curvature(y, eta)]
+                [
+                    value + share[i] * family.slope(y, eta),
+                    slope + share[i] * family.curvature(y, eta),
+                ]
             })
         });
         (value, slope)

@@ -97,7 +97,10 @@ fn data_that_are_bad_in_one_rank_are_refused() {
     sample.y[30] = -1.0;
     let (rank, error) = on_ranks(&Glm::new(PoissonLog), &sample, 3).unwrap_err();
     // The rows of that rank are those from 13 on: shards 2 and 3 of seven over three ranks.
-    assert_eq!((rank, error.to_string()), (1, "target of row 17 is -1; expected a number >= 0".into()));
+    assert_eq!(
+        (rank, error.to_string()),
+        (1, "target of row 17 is -1; expected a number >= 0".into())
+    );
     let stop = Stop { max_seconds: Some(1.0), ..Glm::new(PoissonLog).stop };
     let glm = Glm { stop, ..Glm::new(PoissonLog) };
     let (_, error) = on_ranks(&glm, &data(|i| (i % 3) as f64, 0.0, false), 2).unwrap_err();
@@ -115,4 +118,37 @@ fn a_likelihood_without_a_maximum_is_seen_by_all_ranks() {
             assert_eq!(model.report.status, Status::NoMinimiser);
         }
     }
+}
+
+/// Summaries of shards merge in the tree: the mean and the variance of all numbers, with the same bits for any number of ranks.
+#[test]
+fn summaries_merge_to_the_same_bits() {
+    use fenchel_expfam::Summary;
+    use fenchel_expfam::families::Normal;
+
+    let n: usize = SHARDS.iter().sum();
+    let x: Vec<f64> = (0..n).map(|i| 1e6 + ((i * 37) % 101) as f64 / 7.0).collect();
+    let on_ranks = |size| {
+        let merged = threads::run(size, |ranks| {
+            let shards = Shards::new(ranks, &SHARDS[share(SHARDS.len(), ranks.rank(), size)])?;
+            let own = &x[shards.before()..shards.before() + shards.rows()];
+            let summaries = shards.own().map(|rows| match rows.is_empty() {
+                true => Ok(Summary::new(Normal)),
+                false => Summary::of(Normal, &own[rows]),
+            });
+            let summaries = summaries.collect::<Result<Vec<_>, Error>>()?;
+            let bytes = |summary: &Summary<Normal>| serde_json::to_vec(summary).unwrap();
+            let read = |bytes: &[u8]| Ok(serde_json::from_slice(bytes).unwrap());
+            shards.merge(summaries, bytes, read, |mut left: Summary<Normal>, right| {
+                left.merge(&right)?;
+                Ok::<_, Error>(left)
+            })
+        });
+        merged.map_err(|(_, error)| error).unwrap().remove(0)
+    };
+    let one = on_ranks(1);
+    (2..=6).for_each(|size| assert_eq!(on_ranks(size), one, "{size} ranks"));
+    let (merged, whole) = (one.mle().unwrap(), Summary::of(Normal, &x).unwrap().mle().unwrap());
+    assert!((merged.location() - whole.location()).abs() <= 1e-9);
+    assert!((merged.variance() - whole.variance()).abs() <= 1e-9 * whole.variance());
 }

@@ -6,11 +6,11 @@
 
 use std::ops::Range;
 
-use super::{Design, split};
 use super::rows::{
     Add, Combination, Dots, Fill, Norms, RowByRow, RowMultiple, RowNumber, ScatteredDots,
     SquareCombination, SquareDots,
 };
+use super::{Design, split};
 use crate::{lanes, parallel};
 
 /// Number of stored entries below which a second thread is not used.

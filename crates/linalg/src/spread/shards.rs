@@ -181,6 +181,66 @@ impl<'c> Shards<'c> {
         numbers.copy_from_slice(&all);
     }
 
+    /// Merges one value of each shard, such as a summary of its rows: in the tree, so that the result is the same for any number of
+    /// ranks. `bytes` and `value` write and read a value, to the last bit; every rank gets the values of all subtrees and the result.
+    ///
+    /// ```
+    /// use fenchel_linalg::spread::{Alone, Shards};
+    ///
+    /// let shards = Shards::new(&Alone, &[1, 1, 1])?;
+    /// let text = |text: &String| text.clone().into_bytes();
+    /// let read = |bytes: &[u8]| String::from_utf8(bytes.to_vec());
+    /// let own = ["a", "b", "c"].map(String::from).to_vec();
+    /// let merged = shards.merge(own, text, read, |a, b| Ok(format!("({a}{b})")));
+    /// assert_eq!(merged.unwrap(), "((ab)c)");
+    /// # Ok::<(), fenchel_linalg::Invalid>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `value` and `merge`.
+    ///
+    /// # Panics
+    /// If there is not one value for each own shard.
+    pub fn merge<T, E>(
+        &self,
+        own: Vec<T>,
+        bytes: impl Fn(&T) -> Vec<u8>,
+        value: impl Fn(&[u8]) -> Result<T, E>,
+        merge: impl Fn(T, T) -> Result<T, E>,
+    ) -> Result<T, E> {
+        assert_eq!(own.len(), self.own().len());
+        let both = |left: Result<T, E>, right: Result<T, E>| merge(left?, right?);
+        let (first, mut stack) = (self.first_own(), Vec::new());
+        for (shard, value) in own.into_iter().enumerate() {
+            self.push(&mut stack, Node { level: 0, index: first + shard }, Ok(value), both);
+        }
+        // Each value behind the number of its bytes.
+        let mut sent = Vec::new();
+        for (_, value) in stack {
+            let value = bytes(&value?);
+            sent.extend((value.len() as u64).to_le_bytes());
+            sent.extend(value);
+        }
+        let all = self.communicator.gather(&sent);
+        self.rounds.fetch_add(1, Ordering::Relaxed);
+        self.sent.fetch_add(sent.len() as u64, Ordering::Relaxed);
+        self.received.fetch_add(all.iter().map(|b| b.len() as u64).sum(), Ordering::Relaxed);
+        let mut rest: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
+        let mut stack = Vec::new();
+        for &(node, rank) in &self.subtrees {
+            let (length, after) = rest[rank].split_at(8.min(rest[rank].len()));
+            let length = length.iter().rev().fold(0, |sum, &byte| sum << 8 | usize::from(byte));
+            let (own, after) = after.split_at(length.min(after.len()));
+            rest[rank] = after;
+            self.push(&mut stack, node, value(own), both);
+        }
+        match stack.pop() {
+            Some((_, merged)) => merged,
+            // There is a row, and so a shard.
+            None => value(&[]),
+        }
+    }
+
     fn first_own(&self) -> usize {
         let own = |&&(_, rank): &&(Node, usize)| rank == self.communicator.rank();
         self.subtrees.iter().find(own).map_or(0, |(node, _)| node.index << node.level)
@@ -330,6 +390,23 @@ mod tests {
                     assert_eq!((out, some), ([0.0, rows as f64], 1.0));
                     assert_eq!(traffic.rounds, 3);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_merged_in_the_tree() {
+        for (count, expected) in [(1, "0"), (3, "((01)2)"), (6, "(((01)(23))(45))")] {
+            for size in 1..=4 {
+                let merged = threads::run(size, |ranks| {
+                    let own = share(count, ranks.rank(), size);
+                    let shards = Shards::new(ranks, &vec![1; own.len()]).unwrap();
+                    let own = own.map(|shard| shard.to_string()).collect();
+                    let text = |text: &String| text.clone().into_bytes();
+                    let read = |bytes: &[u8]| String::from_utf8(bytes.to_vec());
+                    shards.merge(own, text, read, |a, b| Ok(format!("({a}{b})")))
+                });
+                assert_eq!(merged.unwrap(), vec![expected; size]);
             }
         }
     }

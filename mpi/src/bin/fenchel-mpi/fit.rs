@@ -119,7 +119,10 @@ impl Linear {
                 let fitted = self.solve(&rows.x, &signs, Logistic, &shards, &mut show)?;
                 let Fitted { weights, intercept, report, choice } = fitted;
                 let choice = Some(choice);
-                self.save(&LogisticModel { weights, intercept, classes, names, report, choice }, ranks)?;
+                self.save(
+                    &LogisticModel { weights, intercept, classes, names, report, choice },
+                    ranks,
+                )?;
                 report
             }
             Kind::Linear => {
@@ -195,13 +198,18 @@ fn classes(y: &[f64], ranks: &Mpi) -> Result<[f64; 2], Error> {
     own.truncate(3);
     let bytes: Vec<u8> = own.iter().flat_map(|label| label.to_le_bytes()).collect();
     let all = ranks.gather(&bytes);
-    let mut labels: Vec<f64> =
-        all.iter().flat_map(|bytes| bytes.as_chunks().0).map(|label| f64::from_le_bytes(*label)).collect();
+    let mut labels: Vec<f64> = all
+        .iter()
+        .flat_map(|bytes| bytes.as_chunks().0)
+        .map(|label| f64::from_le_bytes(*label))
+        .collect();
     labels.sort_by(f64::total_cmp);
     labels.dedup();
     match labels[..] {
         [low, high] => Ok([low, high]),
-        _ => Err(Error::Usage(format!("labels: {labels:?} are among them; expected two different ones"))),
+        _ => Err(Error::Usage(format!(
+            "labels: {labels:?} are among them; expected two different ones"
+        ))),
     }
 }
 

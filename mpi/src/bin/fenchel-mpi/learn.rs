@@ -181,7 +181,8 @@ fn columns(piece: &Piece, template: &Template, builder: &mut CorpusBuilder) -> R
         let width = sentence.width();
         if width <= template.columns() {
             let needed = template.columns();
-            let reason = format!("{width} columns; the templates read {needed}, and a label follows");
+            let reason =
+                format!("{width} columns; the templates read {needed}, and a label follows");
             return Err(piece.fault(reader.first_line(), reason));
         }
         let tokens: Vec<&[String]> = (0..sentence.len()).map(|t| sentence.token(t)).collect();
