@@ -15,9 +15,31 @@ type Run<'a> = &'a dyn Fn(&mut Command, &str) -> io::Result<()>;
 /// What Debian and its kin call it.
 const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 
-pub(crate) fn run() -> io::Result<ExitCode> {
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Measure a fit on one and on two processes, and put the numbers into a model of larger clusters
+    #[arg(long)]
+    scale: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     provide(&stream)?;
+    if arguments.scale {
+        return scale();
+    }
     check(|| stream(&mut command(), "cargo test"), &stream)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the example that measures.
+fn scale() -> io::Result<ExitCode> {
+    stream(&mut cargo(&["build", "--release", "--example", "scale"]), "cargo build")?;
+    let program = workspace::target().join("mpi/release/examples/scale");
+    for processes in ["1", "2"] {
+        let mut run = Command::new("mpirun");
+        run.args(["--oversubscribe", "--allow-run-as-root", "-n", processes]).arg(&program);
+        stream(&mut run, "mpirun")?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
