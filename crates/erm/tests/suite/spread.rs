@@ -1,15 +1,19 @@
 //! Rows that are spread over ranks, which are threads here: the same bits for any number of ranks, and the answer of all rows.
 
+use std::ops::ControlFlow;
+
 use fenchel_erm::auto::{AutoSettings, auto};
 use fenchel_erm::loss::{Hinge, Logistic, Poisson, Squared};
+use fenchel_erm::methods::DualState;
 use fenchel_erm::methods::{
-    FistaSettings, LbfgsSettings, NewtonCgSettings, SagaSettings, fista, lbfgs, newton_cg, saga,
+    CocoaSettings, FistaSettings, LbfgsSettings, NewtonCgSettings, SagaSettings, cocoa, fista,
+    lbfgs, newton_cg, saga,
 };
 use fenchel_erm::prox::{L1, L1L2, Zero};
 use fenchel_erm::{Error, Method, Point, Problem};
 use fenchel_linalg::spread::{Alone, Communicator, Shards, share, threads};
 use fenchel_linalg::{AsDesign, CsrMatrix, Dense, Spread};
-use fenchel_optim::{Certificate, Loss, Regulariser, Report, Status, Stop};
+use fenchel_optim::{Certificate, Loss, Progress, Regulariser, Report, Status, Stop};
 use ndarray::{Array2, s};
 
 use crate::common::data;
@@ -210,4 +214,61 @@ fn an_error_of_one_rank_ends_all() {
     });
     let (rank, error): (usize, Error) = found.unwrap_err();
     assert_eq!((rank, error.to_string().contains("label of row 1 is 0.3")), (1, true), "{error}");
+}
+
+/// A loss with a kink, a smooth one, and an l1 penalty: the gap is proved, the dual objective never falls, and the bits do not depend on
+/// the number of ranks.
+#[test]
+fn dual_ascent_in_shards_proves_its_point() {
+    let rows = SHARDS.iter().sum();
+    let sample = data(rows, 6, 0.7, 3);
+    let (x, y) = (&sample.dense, &sample.signs[..]);
+    macro_rules! check {
+        ($loss:expr, $penalty:expr, $l2:expr, $tolerance:expr) => {{
+            let stop = Stop::at_relative($tolerance);
+            let (point, dual, report) = on_ranks(x, y, |x, y, _| {
+                let problem = Problem::new(x, y, $loss, $penalty, $l2)?;
+                let settings = CocoaSettings { stop, ..Default::default() };
+                let mut values = Vec::new();
+                let mut observer = |progress: &Progress, _: &_| {
+                    values.extend(progress.certificate.lower_bound());
+                    ControlFlow::Continue(())
+                };
+                let found = cocoa(&problem, &settings, None, &mut observer)?;
+                let dual: f64 = found.state.dual.iter().map(|u| u.abs()).fold(0.0, f64::max);
+                let dual = fenchel_linalg::Design::largest(&x, dual);
+                assert!(values.is_sorted(), "{values:?}");
+                Ok((found.state.point, dual, found.report.without_seconds()))
+            })
+            .unwrap();
+            assert!(dual > 0.0);
+            let whole = Problem::new(x.as_design().unwrap(), y, $loss, $penalty, $l2).unwrap();
+            let settings = AutoSettings { stop: Stop::at_relative(1e-10), ..Default::default() };
+            let best = auto(&whole, &settings, None, &mut ()).unwrap().state.point;
+            check(&whole, &(point, report), whole.objective(&best).unwrap());
+        }};
+    }
+    check!(Logistic, Zero, 0.02, 1e-7);
+    check!(Hinge, Zero, 0.1, 1e-6);
+    check!(Logistic, L1 { strength: 0.01 }, 0.02, 1e-7);
+    check!(Squared, Zero, 0.05, 1e-7);
+}
+
+#[test]
+fn dual_ascent_in_shards_refuses_what_it_cannot_do() {
+    let sample = data(91, 3, 1.0, 1);
+    let fit = |l2: f64, intercept: bool, start: Option<Vec<f64>>| {
+        on_ranks(&sample.dense, &sample.signs, |x, y, _| {
+            let problem = Problem::new(x, y, Logistic, Zero, l2)?;
+            let problem = if intercept { problem.with_intercept() } else { problem };
+            let start = start.clone().map(|dual| DualState::new(Point::zero(3), dual));
+            Ok(cocoa(&problem, &CocoaSettings::default(), start, &mut ())?.state.point)
+        })
+    };
+    let message = |found: Result<Point, Error>| found.unwrap_err().to_string();
+    assert!(
+        message(fit(0.0, false, None)).starts_with("cocoa needs a strongly convex regulariser")
+    );
+    assert!(message(fit(0.1, true, None)).starts_with("cocoa does not support an unpenalised"));
+    assert!(message(fit(0.1, false, Some(vec![5.0]))).contains("start.dual: expected length"));
 }

@@ -193,6 +193,32 @@ pub trait Design: Sync {
         }
     }
 
+    /// Both: fills `out` with the sum over all rows of what `add` adds to it for a range of rows, whose part of `numbers`, one a row, it
+    /// may change.
+    ///
+    /// # Panics
+    /// If there is not one number a row.
+    fn add_rows_of(
+        &self,
+        numbers: &mut [f64],
+        out: &mut [f64],
+        add: impl Fn(Range<usize>, &mut [f64], &mut [f64]) + Sync,
+    ) {
+        assert_eq!(numbers.len(), self.rows());
+        match self.shards() {
+            None => {
+                out.fill(0.0);
+                add(0..numbers.len(), numbers, out);
+            }
+            Some(shards) => {
+                shards.sum(split(numbers, shards.own()), out, |rows, part, out| {
+                    add(rows, part, out);
+                    0.0
+                });
+            }
+        }
+    }
+
     /// The largest of the numbers of all processes.
     fn largest(&self, own: f64) -> f64 {
         let mut number = [own];
