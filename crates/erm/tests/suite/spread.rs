@@ -1,19 +1,16 @@
 //! Rows that are spread over ranks, which are threads here: the same bits for any number of ranks, and the answer of all rows.
 
-use std::ops::ControlFlow;
-
 use fenchel_erm::auto::{AutoSettings, auto};
 use fenchel_erm::loss::{Hinge, Logistic, Poisson, Squared};
-use fenchel_erm::methods::DualState;
 use fenchel_erm::methods::{
-    CocoaSettings, FistaSettings, LbfgsSettings, NewtonCgSettings, SagaSettings, cocoa, fista,
-    lbfgs, newton_cg, saga,
+    CocoaSettings, DualState, FistaSettings, LbfgsSettings, NewtonCgSettings, SagaSettings, cocoa,
+    fista, lbfgs, newton_cg, saga,
 };
 use fenchel_erm::prox::{L1, L1L2, Zero};
 use fenchel_erm::{Error, Method, Point, Problem};
 use fenchel_linalg::spread::{Alone, Communicator, Shards, share, threads};
 use fenchel_linalg::{AsDesign, CsrMatrix, Dense, Spread};
-use fenchel_optim::{Certificate, Loss, Progress, Regulariser, Report, Status, Stop};
+use fenchel_optim::{Certificate, Loss, Regulariser, Report, Status, Stop};
 use ndarray::{Array2, s};
 
 use crate::common::data;
@@ -216,8 +213,7 @@ fn an_error_of_one_rank_ends_all() {
     assert_eq!((rank, error.to_string().contains("label of row 1 is 0.3")), (1, true), "{error}");
 }
 
-/// A loss with a kink, a smooth one, and an l1 penalty: the gap is proved, the dual objective never falls, and the bits do not depend on
-/// the number of ranks.
+/// A loss with a kink, smooth ones, and an l1 penalty: the gap is proved, and the bits do not depend on the number of ranks.
 #[test]
 fn dual_ascent_in_shards_proves_its_point() {
     let rows = SHARDS.iter().sum();
@@ -229,15 +225,9 @@ fn dual_ascent_in_shards_proves_its_point() {
             let (point, dual, report) = on_ranks(x, y, |x, y, _| {
                 let problem = Problem::new(x, y, $loss, $penalty, $l2)?;
                 let settings = CocoaSettings { stop, ..Default::default() };
-                let mut values = Vec::new();
-                let mut observer = |progress: &Progress, _: &_| {
-                    values.extend(progress.certificate.lower_bound());
-                    ControlFlow::Continue(())
-                };
-                let found = cocoa(&problem, &settings, None, &mut observer)?;
+                let found = cocoa(&problem, &settings, None, &mut ())?;
                 let dual: f64 = found.state.dual.iter().map(|u| u.abs()).fold(0.0, f64::max);
                 let dual = fenchel_linalg::Design::largest(&x, dual);
-                assert!(values.is_sorted(), "{values:?}");
                 Ok((found.state.point, dual, found.report.without_seconds()))
             })
             .unwrap();

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use fenchel_erm::auto::batch;
-use fenchel_erm::loss::{Logistic, Poisson, Squared};
+use fenchel_erm::loss::{Hinge, Logistic, Poisson, Squared};
+use fenchel_erm::methods::{Cocoa, CocoaSettings, cocoa};
 use fenchel_erm::prox::L1;
 use fenchel_erm::{AutoState, Method, Problem};
 use fenchel_expfam::glm::{self, Glm, ScalarFamily};
-use fenchel_finite_sum::{LinearModel, LogisticModel, PoissonModel};
+use fenchel_finite_sum::{LinearModel, LogisticModel, PoissonModel, SvcModel};
 use fenchel_linalg::{AsDesign, Spread};
 use fenchel_mpi::data::{Rows, csv, libsvm};
 use fenchel_mpi::{Error, Mpi};
@@ -30,6 +31,8 @@ enum Kind {
     Linear,
     /// A count
     Poisson,
+    /// Two classes, by the hinge, without an intercept; by dual ascent in the shards
+    Svc,
 }
 
 /// The family of a generalised linear model.
@@ -139,9 +142,48 @@ impl Linear {
                 self.save(&PoissonModel { weights, intercept, names, report, choice }, ranks)?;
                 report
             }
+            Kind::Svc => {
+                let classes = classes(&rows.y, ranks)?;
+                let sign = |y: &f64| if *y == classes[0] { -1.0 } else { 1.0 };
+                let signs: Vec<f64> = rows.y.iter().map(sign).collect();
+                let (weights, report) = self.ascend(&rows.x, &signs, &shards, &mut show)?;
+                let (intercept, choice) = (0.0, None);
+                self.save(&SvcModel { weights, intercept, classes, names, report, choice }, ranks)?;
+                report
+            }
         };
         show.end(report, &shards);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The hinge, by CoCoA.
+    fn ascend<X: AsDesign>(
+        &self,
+        x: &X,
+        signs: &[f64],
+        shards: &Shards<'_>,
+        show: &mut Show,
+    ) -> Result<(Array1<f64>, Report), Error> {
+        let (penalty, l2) = self.penalty(shards);
+        if !self.no_intercept {
+            let reason = "svc fits no intercept on many processes; give --no-intercept";
+            return Err(Error::Usage(reason.to_owned()));
+        }
+        let design = Spread::new(x.as_design()?, shards)?;
+        let problem = Problem::new(design, signs, Hinge, penalty, l2)?;
+        let settings = CocoaSettings { stop: self.common.stop(), ..CocoaSettings::default() };
+        let mut observer = |progress: &Progress, _: &Cocoa<'_, '_, _, _, _>| {
+            show.check(progress);
+            ControlFlow::Continue(())
+        };
+        let Solution { state, report } = cocoa(&problem, &settings, None, &mut observer)?;
+        Ok((state.point.weights.into(), report))
+    }
+
+    /// The l1 penalty, and the weight of half the squared norm.
+    fn penalty(&self, shards: &Shards<'_>) -> (L1, f64) {
+        let by_default = if self.l1 > 0.0 { 0.0 } else { 1.0 / shards.all_rows() as f64 };
+        (L1 { strength: self.l1 }, self.l2.unwrap_or(by_default))
     }
 
     fn solve<X: AsDesign, L: Loss>(
@@ -152,8 +194,7 @@ impl Linear {
         shards: &Shards<'_>,
         show: &mut Show,
     ) -> Result<Fitted, Error> {
-        let by_default = if self.l1 > 0.0 { 0.0 } else { 1.0 / shards.all_rows() as f64 };
-        let (penalty, l2) = (L1 { strength: self.l1 }, self.l2.unwrap_or(by_default));
+        let (penalty, l2) = self.penalty(shards);
         let design = Spread::new(x.as_design()?, shards)?;
         let problem = Problem::new(design, y, loss, penalty, l2)?;
         let problem = if self.no_intercept { problem } else { problem.with_intercept() };
