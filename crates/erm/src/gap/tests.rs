@@ -3,7 +3,7 @@ use fenchel_linalg::Dense;
 use ndarray::ArrayView2;
 
 /// A column.
-fn design(column: &[f64]) -> Dense<'_> {
+fn design(column: &[f64]) -> Dense<'_, f64> {
     Dense::new(ArrayView2::from_shape((column.len(), 1), column).unwrap()).unwrap()
 }
 

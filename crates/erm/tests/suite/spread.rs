@@ -19,7 +19,7 @@ use crate::common::data;
 const SHARDS: [usize; 7] = [13, 0, 20, 1, 8, 17, 31];
 
 /// What a rank sees of a data set.
-type Seen<'s> = Spread<'s, Dense<'s>>;
+type Seen<'s> = Spread<'s, Dense<'s, f64>>;
 
 /// Runs a fit on ranks of each number; the results of all ranks are the same bits, which are returned.
 fn on_ranks<T: PartialEq + Send + std::fmt::Debug>(
@@ -50,7 +50,7 @@ fn on_ranks<T: PartialEq + Send + std::fmt::Debug>(
 
 /// The objective of the report is that of all rows at the point, and the lower bound lies below that of another method's best point.
 fn check<L: Loss, R: Regulariser>(
-    whole: &Problem<'_, Dense<'_>, L, R>,
+    whole: &Problem<'_, Dense<'_, f64>, L, R>,
     (point, report): &(Point, Report),
     best: f64,
 ) {
