@@ -34,7 +34,7 @@ macro_rules! rows_and_penalties {
             self.l2
         }
 
-        /// Number of rows.
+        /// Number of rows, of this process where they are spread over several.
         pub fn n(&self) -> usize {
             self.norms_squared.len()
         }
