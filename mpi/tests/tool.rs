@@ -161,3 +161,46 @@ fn an_error_of_one_process_ends_all_with_its_rank_and_line() {
     assert!(!done.status.success() && !model.exists());
     assert!(said.contains("rank 2: ") && said.contains(&format!("line {}", lines + 1)), "{said}");
 }
+
+/// `kill -9` of a process ends all of them, and loses what came after the last checkpoint; any number of processes goes on from there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_training_goes_on_from_its_checkpoint() {
+    use std::process::Stdio;
+    use std::time::Duration;
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "train.txt", &conll()).display().to_string();
+    let model = folder.path().join("model.json").display().to_string();
+    let checkpoint = folder.path().join("model.json.checkpoint");
+    let words = ["learn", "--template-preset", "chunking", &file, "-m", &model];
+    let mut run_on = Command::new("mpirun");
+    run_on.args(["--oversubscribe", "--allow-run-as-root", "-n", "2"]);
+    run_on.arg(env!("CARGO_BIN_EXE_fenchel-mpi")).args(words);
+    run_on.args(["--checkpoint", "0.001", "--tolerance", "0", "--max-passes", "1e9"]);
+    let mut running = run_on.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !checkpoint.exists() {
+        assert!(running.try_wait().unwrap().is_none(), "it ended without a checkpoint");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let parent = running.id().to_string();
+    let is_child = |stat: &str| {
+        let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
+        after.split_whitespace().nth(1) == Some(&parent)
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let child = processes
+        .map(|process| process.path().join("stat"))
+        .filter_map(|stat| std::fs::read_to_string(stat).ok())
+        .find(|stat| is_child(stat) && stat.contains("(fenchel-mpi)"))
+        .expect("a process of mpirun");
+    let id = child.split_whitespace().next().unwrap();
+    assert!(Command::new("kill").args(["-9", id]).status().unwrap().success());
+    assert!(!running.wait().unwrap().success());
+    assert!(!Path::new(&model).exists());
+    let at = checkpoint.display().to_string();
+    let done = run(3, &[&words[..], &["--resume", &at, "--tolerance", "1e-3"]].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let trained = fenchel_crf::CrfModel::load(&std::fs::read(&model).unwrap()[..]).unwrap();
+    assert!(trained.report.unwrap().certificate.relative() <= 1e-3);
+}
