@@ -10,7 +10,7 @@ use fenchel_linalg::{AsDesign, Spread};
 use fenchel_mpi::{Error, Mpi, check_alike};
 use fenchel_optim::Stop;
 use fenchel_optim::spread::{Alone, Communicator, Shards, share};
-use ndarray::{Array2, s};
+use ndarray::{Array2, Axis, Slice};
 
 /// Set in the processes that `mpirun` starts.
 const STARTED: &str = "FENCHEL_MPI_RANKS";
@@ -80,7 +80,7 @@ fn fits(ranks: &Mpi) -> Result<(), Error> {
         let own = share(SHARDS.len(), communicator.rank(), communicator.size());
         let shards = Shards::new(communicator, &SHARDS[own])?;
         let rows = shards.before()..shards.before() + shards.rows();
-        let part = x.slice(s![rows.clone(), ..]);
+        let part = x.slice_axis(Axis(0), Slice::from(rows.clone()));
         let design = Spread::new(part.as_design()?, &shards)?;
         let stop = Stop::at_relative(1e-8);
         let smooth = Problem::new(design, &y[rows.clone()], Logistic, Zero, 1e-3)?.with_intercept();

@@ -11,7 +11,7 @@ use fenchel_erm::{Error, Method, Point, Problem};
 use fenchel_linalg::spread::{Alone, Communicator, Shards, share, threads};
 use fenchel_linalg::{AsDesign, CsrMatrix, Dense, Spread};
 use fenchel_optim::{Certificate, Loss, Regulariser, Report, Status, Stop};
-use ndarray::{Array2, s};
+use ndarray::{Array2, Axis, Slice};
 
 use crate::common::data;
 
@@ -34,7 +34,7 @@ fn on_ranks<T: PartialEq + Send + std::fmt::Debug>(
             let own = share(SHARDS.len(), ranks.rank(), size);
             let shards = Shards::new(ranks, &SHARDS[own])?;
             let rows = shards.before()..shards.before() + shards.rows();
-            let part = x.slice(s![rows.clone(), ..]);
+            let part = x.slice_axis(Axis(0), Slice::from(rows.clone()));
             let design = Spread::new(part.as_design()?, &shards)?;
             fit(design, &y[rows.clone()], rows)
         });
@@ -200,7 +200,7 @@ fn an_error_of_one_rank_ends_all() {
     let found = threads::run(3, |ranks| {
         let rows = share(6, ranks.rank(), 3);
         let shards = Shards::new(ranks, &[rows.len()])?;
-        let part = x.slice(s![rows.clone(), ..]);
+        let part = x.slice_axis(Axis(0), Slice::from(rows.clone()));
         let design = Spread::new(part.as_design()?, &shards)?;
         let mut y = vec![1.0, -1.0];
         if ranks.rank() == 1 {

@@ -4,7 +4,7 @@ use fenchel_expfam::Error;
 use fenchel_expfam::glm::{Glm, GlmModel, Logistic, PoissonLog, Reciprocal, ScalarFamily, Targets};
 use fenchel_optim::spread::{Communicator, Shards, share, threads};
 use fenchel_optim::{Fit, Status, Stop};
-use ndarray::{Array2, s};
+use ndarray::{Array2, Axis, Slice};
 
 /// Rows of the shards: of no even size, and none at all among them.
 const SHARDS: [usize; 7] = [13, 0, 20, 1, 8, 17, 31];
@@ -38,7 +38,7 @@ fn on_ranks<F: ScalarFamily + Clone + PartialEq + std::fmt::Debug + Send>(
     threads::run(size, |ranks| {
         let shards = Shards::new(ranks, &SHARDS[share(SHARDS.len(), ranks.rank(), size)])?;
         let rows = shards.before()..shards.before() + shards.rows();
-        let x = data.x.slice(s![rows.clone(), ..]);
+        let x = data.x.slice_axis(Axis(0), Slice::from(rows.clone()));
         let mut targets = Targets::new(&data.y[rows.clone()]);
         if let Some(offset) = &data.offset {
             targets = targets.offset(&offset[rows.clone()]);
