@@ -1,6 +1,6 @@
 //! Rows that are spread over ranks, which are threads here: the same bits for any number of ranks, and the answer of all rows.
 
-use fenchel_erm::auto::{AutoSettings, auto};
+use fenchel_erm::auto::{AutoSettings, auto, batch};
 use fenchel_erm::loss::{Hinge, Logistic, Poisson, Squared};
 use fenchel_erm::methods::{
     CocoaSettings, DualState, FistaSettings, LbfgsSettings, NewtonCgSettings, SagaSettings, cocoa,
@@ -128,7 +128,7 @@ fn auto_takes_spread_rows() {
     let settings = AutoSettings { stop: Stop::at_relative(1e-6), ..Default::default() };
     let (point, method, report) = on_ranks(&x, &counts, |x, y, _| {
         let problem = Problem::new(x, y, Poisson, Zero, 0.1)?.with_intercept();
-        let found = auto(&problem, &settings, None, &mut ())?;
+        let found = batch(&problem, &settings.stop, None, &mut ())?;
         Ok((found.state.point, found.state.choice.method, found.report.without_seconds()))
     })
     .unwrap();
@@ -189,7 +189,7 @@ fn what_needs_all_rows_refuses_some_by_name() {
     let expected = "stop.max_seconds = 1; expected none, for rows that are spread over processes";
     assert_eq!(error.unwrap_err().to_string(), expected);
     let kink = Problem::new(design, &[1.0, -1.0], Hinge, Zero, 0.1).unwrap();
-    let error = auto(&kink, &AutoSettings::default(), None, &mut ()).unwrap_err();
+    let error = batch(&kink, &Stop::default(), None, &mut ()).unwrap_err();
     assert!(error.to_string().contains("does not support the hinge loss"), "{error}");
 }
 
