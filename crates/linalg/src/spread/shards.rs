@@ -158,7 +158,7 @@ impl<'c> Shards<'c> {
             if wave.is_empty() {
                 break;
             }
-            for sum in parallel::map(wave, &partial) {
+            for sum in parallel::map(wave, partial) {
                 let node = Node { level: 0, index: first + shard };
                 self.push(&mut stack, node, sum, |left, right| combine(left, &right, add));
                 shard += 1;
@@ -257,7 +257,7 @@ impl<'c> Shards<'c> {
         self.rounds.fetch_add(1, Ordering::Relaxed);
         let bytes = 8 * length as u64;
         let mut own = own.into_iter().map(|(_, sum)| sum);
-        let mut stack: Vec<(Node, (usize, Option<Vec<f64>>))> = Vec::new();
+        let mut stack = Vec::new();
         // All ranks go through all nodes in the same order, and take part where they hold a half: nobody waits for ever.
         for &(node, rank) in &self.subtrees {
             let held = if rank == me { own.next() } else { None };
@@ -363,7 +363,7 @@ mod tests {
                     x[from - size..from].iter().fold(0.0, |sum, x| sum + x)
                 })
                 .collect();
-            let expected = tree(&of_shards, 0, (count as usize).next_power_of_two()).unwrap();
+            let expected = tree(&of_shards, 0, count.next_power_of_two()).unwrap();
             for size in 1..=6 {
                 let sums = threads::run(size, |communicator| {
                     let own = share(count, communicator.rank(), size);
@@ -377,7 +377,7 @@ mod tests {
                         out[1] = rows.len() as f64;
                         x[rows].iter().fold(0.0, |sum, x| sum + x)
                     });
-                    let mut most = [communicator.rank() as f64 * -1.0, f64::from(!x.is_empty())];
+                    let mut most = [-(communicator.rank() as f64), f64::from(!x.is_empty())];
                     shards.largest(&mut most);
                     let traffic = shards.traffic();
                     Ok::<_, Infallible>((total, out, most[1], traffic))

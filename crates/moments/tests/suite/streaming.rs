@@ -147,8 +147,7 @@ fn sums_of_ranks_merge_to_the_same_bits() {
     };
     let one = on_ranks(1);
     (2..=6).for_each(|size| assert_eq!(on_ranks(size), one, "{size} ranks"));
-    let sir =
-        Sir { components: Components::Fixed(2), slicing: Slicing::EqualCount(6), ..Sir::default() };
+    let sir = Sir { components: Components::Fixed(2), slicing: Slicing::EqualCount(6) };
     let (whole, merged) = (sir.fit(&x, &y).unwrap(), sir.fit_moments(&one).unwrap());
     assert!(trace_error(whole.directions.view(), merged.directions.view()).unwrap() < 1e-22);
 }
