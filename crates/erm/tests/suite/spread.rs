@@ -1,10 +1,10 @@
 //! Rows that are spread over ranks, which are threads here: the same bits for any number of ranks, and the answer of all rows.
 
-use fenchel_erm::auto::{AutoSettings, auto, batch};
+use fenchel_erm::auto::batch;
 use fenchel_erm::loss::{Hinge, Logistic, Poisson, Squared};
 use fenchel_erm::methods::{
-    CocoaSettings, DualState, FistaSettings, LbfgsSettings, NewtonCgSettings, SagaSettings, cocoa,
-    fista, lbfgs, newton_cg, saga,
+    CocoaSettings, DualState, FistaSettings, LbfgsSettings, NewtonCgSettings, SagaSettings,
+    SdcaSettings, cocoa, fista, lbfgs, newton_cg, saga, sdca,
 };
 use fenchel_erm::prox::{L1, L1L2, Zero};
 use fenchel_erm::{Error, Method, Point, Problem};
@@ -48,19 +48,28 @@ fn on_ranks<T: PartialEq + Send + std::fmt::Debug>(
     Ok(first.unwrap())
 }
 
-/// The objective of the report is that of all rows at the point, and the lower bound lies below that of another method's best point.
+/// The objective and the lower bound of a fit that converged.
+fn bounds(report: &Report) -> (f64, f64) {
+    assert_eq!(report.status, Status::Converged, "{report}");
+    match report.certificate {
+        Certificate::Gap { objective, lower_bound } => (objective, lower_bound),
+        ref other => panic!("{other}"),
+    }
+}
+
+/// The objective of the report is that of all rows at the point, which a certificate of all rows proves too.
 fn check<L: Loss, R: Regulariser>(
     whole: &Problem<'_, Dense<'_, f64>, L, R>,
     (point, report): &(Point, Report),
-    best: f64,
 ) {
-    assert_eq!(report.status, Status::Converged, "{report}");
-    let Certificate::Gap { objective, lower_bound } = report.certificate else {
-        panic!("{}", report.certificate)
+    let (objective, lower_bound) = bounds(report);
+    let proved = whole.certify(point).unwrap();
+    let Certificate::Gap { objective: expected, lower_bound: other } = proved else {
+        panic!("{proved}")
     };
-    let expected = whole.objective(point).unwrap();
     assert!((objective - expected).abs() <= 1e-13 * expected, "{objective} {expected}");
-    assert!(lower_bound <= best * (1.0 + 1e-12) && objective <= best * (1.0 + 1e-6));
+    assert!(lower_bound <= expected && other <= objective, "{report} {proved}");
+    assert!(proved.relative() <= 1e-6, "{proved}");
 }
 
 #[test]
@@ -86,49 +95,43 @@ fn a_fit_has_the_same_bits_for_any_number_of_ranks() {
             let smooth = (|| Ok::<_, Error>(problem!(all()?, y, 0..rows, Zero, 0.02)))().unwrap();
             let penalty = L1L2 { l1: 0.01, l2: 0.001 };
             let sparse = (|| Ok::<_, Error>(problem!(all()?, y, 0..rows, penalty, 0.0)))().unwrap();
-            let settings = AutoSettings { stop: Stop::at_relative(1e-10), ..Default::default() };
-            let best = |of: Point, problem: &dyn Fn(&Point) -> f64| problem(&of);
-            let smooth_best = auto(&smooth, &settings, None, &mut ()).unwrap().state.point;
-            let smooth_best = best(smooth_best, &|at| smooth.objective(at).unwrap());
-            let sparse_best = auto(&sparse, &settings, None, &mut ()).unwrap().state.point;
-            let sparse_best = best(sparse_best, &|at| sparse.objective(at).unwrap());
             let found = on_ranks(x, y, |x, y, rows| {
                 let problem = problem!(x, y, rows, Zero, 0.02);
                 let settings = LbfgsSettings { stop, ..Default::default() };
                 let found = lbfgs(&problem, &settings, None, &mut ())?;
                 Ok((found.state.point, found.report.without_seconds()))
             });
-            check(&smooth, &found.unwrap(), smooth_best);
+            check(&smooth, &found.unwrap());
             let found = on_ranks(x, y, |x, y, rows| {
                 let problem = problem!(x, y, rows, Zero, 0.02);
                 let settings = NewtonCgSettings { stop, ..Default::default() };
                 let found = newton_cg(&problem, &settings, None, &mut ())?;
                 Ok((found.state, found.report.without_seconds()))
             });
-            check(&smooth, &found.unwrap(), smooth_best);
+            check(&smooth, &found.unwrap());
             let found = on_ranks(x, y, |x, y, rows| {
                 let problem = problem!(x, y, rows, penalty, 0.0);
                 let settings = FistaSettings { stop, ..Default::default() };
                 let found = fista(&problem, &settings, None, &mut ())?;
                 Ok((found.state.point, found.report.without_seconds()))
             });
-            check(&sparse, &found.unwrap(), sparse_best);
+            check(&sparse, &found.unwrap());
         }
     }
 }
 
 /// Counts, whose loss has no curvature bound; squares; and no penalty at all, with a column that lies far from 0.
 #[test]
-fn auto_takes_spread_rows() {
+fn batch_methods_take_spread_rows() {
     let rows = SHARDS.iter().sum();
     let sample = data(rows, 4, 0.8, 5);
     let counts: Vec<f64> = sample.reals.iter().map(|y| y.abs().ceil()).collect();
     let mut x = sample.dense;
     x.column_mut(2).mapv_inplace(|a| a + 40.0);
-    let settings = AutoSettings { stop: Stop::at_relative(1e-6), ..Default::default() };
+    let stop = Stop::at_relative(1e-6);
     let (point, method, report) = on_ranks(&x, &counts, |x, y, _| {
         let problem = Problem::new(x, y, Poisson, Zero, 0.1)?.with_intercept();
-        let found = batch(&problem, &settings.stop, None, &mut ())?;
+        let found = batch(&problem, &stop, None, &mut ())?;
         Ok((found.state.point, found.state.choice.method, found.report.without_seconds()))
     })
     .unwrap();
@@ -139,15 +142,15 @@ fn auto_takes_spread_rows() {
     assert!(proved.relative() <= 1e-6, "{proved}");
     let (point, method) = on_ranks(&x, &sample.reals, |x, y, _| {
         let problem = Problem::new(x, y, Squared, Zero, 0.0)?.with_intercept();
-        let settings = AutoSettings { stop: Stop::at_relative(1e-9), ..settings.clone() };
-        let found = auto(&problem, &settings, None, &mut ())?;
+        let found = batch(&problem, &Stop::at_relative(1e-9), None, &mut ())?;
         Ok((found.state.point, found.state.choice.method))
     })
     .unwrap();
     assert_eq!(method, Method::Lbfgs);
     let whole = Problem::new(x.as_design().unwrap(), &sample.reals, Squared, Zero, 0.0).unwrap();
     let whole = whole.with_intercept();
-    let best = auto(&whole, &settings, None, &mut ()).unwrap().state.point;
+    let settings = NewtonCgSettings { stop: Stop::at_relative(1e-10), ..Default::default() };
+    let best = newton_cg(&whole, &settings, None, &mut ()).unwrap().state;
     let (found, best) = (whole.objective(&point).unwrap(), whole.objective(&best).unwrap());
     assert!(found <= best * (1.0 + 1e-6), "{found} {best}");
 }
@@ -233,9 +236,14 @@ fn dual_ascent_in_shards_proves_its_point() {
             .unwrap();
             assert!(dual > 0.0);
             let whole = Problem::new(x.as_design().unwrap(), y, $loss, $penalty, $l2).unwrap();
-            let settings = AutoSettings { stop: Stop::at_relative(1e-10), ..Default::default() };
-            let best = auto(&whole, &settings, None, &mut ()).unwrap().state.point;
-            check(&whole, &(point, report), whole.objective(&best).unwrap());
+            let settings = SdcaSettings { stop: Stop::at_relative(1e-9), ..Default::default() };
+            let best = sdca(&whole, &settings, None, &mut ()).unwrap().state.point;
+            let best = whole.objective(&best).unwrap();
+            let (objective, lower_bound) = bounds(&report);
+            let expected = whole.objective(&point).unwrap();
+            assert!((objective - expected).abs() <= 1e-13 * expected, "{objective} {expected}");
+            assert!(lower_bound <= best * (1.0 + 1e-12), "{lower_bound} {best}");
+            assert!(objective <= best * (1.0 + 2.0 * $tolerance), "{objective} {best}");
         }};
     }
     check!(Logistic, Zero, 0.02, 1e-7);
