@@ -147,7 +147,7 @@ pub(crate) fn check_whole<D: Design>(design: &D) -> Result<(), Invalid> {
     let Some(shards) = design.shards() else { return Ok(()) };
     let (what, size) = ("design matrix", shards.communicator().size());
     let reason = format!(
-        "its rows are spread over {size} processes, and this method needs all of them; use auto, lbfgs, fista, newton_cg or cocoa with one margin a row"
+        "its rows are spread over {size} processes, and this method needs all of them; use batch, lbfgs, fista, newton_cg or cocoa with one margin a row"
     );
     Err(Invalid::Layout { what, reason })
 }

@@ -7,7 +7,6 @@ use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::prox::{L1, L1L2};
 use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
 
-use super::batch::batch;
 use super::case::Kind;
 use super::choice::{Choice, Method};
 use super::guarded::{Guarded, guarded};
@@ -17,6 +16,7 @@ use crate::methods::fista;
 use crate::methods::lag::{Call, Composite, Lagged};
 use crate::methods::newton::AsElasticNet;
 use crate::on_centred;
+use crate::shared::check_whole;
 use crate::{Error, Point, Problem};
 
 /// Solves a problem by the method that suits it: see [the module](super).
@@ -32,8 +32,7 @@ use crate::{Error, Point, Problem};
 /// Where nothing is penalised and a hyperplane separates the classes of the logistic loss, be it through some of the rows, the
 /// status is [`NoMinimiser`](fenchel_optim::Status::NoMinimiser), as that of each method called directly.
 ///
-/// Rows that are spread over processes ([`Spread`](fenchel_linalg::Spread)) are left to L-BFGS, to FISTA under a regulariser, and to
-/// Newton-CG for a loss without a curvature bound.
+/// Rows that are spread over processes ([`Spread`](fenchel_linalg::Spread)) are refused: [`batch`](super::batch()) takes them.
 ///
 /// The observer sees the progress and the [`Method`] at work. If a second method took over, the report adds up the costs of both.
 /// A choice costs O(n).
@@ -50,6 +49,7 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite, O: Observer<Method>>
     observer: &mut O,
 ) -> Result<Solution<AutoState>, Error> {
     settings.stop.check()?;
+    check_whole(problem.design())?;
     let start = start.map(|mut point| {
         problem.check_start(&point)?;
         if !problem.intercept() {
@@ -58,9 +58,6 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite, O: Observer<Method>>
         Ok::<_, Error>(point)
     });
     let (start, budget) = (start.transpose()?, Budget::new(settings.stop));
-    if problem.design().shards().is_some() {
-        return batch(problem, &budget.left(), start, observer);
-    }
     let Some(centred) = problem.centred(settings.max_memory) else {
         return R::dispatch(Binary { problem, settings, start, observer });
     };

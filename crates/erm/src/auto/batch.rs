@@ -10,7 +10,7 @@ use crate::methods::{FistaSettings, LbfgsSettings, NewtonCgSettings, fista, lbfg
 use crate::{Error, Point, Problem};
 
 /// Solves a problem by a batch method: L-BFGS, FISTA under a regulariser, Newton-CG for a loss without a curvature bound. It takes rows
-/// that are spread over processes ([`Spread`](fenchel_linalg::Spread)), where [`auto`](super::auto()) comes here too.
+/// that are spread over processes ([`Spread`](fenchel_linalg::Spread)), which [`auto`](super::auto()) refuses.
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss with a kink, or one without a curvature bound under a regulariser; [`Error::Invalid`] for a start of
