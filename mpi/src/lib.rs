@@ -2,7 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`Mpi`] | the [`Communicator`](fenchel_optim::spread::Communicator) of the processes that `mpirun` has started |
+//! | `Mpi` (feature `mpi`) | the [`Communicator`](fenchel_optim::spread::Communicator) of the processes that `mpirun` has started |
 //! | [`text`] | pieces of big files, cut at lines or at blank lines |
 //! | [`data`] | the own rows of files of the LIBSVM format or of CSV |
 //!
@@ -32,10 +32,12 @@
 //! An error of one process ends all of them, with its message and its rank.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "mpi")]
 mod communicator;
 pub mod data;
 mod error;
 pub mod text;
 
+#[cfg(feature = "mpi")]
 pub use communicator::{Mpi, check_alike};
 pub use error::Error;

@@ -1,7 +1,8 @@
-//! `cargo xtask mpi` checks `mpi/`, the crate that runs fits on the processes of an MPI program: format, lints, and its tests, which
-//! start themselves under `mpirun`. It installs Open MPI and libclang where it may, and otherwise says what is missing.
+//! `cargo xtask mpi` tests `mpi/`, the crate that runs fits on the processes of an MPI program; the tests start themselves under
+//! `mpirun`. It installs Open MPI and libclang where it may, and otherwise says what is missing.
 //!
-//! The crate is a workspace of its own, with a lock file of its own: no command about the other crates needs MPI.
+//! The crate is a member of the workspace whose feature `mpi` needs MPI. Commands about all crates with all features leave it out
+//! where there is none ([`all_crates`]).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,8 +13,10 @@ use crate::workspace::{self, stream};
 /// How a command is run, with the words that name it.
 type Run<'a> = &'a dyn Fn(&mut Command, &str) -> io::Result<()>;
 
+const PACKAGE: &str = "fenchel-mpi";
+
 /// What Debian and its kin call it.
-const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
+const SYSTEM: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -27,14 +30,17 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     if arguments.scale {
         return scale();
     }
-    check(|| stream(&mut command(), "cargo test"), &stream)?;
+    let tests = ["test", "--package", PACKAGE, "--all-features"];
+    stream(workspace::cargo().args(tests), "cargo test")?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Runs the example that measures.
 fn scale() -> io::Result<ExitCode> {
-    stream(&mut cargo(&["build", "--release", "--example", "scale"]), "cargo build")?;
-    let program = workspace::target().join("mpi/release/examples/scale");
+    let example =
+        ["build", "--release", "--package", PACKAGE, "--all-features", "--example", "scale"];
+    stream(workspace::cargo().args(example), "cargo build")?;
+    let program = workspace::target().join("release/examples/scale");
     for processes in ["1", "2"] {
         let mut run = Command::new("mpirun");
         run.args(["--oversubscribe", "--allow-run-as-root", "-n", processes]).arg(&program);
@@ -43,28 +49,10 @@ fn scale() -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The tests, which build the crate.
-pub(crate) fn command() -> Command {
-    cargo(&["test"])
-}
-
-/// A call of cargo on the crate. Its build folder is its own: cargo lets one command at a time into a folder.
-fn cargo(words: &[&str]) -> Command {
-    let mut cargo = workspace::cargo();
-    cargo.args(words).arg("--manifest-path").arg(folder().join("Cargo.toml"));
-    cargo.env("CARGO_TARGET_DIR", workspace::target().join("mpi"));
-    cargo
-}
-
-fn folder() -> PathBuf {
-    workspace::root().join("mpi")
-}
-
-/// Format and lints, and the tests by `test`.
-pub(crate) fn check(test: impl FnOnce() -> io::Result<()>, run: Run<'_>) -> io::Result<()> {
-    run(&mut cargo(&["fmt", "--check"]), "cargo fmt of mpi/")?;
-    run(cargo(&["clippy", "--all-targets"]).args(["--", "-D", "warnings"]), "clippy of mpi/")?;
-    test()
+/// What cargo is told about all crates with all features, without that for MPI where there is no MPI.
+pub(crate) fn all_crates() -> &'static [&'static str] {
+    let all = &["--workspace", "--all-features", "--exclude", PACKAGE];
+    if missing().is_some() { all } else { &all[..2] }
 }
 
 /// Why the crate cannot be built and run.
@@ -72,12 +60,12 @@ pub(crate) fn missing() -> Option<String> {
     for program in ["mpicc", "mpirun"] {
         if !Command::new(program).arg("--version").output().is_ok_and(|said| said.status.success())
         {
-            return Some(format!("no {program}: Debian's packages are {}", PACKAGES.join(", ")));
+            return Some(format!("no {program}: Debian's packages are {}", SYSTEM.join(", ")));
         }
     }
     let here = std::env::var_os("LIBCLANG_PATH").is_some() || !cfg!(target_os = "linux");
     (!here && !has_libclang()).then(|| {
-        format!("no libclang, which reads the headers of MPI: Debian's package is {}", PACKAGES[2])
+        format!("no libclang, which reads the headers of MPI: Debian's package is {}", SYSTEM[2])
     })
 }
 
@@ -105,7 +93,7 @@ pub(crate) fn provide(run: Run<'_>) -> io::Result<()> {
         run(&mut apt, "apt-get")
     };
     let install = ["install", "-y", "--no-install-recommends"];
-    let done = apt(&["update"]).and_then(|()| apt(&[&install[..], &PACKAGES].concat()));
+    let done = apt(&["update"]).and_then(|()| apt(&[&install[..], &SYSTEM].concat()));
     match missing() {
         None => Ok(()),
         Some(_) => {
