@@ -148,6 +148,11 @@ def seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
+def seed_of_draws(random_state: Any) -> int:
+    """As `seed`, but None is numpy's global state, as in scipy: two calls draw other numbers."""
+    return seed(check_random_state(None) if random_state is None else random_state)
+
+
 def threads(n_jobs: int | None) -> int | None:
     """A number of threads from joblib's ``n_jobs``, at most one a core; None for all cores."""
     n_jobs = _check.RULES["n_jobs"]("n_jobs", n_jobs)

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from . import _check, _core
 from ._check import checked
-from ._control import Control, Progress, Report, judge, seed
+from ._control import Control, Progress, Report, judge, seed, seed_of_draws
 from ._data import reals
 
 __all__ = ["BayesianNetwork", "Factor"]
@@ -327,7 +327,7 @@ class BayesianNetwork:
         n : int
             Number of draws.
         random_state : int or RandomState, default=None
-            The seed; None is 0.
+            The seed; None takes numpy's global state.
 
         Returns
         -------
@@ -338,7 +338,7 @@ class BayesianNetwork:
 
         net = self._fitted()
         _check.memory("n", n, 9 * len(self.variables))
-        codes = net.sample(n, seed(random_state))
+        codes = net.sample(n, seed_of_draws(random_state))
         columns = {
             v: pandas.Categorical.from_codes(codes[:, k], categories=states)
             for k, (v, states) in enumerate(net.variables())

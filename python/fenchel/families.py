@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_X_
 
 from . import _check, _core
 from ._check import checked, choice
-from ._control import Control, Report, judge, seed
+from ._control import Control, Report, judge, seed_of_draws
 from ._data import Vector, matrix, reals, sound, vector
 
 __all__ = [
@@ -101,11 +101,11 @@ class Distribution:
         return _each(lambda flat: self._law.tail("isf", flat), q)
 
     def rvs(self, size: int | tuple[int, ...] = 1, random_state: Any = None) -> Any:
-        """Draws; ``random_state=None`` is the seed 0."""
+        """Draws; ``random_state=None`` takes numpy's global state, as in scipy."""
         sizes = tuple(size) if isinstance(size, (tuple, list)) else (size,)
         shape = [_check.count(0, 10**18)("size", one) for one in sizes]
         _check.memory("size", prod(shape), 8)
-        return self._law.rvs(prod(shape), seed(random_state)).reshape(shape)
+        return self._law.rvs(prod(shape), seed_of_draws(random_state)).reshape(shape)
 
     def entropy(self) -> float:
         """The entropy in nats."""

@@ -280,6 +280,17 @@ def test_weights_of_a_glm_and_names_of_its_columns():
     np.testing.assert_allclose(plain.predict(frame), X @ plain.coef_ + plain.intercept_)
 
 
+def test_draws_without_a_seed_are_new_ones():
+    law, net = Normal(0, 1), BayesianNetwork.example("asia")
+    assert (law.rvs(5) != law.rvs(5)).all()
+    assert not net.sample(50).equals(net.sample(50))
+    # The state that scipy takes too.
+    state = np.random.get_state()  # noqa: NPY002
+    first = law.rvs(5)
+    np.random.set_state(state)  # noqa: NPY002
+    assert (law.rvs(5) == first).all()
+
+
 def test_a_randomised_trial_needs_no_columns():
     found = effect(TRIAL, "x", "y", [], bootstrap=20)
     x, y = np.array(TRIAL["x"]), np.array(TRIAL["y"])
@@ -300,7 +311,7 @@ def test_distributions_travel_and_compare(law):
     for other in (pickle.loads(pickle.dumps(law)), copy.deepcopy(law)):
         assert other == law and hash(other) == hash(law) and repr(other) == repr(law)
         assert other.logpdf(2.0) == law.logpdf(2.0)
-        assert (other.rvs(5) == law.rvs(5)).all()
+        assert (other.rvs(5, 1) == law.rvs(5, 1)).all()
     prior = law.prior(3.0).posterior([1.0, 2.0])
     other = copy.deepcopy(prior)
     assert other.weight == prior.weight and other.mode() == prior.mode()

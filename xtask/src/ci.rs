@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use crate::workspace::stream;
 use crate::{docs, mpi, python, workspace};
 
 #[derive(clap::Args)]
@@ -76,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     // What can be run is run: MPI is installed where it may be. The crate that needs it is left out elsewhere, but not in CI.
     if let Some(reason) = mpi::missing() {
         if std::env::var_os("CI").is_some() {
-            mpi::provide(&stream)?;
+            mpi::provide()?;
         } else {
             println!("the crate for MPI is left out: {reason}");
         }
@@ -131,9 +130,6 @@ fn run_lane(steps: &[&'static str], quiet: bool) -> Vec<Ran> {
         let result = match *step {
             "doc" => docs::make(&checks(), || run(&mut command, &what)),
             "python" => python::check(|| run(&mut command, &what), &run),
-            "mpi" => {
-                mpi::provide(&run).and_then(|()| mpi::check(|| run(&mut command, &what), &run))
-            }
             _ => run(&mut command, &what),
         };
         let seconds = start.elapsed().as_secs_f64();

@@ -10,9 +10,6 @@ use std::process::{Command, ExitCode};
 
 use crate::workspace::{self, stream};
 
-/// How a command is run, with the words that name it.
-type Run<'a> = &'a dyn Fn(&mut Command, &str) -> io::Result<()>;
-
 const PACKAGE: &str = "fenchel-mpi";
 
 /// What Debian and its kin call it.
@@ -26,7 +23,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
-    provide(&stream)?;
+    provide()?;
     if arguments.scale {
         return scale();
     }
@@ -85,12 +82,12 @@ fn has_libclang() -> bool {
 ///
 /// # Errors
 /// What is missing, where it cannot be installed.
-pub(crate) fn provide(run: Run<'_>) -> io::Result<()> {
+pub(crate) fn provide() -> io::Result<()> {
     let Some(reason) = missing() else { return Ok(()) };
     let apt = |words: &[&str]| {
         let mut apt = Command::new("apt-get");
         apt.env("DEBIAN_FRONTEND", "noninteractive").args(words);
-        run(&mut apt, "apt-get")
+        stream(&mut apt, "apt-get")
     };
     let install = ["install", "-y", "--no-install-recommends"];
     let done = apt(&["update"]).and_then(|()| apt(&[&install[..], &SYSTEM].concat()));
