@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from math import inf, isnan
+from math import inf, nan
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
@@ -50,14 +50,15 @@ def number(
 
     def rule(name: str, value: Any) -> float:
         real = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-        if not real or isnan(value) or not least <= value <= most:
-            raise refuse(name, value, expected)
-        if (above and value in (least, most) and abs(value) < inf) or (
-            abs(value) == inf and not infinite
-        ):
-            raise refuse(name, value, expected)
         try:
-            return float(value)
+            found = float(value) if real else nan
+            if not least <= found <= most:
+                raise refuse(name, value, expected)
+            if above and found in (least, most) and abs(found) < inf:
+                raise refuse(name, value, expected)
+            if abs(found) == inf and not infinite:
+                raise refuse(name, value, expected)
+            return found
         except OverflowError:
             raise refuse(name, value, expected) from None
 

@@ -281,7 +281,8 @@ class BayesianNetwork:
         net = self._fitted()
         if variables is None:
             ((pairs, _),) = net.most_probable(1, *_split(evidence))
-            return {v: state for v, state in pairs if v not in (evidence or {})}
+            known = {str(name) for name in evidence or {}}
+            return {v: state for v, state in pairs if v not in known}
         return dict(net.marginal_map(list(variables), *_split(evidence))[0])
 
     @checked()

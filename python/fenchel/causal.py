@@ -294,7 +294,8 @@ class Estimand:
                 raise ValueError(f"data: no column for {name!r}")
             if None in columns[name]:
                 raise ValueError(f"data: row {columns[name].index(None)} of {name!r} is missing")
-        needed = {str(name): data[name] for name in data if str(name) in self._formula.names()}
+        given = data.columns if hasattr(data, "columns") else data
+        needed = {str(name): data[name] for name in given if str(name) in self._formula.names()}
         found = _states(needed, columns, every=False)
         states = {name: found[name] for name in self._formula.names()}
         return _encode(columns, states), states

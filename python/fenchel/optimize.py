@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from . import _core
-from ._check import checked, choice, refuse
+from ._check import checked, choice, number, refuse
 from ._control import Control, Report, judge
 from ._data import Vector, reals
 
@@ -24,9 +24,10 @@ MESSAGE = {
 
 
 @checked(
+    tol=number(0, 1, above=True),
     method=choice(
         "auto", "highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex", "simplex"
-    )
+    ),
 )
 def linprog(
     c: Any,

@@ -40,6 +40,7 @@ from fenchel.linear_model import (
     LogisticRegression,
     LogisticRegressionCV,
     Ridge,
+    SoftmaxRegression,
     lasso_path,
     logistic_path,
 )
@@ -278,6 +279,20 @@ def test_weights_of_a_glm_and_names_of_its_columns():
     low, high = plain.conf_int().T
     assert ((low < plain.params) & (plain.params < high)).all()
     np.testing.assert_allclose(plain.predict(frame), X @ plain.coef_ + plain.intercept_)
+
+
+def test_what_a_review_found():
+    with pytest.raises(ValueError, match="^alpha = "):
+        Lasso(alpha=10**400).fit(X, Y)
+    with pytest.raises(ValueError, match="^tol = 0"):
+        linprog([1.0], tol=0)
+    three = np.arange(40) % 3
+    for shares in ({"l1_ratio": 0.8, "group_ratio": 0.2}, {"l1_ratio": 0.9, "group_ratio": 0.1}):
+        assert SoftmaxRegression(**shares).fit(X, three).coef_.shape == (3, X.shape[1])
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"x": ["a", "b"] * 10, "y": ["u", "v", "v", "u"] * 5})
+    found = identify("x -> y", "P(y | do(x))").evaluate(frame)
+    assert found is not None
 
 
 def test_draws_without_a_seed_are_new_ones():

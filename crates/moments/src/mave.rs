@@ -305,7 +305,7 @@ impl Mave {
         }
         // The indices in the order of what their slopes explain.
         let index = setting.z.dot(&b);
-        let matrix = outer_product(&setting, index.view(), least, &ends)?;
+        let matrix = outer_product(&setting, index.view(), least, &|| look(watch))?;
         let map = setting.whitening.back().dot(&orthonormal(b.view())?);
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(map.view()))?;
         // The start and the last slopes are a look at the data each.

@@ -244,7 +244,9 @@ class SoftmaxRegression(Probabilities):
     def _fit_more(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Several]:
         lam = weight_of_c(self.C, weight)
         l1, group = float(self.l1_ratio), float(self.group_ratio)
-        l2 = SHARE("1 - l1_ratio - group_ratio", 1 - l1 - group)
+        # Shares that add up to 1 may exceed it by rounding.
+        rest = 1 - l1 - group
+        l2 = SHARE("1 - l1_ratio - group_ratio", 0.0 if abs(rest) < 1e-12 else rest)
         penalty = (lam * l1, lam * group, lam * l2)
         start = self._start_more(data[0].shape[1])
         return [_core.softmax(data, control, penalty, bool(self.fit_intercept), start)]

@@ -415,12 +415,20 @@ impl Cell<'_> {
             Cell::Text(text) => std::str::from_utf8(text).ok().map(Cow::Borrowed),
             Cell::Flag(value) => Some(value.to_string().into()),
             Cell::Integer(value) => Some(value.to_string().into()),
-            Cell::Decimal(..) | Cell::Number(_) => {
-                self.number().map(|value| value.to_string().into())
-            }
+            // All digits: identifiers of databases are often decimals.
+            Cell::Decimal(value, scale) => Some(decimal(*value, *scale as usize).into()),
+            Cell::Number(_) => self.number().map(|value| value.to_string().into()),
             Cell::Date(_) | Cell::Missing => None,
         }
     }
+}
+
+/// The digits of `value / 10^scale`.
+fn decimal(value: i128, scale: usize) -> String {
+    let digits = format!("{:0>width$}", value.unsigned_abs(), width = scale + 1);
+    let (whole, rest) = digits.split_at(digits.len() - scale);
+    let (sign, point) = (if value < 0 { "-" } else { "" }, if scale > 0 { "." } else { "" });
+    format!("{sign}{whole}{point}{rest}")
 }
 
 impl fmt::Display for Cell<'_> {

@@ -260,6 +260,19 @@ fn kinds_can_be_said() {
     let Column::Texts(texts) = table.column("id").unwrap() else { panic!("no texts") };
     assert_eq!(texts.levels(), ["9007199254740992", "9007199254740993"]);
     assert_eq!(texts.get(2), None);
+    let texts = |schema: &str, cells: Cells<'_>| {
+        of_kind(&column(schema, cells), "x", Kind::Text).unwrap().texts("x").unwrap().join(" ")
+    };
+    let keys = [10_000_000_000_000_000_001_i128, 10_000_000_000_000_000_002].map(i128::to_be_bytes);
+    assert_eq!(
+        texts(
+            "OPTIONAL FIXED_LEN_BYTE_ARRAY (16) x (DECIMAL(38, 0));",
+            Cells::Bytes(&[Some(&keys[0]), Some(&keys[1])])
+        ),
+        "10000000000000000001 10000000000000000002"
+    );
+    let prices = Cells::Integers(&[Some(1999), Some(-1), Some(0)]);
+    assert_eq!(texts("OPTIONAL INT32 x (DECIMAL(5, 2));", prices), "19.99 -0.01 0.00");
     let flags = column("OPTIONAL BOOLEAN x;", Cells::Flags(&[Some(true), Some(false)]));
     assert_eq!(
         of_kind(&flags, "x", Kind::Number).unwrap().numbers("x").unwrap().to_vec(),

@@ -115,7 +115,7 @@ impl Cholesky {
         self.n
     }
 
-    /// `L`, with zeros above the diagonal.
+    /// `L`, with zeros above the diagonal; a view by columns.
     pub fn lower(&self) -> ArrayView2<'_, f64> {
         ArrayView2::from_shape((self.n, self.n).f(), &self.lower).expect("n^2 entries")
     }
@@ -246,7 +246,16 @@ mod tests {
     fn factor_of_a_product_of_integers_is_found_again() {
         for n in [1, 2, 3, 4, 5, 8, 9, 30, 61, 64, 65, 120, 256, 330] {
             let l = integer_factor(n);
-            let cholesky = Cholesky::new(l.dot(&l.t()).view()).unwrap();
+            let product = l.dot(&l.t());
+            let cholesky = Cholesky::new(product.view()).unwrap();
+            // Of a matrix in its own memory the upper triangle by rows is read, and nothing else.
+            let half = Array2::from_shape_fn((n, n), |(i, j)| match i <= j {
+                true => product[[i, j]],
+                false => f64::NAN,
+            });
+            let entries = half.iter().copied().collect::<Vec<_>>();
+            assert_eq!(Cholesky::with_ridge(&entries, n).unwrap(), cholesky, "n = {n}");
+            assert_eq!(Cholesky::in_place(entries, n).unwrap(), cholesky, "n = {n}");
             // All intermediate numbers are small integers: products, sums, quotients and roots
             // are exact in every order.
             assert_eq!(cholesky.lower(), l.view(), "n = {n}");

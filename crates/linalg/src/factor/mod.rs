@@ -12,7 +12,7 @@
 //! | `prox` of the nuclear norm, projection on the spectral ball | [`shrink_singular_values`], [`clip_singular_values`] | as [`svd`] |
 //! | features of a kernel from landmarks | [`Nystrom`] | `9 m^3` once, and `m r` per point |
 //!
-//! Arguments are `ArrayView2` of any memory layout, and results are row-major `Array2`. faer does the work, and nalgebra that of symmetric
+//! Arguments are `ArrayView2` of any memory layout, and results are row-major `Array2`, except Cholesky factors. faer does the work, and nalgebra that of symmetric
 //! eigenproblems up to order 30; this module hides them.
 //!
 //! **Determinism.** faer runs sequentially, whatever its global setting. So results do not depend on the number of threads, and

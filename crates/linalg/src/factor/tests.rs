@@ -65,6 +65,10 @@ fn cholesky_reconstructs_and_agrees_with_the_plain_one() {
         let found = cholesky(a.view()).unwrap();
         close(&found.lower().dot(&found.lower().t()), &a);
         assert!(found.lower().indexed_iter().all(|((i, j), &l)| j <= i || l == 0.0));
+        // Of a matrix in its own memory the upper triangle by rows is read, and nothing else.
+        let half =
+            Array2::from_shape_fn((n, n), |(i, j)| if i <= j { a[[i, j]] } else { f64::NAN });
+        assert_eq!(cholesky_in_place(half.into_raw_vec_and_offset().0, n).unwrap(), found);
         let plain = Cholesky::new(a.view()).unwrap();
         // Two factors of perturbed matrices differ by the condition number, here below 100 n, more.
         let off = (&found.lower() - &plain.lower()).iter().fold(0.0, |m: f64, v| m.max(v.abs()));

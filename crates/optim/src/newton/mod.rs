@@ -79,13 +79,13 @@ pub trait TwiceDifferentiable {
 
 /// A twice differentiable function that can compute its Hessian as a matrix.
 pub trait WithHessian: TwiceDifferentiable {
-    /// Returns `H` in row-major order, at the second derivatives that were stored, and its cost in passes.
+    /// Returns `H` in row-major order, of which the upper triangle is read, at the second derivatives that were stored, and its cost in passes.
     fn hessian(&mut self) -> (Vec<f64>, f64);
 }
 
 /// A twice differentiable function with a matrix that approximates its Hessian.
 pub trait Preconditioned: TwiceDifferentiable {
-    /// Returns a positive definite matrix near `H` in row-major order, given `z = A x`, and its cost in passes.
+    /// Returns a positive definite matrix near `H` in row-major order, of which the upper triangle is read, given `z = A x`, and its cost in passes.
     fn preconditioner(&mut self, z: &[f64]) -> (Vec<f64>, f64);
 
     /// Returns `F(x)`, and writes `z = A x` to `z` and `F'(x)` to `gradient`. Stores `f'(z)` like [`evaluate`](Self::evaluate).

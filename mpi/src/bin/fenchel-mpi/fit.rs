@@ -284,7 +284,7 @@ impl Generalised {
         let model = glm.fit_with(&rows.x, &rows.y, fit)?;
         save(&model, &self.common, ranks)?;
         show.say(model.summary());
-        show.end(&model.report, &shards);
+        show.end(model.report, &shards);
         Ok(ExitCode::SUCCESS)
     }
 }
