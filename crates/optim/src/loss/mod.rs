@@ -108,7 +108,7 @@ fn beyond(f: impl Fn(f64) -> (f64, f64), from: f64, end: f64) -> f64 {
 /// | the `u` with `u = phi'(m - qu)` | [`dual_step`](Loss::dual_step) |
 ///
 /// A loss of your own must have `NAME`, `value`, `derivative`, `second`, `curvature`, `conjugate` and `check_target`; where the
-/// conjugate is not known, it sets `HAS_DUAL` to false and returns `+inf` for it, or is a [`Custom`](crate::loss::Custom).
+/// conjugate is not known, it sets `HAS_DUAL` to false and returns `+inf` for it, or is a [`Custom`].
 ///
 /// An implementation guarantees that the loss is bounded below, that is, 0 lies in the domain of `phi*`. So a dual point can be
 /// made feasible by shrinking it towards 0.
