@@ -52,6 +52,7 @@ pub use mixture::{Em, Mixture};
 pub use prior::Prior;
 pub use quantiles::Quantiles;
 /// The version whose generators [`Sample`] takes.
+#[doc(no_inline)]
 pub use rand;
 pub use summary::{Summary, mle, mle_weighted};
 
