@@ -36,7 +36,7 @@ use crate::special::legendre;
 ///
 /// A family of your own must have `name`, `dimension`, `check_natural`, `check_mean`, `log_partition`, `mean`, `natural` and
 /// `fisher`; to be fitted to observations it must be a [`Density`] too, and for random draws a [`Sample`], with the
-/// [`rand`] of this crate.
+/// generators of `rand` 0.10.
 ///
 /// # Panics
 /// All methods but the two checks may panic, or return NaN, for slices of the wrong length than [`dimension`](Self::dimension)

@@ -51,9 +51,6 @@ pub use fenchel_optim::Fit;
 pub use mixture::{Em, Mixture};
 pub use prior::Prior;
 pub use quantiles::Quantiles;
-/// The version whose generators [`Sample`] takes.
-#[doc(no_inline)]
-pub use rand;
 pub use summary::{Summary, mle, mle_weighted};
 
 /// The examples of the README are tests.
