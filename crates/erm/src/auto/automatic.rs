@@ -39,11 +39,11 @@ use crate::{Error, Point, Problem};
 /// allowed, or for a loss with a kink or without a curvature
 /// bound under a regulariser that is not separable; [`Error::Invalid`] for a start of another shape or settings out of
 /// range.
-pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite, O: Observer<Method>>(
+pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite>(
     problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
     start: Option<Point>,
-    observer: &mut O,
+    observer: &mut dyn Observer<Method>,
 ) -> Result<Solution<AutoState>, Error> {
     settings.stop.check()?;
     let start = start.map(|mut point| {
@@ -70,19 +70,18 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite, O: Observer<Method>>
 }
 
 /// A problem of one margin.
-struct Binary<'c, 'a, D, L, R, O> {
+struct Binary<'c, 'a, D, L, R> {
     problem: &'c Problem<'a, D, L, R>,
     settings: &'c AutoSettings,
     start: Option<Point>,
-    observer: &'c mut O,
+    observer: &'c mut dyn Observer<Method>,
 }
 
-impl<D, L, R, O> Call<R> for Binary<'_, '_, D, L, R, O>
+impl<D, L, R> Call<R> for Binary<'_, '_, D, L, R>
 where
     D: Design + Copy,
     L: Loss + Copy,
     R: Regulariser + Clone,
-    O: Observer<Method>,
 {
     type Solved = Result<Solution<AutoState>, Error>;
 
@@ -112,7 +111,7 @@ where
             let problem = &problem.clone().penalised(sum.clone(), problem.l2())?;
             return by_coordinates(problem, settings, start, observer);
         }
-        let by = |_, start: Option<Point>, stop, watch: &mut Guarded<'_, O>| {
+        let by = |_, start: Option<Point>, stop, watch: &mut Guarded<'_>| {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
             let start = start.map(Point::into);
             let Solution { state, report } = fista(problem, &settings, start, watch)?;
@@ -135,38 +134,36 @@ where
 }
 
 /// With a regulariser that is a sum over coordinates.
-fn by_coordinates<D: Design + Copy, L: Loss + Copy, R: Lagged, O: Observer<Method>>(
+fn by_coordinates<D: Design + Copy, L: Loss + Copy, R: Lagged>(
     problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
     start: Option<Point>,
-    observer: &mut O,
+    observer: &mut dyn Observer<Method>,
 ) -> Result<Solution<AutoState>, Error> {
     let AutoSettings { max_memory, seed, stop } = settings;
     let choice = Choice::of(problem, Kind::Separable, stop.relative, *max_memory)?;
-    let by = |method, start, stop, watch: &mut Guarded<'_, O>| {
+    let by = |method, start, stop, watch: &mut Guarded<'_>| {
         by_terms(problem, *seed, method, start, stop, watch)
     };
     guarded(choice, Budget::new(*stop), start, observer, by)
 }
 
 /// With l1, l2, both or neither, on the data as it is stored.
-fn as_stored<D, L, O>(
+fn as_stored<D, L>(
     problem: &Problem<'_, D, L, L1>,
     settings: &AutoSettings,
     budget: Budget,
     start: Option<Point>,
-    observer: &mut O,
+    observer: &mut dyn Observer<Method>,
 ) -> Result<Solution<AutoState>, Error>
 where
     D: Design + Copy,
     L: Loss + Copy,
-    O: Observer<Method>,
 {
     let run = Run::of(problem, settings);
     let (kind, relative) = (Kind::ElasticNet { l1: run.l1 }, budget.left().relative);
     let choice = Choice::of(problem, kind, relative, settings.max_memory)?;
-    let by = |method, start, stop, watch: &mut Guarded<'_, O>| {
-        run.run_method(method, start, stop, watch)
-    };
+    let by =
+        |method, start, stop, watch: &mut Guarded<'_>| run.run_method(method, start, stop, watch);
     guarded(choice, budget, start, observer, by)
 }

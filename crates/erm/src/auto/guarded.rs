@@ -18,12 +18,12 @@ const FIRST_CHECK: f64 = 10.0;
 
 /// Runs the method of the choice under guard, and the second one from where it stood if it was given up, stalled or diverged. `by`
 /// runs one method from a point; the report adds up both, and the limits hold for both together.
-pub(crate) fn guarded<P, O: Observer<Method>, C: Clock>(
+pub(crate) fn guarded<P, C: Clock>(
     mut choice: Choice,
     mut budget: Budget<C>,
     start: Option<P>,
-    observer: &mut O,
-    mut by: impl FnMut(Method, Option<P>, Stop, &mut Guarded<'_, O>) -> Result<(P, Report), Error>,
+    observer: &mut dyn Observer<Method>,
+    mut by: impl FnMut(Method, Option<P>, Stop, &mut Guarded<'_>) -> Result<(P, Report), Error>,
 ) -> Result<Solution<AutoState<P>>, Error> {
     let whole = budget.left();
     let mut first = whole;
@@ -49,8 +49,8 @@ pub(crate) fn guarded<P, O: Observer<Method>, C: Clock>(
 }
 
 /// Shows an observer of `auto` the progress of a method, and ends it where the guard gives it up.
-pub struct Guarded<'o, O> {
-    observer: &'o mut O,
+pub struct Guarded<'o> {
+    observer: &'o mut dyn Observer<Method>,
     method: Method,
     /// The account of the method that was given up.
     before: Option<Report>,
@@ -60,9 +60,9 @@ pub struct Guarded<'o, O> {
     gave_up: bool,
 }
 
-impl<'o, O> Guarded<'o, O> {
+impl<'o> Guarded<'o> {
     /// Without guard.
-    pub fn new(method: Method, observer: &'o mut O) -> Self {
+    pub fn new(method: Method, observer: &'o mut dyn Observer<Method>) -> Self {
         let forecast = Forecast::default();
         Guarded { observer, method, before: None, guard: None, forecast, gave_up: false }
     }
@@ -79,7 +79,7 @@ impl<'o, O> Guarded<'o, O> {
     }
 }
 
-impl<M: ?Sized, O: Observer<Method>> Observer<M> for Guarded<'_, O> {
+impl<M: ?Sized> Observer<M> for Guarded<'_> {
     fn watches(&self) -> bool {
         self.observer.watches()
     }
@@ -199,10 +199,10 @@ mod tests {
     /// What a method of `guarded` was given: its name, the weight that it starts at, and its passes.
     type Given = (Method, Option<f64>, f64);
 
-    fn fall<O: Observer<Method>>(
+    fn fall(
         given: &mut Vec<Given>,
         (method, start, stop): (Method, Option<Point>, Stop),
-        watch: &mut Guarded<'_, O>,
+        watch: &mut Guarded<'_>,
     ) -> Result<(Point, Report), Error> {
         let passes = start.map(|start| start.weights[0]);
         given.push((method, passes, stop.max_passes));
@@ -213,14 +213,14 @@ mod tests {
     }
 
     /// What `guarded` does with such methods, and what they were given.
-    fn taken_over<O: Observer<Method>>(
+    fn taken_over(
         choice: Choice,
         stop: Stop,
         start: Option<Point>,
-        observer: &mut O,
+        observer: &mut dyn Observer<Method>,
     ) -> (Solution<AutoState>, Vec<Given>) {
         let mut given = vec![];
-        let by = |method, start, stop, watch: &mut Guarded<'_, O>| {
+        let by = |method, start, stop, watch: &mut Guarded<'_>| {
             fall(&mut given, (method, start, stop), watch)
         };
         let solution = guarded(choice, Budget::new(stop), start, observer, by).unwrap();
@@ -272,7 +272,7 @@ mod tests {
         }
         let watch = Watch(Cell::new(50.0));
         let mut given = vec![];
-        let by = |_: Method, _: Option<Point>, stop: Stop, _: &mut Guarded<'_, ()>| {
+        let by = |_: Method, _: Option<Point>, stop: Stop, _: &mut Guarded<'_>| {
             given.push((stop.max_passes, stop.max_seconds));
             watch.0.set(watch.0.get() + 7.0);
             let (status, certificate) = (Status::Stalled, Certificate::gap(1.0, 0.0));

@@ -7,7 +7,7 @@ use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
 use fenchel_optim::prox::L1;
 use fenchel_optim::random::{Order, stream};
-use fenchel_optim::{Budget, Clock, Loss, Observer, Regulariser, Report, Solution, StepSize, Stop};
+use fenchel_optim::{Budget, Clock, Loss, Regulariser, Report, Solution, StepSize, Stop};
 
 use super::choice::Method;
 use super::guarded::Guarded;
@@ -43,13 +43,13 @@ settings! {
 }
 
 /// The methods that look at one term at a time, and FISTA.
-pub(super) fn by_terms<D: Design + Copy, L: Loss + Copy, R: Lagged, O: Observer<Method>>(
+pub(super) fn by_terms<D: Design + Copy, L: Loss + Copy, R: Lagged>(
     problem: &Problem<'_, D, L, R>,
     seed: u64,
     method: Method,
     start: Option<Point>,
     stop: Stop,
-    watch: &mut Guarded<'_, O>,
+    watch: &mut Guarded<'_>,
 ) -> Result<(Point, Report), Error> {
     match method {
         Method::Catalyst => {
@@ -104,12 +104,12 @@ impl<'r, 'a, D: Design + Copy, L: Loss + Copy> Run<'r, 'a, D, L> {
     }
 
     /// Runs one method from a point.
-    pub(super) fn run_method<O: Observer<Method>>(
+    pub(super) fn run_method(
         &self,
         method: Method,
         start: Option<Point>,
         stop: Stop,
-        watch: &mut Guarded<'_, O>,
+        watch: &mut Guarded<'_>,
     ) -> Result<(Point, Report), Error> {
         let (problem, seed) = (self.problem, self.seed);
         match method {

@@ -66,11 +66,11 @@ pub type MulticlassAuto = AutoState<MulticlassPoint>;
 ///
 /// # Errors
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
-pub fn auto<D: Design + Copy, R: Composite, O: Observer<Method>>(
+pub fn auto<D: Design + Copy, R: Composite>(
     problem: &MulticlassProblem<'_, D, R>,
     settings: &AutoSettings,
     start: Option<MulticlassPoint>,
-    observer: &mut O,
+    observer: &mut dyn Observer<Method>,
 ) -> Result<Solution<MulticlassAuto>, Error> {
     let settings = settings.clone();
     settings.stop.check()?;
@@ -92,12 +92,12 @@ pub fn auto<D: Design + Copy, R: Composite, O: Observer<Method>>(
 }
 
 /// Solves the problem on a copy without zeros, if that is worth it.
-fn on_nonzeros<D: Design + Copy, R: Composite, O: Observer<Method>>(
+fn on_nonzeros<D: Design + Copy, R: Composite>(
     problem: &MulticlassProblem<'_, D, R>,
     mut settings: AutoSettings,
     budget: Budget,
     start: Option<MulticlassPoint>,
-    observer: &mut O,
+    observer: &mut dyn Observer<Method>,
 ) -> Result<Solution<MulticlassAuto>, Error> {
     let copy = Nonzeros::if_worth(problem.design(), settings.max_memory);
     settings.stop = budget.left();
@@ -112,16 +112,14 @@ fn on_nonzeros<D: Design + Copy, R: Composite, O: Observer<Method>>(
 }
 
 /// A problem of several classes.
-struct Classes<'c, 'a, D, R, O> {
+struct Classes<'c, 'a, D, R> {
     problem: &'c MulticlassProblem<'a, D, R>,
     settings: &'c AutoSettings,
     start: Option<MulticlassPoint>,
-    observer: &'c mut O,
+    observer: &'c mut dyn Observer<Method>,
 }
 
-impl<D: Design + Copy, R: Regulariser + Clone, O: Observer<Method>> Call<R>
-    for Classes<'_, '_, D, R, O>
-{
+impl<D: Design + Copy, R: Regulariser + Clone> Call<R> for Classes<'_, '_, D, R> {
     type Solved = Result<Solution<MulticlassAuto>, Error>;
 
     fn elastic_net(self) -> Self::Solved
@@ -149,7 +147,7 @@ impl<D: Design + Copy, R: Regulariser + Clone, O: Observer<Method>> Call<R>
         }
         let beta = conditioning(problem);
         let choice = Choice { beta, ..Choice::only(Method::Fista, Reason::JointRegulariser) };
-        let by = |_, start: Option<MulticlassPoint>, stop, watch: &mut Guarded<'_, O>| {
+        let by = |_, start: Option<MulticlassPoint>, stop, watch: &mut Guarded<'_>| {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
             let start = start.map(MulticlassPoint::into);
             fista(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
@@ -169,29 +167,29 @@ impl<D: Design + Copy, R: Regulariser + Clone, O: Observer<Method>> Call<R>
 }
 
 /// With a regulariser that is a sum over coordinates.
-fn by_coordinates<D: Design, R: Separable, O: Observer<Method>>(
+fn by_coordinates<D: Design, R: Separable>(
     problem: &MulticlassProblem<'_, D, R>,
     settings: &AutoSettings,
     start: Option<MulticlassPoint>,
-    observer: &mut O,
+    observer: &mut dyn Observer<Method>,
 ) -> Result<Solution<MulticlassAuto>, Error> {
     let AutoSettings { seed, stop, .. } = *settings;
     let choice =
         Choice { beta: conditioning(problem), ..Choice::only(Method::Catalyst, Reason::Dual) };
-    let by = |_, start, stop, watch: &mut Guarded<'_, O>| ascend(problem, seed, start, stop, watch);
+    let by = |_, start, stop, watch: &mut Guarded<'_>| ascend(problem, seed, start, stop, watch);
     guarded(choice, Budget::new(stop), start, observer, by)
 }
 
 /// Without regulariser.
-fn smooth<D: Design + Copy, O: Observer<Method>>(
+fn smooth<D: Design + Copy>(
     problem: &MulticlassProblem<'_, D, L1>,
     settings: &AutoSettings,
     start: Option<MulticlassPoint>,
-    observer: &mut O,
+    observer: &mut dyn Observer<Method>,
 ) -> Result<Solution<MulticlassAuto>, Error> {
     let AutoSettings { max_memory, seed, stop } = *settings;
     let choice = choose(problem, stop.relative, max_memory);
-    let by = |method, start, stop, watch: &mut Guarded<'_, O>| match method {
+    let by = |method, start, stop, watch: &mut Guarded<'_>| match method {
         Method::Newton => {
             let settings = NewtonSettings { max_memory, seed, stop };
             newton(problem, &settings, start, watch).map(|s| (s.state, s.report))
@@ -210,12 +208,12 @@ fn smooth<D: Design + Copy, O: Observer<Method>>(
     guarded(choice, Budget::new(stop), start, observer, by)
 }
 
-fn ascend<D: Design, R: Separable, O: Observer<Method>>(
+fn ascend<D: Design, R: Separable>(
     problem: &MulticlassProblem<'_, D, R>,
     seed: u64,
     start: Option<MulticlassPoint>,
     stop: Stop,
-    watch: &mut Guarded<'_, O>,
+    watch: &mut Guarded<'_>,
 ) -> Result<(MulticlassPoint, Report), Error> {
     let settings = MulticlassSettings { seed, stop, ..MulticlassSettings::default() };
     let start = start.map(|point| MulticlassState::at(problem, point));
