@@ -191,16 +191,16 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     /// The same problem on some of the rows, whose targets are given, without weights.
     pub(crate) fn on_rows<'b, S: Regulariser>(
         &self,
-        rows: &'b [usize],
+        (index, rows): (&[usize], &'b Subset),
         targets: &'b [f64],
         regulariser: S,
-    ) -> Result<Problem<'b, Subset<'b, D>, L, S>, Error>
+    ) -> Result<Problem<'b, D::Part<'b>, L, S>, Error>
     where
-        D: Copy,
+        D: 'b,
         L: Clone,
     {
-        let norms_squared = rows.iter().map(|&i| self.norms_squared[i]).collect();
-        let design = (Subset::new(self.design, rows), norms_squared);
+        let norms_squared = index.iter().map(|&i| self.norms_squared[i]).collect();
+        let design = (self.design.part(rows), norms_squared);
         let loss = self.loss.clone();
         let part = Problem::with_norms(design, targets, loss, regulariser, self.l2)?;
         Ok(if self.intercept { part.with_intercept() } else { part })

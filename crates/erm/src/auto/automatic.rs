@@ -5,7 +5,7 @@ use std::ops::Deref;
 use fenchel_linalg::{Design, Nonzeros};
 use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::prox::{L1, L1L2};
-use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
+use fenchel_optim::{Budget, Loss, Observer, Regulariser, Report, Solution, Stop};
 
 use super::case::Kind;
 use super::choice::{Choice, Method};
@@ -111,12 +111,7 @@ where
             let problem = &problem.clone().penalised(sum.clone(), problem.l2())?;
             return by_coordinates(problem, settings, start, observer);
         }
-        let by = |_, start: Option<Point>, stop, watch: &mut Guarded<'_>| {
-            let settings = FistaSettings { stop, ..FistaSettings::default() };
-            let start = start.map(Point::into);
-            let Solution { state, report } = fista(problem, &settings, start, watch)?;
-            Ok((state.point, report))
-        };
+        let by = |_, start, stop, watch: &mut Guarded<'_>| by_batches(problem, start, stop, watch);
         let AutoSettings { max_memory, stop, .. } = *settings;
         let choice = Choice::of(problem, Kind::Joint, stop.relative, max_memory)?;
         guarded(choice, Budget::new(stop), start, observer, by)
@@ -142,10 +137,23 @@ fn by_coordinates<D: Design + Copy, L: Loss + Copy, R: Lagged>(
 ) -> Result<Solution<AutoState>, Error> {
     let AutoSettings { max_memory, seed, stop } = settings;
     let choice = Choice::of(problem, Kind::Separable, stop.relative, *max_memory)?;
-    let by = |method, start, stop, watch: &mut Guarded<'_>| {
-        by_terms(problem, *seed, method, start, stop, watch)
+    let by = |method, start, stop, watch: &mut Guarded<'_>| match method {
+        Method::Fista => by_batches(problem, start, stop, watch),
+        _ => by_terms(problem, *seed, method, start, stop, watch),
     };
     guarded(choice, Budget::new(*stop), start, observer, by)
+}
+
+/// By FISTA, which takes every regulariser.
+fn by_batches<D: Design + Copy, L: Loss + Copy, R: Regulariser + Clone>(
+    problem: &Problem<'_, D, L, R>,
+    start: Option<Point>,
+    stop: Stop,
+    watch: &mut Guarded<'_>,
+) -> Result<(Point, Report), Error> {
+    let settings = FistaSettings { stop, ..FistaSettings::default() };
+    let Solution { state, report } = fista(problem, &settings, start.map(Point::into), watch)?;
+    Ok((state.point, report))
 }
 
 /// With l1, l2, both or neither, on the data as it is stored.

@@ -1,8 +1,7 @@
 //! Running what was chosen.
 
-use fenchel_linalg::Design;
+use fenchel_linalg::{Design, Subset};
 use fenchel_optim::MAX_MEMORY;
-use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
 use fenchel_optim::prox::L1;
@@ -21,7 +20,7 @@ use crate::methods::lag::Lagged;
 use crate::methods::newton::{
     NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
 };
-use crate::methods::{CoordinateSettings, coordinate_descent, fista, lbfgs};
+use crate::methods::{CoordinateSettings, coordinate_descent, lbfgs};
 use crate::origin::origin;
 use crate::{Error, Point, Problem};
 use fenchel_optim::settings;
@@ -42,7 +41,8 @@ settings! {
     }
 }
 
-/// The methods that look at one term at a time, and FISTA.
+/// The methods that look at one term at a time. Without a conjugate there is only SAGA: a branch that is decided when it is compiled,
+/// so that a loss has the code of one side.
 pub(super) fn by_terms<D: Design + Copy, L: Loss + Copy, R: Lagged>(
     problem: &Problem<'_, D, L, R>,
     seed: u64,
@@ -51,6 +51,15 @@ pub(super) fn by_terms<D: Design + Copy, L: Loss + Copy, R: Lagged>(
     stop: Stop,
     watch: &mut Guarded<'_>,
 ) -> Result<(Point, Report), Error> {
+    if !L::HAS_DUAL {
+        let step = StepSize::Backtracking;
+        let settings = SagaSettings { step, seed, stop, ..SagaSettings::default() };
+        let start = start.map(|point| {
+            let DualState { point, dual, .. } = dual_state(problem, point);
+            TableState::new(point, dual)
+        });
+        return saga(problem, &settings, start, watch).map(|s| (s.state.point, s.report));
+    }
     match method {
         Method::Catalyst => {
             let (step, order) = (step(problem), Order::Runs(RUN));
@@ -63,20 +72,6 @@ pub(super) fn by_terms<D: Design + Copy, L: Loss + Copy, R: Lagged>(
             let settings = QningSettings { seed, stop, ..QningSettings::default() };
             let start = start.map(|point| dual_state(problem, point));
             qning(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
-        }
-        Method::Saga => {
-            let step = StepSize::Backtracking;
-            let settings = SagaSettings { step, seed, stop, ..SagaSettings::default() };
-            let start = start.map(|point| {
-                let DualState { point, dual, .. } = dual_state(problem, point);
-                TableState::new(point, dual)
-            });
-            saga(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
-        }
-        Method::Fista => {
-            let settings = FistaSettings { stop, ..FistaSettings::default() };
-            let start = start.map(Point::into);
-            fista(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
         }
         _ => {
             // Most dual variables of a loss with a kink end at a bound, where there is no gap.
@@ -172,7 +167,8 @@ impl<'r, 'a, D: Design + Copy, L: Loss + Copy> Run<'r, 'a, D, L> {
         if targets.iter().all(|y| *y == targets[0]) {
             return Ok(None);
         }
-        let sample = problem.on_rows(&part, &targets, *problem.regulariser())?;
+        let rows = Subset::of(problem.design(), &part);
+        let sample = problem.on_rows((&part, &rows), &targets, *problem.regulariser())?;
         let stop = head.stop(budget.left());
         let settings = NewtonSettings { max_memory: self.max_memory, seed: self.seed, stop };
         let Solution { state, mut report } = newton(&sample, &settings, None, &mut ())?;
@@ -273,8 +269,6 @@ mod tests {
         let methods = [
             Method::Catalyst,
             Method::Qning,
-            Method::Saga,
-            Method::Fista,
             Method::Newton,
             Method::SubsampledNewton,
             Method::NewtonCg,

@@ -11,6 +11,7 @@ use fenchel_finite_sum::path::{
 use fenchel_finite_sum::prelude::Refusal;
 use fenchel_finite_sum::prelude::{AsDesign, Named, Names, Status, Stop};
 use fenchel_finite_sum::{Error, Problem};
+use fenchel_linalg::Design;
 use fenchel_optim::Loss;
 use fenchel_optim::prox::{L1, Zero};
 use ndarray::{Array2, array};
@@ -137,14 +138,17 @@ fn sample_weights_and_other_losses_walk_too() {
     let data = data(40, 10, 0.8, 11);
     let weights: Vec<f64> = (0..40).map(|i| f64::from(i % 3)).collect();
     let copies: Vec<usize> = (0..40).flat_map(|i| std::iter::repeat_n(i, i % 3)).collect();
-    let rows = fenchel_linalg::Subset::new(data.sparse.as_design().unwrap(), &copies);
+    let design = data.sparse.as_design().unwrap();
+    let rows = fenchel_linalg::Subset::of(&design, &copies);
     let signs: Vec<f64> = copies.iter().map(|&i| data.signs[i]).collect();
     let settings = tight(5, 1.0, Screening::Sphere);
     let weighted =
         Problem::new(data.sparse.as_design().unwrap(), &data.signs, SquaredHinge, Zero, 0.01)
             .and_then(|problem| problem.with_intercept().with_weights(&weights))
             .unwrap();
-    let copied = Problem::new(rows, &signs, SquaredHinge, Zero, 0.01).unwrap().with_intercept();
+    let copied = Problem::new(design.part(&rows), &signs, SquaredHinge, Zero, 0.01)
+        .unwrap()
+        .with_intercept();
     let (a, b) = (path(&weighted, &settings).unwrap(), path(&copied, &settings).unwrap());
     for k in 0..5 {
         let (a, b) = (a.point(k).unwrap(), b.point(k).unwrap());

@@ -3,7 +3,7 @@
 use sprs::{CsMatI, CsMatViewI};
 
 use super::product::row_norms_squared;
-use super::{AsDesign, Design, Scalar, all_finite, sum_of_squares};
+use super::{AsDesign, Design, Scalar, Subset, all_finite, sum_of_squares};
 use crate::Invalid;
 
 /// An owned sparse matrix: `sprs` CSR with `u32` columns and `usize` offsets.
@@ -16,6 +16,8 @@ pub struct Csr<'a, T> {
     columns_of: &'a [u32],
     values: &'a [T],
     columns: usize,
+    /// The rows that are seen, in this order; all, unless it is a part.
+    subset: Option<&'a Subset>,
 }
 
 impl<'a, T: Scalar> Csr<'a, T> {
@@ -92,7 +94,7 @@ impl<'a, T: Scalar> Csr<'a, T> {
         if offsets.first() != Some(&0) || offsets.last() != Some(&values.len()) {
             return layout(format!("offsets must rise from 0 to {}", values.len()));
         }
-        let csr = Csr { offsets, columns_of, values, columns };
+        let csr = Csr::unchecked(offsets, columns_of, values, columns);
         if !csr.is_laid_out() {
             csr.find_fault()?;
         }
@@ -106,7 +108,7 @@ impl<'a, T: Scalar> Csr<'a, T> {
         values: &'a [T],
         columns: usize,
     ) -> Self {
-        Csr { offsets, columns_of, values, columns }
+        Csr { offsets, columns_of, values, columns, subset: None }
     }
 
     /// Whether offsets and columns are valid. This is faster than finding the first error.
@@ -123,7 +125,7 @@ impl<'a, T: Scalar> Csr<'a, T> {
 
     /// Finds the first row or entry that is not valid.
     fn find_fault(&self) -> Result<(), Invalid> {
-        let Csr { offsets, columns_of, values, columns } = *self;
+        let Csr { offsets, columns_of, values, columns, .. } = *self;
         let layout = |reason: String| Err(Invalid::Layout { what: "design matrix", reason });
         for (row, bounds) in offsets.windows(2).enumerate() {
             let (from, to) = (bounds[0], bounds[1]);
@@ -160,17 +162,35 @@ impl<'a, T: Scalar> Csr<'a, T> {
     /// Columns and values of row `i` as stored.
     #[inline(always)]
     pub fn row(&self, i: usize) -> (&'a [u32], &'a [T]) {
+        let i = self.stored_at(i);
         let (from, to) = (self.offsets[i], self.offsets[i + 1]);
         let columns_of = &self.columns_of[from..to];
         (columns_of, &self.values[from..to][..columns_of.len()])
     }
 }
 
-impl<T: Scalar> Design for Csr<'_, T> {
+impl<'a, T: Scalar> Design for Csr<'a, T> {
     const DENSE: bool = false;
 
+    type Part<'s>
+        = Csr<'s, T>
+    where
+        'a: 's;
+
+    fn part<'s>(&self, subset: &'s Subset) -> Csr<'s, T>
+    where
+        'a: 's,
+    {
+        Csr { subset: Some(subset), ..*self }
+    }
+
+    #[inline(always)]
+    fn stored_at(&self, i: usize) -> usize {
+        Subset::stored_at(self.subset, i)
+    }
+
     fn rows(&self) -> usize {
-        self.offsets.len() - 1
+        self.subset.map_or(self.offsets.len() - 1, Subset::rows)
     }
 
     fn columns(&self) -> usize {
@@ -178,10 +198,11 @@ impl<T: Scalar> Design for Csr<'_, T> {
     }
 
     fn stored(&self) -> usize {
-        self.values.len()
+        self.subset.map_or(self.values.len(), Subset::stored)
     }
 
     fn row_stored(&self, i: usize) -> usize {
+        let i = self.stored_at(i);
         self.offsets[i + 1] - self.offsets[i]
     }
 

@@ -3,7 +3,7 @@
 use ndarray::{Array2, ArrayView2};
 
 use super::product::row_norms_squared;
-use super::{AsDesign, Design, Scalar, all_finite, sum_of_squares};
+use super::{AsDesign, Design, Scalar, Subset, all_finite, sum_of_squares};
 use crate::Invalid;
 
 /// A borrowed row-major matrix with finite entries.
@@ -12,6 +12,8 @@ pub struct Dense<'a, T> {
     entries: &'a [T],
     rows: usize,
     columns: usize,
+    /// The rows that are seen, in this order; all, unless it is a part.
+    subset: Option<&'a Subset>,
 }
 
 impl<'a, T: Scalar> Dense<'a, T> {
@@ -54,7 +56,7 @@ impl<'a, T: Scalar> Dense<'a, T> {
                 ),
             });
         };
-        Ok(Dense { entries, rows, columns })
+        Ok(Dense { entries, rows, columns, subset: None })
     }
 
     /// Names the first entry from row `i` on that is not finite.
@@ -69,12 +71,30 @@ impl<'a, T: Scalar> Dense<'a, T> {
     /// Row `i` as stored.
     #[inline(always)]
     pub fn row(&self, i: usize) -> &'a [T] {
+        let i = self.stored_at(i);
         &self.entries[i * self.columns..(i + 1) * self.columns]
     }
 }
 
-impl<T: Scalar> Design for Dense<'_, T> {
+impl<'a, T: Scalar> Design for Dense<'a, T> {
     const DENSE: bool = true;
+
+    type Part<'s>
+        = Dense<'s, T>
+    where
+        'a: 's;
+
+    fn part<'s>(&self, subset: &'s Subset) -> Dense<'s, T>
+    where
+        'a: 's,
+    {
+        Dense { rows: subset.rows(), subset: Some(subset), ..*self }
+    }
+
+    #[inline(always)]
+    fn stored_at(&self, i: usize) -> usize {
+        Subset::stored_at(self.subset, i)
+    }
 
     fn rows(&self) -> usize {
         self.rows

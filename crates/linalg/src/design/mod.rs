@@ -72,6 +72,23 @@ pub trait Design: Sync {
     /// operation on one row.
     const DENSE: bool;
 
+    /// The type of a view of [some rows](Design::part): that of the design itself, so that a method which works on a part of
+    /// the rows, or on the folds of a cross-validation, is not compiled once more.
+    type Part<'s>: Design + Copy
+    where
+        Self: 's;
+
+    /// The rows of a subset, without a copy of their entries.
+    ///
+    /// # Panics
+    /// Reading a row panics if the subset was made of a design with more rows.
+    fn part<'s>(&self, subset: &'s Subset) -> Self::Part<'s>
+    where
+        Self: 's;
+
+    /// The number that row `i` has in the matrix which is viewed: `i`, unless this is a [part](Design::part).
+    fn stored_at(&self, i: usize) -> usize;
+
     /// Number of rows, `n`.
     fn rows(&self) -> usize;
 

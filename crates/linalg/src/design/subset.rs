@@ -1,75 +1,40 @@
 //! Some rows of a design.
 
+use std::sync::OnceLock;
+
 use super::{AsDesign, Design, Names};
 use crate::Invalid;
 
-/// The rows `index[0], index[1], ...` of another design, borrowed.
-#[derive(Debug, Clone, Copy)]
-pub struct Subset<'a, D> {
-    design: D,
-    index: &'a [usize],
+/// The rows `index[0], index[1], ...` of a design, which shows them as its [part](Design::part).
+#[derive(Debug, Clone)]
+pub struct Subset {
+    /// Numbers of rows in the matrix that is viewed.
+    at: Vec<usize>,
     stored: usize,
 }
 
-impl<'a, D: Design> Subset<'a, D> {
-    /// A view of these rows, in this order; repeats are allowed. O(rows).
+impl Subset {
+    /// These rows of a design, in this order; repeats are allowed. Of a part they are rows of the part. O(rows).
     ///
     /// # Panics
     /// If an index is not below the number of rows.
-    pub fn new(design: D, index: &'a [usize]) -> Self {
+    pub fn of<D: Design>(design: &D, index: &[usize]) -> Self {
         assert!(index.iter().all(|&i| i < design.rows()), "row index out of range");
         let stored = index.iter().map(|&i| design.row_stored(i)).sum();
-        Subset { design, index, stored }
-    }
-}
-
-impl<D: Design> Design for Subset<'_, D> {
-    const DENSE: bool = D::DENSE;
-
-    fn rows(&self) -> usize {
-        self.index.len()
+        Subset { at: index.iter().map(|&i| design.stored_at(i)).collect(), stored }
     }
 
-    fn columns(&self) -> usize {
-        self.design.columns()
+    pub(super) fn rows(&self) -> usize {
+        self.at.len()
     }
 
-    fn stored(&self) -> usize {
+    pub(super) fn stored(&self) -> usize {
         self.stored
     }
 
-    fn row_stored(&self, i: usize) -> usize {
-        self.design.row_stored(self.index[i])
-    }
-
     #[inline(always)]
-    fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
-        self.design.row_dot(self.index[i], x)
-    }
-
-    #[inline(always)]
-    fn row_axpy(&self, i: usize, scale: f64, out: &mut [f64]) {
-        self.design.row_axpy(self.index[i], scale, out);
-    }
-
-    #[inline(always)]
-    fn row_square_dot(&self, i: usize, x: &[f64]) -> f64 {
-        self.design.row_square_dot(self.index[i], x)
-    }
-
-    #[inline(always)]
-    fn row_part(&self, i: usize, columns: &[usize], scale: f64, out: &mut [f64]) {
-        self.design.row_part(self.index[i], columns, scale, out);
-    }
-
-    #[inline(always)]
-    fn row_norm_squared(&self, i: usize) -> f64 {
-        self.design.row_norm_squared(self.index[i])
-    }
-
-    #[inline(always)]
-    fn row_entries(&self, i: usize, f: impl FnMut(usize, f64)) {
-        self.design.row_entries(self.index[i], f);
+    pub(super) fn stored_at(subset: Option<&Self>, i: usize) -> usize {
+        subset.map_or(i, |subset| subset.at[i])
     }
 }
 
@@ -89,19 +54,20 @@ impl<D: Design> Design for Subset<'_, D> {
 pub struct Rows<'a, X: ?Sized> {
     x: &'a X,
     index: &'a [usize],
+    subset: OnceLock<Subset>,
 }
 
 impl<'a, X: AsDesign + ?Sized> Rows<'a, X> {
     /// The rows `index[0], index[1], ...`, in this order; repeats are allowed. They are checked by
     /// [`as_design`](AsDesign::as_design).
     pub fn new(x: &'a X, index: &'a [usize]) -> Self {
-        Rows { x, index }
+        Rows { x, index, subset: OnceLock::new() }
     }
 }
 
 impl<X: AsDesign + ?Sized> AsDesign for Rows<'_, X> {
     type View<'v>
-        = Subset<'v, X::View<'v>>
+        = <X::View<'v> as Design>::Part<'v>
     where
         Self: 'v;
 
@@ -109,7 +75,10 @@ impl<X: AsDesign + ?Sized> AsDesign for Rows<'_, X> {
         let design = self.x.as_design()?;
         let rows = design.rows();
         match self.index.iter().find(|&&row| row >= rows) {
-            None => Ok(Subset::new(design, self.index)),
+            None => {
+                let subset = self.subset.get_or_init(|| Subset::of(&design, self.index));
+                Ok(design.part(subset))
+            }
             Some(row) => {
                 let reason = format!("there is no row {row} of {rows}");
                 Err(Invalid::Layout { what: "rows", reason })
@@ -126,19 +95,40 @@ impl<X: AsDesign + ?Sized> AsDesign for Rows<'_, X> {
 mod tests {
     use super::super::product::row_norms_squared;
     use super::*;
-    use crate::Dense;
+    use crate::{Csr, CsrMatrix, Dense};
     use ndarray::array;
 
     #[test]
-    fn a_subset_shows_its_rows() {
+    fn a_part_shows_its_rows() {
         let x = array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
-        let subset = Subset::new(Dense::new(x.view()).unwrap(), &[2, 0, 2]);
-        assert_eq!((subset.rows(), subset.columns(), subset.stored()), (3, 2, 6));
-        assert_eq!(row_norms_squared(&subset), [61.0, 5.0, 61.0]);
-        assert_eq!(subset.row_dot(1, &[10.0, 1.0]), 12.0);
-        assert_eq!(subset.row_square_dot(0, &[10.0, 1.0]), 286.0);
-        let mut part = [0.0];
-        subset.row_part(0, &[1], 0.5, &mut part);
-        assert_eq!(part, [3.0]);
+        let design = Dense::new(x.view()).unwrap();
+        let chosen = Subset::of(&design, &[2, 0, 2]);
+        let part = design.part(&chosen);
+        assert_eq!((part.rows(), part.columns(), part.stored()), (3, 2, 6));
+        assert_eq!(row_norms_squared(&part), [61.0, 5.0, 61.0]);
+        assert_eq!(part.row_dot(1, &[10.0, 1.0]), 12.0);
+        assert_eq!(part.row_square_dot(0, &[10.0, 1.0]), 286.0);
+        let mut out = [0.0];
+        part.row_part(0, &[1], 0.5, &mut out);
+        assert_eq!(out, [3.0]);
+    }
+
+    /// A part of a part, of sparse data, has the rows of the matrix.
+    #[test]
+    fn parts_have_parts() {
+        let (offsets, columns, values) = ([0, 2, 2, 3], [0, 2, 1], [1.5, -2.0, 4.0]);
+        let design = Csr::from_parts(&offsets, &columns, &values, 3).unwrap();
+        let chosen = Subset::of(&design, &[2, 1, 0, 2]);
+        let part = design.part(&chosen);
+        assert_eq!((part.rows(), part.stored(), part.row_stored(2)), (4, 4, 2));
+        let chosen = Subset::of(&part, &[2, 3, 3]);
+        let part = part.part(&chosen);
+        assert_eq!((part.rows(), part.stored()), (3, 4));
+        let dots = [0, 1, 2].map(|i| part.row_dot(i, &[1.0, 10.0, 100.0]));
+        assert_eq!(dots, [-198.5, 40.0, 40.0]);
+        let matrix = CsrMatrix::new((3, 3), offsets.to_vec(), columns.to_vec(), values.to_vec());
+        let rows = Rows::new(&matrix, &[2, 1, 0, 2]);
+        let rows = Rows::new(&rows, &[2, 3, 3]);
+        assert_eq!(row_norms_squared(&rows.as_design().unwrap()), [6.25, 16.0, 16.0]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use fenchel_optim::prox::Zero;
+use fenchel_optim::prox::L1;
 use fenchel_optim::{Regulariser, Separable};
 
 use super::powers::Powers;
@@ -35,7 +35,7 @@ pub trait Composite: Regulariser + Clone {
     /// The regulariser itself, if it is a sum over coordinates.
     #[inline(always)]
     fn coordinates(&self) -> Option<&impl Lagged> {
-        None::<&Zero>
+        None::<&L1>
     }
 
     /// Solves a problem by one of the methods that this regulariser allows: what [`auto`](fn@crate::auto) calls.

@@ -101,8 +101,9 @@ impl<'w, D: Design + Copy, L: Loss + Copy> Plan<'_, 'w, D, L> {
     ) -> Result<Vec<f64>, Error> {
         let targets: Vec<f64> = train.iter().map(|&i| self.targets[i]).collect();
         let weights = self.folds.weights_of(train);
-        let rows = Subset::new(self.design, train);
-        let points = self.points(rows, &targets, weights.as_deref(), l1_ratio, grid)?;
+        let rows = Subset::of(&self.design, train);
+        let points =
+            self.points(self.design.part(&rows), &targets, weights.as_deref(), l1_ratio, grid)?;
         let of = |point: &Point| {
             let margin = |&i: &usize| self.design.row_dot(i, &point.weights) + point.intercept;
             let rows = test.iter().map(|i| (margin(i), self.targets[*i]));
@@ -116,7 +117,7 @@ impl<'w, D: Design + Copy, L: Loss + Copy> Plan<'_, 'w, D, L> {
 
     fn points(
         &self,
-        design: Subset<'_, D>,
+        design: D::Part<'_>,
         targets: &[f64],
         weights: Option<&[f64]>,
         l1_ratio: f64,

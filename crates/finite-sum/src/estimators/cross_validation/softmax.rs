@@ -82,7 +82,8 @@ impl<'w, D: Design + Copy> Plan<'_, 'w, D> {
     fn fold(&self, (train, test): &Split, l1_ratio: f64, grid: &[f64]) -> Result<Vec<f64>, Error> {
         let codes: Vec<usize> = train.iter().map(|&i| self.codes[i]).collect();
         let weights = self.folds.weights_of(train);
-        let problem = self.pose(Subset::new(self.design, train), &codes, weights.as_deref())?;
+        let rows = Subset::of(&self.design, train);
+        let problem = self.pose(self.design.part(&rows), &codes, weights.as_deref())?;
         self.walk(problem, test, grid, l1_ratio)
     }
 
@@ -94,7 +95,8 @@ impl<'w, D: Design + Copy> Plan<'_, 'w, D> {
         grid: &[f64],
         l1_ratio: f64,
     ) -> Result<Vec<f64>, Error> {
-        let rows = Subset::new(self.design, test);
+        let rows = Subset::of(&self.design, test);
+        let rows = self.design.part(&rows);
         let mut z = vec![0.0; test.len() * self.classes];
         let mut start: Option<MulticlassPoint> = None;
         let mut result = Vec::with_capacity(grid.len());
