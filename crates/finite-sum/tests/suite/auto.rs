@@ -88,7 +88,8 @@ fn separable_regularisers_go_to_dual_ascent() {
 #[test]
 fn a_loss_of_closures_goes_to_saga() {
     // Least squares, of which only values and slopes are known.
-    let loss = Custom::new(1.0, |t: f64, y: f64| (0.5 * (t - y) * (t - y), t - y));
+    let squared: fn(f64, f64) -> (f64, f64) = |t, y| (0.5 * (t - y) * (t - y), t - y);
+    let loss = Custom::new(1.0, squared);
     let data = data(60, D, 0.7, 12);
     let design = Csr::new(data.sparse.view()).unwrap();
     let problem = Problem::new(design, &data.reals, loss, L1 { strength: 0.02 }, 0.01).unwrap();

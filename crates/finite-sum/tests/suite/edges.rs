@@ -259,8 +259,8 @@ fn a_state_whose_table_was_changed_is_a_warm_start() {
 #[test]
 fn slopes_of_the_wrong_sign_end_no_worse_than_they_began() {
     let data = data(40, 3, 1.0, 1);
-    let wrong = Custom::new(1.0, |t: f64, y: f64| (0.5 * (t - y) * (t - y), y - t));
-    let model = Penalised::new(wrong, L1 { strength: 0.01 });
+    let wrong: fn(f64, f64) -> (f64, f64) = |t, y| (0.5 * (t - y) * (t - y), y - t);
+    let model = Penalised::new(Custom::new(1.0, wrong), L1 { strength: 0.01 });
     let model = model.fit(&data.dense, &data.reals).unwrap();
     let start = data.reals.iter().map(|y| 0.5 * y * y).sum::<f64>() / 40.0;
     let found = model.report.certificate.objective().unwrap();

@@ -1,7 +1,7 @@
 //! No run ends above the point where it began, at whatever limit it ends; and where nothing can be reached, the status says so.
 
 use crate::common::data;
-use fenchel_finite_sum::loss::{Hinge, Logistic, Poisson, SmoothedHinge, Squared};
+use fenchel_finite_sum::loss::{Hinge, Logistic, Poisson, Squared, SquaredHinge};
 use fenchel_finite_sum::methods::{
     CatalystSettings, CoordinateSettings, DualState, LbfgsSettings, MisoMuSettings,
     NewtonCgSettings, NewtonSettings, ProxFinitoSettings, QningSettings, SdcaSettings, catalyst,
@@ -220,7 +220,7 @@ fn one_class_with_an_intercept_has_no_minimiser() {
     let settings = AutoSettings::default();
     let plain = Problem::new(design, &y, Logistic, Zero, 0.1).unwrap();
     assert_eq!(auto(&plain, &settings, None, &mut ()).unwrap().report.status, Status::Converged);
-    let hinge = Problem::new(design, &y, SmoothedHinge { width: 0.5 }, Zero, 0.1).unwrap();
+    let hinge = Problem::new(design, &y, SquaredHinge, Zero, 0.1).unwrap();
     let report = auto(&hinge.with_intercept(), &settings, None, &mut ()).unwrap().report;
     assert_eq!(report.status, Status::Converged);
     // The estimator refuses one label before.

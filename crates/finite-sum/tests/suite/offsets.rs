@@ -200,9 +200,9 @@ fn every_estimator_finds_the_same_model_on_shifted_columns() {
         }
         for l1 in [0.0, 0.05] {
             let fit = LogisticRegression { l1, stop, ..LogisticRegression::default() };
-            let ([b, shifted @ ..], what) =
-                (on_all!(fit, &labels).map(Result::unwrap), format!("logistic {l1}, {shift}"));
-            for a in shifted {
+            let b = fit.fit(&near, &labels).unwrap();
+            for a in [fit.fit(&far, &labels).unwrap(), fit.fit(&sparse, &labels).unwrap()] {
+                let what = format!("logistic {l1}, {shift}");
                 alike(&what, a.weights.iter().zip(&b.weights), (a.report, b.report), 1e-3);
             }
             let fit = PoissonRegressor { l1, stop, ..PoissonRegressor::default() };
