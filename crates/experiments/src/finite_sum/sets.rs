@@ -43,7 +43,11 @@ impl Need {
             Need::One => held > 0,
         };
         let text = |case: &Case| {
-            let not = if case.holds { "" } else { " (does not hold)" };
+            let not = match (case.holds, holds) {
+                (true, _) => "",
+                (false, true) => " (not here)",
+                (false, false) => " (does not hold)",
+            };
             format!("{}{not}: {}", case.name, case.measured)
         };
         let text = cases.iter().map(text).collect::<Vec<_>>().join("; ");

@@ -85,7 +85,12 @@ fn single(claim: &Claim, id: Option<&str>) -> String {
             matches!(claim.registered, Expectation::Reported | Expectation::NotJudged { .. });
         let count = if shown { "" } else { claim.measured.split(": ").next().unwrap_or_default() };
         let cell = |case: &Case| {
-            let word = if case.holds { "holds" } else { "does not hold" };
+            // A sentence about most sets, or about one, holds although a row does not.
+            let word = match (case.holds, is_open(claim)) {
+                (true, _) => "holds",
+                (false, true) => "does not hold",
+                (false, false) => "not here",
+            };
             let verdict = if shown { String::new() } else { badge("reported", word) };
             let row = cells(&case.name, &case.measured, &claim.unit, "", verdict);
             format!("<tr>{row}</tr>\n")
