@@ -12,7 +12,7 @@ pub(super) struct Checked {
     /// The numbers of pages and of different links of a page.
     pub(super) pages: usize,
     pub(super) links: usize,
-    /// One line for each broken link.
+    /// One line for each broken link, and for each picture that is cut.
     pub(super) broken: Vec<String>,
 }
 
@@ -24,6 +24,8 @@ struct Page {
     links: BTreeSet<String>,
     /// Where the page sends its reader.
     redirect: Option<String>,
+    /// Whether a paragraph ends within a picture: a browser shows its first tag, and no line of it.
+    cuts_picture: bool,
 }
 
 /// Checks all pages that can be reached from the given ones. What lies beside them may be of an older build.
@@ -48,6 +50,10 @@ pub(super) fn check(doc: &Path, starts: Vec<PathBuf>) -> io::Result<Checked> {
     let mut links = 0;
     for (path, page) in &pages {
         links += page.links.len();
+        if page.cuts_picture {
+            let reason = "a paragraph ends within a picture; an empty line is missing before it";
+            broken.insert(format!("{}: {reason}", path.display()));
+        }
         for link in &page.links {
             if let Some(reason) = fault(doc, &pages, path, link) {
                 broken.insert(format!("{}: link {link}: {reason}", path.display()));
@@ -86,8 +92,13 @@ fn read_all(doc: &Path, paths: &[PathBuf]) -> io::Result<Vec<(PathBuf, Page)>> {
 impl Page {
     fn read(text: &str) -> Page {
         let mut page = Page::default();
+        let mut picture = false;
         for piece in pieces(text) {
             let Piece::Tag(tag) = piece else { continue };
+            if tag.name == "svg" {
+                picture = !tag.closing && !tag.whole.ends_with("/>");
+            }
+            page.cuts_picture |= picture && tag.name == "p";
             let id = tag.attribute("id");
             let link = match tag.name {
                 // Rustdoc's own link to a list that it does not write for a crate within another.

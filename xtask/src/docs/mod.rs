@@ -188,6 +188,15 @@ mod tests {
     }
 
     #[test]
+    fn a_picture_within_a_paragraph_is_named() {
+        let whole = "<p>a</p><svg><title>b</title></svg><p>c</p><svg/><p>d</p>";
+        assert!(finished(&[("toy/index.html", whole)]).is_ok());
+        let error = finished(&[("toy/index.html", "<p>a <svg></p><title>b</title></svg>")]);
+        let error = error.unwrap_err();
+        assert!(error.contains("toy/index.html: a paragraph ends within a picture"), "{error}");
+    }
+
+    #[test]
     fn a_page_is_rendered_once() {
         let page = "<div class=\"example-wrap\"><pre class=\"language-math\"><code>x_i &lt; 1</code></pre></div>";
         let folder = folder(&[("toy/index.html", page)]);

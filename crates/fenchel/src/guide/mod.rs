@@ -24,15 +24,19 @@
 //! | R: glmnet, glm, glasso, huge, bootnet, dr | [`from_r`] |
 
 #[doc = include_str!("causal_effect.md")]
+#[doc = ""]
 #[doc = include_str!("../../figures/causal_effect.svg")]
 pub mod causal_effect {}
 #[doc = include_str!("classifier.md")]
+#[doc = ""]
 #[doc = include_str!("../../figures/classifier.svg")]
 pub mod classifier {}
 #[doc = include_str!("contacts.md")]
+#[doc = ""]
 #[doc = include_str!("../../figures/contacts.svg")]
 pub mod contacts {}
 #[doc = include_str!("counts.md")]
+#[doc = ""]
 #[doc = include_str!("../../figures/counts.svg")]
 pub mod counts {}
 #[doc = include_str!("from_crfsuite.md")]
@@ -46,14 +50,18 @@ pub mod from_scikit_learn {}
 #[doc = include_str!("from_statsmodels.md")]
 pub mod from_statsmodels {}
 #[doc = include_str!("hang_together.md")]
+#[doc = ""]
 #[doc = include_str!("../../figures/hang_together.svg")]
 pub mod hang_together {}
 #[doc = include_str!("labelling.md")]
+#[doc = ""]
 #[doc = include_str!("../../figures/labelling.svg")]
 pub mod labelling {}
 #[doc = include_str!("network.md")]
+#[doc = ""]
 #[doc = include_str!("../../figures/network.svg")]
 pub mod network {}
 #[doc = include_str!("reduce.md")]
+#[doc = ""]
 #[doc = include_str!("../../figures/reduce.svg")]
 pub mod reduce {}
