@@ -24,7 +24,7 @@ use ndarray::{Array1, Array2};
 use crate::blocks::{Blocks, checked, leading};
 use crate::components::Components;
 use crate::error::Error;
-use crate::fit::{fit_by, look, refuse_weights, watched};
+use crate::fit::{Ends, Spent, fit_by, look, refuse_weights, watched};
 use crate::planes::{Neighbourhood, Setting, differences, gradients, outer_product};
 use crate::reducer::Reducer;
 use crate::reduction::Reduction;
@@ -151,8 +151,10 @@ impl Opg {
         response: &Response,
         watch: &SharedWatch,
     ) -> Result<Spectrum, Error> {
+        let wall = Wall::start();
         let setting = Setting::new("OPG", self.base_points, 0, data, response)?;
-        let matrix = gradients(&setting, &|| look(watch))?;
+        let spent = || Spent { passes: 0.0, seconds: wall.seconds() };
+        let matrix = gradients(&setting, &|| look(watch, spent()))?;
         let back = setting.whitening.back();
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(back))?;
         let warnings = setting.warning.into_iter().collect();
@@ -167,7 +169,7 @@ impl Mave {
         setting: &Setting,
         b: &Array2<f64>,
         bandwidth: f64,
-        ends: &(dyn Fn() -> bool + Sync),
+        ends: Ends,
     ) -> Result<Option<Array2<f64>>, Error> {
         let (d, k) = b.dim();
         let index = setting.z.dot(b);
@@ -257,12 +259,15 @@ impl Mave {
             .into());
         }
         let late = || self.stop.max_seconds.is_some_and(|limit| wall.seconds() >= limit);
-        let ends = || look(watch) || late();
+        let seen = |passes: f64| look(watch, Spent { passes, seconds: wall.seconds() });
         let setting = Setting::new("MAVE", self.base_points, k, data, response)?;
         let mut b = match start {
             None => {
-                let start =
-                    Spectrum::of(&gradients(&setting, &ends)?, EigenOrder::Algebraic, None)?;
+                let start = Spectrum::of(
+                    &gradients(&setting, &|| seen(0.0) || late())?,
+                    EigenOrder::Algebraic,
+                    None,
+                )?;
                 leading(&start.vectors, k).to_owned()
             }
             Some(start) => {
@@ -279,6 +284,7 @@ impl Mave {
         let mut bandwidth = 2.34 * n_f.powf(-1.0 / (d.max(3) as f64 + 6.0));
         let (mut status, mut moved, mut rounds) = (Status::PassLimit, f64::INFINITY, 0.0);
         while rounds < self.stop.max_passes {
+            let ends = || seen(rounds + 1.0) || late();
             let Some(next) = self.round(&setting, &b, bandwidth, &ends)? else {
                 status = if watch.stopped() { Status::Stopped } else { Status::TimeLimit };
                 break;
@@ -305,7 +311,7 @@ impl Mave {
         }
         // The indices in the order of what their slopes explain.
         let index = setting.z.dot(&b);
-        let matrix = outer_product(&setting, index.view(), least, &|| look(watch))?;
+        let matrix = outer_product(&setting, index.view(), least, &|| seen(rounds + 1.0))?;
         let map = setting.whitening.back().dot(&orthonormal(b.view())?);
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(map.view()))?;
         // The start and the last slopes are a look at the data each.

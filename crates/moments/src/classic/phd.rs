@@ -2,7 +2,7 @@
 
 use fenchel_linalg::lanes::dot;
 use fenchel_linalg::{AsDesign, Cholesky, Gram};
-use fenchel_optim::{Fit, settings};
+use fenchel_optim::{Fit, MAX_MEMORY, settings};
 use ndarray::{Array1, Array2};
 
 use crate::blocks::{Blocks, add_grams, each_row, fold};
@@ -102,7 +102,7 @@ impl Reducer for Phd {
             )?;
             (whitening, parts.into_iter().map(|(sums, _)| sums).collect(), near)
         } else {
-            Whitening::along(data, || Weighted::new(d), |sums, i, u| sums.add(y[i], u))?
+            Whitening::along(data, MAX_MEMORY, || Weighted::new(d), |sums, i, u| sums.add(y[i], u))?
         };
         let (moment, variance) = Weighted::around(parts, &(&whitening.mean - &near), n);
         let matrix = whitening.map.dot(&moment).dot(&whitening.back());
@@ -196,7 +196,7 @@ fn line(data: &dyn Blocks, y: &[f64]) -> Result<Line, Error> {
         let r = y[i] - mean;
         sum.iter_mut().zip(u).for_each(|(sum, u)| *sum += r * u);
     };
-    let (whitening, parts, near) = Whitening::along(data, || vec![0.0; d], add)?;
+    let (whitening, parts, near) = Whitening::along(data, MAX_MEMORY, || vec![0.0; d], add)?;
     let cross = parts.into_iter().fold(Array1::zeros(d), |s, p| s + Array1::from(p)) / n;
     let slope = Cholesky::new(whitening.covariance.view())?.solve(cross.view())?;
     Ok(Line { whitening, near, slope, mean })

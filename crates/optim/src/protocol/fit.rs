@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ndarray::ArrayView1;
 
-use super::{Observer, Progress};
+use super::{Observer, Progress, Report};
 
 /// What a fit may be given besides the data: weights of the rows, a model to start from, and a closure to watch it.
 ///
@@ -70,7 +70,7 @@ impl<'a, M> Fit<'a, M> {
     /// report says [`Status::Stopped`](super::Status::Stopped). The certificate that it sees is the latest one; certificates
     /// are computed when they may end the fit. (`Send`: some fits run on several cores.)
     pub fn watch(self, watch: &'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send)) -> Self {
-        Fit { watch: Watch { eye: Some(Eye::Own(watch)), stopped: false }, ..self }
+        Fit { watch: Watch { eye: Some(Eye::Own(watch)), ..Watch::nobody() }, ..self }
     }
 }
 
@@ -79,6 +79,8 @@ pub struct Watch<'a> {
     eye: Option<Eye<'a>>,
     /// After `Break` the closure is not called again.
     stopped: bool,
+    /// The report of the methods before this one.
+    spent: Option<Report>,
 }
 
 enum Eye<'a> {
@@ -94,7 +96,7 @@ trait Show {
 impl<'a> Watch<'a> {
     /// Nobody watches.
     pub fn nobody() -> Self {
-        Watch { eye: None, stopped: false }
+        Watch { eye: None, stopped: false, spent: None }
     }
 
     /// The same closure for one of several fits.
@@ -103,7 +105,17 @@ impl<'a> Watch<'a> {
             Eye::Own(watch) => Eye::Own(&mut **watch),
             Eye::Shared(watch) => Eye::Shared(*watch),
         });
-        Watch { eye, stopped: self.stopped }
+        Watch { eye, stopped: self.stopped, spent: self.spent }
+    }
+
+    /// Whether the closure has answered `Break`.
+    pub fn stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Adds the report of a method to what the closure sees of the next one.
+    pub fn spend(&mut self, report: &Report) {
+        self.spent = Some(report.with_spent(self.spent.as_ref()));
     }
 
     /// Shows the closure the progress of a loop that is not [`run`](super::run()).
@@ -111,10 +123,11 @@ impl<'a> Watch<'a> {
         if self.stopped {
             return ControlFlow::Break(());
         }
+        let progress = progress.with_spent(self.spent.as_ref());
         let answer = match &mut self.eye {
             None => ControlFlow::Continue(()),
-            Some(Eye::Own(watch)) => watch(progress),
-            Some(Eye::Shared(watch)) => watch.show(progress),
+            Some(Eye::Own(watch)) => watch(&progress),
+            Some(Eye::Shared(watch)) => watch.show(&progress),
         };
         self.stopped = answer.is_break();
         answer
@@ -162,7 +175,7 @@ impl<'a> From<Watch<'a>> for SharedWatch<'a> {
 impl SharedWatch<'_> {
     /// The watch of one of the fits.
     pub fn each(&self) -> Watch<'_> {
-        Watch { eye: self.watches.then_some(Eye::Shared(self)), stopped: false }
+        Watch { eye: self.watches.then_some(Eye::Shared(self)), ..Watch::nobody() }
     }
 
     /// Whether the closure has answered `Break`.
