@@ -35,7 +35,8 @@ pub fn fit_with<'a, X: AsDesign + ?Sized>(
     let (data, response) = (checked(x)?, y.into());
     response.check(data.count())?;
     let watch = SharedWatch::from(fit.watch);
-    let model = fit_by(method, &data, &response, &watch, |d| method.spectrum(d, &response))?;
+    let solve = |data: &dyn Blocks| method.watched_spectrum(data, &response, &watch);
+    let model = fit_by(method, &data, &response, &watch, solve)?;
     Ok(watched(model, watch.each()))
 }
 

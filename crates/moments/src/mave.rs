@@ -24,7 +24,8 @@ use ndarray::{Array1, Array2};
 use crate::blocks::{Blocks, checked, leading};
 use crate::components::Components;
 use crate::error::Error;
-use crate::fit::{Ends, Spent, fit_by, look, refuse_weights, watched};
+use crate::fit::{Ends, Spent, fit_by, look, refuse_weights};
+use crate::fits::fits;
 use crate::planes::{Neighbourhood, Setting, differences, gradients, outer_product};
 use crate::reducer::Reducer;
 use crate::reduction::Reduction;
@@ -45,37 +46,7 @@ settings! {
 }
 
 impl Opg {
-    /// Fits the directions to numbers `y`.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-    ) -> Result<Reduction, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
-
-    /// As [`fit`](Self::fit), with a closure that watches. It is called at every plane, at every resample that chooses the number
-    /// of directions, and when the directions are found. Eigenvectors need no start.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
-    pub fn fit_with<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-        fit: Fit<'_, Reduction>,
-    ) -> Result<Reduction, Error> {
-        refuse_weights("OPG", &fit)?;
-        let (data, response) = (checked(x)?, y.into());
-        response.check(data.count())?;
-        let watch = SharedWatch::from(fit.watch);
-        let solve = |data: &dyn Blocks| self.solve(data, &response, &watch);
-        let model = fit_by(self, &data, &response, &watch, solve)?;
-        Ok(watched(model, watch.each()))
-    }
+    fits!(numbers);
 }
 
 settings! {
@@ -96,17 +67,7 @@ settings! {
 }
 
 impl Mave {
-    /// Fits the directions to numbers `y`.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-    ) -> Result<Reduction, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
+    fits!(fit numbers);
 
     /// As [`fit`](Self::fit), with a model of as many directions to start from, in place of that of [`Opg`], and a closure that is
     /// called after every round, with the distance between the spans of the last two rounds as its certificate, and without one
@@ -140,12 +101,10 @@ impl Reducer for Opg {
     }
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
-        self.solve(data, response, &SharedWatch::from(Watch::nobody()))
+        self.watched_spectrum(data, response, &SharedWatch::from(Watch::nobody()))
     }
-}
 
-impl Opg {
-    fn solve(
+    fn watched_spectrum(
         &self,
         data: &dyn Blocks,
         response: &Response,

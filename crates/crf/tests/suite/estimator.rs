@@ -7,7 +7,7 @@ use fenchel_crf::synthetic::{OcrLike, TextLike, ocr_like, text_like};
 use fenchel_crf::training::{Checkpoint, Snapshot, train};
 use fenchel_crf::{
     Corpus, CorpusBuilder, Crf, Dataset, Features, Fit, Instance, Method, Observer, Problem,
-    Progress, Status, Stop, Support, Weights,
+    Progress, Status, Stop, Support, Token, Weights,
 };
 use fenchel_optim::Cadence;
 use fenchel_optim::random::stream;

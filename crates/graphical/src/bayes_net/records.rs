@@ -270,7 +270,7 @@ fn next<R: Read>(
 }
 
 /// A quote without its partner takes the rest of the text for one cell.
-fn check_quotes<R>(reader: &csv::Reader<Quotes<R>>) -> Result<(), Error> {
+fn check_quotes<R: Read>(reader: &csv::Reader<Quotes<R>>) -> Result<(), Error> {
     match reader.get_ref().unclosed() {
         None => Ok(()),
         Some(line) => {

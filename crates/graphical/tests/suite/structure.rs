@@ -1,7 +1,6 @@
 //! Graphs from data: against enumeration of all graphs, against the truth, and against what d-separation says.
 
 use crate::common::networks::nets;
-use fenchel_graphical::bayes_net::Em;
 use fenchel_graphical::structure::{
     ExactSearch, HillClimbing, IndependenceTest, Pc, chow_liu, shd,
 };

@@ -85,7 +85,13 @@ pub struct Watch<'a> {
 
 enum Eye<'a> {
     Own(&'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send)),
+    Whole(&'a mut (dyn ShowMut + Send)),
     Shared(&'a (dyn Show + Sync)),
+}
+
+/// A [`Watch`] of any lifetime.
+trait ShowMut {
+    fn show(&mut self, progress: &Progress) -> ControlFlow<()>;
 }
 
 /// A [`SharedWatch`] of any lifetime.
@@ -99,13 +105,10 @@ impl<'a> Watch<'a> {
         Watch { eye: None, stopped: false, spent: None }
     }
 
-    /// The same closure for one of several fits.
+    /// The same closure for one of several fits. After `Break` in one of them, the others end too.
     pub fn again(&mut self) -> Watch<'_> {
-        let eye = self.eye.as_mut().map(|eye| match eye {
-            Eye::Own(watch) => Eye::Own(&mut **watch),
-            Eye::Shared(watch) => Eye::Shared(*watch),
-        });
-        Watch { eye, stopped: self.stopped, spent: self.spent }
+        let stopped = self.stopped;
+        Watch { eye: self.eye.is_some().then_some(Eye::Whole(self)), stopped, spent: None }
     }
 
     /// Whether the closure has answered `Break`.
@@ -127,10 +130,17 @@ impl<'a> Watch<'a> {
         let answer = match &mut self.eye {
             None => ControlFlow::Continue(()),
             Some(Eye::Own(watch)) => watch(&progress),
+            Some(Eye::Whole(watch)) => watch.show(&progress),
             Some(Eye::Shared(watch)) => watch.show(&progress),
         };
         self.stopped = answer.is_break();
         answer
+    }
+}
+
+impl ShowMut for Watch<'_> {
+    fn show(&mut self, progress: &Progress) -> ControlFlow<()> {
+        Watch::show(self, progress)
     }
 }
 
@@ -187,5 +197,34 @@ impl SharedWatch<'_> {
 impl Show for SharedWatch<'_> {
     fn show(&self, progress: &Progress) -> ControlFlow<()> {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner).show(progress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Certificate, Status};
+
+    #[test]
+    fn several_fits_are_one_to_the_closure() {
+        let certificate = Certificate::Uncertified { objective: None };
+        let at = |passes| Progress { passes, oracle_calls: 1, seconds: 0.5, certificate };
+        let (status, oracle_calls, seconds) = (Status::PassLimit, 10, 2.0);
+        let report = Report { status, certificate, passes: 3.0, oracle_calls, seconds };
+        let mut seen = vec![];
+        let mut closure = |progress: &Progress| {
+            seen.push((progress.passes, progress.oracle_calls, progress.seconds));
+            if progress.passes < 8.0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let mut watch = Fit::<()>::new().watch(&mut closure).watch;
+        assert!(watch.again().show(&at(1.0)).is_continue());
+        watch.spend(&report);
+        let mut second = watch.again();
+        assert!(second.show(&at(2.0)).is_continue() && !second.stopped());
+        second.spend(&report);
+        assert!(second.again().show(&at(2.0)).is_break() && second.stopped());
+        assert!(watch.stopped() && watch.again().show(&at(0.0)).is_break());
+        assert!(Watch::nobody().again().show(&at(1.0)).is_continue());
+        assert_eq!(seen, [(1.0, 1, 0.5), (5.0, 11, 2.5), (8.0, 21, 4.5)]);
     }
 }
