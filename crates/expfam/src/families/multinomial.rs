@@ -23,7 +23,7 @@ pub struct Multinomial {
     categories: usize,
 }
 
-checked_file!(Multinomial { trials: f64, categories: usize } Multinomial::new(super::file::trials(trials)?, categories));
+checked_file!(Multinomial { trials: super::file::Count, categories: super::file::Count } Multinomial::new(trials.0, categories.0 as usize));
 
 impl Multinomial {
     /// The family of `trials >= 1` and `categories >= 2`.
