@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use fenchel_moments::direct::Lambda;
 use fenchel_moments::{
-    Certificate, Components, DirectSade, Fit, IndexRegressor, LassoSir, LearnedSade, Mave, Opg,
-    Phd, Progress, Response, Save, ScoreMatching, Sir, Slicing, Status, trace_error,
+    Components, DirectSade, Fit, IndexRegressor, LassoSir, LearnedSade, Mave, Opg, Phd, Progress,
+    Response, Save, ScoreMatching, Sir, Slicing, Status, trace_error,
 };
+use fenchel_optim::Certificate;
 use ndarray::{Array1, Array2, Axis};
 
 use crate::common::{normal, regression};
