@@ -34,8 +34,8 @@ impl<'a> Problem<'a> {
     /// A problem with `l2 > 0`; Le Priol et al. use `1 / n`. O(entries log entries).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no sequences, fewer than 2 labels or `l2` out of range; [`Error::Refused`] beyond 2^32 weights, and
-    /// for weights of more than [`MAX_MEMORY`].
+    /// [`Error::Invalid`] for no sequences, fewer than 2 labels or `l2` out of range; [`Error::Refused`] beyond 2^32 weights,
+    /// and for weights of more than [`MAX_MEMORY`].
     pub fn new(data: &'a Dataset, l2: f64, features: Features) -> Result<Self, Error> {
         Problem::within(data, l2, features, MAX_MEMORY)
     }

@@ -6,7 +6,7 @@ use rand_distr::Distribution as _;
 use serde::{Deserialize, Serialize};
 
 use super::categorical;
-use super::file::checked_file;
+use super::file::{Count, checked_file};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -23,7 +23,9 @@ pub struct Multinomial {
     categories: usize,
 }
 
-checked_file!(Multinomial { trials: super::file::Count, categories: super::file::Count } Multinomial::new(trials.0, categories.0 as usize));
+checked_file!(
+    Multinomial { trials: Count, categories: Count } Multinomial::new(trials.0, categories.0 as usize)
+);
 
 impl Multinomial {
     /// The family of `trials >= 1` and `categories >= 2`.
