@@ -6,7 +6,7 @@
 
 use fenchel_graphical::chain::{Chain, stride};
 use fenchel_linalg::{Invalid, lanes};
-use fenchel_optim::{MAX_MEMORY, Refusal};
+use fenchel_optim::Refusal;
 
 use crate::Error;
 use crate::dataset::Dataset;
@@ -27,7 +27,11 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub(crate) fn new(data: &Dataset, features: Features) -> Result<Self, Error> {
+    pub(crate) fn new(
+        data: &Dataset,
+        features: Features,
+        max_memory: Option<u64>,
+    ) -> Result<Self, Error> {
         let (attributes, labels) = (data.attributes(), data.labels());
         let stride = stride(labels);
         let observed = features.states == Support::Observed;
@@ -36,7 +40,7 @@ impl Layout {
         let learnt = pairs(labels) + if observed { 0 } else { pairs(attributes + 3) };
         let hint = "leave out rare labels and attributes";
         let needed = pairs(attributes).saturating_add(learnt.saturating_mul(4));
-        Refusal::check_memory("a conditional random field", needed, MAX_MEMORY, hint)?;
+        Refusal::check_memory("a conditional random field", needed, max_memory, hint)?;
         let mut seen: Vec<u64> = Vec::new();
         let mut allowed = vec![0.0; labels * stride];
         if observed {

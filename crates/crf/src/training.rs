@@ -105,7 +105,7 @@ pub fn train(
     Invalid::check_nonnegative("l1", crf.l1)?;
     crf.stop.check()?;
     let l2 = crf.l2.unwrap_or(1.0 / corpus.data.sequences().max(1) as f64);
-    let problem = Problem::new(&corpus.data, l2, crf.features)?;
+    let problem = Problem::within(&corpus.data, l2, crf.features, crf.max_memory)?;
     let (weights, report) = solve(crf, corpus, &problem, start, observer)?;
     check_finite(l2, weights.emission.iter().chain(&weights.transition), &report)?;
     let (attributes, labels) = (corpus.attributes.clone(), corpus.labels.clone());
@@ -330,13 +330,7 @@ impl Watcher<'_, '_> {
         let certificate = whole(self.done, now.certificate);
         let given = self.given.and_then(|given| given.better(certificate));
         let certificate = given.map_or(certificate, |(_, certificate)| certificate);
-        let before = self.done.map_or((0.0, 0, 0.0), |r| (r.passes, r.oracle_calls, r.seconds));
-        let progress = Progress {
-            passes: before.0 + now.passes,
-            oracle_calls: before.1 + now.oracle_calls,
-            seconds: before.2 + now.seconds,
-            certificate,
-        };
+        let progress = Progress { certificate, ..now.with_spent(self.done.as_ref()) };
         let weights = || {
             given.map_or_else(|| method.weights_now(self.problem), |(weights, _)| weights.clone())
         };

@@ -284,9 +284,31 @@ fn units_of_the_targets_do_not_change_the_fit() {
 
 #[test]
 fn a_repeated_column_leaves_the_rank_of_the_others() {
-    let x = Array2::from_shape_fn((6, 2), |(i, _)| i as f64);
-    let refused = Glm::new(Identity).fit(&x, &[1.0, 0.0, 2.0, 3.0, 5.0, 9.0]).unwrap_err();
-    assert!(refused.to_string().contains("rank 2; expected 3"), "{refused}");
+    // Zeros, a constant, a step and its opposite, numbers.
+    let column = |c: usize, i: usize| match c {
+        0 | 1 => 3.0 * c as f64,
+        2 => f64::from(i > 2),
+        3 => f64::from(i <= 2),
+        _ => i as f64,
+    };
+    let told = |intercept: bool, columns: &[usize]| {
+        let x = Array2::from_shape_fn((6, columns.len()), |(i, j)| column(columns[j], i));
+        let glm = Glm { intercept, ..Glm::new(Identity) };
+        let refused = glm.fit(&x, &[1.0, 0.0, 2.0, 3.0, 5.0, 9.0]).map(drop);
+        refused.map_or_else(|refused| refused.to_string(), |_| "none".into())
+    };
+    let expected = |rank: usize, of: usize, column: usize, how: &str| {
+        format!("design has rank {rank}; expected {of} independent columns; column {column} {how}")
+    };
+    let beside = "depends on the intercept and the columns before it";
+    let constant = "is constant, as the intercept is";
+    assert_eq!(told(true, &[4, 4]), expected(2, 3, 1, beside));
+    assert_eq!(told(true, &[2, 4, 3]), expected(3, 4, 2, beside));
+    assert_eq!(told(true, &[4, 1, 2]), expected(3, 4, 1, constant));
+    assert_eq!(told(true, &[0, 4]), expected(2, 3, 0, constant));
+    assert_eq!(told(false, &[4, 0]), expected(1, 2, 1, "is 0 in every row that counts"));
+    assert_eq!(told(false, &[2, 3, 1]), expected(2, 3, 2, "depends on the columns before it"));
+    assert_eq!(told(false, &[4, 1, 2]), "none");
 }
 
 /// The rows of the small problems, 200 times: more rows than Newton's method is used for, and the same coefficients. Standard errors
