@@ -157,10 +157,12 @@ impl HeatMap {
                 .get(k)
                 .cloned()
                 .unwrap_or_else(|| if value == 0.0 { String::new() } else { two(value) });
-            if width_of(&own, 10.5) + 2.0 < across && down > 12.0 {
+            // Long numbers are smaller; those that would be too small are left out.
+            let size = (10.5 * (across - 2.0) / width_of(&own, 10.5)).min(10.5);
+            if size > 7.5 && down > 12.0 {
                 let ink = if share > 0.55 { Colour::Paper } else { Colour::Ink };
                 let middle = (corner.0 + 0.5 * across, corner.1 + 0.5 * down);
-                pen.text(&own, middle, Font { size: 10.5, ..font }.colour(ink));
+                pen.text(&own, middle, Font { size, ..font }.colour(ink));
             }
         }
         let (right, bottom) = (left + across * columns.len() as f64, y + down * rows.len() as f64);
