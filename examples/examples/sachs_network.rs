@@ -88,8 +88,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         table.push(vec![pair, fixed(r, 2), mark.to_owned()]);
     }
     print!("\n{}", aligned(&table, 1));
-    show.picture("choice", &stars.svg())?;
     show.picture("network", &model.network().placed(Placement::Circle).svg())?;
+    show.picture("choice", &stars.svg())?;
     show.picture("matrix", &model.heat_map().svg())?;
     let pairs = edges.iter().map(|&(i, j, _)| (i, j));
     let names = (0..model.variables()).map(|i| model.names.of(i).into_owned());

@@ -12,10 +12,10 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use fenchel_datasets::embedded;
-use fenchel_examples::Show;
+use fenchel_examples::{Show, certificates};
 use fenchel_linalg::text::{aligned, fixed};
 use fenchel_metrics::{Confusion, train_test_split};
-use fenchel_saddle::{Fit, MulticlassL1, Progress, Stop};
+use fenchel_saddle::{Fit, MulticlassL1, Stop};
 use ndarray::{Array2, Axis};
 
 fn main() -> ExitCode {
@@ -56,10 +56,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         stop,
         ..MulticlassL1::default()
     };
-    let mut print = |progress: &Progress| {
+    let mut print = certificates(|progress| {
         println!("{:>7} s  {}", fixed(progress.seconds, 2), progress.certificate);
-        std::ops::ControlFlow::Continue(())
-    };
+    });
     let model = estimator.fit_with(&train, &train_y, Fit::new().watch(&mut print))?;
     println!(
         "\n{}\n{} of {} weights are not 0",

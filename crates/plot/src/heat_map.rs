@@ -147,10 +147,9 @@ impl HeatMap {
                 pen.line(&[corner, far], Stroke::new(Colour::Rule, 1.0));
                 continue;
             }
-            let colour = if value < 0.0 { Colour::Vermilion } else { Colour::Blue };
             let share = value.abs() / scale;
             if share > 0.0 {
-                pen.rectangle((corner, far), colour, (0.06 + 0.94 * share).min(0.99));
+                fill(&mut pen, (corner, far), value / scale);
             }
             let own = self
                 .texts
@@ -173,13 +172,8 @@ impl HeatMap {
         let y = bottom + 20.0;
         for k in 0..40 {
             let share = low + (1.0 - low) * (f64::from(k) + 0.5) / 40.0;
-            let colour = if share < 0.0 { Colour::Vermilion } else { Colour::Blue };
             let x = left + 4.0 * f64::from(k);
-            pen.rectangle(
-                ((x, y), (x + 4.0, y + 11.0)),
-                colour,
-                (0.06 + 0.94 * share.abs()).min(0.99),
-            );
+            fill(&mut pen, ((x, y), (x + 4.0, y + 11.0)), share);
         }
         let font = Font { anchor: Anchor::Start, ..font };
         pen.text(
@@ -189,6 +183,12 @@ impl HeatMap {
         );
         pen.finish(&self.title, WIDTH, y + 24.0)
     }
+}
+
+/// A cell whose number has this ratio to the largest.
+fn fill(pen: &mut Pen, cell: ((f64, f64), (f64, f64)), share: f64) {
+    let colour = if share < 0.0 { Colour::Vermilion } else { Colour::Blue };
+    pen.rectangle(cell, colour, (0.06 + 0.94 * share.abs()).min(0.99));
 }
 
 /// A number for little room: with two decimals from 0.005 to 10.

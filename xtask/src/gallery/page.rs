@@ -110,7 +110,11 @@ fn sentence(text: &str) -> String {
 }
 
 fn seconds(seconds: f64) -> String {
-    if seconds < 9.95 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
+    match seconds {
+        s if s < 0.05 => "less than 0.1\u{a0}s".to_owned(),
+        s if s < 9.95 => format!("{s:.1}\u{a0}s"),
+        s => format!("{s:.0}\u{a0}s"),
+    }
 }
 
 fn escaped(text: &str) -> String {

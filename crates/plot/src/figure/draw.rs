@@ -107,10 +107,14 @@ impl Layout<'_> {
         pen.polygon(&above, look.colour, 0.16);
     }
 
+    /// The names of the axis along which bars stand; none if it has numbers.
+    fn places(&self) -> &[String] {
+        if self.lying { &self.figure.y.names } else { &self.figure.x.names }
+    }
+
     /// The series that stand beside series `k` at the same names: bars, or marks with intervals. Marks alone may stand on each other.
     fn beside(&self, k: usize) -> Vec<usize> {
-        let (series, lying) = (&self.figure.series, self.lying);
-        let names = if lying { &self.figure.y.names } else { &self.figure.x.names };
+        let (series, lying, names) = (&self.figure.series, self.lying, self.places());
         let place = move |p: &Point| if lying { p.1 } else { p.0 };
         let stands = |s: &Series| match s.style {
             Style::Bars => true,
@@ -132,12 +136,11 @@ impl Layout<'_> {
     fn shift(&self, k: usize) -> Point {
         let alike = self.beside(k);
         let rank = alike.iter().position(|&j| j == k).unwrap_or(0);
-        let names = if self.lying { &self.figure.y.names } else { &self.figure.x.names };
         if alike.len() < 2 {
             return (0.0, 0.0);
         }
         let room = if self.lying { self.frame.height() } else { self.frame.width() };
-        let step = (0.8 * room / (names.len() * alike.len()) as f64).min(48.0);
+        let step = (0.8 * room / (self.places().len() * alike.len()) as f64).min(48.0);
         let by = step * (rank as f64 + 0.5 - 0.5 * alike.len() as f64);
         if self.lying { (0.0, by) } else { (by, 0.0) }
     }
@@ -186,7 +189,7 @@ impl Layout<'_> {
 
     fn bars(&self, pen: &mut Pen, k: usize) {
         let (series, look, f) = (&self.figure.series[k], self.looks[k], self.frame);
-        let names = if self.lying { &self.figure.y.names } else { &self.figure.x.names };
+        let names = self.places();
         let all = self.figure.series.iter().filter(|s| s.style == Style::Bars).count();
         let many = if names.is_empty() { all } else { self.beside(k).len() };
         let rows = if self.lying { f.height() } else { f.width() } / names.len().max(1) as f64;

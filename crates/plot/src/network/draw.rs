@@ -82,13 +82,16 @@ fn discs(pen: &mut Pen, network: &Network, top: f64) -> Point {
         _ => 600.0,
     };
     let radius = if p > 40 { 4.5 } else { 8.0 };
-    let (font, margin) = (if p > 40 { 9.5 } else { FONT }, 30.0);
+    let (font, mut margin) = (if p > 40 { 9.5 } else { FONT }, 30.0);
     let places: Vec<Point> = match network.placement {
         Placement::Circle => {
             // Names stand outside of the circle, and within the page.
-            let widths = (0..p).map(|v| width_of(&network.name(v), font));
-            let room = widths.fold(0.0, f64::max).min(NAME) + radius + 10.0;
-            side = side.min(WIDTH - 2.0 * (room - margin));
+            let names = || (0..p).map(|v| network.name(v));
+            let widest = names().map(|name| width_of(&name, font)).fold(0.0, f64::max);
+            side = side.min(WIDTH - 2.0 * (widest.min(NAME) + radius + 10.0 - margin));
+            let lines = names().map(|name| wrapped(&name, font, NAME).len()).max().unwrap_or(1);
+            let more = 1.2 * font * (lines.max(1) - 1) as f64;
+            (side, margin) = (side + 2.0 * more, margin + more);
             let place = |v: usize| {
                 let angle = std::f64::consts::TAU * (v as f64 / p as f64 - 0.25);
                 let r = 0.5 * side - margin;
@@ -214,6 +217,10 @@ fn names(pen: &mut Pen, network: &Network, places: &[Point], radius: f64, size: 
             (x + 0.7 * side, y + 0.9 * side, Anchor::Start),
             (x - 0.7 * side, y - 0.9 * side, Anchor::End),
             (x - 0.7 * side, y + 0.9 * side, Anchor::End),
+            (x + 0.8 * side, y - 1.4 * side, Anchor::Start),
+            (x + 0.8 * side, y + 1.4 * side, Anchor::Start),
+            (x - 0.8 * side, y - 1.4 * side, Anchor::End),
+            (x - 0.8 * side, y + 1.4 * side, Anchor::End),
         ];
         let free = candidates.into_iter().filter_map(|(cx, cy, anchor)| {
             let left = match anchor {
