@@ -1,10 +1,10 @@
 //! Can the average of predictions be better than every linear model?
 //!
-//! The mean of the predictions of several linear models is not the prediction of a linear model. So its loss may be smaller than that
-//! of the best linear model. The loss of averaged parameters cannot be, apart from chance: the best model of the rows of the fit is not
-//! quite the best one of others. This program makes one pass of stochastic gradient descent with a constant step size, for several step
-//! sizes, and averages both. It does so on data that no linear model fits, where averaged predictions win, and on census records, where
-//! they do not.
+//! The mean of the predictions of several linear models is not the prediction of a linear model. So its loss may be smaller
+//! than that of the best linear model. The loss of averaged parameters cannot be, apart from chance: the best model of the rows
+//! of the fit is not quite the best one of others. This program makes one pass of stochastic gradient descent with a constant
+//! step size, for several step sizes, and averages both. It does so on data that no linear model fits, where averaged
+//! predictions win, and on census records, where they do not.
 //!
 //! ```text
 //! [FENCHEL_DATA=DIR] cargo run --release -p fenchel-examples --example averaged_predictions
