@@ -72,7 +72,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let neighbours = |v: u32| truth.iter().filter(|edge| edge.0 == v || edge.1 == v).count();
     let [(l1, l1_hub), (free, free_hub)] = best;
     show.conclude(format_args!(
-        "{}: at its best strength the penalty that favours hubs is wrong about {free} pairs, the l1 norm about {l1}; of the {} neighbours of the largest hub they leave {free_hub} and {l1_hub}.",
+        "{}: at its best strength the penalty that favours hubs is wrong about {free} pairs, the l1 norm about {l1}; the largest hub has {} neighbours, and {free_hub} and {l1_hub} in the two estimates.",
         if free < l1 { "it helps" } else { "it does not help here" },
         (0..p as u32).map(neighbours).max().unwrap_or(0)
     ));
