@@ -31,7 +31,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     show.real("178 wines, twelve measurements beside the alcohol content (UCI)");
     let wines = wine_alcohol();
     let (x, y) = (&wines.x, &wines.y);
-    println!("the features look {:?}", Ellipticity::new(x)?.advice(0.01)?);
+    let advice = format!("{:?}", Ellipticity::new(x)?.advice(0.01)?);
+    println!("the features look {}", advice.to_lowercase());
 
     let components = Components::Fixed(1);
     let slicing = Slicing::EqualCount(8);

@@ -8,16 +8,14 @@
 //! ```
 
 use std::error::Error;
-use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use fenchel_examples::Show;
+use fenchel_examples::{Show, certificates};
 use fenchel_linalg::text::{aligned, fixed, seconds, short};
 use fenchel_mrf_learn::potts::contacts::{Structure, precision, ranked};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
 use fenchel_mrf_learn::{Fit, contact_map};
-use fenchel_optim::Progress;
 
 fn main() -> ExitCode {
     Show::run(example)
@@ -52,15 +50,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let method = PottsPseudoLikelihood::default();
     println!("memory: at most {:.0} MB", method.memory(&alignment) as f64 / 1e6);
     let clock = Instant::now();
-    let mut last = None;
-    let mut watch = |progress: &Progress| {
-        // A line for each certificate; a call comes at every pass.
-        if last.replace(progress.certificate) != Some(progress.certificate) {
-            let after = fixed(clock.elapsed().as_secs_f64(), 2);
-            println!("{after:>7} s  pass {:>5}  {}", short(progress.passes), progress.certificate);
-        }
-        ControlFlow::Continue(())
-    };
+    let mut watch = certificates(|progress| {
+        let after = fixed(clock.elapsed().as_secs_f64(), 2);
+        println!("{after:>7} s  pass {:>5}  {}", short(progress.passes), progress.certificate);
+    });
     let model = method.fit_with(&alignment, Fit::new().watch(&mut watch))?;
     if let Some(report) = model.report {
         println!("{report}");

@@ -15,8 +15,9 @@ fn unit(label: &str) -> Axis {
 pub fn roc_figure<L: Binary>(truth: &[L], scores: &[f64]) -> Result<Figure, Error> {
     let title = format!("ROC curve: area {:.3}", roc_auc(truth, scores)?);
     let curve = Series::line("scores", roc_curve(truth, scores)?);
-    let figure =
-        Figure::new(title, unit("share of negatives found"), unit("share of positives found"));
+    let (x, y) =
+        (unit("false positives, share of negatives"), unit("true positives, share of positives"));
+    let figure = Figure::new(title, x, y);
     let chance = Series::line("chance", vec![(0.0, 0.0), (1.0, 1.0)]).dashed();
     Ok(Figure { square: true, ..figure.with(curve).with(chance) })
 }

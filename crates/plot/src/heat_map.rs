@@ -147,20 +147,21 @@ impl HeatMap {
                 pen.line(&[corner, far], Stroke::new(Colour::Rule, 1.0));
                 continue;
             }
-            let colour = if value < 0.0 { Colour::Vermilion } else { Colour::Blue };
             let share = value.abs() / scale;
             if share > 0.0 {
-                pen.rectangle((corner, far), colour, (0.06 + 0.94 * share).min(0.99));
+                fill(&mut pen, (corner, far), value / scale);
             }
             let own = self
                 .texts
                 .get(k)
                 .cloned()
                 .unwrap_or_else(|| if value == 0.0 { String::new() } else { two(value) });
-            if width_of(&own, 10.5) + 2.0 < across && down > 12.0 {
+            // Long numbers are smaller; those that would be too small are left out.
+            let size = (10.5 * (across - 2.0) / width_of(&own, 10.5)).min(10.5);
+            if size > 7.5 && down > 12.0 {
                 let ink = if share > 0.55 { Colour::Paper } else { Colour::Ink };
                 let middle = (corner.0 + 0.5 * across, corner.1 + 0.5 * down);
-                pen.text(&own, middle, Font { size: 10.5, ..font }.colour(ink));
+                pen.text(&own, middle, Font { size, ..font }.colour(ink));
             }
         }
         let (right, bottom) = (left + across * columns.len() as f64, y + down * rows.len() as f64);
@@ -171,13 +172,8 @@ impl HeatMap {
         let y = bottom + 20.0;
         for k in 0..40 {
             let share = low + (1.0 - low) * (f64::from(k) + 0.5) / 40.0;
-            let colour = if share < 0.0 { Colour::Vermilion } else { Colour::Blue };
             let x = left + 4.0 * f64::from(k);
-            pen.rectangle(
-                ((x, y), (x + 4.0, y + 11.0)),
-                colour,
-                (0.06 + 0.94 * share.abs()).min(0.99),
-            );
+            fill(&mut pen, ((x, y), (x + 4.0, y + 11.0)), share);
         }
         let font = Font { anchor: Anchor::Start, ..font };
         pen.text(
@@ -187,6 +183,12 @@ impl HeatMap {
         );
         pen.finish(&self.title, WIDTH, y + 24.0)
     }
+}
+
+/// A cell whose number has this ratio to the largest.
+fn fill(pen: &mut Pen, cell: ((f64, f64), (f64, f64)), share: f64) {
+    let colour = if share < 0.0 { Colour::Vermilion } else { Colour::Blue };
+    pen.rectangle(cell, colour, (0.06 + 0.94 * share.abs()).min(0.99));
 }
 
 /// A number for little room: with two decimals from 0.005 to 10.

@@ -69,7 +69,8 @@ impl Text {
                 pen.text(&span.label, (x + 3.0, y + 20.5), font.colour(Colour::Soft));
                 x += width + 3.0;
             }
-            y += step;
+            // Lines that were broken are apart from the next.
+            y += step + 8.0;
         }
         pen.finish(&self.title, WIDTH, y + 6.0)
     }

@@ -90,7 +90,7 @@ impl<'a> Layout<'a> {
 
         let mut frame = Frame { left: 0.0, top, right: WIDTH - 22.0, bottom: 0.0 };
         if !figure.y.label.is_empty() {
-            frame.top += 22.0;
+            frame.top += 25.0;
         }
         frame.bottom = frame.top
             + if lying && !figure.square {
@@ -100,7 +100,7 @@ impl<'a> Layout<'a> {
             };
         let mut y_ticks = y.ticks_within(frame.height(), |_| TICK_FONT);
         for label in y_ticks.iter_mut().filter_map(|t| t.label.as_mut()) {
-            *label = shortened(label, TICK_FONT, 0.36 * WIDTH);
+            *label = shortened(label, TICK_FONT, 0.42 * WIDTH);
         }
         let widest =
             y_ticks.iter().filter_map(|t| t.label.as_ref()).map(|l| width_of(l, TICK_FONT));
