@@ -7,11 +7,13 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
-from .. import _core
-from .._check import POSITIVE, SIZE, Rule, count, either, numbers, refuse
+from .. import _check, _core
+from .._check import SIZE, Rule, choice, count, either, numbers, refuse
 from .._control import Control
 from ._base import Fit, LinearRegressor
+from ._paths import enet_path
 
 
 class Ridge(LinearRegressor):
@@ -167,6 +169,7 @@ class ElasticNet(LinearRegressor):
     """
 
     _several_targets = True
+    path = staticmethod(enet_path)
 
     def __init__(
         self,
@@ -587,23 +590,30 @@ class HuberRegressor(LinearRegressor):
 class QuantileRegressor(LinearRegressor):
     """Regression of a quantile.
 
-    The penalty is ``alpha/2 ||coef||^2``; in scikit-learn it is ``alpha ||coef||_1``. ``alpha`` is above 0.
+    ``solver`` and ``solver_options`` are ignored. A sparse matrix is made dense for the l1 norm.
 
-    Minimises ``1/n sum_i p(y_i - x_i coef - intercept) + alpha/2 ||coef||^2`` with ``p(r) = quantile r`` for ``r > 0`` and
-    ``(quantile - 1) r`` else.
+    Minimises ``1/n sum_i p(y_i - x_i coef - intercept) + alpha ||coef||_1`` with ``p(r) = quantile r`` for ``r > 0`` and
+    ``(quantile - 1) r`` else, by linear programming. With ``penalty="l2"``, the last term is ``alpha/2 ||coef||^2``, which suits
+    many rows. With weights of the rows, their sum is in the place of ``n``.
 
     Parameters
     ----------
     quantile : float, default=0.5
         The level, between 0 and 1.
     alpha : float, default=1.0
-        Weight of the penalty, > 0.
+        Weight of the penalty, >= 0; above 0 for ``penalty="l2"``.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
-    max_iter : float, default=10000
+    solver : str, default="highs"
+        One of scikit-learn's; ignored.
+    solver_options : dict, default=None
+        Ignored.
+    penalty : {"l1", "l2"}, default="l1"
+        The penalty.
+    max_iter : float, default=100000
         Passes over the data after which the fit ends in any case.
     tol : float, default=1e-6
-        Largest duality gap, as a fraction of the objective.
+        Largest residual of the linear program, or for ``penalty="l2"`` the largest duality gap as a fraction of the objective.
     random_state : int or RandomState, default=None
         Seed of the visiting order; None is 0, so that a fit can be repeated.
     verbose : bool, default=False
@@ -618,19 +628,22 @@ class QuantileRegressor(LinearRegressor):
     report_ : Report
         How the fit ended, with its certificate.
     duality_gap_ : float
-        A bound of the objective at ``coef_`` less the least objective.
+        The value of the certificate.
     n_iter_ : int
         Passes over the data.
 
     Examples
     --------
     >>> from fenchel.linear_model import QuantileRegressor
-    >>> model = QuantileRegressor(quantile=0.5, alpha=0.01).fit([[0], [1], [2]], [0, 1, 2])
-    >>> model.report_.converged
-    True
+    >>> model = QuantileRegressor(quantile=0.5, alpha=0).fit([[0], [1], [2]], [0, 1, 2])
+    >>> round(float(model.coef_[0]), 6)
+    1.0
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"alpha": POSITIVE}
+    _rules: ClassVar[dict[str, Rule]] = {
+        "penalty": choice("l1", "l2"),
+        "solver": choice("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex"),
+    }
 
     def __init__(
         self,
@@ -638,7 +651,10 @@ class QuantileRegressor(LinearRegressor):
         quantile: float = 0.5,
         alpha: float = 1.0,
         fit_intercept: bool = True,
-        max_iter: float = 10000,
+        solver: str = "highs",
+        solver_options: Any = None,
+        penalty: str = "l1",
+        max_iter: float = 100000,
         tol: float = 1e-6,
         random_state: Any = None,
         verbose: bool = False,
@@ -646,11 +662,40 @@ class QuantileRegressor(LinearRegressor):
         self.quantile = quantile
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.solver_options = solver_options
+        self.penalty = penalty
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
         self.verbose = verbose
 
     def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
+        if self.penalty == "l1":
+            return self._program(data, weight, control)
+        _check.POSITIVE("alpha", self.alpha)
         loss, penalty = ("quantile", float(self.quantile)), (0.0, float(self.alpha))
         return _core.robust(data, control, loss, penalty, bool(self.fit_intercept))
+
+    def _program(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+        """The dual linear program: a number a row between the slopes of its loss, and one a feature of at most `alpha`; the
+        multipliers of its equations are the weights."""
+        X, y, weights = data
+        if sparse.issparse(X):
+            X.check_format(full_check=True)
+        (n, d), bordered = X.shape, bool(self.fit_intercept)
+        _check.memory("samples * features", (n + d) * (d + bordered), 3 * 8)
+        rows = X.toarray() if sparse.issparse(X) else X
+        equations = np.block([[rows.T, np.eye(d)], [np.ones((1, n)), np.zeros((1, d))]])
+        equations = np.ascontiguousarray(equations[: d + bordered])
+        share = (np.ones(n) if weights is None else weights) / weight
+        size, level = np.full(d, float(self.alpha)), float(self.quantile)
+        bounds = np.r_[share * (level - 1), -size], np.r_[share * level, size]
+        equal, none = (equations, np.zeros(len(equations))), (np.empty((0, n + d)), np.empty(0))
+        solved = _core.linprog(np.r_[-y, np.zeros(d)], equal, none, bounds, control)
+        outcome, _, multipliers, least, facts = solved
+        if outcome == "infeasible" or multipliers is None or least is None:
+            # Zero is feasible and bounds are finite: the limit was reached.
+            multipliers, least = np.zeros(len(equations)), 0.0
+        facts["objective"] = -least
+        return -multipliers[:d], -float(multipliers[d]) if bordered else 0.0, facts
