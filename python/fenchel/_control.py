@@ -70,9 +70,7 @@ class Report:
         else:
             known.append("no certificate")
         seconds = self.seconds if self.total_seconds is None else self.total_seconds
-        return (
-            f"{self.status} after {self.passes:.4g} passes ({seconds:.3f} s): {', '.join(known)}"
-        )
+        return f"{self.status} after {self.passes:.4g} passes ({seconds:.3f} s): {', '.join(known)}"
 
 
 class Progress:

@@ -95,8 +95,9 @@ fn graphical_lasso<'py>(
         // The number of samples plays no part in the fit.
         let statistics = Statistics::from_covariance(covariance.as_array(), 2);
         let statistics = statistics.map_err(Raise::raise)?;
-        let fit = |watch| estimator.fit_with(&statistics, Fit::new().watch(watch));
-        return gaussian(py, control.run(py, fit)?);
+        let model =
+            control.run(py, |watch| estimator.fit_with(&statistics, Fit::new().watch(watch)));
+        return gaussian(py, model?);
     }
     gaussian(py, fit!(py, x, weights, control, estimator)?)
 }

@@ -255,7 +255,9 @@ class SoftmaxRegression(Probabilities):
 
 def _ovr(name: str, value: Any) -> str:
     if value != "ovr":
-        expected = "'ovr'; MulticlassL1(loss='hinge') has the loss of Crammer and Singer, with an l1 norm"
+        expected = (
+            "'ovr'; MulticlassL1(loss='hinge') has the loss of Crammer and Singer, with an l1 norm"
+        )
         raise refuse(name, value, expected)
     return "ovr"
 

@@ -7,11 +7,11 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from .. import _check, _core
 from .._check import SIZE, Rule, choice, count, either, numbers, refuse
 from .._control import Control
+from .._data import dense
 from ._base import Fit, LinearRegressor
 from ._paths import enet_path
 
@@ -681,12 +681,9 @@ class QuantileRegressor(LinearRegressor):
         """The dual linear program: a number a row between the slopes of its loss, and one a feature of at most `alpha`; the
         multipliers of its equations are the weights."""
         X, y, weights = data
-        if sparse.issparse(X):
-            X.check_format(full_check=True)
         (n, d), bordered = X.shape, bool(self.fit_intercept)
         _check.memory("samples * features", (n + d) * (d + bordered), 3 * 8)
-        rows = X.toarray() if sparse.issparse(X) else X
-        equations = np.block([[rows.T, np.eye(d)], [np.ones((1, n)), np.zeros((1, d))]])
+        equations = np.block([[dense(X).T, np.eye(d)], [np.ones((1, n)), np.zeros((1, d))]])
         equations = np.ascontiguousarray(equations[: d + bordered])
         share = (np.ones(n) if weights is None else weights) / weight
         size, level = np.full(d, float(self.alpha)), float(self.quantile)
