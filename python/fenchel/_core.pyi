@@ -42,14 +42,15 @@ def poisson(
     intercept: bool,
     start: Start | None = None,
 ) -> Margin: ...
-def robust(
+def quantile(data: Rows, control: Control, tau: float, l2: float, intercept: bool) -> Margin: ...
+def huber(
     data: Rows,
     control: Control,
-    loss: tuple[str, float],
-    penalty: tuple[float, float],
+    epsilon: float,
+    l2: float,
     intercept: bool,
-    start: Start | None = None,
-) -> Margin: ...
+    start: tuple[Start, float] | None = None,
+) -> tuple[Margin, float]: ...
 def logistic(
     data: Rows,
     control: Control,

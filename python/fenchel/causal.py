@@ -7,7 +7,7 @@ the effect.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from . import _check, _core
 from ._check import checked
-from ._control import Control, Report, judge, seed, threads
 from ._check import state as _text
+from ._control import Control, Report, judge, seed, threads
 from ._data import columns_of, equal_lengths, reals
 from .bayes import Factor, _columns, _encode, _states
 
@@ -51,8 +51,8 @@ class Graph:
     Parameters
     ----------
     text : str
-        Edges ``a -> b``, ``a <- b`` and ``a <-> b``, perhaps in chains, with ``;``, ``,`` or line ends between them; in braces after
-        ``digraph`` or ``dag``, or not. A ``networkx.DiGraph`` is taken too.
+        Edges ``a -> b``, ``a <- b`` and ``a <-> b``, perhaps in chains, with ``;``, ``,`` or line ends between them; in
+        braces after ``digraph`` or ``dag``, or not. A ``networkx.DiGraph`` is taken too.
 
     Examples
     --------
@@ -273,8 +273,8 @@ class Estimand:
     ) -> float:
         """The mean of the outcome under the second state of the treatment, minus that under the first.
 
-        The query has one treatment, one outcome and no condition, and the states of the outcome are numbers. Without `change`, the
-        treatment has two states: numbers in their order, others in that of their categories or of the alphabet.
+        The query has one treatment, one outcome and no condition, and the states of the outcome are numbers. Without `change`,
+        the treatment has two states: numbers in their order, others in that of their categories or of the alphabet.
         """
         codes, states = self._encoded(data)
         text = str(self).split(" = ")[0]

@@ -142,8 +142,8 @@ def _edges(precision: _core.Weights, names: Any) -> list[tuple[Any, Any, float]]
 class GraphicalLasso(_Gaussian):
     """A sparse precision matrix by an l1 penalty.
 
-    ``tol`` is the duality gap, absolute or relative to the objective, and ``max_iter`` counts passes. ``mode``, ``enet_tol``, ``eps``
-    and ``assume_centered`` are not there.
+    ``tol`` is the duality gap, absolute or relative to the objective, and ``max_iter`` counts passes. ``mode``, ``enet_tol``,
+    ``eps`` and ``assume_centered`` are not there.
 
     Minimises ``tr(S T) - log det T + alpha sum_{i != j} |T_ij|`` with the empirical covariance ``S``.
 

@@ -22,13 +22,13 @@ from ._control import Control, Report, judge, seed_of_draws
 from ._data import Vector, dense, matrix, reals, sound, vector
 
 __all__ = [
+    "GLM",
     "Bernoulli",
     "Beta",
     "Binomial",
     "ChiSquared",
     "Distribution",
     "Exponential",
-    "GLM",
     "Gamma",
     "Geometric",
     "GlmResult",
@@ -126,8 +126,11 @@ class Distribution:
     pmf = pdf
 
     def cdf(self, x: Any) -> Any:
-        """The probability of at most `x`. Distribution functions and quantiles are those of the crates for normal, log-normal, gamma,
-        inverse gamma and beta, and scipy's for the others."""
+        """The probability of at most `x`.
+
+        Distribution functions and quantiles are those of the crates for normal, log-normal, gamma, inverse gamma and beta, and
+        scipy's for the others.
+        """
         return _each(self._tail("cdf"), x)
 
     def sf(self, x: Any) -> Any:
@@ -1092,8 +1095,8 @@ def glm(
     y : array-like of shape (n_samples,), or (n_samples, 2) for ``"binomial"``
         Targets; two columns are numbers of successes and failures.
     family : str, default="gaussian"
-        ``"gaussian"``, ``"binomial"``, ``"poisson"``, ``"gamma"``, ``"inverse_gaussian"`` or ``"negative_binomial"`` (log link); or a
-        family of statsmodels with the link that we have.
+        ``"gaussian"``, ``"binomial"``, ``"poisson"``, ``"gamma"``, ``"inverse_gaussian"`` or ``"negative_binomial"`` (log link);
+        or a family of statsmodels with the link that we have.
     size : float, default=1.0
         The size of ``"negative_binomial"``, which R calls theta.
     offset : array-like of shape (n_samples,), default=None
@@ -1138,10 +1141,12 @@ def glm(
     try:
         solved = _core.glm(data, control, family, size, l2, intercept, shift, names)
     except ValueError as error:
-        constant = np.flatnonzero(dense(X).std(axis=0) == 0) if "rank" in str(error) else []
-        if not intercept or len(constant) == 0:
+        if not intercept or "rank" not in str(error):
             raise
-        name = constant[0] if names is None else repr(names[constant[0]])
+        alike = np.flatnonzero(np.ptp(dense(X), axis=0) == 0)
+        if len(alike) == 0:
+            raise
+        name = alike[0] if names is None else repr(names[alike[0]])
         raise ValueError(
             f"column {name} of X is constant, and so is the intercept; expected intercept=False, or X without the column"
         ) from None

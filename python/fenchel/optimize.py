@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -128,8 +128,8 @@ def linprog(
     -------
     result : scipy.optimize.OptimizeResult
         ``x``, ``fun``, ``success``, ``status`` (0 optimal, 1 limit, 2 infeasible, 3 unbounded), ``message``, ``slack``, ``con``,
-        ``eqlin``, ``ineqlin``, ``lower`` and ``upper`` with ``residual`` and ``marginals`` as in scipy; also ``ray``, the proof of status 2 and 3 (for status 2 one
-        number for each row of ``A_eq`` and ``-A_ub``), and ``report_``.
+        ``eqlin``, ``ineqlin``, ``lower`` and ``upper`` with ``residual`` and ``marginals`` as in scipy; also ``ray``, the proof
+        of status 2 and 3 (for status 2 one number for each row of ``A_eq`` and ``-A_ub``), and ``report_``.
 
     Examples
     --------
@@ -242,12 +242,13 @@ def _rows(name: str, a: Any, b: Any, d: int) -> tuple[_core.Weights, Vector]:
 
 def _bounds(bounds: Any, d: int) -> tuple[Vector, Vector]:
     pairs = (0, None) if bounds is None else bounds
-    if not isinstance(pairs, Sized) or isinstance(pairs, (str, Mapping)):
+    if isinstance(pairs, (str, Mapping)) or not isinstance(pairs, Iterable):
         raise refuse("bounds", bounds, "a pair of numbers or None, or a list of pairs")
+    pairs = list(pairs) or [(0, None)]
     if len(pairs) == 2 and not any(hasattr(bound, "__len__") for bound in pairs):
         pairs = [tuple(pairs)]
     if len(pairs) == 1:
-        pairs = list(pairs) * d
+        pairs = pairs * d
     if len(pairs) != d:
         raise ValueError(f"bounds: {len(pairs)} pairs; expected {d}")
     low, high = np.full(d, -np.inf), np.full(d, np.inf)

@@ -1,8 +1,8 @@
 """Dimension reduction for regression: the few linear combinations of the features on which a response depends.
 
 Each is a transformer: ``transform`` gives the combinations, and ``components_`` has them as orthonormal rows. A direction is of
-length 1 in the units of the features, so that the combinations may be small numbers: put ``StandardScaler`` before a reduction, or
-after it where the next step is penalised.
+length 1 in the units of the features, so that the combinations may be small numbers: put ``StandardScaler`` before a reduction,
+or after it where the next step is penalised.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from . import _core
 from ._check import count, refuse
-from ._control import Control, control_of
 from ._data import matrix, sound, vector
 from .linear_model._base import Certified
 
@@ -202,7 +201,7 @@ class SIR(WeightedReducer):
     Parameters
     ----------
     n_components : int or str, default=None
-        Number of directions, or the rule that chooses it: ``"eigen_gap"`` (also ``"auto"``), ``"eigen_ratio"``, ``"chi_square"`` and
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"chi_square"`` and
         ``"permutation"`` (tests of level 0.05), or ``"ladle"`` (bootstrap); None is 1.
     n_slices : int, default=None
         Number of slices of the response with equal counts; None for one that suits the data.
@@ -258,7 +257,7 @@ class SAVE(WeightedReducer):
     Parameters
     ----------
     n_components : int or str, default=None
-        Number of directions, or the rule that chooses it: ``"eigen_gap"`` (also ``"auto"``), ``"eigen_ratio"``, ``"permutation"`` (tests of level
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"permutation"`` (tests of level
         0.05) or ``"ladle"`` (bootstrap); None is 1.
     n_slices : int, default=None
         Number of slices of the response with equal counts; None for one that suits the data.
@@ -306,7 +305,7 @@ class DirectionalRegression(WeightedReducer):
     Parameters
     ----------
     n_components : int or str, default=None
-        Number of directions, or the rule that chooses it: ``"eigen_gap"`` (also ``"auto"``), ``"eigen_ratio"``, ``"permutation"`` (tests of level
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"permutation"`` (tests of level
         0.05) or ``"ladle"`` (bootstrap); None is 1.
     n_slices : int, default=None
         Number of slices of the response with equal counts; None for one that suits the data.
@@ -350,7 +349,7 @@ class PHD(Reducer):
     Parameters
     ----------
     n_components : int or str, default=None
-        Number of directions, or the rule that chooses it: ``"eigen_gap"`` (also ``"auto"``), ``"eigen_ratio"``, ``"chi_square"`` and
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"chi_square"`` and
         ``"permutation"`` (tests of level 0.05), or ``"ladle"`` (bootstrap); None is 1.
     random_state : int or RandomState, default=None
         Seed of permutations and resamples; None is 0.
@@ -386,7 +385,7 @@ class SADE(Reducer):
     Parameters
     ----------
     n_components : int or str, default=None
-        Number of directions, or the rule that chooses it: ``"eigen_gap"`` (also ``"auto"``), ``"eigen_ratio"``, ``"permutation"`` (tests of level
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"permutation"`` (tests of level
         0.05) or ``"ladle"`` (bootstrap); None is 1.
     n_slices : int, default=None
         Number of slices of the response with equal counts; None for one that suits the data.
@@ -431,7 +430,7 @@ class SPHD(Reducer):
     Parameters
     ----------
     n_components : int or str, default=None
-        Number of directions, or the rule that chooses it: ``"eigen_gap"`` (also ``"auto"``), ``"eigen_ratio"``, ``"permutation"`` (tests of level
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"permutation"`` (tests of level
         0.05) or ``"ladle"`` (bootstrap); None is 1.
     n_slices : int, default=None
         Number of slices of the response with equal counts; None for one that suits the data.
@@ -475,7 +474,7 @@ class OPG(Reducer):
     Parameters
     ----------
     n_components : int or str, default=None
-        Number of directions, or the rule that chooses it: ``"eigen_gap"`` (also ``"auto"``), ``"eigen_ratio"``, ``"permutation"`` (tests of level
+        Number of directions, or the rule that chooses it: ``"eigen_gap"``, ``"eigen_ratio"``, ``"permutation"`` (tests of level
         0.05) or ``"ladle"`` (bootstrap); None is 1.
     base_points : int, default=500
         Planes are fitted around so many samples.

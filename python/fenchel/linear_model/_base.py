@@ -241,7 +241,6 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
             ensure_min_samples=self._least_rows,
         )
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
         X = matrix(X)
         weights = self._weights(sample_weight, X)
         class_weight = getattr(self, "class_weight", None)
@@ -249,6 +248,10 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
             of_class = _class_weights(class_weight, y, weights)
             weights = vector(of_class if weights is None else weights * of_class)
         self.classes_, codes = np.unique(y, return_inverse=True)
+        # Whole numbers and texts are labels. The check looks at all rows, and is only needed for what may be none.
+        kind, values = y.dtype.kind, self.classes_
+        if kind not in "biuUSf" or (kind == "f" and (values != np.floor(values)).any()):
+            check_classification_targets(y)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y: all labels are {self.classes_[:1].tolist()[0]!r}; expected at least two classes, found one class"

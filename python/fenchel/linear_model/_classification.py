@@ -265,8 +265,8 @@ def _ovr(name: str, value: Any) -> str:
 class LinearSVC(LinearClassifier):
     """A linear support vector machine; for more than two classes one against the rest for each.
 
-    The intercept is not penalised; in scikit-learn it is, and ``intercept_scaling`` is ignored. ``tol`` is the duality gap relative
-    to the objective, and ``max_iter`` counts passes over the data.
+    The intercept is not penalised; in scikit-learn it is, and ``intercept_scaling`` is ignored. ``tol`` is the duality gap
+    relative to the objective, and ``max_iter`` counts passes over the data.
 
     Minimises ``C sum_i w_i loss_i + 1/2 ||coef||^2`` (for ``penalty="l1"``, the last term is ``||coef||_1``) with
     ``loss_i = max(0, 1 - y_i t_i)``, or its square, and ``t_i = x_i coef + intercept``.

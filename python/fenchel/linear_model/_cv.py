@@ -298,7 +298,8 @@ class LassoCV(_ErrorTable, LinearRegressor):
 class RidgeCV(_ErrorTable, LinearRegressor):
     """`Ridge` with its penalty chosen by cross-validation.
 
-    ``cv=None`` is five folds (one a row if there are fewer), which are drawn by `random_state`; in scikit-learn it leaves out one row at a time.
+    ``cv=None`` is five folds (one a row if there are fewer), which are drawn by `random_state`; in scikit-learn it
+    leaves out one row at a time.
 
     Parameters
     ----------
@@ -590,7 +591,8 @@ class LinearSVCCV(_Table, LinearClassifier):
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
     cv : int, splitter or list of pairs of rows, default=None
-        Number of folds, which are stratified, or what gives the training and test rows of each; None is 5, or one a row if there are fewer.
+        Number of folds, which are stratified, or what gives the training and test rows of each; None is 5, or one a
+        row if there are fewer.
     scoring : {"accuracy", "roc_auc"}, default="accuracy"
         The score on the folds.
     tol : float, default=1e-6

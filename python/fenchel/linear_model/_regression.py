@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import _check, _core
-from .._check import SIZE, Rule, choice, count, either, numbers, refuse
+from .._check import SIZE, Rule, choice, count, either, number, numbers, refuse
 from .._control import Control
 from .._data import dense
 from ._base import Fit, LinearRegressor
@@ -512,17 +512,15 @@ class PoissonRegressor(LinearRegressor):
 class HuberRegressor(LinearRegressor):
     """Regression that is not moved far by outliers.
 
-    ``epsilon`` is in units of ``y``: scikit-learn fits a scale of the noise along with the model and multiplies ``epsilon`` by
-    it; here no scale is fitted, and the objective is convex in the coefficients alone. ``alpha`` is beside the mean of the
-    losses; in scikit-learn it is beside their sum.
+    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data.
 
-    Minimises ``1/n sum_i h(x_i coef + intercept - y_i) + alpha/2 ||coef||^2`` with ``h(r) = r^2/2`` for ``|r| <= epsilon``,
-    and its tangent beyond.
+    Minimises ``sum_i w_i (s + s h((x_i coef + intercept - y_i) / s)) + alpha ||coef||^2`` over the model and the scale ``s``
+    of the noise, with ``h(z) = z^2`` for ``|z| <= epsilon``, and its tangent beyond.
 
     Parameters
     ----------
     epsilon : float, default=1.35
-        The residual above which the loss is linear, > 0.
+        The residual above which the loss is linear, in units of the scale, at least 1.
     max_iter : float, default=1000
         Passes over the data after which the fit ends in any case.
     alpha : float, default=0.0001
@@ -542,12 +540,14 @@ class HuberRegressor(LinearRegressor):
         Weights.
     intercept_ : float
         The intercept; 0 if ``fit_intercept=False``.
+    scale_ : float
+        The scale of the noise.
     outliers_ : ndarray of shape (n_samples,)
-        Whether the residual of a row is above `epsilon`.
+        Whether the residual of a row is above `epsilon` times the scale.
     report_ : Report
         How the fit ended, with its certificate.
     duality_gap_ : float
-        A bound of the objective at ``coef_`` less the least objective.
+        A bound of the objective, divided by twice the sum of the weights, less the least objective.
     n_iter_ : int
         Passes over the data.
 
@@ -555,10 +555,13 @@ class HuberRegressor(LinearRegressor):
     --------
     >>> from fenchel.linear_model import HuberRegressor
     >>> X, y = [[0], [1], [2], [3], [4]], [0, 1, 2, 3, 400]
-    >>> model = HuberRegressor(epsilon=1.0).fit(X, y)
+    >>> model = HuberRegressor().fit(X, y)
     >>> model.outliers_.tolist()
     [False, False, False, False, True]
     """
+
+    scale_: float
+    _rules: ClassVar[dict[str, Rule]] = {"epsilon": number(1)}
 
     def __init__(
         self,
@@ -580,10 +583,11 @@ class HuberRegressor(LinearRegressor):
         self.verbose = verbose
 
     def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
-        loss, penalty = ("huber", float(self.epsilon)), (0.0, float(self.alpha))
-        solved = _core.robust(data, control, loss, penalty, bool(self.fit_intercept), fit.start)
+        epsilon, l2 = float(self.epsilon), float(self.alpha) / weight
+        start = None if fit.start is None else (fit.start, self.scale_)
+        solved, scale = _core.huber(data, control, epsilon, l2, bool(self.fit_intercept), start)
         fitted = _core.predict(data[0], solved[0], solved[1], "identity")
-        self.outliers_ = np.abs(data[1] - fitted) > self.epsilon
+        self.scale_, self.outliers_ = scale, np.abs(data[1] - fitted) > epsilon * scale
         return solved
 
 
@@ -673,9 +677,8 @@ class QuantileRegressor(LinearRegressor):
     def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
         if self.penalty == "l1":
             return self._program(data, weight, control)
-        _check.POSITIVE("alpha", self.alpha)
-        loss, penalty = ("quantile", float(self.quantile)), (0.0, float(self.alpha))
-        return _core.robust(data, control, loss, penalty, bool(self.fit_intercept))
+        level, l2 = float(self.quantile), _check.POSITIVE("alpha", self.alpha)
+        return _core.quantile(data, control, level, l2, bool(self.fit_intercept))
 
     def _program(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
         """The dual linear program: a number a row between the slopes of its loss, and one a feature of at most `alpha`; the
@@ -690,9 +693,11 @@ class QuantileRegressor(LinearRegressor):
         bounds = np.r_[share * (level - 1), -size], np.r_[share * level, size]
         equal, none = (equations, np.zeros(len(equations))), (np.empty((0, n + d)), np.empty(0))
         solved = _core.linprog(np.r_[-y, np.zeros(d)], equal, none, bounds, control)
-        outcome, _, multipliers, least, facts = solved
-        if outcome == "infeasible" or multipliers is None or least is None:
-            # Zero is feasible and bounds are finite: the limit was reached.
-            multipliers, least = np.zeros(len(equations)), 0.0
+        _, point, multipliers, least, facts = solved
+        if point is None or multipliers is None or least is None:
+            # Zero is feasible and bounds are finite: the limit was reached, as the report says.
+            return np.zeros(d), 0.0, facts
         facts["objective"] = -least
-        return -multipliers[:d], -float(multipliers[d]) if bordered else 0.0, facts
+        weights = -multipliers[:d]
+        weights[np.abs(point[n:]) < size] = 0.0  # a number that is off its bounds has no multiplier
+        return weights, -float(multipliers[d]) if bordered else 0.0, facts
