@@ -811,7 +811,7 @@ def _states(data: Any, columns: dict[str, list[Any]], every: bool = True) -> dic
             ordered = [_text(category) for category in categories]
             found[str(name)] = [state for state in ordered if every or state in seen]
             continue
-        if len(seen) > max(20, len(cells) / 2) and all(map(_decimal, seen)):
+        if len(seen) > max(20, len(cells) / 2) and _measured(seen):
             raise ValueError(
                 f"data: column {str(name)!r} has {len(seen)} different numbers in {len(cells)} rows; "
                 "expected discrete values (pandas.cut and pandas.qcut make them)"
@@ -820,13 +820,13 @@ def _states(data: Any, columns: dict[str, list[Any]], every: bool = True) -> dic
     return found
 
 
-def _decimal(state: str) -> bool:
-    """Whether a state is a number that is not whole."""
+def _measured(states: set[Any]) -> bool:
+    """Whether all states are numbers, and some are not whole."""
     try:
-        number = float(state)
+        numbers = [float(state) for state in states]
     except ValueError:
         return False
-    return number == number and not number.is_integer()
+    return all(number == number for number in numbers) and not all(map(float.is_integer, numbers))
 
 
 def _encode(columns: dict[str, list[Any]], states: dict[str, list[str]]) -> NDArray[np.int64]:

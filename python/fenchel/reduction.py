@@ -127,7 +127,7 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
         if method.name != "SIR" or method.components[0] != "fixed":
             return
         asked, values = int(method.components[1]), len(np.unique(y))
-        if values <= asked:
+        if 1 < values <= asked:
             raise ValueError(
                 f"n_components = {asked}; expected at most {values - 1}: y has {values} different values, whose means lie in a "
                 f"space of {values - 1} dimensions (SAVE and DirectionalRegression find more)"

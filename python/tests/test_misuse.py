@@ -183,6 +183,7 @@ ELSEWHERE = {
     "cv",
     "intercept_scaling",
     "n_components",
+    "n_directions",
     "precompute",
     "random_state",
 }

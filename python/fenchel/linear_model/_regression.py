@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -591,6 +591,11 @@ class HuberRegressor(LinearRegressor):
         return solved
 
 
+def _solver_options(name: str, value: Any) -> None:
+    if not (value is None or isinstance(value, Mapping)):
+        raise refuse(name, value, "None or a dict")
+
+
 class QuantileRegressor(LinearRegressor):
     """Regression of a quantile.
 
@@ -616,7 +621,7 @@ class QuantileRegressor(LinearRegressor):
         The penalty.
     max_iter : float, default=100000
         Passes over the data after which the fit ends in any case.
-    tol : float, default=1e-6
+    tol : float, default=1e-8
         Largest residual of the linear program, or for ``penalty="l2"`` the largest duality gap as a fraction of the objective.
     random_state : int or RandomState, default=None
         Seed of the visiting order; None is 0, so that a fit can be repeated.
@@ -647,6 +652,7 @@ class QuantileRegressor(LinearRegressor):
     _rules: ClassVar[dict[str, Rule]] = {
         "penalty": choice("l1", "l2"),
         "solver": choice("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex"),
+        "solver_options": _solver_options,
     }
 
     def __init__(
@@ -659,7 +665,7 @@ class QuantileRegressor(LinearRegressor):
         solver_options: Any = None,
         penalty: str = "l1",
         max_iter: float = 100000,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
