@@ -159,9 +159,7 @@ def test_the_tutorial_of_sklearn_crfsuite():
 
     X_train, y_train = sentences(60, 0)
     X_test, y_test = sentences(20, 1)
-    crf = CRF(
-        algorithm="lbfgs", c1=0.1, c2=0.1, max_iterations=100, all_possible_transitions=True
-    )
+    crf = CRF(algorithm="lbfgs", c1=0.1, c2=0.1, max_iterations=100, all_possible_transitions=True)
     crf.fit(X_train, y_train)
     labels = list(crf.classes_)
     y_pred = crf.predict(X_test)
