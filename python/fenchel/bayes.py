@@ -578,6 +578,8 @@ class BayesianNetwork:
         self : BayesianNetwork
             The network with its tables.
         """
+        show = Progress("BayesianNetwork") if verbose else None
+        control = Control(tol, max_iter, seed=seed(random_state), show=show)
         columns = _columns(data)
         net = self._net
         if net is None:
@@ -595,10 +597,8 @@ class BayesianNetwork:
         if (codes >= 0).all():
             self._net = net.fit_tables(codes, weight)
             return self
-        show = Progress("BayesianNetwork") if verbose else None
-        control = Control(tol, max_iter, seed=seed(random_state), show=show)
         self._net, _, facts = net.fit_em(codes, weight, control)
-        self.report_ = Report(**facts)
+        self.report_ = control.report(facts)
         if show is not None:
             show.end(self.report_)
         judge(self.report_, "BayesianNetwork")
@@ -672,7 +672,7 @@ class BayesianNetwork:
         net = cls([(names[a], names[b]) for a, b in arcs], states).fit(data)
         net.score_ = found
         if facts is not None:
-            net.report_ = Report(**facts)
+            net.report_ = control.report(facts)
         return net
 
     score_: float | None

@@ -1210,8 +1210,9 @@ class GLM:
     Examples
     --------
     >>> from fenchel.families import GLM
-    >>> GLM([1, 2, 4, 8], [[1, 0], [1, 1], [1, 2], [1, 3]], "poisson").fit().params.round(4).tolist()
-    [0.0, 0.6931]
+    >>> result = GLM([1, 2, 4, 8], [[1, 0], [1, 1], [1, 2], [1, 3]], "poisson").fit()
+    >>> round(float(result.params[1]), 4)
+    0.6931
     """
 
     def __init__(

@@ -554,10 +554,10 @@ class HuberRegressor(LinearRegressor):
     Examples
     --------
     >>> from fenchel.linear_model import HuberRegressor
-    >>> X, y = [[0], [1], [2], [3], [4]], [0, 1, 2, 3, 400]
+    >>> X, y = [[0], [1], [2], [3], [4], [5]], [0.1, 0.8, 2.2, 2.9, 4.1, 500]
     >>> model = HuberRegressor().fit(X, y)
     >>> model.outliers_.tolist()
-    [False, False, False, False, True]
+    [False, False, False, False, False, True]
     """
 
     scale_: float
