@@ -22,7 +22,7 @@ from ._check import state as _text
 from ._control import Control, Progress, Report, judge, seed, seed_of_draws
 from ._data import columns_of, equal_lengths, reals
 
-__all__ = ["BayesianNetwork", "Factor", "TabularCPD"]
+__all__ = ["BayesianNetwork", "Factor", "TabularCPD", "VariableElimination"]
 
 Evidence: TypeAlias = Mapping[str, Any]
 """A state for each observed variable, or for soft evidence a number for each of its states."""
@@ -168,7 +168,7 @@ class TabularCPD:
 class BayesianNetwork:
     """A Bayesian network.
 
-    In pgmpy, queries need an engine (``VariableElimination``) and tables are transposed; here the network answers itself, and
+    In pgmpy, queries need an engine (`VariableElimination`) and tables are transposed; here the network answers itself too, and
     ``values[..., k]`` of a table belongs to state ``k`` of the child. `fit` adds a pseudo-count of 1 to each cell by default.
 
     Parameters
@@ -736,6 +736,28 @@ class BayesianNetwork:
         name = self._net.name()
         named = f" {name!r}" if name else ""
         return f"<BayesianNetwork{named}: {len(self.variables)} variables, {len(self._arcs)} arcs>"
+
+
+class VariableElimination:
+    """The engine of pgmpy; a network answers itself in the same way.
+
+    Parameters
+    ----------
+    model : BayesianNetwork
+        The network.
+
+    Examples
+    --------
+    >>> from fenchel.bayes import BayesianNetwork, VariableElimination
+    >>> infer = VariableElimination(BayesianNetwork.example("asia"))
+    >>> infer.map_query(["lung"], evidence={"smoke": "yes"})
+    {'lung': 'no'}
+    """
+
+    def __init__(self, model: BayesianNetwork) -> None:
+        if not isinstance(model, BayesianNetwork):
+            raise _check.refuse("model", model, "a BayesianNetwork")
+        self.query, self.map_query = model.query, model.map_query
 
 
 def _network(

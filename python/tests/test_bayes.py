@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from fenchel.bayes import BayesianNetwork, TabularCPD
+from fenchel.bayes import BayesianNetwork, TabularCPD, VariableElimination
 
 pandas = pytest.importorskip("pandas")
 
@@ -209,6 +209,8 @@ def test_tables_in_the_form_of_pgmpy():
     np.testing.assert_allclose(model.query(["G"]).values, [0.362, 0.2884, 0.3496], atol=1e-12)
     answer = model.query("G", {"I": "high", "D": 1}, show_progress=False)
     assert abs(answer.get_value(G="B") - 0.3) < 1e-12 and answer.state_names == {"G": list("ABC")}
+    again = VariableElimination(model).query(variables=["G"], evidence={"I": "high", "D": 1})
+    assert again.values.tolist() == answer.values.tolist()
     assert model.get_cpds("G").values.shape == (2, 2, 3) and len(model.get_cpds()) == 3
     both = model.query(["I", "D"], {"G": "C"}, joint=False)
     assert both["I"].variables == ["I"] and abs(both["D"].values.sum() - 1) < 1e-12
@@ -222,6 +224,7 @@ def test_tables_in_the_form_of_pgmpy():
         (lambda: TabularCPD("a", 2, [0.5, 0.5]), "values has the shape"),
         (lambda: TabularCPD("a", 2, [[0.5], [0.5]], evidence=["b"]), "evidence_card has 0"),
         (lambda: TabularCPD("a", 2, [[1], [0]], state_names={"a": ["x"]}), "has 1 states"),
+        (lambda: VariableElimination("asia"), "model is 'asia'"),
         (lambda: student().add_cpds(1), r"cpds\[0\] = 1"),
         (lambda: student().add_cpds(TabularCPD("D", 2, [[0.6], [0.4]])), "no table for"),
         (lambda: student().add_cpds(TabularCPD("G", 2, [[0.6], [0.4]])), "given"),
