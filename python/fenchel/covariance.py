@@ -217,8 +217,15 @@ class GraphicalLasso(_Gaussian):
 
 
 def graphical_lasso(
-    emp_cov: Any, alpha: float, *, tol: float = 1e-6, max_iter: float = 1000
-) -> tuple[_core.Weights, _core.Weights]:
+    emp_cov: Any,
+    alpha: float,
+    *,
+    mode: str = "cd",
+    tol: float = 1e-9,
+    max_iter: float = 1000,
+    return_costs: bool = False,
+    return_n_iter: bool = False,
+) -> tuple[Any, ...]:
     """The graphical lasso of a covariance matrix.
 
     `GraphicalLasso` with ``covariance="precomputed"`` has the same answer, and its report.
@@ -229,15 +236,23 @@ def graphical_lasso(
         The covariance matrix.
     alpha : float
         Weight of the penalty, >= 0.
-    tol : float, default=1e-6
+    mode : {"cd", "lars"}, default="cd"
+        Ignored.
+    tol : float, default=1e-9
         Largest duality gap.
     max_iter : float, default=1000
         Passes after which the fit ends in any case.
+    return_costs, return_n_iter : bool, default=False
+        Whether to return these too.
 
     Returns
     -------
     covariance, precision : ndarray of shape (n_features, n_features)
         The covariance matrix and its inverse, which has exact zeros.
+    costs : list of (float, float)
+        The objective and the duality gap at the end.
+    n_iter : int
+        Passes.
 
     Examples
     --------
@@ -247,8 +262,10 @@ def graphical_lasso(
     0.0
     """
     model = GraphicalLasso(alpha, covariance="precomputed", tol=tol, max_iter=max_iter)
-    model.fit(emp_cov)
-    return model.covariance_, model.precision_
+    choice("cd", "lars")("mode", mode)
+    report = model.fit(emp_cov).report_
+    costs = [[(report.objective, report.value)]] if return_costs else []
+    return model.covariance_, model.precision_, *costs, *([model.n_iter_] if return_n_iter else [])
 
 
 class GraphicalLassoCV(_Gaussian):
