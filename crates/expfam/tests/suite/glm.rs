@@ -118,6 +118,31 @@ fn a_summary_is_printed_as_people_know_it() {
     assert!(summary.intervals(1.0).is_err() && summary.intervals(f64::NAN).is_err());
 }
 
+/// The covariances of a line have a closed form; Pearson's chi-squared is a sum over rows.
+#[test]
+fn covariances_and_pearson_by_hand() {
+    let n = 20;
+    let x = Array2::from_shape_fn((n, 1), |(i, _)| 100.0 + i as f64);
+    let y: Vec<f64> = (0..n).map(|i| (i % 3 + i / 5) as f64).collect();
+    let model = Glm::new(Identity).fit(&x, Targets::new(&y)).unwrap();
+    let s = model.summary();
+    let mean = x.mean().unwrap();
+    let spread: f64 = x.iter().map(|x| (x - mean).powi(2)).sum();
+    let slope = s.dispersion / spread;
+    let expected =
+        [s.dispersion / n as f64 + slope * mean * mean, -slope * mean, -slope * mean, slope];
+    for (found, expected) in s.covariance.iter().zip(expected) {
+        assert!((found - expected).abs() <= 1e-8 * expected.abs(), "{found} {expected}");
+    }
+    assert_eq!(s.covariance.len(), 4);
+    assert!((s.pearson - s.dispersion * s.residual_degrees as f64).abs() <= 1e-12 * s.pearson);
+    let model = Glm::new(PoissonLog).fit(&x, Targets::new(&y)).unwrap();
+    let means = model.predict(&x).unwrap();
+    let pearson: f64 = means.iter().zip(&y).map(|(m, y)| (y - m).powi(2) / m).sum();
+    let found = model.summary().pearson;
+    assert!((found - pearson).abs() <= 1e-9 * pearson, "{found} {pearson}");
+}
+
 #[test]
 fn fits_agree_with_reweighted_least_squares() {
     let positive = |i: i32| 0.5 + f64::from((11 * i) % 13) / 4.0;
