@@ -9,7 +9,9 @@ ARGUMENT = "passes an argument that is not there"
 TEXT = "expects a warning or a refusal of scikit-learn's own"
 FLOAT32 = "expects coefficients of float32; here all are of float64"
 STEPS = "counts the iterations of a solver"
-PERFECT = "the optimum of the Huber estimator has the scale 0, which rounding reaches by many points"
+PERFECT = (
+    "the optimum of the Huber estimator has the scale 0, which rounding reaches by many points"
+)
 SCORING = "scores by something else than the log loss, the accuracy or the AUC, or takes the accuracy for the default"
 LEGACY = "asks for attributes of the old form, with a number for each class"
 NORM = "without a penalty there are many solutions; ours need not be the one of least norm"

@@ -74,8 +74,31 @@ impl Saved for HuberModel {
     }
 }
 
-/// So many times the model and the scale are fitted in turn at most. The error falls by a constant factor, 2 to 200 in trials.
+/// So many times the model and the scale are fitted in turn at most.
 const ROUNDS: usize = 200;
+
+/// With `epsilon = 1`, each scale up to the least residual is a root: the largest of them is found with so much less than 1.
+const SLACK: f64 = 1e-12;
+
+/// The largest extrapolation of the logarithm of a scale.
+const LEAP: f64 = 3.0;
+
+/// The scales of successive rounds. Their error falls by a constant factor, by which two steps are extrapolated (A. C. Aitken,
+/// Proceedings of the Royal Society of Edinburgh 46, 1926). Any scale is a sound place to go on from.
+struct Scales(Vec<f64>);
+
+impl Scales {
+    /// The scale of the next round, after a round that has led from the last one to this.
+    fn next(&mut self, found: f64) -> f64 {
+        self.0.push(found.ln());
+        let [a, b, c] = self.0[..] else { return found };
+        let ratio = (c - b) / (b - a);
+        let leap = if ratio.abs() < 1.0 { (c - b) * ratio / (1.0 - ratio) } else { 0.0 };
+        let to = c + leap.clamp(-LEAP, LEAP);
+        self.0 = vec![to];
+        to.exp()
+    }
+}
 
 impl HuberRegressor {
     /// Fits a model to an `n x d` design and `n` targets.
@@ -125,7 +148,7 @@ impl HuberRegressor {
         let mut scale = start.map_or_else(|| rows.scale(&rows.spread()), |start| start.scale);
         let mut point = start.map(|start| start.linear.point());
         let mut budget = Budget::new(stop);
-        let mut round = 0;
+        let (mut round, mut scales) = (0, Scales(vec![scale.ln()]));
         loop {
             round += 1;
             let delta = epsilon * scale;
@@ -160,7 +183,7 @@ impl HuberRegressor {
             if report.status == Status::Converged || halted || still {
                 return Ok(HuberModel { linear, scale: next });
             }
-            (point, scale) = (Some(linear.point()), next);
+            (point, scale) = (Some(linear.point()), scales.next(next));
         }
     }
 }
@@ -215,7 +238,7 @@ impl Rows<'_> {
                 if r <= self.epsilon * s { inside += share * r * r } else { outside += share }
             }
             let inside = inside / (s * s);
-            (1.0 - inside - self.epsilon.powi(2) * outside, 2.0 * inside / s)
+            (1.0 - SLACK - inside - self.epsilon.powi(2) * outside, 2.0 * inside / s)
         };
         (unit * increasing_root(excess, f64::MIN_POSITIVE.sqrt(), 1.0, 1.0, 1e-16)).max(least)
     }
