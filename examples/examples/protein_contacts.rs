@@ -73,7 +73,16 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         let share = precision(scores.view(), &structure, top)?;
         println!("precision of the top {top} pairs: {share:.3}");
     }
-    show.picture("contacts", &contact_map(scores.view(), &structure, columns)?.svg())?;
+    let mut map = contact_map(scores.view(), &structure, columns)?;
+    let protein = match family {
+        "dhfr" => "dihydrofolate reductase",
+        "s1a" => "serine proteases (S1A)",
+        other => other,
+    };
+    map.title = format!(
+        "Contact map, {protein}: scores of a Potts model (Frobenius norm, average product correction)"
+    );
+    show.picture("contacts", &map.svg())?;
     let share = precision(scores.view(), &structure, columns / 2)?;
     show.conclude(format_args!(
         "of the {} pairs with the highest scores {:.0} % touch in the known structure.",

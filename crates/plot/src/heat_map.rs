@@ -97,7 +97,7 @@ impl HeatMap {
     /// The matrix as SVG.
     pub fn svg(&self) -> String {
         let mut pen = Pen::default();
-        let top = title::draw(&mut pen, &self.title, &self.warnings);
+        let top = title::draw(&mut pen, &self.title, "", &self.warnings);
         let (rows, columns) = (&self.rows.names, &self.columns.names);
         let widest = |names: &[String], most: f64| {
             names.iter().map(|name| width_of(name, FONT)).fold(0.0, f64::max).min(most)
@@ -176,8 +176,9 @@ impl HeatMap {
             fill(&mut pen, ((x, y), (x + 4.0, y + 11.0)), share);
         }
         let font = Font { anchor: Anchor::Start, ..font };
+        let blank = if self.values.contains(&0.0) { "; blank: exactly 0" } else { "" };
         pen.text(
-            &format!("{} to {} {}", two(low * scale), two(scale), self.unit),
+            &format!("{} to {} {}{blank}", two(low * scale), two(scale), self.unit),
             (left + 170.0, y + 6.0),
             font,
         );
@@ -215,6 +216,8 @@ mod tests {
     #[test]
     fn odd_matrices_are_drawn() {
         let names = vec!["a<".to_owned(), "b".into()];
+        let svg = |v: f64| HeatMap::of_pairs("T", "r", names.clone(), vec![v; 4]).svg();
+        assert!(svg(0.0).contains("blank: exactly 0") && !svg(1.0).contains("blank"));
         for values in
             [vec![], vec![f64::NAN; 4], vec![0.0; 4], vec![-1e308, 1e308, f64::INFINITY, 5e-324]]
         {

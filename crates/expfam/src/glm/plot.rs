@@ -27,6 +27,7 @@ impl GlmSummary {
         Figure::new(format!("Coefficients ({} family)", self.family), x, y)
             .with(rows.colour(Colour::Blue))
             .mark(0.0, "")
+            .note("Dashed line: no effect.")
     }
 
     /// [`figure`](Self::figure) as SVG.

@@ -15,7 +15,7 @@ impl Figure {
     /// The figure as a self-contained SVG text that scales with its container.
     pub fn svg(&self) -> String {
         let mut pen = Pen::default();
-        let top = title::draw(&mut pen, &self.title, &self.warnings);
+        let top = title::draw(&mut pen, &self.title, &self.note, &self.warnings);
         let layout = Layout::new(self, top);
         layout.axes(&mut pen);
         let mut order: Vec<usize> = (0..self.series.len()).collect();

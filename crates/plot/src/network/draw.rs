@@ -24,7 +24,7 @@ impl Network {
     /// The network as SVG. The same network always gives the same picture.
     pub fn svg(&self) -> String {
         let mut pen = Pen::default();
-        let top = title::draw(&mut pen, &self.title, &self.warnings);
+        let top = title::draw(&mut pen, &self.title, "", &self.warnings);
         let (width, bottom) = match self.placement {
             Placement::Layers => boxes(&mut pen, self, top),
             _ => discs(&mut pen, self, top),
@@ -40,11 +40,20 @@ fn strongest(network: &Network) -> f64 {
     sizes.fold(f64::MIN_POSITIVE, f64::max)
 }
 
-fn stroke(edge: &Edge, strongest: f64) -> Stroke {
+/// The colours of positive and of negative weights, which are not those of groups of nodes.
+fn signs(network: &Network) -> (Colour, Colour) {
+    let taken = |c: Colour| network.nodes.iter().any(|node| node.filled && node.colour == c);
+    [(Colour::Blue, Colour::Vermilion), (Colour::Green, Colour::Pink)]
+        .into_iter()
+        .find(|&(plus, minus)| !taken(plus) && !taken(minus))
+        .unwrap_or((Colour::Soft, Colour::Brown))
+}
+
+fn stroke(edge: &Edge, strongest: f64, (plus, minus): (Colour, Colour)) -> Stroke {
     let share = edge.weight.map_or(0.35, |w| (w.abs() / strongest).min(1.0));
     let colour = edge.colour.unwrap_or(match edge.weight {
-        Some(weight) if weight < 0.0 => Colour::Vermilion,
-        Some(_) => Colour::Blue,
+        Some(weight) if weight < 0.0 => minus,
+        Some(_) => plus,
         None => Colour::Soft,
     });
     let shade = if edge.weight.is_some() { 0.2 + 0.7 * share } else { 1.0 };
@@ -109,7 +118,7 @@ fn discs(pen: &mut Pen, network: &Network, top: f64) -> Point {
             places
         }
     };
-    let strongest = strongest(network);
+    let (strongest, signs) = (strongest(network), signs(network));
     // Strong edges on top of weak ones.
     let mut edges: Vec<&Edge> = network.real().filter(is_drawn).collect();
     edges.sort_by(|a, b| {
@@ -117,7 +126,7 @@ fn discs(pen: &mut Pen, network: &Network, top: f64) -> Point {
         size(a).total_cmp(&size(b))
     });
     for edge in edges {
-        let (a, b, stroke) = (places[edge.from], places[edge.to], stroke(edge, strongest));
+        let (a, b, stroke) = (places[edge.from], places[edge.to], stroke(edge, strongest, signs));
         let short = |from: Point, to: Point| {
             let (dx, dy) = (to.0 - from.0, to.1 - from.1);
             let part = 1.0 - (radius + 2.0) / dx.hypot(dy).max(radius + 2.0);
@@ -154,9 +163,7 @@ fn discs(pen: &mut Pen, network: &Network, top: f64) -> Point {
     };
     let mut bottom = top + side;
     if left_out > 0 {
-        let text = format!(
-            "{left_out} names are left out where they would overlap; a disc shows its name under the mouse."
-        );
+        let text = format!("{left_out} names are left out where they would overlap.");
         pen.text(&text, (14.0, bottom + 8.0), Font::new(11.0, Anchor::Start).colour(Colour::Soft));
         bottom += 20.0;
     }
@@ -195,8 +202,8 @@ fn names(pen: &mut Pen, network: &Network, places: &[Point], radius: f64, size: 
     let r = radius + 0.5;
     let mut taken: Vec<Box4> =
         places.iter().map(|p| (p.0 - r, p.1 - r, p.0 + r, p.1 + r)).collect();
-    let strongest = strongest(network);
-    let line = |e: &Edge| ([places[e.from], places[e.to]], stroke(e, strongest).width);
+    let (strongest, signs) = (strongest(network), signs(network));
+    let line = |e: &Edge| ([places[e.from], places[e.to]], stroke(e, strongest, signs).width);
     let lines: Vec<([Point; 2], f64)> = network.real().filter(is_drawn).map(line).collect();
     let crossed = |&(left, top, right, bottom): &Box4| {
         let meet = |line: &[Point]| !clipped(line, (left, top), (right, bottom)).is_empty();
@@ -278,13 +285,13 @@ fn boxes(pen: &mut Pen, network: &Network, top: f64) -> Point {
     let found = layers(network, &sizes, WIDTH - 20.0, between);
     let (margin, top) = (10.0, top + 6.0);
     let at = |p: Point| (p.0 + margin, p.1 + top);
-    let strongest = strongest(network);
+    let (strongest, signs) = (strongest(network), signs(network));
     let mut words = Vec::new();
     for (edge, passes) in network.real().zip(&found.passes) {
         if !is_drawn(&edge) {
             continue;
         }
-        let stroke = stroke(edge, strongest);
+        let stroke = stroke(edge, strongest, signs);
         let (a, b) = (at(found.places[edge.from]), at(found.places[edge.to]));
         let (sa, sb) = (sizes[edge.from], sizes[edge.to]);
         if edge.kind == Kind::Both || (a.1 - b.1).abs() < 1.0 {
@@ -392,9 +399,8 @@ fn key(pen: &mut Pen, network: &Network, top: f64) -> f64 {
     let end = |sign: f64| {
         weights.iter().copied().filter(|w| w * sign > 0.0).map(f64::abs).fold(0.0, f64::max)
     };
-    for (sign, word, colour) in
-        [(1.0, "positive", Colour::Blue), (-1.0, "negative", Colour::Vermilion)]
-    {
+    let (plus, minus) = signs(network);
+    for (sign, word, colour) in [(1.0, "positive", plus), (-1.0, "negative", minus)] {
         if end(sign) > 0.0 {
             let text = format!("{word} {}, up to {}", network.unit, two(sign * end(sign)));
             let text = text.replace(" ,", ",");
@@ -403,10 +409,16 @@ fn key(pen: &mut Pen, network: &Network, top: f64) -> f64 {
             });
         }
     }
-    if network.placement == Placement::Layers
-        && network.nodes.iter().flat_map(|n| &n.bars).any(|b| b.before.is_some())
-    {
-        entry(pen, "before", &|pen, (x, y)| {
+    let layers = network.placement == Placement::Layers;
+    let compared = network.nodes.iter().flat_map(|n| &n.bars).any(|b| b.before.is_some());
+    if layers && network.nodes.iter().any(|node| !node.filled && !node.bars.is_empty()) {
+        let text = if compared { "probability given the evidence" } else { "probability" };
+        entry(pen, text, &|pen, (x, y)| {
+            pen.rectangle(((x, y - 5.0), (x + 20.0, y + 5.0)), Colour::Blue, 0.9);
+        });
+    }
+    if layers && compared {
+        entry(pen, "before the evidence", &|pen, (x, y)| {
             pen.line(&[(x + 10.0, y - 6.0), (x + 10.0, y + 6.0)], Stroke::new(Colour::Ink, 1.6));
         });
     }
