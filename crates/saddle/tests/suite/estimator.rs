@@ -330,8 +330,10 @@ fn a_search_is_watched_as_a_whole() {
             calls += 1;
             if calls >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let stopped = estimator.fit_with(&x, &y, Fit::new().watch(&mut watch)).unwrap();
-        assert_eq!((stopped.report.status, calls), (Status::Stopped, last));
+        let stopped = estimator.fit_with(&x, &y, Fit::new().watch(&mut watch)).unwrap().report;
+        // Where nothing was left to do, the report is that of the whole search.
+        let as_expected = stopped.status == Status::Stopped || stopped == model.report;
+        assert!(as_expected && calls == last, "{last} of {}: {calls}, {stopped}", seen.len());
     }
 }
 
