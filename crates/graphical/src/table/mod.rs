@@ -95,7 +95,7 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::RepeatedVariable`], [`Error::Potential`] for NaN and `+inf`, [`Error::Refused`] for a size beyond
-    /// [`MAX_MEMORY`](fenchel_optim::MAX_MEMORY), [`Invalid`] for lengths that disagree and a cardinality of 0.
+    /// [`MAX_MEMORY`], [`Invalid`] for lengths that disagree and a cardinality of 0.
     pub fn new(scope: &[VarId], cards: &[usize], log_values: &[f64]) -> Result<Self, Error> {
         let dense = Dense::new(scope, cards, log_values)?;
         check_log_potentials(0, log_values)?;
