@@ -70,7 +70,7 @@ impl ScaleFree {
         data: &(impl AsStatistics + ?Sized),
         fit: Fit<'_, GaussianModel>,
     ) -> Result<GaussianModel, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         let statistics = &*data.statistics(weights, MAX_MEMORY)?;
         let increments = self.prior.increments(statistics.variables())?;
         Invalid::check_nonnegative("strength", self.strength)?;
@@ -187,7 +187,7 @@ impl NodeGroups {
         data: &(impl AsStatistics + ?Sized),
         fit: Fit<'_, GaussianModel>,
     ) -> Result<GaussianModel, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         let statistics = &*data.statistics(weights, MAX_MEMORY)?;
         Invalid::check_nonnegative("strength", self.strength)?;
         let norm = RowNorm::Euclidean { diagonal: self.diagonal };
