@@ -11,7 +11,7 @@ use fenchel_erm::Problem;
 use fenchel_erm::loss::Logistic;
 use fenchel_erm::methods::{LbfgsSettings, lbfgs};
 use fenchel_erm::prox::Zero;
-use fenchel_linalg::{AsDesign, CsrMatrix, Spread};
+use fenchel_linalg::{AsDesign, CsrMatrix, Design};
 use fenchel_mpi::{Error, Mpi};
 use fenchel_optim::Stop;
 use fenchel_optim::random::stream;
@@ -62,7 +62,7 @@ fn measure(ranks: &Mpi) -> Result<ExitCode, Error> {
     let x = x.map_err(|(.., error)| Error::Usage(error.to_string()))?;
     let shards = Shards::new(ranks, &sizes)?;
     let problem =
-        Problem::new(Spread::new(x.as_design()?, &shards)?, &y, Logistic, Zero, 1.0 / n as f64)?;
+        Problem::new(x.as_design()?.spread(&shards)?, &y, Logistic, Zero, 1.0 / n as f64)?;
     let before = shards.traffic();
     let settings = LbfgsSettings { stop: Stop::at_relative(1e-6), ..LbfgsSettings::default() };
     ranks.barrier();

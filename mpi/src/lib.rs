@@ -18,7 +18,7 @@
 //! Mpi::run(|ranks| {
 //!     let rows = data::libsvm(&["train.svm".into()], ranks)?;        // the own rows
 //!     let shards = Shards::new(ranks, &rows.sizes)?;
-//!     let design = Spread::new(rows.x.as_design()?, &shards)?;
+//!     let design = rows.x.as_design()?.spread(&shards)?;
 //!     let problem = Problem::new(design, &rows.y, Squared, Zero, 1e-6)?.with_intercept();
 //!     let solution = lbfgs(&problem, &LbfgsSettings::default(), None, &mut ())?;   // the same bits on every rank
 //!     ...

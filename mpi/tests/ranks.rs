@@ -6,7 +6,7 @@ use fenchel_erm::Problem;
 use fenchel_erm::auto::batch;
 use fenchel_erm::loss::Logistic;
 use fenchel_erm::prox::{L1, Zero};
-use fenchel_linalg::{AsDesign, Spread};
+use fenchel_linalg::{AsDesign, Design};
 use fenchel_mpi::{Error, Mpi, check_alike};
 use fenchel_optim::Stop;
 use fenchel_optim::spread::{Alone, Communicator, Shards, share};
@@ -81,7 +81,7 @@ fn fits(ranks: &Mpi) -> Result<(), Error> {
         let shards = Shards::new(communicator, &SHARDS[own])?;
         let rows = shards.before()..shards.before() + shards.rows();
         let part = x.slice_axis(Axis(0), Slice::from(rows.clone()));
-        let design = Spread::new(part.as_design()?, &shards)?;
+        let design = part.as_design()?.spread(&shards)?;
         let stop = Stop::at_relative(1e-8);
         let smooth = Problem::new(design, &y[rows.clone()], Logistic, Zero, 1e-3)?.with_intercept();
         let smooth = batch(&smooth, &stop, None, &mut ())?;

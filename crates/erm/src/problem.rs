@@ -22,7 +22,7 @@ use crate::shared::{check_shape, check_weights, rows_and_penalties};
 /// | `c_i` | weights of mean 1, all 1 unless [`with_weights`](Problem::with_weights) |
 /// | `b` | unpenalised intercept, 0 unless [`with_intercept`](Problem::with_intercept) |
 ///
-/// The rows of a [`Spread`](fenchel_linalg::Spread) design are some of all: the problem is that of the rows of all processes, and its
+/// The rows of a design that is [spread](Design::spread) are some of all: the problem is that of the rows of all processes, and its
 /// batch methods ([`lbfgs`](fn@crate::methods::lbfgs), [`fista`](fn@crate::methods::fista), [`newton_cg`](fn@crate::methods::newton_cg))
 /// and [`auto`](mod@crate::auto) solve it there. Targets, weights and margins are those of the own rows.
 ///

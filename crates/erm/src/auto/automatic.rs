@@ -32,7 +32,7 @@ use crate::{Error, Point, Problem};
 /// Where nothing is penalised and a hyperplane separates the classes of the logistic loss, be it through some of the rows, the
 /// status is [`NoMinimiser`](fenchel_optim::Status::NoMinimiser), as that of each method called directly.
 ///
-/// Rows that are spread over processes ([`Spread`](fenchel_linalg::Spread)) are refused: [`batch`](super::batch()) takes them.
+/// Rows that are spread over processes ([`Design::spread`]) are refused: [`batch`](super::batch()) takes them.
 ///
 /// The observer sees the progress and the [`Method`] at work. If a second method took over, the report adds up the costs of both.
 /// A choice costs O(n).

@@ -10,23 +10,23 @@ use crate::methods::{FistaSettings, LbfgsSettings, NewtonCgSettings, fista, lbfg
 use crate::{Error, Point, Problem};
 
 /// Solves a problem by a batch method: L-BFGS, FISTA under a regulariser, Newton-CG for a loss without a curvature bound. It takes rows
-/// that are spread over processes ([`Spread`](fenchel_linalg::Spread)), which [`auto`](super::auto()) refuses.
+/// that are spread over processes ([`Design::spread`]), which [`auto`](super::auto()) refuses.
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss with a kink, or one without a curvature bound under a regulariser; [`Error::Invalid`] for a start of
 /// another shape or settings out of range.
-pub fn batch<D: Design, L: Loss, R: Regulariser, O: Observer<Method>>(
+pub fn batch<D: Design, L: Loss, R: Regulariser>(
     problem: &Problem<'_, D, L, R>,
     stop: &Stop,
     start: Option<Point>,
-    observer: &mut O,
+    observer: &mut dyn Observer<Method>,
 ) -> Result<Solution<AutoState>, Error> {
     let method = match () {
         () if !problem.regulariser().is_zero() => Method::Fista,
         () if problem.loss().curvature().is_finite() => Method::Lbfgs,
         () => Method::NewtonCg,
     };
-    let by = |method, start: Option<Point>, stop, watch: &mut Guarded<'_, O>| match method {
+    let by = |method, start: Option<Point>, stop, watch: &mut Guarded<'_>| match method {
         Method::Fista => {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
             let Solution { state, report } =

@@ -9,7 +9,7 @@ use fenchel_erm::methods::{
 use fenchel_erm::prox::{L1, L1L2, Zero};
 use fenchel_erm::{Error, Method, Point, Problem};
 use fenchel_linalg::spread::{Alone, Communicator, Shards, share, threads};
-use fenchel_linalg::{AsDesign, CsrMatrix, Dense, Spread};
+use fenchel_linalg::{AsDesign, CsrMatrix, Dense, Design};
 use fenchel_optim::{Certificate, Loss, Regulariser, Report, Status, Stop};
 use ndarray::{Array2, Axis, Slice};
 
@@ -19,7 +19,7 @@ use crate::common::data;
 const SHARDS: [usize; 7] = [13, 0, 20, 1, 8, 17, 31];
 
 /// What a rank sees of a data set.
-type Seen<'s> = Spread<'s, Dense<'s, f64>>;
+type Seen<'s> = Dense<'s, f64>;
 
 /// Runs a fit on ranks of each number; the results of all ranks are the same bits, which are returned.
 fn on_ranks<T: PartialEq + Send + std::fmt::Debug>(
@@ -35,7 +35,7 @@ fn on_ranks<T: PartialEq + Send + std::fmt::Debug>(
             let shards = Shards::new(ranks, &SHARDS[own])?;
             let rows = shards.before()..shards.before() + shards.rows();
             let part = x.slice_axis(Axis(0), Slice::from(rows.clone()));
-            let design = Spread::new(part.as_design()?, &shards)?;
+            let design = part.as_design()?.spread(&shards)?;
             fit(design, &y[rows.clone()], rows)
         });
         for found in found.map_err(|(_, error)| error)? {
@@ -181,7 +181,7 @@ fn problems_without_a_minimiser_are_seen_by_all_ranks() {
 fn what_needs_all_rows_refuses_some_by_name() {
     let x = CsrMatrix::try_new((2, 1), vec![0, 1, 2], vec![0, 0], vec![1.0, 2.0]).unwrap();
     let shards = Shards::new(&Alone, &[1, 1]).unwrap();
-    let design = Spread::new(x.as_design().unwrap(), &shards).unwrap();
+    let design = x.as_design().unwrap().spread(&shards).unwrap();
     let problem = Problem::new(design, &[1.0, -1.0], Logistic, L1 { strength: 0.1 }, 0.1).unwrap();
     let error = saga(&problem, &SagaSettings::default(), None, &mut ()).unwrap_err();
     let needs =
@@ -204,7 +204,7 @@ fn an_error_of_one_rank_ends_all() {
         let rows = share(6, ranks.rank(), 3);
         let shards = Shards::new(ranks, &[rows.len()])?;
         let part = x.slice_axis(Axis(0), Slice::from(rows.clone()));
-        let design = Spread::new(part.as_design()?, &shards)?;
+        let design = part.as_design()?.spread(&shards)?;
         let mut y = vec![1.0, -1.0];
         if ranks.rank() == 1 {
             y[1] = 0.3;

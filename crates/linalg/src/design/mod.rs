@@ -23,7 +23,6 @@ mod names;
 mod nonzeros;
 mod product;
 mod rows;
-mod spread;
 mod standardise;
 mod subset;
 
@@ -41,12 +40,12 @@ pub use product::{
     multiply, multiply_row_by_row, multiply_squares, multiply_squares_transposed, multiply_through,
     multiply_transposed, row_norms_squared,
 };
-pub use spread::Spread;
 pub use standardise::Standardiser;
 pub use subset::{Rows, Subset};
 
 use std::ops::Range;
 
+use crate::Invalid;
 use crate::spread::Shards;
 
 /// A number type that a design matrix may be stored in. Arithmetic is always `f64`.
@@ -89,6 +88,34 @@ pub trait Design: Sync {
     /// # Panics
     /// Reading a row panics if the subset was made of a design with more rows.
     fn part<'s>(&self, subset: &'s Subset) -> Self::Part<'s>
+    where
+        Self: 's;
+
+    /// The rows that this process holds, of a design whose other rows lie with other processes. A row index is that of an own row; sums
+    /// over rows are over all. All processes have the same columns.
+    ///
+    /// ```
+    /// use fenchel_linalg::spread::{Communicator, Shards, threads};
+    /// use fenchel_linalg::{AsDesign, Design, multiply_transposed};
+    ///
+    /// let x = ndarray::array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
+    /// // Two ranks: one has the first row, the other two shards of a row each.
+    /// let products = threads::run(2, |ranks| {
+    ///     let (rows, own) = [(0..1, vec![1]), (1..3, vec![1, 1])][ranks.rank()].clone();
+    ///     let own_rows = x.slice(ndarray::s![rows, ..]);
+    ///     let shards = Shards::new(ranks, &own)?;
+    ///     let design = own_rows.as_design()?.spread(&shards)?;
+    ///     let mut out = [0.0; 2];
+    ///     multiply_transposed(&design, &vec![1.0; shards.rows()], &mut out);
+    ///     Ok::<_, fenchel_linalg::Invalid>(out)
+    /// });
+    /// assert_eq!(products.unwrap(), [[9.0, 12.0]; 2]);
+    /// ```
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for another number of rows than that of the shards, [`Invalid::Layout`] for processes with different
+    /// columns.
+    fn spread<'s>(&self, shards: &'s Shards<'s>) -> Result<Self::Part<'s>, Invalid>
     where
         Self: 's;
 
@@ -155,9 +182,7 @@ pub trait Design: Sync {
     }
 
     /// The shards of a design that holds some of the rows only; `None` where all rows are here.
-    fn shards(&self) -> Option<&Shards<'_>> {
-        None
-    }
+    fn shards(&self) -> Option<&Shards<'_>>;
 
     /// Number of rows, of all processes.
     fn all_rows(&self) -> usize {

@@ -2,7 +2,7 @@
 //! design matrix with entries `a_ic`.
 //!
 //! The shape of the data alone fixes the order of all additions, so that results have the same bits with any number of threads. Of
-//! a [`Spread`](super::Spread) design each sum over rows is over the rows of all processes: this file is where it is taken.
+//! a [spread](Design::spread) design each sum over rows is over the rows of all processes: this file is where it is taken.
 
 use std::ops::Range;
 

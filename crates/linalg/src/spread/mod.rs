@@ -17,7 +17,7 @@
 //! |---|---|
 //! | [`Communicator`] | how ranks talk to each other: [`Alone`], [`threads`], or MPI in `fenchel-mpi` |
 //! | [`Shards`] | the shards of a rank, and the sums over all |
-//! | [`Spread`](crate::Spread) | a design whose rows are some of all: every product with it that is a sum over rows is one over all rows |
+//! | [`Design::spread`](crate::Design::spread) | a design whose rows are some of all: every product with it that is a sum over rows is one over all rows |
 //!
 //! A method runs on spread rows if it takes its sums over rows through the [products](crate::multiply_through) of a design and through
 //! [`Design::sum_rows`](crate::Design::sum_rows), and does the rest of its work on vectors that every rank has in full. It does

@@ -94,6 +94,20 @@ impl<'c> Shards<'c> {
         Ok(shards)
     }
 
+    /// Checks the own rows of a design, and that all ranks have as many columns.
+    pub(crate) fn check(&self, rows: usize, columns: usize) -> Result<(), Invalid> {
+        Invalid::check_length("rows of the shards", rows, self.rows())?;
+        let own = columns as f64;
+        let mut ends = [own, -own];
+        self.largest(&mut ends);
+        if ends != [own, -own] {
+            let (rank, reason) = (self.communicator.rank(), "columns, but others have");
+            let reason = format!("rank {rank} has {own} {reason} {} to {}", -ends[1], ends[0]);
+            return Err(Invalid::Layout { what: "design matrix", reason });
+        }
+        Ok(())
+    }
+
     /// How the ranks talk.
     pub fn communicator(&self) -> &'c dyn Communicator {
         self.communicator

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use fenchel_linalg::spread::Shards;
-use fenchel_linalg::{Design, Invalid, Spread};
+use fenchel_linalg::{Design, Invalid};
 use ndarray::ArrayView1;
 
 use super::{Observer, Progress};
@@ -58,24 +58,24 @@ pub struct Whole;
 /// Where the rows of a fit are: [all here](Whole), or [spread](Shards) over processes.
 pub trait Placement {
     /// A design of all rows, of which some may lie elsewhere.
-    type View<'v, D: Design + Copy>: Design + Copy
+    type View<'v, D: Design + Copy + 'v>: Design + Copy
     where
         Self: 'v;
 
     /// The design of all rows, given that of the own rows.
     ///
     /// # Errors
-    /// Those of [`Spread::new`].
-    fn place<D: Design + Copy>(&self, own: D) -> Result<Self::View<'_, D>, Invalid>;
+    /// Those of [`Design::spread`].
+    fn place<'v, D: Design + Copy + 'v>(&'v self, own: D) -> Result<Self::View<'v, D>, Invalid>;
 
     /// The shards of spread rows.
     fn shards(&self) -> Option<&Shards<'_>>;
 }
 
 impl Placement for Whole {
-    type View<'v, D: Design + Copy> = D;
+    type View<'v, D: Design + Copy + 'v> = D;
 
-    fn place<D: Design + Copy>(&self, own: D) -> Result<D, Invalid> {
+    fn place<'v, D: Design + Copy + 'v>(&'v self, own: D) -> Result<D, Invalid> {
         Ok(own)
     }
 
@@ -85,13 +85,13 @@ impl Placement for Whole {
 }
 
 impl<'s> Placement for &'s Shards<'s> {
-    type View<'v, D: Design + Copy>
-        = Spread<'v, D>
+    type View<'v, D: Design + Copy + 'v>
+        = D::Part<'v>
     where
         Self: 'v;
 
-    fn place<D: Design + Copy>(&self, own: D) -> Result<Spread<'_, D>, Invalid> {
-        Spread::new(own, self)
+    fn place<'v, D: Design + Copy + 'v>(&'v self, own: D) -> Result<D::Part<'v>, Invalid> {
+        own.spread(self)
     }
 
     fn shards(&self) -> Option<&Shards<'_>> {

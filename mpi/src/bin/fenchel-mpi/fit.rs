@@ -11,7 +11,7 @@ use fenchel_erm::prox::L1;
 use fenchel_erm::{AutoState, Method, Problem};
 use fenchel_expfam::glm::{self, Glm, ScalarFamily};
 use fenchel_finite_sum::{LinearModel, LogisticModel, PoissonModel, SvcModel};
-use fenchel_linalg::{AsDesign, Spread};
+use fenchel_linalg::{AsDesign, Design};
 use fenchel_mpi::data::{Rows, csv, libsvm};
 use fenchel_mpi::{Error, Mpi};
 use fenchel_optim::model::Saved;
@@ -169,7 +169,7 @@ impl Linear {
             let reason = "svc fits no intercept on many processes; give --no-intercept";
             return Err(Error::Usage(reason.to_owned()));
         }
-        let design = Spread::new(x.as_design()?, shards)?;
+        let design = x.as_design()?.spread(shards)?;
         let problem = Problem::new(design, signs, Hinge, penalty, l2)?;
         let settings = CocoaSettings { stop: self.common.stop(), ..CocoaSettings::default() };
         let mut observer = |progress: &Progress, _: &Cocoa<'_, '_, _, _, _>| {
@@ -195,7 +195,7 @@ impl Linear {
         show: &mut Show,
     ) -> Result<Fitted, Error> {
         let (penalty, l2) = self.penalty(shards);
-        let design = Spread::new(x.as_design()?, shards)?;
+        let design = x.as_design()?.spread(shards)?;
         let problem = Problem::new(design, y, loss, penalty, l2)?;
         let problem = if self.no_intercept { problem } else { problem.with_intercept() };
         let mut observer = |progress: &Progress, _: &Method| {
