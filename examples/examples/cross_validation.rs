@@ -55,7 +55,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
 
     let signs: Vec<bool> = truth.iter().map(|&label| label == model.classes[1]).collect();
     let probability = model.predict_proba(&new)?.to_vec();
-    show.picture("calibration", &calibration_figure(&signs, &probability)?.svg())?;
+    let mut figure = calibration_figure(&signs, &probability)?;
+    figure.title = format!("Calibration on {} tumours that were set aside", truth.len());
+    figure.y.label = format!("share of {} tumours", model.classes[1]);
+    show.picture("calibration", &figure.svg())?;
     show.conclude(format_args!(
         "{} of 30 measurements are enough to be right about {} % of the {} tumours that were set aside (log loss {}).",
         model.support().len(),

@@ -11,7 +11,8 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use fenchel_datasets::{Dataset, LibsvmOptions, embedded, libsvm_file};
+use fenchel_datasets::embedded::{self, BREAST_CANCER_FEATURES};
+use fenchel_datasets::{Dataset, LibsvmOptions, libsvm_file};
 use fenchel_examples::Show;
 use fenchel_finite_sum::path::{Grid, PathSettings, logistic_path};
 use fenchel_finite_sum::prelude::{AsDesign, Rows, Saved};
@@ -20,6 +21,7 @@ use fenchel_finite_sum::{
     estimators::{Scoring, penalty_of_c},
 };
 use fenchel_linalg::text::number;
+use fenchel_linalg::{Named, Names};
 use fenchel_metrics::train_test_split;
 
 fn main() -> ExitCode {
@@ -37,6 +39,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             let Dataset { x, y } = embedded::breast_cancer();
             // Features of one scale: `StandardScaler().fit_transform(x)`.
             let x = fenchel_finite_sum::Standardiser::fit(&x)?.transform(&x)?;
+            let x = Named { x, names: Names::new(BREAST_CANCER_FEATURES) };
             tour(show, &Dataset { x, y })
         }
     }

@@ -31,7 +31,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     show.real("178 wines, twelve measurements beside the alcohol content (UCI)");
     let wines = wine_alcohol();
     let (x, y) = (&wines.x, &wines.y);
-    println!("the features look {:?}", Ellipticity::new(x)?.advice(0.01)?);
+    let advice = format!("{:?}", Ellipticity::new(x)?.advice(0.01)?);
+    println!("the features look {}", advice.to_lowercase());
 
     let components = Components::Fixed(1);
     let slicing = Slicing::EqualCount(8);
@@ -47,7 +48,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     println!("a curve on the index of SIR        {:.3}", by_sir.cross_validated_r2);
     println!("a curve on the index of SADE       {:.3}", by_sade.cross_validated_r2);
     show.picture("index", &by_sir.svg())?;
-    show.picture("eigenvalues", &by_sir.reduction.scree().svg())?;
+    let mut scree = by_sir.reduction.scree();
+    scree.marks.iter_mut().for_each(|mark| mark.1 += ", a number that was given");
+    show.picture("eigenvalues", &scree.svg())?;
     let shares = by_sir.reduction.explained();
     let shares: Vec<String> = shares.iter().take(4).map(|share| fixed(*share, 2)).collect();
     println!("\nthe first shares of the eigenvalues of SIR: {}", shares.join(" "));

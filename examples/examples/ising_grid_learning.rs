@@ -60,7 +60,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         table.push(cells.into_iter().chain(counts).collect());
         wrong.push(missing + extra);
     }
-    println!("\n{}", aligned(&table, 1));
+    print!("\n{}", aligned(&table, 1));
     let names = (0..36).map(|v| format!("{},{}", v / 6, v % 6));
     show.picture("network", &sampled.network().named(names).svg())?;
     show.conclude(format_args!(

@@ -59,15 +59,15 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         }
         println!();
     }
-    let doctors = Admg::parse("stone -> treatment -> success; stone -> success")?;
-    let set = |name: &str| doctors.set(&[name]);
-    let network = doctors.adjustment_network(set("treatment")?, set("success")?, set("stone")?);
-    show.picture("graph", &network.svg())?;
     let x = Axis::of_names("", ["treatment A", "treatment B"]);
     let figure = Figure::new("Successes", x, Axis::linear("share").limits(0.0, 1.0))
         .with(Series::bars("seen", seen_shares[..2].iter().copied()))
         .with(Series::bars("if everybody had it", acted[..2].iter().map(|share| share / 100.0)));
     show.picture("successes", &figure.svg())?;
+    let doctors = Admg::parse("stone -> treatment -> success; stone -> success")?;
+    let set = |name: &str| doctors.set(&[name]);
+    let network = doctors.adjustment_network(set("treatment")?, set("success")?, set("stone")?);
+    show.picture("graph", &network.svg())?;
     show.conclude(format_args!(
         "if doctors chose by the stone, A heals {:.0} % and B {:.0} %; had the treatment changed the stone, A would heal {:.0} % and B {:.0} %: the story decides, not the numbers.",
         acted[0], acted[1], acted[2], acted[3]

@@ -11,13 +11,12 @@
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
-use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use fenchel_datasets::generate::{Spgen, spgen};
 use fenchel_datasets::transform::normalise_rows;
 use fenchel_datasets::{LibsvmOptions, libsvm_file, write_libsvm};
-use fenchel_examples::Show;
+use fenchel_examples::{Show, certificates};
 use fenchel_finite_sum::{Fit, LogisticModel, LogisticRegression};
 use fenchel_linalg::text::{number, short};
 use fenchel_metrics::{accuracy, roc_auc};
@@ -43,7 +42,6 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     };
     let mut data = libsvm_file(&path, &LibsvmOptions::default())?;
     normalise_rows(&mut data.x);
-    let mut last = None;
     println!("{} rows, {} features, {} non-zeros", data.x.rows(), data.x.cols(), data.x.nnz());
 
     println!("\npasses      objective  certified gap  seconds");
@@ -52,13 +50,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let model = fit.fit_with(
         &data.x,
         data.y.view(),
-        Fit::new().watch(&mut |p| {
+        Fit::new().watch(&mut certificates(|p| {
             trace.rows.push(*p);
             let objective = p.certificate.objective().unwrap_or(f64::NAN);
-            // A line for each certificate; a call comes at every pass.
-            if last.replace(p.certificate) == Some(p.certificate) {
-                return ControlFlow::Continue(());
-            }
             println!(
                 "{:>6}  {:>13}  {:>13}  {:7.3}",
                 short(p.passes),
@@ -66,8 +60,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
                 number(p.certificate.value(), 3),
                 p.seconds
             );
-            ControlFlow::Continue(())
-        }),
+        })),
     )?;
     println!("{}", model.report);
     show.picture("trace", &trace.svg())?;

@@ -13,6 +13,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use fenchel::plot::Network;
 use fenchel_examples::Show;
 use fenchel_graphical::bayes_net::Em;
 use fenchel_graphical::structure::{ExactSearch, HillClimbing, Pc, shd};
@@ -82,7 +83,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             .arcs()
             .map(|(a, b)| Ok::<_, Box<dyn Error>>((place(a)?, place(b)?)))
             .collect();
-        show.picture("network", &drawn.beside(arcs?).svg())?;
+        let title = "The learned arcs beside the true ones".into();
+        show.picture("network", &Network { title, ..drawn.beside(arcs?) }.svg())?;
         let seen = [("smoke", "yes"), ("dysp", "yes")];
         show.picture("question", &net.network_given(&seen)?.svg())?;
     } else {
@@ -104,7 +106,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             let p = net.query(&["lung"], &seen)?.probability(&["yes"])?;
             answers.push(vec![name.to_owned(), fixed(p, 3)]);
         }
-        println!("P(lung = yes | smoke = yes, dysp = yes)\n{}", aligned(&answers, 1));
+        print!("P(lung = yes | smoke = yes, dysp = yes)\n{}", aligned(&answers, 1));
         show.conclude(format_args!(
             "the search joins {} of the pairs otherwise than the truth; the learned network answers {} where the truth is {}.",
             missed.unwrap_or(0), answers[1][1], answers[0][1]

@@ -8,16 +8,14 @@
 //! ```
 
 use std::error::Error;
-use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use fenchel_examples::Show;
+use fenchel_examples::{Show, certificates};
 use fenchel_linalg::text::{aligned, fixed, seconds, short};
 use fenchel_mrf_learn::potts::contacts::{Structure, precision, ranked};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
 use fenchel_mrf_learn::{Fit, contact_map};
-use fenchel_optim::Progress;
 
 fn main() -> ExitCode {
     Show::run(example)
@@ -52,15 +50,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let method = PottsPseudoLikelihood::default();
     println!("memory: at most {:.0} MB", method.memory(&alignment) as f64 / 1e6);
     let clock = Instant::now();
-    let mut last = None;
-    let mut watch = |progress: &Progress| {
-        // A line for each certificate; a call comes at every pass.
-        if last.replace(progress.certificate) != Some(progress.certificate) {
-            let after = fixed(clock.elapsed().as_secs_f64(), 2);
-            println!("{after:>7} s  pass {:>5}  {}", short(progress.passes), progress.certificate);
-        }
-        ControlFlow::Continue(())
-    };
+    let mut watch = certificates(|progress| {
+        let after = fixed(clock.elapsed().as_secs_f64(), 2);
+        println!("{after:>7} s  pass {:>5}  {}", short(progress.passes), progress.certificate);
+    });
     let model = method.fit_with(&alignment, Fit::new().watch(&mut watch))?;
     if let Some(report) = model.report {
         println!("{report}");
@@ -80,7 +73,16 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         let share = precision(scores.view(), &structure, top)?;
         println!("precision of the top {top} pairs: {share:.3}");
     }
-    show.picture("contacts", &contact_map(scores.view(), &structure, columns)?.svg())?;
+    let mut map = contact_map(scores.view(), &structure, columns)?;
+    let protein = match family {
+        "dhfr" => "dihydrofolate reductase",
+        "s1a" => "serine proteases (S1A)",
+        other => other,
+    };
+    map.title = format!(
+        "Contact map, {protein}: scores of a Potts model (Frobenius norm, average product correction)"
+    );
+    show.picture("contacts", &map.svg())?;
     let share = precision(scores.view(), &structure, columns / 2)?;
     show.conclude(format_args!(
         "of the {} pairs with the highest scores {:.0} % touch in the known structure.",

@@ -92,7 +92,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         }
     }
     println!("\n{}\n{notes}", aligned(&table, 1));
-    show.picture("effects", &effects_figure("kilograms, 95 % interval", effects).svg())?;
+    let mut figure = effects_figure("kilograms gained by quitting, 95 % interval", effects);
+    figure.title = "Effect of quitting smoking (treatment) on weight (outcome)".into();
+    show.picture("effects", &figure.svg())?;
     let (effect, (low, high)) = last;
     show.conclude(format_args!(
         "quitting adds {effect:.1} kg ({low:.1} to {high:.1}); the means alone say {unadjusted:.1} kg, because quitters differ from others before."

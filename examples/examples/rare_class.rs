@@ -45,7 +45,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
 
     let cv = LogisticRegressionCv {
         l1_ratios: vec![1.0],
-        grid: Some(Grid::Log { count: 10, smallest: 1e-2 }),
+        grid: Some(Grid::Log { count: 13, smallest: 1e-3 }),
         // Or by name: `ClassWeights::of([(1.0, 5.0)])`.
         class_weights: ClassWeights::Balanced,
         scoring: Scoring::Auc,

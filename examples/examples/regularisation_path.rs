@@ -30,7 +30,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let settings = PathSettings { grid, ..PathSettings::default() };
     let x = Named { x, names: Names::new(names.iter().copied()) };
     let path = elastic_net_path(&x, &data.y, &settings)?;
-    show.picture("path", &path.svg())?;
+    let mut figure = path.figure();
+    figure.title = "Alcohol of wines: weights of standardised measurements along the path".into();
+    show.picture("path", &figure.svg())?;
 
     let head = ["penalty", "features", "certified gap", "passes", "not looked at"];
     let mut table = vec![head.map(String::from).to_vec()];

@@ -87,10 +87,12 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         let mark = if known.contains(&(i.min(j), i.max(j))) { "known" } else { "" };
         table.push(vec![pair, fixed(r, 2), mark.to_owned()]);
     }
-    println!("\n{}", aligned(&table, 1));
-    show.picture("choice", &stars.svg())?;
+    print!("\n{}", aligned(&table, 1));
     show.picture("network", &model.network().placed(Placement::Circle).svg())?;
-    show.picture("matrix", &model.heat_map().svg())?;
+    show.picture("choice", &stars.svg())?;
+    let mut map = model.heat_map();
+    map.title = format!("Partial correlations of {} rows, ordered by clusters", path.samples);
+    show.picture("matrix", &map.svg())?;
     let pairs = edges.iter().map(|&(i, j, _)| (i, j));
     let names = (0..model.variables()).map(|i| model.names.of(i).into_owned());
     let beside = Network::new("Estimated edges beside the known ones", names)

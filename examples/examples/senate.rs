@@ -64,7 +64,11 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     };
     let edges = ties.iter().map(|&(a, b, weight)| (a as usize, b as usize, weight));
     let members = calls.members.iter().map(String::as_str);
-    let network = Network::new("Positive ties in the US Senate", members)
+    let title = format!(
+        "US Senate, 2006: positive couplings of an Ising model of {} votes (negative ones left out)",
+        data.rows()
+    );
+    let network = Network::new(title, members)
         .weighted("coupling", edges)
         .group(Colour::Vermilion, "Republican", of('R'))
         .group(Colour::Blue, "Democrat", of('D'))

@@ -4,7 +4,7 @@ mod pipe;
 mod show;
 
 pub use pipe::end_on_closed_pipe;
-pub use show::{Show, of_file};
+pub use show::{Show, certificates, of_file};
 
 /// The examples of the repository's README are tests.
 #[cfg(doctest)]

@@ -2,10 +2,12 @@
 
 use std::error::Error;
 use std::fmt::Display;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use fenchel_datasets::{Folder, sets};
+use fenchel_optim::Progress;
 
 use crate::end_on_closed_pipe;
 
@@ -103,6 +105,17 @@ impl Show {
     /// Says in a sentence what the numbers show. It comes last.
     pub fn conclude(&self, conclusion: impl Display) {
         println!("\nConclusion: {conclusion}");
+    }
+}
+
+/// Watches a fit, and hands on every new certificate: a fit calls its watcher at every pass, and few passes have one of their own.
+pub fn certificates(mut each: impl FnMut(&Progress)) -> impl FnMut(&Progress) -> ControlFlow<()> {
+    let mut last = None;
+    move |progress| {
+        if last.replace(progress.certificate) != Some(progress.certificate) {
+            each(progress);
+        }
+        ControlFlow::Continue(())
     }
 }
 

@@ -144,8 +144,8 @@ def _is_name(value: Any) -> bool:
 
 
 def labels(name: str, value: Any) -> list[Any]:
-    """The labels of columns, as they are; a string is one."""
-    if isinstance(value, str):
+    """The labels of columns, as they are; a string or a number is one."""
+    if isinstance(value, (str, int, float, np.generic)):
         return [value]
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         raise refuse(name, value, "a name or a list of names")
@@ -159,7 +159,7 @@ def labels(name: str, value: Any) -> list[Any]:
 
 
 def names(name: str, value: Any) -> list[str]:
-    """Names as strings; a string is one."""
+    """Names as strings; a string or a number is one."""
     return [str(one) for one in labels(name, value)]
 
 
@@ -170,13 +170,38 @@ def one_name(name: str, value: Any) -> Any:
     return value
 
 
+def states(name: str, value: Any) -> list[str]:
+    """The states of a variable as texts, whatever their type; each once."""
+    if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
+        raise refuse(name, value, "a list of states")
+    found: list[str] = []
+    for at, one in enumerate(value):
+        if one is None or one != one:
+            raise refuse(f"{name}[{at}]", one, "a state; None and NaN are missing cells")
+        if state(one) in found:
+            raise ValueError(f"{name}: {state(one)!r} occurs twice")
+        found.append(state(one))
+    return found
+
+
+def state(value: Any) -> str:
+    """The name of a state. A whole number is written without a point, as missing cells make floats of a column of integers."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
 def arcs(name: str, value: Any) -> list[tuple[str, str]]:
     """Pairs of names."""
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise refuse(name, value, "a list of pairs of names")
     found = []
-    for at, pair in enumerate(value):
-        if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(map(_is_name, pair))):
+    for at, pair in enumerate(value.tolist() if isinstance(value, np.ndarray) else value):
+        if not (
+            isinstance(pair, (tuple, list, np.ndarray))
+            and len(pair) == 2
+            and all(map(_is_name, pair))
+        ):
             raise refuse(f"{name}[{at}]", pair, "a pair of names")
         found.append((str(pair[0]), str(pair[1])))
     return found

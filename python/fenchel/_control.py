@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import ceil
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -38,9 +40,11 @@ class Report:
     passes : float
         Passes over the data.
     seconds : float
-        Time of the method itself, without certificates.
+        Time of the method itself, without checks of the data, set-up and certificates.
     method : str or None
         The method that was chosen, and why.
+    total_seconds : float or None
+        Time of the whole call of ``fit``; None for one of several fits, and for a model that was read from a file.
     """
 
     status: str
@@ -51,6 +55,7 @@ class Report:
     passes: float
     seconds: float
     method: str | None
+    total_seconds: float | None = None
 
     @property
     def converged(self) -> bool:
@@ -64,10 +69,8 @@ class Report:
             known.append(f"{name[self.certificate]} {self.value:.2e}")
         else:
             known.append("no certificate")
-        return (
-            f"{self.status} after {self.passes:.4g} passes ({self.seconds:.3f} s): "
-            f"{', '.join(known)}"
-        )
+        seconds = self.seconds if self.total_seconds is None else self.total_seconds
+        return f"{self.status} after {self.passes:.4g} passes ({seconds:.3f} s): {', '.join(known)}"
 
 
 class Progress:
@@ -117,11 +120,17 @@ class Control:
     seed: int = 0
     threads: int | None = None
     show: Progress | None = None
+    started: float = field(default_factory=time.perf_counter, repr=False)
 
     def __post_init__(self) -> None:
         self.tol = _check.RULES["tol"]("tol", self.tol)
         self.max_iter = _check.POSITIVE_OR_INFINITE("max_iter", self.max_iter)
         self.max_seconds = _check.RULES["max_seconds"]("max_seconds", self.max_seconds)
+
+    def report(self, *facts: dict[str, Any]) -> Report:
+        """The report of a fit that began when this was made; of several the one with the largest certificate."""
+        largest = max(facts, key=lambda each: float(each["relative"]))
+        return Report(**largest, total_seconds=time.perf_counter() - self.started)
 
 
 def control_of(estimator: Any, tol: float = 0.0, max_iter: float = 1.0) -> Control:
@@ -167,8 +176,29 @@ ADVICE = {
 """What helps a fit that ended so."""
 
 
-def judge(report: Report, name: str, raised: str = "max_iter") -> None:
+def judge(report: Report, name: str, raised: str = "max_iter", stacklevel: int = 4) -> None:
     """Warns if a fit did not converge."""
     if not report.converged:
         advice = ADVICE.get(report.status, f"Raise {raised} or tol, or scale the data.")
-        warnings.warn(f"{name}: {report}. {advice}", ConvergenceWarning, stacklevel=4)
+        warnings.warn(f"{name}: {report}. {advice}", ConvergenceWarning, stacklevel=stacklevel)
+
+
+class Recorded:
+    """An estimator with ``report_``, ``duality_gap_`` and ``n_iter_``."""
+
+    report_: Report
+    duality_gap_: float
+    n_iter_: Any
+
+    def _record(self, control: Control, *facts: dict[str, Any]) -> None:
+        """Keeps the report, of several fits the one with the largest gap, and warns if it did not converge."""
+        self._keep_report(control.report(*facts), max(float(each["passes"]) for each in facts))
+        if control.show is not None:
+            control.show.end(self.report_)
+        raised = "max_iterations" if hasattr(self, "max_iterations") else "max_iter"
+        judge(self.report_, type(self).__name__, raised)
+
+    def _keep_report(self, report: Report, passes: float) -> None:
+        self.report_ = report
+        self.duality_gap_ = report.value
+        self.n_iter_ = max(1, ceil(passes))

@@ -42,14 +42,15 @@ def poisson(
     intercept: bool,
     start: Start | None = None,
 ) -> Margin: ...
-def robust(
+def quantile(data: Rows, control: Control, tau: float, l2: float, intercept: bool) -> Margin: ...
+def huber(
     data: Rows,
     control: Control,
-    loss: tuple[str, float],
-    penalty: tuple[float, float],
+    epsilon: float,
+    l2: float,
     intercept: bool,
-    start: Start | None = None,
-) -> Margin: ...
+    start: tuple[Start, float] | None = None,
+) -> tuple[Margin, float]: ...
 def logistic(
     data: Rows,
     control: Control,
@@ -262,16 +263,17 @@ def graphical_lasso(
     l1: float,
     diagonal: bool,
     correlation: bool,
+    precomputed: bool,
 ) -> Gaussian: ...
 def graphical_lasso_cv(
     x: Matrix,
     weights: Vector | None,
     control: Control,
-    penalties: list[float] | None,
+    penalties: tuple[list[float] | None, int],
     folds: tuple[int, Splits | None],
     one_standard_error: bool,
     correlation: bool,
-) -> tuple[Gaussian, float, list[float], list[float], list[float]]: ...
+) -> tuple[Gaussian, float, tuple[list[float], list[float], list[float], list[list[float]]]]: ...
 def latent_graphical_lasso(
     x: Matrix,
     weights: Vector | None,
@@ -303,6 +305,7 @@ class Law:
     def family(self) -> str: ...
     def natural(self) -> list[float]: ...
     def mean(self) -> list[float]: ...
+    def parameters(self) -> list[float]: ...
     def logpdf(self, x: Vector) -> Vector: ...
     def entropy(self) -> float: ...
     def kl(self, other: Law) -> float: ...
@@ -329,6 +332,7 @@ def glm(
     offset: Vector | None = None,
     names: list[str] | None = None,
 ) -> tuple[Vector, float, dict[str, Any], Facts]: ...
+def glm_quantile(level: float, degrees: int | None = None) -> float: ...
 def glm_mean(family: str, size: float, eta: Vector) -> Vector: ...
 def ising(
     x: Weights,

@@ -6,6 +6,7 @@ Fortran order, CSC) is converted once.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sized
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,13 +19,34 @@ Matrix: TypeAlias = Any
 
 
 def sound(x: Any) -> Any:
-    """Refuses a sparse matrix whose indices lead outside of its arrays, which scipy would follow."""
+    """Refuses a sparse matrix whose indices lead outside of its arrays, which scipy would follow.
+
+    The columns of a CSR matrix are left to the extension module, which refuses them with their row: nothing follows them before.
+    """
     if sparse.issparse(x) and x.format in ("csr", "csc", "bsr"):
         try:
-            x.check_format(full_check=True)
+            left = x.format == "csr" and x.dtype == np.float64
+            x.check_format(full_check=not left)
+            if left and len(x.indptr) > 1 and np.diff(x.indptr).min() < 0:
+                raise ValueError("indptr must not fall")
         except (ValueError, IndexError) as error:
             raise ValueError(f"X: {error}") from None
     return x
+
+
+def columns_of(data: Any) -> list[Any]:
+    """The names of the columns of a frame or a dict."""
+    if not (hasattr(data, "columns") or isinstance(data, Mapping)):
+        expected = "a frame, or a dict with a sequence for each column"
+        raise ValueError(f"data is of type {type(data).__name__}; expected {expected}")
+    return list(data.columns if hasattr(data, "columns") else data)
+
+
+def equal_lengths(columns: Mapping[Any, Sized]) -> None:
+    """Refuses columns of different lengths."""
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"data: the columns have different lengths: {lengths}")
 
 
 def reals(name: str, x: Any) -> NDArray[np.float64]:
@@ -51,6 +73,17 @@ def matrix(x: Any) -> Matrix:
         x = x.copy()
         x.sum_duplicates()
     return x
+
+
+def dense(x: Matrix) -> Matrix:
+    """The same as an array."""
+    if not sparse.issparse(x):
+        return x
+    try:
+        x.check_format(full_check=True)  # which `sound` has left to the extension module
+    except ValueError as error:
+        raise ValueError(f"X: {error}") from None
+    return x.toarray()
 
 
 def vector(y: Any) -> Vector:

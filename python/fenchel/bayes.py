@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from os import PathLike, fspath, stat
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,10 +18,11 @@ from sklearn.exceptions import NotFittedError
 
 from . import _check, _core
 from ._check import checked
+from ._check import state as _text
 from ._control import Control, Progress, Report, judge, seed, seed_of_draws
-from ._data import reals
+from ._data import columns_of, equal_lengths, reals
 
-__all__ = ["BayesianNetwork", "Factor"]
+__all__ = ["BayesianNetwork", "Factor", "TabularCPD", "VariableElimination"]
 
 Evidence: TypeAlias = Mapping[str, Any]
 """A state for each observed variable, or for soft evidence a number for each of its states."""
@@ -66,6 +68,13 @@ class Factor:
             place.append(self.states[name].index(state))
         return float(self.values[tuple(place)])
 
+    get_value = p
+
+    @property
+    def state_names(self) -> dict[str, list[str]]:
+        """The states of each variable, as pgmpy calls them."""
+        return self.states
+
     def to_frame(self) -> Any:
         """A pandas series with the states as its index."""
         import pandas
@@ -86,11 +95,81 @@ class Factor:
         )
 
 
+class TabularCPD:
+    """The table of a variable given its parents, in the form of pgmpy, for `BayesianNetwork.add_cpds`.
+
+    A table of `BayesianNetwork.from_tables` is the transposed one.
+
+    Parameters
+    ----------
+    variable : str
+        The variable.
+    variable_card : int
+        Its number of states.
+    values : array-like of shape (variable_card, states of the evidence)
+        Probabilities: a row a state, and a column for each combination of states of `evidence`, the last one fastest.
+    evidence : list of str, default=None
+        The parents.
+    evidence_card : list of int, default=None
+        Their numbers of states.
+    state_names : dict of list, default=None
+        The states of the variables; numbers from 0 where they are not given.
+
+    Examples
+    --------
+    >>> from fenchel.bayes import BayesianNetwork, TabularCPD
+    >>> model = BayesianNetwork([("D", "G")])
+    >>> model.add_cpds(
+    ...     TabularCPD("D", 2, [[0.6], [0.4]]),
+    ...     TabularCPD("G", 2, [[0.9, 0.3], [0.1, 0.7]], evidence=["D"], evidence_card=[2]),
+    ... )
+    >>> round(model.query(["G"], {"D": 1}).p(G=1), 6)
+    0.7
+    """
+
+    def __init__(
+        self,
+        variable: str,
+        variable_card: int,
+        values: Any,
+        evidence: Sequence[str] | None = None,
+        evidence_card: Sequence[int] | None = None,
+        state_names: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
+        size = _check.count(1)
+        self.variable = str(_check.one_name("variable", variable))
+        self.variable_card = size("variable_card", variable_card)
+        self.evidence = [] if evidence is None else _check.names("evidence", evidence)
+        cards = [] if evidence_card is None else list(evidence_card)
+        if len(cards) != len(self.evidence):
+            raise ValueError(
+                f"evidence_card has {len(cards)} numbers; expected {len(self.evidence)}, one for each of evidence"
+            )
+        self.evidence_card = [size(f"evidence_card[{k}]", card) for k, card in enumerate(cards)]
+        self.values = reals("values", values)
+        shape = (self.variable_card, int(np.prod(self.evidence_card)))
+        if self.values.shape != shape:
+            raise ValueError(f"values has the shape {self.values.shape}; expected {shape}")
+        given = {str(name): list_ for name, list_ in (state_names or {}).items()}
+        self.state_names: dict[str, list[str]] = {}
+        for name, card in zip(
+            [self.variable, *self.evidence], [self.variable_card, *self.evidence_card], strict=True
+        ):
+            states = _check.states(f"state_names[{name!r}]", given.get(name, range(card)))
+            if len(states) != card:
+                raise ValueError(f"state_names[{name!r}] has {len(states)} states; expected {card}")
+            self.state_names[name] = states
+
+    def __repr__(self) -> str:
+        given = f" | {', '.join(self.evidence)}" if self.evidence else ""
+        return f"<TabularCPD P({self.variable}{given})>"
+
+
 class BayesianNetwork:
     """A Bayesian network.
 
-    In pgmpy, queries need an engine (``VariableElimination``) and tables are transposed; here the network answers itself, and
-    ``values[..., k]`` of a table belongs to state ``k`` of the child.
+    In pgmpy, queries need an engine (`VariableElimination`) and tables are transposed; here the network answers itself too, and
+    ``values[..., k]`` of a table belongs to state ``k`` of the child. `fit` adds a pseudo-count of 1 to each cell by default.
 
     Parameters
     ----------
@@ -127,7 +206,7 @@ class BayesianNetwork:
             if not isinstance(states, Mapping):
                 raise _check.refuse("states", states, "a dict with the states of each variable")
             named = {
-                str(name): [_text(state) for state in _check.labels(f"states[{name!r}]", list_)]
+                str(name): _check.states(f"states[{name!r}]", list_)
                 for name, list_ in states.items()
             }
             self._net = _network("", named, self._arcs)
@@ -191,7 +270,7 @@ class BayesianNetwork:
             of = f"tables[{v!r}]"
             if not isinstance(parts, (tuple, list)) or len(parts) != 3:
                 raise _check.refuse(of, parts, "(states, parents, table)")
-            states = [_text(state) for state in _check.labels(f"states of {of}", parts[0])]
+            states = _check.states(f"states of {of}", parts[0])
             variables.append((str(v), states))
             table = reals(f"table of {of}", parts[2]).ravel().tolist()
             cpts.append((str(v), _check.names(f"parents of {of}", parts[1]), table))
@@ -201,6 +280,74 @@ class BayesianNetwork:
     def to_bif(self) -> str:
         """The text of a BIF file."""
         return self._fitted().to_bif()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes a BIF file."""
+        Path(path).write_text(self.to_bif(), encoding="utf-8")
+
+    def add_cpds(self, *cpds: TabularCPD) -> None:
+        """Sets the tables of all variables, in the form of pgmpy."""
+        tables = {}
+        for number, cpd in enumerate(cpds):
+            if not isinstance(cpd, TabularCPD):
+                raise _check.refuse(f"cpds[{number}]", cpd, "a TabularCPD")
+            of, parents = cpd.variable, [a for a, b in self._arcs if b == cpd.variable]
+            if of in tables or set(cpd.evidence) != set(parents):
+                found = "has two tables" if of in tables else f"has the parents {cpd.evidence}"
+                raise ValueError(
+                    f"cpds[{number}]: {of!r} {found}; expected one table given {parents}"
+                )
+            shape = (cpd.variable_card, *cpd.evidence_card)
+            tables[of] = (
+                cpd.state_names[of],
+                cpd.evidence,
+                np.moveaxis(cpd.values.reshape(shape), 0, -1),
+            )
+            for name, states in cpd.state_names.items():
+                known = next((c.state_names[name] for c in cpds if c.variable == name), states)
+                if known != states:
+                    raise ValueError(
+                        f"cpds[{number}]: {name!r} has the states {states}; expected {known}"
+                    )
+        nodes = {name for arc in self._arcs for name in arc}
+        missing = sorted(nodes - set(tables))
+        if missing:
+            raise ValueError(
+                f"cpds: no table for {missing}; expected those of all variables at once"
+            )
+        self._net = self.from_tables(tables)._net
+
+    def check_model(self) -> bool:
+        """True: tables are checked when they are set."""
+        self._fitted()
+        return True
+
+    def nodes(self) -> list[str]:
+        """The variables, as networkx calls them."""
+        return (
+            list(dict.fromkeys(name for arc in self._arcs for name in arc))
+            if self._net is None
+            else self.variables
+        )
+
+    def edges(self) -> list[tuple[str, str]]:
+        """The arcs, as networkx calls them."""
+        return self.arcs
+
+    def get_cpds(self, node: str | None = None) -> Any:
+        """`table` of a variable, or of all of them in a list; in pgmpy the first axis is the variable, here it is the last."""
+        return [self.table(v) for v in self.variables] if node is None else self.table(node)
+
+    def active_trail_nodes(
+        self, variables: str | Sequence[str], observed: str | Sequence[str] = ()
+    ) -> dict[str, set[str]]:
+        """For each variable those that may depend on it given `observed`, and itself."""
+        given = _check.names("observed", [] if observed is None else observed)
+        others = [v for v in self.variables if v not in given]
+        return {
+            v: {w for w in others if w == v or self.is_dconnected(v, w, given)}
+            for v in _check.names("variables", variables)
+        }
 
     @property
     def states(self) -> dict[str, list[str]]:
@@ -227,8 +374,15 @@ class BayesianNetwork:
         shape = [len(states[name]) for name in names]
         return Factor(names, {v: states[v] for v in names}, np.array(values).reshape(shape))
 
-    @checked(variables=_check.names)
-    def query(self, variables: str | Sequence[str], evidence: Evidence | None = None) -> Factor:
+    @checked(variables=_check.names, joint=_check.flag)
+    def query(
+        self,
+        variables: str | Sequence[str],
+        evidence: Evidence | None = None,
+        *,
+        joint: bool = True,
+        show_progress: bool = False,
+    ) -> Any:
         """``P(variables | evidence)``.
 
         Parameters
@@ -237,13 +391,19 @@ class BayesianNetwork:
             The variables.
         evidence : dict, default=None
             A state for each observed variable; for soft evidence a dictionary with a likelihood for each of its states.
+        joint : bool, default=True
+            Whether the joint distribution is wanted; False for a dictionary with that of each variable.
+        show_progress : bool, default=False
+            Ignored.
 
         Returns
         -------
-        factor : Factor
+        factor : Factor or dict of Factor
             The distribution, with the axes in the order of `variables`.
         """
         asked = list(variables)
+        if not joint:
+            return {v: self.query(v, evidence) for v in asked}
         names, values = self._fitted().query(asked, *_split(evidence))
         factor = self._factor(names, values)
         turned = factor.values.transpose([names.index(name) for name in asked])
@@ -262,7 +422,11 @@ class BayesianNetwork:
 
     @checked(variables=_check.optional(_check.names))
     def map_query(
-        self, variables: str | Sequence[str] | None = None, evidence: Evidence | None = None
+        self,
+        variables: str | Sequence[str] | None = None,
+        evidence: Evidence | None = None,
+        *,
+        show_progress: bool = False,
     ) -> dict[str, str]:
         """The most probable states of `variables` together (None: of all that are not observed).
 
@@ -272,6 +436,8 @@ class BayesianNetwork:
             The variables; the others are summed out.
         evidence : dict, default=None
             As in `query`.
+        show_progress : bool, default=False
+            Ignored.
 
         Returns
         -------
@@ -346,6 +512,41 @@ class BayesianNetwork:
         }
         return pandas.DataFrame(columns)
 
+    def simulate(self, n_samples: int = 10, seed: Any = None, show_progress: bool = False) -> Any:
+        """`sample` under pgmpy's name."""
+        return self.sample(n_samples, seed)
+
+    def predict(self, data: Any) -> Any:
+        """The most probable states of the variables without a column, together, for each row of a frame.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame, polars.DataFrame or dict of sequences
+            One record a row; a missing cell is not observed in its row, and is left out of the answer.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            A column for each variable that `data` has no column of.
+        """
+        import pandas
+
+        columns, known = _columns(data), self._fitted()
+        unknown = sorted(set(columns) - set(self.variables))
+        if unknown:
+            raise ValueError(f"data: no variable is called {unknown[0]!r}; known: {self.variables}")
+        asked = [v for v in self.variables if v not in columns]
+        if not asked:
+            raise ValueError("data has a column for every variable; there is nothing to predict")
+        answers: dict[tuple[Any, ...], dict[str, str]] = {}
+        rows = list(zip(*columns.values(), strict=True))
+        for row in rows:
+            if row not in answers:
+                seen = [(v, s) for v, s in zip(columns, row, strict=True) if s is not None]
+                answers[row] = dict(known.marginal_map(asked, seen, [])[0])
+        index = getattr(data, "index", None)
+        return pandas.DataFrame([answers[row] for row in rows], columns=asked, index=index)
+
     @checked(prior=_check.choice("dirichlet", "bdeu"))
     def fit(
         self,
@@ -377,22 +578,27 @@ class BayesianNetwork:
         self : BayesianNetwork
             The network with its tables.
         """
+        show = Progress("BayesianNetwork") if verbose else None
+        control = Control(tol, max_iter, seed=seed(random_state), show=show)
         columns = _columns(data)
         net = self._net
         if net is None:
-            unknown = {v for arc in self._arcs for v in arc} - set(columns)
+            nodes = {v for arc in self._arcs for v in arc}
+            unknown, others = nodes - set(columns), set(columns) - nodes
             if unknown:
                 raise ValueError(f"data: no column for {sorted(unknown)}")
+            if nodes and others:
+                raise ValueError(
+                    f"data: {sorted(others)} are in no arc; leave these columns out, or give states for them"
+                )
             net = _network("", _states(data, columns), self._arcs)
         codes = _encode(columns, dict(net.variables()))
         weight = (prior, float(pseudo_count))
         if (codes >= 0).all():
             self._net = net.fit_tables(codes, weight)
             return self
-        show = Progress("BayesianNetwork") if verbose else None
-        control = Control(tol, max_iter, seed=seed(random_state), show=show)
         self._net, _, facts = net.fit_em(codes, weight, control)
-        self.report_ = Report(**facts)
+        self.report_ = control.report(facts)
         if show is not None:
             show.end(self.report_)
         judge(self.report_, "BayesianNetwork")
@@ -466,7 +672,7 @@ class BayesianNetwork:
         net = cls([(names[a], names[b]) for a, b in arcs], states).fit(data)
         net.score_ = found
         if facts is not None:
-            net.report_ = Report(**facts)
+            net.report_ = control.report(facts)
         return net
 
     score_: float | None
@@ -502,7 +708,8 @@ class BayesianNetwork:
     def log_likelihood(self, data: Any) -> float:
         """``sum ln P(row)`` over complete records, in nats."""
         net = self._fitted()
-        return net.log_likelihood(_encode(_columns(data), dict(net.variables())))
+        codes = _encode(_columns(data, empty=True), dict(net.variables()))
+        return net.log_likelihood(codes) if len(codes) else 0.0
 
     def to_networkx(self) -> Any:
         """The graph as a ``networkx.DiGraph``."""
@@ -529,6 +736,28 @@ class BayesianNetwork:
         name = self._net.name()
         named = f" {name!r}" if name else ""
         return f"<BayesianNetwork{named}: {len(self.variables)} variables, {len(self._arcs)} arcs>"
+
+
+class VariableElimination:
+    """The engine of pgmpy; a network answers itself in the same way.
+
+    Parameters
+    ----------
+    model : BayesianNetwork
+        The network.
+
+    Examples
+    --------
+    >>> from fenchel.bayes import BayesianNetwork, VariableElimination
+    >>> infer = VariableElimination(BayesianNetwork.example("asia"))
+    >>> infer.map_query(["lung"], evidence={"smoke": "yes"})
+    {'lung': 'no'}
+    """
+
+    def __init__(self, model: BayesianNetwork) -> None:
+        if not isinstance(model, BayesianNetwork):
+            raise _check.refuse("model", model, "a BayesianNetwork")
+        self.query, self.map_query = model.query, model.map_query
 
 
 def _network(
@@ -569,20 +798,10 @@ def _split(evidence: Evidence | None) -> tuple[list[tuple[str, str]], _core.Soft
     return hard, soft
 
 
-def _text(state: Any) -> str:
-    """The name of a state. A whole number is written without a point, as missing cells make floats of a column of integers."""
-    if isinstance(state, float) and state.is_integer():
-        return str(int(state))
-    return str(state)
-
-
-def _columns(data: Any) -> dict[str, list[Any]]:
-    """The columns of a frame as lists; None for a missing cell."""
-    if not (hasattr(data, "columns") or isinstance(data, Mapping)):
-        expected = "a frame, or a dict with the cells of each column"
-        raise ValueError(f"data is of type {type(data).__name__}; expected {expected}")
+def _columns(data: Any, empty: bool = False) -> dict[str, list[Any]]:
+    """The columns of a frame as lists of texts; None for a missing cell. Unless `empty`, there is a row."""
     columns: dict[str, list[Any]] = {}
-    for name in data.columns if hasattr(data, "columns") else data:
+    for name in columns_of(data):
         if str(name) in columns:
             raise ValueError(f"data: two columns are called {str(name)!r}")
         column = data[name]
@@ -590,10 +809,8 @@ def _columns(data: Any) -> dict[str, list[Any]]:
             raise _check.refuse(f"data[{name!r}]", column, "a list of cells")
         cells = column.tolist() if hasattr(column, "tolist") else list(column)
         columns[str(name)] = [None if _missing(cell) else _text(cell) for cell in cells]
-    lengths = {name: len(cells) for name, cells in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"data: the columns have different lengths: {lengths}")
-    if not any(lengths.values()):
+    equal_lengths(columns)
+    if not (empty or any(columns.values())):
         raise ValueError("data has no rows; expected one or more")
     return columns
 
@@ -606,7 +823,7 @@ def _missing(cell: Any) -> bool:
 def _states(data: Any, columns: dict[str, list[Any]], every: bool = True) -> dict[str, list[str]]:
     """The states of each column: the categories in their order (if not `every`, those that occur), or else sorted values."""
     found = {}
-    for name in data.columns if hasattr(data, "columns") else data:
+    for name in columns_of(data):
         cells = columns[str(name)]
         seen = set(cells) - {None}
         if not seen:
@@ -616,7 +833,7 @@ def _states(data: Any, columns: dict[str, list[Any]], every: bool = True) -> dic
             ordered = [_text(category) for category in categories]
             found[str(name)] = [state for state in ordered if every or state in seen]
             continue
-        if len(seen) > max(20, len(cells) / 2) and all(map(_decimal, seen)):
+        if len(seen) > max(20, len(cells) / 2) and _measured(seen):
             raise ValueError(
                 f"data: column {str(name)!r} has {len(seen)} different numbers in {len(cells)} rows; "
                 "expected discrete values (pandas.cut and pandas.qcut make them)"
@@ -625,12 +842,13 @@ def _states(data: Any, columns: dict[str, list[Any]], every: bool = True) -> dic
     return found
 
 
-def _decimal(state: str) -> bool:
-    """Whether a state is a number with a point."""
+def _measured(states: set[Any]) -> bool:
+    """Whether all states are numbers, and some are not whole."""
     try:
-        return not state.isdigit() and float(state) == float(state)
+        numbers = [float(state) for state in states]
     except ValueError:
         return False
+    return all(number == number for number in numbers) and not all(map(float.is_integer, numbers))
 
 
 def _encode(columns: dict[str, list[Any]], states: dict[str, list[str]]) -> NDArray[np.int64]:

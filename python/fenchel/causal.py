@@ -7,7 +7,7 @@ the effect.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +16,33 @@ from numpy.typing import NDArray
 
 from . import _check, _core
 from ._check import checked
+from ._check import state as _text
 from ._control import Control, Report, judge, seed, threads
-from ._data import reals
-from .bayes import Factor, _columns, _encode, _states, _text
+from ._data import columns_of, equal_lengths, reals
+from .bayes import Factor, _columns, _encode, _states
 
 __all__ = ["Effect", "Estimand", "Graph", "NotIdentifiable", "Witness", "effect", "identify"]
+
+
+_DOT = re.compile(r"\s*(?:strict\s+)?(?:digraph|dag)\b[^{}]*\{([^{}]*)\}\s*")
+
+
+def _graph_text(name: str, value: Any) -> str:
+    """The text of a graph: what it is, what is in the braces of DOT or dagitty, or the arrows of a ``networkx.DiGraph``."""
+    if hasattr(value, "edges") and hasattr(value, "nodes") and hasattr(value, "is_directed"):
+        if not value.is_directed():
+            raise ValueError(f"{name}: an undirected graph; expected one with arrows")
+        arrows = [f"{a} -> {b}" for a, b in value.edges()]
+        return "; ".join([*map(str, value.nodes()), *arrows])
+    text = _check.text(name, value)
+    if (inside := _DOT.fullmatch(text)) is not None:
+        return inside[1].strip().strip(";").strip()
+    if "{" in text or "}" in text:
+        raise _check.refuse(name, text, "edges a -> b, or digraph { a -> b }")
+    return text
+
+
+_COUNTERFACTUAL = re.compile(r"\s*P\(\s*(.+?)\s*@\s*(.+?)\s*\)\s*")
 
 
 class Graph:
@@ -29,7 +51,8 @@ class Graph:
     Parameters
     ----------
     text : str
-        Edges ``a -> b``, ``a <- b`` and ``a <-> b``, perhaps in chains, with ``;``, ``,`` or line ends between them.
+        Edges ``a -> b``, ``a <- b`` and ``a <-> b``, perhaps in chains, with ``;``, ``,`` or line ends between them; in
+        braces after ``digraph`` or ``dag``, or not. A ``networkx.DiGraph`` is taken too.
 
     Examples
     --------
@@ -43,22 +66,26 @@ class Graph:
     [['tar']]
     """
 
-    @checked(text=_check.text)
-    def __init__(self, text: str) -> None:
-        self._text = text
+    @checked(text=_graph_text)
+    def __init__(self, text: Any) -> None:
+        self._text: str = text
         self._graph = _core.CausalGraph.parse(text)
 
     @classmethod
-    @checked(directed=_check.arcs, bidirected=_check.arcs, nodes=_check.names)
+    @checked(
+        directed=_check.arcs, bidirected=_check.arcs, nodes=_check.names, undirected=_check.arcs
+    )
     def from_edges(
         cls,
-        directed: Iterable[tuple[str, str]],
+        directed: Iterable[tuple[str, str]] = (),
         bidirected: Iterable[tuple[str, str]] = (),
         nodes: Iterable[str] = (),
+        *,
+        undirected: Iterable[tuple[str, str]] = (),
     ) -> Graph:
-        """A graph from pairs of names; `nodes` are further ones without edges."""
+        """A graph from pairs of names; `nodes` are further ones without edges, and `undirected` is y0's name of `bidirected`."""
         parts = [*nodes, *(f"{a} -> {b}" for a, b in directed)]
-        parts += [f"{a} <-> {b}" for a, b in bidirected]
+        parts += [f"{a} <-> {b}" for a, b in [*bidirected, *undirected]]
         return cls("; ".join(parts))
 
     @classmethod
@@ -89,6 +116,8 @@ class Graph:
         NotIdentifiable
             If there is none; with the proof.
         """
+        if (asked := _COUNTERFACTUAL.fullmatch(query)) is not None:
+            raise _check.refuse("query", query, f"'P({asked[1]} | do({asked[2]}))'")
         formula, refused = self._graph.identify(query)
         if formula is None:
             assert refused is not None
@@ -240,11 +269,12 @@ class Estimand:
 
     @checked()
     def average_effect(
-        self, data: Any, change: tuple[Any, Any], *, pseudo_count: float = 0.0
+        self, data: Any, change: tuple[Any, Any] | None = None, *, pseudo_count: float = 0.0
     ) -> float:
         """The mean of the outcome under the second state of the treatment, minus that under the first.
 
-        The query has one treatment, one outcome and no condition, and the states of the outcome are numbers.
+        The query has one treatment, one outcome and no condition, and the states of the outcome are numbers. Without `change`,
+        the treatment has two states: numbers in their order, others in that of their categories or of the alphabet.
         """
         codes, states = self._encoded(data)
         text = str(self).split(" = ")[0]
@@ -260,6 +290,10 @@ class Estimand:
             raise ValueError(
                 f"data: {outcome!r} has the values {found}; expected numbers"
             ) from None
+        if change is None and len(states[treatment]) == 2:
+            change = (states[treatment][0], states[treatment][1])
+            if all(map(_is_number, change)) and float(change[0]) > float(change[1]):
+                change = (change[1], change[0])
         if not isinstance(change, (tuple, list)) or len(change) != 2:
             raise _check.refuse("change", change, f"a pair of states of {treatment!r}")
         places = []
@@ -294,8 +328,9 @@ class Estimand:
                 raise ValueError(f"data: no column for {name!r}")
             if None in columns[name]:
                 raise ValueError(f"data: row {columns[name].index(None)} of {name!r} is missing")
-        given = data.columns if hasattr(data, "columns") else data
-        needed = {str(name): data[name] for name in given if str(name) in self._formula.names()}
+        needed = {
+            str(name): data[name] for name in columns_of(data) if str(name) in self._formula.names()
+        }
         found = _states(needed, columns, every=False)
         states = {name: found[name] for name in self._formula.names()}
         return _encode(columns, states), states
@@ -363,7 +398,7 @@ def _refusal(graph: Graph, query: str) -> NotIdentifiable | Estimand:
         return refused
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Effect:
     """The average effect of a binary treatment.
 
@@ -397,6 +432,17 @@ class Effect:
     propensity: NDArray[np.float64]
     overlap: dict[str, Any]
     report_: Report
+
+    @property
+    def value(self) -> float:
+        """`effect`, as dowhy calls it."""
+        return self.effect
+
+    def __repr__(self) -> str:
+        error = "" if self.standard_error is None else f" +- {self.standard_error:.4g}"
+        within = "" if self.interval is None else " in [{:.4g}, {:.4g}]".format(*self.interval)
+        means = f"{self.mean_treated:.4g} treated, {self.mean_control:.4g} control"
+        return f"<Effect {self.effect:.4g}{error}{within}: {means}, {len(self.propensity)} rows>"
 
 
 @checked(
@@ -459,6 +505,7 @@ def effect(
     >>> round(effect(data, "a", "y", ["x"], bootstrap=0).effect, 6)
     2.0
     """
+    control = Control(1e-10, 1000, seed=seed(random_state), threads=threads(n_jobs))
     used = [treatment, outcome, *adjust_for]
     for at, name in enumerate(used):
         if name in used[:at]:
@@ -466,10 +513,10 @@ def effect(
                 f"{name!r} has two roles; expected treatment, outcome and adjust_for apart"
             )
     columns = {name: _numbers(data, name) for name in used}
-    lengths = {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"data: the columns have different lengths: {lengths}")
-    x = np.column_stack([np.empty((lengths[outcome], 0)), *(columns[name] for name in adjust_for)])
+    equal_lengths(columns)
+    x = np.column_stack(
+        [np.empty((len(columns[outcome]), 0)), *(columns[name] for name in adjust_for)]
+    )
     treated = columns[treatment]
     wrong = np.flatnonzero((treated != 0) & (treated != 1))
     if len(wrong):
@@ -477,12 +524,7 @@ def effect(
     unknown = [name for name in interactions if name not in adjust_for]
     if unknown:
         raise ValueError(f"interactions: {unknown[0]!r} is not in adjust_for")
-    weights = (
-        None
-        if sample_weight is None
-        else np.ascontiguousarray(reals("sample_weight", sample_weight))
-    )
-    control = Control(1e-10, 1000, seed=seed(random_state), threads=threads(n_jobs))
+    weights = None if sample_weight is None else _flat("sample_weight", sample_weight)
     facts = _core.treatment_effect(
         x,
         (treated == 1).tolist(),
@@ -494,23 +536,33 @@ def effect(
         bootstrap,
         level,
     )
-    report = Report(**facts.pop("report"))
+    report = control.report(facts.pop("report"))
     judge(report, "effect", "the number of rows")
     return Effect(**facts, report_=report)
 
 
+def _is_number(state: str) -> bool:
+    try:
+        return float(state) == float(state)
+    except ValueError:
+        return False
+
+
+def _flat(name: str, x: Any) -> NDArray[np.float64]:
+    """A number a row."""
+    array = np.ascontiguousarray(reals(name, x))
+    if array.ndim != 1:
+        raise ValueError(f"{name} has {array.ndim} dimensions; expected 1")
+    return array
+
+
 def _numbers(data: Any, name: Any) -> NDArray[np.float64]:
     """The numbers of a column."""
-    if not (hasattr(data, "columns") or isinstance(data, Mapping)):
-        expected = "a frame, or a dict with the numbers of each column"
-        raise ValueError(f"data is of type {type(data).__name__}; expected {expected}")
-    known = list(getattr(data, "columns", data))
+    known = columns_of(data)
     if known.count(name) != 1:
         found = "no column" if name not in known else "more than one column"
         raise ValueError(f"data: {found} {name!r}")
-    column = reals(f"data[{name!r}]", data[name])
-    if column.ndim != 1:
-        raise ValueError(f"data[{name!r}] has {column.ndim} dimensions; expected 1")
+    column = _flat(f"data[{name!r}]", data[name])
     wrong = np.flatnonzero(~np.isfinite(column))
     if len(wrong):
         raise ValueError(f"data[{name!r}]: {column[wrong[0]]} at row {wrong[0]}; expected a number")

@@ -12,12 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.covariance import EmpiricalCovariance
 from sklearn.utils.validation import _get_feature_names, check_array, check_is_fitted
 
 from . import _core
 from ._check import Rule, choice, optional
-from ._control import Control, Report, control_of
-from ._data import Vector, sound, vector
+from ._control import Control, Recorded, control_of
+from ._data import Vector, dense, sound, vector
 from .linear_model._base import Certified
 from .linear_model._cv import one_standard_error
 from .linear_model._search import PENALTIES, folds, grid
@@ -28,6 +29,7 @@ __all__ = [
     "JointGraphicalLasso",
     "LatentGraphicalLasso",
     "ScaleFreeGraphicalLasso",
+    "graphical_lasso",
 ]
 
 
@@ -58,14 +60,14 @@ class _Gaussian(Certified):
         self : object
             The fitted estimator.
         """
+        control = self._control()
         X = self._design(X, reset=True)
         if X.shape[0] < 2:
             raise ValueError(f"X has {X.shape[0]} sample; expected at least 2, found 1 sample")
         weights = self._weights(sample_weight, X)
-        control = self._control()
         solved = self._solve(X, weights, control)
         self.location_, self.precision_, self.covariance_, facts = solved
-        self._record(facts, show=control.show)
+        self._record(control, facts)
         self._hint()
         return self
 
@@ -98,6 +100,19 @@ class _Gaussian(Certified):
         """The mean of the logarithms of the densities, in nats."""
         return float(self.log_density(X).mean())
 
+    def mahalanobis(self, X: Any) -> Vector:
+        """The squared Mahalanobis distance of each row from the mean."""
+        check_is_fitted(self)
+        return np.asarray(EmpiricalCovariance.mahalanobis(self, X), dtype=np.float64)
+
+    def error_norm(
+        self, comp_cov: Any, norm: str = "frobenius", scaling: bool = True, squared: bool = True
+    ) -> float:
+        """How far ``covariance_`` is from another matrix, as in scikit-learn."""
+        check_is_fitted(self)
+        options = {"norm": norm, "scaling": scaling, "squared": squared}
+        return float(EmpiricalCovariance.error_norm(self, comp_cov, **options))
+
     def edges(self) -> list[tuple[Any, Any, float]]:
         """Pairs of variables with their partial correlation, where it is not 0; by name if `fit` was given a frame."""
         check_is_fitted(self)
@@ -127,8 +142,8 @@ def _edges(precision: _core.Weights, names: Any) -> list[tuple[Any, Any, float]]
 class GraphicalLasso(_Gaussian):
     """A sparse precision matrix by an l1 penalty.
 
-    ``tol`` is the duality gap, absolute or relative to the objective, and ``max_iter`` counts passes. ``mode`` and
-    ``enet_tol`` are not there.
+    ``tol`` is the duality gap, absolute or relative to the objective, and ``max_iter`` counts passes. ``mode``, ``enet_tol``,
+    ``eps`` and ``assume_centered`` are not there.
 
     Minimises ``tr(S T) - log det T + alpha sum_{i != j} |T_ij|`` with the empirical covariance ``S``.
 
@@ -140,6 +155,8 @@ class GraphicalLasso(_Gaussian):
         Whether the diagonal is penalised too.
     correlation : bool, default=False
         Whether the penalty is on the scale of correlations, where units do not matter.
+    covariance : "precomputed" or None, default=None
+        Whether `fit` is given a covariance matrix in the place of samples.
     tol : float, default=1e-6
         Largest duality gap.
     max_iter : float, default=1000
@@ -150,7 +167,7 @@ class GraphicalLasso(_Gaussian):
     Attributes
     ----------
     location_ : ndarray of shape (n_features,)
-        The mean.
+        The mean; 0 with ``covariance="precomputed"``.
     covariance_, precision_ : ndarray of shape (n_features, n_features)
         The covariance matrix and its inverse, which has exact zeros.
     report_ : Report
@@ -169,12 +186,15 @@ class GraphicalLasso(_Gaussian):
     [(0, 1)]
     """
 
+    _rules: ClassVar[dict[str, Rule]] = {"covariance": choice("precomputed", None)}
+
     def __init__(
         self,
         alpha: float = 0.01,
         *,
         penalize_diagonal: bool = False,
         correlation: bool = False,
+        covariance: str | None = None,
         tol: float = 1e-6,
         max_iter: float = 1000,
         verbose: bool = False,
@@ -182,26 +202,70 @@ class GraphicalLasso(_Gaussian):
         self.alpha = alpha
         self.penalize_diagonal = penalize_diagonal
         self.correlation = correlation
+        self.covariance = covariance
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
 
     def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
-        alpha = float(self.alpha)
-        return _core.graphical_lasso(
-            X, weights, control, alpha, bool(self.penalize_diagonal), bool(self.correlation)
-        )
+        alpha, given = float(self.alpha), self.covariance == "precomputed"
+        if given and weights is not None:
+            raise ValueError("sample_weight: a covariance matrix has no samples to weigh")
+        X = dense(X) if given else X
+        diagonal, correlation = bool(self.penalize_diagonal), bool(self.correlation)
+        return _core.graphical_lasso(X, weights, control, alpha, diagonal, correlation, given)
 
 
-def _grid(X: Any, weights: Vector | None, count: int, correlation: bool) -> list[float]:
-    """So many penalties, from the least one without edges down to a hundredth of it."""
-    dense = X.toarray() if hasattr(X, "toarray") else X
-    covariance = np.atleast_2d(np.cov(dense, rowvar=False, bias=True, aweights=weights))
-    if correlation:
-        scale = np.sqrt(np.diag(covariance))
-        covariance = covariance / np.outer(scale, scale)
-    largest = float(np.abs(covariance - np.diag(np.diag(covariance))).max())
-    return [float(alpha) for alpha in np.geomspace(largest or 1.0, 0.01 * (largest or 1.0), count)]
+def graphical_lasso(
+    emp_cov: Any,
+    alpha: float,
+    *,
+    mode: str = "cd",
+    tol: float = 1e-9,
+    max_iter: float = 1000,
+    return_costs: bool = False,
+    return_n_iter: bool = False,
+) -> tuple[Any, ...]:
+    """The graphical lasso of a covariance matrix.
+
+    `GraphicalLasso` with ``covariance="precomputed"`` has the same answer, and its report.
+
+    Parameters
+    ----------
+    emp_cov : array-like of shape (n_features, n_features)
+        The covariance matrix.
+    alpha : float
+        Weight of the penalty, >= 0.
+    mode : {"cd", "lars"}, default="cd"
+        Ignored.
+    tol : float, default=1e-9
+        Largest duality gap.
+    max_iter : float, default=1000
+        Passes after which the fit ends in any case.
+    return_costs, return_n_iter : bool, default=False
+        Whether to return these too.
+
+    Returns
+    -------
+    covariance, precision : ndarray of shape (n_features, n_features)
+        The covariance matrix and its inverse, which has exact zeros.
+    costs : list of (float, float)
+        The objective and the duality gap at the end.
+    n_iter : int
+        Passes.
+
+    Examples
+    --------
+    >>> from fenchel.covariance import graphical_lasso
+    >>> covariance, precision = graphical_lasso([[1.0, 0.5], [0.5, 1.0]], 0.6)
+    >>> float(precision[0, 1])
+    0.0
+    """
+    model = GraphicalLasso(alpha, covariance="precomputed", tol=tol, max_iter=max_iter)
+    choice("cd", "lars")("mode", mode)
+    report = model.fit(emp_cov).report_
+    costs = [[(report.objective, report.value)]] if return_costs else []
+    return model.covariance_, model.precision_, *costs, *([model.n_iter_] if return_n_iter else [])
 
 
 class GraphicalLassoCV(_Gaussian):
@@ -236,7 +300,8 @@ class GraphicalLassoCV(_Gaussian):
     alpha_ : float
         The penalty that was chosen.
     cv_results_ : dict of ndarray
-        ``alphas``, ``mean_test_score`` (the mean log-likelihood, up to a constant factor and term) and ``std_error_test_score``.
+        ``alphas``, ``mean_test_score`` (the mean log-likelihood, up to a constant factor and term), ``std_test_score`` (the
+        standard deviation over the folds), ``std_error_test_score`` and ``split0_test_score``, ...
     location_, covariance_, precision_, report_, duality_gap_, n_iter_
         As in `GraphicalLasso`.
 
@@ -275,16 +340,17 @@ class GraphicalLassoCV(_Gaussian):
         self.verbose = verbose
 
     def _solve(self, X: Any, weights: Vector | None, control: Control) -> _core.Gaussian:
-        alphas, count = (None, 0) if self.alphas is None else grid(self.alphas)
-        if count > 0:
-            alphas = _grid(X, weights, count, bool(self.correlation))
+        alphas = (None, 0) if self.alphas is None else grid(self.alphas)
         rule = one_standard_error(self.selection_rule)
-        solved, self.alpha_, tried, loss, error = _core.graphical_lasso_cv(
+        solved, self.alpha_, (tried, loss, error, losses) = _core.graphical_lasso_cv(
             X, weights, control, alphas, folds(self.cv, X), rule, bool(self.correlation)
         )
+        splits = -np.array(losses)
         self.cv_results_ = {
             "alphas": np.array(tried),
+            **{f"split{k}_test_score": splits[:, k] for k in range(splits.shape[1])},
             "mean_test_score": -np.array(loss),
+            "std_test_score": splits.std(axis=1),
             "std_error_test_score": np.array(error),
         }
         return solved
@@ -409,7 +475,7 @@ class ScaleFreeGraphicalLasso(_Gaussian):
         return _core.scale_free(X, weights, control, strength, bool(self.correlation))
 
 
-class JointGraphicalLasso(BaseEstimator):  # type: ignore[misc]
+class JointGraphicalLasso(Recorded, BaseEstimator):  # type: ignore[misc]
     """Precision matrices of several groups of samples that are alike.
 
     There is no peer in scikit-learn; in GGLasso ``lambda2`` is `similarity`. `fit` takes a list of matrices, one a group.
@@ -452,8 +518,6 @@ class JointGraphicalLasso(BaseEstimator):  # type: ignore[misc]
     3
     """
 
-    report_: Report
-    duality_gap_: float
     _rules: ClassVar[dict[str, Rule]] = {"coupling": choice("group", "fused")}
 
     def __init__(
@@ -479,6 +543,7 @@ class JointGraphicalLasso(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Sequence[Any], y: Any = None) -> JointGraphicalLasso:
         """Fits one matrix a group; all groups have the same features, frames in the same order."""
+        control = control_of(self)
         if isinstance(X, str) or not isinstance(X, Iterable) or len(X) == 0:
             raise ValueError(
                 f"X is of type {type(X).__name__}; expected a list of matrices, one a group"
@@ -493,7 +558,6 @@ class JointGraphicalLasso(BaseEstimator):  # type: ignore[misc]
             np.ascontiguousarray(check_array(sound(group), dtype=np.float64, ensure_min_samples=2))
             for group in X
         ]
-        control = control_of(self)
         alpha, similarity = float(self.alpha), float(self.similarity)
         models = _core.joint_graphical_lasso(
             groups, control, alpha, similarity, self.coupling, bool(self.correlation)
@@ -501,5 +565,5 @@ class JointGraphicalLasso(BaseEstimator):  # type: ignore[misc]
         self.locations_ = [model[0] for model in models]
         self.precisions_ = [model[1] for model in models]
         self.covariances_ = [model[2] for model in models]
-        Certified._record(self, models[0][3], show=control.show)
+        self._record(control, models[0][3])
         return self

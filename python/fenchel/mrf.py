@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _check, _core
 from ._check import Rule, checked, choice, optional
-from ._control import Report, control_of, judge
+from ._control import Recorded, control_of
+from ._data import dense
 from .linear_model._base import Certified
 
 __all__ = ["IsingModel", "PottsModel"]
@@ -125,11 +126,9 @@ class IsingModel(Certified):
         self : IsingModel
             The fitted model.
         """
-        X = self._design(X, reset=True)
-        if hasattr(X, "toarray"):
-            X = X.toarray()
-        weights = self._weights(sample_weight, X)
         control = self._control()
+        X = dense(self._design(X, reset=True))
+        weights = self._weights(sample_weight, X)
         self.bias_, self.coupling_, said, facts = _core.ising(
             X,
             weights,
@@ -142,7 +141,7 @@ class IsingModel(Certified):
         )
         for each in said:
             warnings.warn(f"IsingModel: {each}", UserWarning, stacklevel=2)
-        self._record(facts, show=control.show)
+        self._record(control, facts)
         return self
 
     def edges(self) -> list[tuple[Any, Any, float]]:
@@ -168,7 +167,7 @@ class IsingModel(Certified):
 LETTERS = ("protein", "nucleotides")
 
 
-class PottsModel(BaseEstimator):  # type: ignore[misc]
+class PottsModel(Recorded, BaseEstimator):  # type: ignore[misc]
     """A model of aligned sequences, for contacts of residues.
 
     In CCMpred there is no certificate; the default penalties are its own.
@@ -220,10 +219,7 @@ class PottsModel(BaseEstimator):  # type: ignore[misc]
     (0, 1)
     """
 
-    report_: Report
-    duality_gap_: float
     scores_: _core.Weights
-
     _rules: ClassVar[dict[str, Rule]] = {
         "alphabet": choice(*LETTERS),
         "gaps": choice("state", "missing"),
@@ -285,11 +281,7 @@ class PottsModel(BaseEstimator):  # type: ignore[misc]
             float(self.group),
         )
         if facts is not None:
-            self.report_ = Report(**facts)
-            self.duality_gap_ = self.report_.value
-            if control.show is not None:
-                control.show.end(self.report_)
-            judge(self.report_, "PottsModel")
+            self._record(control, facts)
         return self
 
     @checked(top=optional(_check.count()), separation=_check.count(1))

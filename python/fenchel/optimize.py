@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.optimize import OptimizeResult
 
 from . import _core
 from ._check import checked, choice, number, refuse
-from ._control import Control, Report, judge
+from ._control import Control, judge
 from ._data import Vector, reals
 
 __all__ = ["linprog", "matrix_game"]
@@ -23,8 +24,56 @@ MESSAGE = {
 }
 
 
+IGNORED = (
+    "disp",
+    "presolve",
+    "sparse",
+    "lstsq",
+    "sym_pos",
+    "cholesky",
+    "pc",
+    "ip",
+    "autoscale",
+    "rr",
+    "rr_method",
+    "bland",
+    "pivot",
+)
+"""Options of scipy that change no answer here."""
+
+
+def _options(name: str, value: Any) -> dict[str, Any]:
+    """The options of scipy that mean something here."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise refuse(name, value, "None or a dict")
+    meant = {"maxiter": "max_iter", "time_limit": "max_seconds", "tol": "tol"}
+    tolerances = [key for key in value if str(key).endswith("_tolerance")]
+    found = {"tol": min(value[key] for key in tolerances)} if tolerances else {}
+    for key, option in value.items():
+        if key in meant:
+            found[meant[key]] = option
+        elif key not in (*IGNORED, *tolerances) and not str(key).startswith("simplex_"):
+            raise refuse(f"an option of {name}", key, f"one of {[*meant, *IGNORED]}")
+    return found
+
+
+def _continuous(name: str, value: Any) -> None:
+    if value is not None and np.any(reals(name, value)):
+        raise refuse(name, value, "None or 0: there are no integer variables")
+
+
+def _no_callback(name: str, value: Any) -> None:
+    if value is not None:
+        raise refuse(name, value, "None")
+
+
 @checked(
     tol=number(0, 1, above=True),
+    options=_options,
+    integrality=_continuous,
+    callback=_no_callback,
     method=choice(
         "auto", "highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex", "simplex"
     ),
@@ -37,13 +86,18 @@ def linprog(
     b_eq: Any = None,
     bounds: Any = (0, None),
     method: str = "auto",
+    callback: None = None,
+    options: Mapping[str, Any] | None = None,
+    x0: Any = None,
+    integrality: Any = None,
     *,
     tol: float = 1e-8,
     max_iter: float = 1e5,
 ) -> OptimizeResult:
     """Minimises ``c @ x`` subject to ``A_ub @ x <= b_ub``, ``A_eq @ x == b_eq`` and bounds.
 
-    `method` is ignored, but has to be one of scipy's. ``x`` and ``fun`` are None where there is no solution. Matrices are dense.
+    `method` and `x0` are ignored, but a method has to be one of scipy's. ``x`` and ``fun`` are None where there is no solution.
+    Matrices are dense. There are no integer variables.
 
     Parameters
     ----------
@@ -54,9 +108,17 @@ def linprog(
     A_eq, b_eq : array-like of shape (k, n) and (k,), default=None
         Equations.
     bounds : pair or list of pairs, default=(0, None)
-        Least and largest value of each variable; None for no bound.
+        Least and largest value of each variable; None in a pair for no bound, and None for the default.
     method : str, default="auto"
         Ignored.
+    callback : None
+        There are no calls.
+    options : dict, default=None
+        Scipy's options: ``maxiter``, ``tol`` and the names that end in ``_tolerance``, and ``time_limit``; others are ignored.
+    x0 : Ignored
+        For the interface only.
+    integrality : None or 0
+        For the interface only.
     tol : float, default=1e-8
         Largest relative error of the optimality conditions.
     max_iter : float, default=1e5
@@ -66,8 +128,8 @@ def linprog(
     -------
     result : scipy.optimize.OptimizeResult
         ``x``, ``fun``, ``success``, ``status`` (0 optimal, 1 limit, 2 infeasible, 3 unbounded), ``message``, ``slack``, ``con``,
-        ``eqlin.marginals`` and ``ineqlin.marginals`` as in scipy; also ``ray``, the proof of status 2 and 3 (for status 2 one
-        number for each row of ``A_eq`` and ``-A_ub``), and ``report_``.
+        ``eqlin``, ``ineqlin``, ``lower`` and ``upper`` with ``residual`` and ``marginals`` as in scipy; also ``ray``, the proof
+        of status 2 and 3 (for status 2 one number for each row of ``A_eq`` and ``-A_ub``), and ``report_``.
 
     Examples
     --------
@@ -78,6 +140,8 @@ def linprog(
     >>> linprog([1], A_ub=[[1]], b_ub=[-1]).status
     2
     """
+    own = dict(options or {})
+    control = Control(own.get("tol", tol), own.get("max_iter", max_iter), own.get("max_seconds"))
     cost = np.ascontiguousarray(np.atleast_1d(np.squeeze(reals("c", c))))
     if cost.ndim != 1:
         raise ValueError(f"c has {cost.ndim} dimensions; expected 1")
@@ -86,9 +150,9 @@ def linprog(
     equal, right = _rows("A_eq", A_eq, b_eq, d)
     low, high = _bounds(bounds, d)
     outcome, x, y, fun, facts = _core.linprog(
-        cost, (equal, right), (-upper, -most), (low, high), Control(tol, max_iter)
+        cost, (equal, right), (-upper, -most), (low, high), control
     )
-    report = Report(**facts)
+    report = control.report(facts)
     result = OptimizeResult(
         x=x,
         fun=fun,
@@ -105,6 +169,11 @@ def linprog(
         result.slack, result.con = most - upper @ x, right - equal @ x
         result.eqlin = OptimizeResult(residual=result.con, marginals=y[:k])
         result.ineqlin = OptimizeResult(residual=result.slack, marginals=-y[k:])
+        # What the rows leave of the costs is paid by the bounds.
+        rest = cost - y[:k] @ equal + y[k:] @ upper
+        lower, higher = np.isfinite(low) & (rest > 0), np.isfinite(high) & (rest < 0)
+        result.lower = OptimizeResult(residual=x - low, marginals=np.where(lower, rest, 0.0))
+        result.upper = OptimizeResult(residual=high - x, marginals=np.where(higher, rest, 0.0))
     else:
         result.ray = y
         if outcome == "infeasible":
@@ -138,11 +207,12 @@ def matrix_game(M: Any, *, tol: float = 1e-6, max_iter: float = 1e5) -> Optimize
     >>> abs(game.value) < 1e-6
     True
     """
+    control = Control(tol, max_iter)
     payments = np.ascontiguousarray(reals("M", M))
     if payments.ndim != 2:
         raise ValueError(f"M has {payments.ndim} dimensions; expected 2")
-    row, column, (lower, upper), facts = _core.game(payments, Control(tol, max_iter))
-    report = Report(**facts)
+    row, column, (lower, upper), facts = _core.game(payments, control)
+    report = control.report(facts)
     judge(report, "matrix_game")
     return OptimizeResult(
         row=row,
@@ -171,11 +241,14 @@ def _rows(name: str, a: Any, b: Any, d: int) -> tuple[_core.Weights, Vector]:
 
 
 def _bounds(bounds: Any, d: int) -> tuple[Vector, Vector]:
-    pairs = [(None, None)] if bounds is None else bounds
+    pairs = (0, None) if bounds is None else bounds
+    if isinstance(pairs, (str, Mapping)) or not isinstance(pairs, Iterable):
+        raise refuse("bounds", bounds, "a pair of numbers or None, or a list of pairs")
+    pairs = list(pairs) or [(0, None)]
     if len(pairs) == 2 and not any(hasattr(bound, "__len__") for bound in pairs):
         pairs = [tuple(pairs)]
     if len(pairs) == 1:
-        pairs = list(pairs) * d
+        pairs = pairs * d
     if len(pairs) != d:
         raise ValueError(f"bounds: {len(pairs)} pairs; expected {d}")
     low, high = np.full(d, -np.inf), np.full(d, np.inf)
@@ -184,5 +257,5 @@ def _bounds(bounds: Any, d: int) -> tuple[Vector, Vector]:
             raise refuse(f"bounds[{at}]", pair, "a pair of numbers or None")
         for limits, bound in zip((low, high), pair, strict=True):
             if bound is not None:
-                limits[at] = reals(f"bounds[{at}]", bound)
+                limits[at] = number(infinite=True)(f"bounds[{at}]", bound)
     return low, high

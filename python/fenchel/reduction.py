@@ -1,6 +1,8 @@
 """Dimension reduction for regression: the few linear combinations of the features on which a response depends.
 
-Each is a transformer: ``transform`` gives the combinations, and ``components_`` has them as orthonormal rows.
+Each is a transformer: ``transform`` gives the combinations, and ``components_`` has them as orthonormal rows. A direction is of
+length 1 in the units of the features, so that the combinations may be small numbers: put ``StandardScaler`` before a reduction,
+or after it where the next step is penalised.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from . import _core
 from ._check import count, refuse
-from ._control import Control, control_of
 from ._data import matrix, sound, vector
 from .linear_model._base import Certified
 
@@ -56,9 +57,15 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
 
     def _components(self, features: int) -> tuple[str, float]:
         wanted = self.n_components
+        if (theirs := getattr(self, "n_directions", None)) is not None:
+            if wanted is not None:
+                raise refuse("n_directions", theirs, "None where n_components is given")
+            wanted = theirs
         if isinstance(wanted, str):
+            wanted = "eigen_gap" if wanted == "auto" else wanted
             if wanted not in NUMBERS:
-                raise refuse("n_components", wanted, f"a number or one of {sorted(NUMBERS)}")
+                expected = f"a number, 'auto' or one of {sorted(NUMBERS)}"
+                raise refuse("n_components", wanted, expected)
             return wanted, NUMBERS[wanted]
         if wanted is None:
             return "fixed", 1.0
@@ -86,6 +93,7 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
         return self._reduce(X, y, None)
 
     def _reduce(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        control = self._control()
         X, y = validate_data(
             self,
             sound(X),
@@ -102,8 +110,8 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
         if classes:
             _, y = np.unique(y, return_inverse=True)
         weights = self._weights(sample_weight, X)
-        control = self._control()
         method = self._method(classes, X.shape[1])
+        self._check_values(y, method)
         found = _core.reduce((X, vector(y), weights), control, method)
         directions, loadings, self.eigenvalues_, self.mean_, said, facts = found
         self.components_ = np.ascontiguousarray(directions.T)
@@ -111,14 +119,27 @@ class Reducer(TransformerMixin, Certified):  # type: ignore[misc]
         self.n_components_ = len(self.components_)
         for each in said:
             warnings.warn(f"{type(self).__name__}: {each}", UserWarning, stacklevel=3)
-        self._record(facts, show=control.show)
+        self._record(control, facts)
         return self
 
-    def _control(self) -> Control:
-        return control_of(self)
+    def _check_values(self, y: Any, method: Method) -> None:
+        """Whether a response of few values tells of so many directions."""
+        if method.name != "SIR" or method.components[0] != "fixed":
+            return
+        asked, values = int(method.components[1]), len(np.unique(y))
+        if 1 < values <= asked:
+            raise ValueError(
+                f"n_components = {asked}; expected at most {values - 1}: y has {values} different values, whose means lie in a "
+                f"space of {values - 1} dimensions (SAVE and DirectionalRegression find more)"
+            )
+
+    @property
+    def directions_(self) -> _core.Weights:
+        """``loadings_`` under the name of sliced."""
+        return self.loadings_
 
     def transform(self, X: Any) -> _core.Weights:
-        """The linear combinations.
+        """The linear combinations, in the units of `X`.
 
         Parameters
         ----------
@@ -175,7 +196,7 @@ class WeightedReducer(Reducer):
 class SIR(WeightedReducer):
     """Sliced inverse regression, for elliptical features and a response that is not symmetric in the directions.
 
-    In sliced ``n_directions`` is `n_components`, and directions are not orthonormal.
+    In sliced directions are not orthonormal, as ``directions_`` are; ``"auto"`` is ``"eigen_gap"``.
 
     Parameters
     ----------
@@ -186,6 +207,8 @@ class SIR(WeightedReducer):
         Number of slices of the response with equal counts; None for one that suits the data.
     random_state : int or RandomState, default=None
         Seed of permutations and resamples; None is 0.
+    n_directions : int or str, default=None
+        `n_components` under the name of sliced.
 
     Attributes
     ----------
@@ -218,16 +241,18 @@ class SIR(WeightedReducer):
         *,
         n_slices: int | None = None,
         random_state: Any = None,
+        n_directions: int | str | None = None,
     ) -> None:
         self.n_components = n_components
         self.n_slices = n_slices
         self.random_state = random_state
+        self.n_directions = n_directions
 
 
 class SAVE(WeightedReducer):
     """Sliced average variance estimation, for normal features; it also sees symmetric responses.
 
-    In sliced ``n_directions`` is `n_components`, and directions are not orthonormal.
+    In sliced directions are not orthonormal, as ``directions_`` are; ``"auto"`` is ``"eigen_gap"``.
 
     Parameters
     ----------
@@ -238,6 +263,8 @@ class SAVE(WeightedReducer):
         Number of slices of the response with equal counts; None for one that suits the data.
     random_state : int or RandomState, default=None
         Seed of permutations and resamples; None is 0.
+    n_directions : int or str, default=None
+        `n_components` under the name of sliced.
 
     Attributes
     ----------
@@ -262,10 +289,12 @@ class SAVE(WeightedReducer):
         *,
         n_slices: int | None = None,
         random_state: Any = None,
+        n_directions: int | str | None = None,
     ) -> None:
         self.n_components = n_components
         self.n_slices = n_slices
         self.random_state = random_state
+        self.n_directions = n_directions
 
 
 class DirectionalRegression(WeightedReducer):

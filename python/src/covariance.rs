@@ -4,7 +4,7 @@ use fenchel::ggm::joint::{Coupling, JointGraphicalLasso};
 use fenchel::ggm::scale_free::DegreePrior;
 use fenchel::ggm::{
     Error, GaussianModel, GraphicalLasso, GraphicalLassoCv, LatentGraphicalLasso, PenaltyWeights,
-    Scale, ScaleFree,
+    Scale, ScaleFree, Statistics,
 };
 use fenchel::linalg::Names;
 use fenchel::metrics::Split;
@@ -16,7 +16,7 @@ use pyo3::types::PyDict;
 
 use crate::control::{Control, detached};
 use crate::data::{Matrix, with_view};
-use crate::error::unknown;
+use crate::error::{Raise, unknown};
 use crate::report::to_dict;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -36,6 +36,9 @@ type Gaussian<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyDict>,
 );
+
+/// A model, its penalty, and the scores of all penalties.
+type CrossValidated<'py> = (Gaussian<'py>, f64, (Vec<f64>, Vec<f64>, Vec<f64>, Vec<Vec<f64>>));
 
 fn gaussian(py: Python<'_>, model: GaussianModel) -> PyResult<Gaussian<'_>> {
     let report = to_dict(py, &model.report, None)?;
@@ -72,6 +75,7 @@ macro_rules! fit {
     }};
 }
 
+/// The rows of `x` are samples or, if `precomputed`, those of a covariance matrix.
 #[pyfunction]
 fn graphical_lasso<'py>(
     py: Python<'py>,
@@ -81,30 +85,43 @@ fn graphical_lasso<'py>(
     l1: f64,
     diagonal: bool,
     correlation: bool,
+    precomputed: bool,
 ) -> PyResult<Gaussian<'py>> {
     let (stop, scale) = (stop_of(&control), scale_of(correlation));
     let base = GraphicalLasso::default();
     let estimator = GraphicalLasso { l1: penalty_of(l1, diagonal), scale, stop, ..base };
+    if precomputed {
+        let covariance: PyReadonlyArray2<'py, f64> = x.extract()?;
+        // The number of samples plays no part in the fit.
+        let statistics = Statistics::from_covariance(covariance.as_array(), 2);
+        let statistics = statistics.map_err(Raise::raise)?;
+        let model =
+            control.run(py, |watch| estimator.fit_with(&statistics, Fit::new().watch(watch)));
+        return gaussian(py, model?);
+    }
     gaussian(py, fit!(py, x, weights, control, estimator)?)
 }
 
-/// The model, the penalty that was chosen, all penalties, their losses and standard errors.
+/// The model, the penalty that was chosen, all penalties, their losses and standard errors, and the losses of the folds; without
+/// penalties there are `count` of them.
 #[pyfunction]
 fn graphical_lasso_cv<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     weights: Option<PyReadonlyArray1<'py, f64>>,
     control: Control,
-    penalties: Option<Vec<f64>>,
+    penalties: (Option<Vec<f64>>, usize),
     folds: (usize, Option<Vec<Split>>),
     one_standard_error: bool,
     correlation: bool,
-) -> PyResult<(Gaussian<'py>, f64, Vec<f64>, Vec<f64>, Vec<f64>)> {
+) -> PyResult<CrossValidated<'py>> {
     let (stop, scale, seed) = (stop_of(&control), scale_of(correlation), control.seed);
-    let (folds, splits) = folds;
+    let ((penalties, count), (folds, splits)) = (penalties, folds);
     let base = GraphicalLassoCv::default();
+    let count = if count > 0 { count } else { base.count };
     let estimator = GraphicalLassoCv {
         penalties,
+        count,
         folds,
         splits,
         one_standard_error,
@@ -114,8 +131,8 @@ fn graphical_lasso_cv<'py>(
         ..base
     };
     let found = fit!(py, x, weights, control, estimator)?;
-    let (loss, error) = (found.loss, found.standard_error);
-    Ok((gaussian(py, found.model)?, found.l1, found.penalties, loss, error))
+    let scores = (found.penalties, found.loss, found.standard_error, found.folds);
+    Ok((gaussian(py, found.model)?, found.l1, scores))
 }
 
 /// The model of the observed variables, their precision given the hidden ones, and the loadings of these.

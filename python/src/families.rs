@@ -9,7 +9,7 @@ use fenchel::expfam::families::{
 };
 use fenchel::expfam::glm::{
     Glm, GlmSummary, Identity, InverseSquare, Logistic, NegativeBinomialLog, PoissonLog,
-    Reciprocal, ScalarFamily, Targets,
+    Reciprocal, ScalarFamily, Targets, wald_quantile,
 };
 use fenchel::expfam::{
     Density, Distribution, Error, Evidence, Prior, Quantiles, Sample, Summary, mle,
@@ -31,6 +31,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Belief>()?;
     module.add_function(wrap_pyfunction!(glm, module)?)?;
     module.add_function(wrap_pyfunction!(glm_mean, module)?)?;
+    module.add_function(wrap_pyfunction!(glm_quantile, module)?)?;
     Ok(())
 }
 
@@ -41,6 +42,8 @@ const PIECE: usize = 100_000;
 trait Member: Send + Sync {
     fn natural(&self) -> Vec<f64>;
     fn mean(&self) -> Vec<f64>;
+    /// The parameters by which [`member`] makes it.
+    fn parameters(&self) -> Vec<f64>;
     fn log_densities(&self, x: &[f64]) -> Result<Vec<f64>, Error>;
     fn entropy(&self) -> Result<f64, Error>;
     fn kl(&self, other: &dyn Member) -> Option<Result<f64, Error>>;
@@ -80,6 +83,7 @@ trait Conjugate: Send + Sync {
 trait Family1:
     Density<Point = f64> + Sample<Owned = f64> + Clone + PartialEq + Send + Sync + 'static
 {
+    fn parameters(law: &Distribution<Self>) -> Vec<f64>;
     fn tail(_: &Distribution<Self>, _: Tail, _: f64) -> Option<Result<f64, Error>> {
         None
     }
@@ -105,8 +109,11 @@ fn log_marginal<F: Evidence + Density<Point = f64> + Clone>(
 }
 
 macro_rules! families {
-    ($($family:ty: $($method:ident)*;)*) => {$(
+    ($($family:ty: $law:ident => [$($parameter:expr),+] $($method:ident)*;)*) => {$(
         impl Family1 for $family {
+            fn parameters($law: &Distribution<Self>) -> Vec<f64> {
+                vec![$($parameter),+]
+            }
             $(families!(@ $method);)*
         }
     )*};
@@ -123,25 +130,25 @@ macro_rules! families {
 }
 
 families! {
-    Normal: tail log_marginal;
-    LogNormal: tail log_marginal;
-    Gamma: tail;
-    InverseGamma: tail;
-    Beta: tail;
-    Bernoulli: log_marginal;
-    Binomial: log_marginal;
-    Poisson: log_marginal;
-    ChiSquared: ;
-    Exponential: log_marginal;
-    Geometric: log_marginal;
-    InverseGaussian: ;
-    Laplace: log_marginal;
-    Logarithmic: ;
-    NegativeBinomial: log_marginal;
-    Pareto: log_marginal;
-    Rayleigh: log_marginal;
-    VonMises: ;
-    Weibull: log_marginal;
+    Normal: law => [law.location(), law.variance()] tail log_marginal;
+    LogNormal: law => [law.log_moments().0, law.log_moments().1] tail log_marginal;
+    Gamma: law => [law.shape(), law.rate()] tail;
+    InverseGamma: law => [law.shape(), law.scale()] tail;
+    Beta: law => [law.shapes().0, law.shapes().1] tail;
+    Bernoulli: law => [law.p()] log_marginal;
+    Binomial: law => [law.family().trials(), law.p()] log_marginal;
+    Poisson: law => [law.rate()] log_marginal;
+    ChiSquared: law => [law.degrees()];
+    Exponential: law => [law.rate()] log_marginal;
+    Geometric: law => [law.p()] log_marginal;
+    InverseGaussian: law => [law.location(), law.shape()];
+    Laplace: law => [law.family().location(), law.scale()] log_marginal;
+    Logarithmic: law => [law.q()];
+    NegativeBinomial: law => [law.family().successes(), law.p()] log_marginal;
+    Pareto: law => [law.family().minimum(), law.index()] log_marginal;
+    Rayleigh: law => [law.scale()] log_marginal;
+    VonMises: law => [law.direction(), law.concentration()];
+    Weibull: law => [law.family().shape(), law.scale()] log_marginal;
 }
 
 impl<F: Family1> Member for Distribution<F> {
@@ -151,8 +158,23 @@ impl<F: Family1> Member for Distribution<F> {
     fn mean(&self) -> Vec<f64> {
         Distribution::mean(self)
     }
+    fn parameters(&self) -> Vec<f64> {
+        F::parameters(self)
+    }
+    /// Outside of the support the density is 0.
     fn log_densities(&self, x: &[f64]) -> Result<Vec<f64>, Error> {
-        Distribution::log_densities(self, x)
+        let outside = |error: &Error| matches!(error, Error::OutsideSupport { .. });
+        match Distribution::log_densities(self, x) {
+            Err(error) if outside(&error) => {}
+            found => return found,
+        }
+        let each = |x: &f64| match Distribution::log_densities(self, std::slice::from_ref(x)) {
+            Err(error) if outside(&error) => {
+                Ok(if x.is_nan() { f64::NAN } else { f64::NEG_INFINITY })
+            }
+            found => found.map(|one| one[0]),
+        };
+        x.iter().map(each).collect()
     }
     fn entropy(&self) -> Result<f64, Error> {
         Distribution::entropy(self)
@@ -275,6 +297,11 @@ impl Law {
 
     fn mean(&self) -> Vec<f64> {
         self.member.mean()
+    }
+
+    /// The parameters by which [`new`](Self::new) makes it.
+    fn parameters(&self) -> Vec<f64> {
+        self.member.parameters()
     }
 
     fn logpdf<'py>(
@@ -423,9 +450,7 @@ fn glm<'py>(
     }?;
     let rows = summary.coefficients.iter_mut().skip(usize::from(intercept));
     rows.zip(names.unwrap_or_default()).for_each(|(row, name)| row.name = name);
-    let intervals = summary.intervals(0.95).map_err(Raise::raise)?;
     let dict = PyDict::new(py);
-    dict.set_item("intervals", intervals)?;
     let column = |of: fn(&fenchel::expfam::glm::Coefficient) -> f64| -> Vec<f64> {
         summary.coefficients.iter().map(of).collect()
     };
@@ -439,6 +464,11 @@ fn glm<'py>(
     dict.set_item("statistics", column(|c| c.statistic))?;
     dict.set_item("p_values", column(|c| c.p_value))?;
     dict.set_item("dispersion", summary.dispersion)?;
+    dict.set_item("known_dispersion", summary.known_dispersion)?;
+    dict.set_item("covariance", summary.covariance)?;
+    dict.set_item("pearson", summary.pearson)?;
+    dict.set_item("bic", summary.bic)?;
+    dict.set_item("rows", summary.rows)?;
     dict.set_item("deviance", summary.deviance)?;
     dict.set_item("null_deviance", summary.null_deviance)?;
     dict.set_item("df_resid", summary.residual_degrees)?;
@@ -470,6 +500,13 @@ fn glm_mean<'py>(
         _ => of(NegativeBinomialLog { size }, eta),
     };
     Ok(mean.into_pyarray(py))
+}
+
+/// How many standard errors are on each side of an estimate; `degrees` of freedom, or `None` for the normal law.
+#[pyfunction]
+#[pyo3(signature = (level, degrees=None))]
+fn glm_quantile(level: f64, degrees: Option<usize>) -> PyResult<f64> {
+    wald_quantile(level, degrees).map_err(Raise::raise)
 }
 
 /// The arguments of a fit, whatever the family.

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use fenchel::linalg::labels::Classes;
 use fenchel::linalg::{AsDesign, Names};
-use fenchel::linear::estimators::{Choose, CrossValidated, Scoring};
-use fenchel::linear::loss::{Huber, Logistic, Quantile, Squared, SquaredHinge};
+use fenchel::linear::estimators::{Choose, CrossValidated, HuberModel, HuberRegressor, Scoring};
+use fenchel::linear::loss::{Logistic, Quantile, Squared, SquaredHinge};
 use fenchel::linear::path::{Grid, Path, PathPoint, PathSettings, path_from};
 use fenchel::linear::prox::{L1, NonnegativeL1, Zero};
 use fenchel::linear::{
@@ -32,7 +32,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(least_squares, module)?)?;
     module.add_function(wrap_pyfunction!(group_lasso, module)?)?;
     module.add_function(wrap_pyfunction!(poisson, module)?)?;
-    module.add_function(wrap_pyfunction!(robust, module)?)?;
+    module.add_function(wrap_pyfunction!(quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(huber, module)?)?;
     module.add_function(wrap_pyfunction!(logistic, module)?)?;
     module.add_function(wrap_pyfunction!(svc, module)?)?;
     module.add_function(wrap_pyfunction!(softmax, module)?)?;
@@ -168,45 +169,39 @@ fn poisson<'py>(
     margin(py, fit!(py, data, control, start.map(model), estimator)?)
 }
 
-/// Regression with a robust loss: `("huber", delta)` or `("quantile", tau)`.
+/// The quantile `tau`.
 #[pyfunction]
-#[pyo3(signature = (data, control, loss, penalty, intercept, start=None))]
-fn robust<'py>(
+fn quantile<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
     control: Control,
-    loss: (String, f64),
-    penalty: (f64, f64),
+    tau: f64,
+    l2: f64,
     intercept: bool,
-    start: Option<Start<'py>>,
 ) -> PyResult<Margin<'py>> {
-    let ((l1, l2), stop, seed) = (penalty, control.stop(), control.seed);
-    let regulariser = L1 { strength: l1 };
-    let start = start.map(model::<LinearModel>);
-    let model = match (loss.0.as_str(), loss.1) {
-        ("huber", delta) => {
-            let loss = Huber { delta };
-            fit!(
-                py,
-                data,
-                control,
-                start,
-                Penalised { loss, regulariser, l2, intercept, stop, seed }
-            )
-        }
-        ("quantile", tau) => {
-            let loss = Quantile { tau };
-            fit!(
-                py,
-                data,
-                control,
-                start,
-                Penalised { loss, regulariser, l2, intercept, stop, seed }
-            )
-        }
-        (other, _) => Err(unknown("loss", other, "'huber' or 'quantile'")),
-    };
-    margin(py, model?)
+    let (loss, regulariser) = (Quantile { tau }, Zero);
+    let (stop, seed) = (control.stop(), control.seed);
+    let estimator = Penalised { loss, regulariser, l2, intercept, stop, seed };
+    margin(py, fit!(py, data, control, None, estimator)?)
+}
+
+/// Regression with outliers: the model, and the scale of the noise. `start` has the scale too.
+#[pyfunction]
+#[pyo3(signature = (data, control, epsilon, l2, intercept, start=None))]
+fn huber<'py>(
+    py: Python<'py>,
+    data: &Bound<'py, PyAny>,
+    control: Control,
+    epsilon: f64,
+    l2: f64,
+    intercept: bool,
+    start: Option<(Start<'py>, f64)>,
+) -> PyResult<(Margin<'py>, f64)> {
+    let (stop, seed) = (control.stop(), control.seed);
+    let estimator = HuberRegressor { epsilon, l2, intercept, stop, seed };
+    let start = start.map(|(start, scale)| HuberModel { linear: model(start), scale });
+    let HuberModel { linear, scale } = fit!(py, data, control, start, estimator)?;
+    Ok((margin(py, linear)?, scale))
 }
 
 /// Two classes, with the codes 0 and 1.

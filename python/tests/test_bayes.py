@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from fenchel.bayes import BayesianNetwork
+from fenchel.bayes import BayesianNetwork, TabularCPD, VariableElimination
 
 pandas = pytest.importorskip("pandas")
 
@@ -183,3 +183,103 @@ def test_errors_name_what_is_wrong(asia, garden):
         BayesianNetwork.from_tables({"a": (["0", "1"], [], [0.5, 0.6])})
     with pytest.raises(ValueError, match="impossible|probability"):
         asia.query("lung", {"tub": "yes", "either": "no"})
+
+
+def student():
+    model = BayesianNetwork([("D", "G"), ("I", "G")])
+    model.add_cpds(
+        TabularCPD(variable="D", variable_card=2, values=[[0.6], [0.4]]),
+        TabularCPD("I", 2, [[0.7], [0.3]], state_names={"I": ["low", "high"]}),
+        TabularCPD(
+            variable="G",
+            variable_card=3,
+            values=[[0.3, 0.05, 0.9, 0.5], [0.4, 0.25, 0.08, 0.3], [0.3, 0.7, 0.02, 0.2]],
+            evidence=["I", "D"],
+            evidence_card=[2, 2],
+            state_names={"G": list("ABC"), "I": ["low", "high"], "D": [0, 1]},
+        ),
+    )
+    return model
+
+
+def test_tables_in_the_form_of_pgmpy():
+    model = student()
+    assert model.check_model() and set(model.nodes()) == {"D", "G", "I"}
+    assert model.edges() == [("D", "G"), ("I", "G")]
+    np.testing.assert_allclose(model.query(["G"]).values, [0.362, 0.2884, 0.3496], atol=1e-12)
+    answer = model.query("G", {"I": "high", "D": 1}, show_progress=False)
+    assert abs(answer.get_value(G="B") - 0.3) < 1e-12 and answer.state_names == {"G": list("ABC")}
+    again = VariableElimination(model).query(variables=["G"], evidence={"I": "high", "D": 1})
+    assert again.values.tolist() == answer.values.tolist()
+    assert model.get_cpds("G").values.shape == (2, 2, 3) and len(model.get_cpds()) == 3
+    both = model.query(["I", "D"], {"G": "C"}, joint=False)
+    assert both["I"].variables == ["I"] and abs(both["D"].values.sum() - 1) < 1e-12
+    assert model.active_trail_nodes("D") == {"D": {"D", "G"}}
+    assert model.active_trail_nodes("D", observed="G") == {"D": {"D", "I"}}
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: TabularCPD("a", 2, [0.5, 0.5]), "values has the shape"),
+        (lambda: TabularCPD("a", 2, [[0.5], [0.5]], evidence=["b"]), "evidence_card has 0"),
+        (lambda: TabularCPD("a", 2, [[1], [0]], state_names={"a": ["x"]}), "has 1 states"),
+        (lambda: VariableElimination("asia"), "model is 'asia'"),
+        (lambda: student().add_cpds(1), r"cpds\[0\] = 1"),
+        (lambda: student().add_cpds(TabularCPD("D", 2, [[0.6], [0.4]])), "no table for"),
+        (lambda: student().add_cpds(TabularCPD("G", 2, [[0.6], [0.4]])), "given"),
+        (lambda: BayesianNetwork([("a", "b")]).fit({"a": [0], "b": [1], "c": [2]}), "in no arc"),
+        (lambda: BayesianNetwork([], {"a": [None, 1]}), r"states\['a'\]\[0\] = None"),
+        (lambda: BayesianNetwork([], {"a": [1, 1.0]}), "'1' occurs twice"),
+        (lambda: student().predict({"D": [0], "x": [0]}), "no variable is called 'x'"),
+        (lambda: student().predict({"D": [0], "I": ["low"], "G": ["A"]}), "nothing to predict"),
+    ],
+)
+def test_mistakes_with_tables_are_named(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()
+
+
+def test_predictions_are_the_most_probable_states(asia, tmp_path):
+    frame = asia.simulate(30, seed=4).drop(columns=["lung", "tub"])
+    frame.index = range(100, 130)
+    found = asia.predict(frame)
+    assert list(found.columns) == ["tub", "lung"] or set(found.columns) == {"tub", "lung"}
+    assert (found.index == frame.index).all()
+    for (_, row), (_, answer) in zip(frame.iterrows(), found.iterrows(), strict=True):
+        assert asia.map_query(list(found.columns), dict(row)) == dict(answer)
+    asia.save(tmp_path / "asia.bif")
+    again = BayesianNetwork.from_bif(tmp_path / "asia.bif")
+    assert again.query("lung").values.tolist() == asia.query("lung").values.tolist()
+
+
+def test_states_and_names_of_every_type():
+    """A state is its text, so that 1 and True are two; a number is a name."""
+    days = pandas.to_datetime(["2020-01-01", "2020-01-02"]).date.tolist()
+    bins = pandas.cut([0.5, 1.5, 1.5], [0, 1, 2])
+    for states in ([1, True], days, list(bins.categories), [0.5, "x"], np.float32([1, 2])):
+        assert len(BayesianNetwork([], {"a": states}).states["a"]) == 2
+    model = BayesianNetwork(np.array([[1, 2]]), {1: ["a", "b"], 2: np.float32([0, 1])})
+    assert model.arcs == [("1", "2")] and model.states["2"] == ["0", "1"]
+    assert model.query(2, {1: "a"}).variables == ["2"]
+    fitted = BayesianNetwork([("a", "b")]).fit({"a": bins, "b": [0, 1, 1]})
+    assert fitted.query("b", {"a": bins[0]}).p(b=0) > 0.5
+
+
+def test_no_rows_have_the_likelihood_1(asia):
+    empty = asia.sample(0, 1)
+    assert asia.log_likelihood(empty) == 0.0
+    with pytest.raises(ValueError, match="no column for 'lung'"):
+        asia.log_likelihood(empty.drop(columns=["lung"]))
+
+
+def test_whole_numbers_are_states_and_measurements_are_not():
+    counts = [float(10 * k) for k in range(30)]
+    assert len(BayesianNetwork().fit({"a": counts}).states["a"]) == 30
+    negative = BayesianNetwork().fit({"a": list(range(-15, 15))})
+    assert len(negative.states["a"]) == 30
+    with pytest.raises(ValueError, match="30 different numbers"):
+        BayesianNetwork().fit({"a": [k + 0.5 for k in range(30)]})
+    mixed = [k + 0.5 if k else 7.0 for k in range(30)]  # one of them happens to be whole
+    with pytest.raises(ValueError, match="30 different numbers"):
+        BayesianNetwork().fit({"a": mixed})

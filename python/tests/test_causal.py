@@ -124,3 +124,48 @@ def test_errors_name_what_is_wrong():
         effect({"a": [0, 2], "y": [0, 1], "x": [0, 1]}, "a", "y", ["x"])
     with pytest.raises(ValueError, match="method is 'ols'"):
         effect({"a": [0, 1], "y": [0, 1], "x": [0, 1]}, "a", "y", ["x"], method="ols")
+
+
+def test_graphs_of_every_form():
+    arrows = [("x", "y"), ("z", "y")]
+    for text in ("digraph{x->y; z->y}", "dag { x -> y\n z -> y }", "digraph g { x -> y; z -> y; }"):
+        graph = Graph(text)
+        assert graph.directed == arrows and set(graph.nodes) == {"x", "y", "z"}
+    networkx = pytest.importorskip("networkx")
+    drawn = networkx.DiGraph(arrows)
+    drawn.add_node("w")
+    assert set(Graph(drawn).nodes) == {"w", "x", "y", "z"} and Graph(drawn).directed == arrows
+    y0 = Graph.from_edges(directed=arrows, undirected=[("x", "y")])
+    assert y0.bidirected == [("x", "y")]
+    assert Graph.from_edges(np.array(arrows)).directed == arrows
+    for wrong, said in (
+        (networkx.Graph(arrows), "undirected"),
+        ("{x} -> y", "digraph"),
+        ("graph { x -> y }", "digraph"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            Graph(wrong)
+    with pytest.raises(ValueError, match=r"'P\(y \| do\(x\)\)'"):
+        y0.identify("P(y @ x)")
+
+
+def test_the_change_of_a_treatment_with_two_states():
+    rng = np.random.default_rng(0)
+    found = identify("a -> y", "P(y | do(a))")
+    for low, high in ((0, 1), (9, 10), (False, True), ("no", "yes")):
+        a = rng.random(4000) < 0.5
+        y = (rng.random(4000) < 0.2 + 0.5 * a).astype(int)
+        data = {"a": np.where(a, high, low), "y": y}
+        effect_ = found.average_effect(data)
+        assert abs(effect_ - 0.5) < 0.05 and effect_ == found.average_effect(data, (low, high))
+    with pytest.raises(ValueError, match="change"):
+        found.average_effect({"a": [0, 1, 2], "y": [0, 1, 1]})
+
+
+def test_an_effect_says_what_it_is():
+    data = {"x": [0, 0, 0, 1, 1, 1], "a": [0, 0, 1, 0, 1, 1], "y": [0, 0, 2, 5, 7, 7]}
+    found = effect(data, "a", "y", "x", bootstrap=0)
+    assert found.value == found.effect and repr(found).startswith("<Effect 2: ")
+    assert "6 rows" in repr(found) and found.report_.total_seconds > 0
+    with pytest.raises(ValueError, match="sample_weight has 2 dimensions"):
+        effect(data, "a", "y", "x", sample_weight=np.ones((6, 1)))

@@ -21,7 +21,8 @@ from sklearn.preprocessing import StandardScaler
 
 from fenchel import Report, _core
 from fenchel._control import Control
-from fenchel.linear_model import Lasso, LogisticRegression, Ridge
+from fenchel.linear_model import Lasso, LogisticRegression, QuantileRegressor, Ridge
+from fenchel.mrf import IsingModel
 
 HERE = Path(__file__).parent  # where no folder hides the package
 RNG = np.random.default_rng(0)
@@ -90,6 +91,28 @@ def test_broken_sparse_data_are_refused_with_their_place():
     Broken.indptr = np.array([0, -1, 2], dtype=np.int32)
     with pytest.raises(ValueError, match="indptr"):
         _core.least_squares((Broken, np.ones(2), None), control, (0.0, 1.0), True, False)
+
+
+@pytest.mark.parametrize("column", [-1, 4])
+def test_the_columns_of_a_broken_matrix_are_refused(column):
+    broken = sparse.csr_matrix(X)
+    broken.indices[5] = column
+    models = (Ridge(), LogisticRegression(), QuantileRegressor(), IsingModel())
+    for model in models:
+        with pytest.raises(ValueError, match=r"row 1|column|indices"):
+            model.fit(broken.copy(), (Y > 0).astype(int))
+    falling = sparse.csr_matrix(X)
+    falling.indptr[3] = 0
+    with pytest.raises(ValueError, match="X: "):
+        Ridge().fit(falling, Y)
+
+
+def test_the_report_has_the_time_of_the_whole_call():
+    start = time.perf_counter()
+    model = Lasso(0.01).fit(X, Y)
+    wall = time.perf_counter() - start
+    assert model.report_.seconds <= model.report_.total_seconds <= wall
+    assert f"({model.report_.total_seconds:.3f} s)" in str(model.report_)
 
 
 MEMORY = """

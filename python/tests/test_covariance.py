@@ -10,6 +10,7 @@ from fenchel.covariance import (
     JointGraphicalLasso,
     LatentGraphicalLasso,
     ScaleFreeGraphicalLasso,
+    graphical_lasso,
 )
 
 
@@ -64,6 +65,40 @@ def test_cross_validation(X):
     assert model.alpha_ in (0.01, 0.1, 0.5) and len(model.cv_results_["alphas"]) == 3
     alone = GraphicalLasso(model.alpha_).fit(X)
     np.testing.assert_allclose(model.precision_, alone.precision_, atol=1e-3)
+
+
+def test_a_grid_of_so_many_penalties_and_the_scores_of_the_folds(X):
+    model = GraphicalLassoCV(alphas=7, cv=3).fit(X)
+    found = model.cv_results_
+    assert len(found["alphas"]) == 7
+    np.testing.assert_allclose(found["alphas"][-1], 0.01 * found["alphas"][0])
+    splits = np.column_stack([found[f"split{k}_test_score"] for k in range(3)])
+    np.testing.assert_allclose(splits.mean(axis=1), found["mean_test_score"])
+    np.testing.assert_allclose(splits.std(axis=1), found["std_test_score"])
+    error = splits.std(axis=1, ddof=1) / np.sqrt(3)
+    np.testing.assert_allclose(error, found["std_error_test_score"])
+
+
+def test_a_covariance_matrix_in_the_place_of_samples(X):
+    covariance = np.cov(X, rowvar=False, bias=True)
+    given = GraphicalLasso(0.1, covariance="precomputed", tol=1e-9).fit(covariance)
+    np.testing.assert_allclose(
+        given.precision_, GraphicalLasso(0.1, tol=1e-9).fit(X).precision_, atol=1e-5
+    )
+    assert (given.location_ == 0).all()
+    ours = graphical_lasso(covariance, 0.1, tol=1e-9)
+    theirs = sk.graphical_lasso(covariance, 0.1, tol=1e-9, max_iter=1000)
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+    np.testing.assert_allclose(
+        given.mahalanobis(X[:4]), np.einsum("ij,jk,ik->i", X[:4], given.precision_, X[:4])
+    )
+    assert given.error_norm(given.covariance_) == 0.0 < given.error_norm(np.eye(6))
+    for wrong in (X, -covariance, covariance + np.triu(np.ones((6, 6)), 1)):
+        with pytest.raises(ValueError):
+            graphical_lasso(wrong, 0.1)
+    with pytest.raises(ValueError, match="sample_weight"):
+        given.fit(covariance, sample_weight=np.ones(6))
 
 
 def test_hidden_variables():

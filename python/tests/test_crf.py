@@ -94,6 +94,20 @@ def test_taggers_travel(data, tmp_path):
     assert warm.fit(*data).report_.passes <= model.report_.passes + 2
 
 
+def test_names_of_sklearn_crfsuite(data, tmp_path):
+    model = CRF("l2sgd", c2=0.5).fit(*data, X_dev=data[0], y_dev=data[1])
+    assert model.transition_features_ == CRF(c2=0.5).fit(*data).transition_features_
+    assert model.num_attributes_ == len(model.attributes_) > 0
+    model.save(tmp_path / "model")
+    assert model.size_ == (tmp_path / "model").stat().st_size
+    report = model.report_
+    assert report.total_seconds >= report.seconds and f"({report.total_seconds:.3f} s)" in str(
+        report
+    )
+    loaded = CRF.load(tmp_path / "model")
+    assert loaded.report_.total_seconds is None and loaded.n_iter_ == model.n_iter_
+
+
 @pytest.mark.parametrize(
     ("X", "y", "kind", "said"),
     [
@@ -118,7 +132,7 @@ def test_bad_data(X, y, kind, said):
 def test_bad_parameters(data):
     with pytest.raises(ValueError, match="c1 = -1"):
         CRF(c1=-1).fit(*data)
-    with pytest.raises(ValueError, match="algorithm is 'ap'"):
+    with pytest.raises(ValueError, match="algorithm is 'ap'.*perceptrons"):
         CRF("ap").fit(*data)
     with pytest.raises(ValueError):
         CRF().predict(data[0])

@@ -27,7 +27,7 @@ REASONS = {
     "LogisticRegression": ROOT,
     "LogisticRegressionCV": ROOT,
     "SoftmaxRegression": ROOT,
-    "QuantileRegressor": ROOT,
+    "HuberRegressor": ROOT,
     "MulticlassL1": "it stops at two digits of the objective, as it is meant to",
     "SIR": ROWS,
     "SAVE": ROWS,

@@ -1,5 +1,8 @@
 """Laws against scipy.stats, posteriors against closed forms, GLMs against statsmodels."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -58,6 +61,48 @@ def test_quantiles_equal_those_of_scipy(ours, theirs):
     assert isinstance(ours.cdf(float(x[1])), float)
 
 
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=lambda law: type(law).__name__)
+def test_moments_and_quantiles_equal_those_of_scipy(ours, theirs):
+    np.testing.assert_allclose([ours.mean(), ours.std()], [theirs.mean(), theirs.std()], rtol=1e-9)
+    assert abs(ours.var() - ours.std() ** 2) < 1e-9 * ours.var()
+    p = np.array([0.1, 0.5, 0.9])
+    x = theirs.ppf(p)
+    np.testing.assert_allclose(ours.ppf(p), x, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(ours.isf(p), theirs.isf(p), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(ours.cdf(x), theirs.cdf(x), rtol=1e-9)
+    np.testing.assert_allclose(ours.sf(x), theirs.sf(x), rtol=1e-9)
+    np.testing.assert_allclose(ours.interval(0.8), theirs.interval(0.8), rtol=1e-7, atol=1e-9)
+    assert ours.median() == ours.ppf(0.5)
+    np.testing.assert_allclose(ours.stats("mv"), theirs.stats("mv"), rtol=1e-9)
+
+
+@pytest.mark.parametrize("ours", [pair[0] for pair in PAIRS], ids=lambda law: type(law).__name__)
+def test_a_fitted_law_has_parameters(ours):
+    draws = ours.rvs(20_000, random_state=5)
+    if isinstance(ours, ff.Rayleigh):
+        draws = np.abs(draws)
+    fitted = ours.refit(draws)
+    assert fitted.parameters.keys() == ours.parameters.keys()
+    for name, value in ours.parameters.items():
+        assert abs(fitted.parameters[name] - value) < 0.1 * max(1.0, abs(value)), name
+    assert repr(fitted).startswith(type(ours).__name__ + "(")
+    again = type(ours)(**fitted.parameters)
+    np.testing.assert_allclose(again.natural, fitted.natural, rtol=1e-6, atol=1e-9)
+    for law in (ours, fitted):
+        assert pickle.loads(pickle.dumps(law)) == law == copy.deepcopy(law)
+
+
+def test_parameters_are_attributes_and_have_defaults():
+    law = ff.Gamma(2)
+    assert (law.shape, law.rate) == (2.0, 1.0) and law.pdf(-1.0) == 0.0
+    assert ff.Normal() == ff.Normal(0, 1) and ff.Exponential().rate == 1.0
+    np.testing.assert_array_equal(law.logpdf([1.0, -1.0, np.nan])[1:], [-np.inf, np.nan])
+    assert ff.Poisson(2).pmf([0.5, -1, 2]).tolist()[:2] == [0.0, 0.0]
+    assert ff.Binomial(5.0, 0.5) == ff.Binomial(5, 0.5)
+    with pytest.raises(AttributeError, match="'Gamma' object has no attribute 'scale'"):
+        _ = law.scale
+
+
 def test_fits_and_divergences():
     x = stats.gamma(2.5, scale=0.5).rvs(size=5000, random_state=3)
     shape, _, scale = stats.gamma.fit(x, floc=0)
@@ -114,14 +159,73 @@ def test_glms_equal_those_of_statsmodels(family):
     assert "Coefficients" in ours.summary() or "estimate" in ours.summary().lower()
 
 
+def test_the_results_of_statsmodels_have_their_names():
+    sm = pytest.importorskip("statsmodels.api")
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(1)
+    frame = pandas.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])
+    counts = pandas.Series(rng.poisson(np.exp(0.2 + frame["a"])))
+    with_one = sm.add_constant(frame)
+    for family in (sm.families.Poisson(), sm.families.Gaussian()):
+        theirs = sm.GLM(counts, with_one, family=family).fit(tol=1e-12)
+        ours = ff.GLM(counts, with_one, family=family).fit()
+        assert list(ours.params.index) == ["const", "a", "b"]
+        np.testing.assert_allclose(ours.params["a"], theirs.params["a"], atol=1e-6)
+        np.testing.assert_allclose(ours.cov_params(), theirs.cov_params(), rtol=1e-4, atol=1e-9)
+        np.testing.assert_allclose(ours.pearson_chi2, theirs.pearson_chi2, rtol=1e-5)
+        np.testing.assert_allclose(ours.fittedvalues, theirs.fittedvalues, rtol=1e-5)
+        np.testing.assert_allclose(ours.resid_response, theirs.resid_response, atol=1e-5)
+        assert ours.nobs == theirs.nobs
+        if isinstance(family, sm.families.Poisson):
+            # With an estimated dispersion ours are Student's intervals, as in R.
+            np.testing.assert_allclose(ours.bic, theirs.bic_llf, rtol=1e-6)
+            for alpha in (0.05, 0.3):
+                np.testing.assert_allclose(
+                    ours.conf_int(alpha=alpha), theirs.conf_int(alpha=alpha), atol=1e-4
+                )
+        np.testing.assert_allclose(ours.predict(with_one), ours.fittedvalues, rtol=1e-12)
+    with pytest.raises(ValueError, match="family = "):
+        ff.GLM(counts, with_one, sm.families.Gamma()).fit()
+    assert pickle.loads(pickle.dumps(ours)).params["a"] == ours.params["a"]
+
+
+def test_successes_and_failures_are_two_columns():
+    rng = np.random.default_rng(2)
+    X, trials = rng.normal(size=(50, 2)), rng.integers(0, 9, size=50)
+    wins = rng.binomial(trials, 1 / (1 + np.exp(-X[:, 0])))
+    pairs = ff.glm(X, np.column_stack([wins, trials - wins]), "binomial")
+    shares = ff.glm(X, wins / np.maximum(trials, 1), "binomial", sample_weight=trials)
+    np.testing.assert_allclose(pairs.params, shares.params, rtol=1e-12)
+    rows = np.repeat(np.arange(50), trials)
+    single = np.concatenate([np.arange(t) < w for w, t in zip(wins, trials, strict=True)])
+    np.testing.assert_allclose(
+        pairs.params, ff.glm(X[rows], single.astype(float), "binomial").params, atol=1e-6
+    )
+
+
+def test_an_offset_is_a_number_a_row():
+    X, y = np.arange(6.0)[:, None], np.array([1.0, 2, 4, 8, 16, 30])
+    offset = np.linspace(0, 1, 6)
+    result = ff.glm(X, y, "poisson", offset=offset)
+    np.testing.assert_allclose(result.predict(X, offset), result.fittedvalues)
+    for wrong in (1.0, offset[:5], np.append(offset[:5], np.nan), offset[:, None]):
+        with pytest.raises(ValueError, match="offset"):
+            result.predict(X, wrong)
+        with pytest.raises(ValueError, match="offset"):
+            ff.glm(X, y, "poisson", offset=wrong)
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
+        (lambda: ff.glm([1.0, 2.0], [[1.0], [2.0]]), "order of statsmodels"),
+        (lambda: ff.glm([[1.0, 1], [1, 2], [1, 4]], [1, 2, 3]), "column 0 of X is constant"),
+        (lambda: ff.glm([[1.0], [2.0]], [[1, -1], [1, 1]], "binomial"), "successes and failures"),
+        (lambda: ff.Binomial(-1.0, 0.5), "n = -1"),
         (lambda: ff.Normal(0, -1), "variance"),
         (lambda: ff.Binomial(2.5, 0.5), "n = 2.5"),
-        (lambda: ff.Gamma(1, 1).logpdf([1.0, -1.0]), "observation 1"),
+        (lambda: ff.Gamma.fit([1.0, -1.0]), "observation 1"),
         (lambda: ff.Normal(0, 1).kl(ff.Gamma(1, 1)), "another Normal"),
-        (lambda: ff.Poisson(1).cdf(1), "distribution function"),
         (lambda: ff.glm([[1.0], [2.0]], [0, 1], "probit"), "family is"),
         (lambda: ff.glm([[1.0], [2.0]], [-1, 1], "poisson"), "0"),
     ],

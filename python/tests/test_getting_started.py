@@ -153,13 +153,13 @@ def sentences(count, seed):
 
 
 def test_the_tutorial_of_sklearn_crfsuite():
-    """sklearn-crfsuite, Tutorial, training, evaluation and what the model learned: the same but for the name of the algorithm."""
+    """sklearn-crfsuite, Tutorial, training, evaluation and what the model learned: the same."""
     metrics = pytest.importorskip("sklearn_crfsuite.metrics")
     from fenchel.crf import CRF
 
     X_train, y_train = sentences(60, 0)
     X_test, y_test = sentences(20, 1)
-    crf = CRF(c1=0.1, c2=0.1, max_iterations=100, all_possible_transitions=True)
+    crf = CRF(algorithm="lbfgs", c1=0.1, c2=0.1, max_iterations=100, all_possible_transitions=True)
     crf.fit(X_train, y_train)
     labels = list(crf.classes_)
     y_pred = crf.predict(X_test)
@@ -185,7 +185,7 @@ def test_the_search_of_sklearn_crfsuite():
 
 
 def test_a_network_of_pgmpy():
-    """pgmpy, Introduction, the student's network: tables are given as one dictionary, and the network answers itself."""
+    """pgmpy, Introduction, the student's network: the network answers itself, and tables may be given as one dictionary."""
     from fenchel.bayes import BayesianNetwork
 
     student = BayesianNetwork.from_tables(
@@ -219,8 +219,8 @@ def test_learning_of_pgmpy():
 
 
 def test_a_generalised_linear_model():
-    """statsmodels, Generalized linear models: the design needs no constant, and families are names."""
-    from fenchel.families import glm
+    """statsmodels, Generalized linear models: the same, and a function without a column of ones."""
+    from fenchel.families import GLM, glm
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 2))
@@ -228,6 +228,8 @@ def test_a_generalised_linear_model():
     result = glm(X, y, family="poisson")
     assert len(result.params) == len(result.bse) == 3 and result.summary()
     assert result.deviance < result.null_deviance and np.isfinite(result.aic)
+    same = GLM(y, np.column_stack([np.ones(100), X]), family="poisson").fit()
+    np.testing.assert_allclose(same.params, result.params, atol=1e-6)
 
 
 def test_a_law_of_scipy():
@@ -270,12 +272,38 @@ def test_a_reduction():
 
 
 def test_an_outlier():
-    """scikit-learn, HuberRegressor: the same calls; `epsilon` is in units of `y`."""
+    """scikit-learn, HuberRegressor: the same."""
     from fenchel.linear_model import HuberRegressor
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
-    y = X @ [20.0, 80.0]
+    y = X @ [20.0, 80.0] + 4 * rng.normal(size=200)
     X[:4], y[:4] = rng.uniform(10, 20, (4, 2)), rng.uniform(10, 20, 4)
     huber = HuberRegressor().fit(X, y)
     assert np.abs(huber.coef_ - [20, 80]).max() < 5
+    assert huber.outliers_[:4].all() and 2 < huber.scale_ < 5
+
+
+def test_quantiles():
+    """scikit-learn, Quantile regression: the same."""
+    from fenchel.linear_model import QuantileRegressor
+
+    rng = np.random.default_rng(42)
+    x = np.linspace(0, 10, 100)
+    y = 10 + 0.5 * x + rng.normal(0, 0.5 + 0.5 * x, 100)
+    for quantile in (0.05, 0.5, 0.95):
+        qr = QuantileRegressor(quantile=quantile, alpha=0, solver="highs")
+        below = y < qr.fit(x[:, None], y).predict(x[:, None]) - 1e-9
+        assert abs(below.mean() - quantile) <= 0.03
+
+
+def test_positive_paths():
+    """scikit-learn, Lasso and elastic net: the same."""
+    from fenchel.linear_model import enet_path, lasso_path
+
+    X, y = load_diabetes(return_X_y=True)
+    X /= X.std(axis=0)
+    alphas, coefs, _ = lasso_path(X, y, eps=5e-3, positive=True)
+    assert coefs.shape == (10, 100) and (coefs >= 0).all() and (np.diff(alphas) < 0).all()
+    _, mixed, _ = enet_path(X, y, eps=5e-3, l1_ratio=0.8, positive=True)
+    assert (mixed >= 0).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sklearn.linear_model as sk
 from scipy import sparse
-from scipy.optimize import linprog, minimize
+from scipy.optimize import linprog
 from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
@@ -26,6 +26,7 @@ from fenchel.linear_model import (
     Ridge,
     RidgeCV,
     SoftmaxRegression,
+    enet_path,
     lasso_path,
     logistic_path,
 )
@@ -123,22 +124,52 @@ def test_poisson(numbers, weights):
 
 
 def test_huber(numbers):
+    """The optimum of scikit-learn, with the scale of the noise; the gap bounds the distance."""
     X, y = numbers
     y = y + np.where(np.arange(len(y)) % 10 == 0, 20.0, 0.0)
+    weights = 1.0 + np.arange(len(y)) % 2
+    for epsilon, alpha in ((1.35, 1e-3), (2.0, 10.0)):
+        model = HuberRegressor(epsilon=epsilon, alpha=alpha, tol=1e-11).fit(X, y, weights)
+        theirs = sk.HuberRegressor(epsilon=epsilon, alpha=alpha, tol=1e-9, max_iter=10_000)
+        theirs.fit(X, y, weights)
+        np.testing.assert_allclose(model.coef_, theirs.coef_, atol=1e-4)
+        np.testing.assert_allclose(model.scale_, theirs.scale_, rtol=1e-4)
+        assert (model.outliers_ == theirs.outliers_).all() and model.outliers_[::10].all()
 
-    def objective(point):
-        r = np.abs(X @ point[:-1] + point[-1] - y)
-        loss = np.where(r <= 0.7, r**2 / 2, 0.7 * (r - 0.35))
-        return loss.mean() + 0.05 * point[:-1] @ point[:-1]
+        def objective(fit, epsilon=epsilon, alpha=alpha):
+            z = np.abs(X @ fit.coef_ + fit.intercept_ - y) / fit.scale_
+            loss = np.where(z <= epsilon, z**2, epsilon * (2 * z - epsilon))
+            found = weights @ (fit.scale_ * (1 + loss)) + alpha * fit.coef_ @ fit.coef_
+            return found / (2 * weights.sum())
 
-    truth = minimize(objective, np.zeros(9), method="BFGS", options={"gtol": 1e-9})
-    model = HuberRegressor(epsilon=0.7, alpha=0.1, tol=1e-13).fit(X, y)
-    np.testing.assert_allclose(np.append(model.coef_, model.intercept_), truth.x, atol=1e-5)
-    assert model.outliers_[::10].all()
+        assert abs(objective(model) - model.report_.objective) < 1e-12 * objective(model)
+        assert model.report_.certificate == "gap" and model.report_.relative <= 1e-11
+        assert objective(model) <= objective(theirs) + model.duality_gap_
+    free = HuberRegressor(alpha=0.0).fit(X, y)
+    assert free.report_.certificate == "residual" and free.report_.converged
+    again = HuberRegressor(warm_start=True, alpha=0.1).fit(X, y)
+    first = again.report_.passes
+    assert again.fit(X, y).report_.passes <= first
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("alpha", [0.0, 0.02, 5.0])
+def test_quantiles_equal_those_of_scikit_learn(numbers, alpha, intercept):
+    X, y = numbers
+    weights = 1.0 + np.arange(len(y)) % 3
+    options = {"quantile": 0.3, "alpha": alpha, "fit_intercept": intercept}
+    ours = QuantileRegressor(**options, solver="highs-ipm").fit(X, y, weights)
+    theirs = sk.QuantileRegressor(**options, solver="highs").fit(X, y, weights)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=LIMIT)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=LIMIT)
+    assert ((ours.coef_ == 0) == (theirs.coef_ == 0)).all()
+    r = y - ours.predict(X)
+    loss = weights @ np.maximum(0.3 * r, -0.7 * r) / weights.sum()
+    assert abs(loss + alpha * abs(ours.coef_).sum() - ours.report_.objective) < 1e-9
 
 
 def test_quantile_against_a_linear_program(numbers):
-    """With a penalty that hardly counts, the losses are those of the linear program."""
+    """With an l2 penalty that hardly counts, the losses are those of the linear program."""
     X, y = numbers
     n, d = X.shape
     tau = 0.8
@@ -146,7 +177,8 @@ def test_quantile_against_a_linear_program(numbers):
     ones = np.ones((n, 1))
     equal = np.hstack([X, -X, ones, -ones, np.eye(n), -np.eye(n)])
     truth = linprog(cost, A_eq=equal, b_eq=y).fun
-    model = QuantileRegressor(quantile=tau, alpha=1e-4, tol=1e-4, max_iter=1e6).fit(X, y)
+    model = QuantileRegressor(quantile=tau, alpha=1e-4, penalty="l2", tol=1e-4, max_iter=1e6)
+    model.fit(X, y)
     r = y - model.predict(X)
     loss = np.maximum(tau * r, (tau - 1) * r).mean()
     bound = model.duality_gap_ + 0.5e-4 * 4 * (model.coef_ @ model.coef_)
@@ -325,7 +357,7 @@ def test_folds_are_given_as_in_scikit_learn(numbers, two):
         (Lasso, {"alpha": 0.05}),
         (LassoCV, {"alphas": [0.3, 0.1, 0.03], "cv": 3}),
         (ElasticNetCV, {"l1_ratio": 0.5, "alphas": [0.3, 0.1, 0.03], "cv": 3}),
-        (QuantileRegressor, {"alpha": 1.0}),
+        (QuantileRegressor, {"alpha": 1.0, "penalty": "l2"}),
         (LogisticRegression, {}),
         (SoftmaxRegression, {}),
         (LogisticRegressionCV, {"Cs": [0.1, 1.0], "cv": 3}),
@@ -384,7 +416,9 @@ def test_a_warm_start_begins_at_the_former_fit(four, numbers):
         (Lasso(tol=-1), "tol = -1"),
         (HuberRegressor(epsilon=0), "epsilon = 0"),
         (QuantileRegressor(quantile=1.5), "quantile = 1.5"),
-        (QuantileRegressor(alpha=0), "alpha = 0"),
+        (HuberRegressor(epsilon=0.9), "epsilon = 0.9"),
+        (QuantileRegressor(alpha=0, penalty="l2"), "alpha = 0"),
+        (QuantileRegressor(solver="simplex"), "solver is 'simplex'"),
         (LassoCV(cv=1), "cv = 1"),
         (LassoCV(n_jobs=-3), "n_jobs = -3"),
         (GroupLasso([[0], [0]]), "0"),
@@ -411,3 +445,60 @@ def test_bad_parameters_of_regressions(numbers, model, said):
 def test_bad_parameters_of_classifiers(two, model, said):
     with pytest.raises(ValueError, match=said):
         model.fit(*two)
+
+
+def test_paths_of_weights_that_are_not_negative(numbers):
+    X, y = numbers
+    alphas, coefs, gaps = lasso_path(X, y, n_alphas=12, eps=1e-2, positive=True, tol=1e-12)
+    theirs = sk.lasso_path(X, y, alphas=alphas, positive=True, tol=1e-12, max_iter=100_000)
+    np.testing.assert_allclose(coefs, theirs[1], atol=1e-5)
+    assert (coefs >= 0).all() and gaps.shape == (12,)
+    np.testing.assert_allclose(alphas, lasso_path(X, y, n_alphas=12, eps=1e-2).alphas)
+    given = enet_path(X, y, alphas=[1.0, 0.1], l1_ratio=0.5, positive=True)
+    assert given.alphas.tolist() == [1.0, 0.1] and (given.coefs >= 0).all()
+    assert Lasso.path is enet_path and LassoCV.path is lasso_path
+
+
+def test_what_cross_validations_leave_has_the_names_of_scikit_learn(numbers, two):
+    X, y = numbers
+    assert RidgeCV(alphas=[0.1, 1.0]).fit(X[:3], y[:3]).alpha_ in (0.1, 1.0)
+    lasso = LassoCV(cv=3, alphas=10).fit(X, y)
+    assert lasso.dual_gap_ == lasso.duality_gap_
+    assert lasso.best_score_ == lasso.cv_results_["mean_test_score"].max()
+    model = LogisticRegressionCV(Cs=[10, 0.1, 1], cv=3, l1_ratios=[0, 0.5], dual=False).fit(*two)
+    assert model.Cs_.tolist() == [0.1, 1, 10] and model.scores_.shape == (3, 2, 3)
+    best = np.unravel_index(model.scores_.mean(axis=0).argmax(), (2, 3))
+    assert model.l1_ratio_ == [0, 0.5][best[0]] and model.C_ == model.Cs_[best[1]]
+    counted = LogisticRegressionCV(Cs=4, cv=3, use_legacy_attributes="warn").fit(*two)
+    assert counted.Cs_.shape == (4,) and (np.diff(counted.Cs_) > 0).all()
+    assert counted.scores_.shape == (3, 1, 4) and counted.n_iter_.shape == (1,)
+    for wrong in ({"refit": False}, {"use_legacy_attributes": True}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            LogisticRegressionCV(**wrong).fit(*two)
+
+
+def test_weights_as_a_sparse_matrix(two, four):
+    for data in (two, four):
+        model = LogisticRegression(C=0.1, l1_ratio=1.0, warm_start=True).fit(*data)
+        before, scores = model.coef_, model.decision_function(data[0])
+        assert sparse.issparse(model.sparsify().coef_)
+        np.testing.assert_array_equal(model.decision_function(data[0]), scores)
+        assert model.fit(*data).report_.converged
+        np.testing.assert_array_equal(model.sparsify().densify().coef_, model.coef_)
+        assert model.coef_.shape == before.shape and model.n_iter_.shape == (1,)
+    with pytest.raises(ValueError, match="multi_class is 'crammer_singer'"):
+        LinearSVC(multi_class="crammer_singer").fit(*four)
+    assert LinearSVC(multi_class="ovr", intercept_scaling=2).fit(*two).score(*two) > 0.5
+
+
+def test_labels_of_every_type():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    for y in (
+        [0.0, 0, 1, 1],
+        [True, True, False, False],
+        list("aabb"),
+        np.array(list("aabb"), object),
+    ):
+        assert LogisticRegression().fit(X, y).score(X, y) == 1.0
+    with pytest.raises(ValueError, match="continuous"):
+        LogisticRegression().fit(X, [0.5, 0.5, 1, 1])

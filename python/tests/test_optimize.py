@@ -40,6 +40,29 @@ def test_programs_equal_highs(seed):
         assert ours.x is None and ours.ray is not None
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_multipliers_of_bounds_equal_those_of_highs(seed):
+    rng = np.random.default_rng(100 + seed)
+    c, A = rng.normal(size=5), rng.normal(size=(3, 5))
+    arguments = {"A_ub": A, "b_ub": np.abs(rng.normal(size=3)), "bounds": [(-1, 2)] * 5}
+    ours = linprog(c, **arguments, options={"disp": False, "presolve": True}, x0=np.zeros(5))
+    theirs = scipy.optimize.linprog(c, **arguments)
+    for name in ("lower", "upper"):
+        np.testing.assert_allclose(ours[name].residual, theirs[name].residual, atol=1e-6)
+        np.testing.assert_allclose(ours[name].marginals, theirs[name].marginals, atol=1e-6)
+
+
+def test_the_arguments_of_scipy():
+    for bounds in (None, [], (0, None), [(0, None)]):
+        assert linprog([1.0, 1.0], bounds=bounds).fun == 0.0
+    assert linprog([1.0], bounds=(None, None)).status == 3
+    limited = linprog(
+        [1.0], [[-1.0]], [-1.0], integrality=[0], options={"maxiter": 50, "tol": 1e-6}
+    )
+    assert limited.success and limited.report_.total_seconds >= limited.report_.seconds
+    assert linprog([1.0], options={"primal_feasibility_tolerance": 1e-7, "time_limit": 9.0}).success
+
+
 def test_games():
     game = matrix_game([[3, 0], [0, 1]])
     assert abs(game.value - 3 / 4) < 1e-5 and game.lower <= 3 / 4 <= game.upper
@@ -58,6 +81,14 @@ def test_games():
         (lambda: linprog([1.0], bounds=[(2, 1)]), "variable 0"),
         (lambda: linprog([1.0, 1.0], bounds=[(0, 1)] * 3), "3 pairs; expected 2"),
         (lambda: linprog([np.nan]), "cost"),
+        (lambda: linprog([1.0], bounds=3), "bounds = 3"),
+        (lambda: linprog([1.0], bounds={0: 1}), "bounds = "),
+        (lambda: linprog([1.0], bounds=(True, 2)), r"bounds\[0\] = True"),
+        (lambda: linprog([1.0], bounds=(np.nan, 2)), r"bounds\[0\] = nan"),
+        (lambda: linprog([1.0], integrality=1), "integrality = 1"),
+        (lambda: linprog([1.0], callback=print), "callback = "),
+        (lambda: linprog([1.0], options={"mip_gap": 1}), "an option of options is 'mip_gap'"),
+        (lambda: linprog([1.0], options=3), "options = 3"),
         (lambda: matrix_game([1.0, 2.0]), "1 dimensions"),
         (lambda: matrix_game([[np.inf]]), "row 0, column 0"),
     ],

@@ -84,6 +84,7 @@ def test_a_weight_of_2_is_a_row_twice(method):
         (SIR("best"), "n_components is 'best'"),
         (MAVE("ladle"), "expected a number"),
         (SIR(n_slices=1), "n_slices = 1"),
+        (SIR(1, n_directions=1), "n_directions = 1"),
     ],
 )
 def test_bad_arguments(method, said):
@@ -91,3 +92,12 @@ def test_bad_arguments(method, said):
         method.fit(X, X @ TRUTH)
     with pytest.raises(ValueError, match="one unique|all"):
         SIR().fit(X, np.ones(3000))
+
+
+def test_the_names_of_sliced():
+    named = SIR(n_directions=1).fit(X, X @ TRUTH)
+    assert named.directions_ is named.loadings_ and named.components_.shape == (1, X.shape[1])
+    assert SAVE(n_directions="auto").fit(X, (X @ TRUTH) ** 2).n_components_ >= 1
+    for y in (X @ TRUTH > 0, np.where(X @ TRUTH > 0, "a", "b")):
+        with pytest.raises(ValueError, match="at most 1: y has 2 different values"):
+            SIR(2).fit(X, y)

@@ -81,14 +81,23 @@ impl EffectModel {
     }
 }
 
-/// Effects by several methods in one picture, each with its interval.
+/// Effects by several methods in one picture, each with its interval. `unit` says what the treatment does to the outcome,
+/// such as `kilograms gained by quitting, 95 % interval`.
 pub fn effects_figure<'a>(
     unit: &str,
     effects: impl IntoIterator<Item = (&'a str, f64, Option<(f64, f64)>)>,
 ) -> Figure {
     let rows: Vec<_> = effects.into_iter().collect();
-    let y = Axis::of_names("", rows.iter().map(|row| row.0));
+    let any = rows.iter().any(|row| row.2.is_some());
+    let name = |row: &(&str, f64, Option<(f64, f64)>)| match row.2 {
+        None if any => format!("{} (no interval)", row.0),
+        _ => row.0.to_owned(),
+    };
+    let y = Axis::of_names("", rows.iter().map(name));
     let intervals = rows.iter().map(|row| row.2.unwrap_or((f64::NAN, f64::NAN))).collect();
     let series = Series::rows("", rows.iter().map(|row| row.1), intervals).colour(Colour::Blue);
-    Figure::new("Effect of the treatment", Axis::linear(unit), y).with(series).mark(0.0, "")
+    Figure::new("Effect of the treatment", Axis::linear(unit), y)
+        .with(series)
+        .mark(0.0, "")
+        .note("Dashed line: no effect.")
 }

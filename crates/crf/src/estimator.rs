@@ -12,7 +12,8 @@ impl Crf {
     /// Trains a model.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for parameters out of range, or an `l2` so small that the training overflows; [`Error::Refused`] for SDCA whose marginals exceed `max_memory`.
+    /// [`Error::Invalid`] for parameters out of range, or an `l2` so small that the training overflows; [`Error::Refused`] for
+    /// weights, or marginals of SDCA, that exceed `max_memory`.
     pub fn fit(&self, corpus: &Corpus) -> Result<CrfModel, Error> {
         self.fit_with(corpus, Fit::new())
     }

@@ -7,7 +7,7 @@
 use fenchel_graphical::chain::{Chain, stride};
 use fenchel_linalg::spread::Shards;
 use fenchel_linalg::{Invalid, lanes};
-use fenchel_optim::{MAX_MEMORY, Refusal};
+use fenchel_optim::Refusal;
 
 use crate::Error;
 use crate::dataset::Dataset;
@@ -32,6 +32,7 @@ impl Layout {
     pub(crate) fn new(
         data: &Dataset,
         features: Features,
+        max_memory: Option<u64>,
         shards: Option<&Shards<'_>>,
     ) -> Result<Self, Error> {
         let (attributes, labels) = (data.attributes(), data.labels());
@@ -42,7 +43,7 @@ impl Layout {
         let learnt = pairs(labels) + if observed { 0 } else { pairs(attributes + 3) };
         let hint = "leave out rare labels and attributes";
         let needed = pairs(attributes).saturating_add(learnt.saturating_mul(4));
-        Refusal::check_memory("a conditional random field", needed, MAX_MEMORY, hint)?;
+        Refusal::check_memory("a conditional random field", needed, max_memory, hint)?;
         let mut seen: Vec<u64> = Vec::new();
         let mut allowed = vec![0.0; labels * stride];
         if observed {

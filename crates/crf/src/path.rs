@@ -128,7 +128,10 @@ pub fn path_with(
         let (weights, watch) = (fit.weights, fit.watch.again());
         let model = crf.fit_with(corpus, Fit { weights, start, watch, ..Fit::new() })?;
         let report = model.report.filter(|report| report.status == Status::Stopped);
-        model.report.into_iter().for_each(|report| _ = budget.spend(report));
+        if let Some(report) = &model.report {
+            budget.spend(*report);
+            fit.watch.spend(report);
+        }
         let score = if held_out.is_empty() { None } else { Some(model.score(held_out)?) };
         points.push(PathPoint { penalty, model, score });
         if report.is_some() {

@@ -51,7 +51,7 @@ impl CrfModel {
             ranked.push((tagger.probability(sentence, &truth)?, k));
         }
         ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let mut lines = Vec::new();
+        let mut lines: Vec<Vec<Span>> = Vec::new();
         for &(_, k) in ranked.iter().take(count) {
             let predicted = tagger.tag(&sentences[k])?;
             let span = |((word, found), truth): ((&S, &str), &str)| {
@@ -67,11 +67,17 @@ impl CrfModel {
             let all = words[k].as_ref().iter().zip(predicted).zip(sentences[k].labels());
             lines.push(all.map(span).collect());
         }
-        let key = vec![(Colour::Green, "right".into()), (Colour::Vermilion, "wrong".into())];
+        let mut key = vec![
+            (Colour::Green, "right label"),
+            (Colour::Vermilion, "wrong: the given label, not the true one"),
+        ];
+        if lines.iter().flatten().any(|span| span.colour.is_none()) {
+            key.push((Colour::Paper, "right: O, in no phrase"));
+        }
         Ok(Text {
-            title: format!("The {} sentences whose labels are least probable", lines.len()),
+            title: format!("The {} sentences whose true labels are least probable", lines.len()),
             lines,
-            key,
+            key: key.into_iter().map(|(colour, meaning)| (colour, meaning.to_owned())).collect(),
         })
     }
 }

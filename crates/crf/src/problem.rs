@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::spread::Shards;
+use fenchel_optim::MAX_MEMORY;
 
 use crate::Error;
 use crate::dataset::Dataset;
@@ -38,16 +39,30 @@ impl<'a> Problem<'a> {
     /// A problem with `l2 > 0`; Le Priol et al. use `1 / n`. O(entries log entries).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no sequences, fewer than 2 labels or `l2` out of range; [`Error::Refused`] beyond 2^32 weights.
+    /// [`Error::Invalid`] for no sequences, fewer than 2 labels or `l2` out of range; [`Error::Refused`] beyond 2^32 weights,
+    /// and for weights of more than [`MAX_MEMORY`].
     pub fn new(data: &'a Dataset, l2: f64, features: Features) -> Result<Self, Error> {
-        Problem::of(data, l2, features, None)
+        Problem::within(data, l2, features, MAX_MEMORY)
+    }
+
+    /// As [`new`](Problem::new), for weights of at most `max_memory` bytes: a table of all attributes and labels, and a handful
+    /// of vectors of those that are learnt. `None` is no limit.
+    ///
+    /// # Errors
+    /// As [`new`](Problem::new), with this limit.
+    pub fn within(
+        data: &'a Dataset,
+        l2: f64,
+        features: Features,
+        max_memory: Option<u64>,
+    ) -> Result<Self, Error> {
+        Problem::of(data, (l2, features, max_memory), None)
     }
 
     /// The same for sequences that are these shards of those of all processes.
     pub(crate) fn of(
         data: &'a Dataset,
-        l2: f64,
-        features: Features,
+        (l2, features, max_memory): (f64, Features, Option<u64>),
         shards: Option<&'a Shards<'a>>,
     ) -> Result<Self, Error> {
         Invalid::check_positive("l2", l2)?;
@@ -58,7 +73,7 @@ impl<'a> Problem<'a> {
             let (value, expected) = (data.labels() as f64, "at least 2");
             return Err(Invalid::Parameter { name: "number of labels", value, expected }.into());
         }
-        let layout = Layout::new(data, features, shards)?;
+        let layout = Layout::new(data, features, max_memory, shards)?;
         let n = shards.map_or(data.sequences(), Shards::all_rows);
         let common = Common { n, l2, counts: Vec::new() };
         let mut problem = Problem { data, features, layout, common, shards };

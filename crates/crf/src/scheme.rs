@@ -14,10 +14,12 @@ use crate::vocabulary::Vocabulary;
 /// | `Bio` (IOB2) | `I-X` only directly after `B-X` or `I-X` |
 /// | `Iobes` | `B-X` and `I-X` only directly before `I-X` or `E-X`, and these only directly after `B-X` or `I-X` |
 ///
-/// `Iobes` also reads the letters of BILOU, `L` for `E` and `U` for `S`. Labels that are not of the form mark-type are not
-/// restricted. A scheme refuses labels of the form mark-type, with one capital letter as the mark, that it does not know, and
-/// labels that no labelling can have because the model lacks another one: `I-X` without `B-X`, and under `Iobes` `B-X` without
-/// `E-X`.
+/// `Iobes` also reads the letters of BILOU, `L` for `E` and `U` for `S`, and of BMES, `M` for `I`. A bare mark is one of chunks
+/// without a type, as for `conlleval`: `B`, `I`, `O` and `B`, `M`, `E`, `S` are schemes too. Other labels are not restricted.
+///
+/// A scheme refuses labels of the form mark-type, with one capital letter as the mark, that it does not know; beside a bare
+/// `B`, the bare marks of other schemes; and labels that no labelling can have because the model lacks another one: `I-X`
+/// without `B-X`, and under `Iobes` `B-X` without `E-X`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LabelScheme {
     /// No restriction.
@@ -60,13 +62,15 @@ impl LabelScheme {
         let (marks, scheme) = match self {
             LabelScheme::Any => return Ok(()),
             LabelScheme::Bio => ("BIO", "BIO"),
-            LabelScheme::Iobes => ("BIESLUO", "IOBES"),
+            LabelScheme::Iobes => ("BIMESLUO", "IOBES"),
         };
+        let bare = labels.iter().any(|label| label == "B");
         let strange = |label: &&str| match label.split_once('-') {
             Some((mark, _)) if mark.len() == 1 => {
                 mark.as_bytes()[0].is_ascii_uppercase() && !marks.contains(mark)
             }
-            _ => false,
+            Some(_) => false,
+            None => bare && split(label).0 != "O" && !marks.contains(*label),
         };
         let refused = |reason| Err(Invalid::Layout { what: "labels", reason });
         if let Some(label) = labels.iter().find(strange) {
@@ -82,7 +86,7 @@ impl LabelScheme {
                 _ => &[],
             };
             if let Some(missing) = needs.iter().find(|mark| !has(mark, kind)) {
-                let wanted = format!("{missing}-{kind}");
+                let wanted = format!("{missing}{}", &label[label.len().min(1)..]);
                 return refused(format!(
                     "the scheme {scheme} allows {label:?} only with a label {wanted:?}, which the model does not have"
                 ));
@@ -114,11 +118,12 @@ impl LabelScheme {
     }
 }
 
-/// The mark and the type of a label. A label of another form consists of a mark only.
+/// The mark and the type of a label, which is empty beside a bare mark. A label of another form is outside.
 fn split(label: &str) -> (&str, &str) {
     let (mark, kind) = label.split_once('-').unwrap_or((label, ""));
     match mark {
         "B" | "I" | "E" | "S" => (mark, kind),
+        "M" => ("I", kind),
         "L" => ("E", kind),
         "U" => ("S", kind),
         _ => ("O", ""),
@@ -136,8 +141,13 @@ mod tests {
         };
         let error = check(LabelScheme::Bio, &["O", "B-X", "L-X"]).unwrap_err();
         assert!(error.contains("BIO") && error.contains("\"L-X\""), "{error}");
-        assert!(check(LabelScheme::Iobes, &["B-X", "M-X"]).is_err());
-        check(LabelScheme::Any, &["M-X"]).unwrap();
+        assert!(check(LabelScheme::Iobes, &["B-X", "T-X"]).is_err());
+        check(LabelScheme::Any, &["T-X"]).unwrap();
+        // Bare marks, and labels that only look like them.
+        let error = check(LabelScheme::Bio, &["O", "B", "I", "E"]).unwrap_err();
+        assert_eq!(error, "labels: the scheme BIO does not know the mark of \"E\"");
+        check(LabelScheme::Bio, &["O", "B-X", "E", "S"]).unwrap();
+        check(LabelScheme::Iobes, &["B", "I", "E", "S", "X"]).unwrap();
         check(LabelScheme::Iobes, &["B-X", "L-X", "U-X", "O", "noun", "half-open"]).unwrap();
     }
 
@@ -154,6 +164,10 @@ mod tests {
         assert!(check(LabelScheme::Iobes, &["E-X", "S-X"]).unwrap_err().contains("\"B-X\""));
         assert!(check(LabelScheme::Iobes, &["B-X", "I-X"]).unwrap_err().contains("\"E-X\""));
         check(LabelScheme::Iobes, &["S-X", "O", "B-Y", "I-Y", "E-Y"]).unwrap();
+        let expected = "labels: the scheme BIO allows \"I\" only with a label \"B\", which the model does not have";
+        assert_eq!(check(LabelScheme::Bio, &["O", "B-X", "I"]).unwrap_err(), expected);
+        assert!(check(LabelScheme::Iobes, &["B", "M", "S"]).unwrap_err().contains("\"E\""));
+        check(LabelScheme::Iobes, &["B", "M", "E", "S"]).unwrap();
         check(LabelScheme::Any, &["I-X"]).unwrap();
     }
 
@@ -165,19 +179,34 @@ mod tests {
                 && scheme.may_end(labels[labels.len() - 1])
                 && labels.windows(2).all(|pair| scheme.may_follow(pair[0], pair[1]))
         };
-        for labels in ["O B-X I-X B-X B-Y", "B-X I-X I-X O", "O noun O"] {
+        for labels in ["O B-X I-X B-X B-Y", "B-X I-X I-X O", "O noun O", "B I O B B I"] {
             assert!(legal(LabelScheme::Bio, labels), "{labels}");
         }
-        for labels in ["I-X", "O I-X", "B-Y I-X", "B-X I-X I-Y"] {
+        for labels in ["I-X", "O I-X", "B-Y I-X", "B-X I-X I-Y", "I", "O I", "B-X I", "B I-X"] {
             assert!(!legal(LabelScheme::Bio, labels), "{labels}");
             assert!(legal(LabelScheme::Any, labels));
         }
-        for labels in ["S-X B-X E-X O", "B-X I-X E-X S-Y", "U-X B-X L-X O", "B-X I-X L-X U-Y"] {
+        for labels in [
+            "S-X B-X E-X O",
+            "B-X I-X E-X S-Y",
+            "U-X B-X L-X O",
+            "B-X I-X L-X U-Y",
+            "B M M E S B E",
+        ] {
             assert!(legal(LabelScheme::Iobes, labels), "{labels}");
         }
-        for labels in
-            ["B-X", "O E-X", "B-X O", "B-X E-Y", "S-X I-X", "B-X I-X S-X", "B-X U-X", "O L-X"]
-        {
+        for labels in [
+            "B-X",
+            "O E-X",
+            "B-X O",
+            "B-X E-Y",
+            "S-X I-X",
+            "B-X I-X S-X",
+            "B-X U-X",
+            "O L-X",
+            "S M E",
+            "B M S",
+        ] {
             assert!(!legal(LabelScheme::Iobes, labels), "{labels}");
         }
     }

@@ -65,7 +65,7 @@ settings! {
         features: Features = Features::default(),
         /// Training method.
         method: Method = Method::Auto,
-        /// Bytes that the marginals of SDCA may take; `None` for no limit.
+        /// Bytes that the weights may take, and the marginals of SDCA; `None` for no limit.
         max_memory: Option<u64> = MAX_MEMORY,
         /// When to end, see [`Stop`]. Dense attributes with a weak penalty take thousands of passes, which are fast.
         stop: Stop = Stop { max_passes: 10_000.0, ..Stop::default() },

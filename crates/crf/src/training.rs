@@ -144,7 +144,7 @@ fn train_on(
     crf.stop.check()?;
     let sequences = shards.map_or(corpus.data.sequences(), Shards::all_rows);
     let l2 = crf.l2.unwrap_or(1.0 / sequences.max(1) as f64);
-    let problem = Problem::of(&corpus.data, l2, crf.features, shards)?;
+    let problem = Problem::of(&corpus.data, (l2, crf.features, crf.max_memory), shards)?;
     let (weights, report) = solve(crf, corpus, &problem, start, observer)?;
     check_finite(l2, weights.emission.iter().chain(&weights.transition), &report)?;
     let (attributes, labels) = (corpus.attributes.clone(), corpus.labels.clone());
@@ -369,13 +369,7 @@ impl Watcher<'_, '_> {
         let certificate = whole(self.done, now.certificate);
         let given = self.given.and_then(|given| given.better(certificate));
         let certificate = given.map_or(certificate, |(_, certificate)| certificate);
-        let before = self.done.map_or((0.0, 0, 0.0), |r| (r.passes, r.oracle_calls, r.seconds));
-        let progress = Progress {
-            passes: before.0 + now.passes,
-            oracle_calls: before.1 + now.oracle_calls,
-            seconds: before.2 + now.seconds,
-            certificate,
-        };
+        let progress = Progress { certificate, ..now.with_spent(self.done.as_ref()) };
         let weights = || {
             given.map_or_else(|| method.weights_now(self.problem), |(weights, _)| weights.clone())
         };

@@ -422,7 +422,8 @@ impl FittedEncoder {
 
     /// A design of one record, such as a request to a server. `cell` gives the text of a column by its name, and `None` where
     /// it is missing. Texts are read as [`table`](fn@crate::table) reads cells: blanks around them do not count, and `NA`,
-    /// `null` and the like are missing. O(d).
+    /// `null` and the like are missing. But a level of the fit is never missing: in a Parquet file `NA` is a text like
+    /// others. O(d), and a search in the levels of each column of texts.
     ///
     /// ```
     /// use fenchel_datasets::{Encoder, TableOptions, table, table::Kind};
@@ -452,13 +453,22 @@ impl FittedEncoder {
         &self,
         mut cell: impl FnMut(&str) -> Option<T>,
     ) -> Result<Named<Array2<f64>>, Error> {
-        let column = |(name, _): (&str, Kind)| {
+        let column = |Feature { name, part }: &Feature| {
             let cell = cell(name);
-            let text = cell.as_ref().map(|text| text.as_ref().trim());
-            let text = text.filter(|text| !is_missing(text.as_bytes()));
-            (name.to_owned(), Column::from(vec![text]))
+            let level = |text: &str| match part {
+                Part::Texts { levels, .. } => {
+                    levels.binary_search_by(|level| level.as_str().cmp(text)).is_ok()
+                }
+                Part::Numbers { .. } => false,
+            };
+            let text = cell.as_ref().map(AsRef::as_ref).and_then(|text| match text.trim() {
+                _ if level(text) => Some(text),
+                bare if level(bare) || !is_missing(bare.as_bytes()) => Some(bare),
+                _ => None,
+            });
+            (name.clone(), Column::from(vec![text]))
         };
-        self.transform(&Table::new(self.columns().map(column))?)
+        self.transform(&Table::new(self.features.iter().map(column))?)
     }
 
     /// As [`transform`](FittedEncoder::transform), without the zeros. It is for columns of many levels. O(cells).

@@ -5,7 +5,7 @@ use fenchel_optim::{Loss, Regulariser};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::shared::{check_shape, check_weights, rows_and_penalties};
+use crate::shared::{check_parts, check_shape, check_weights, rows_and_penalties};
 
 /// Regularised empirical risk of a linear model,
 ///
@@ -55,6 +55,11 @@ impl Point {
     /// The origin.
     pub fn zero(columns: usize) -> Self {
         Point { weights: vec![0.0; columns], intercept: 0.0 }
+    }
+
+    /// Weights and intercept.
+    fn parts(&self) -> [&[f64]; 2] {
+        [&self.weights, std::slice::from_ref(&self.intercept)]
     }
 
     /// Number of non-zero weights.
@@ -336,24 +341,10 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     }
 
     pub(crate) fn check_point(&self, point: &Point) -> Result<(), Invalid> {
-        self.check_named(point, ["weights", "intercept"])
+        check_parts(["weights", "intercept"], [self.d(), 1], point.parts())
     }
 
     pub(crate) fn check_start(&self, point: &Point) -> Result<(), Invalid> {
-        self.check_named(point, ["start (weights)", "start (intercept)"])
-    }
-
-    fn check_named(
-        &self,
-        point: &Point,
-        [weights, intercept]: [&'static str; 2],
-    ) -> Result<(), Invalid> {
-        Invalid::check_length(weights, self.d(), point.weights.len())?;
-        Invalid::check_finite(weights, &point.weights)?;
-        if !point.intercept.is_finite() {
-            let (name, value) = (intercept, point.intercept);
-            return Err(Invalid::Parameter { name, value, expected: "a finite number" });
-        }
-        Ok(())
+        check_parts(["start (weights)", "start (intercept)"], [self.d(), 1], point.parts())
     }
 }

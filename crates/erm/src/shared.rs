@@ -135,6 +135,19 @@ pub(crate) fn check_shape<D: Design>(design: &D) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// The parts of a point have these lengths and are finite.
+pub(crate) fn check_parts(
+    names: [&'static str; 2],
+    lengths: [usize; 2],
+    parts: [&[f64]; 2],
+) -> Result<(), Invalid> {
+    for ((name, length), part) in names.into_iter().zip(lengths).zip(parts) {
+        Invalid::check_length(name, length, part.len())?;
+        Invalid::check_finite(name, part)?;
+    }
+    Ok(())
+}
+
 /// Weights, one a column and class, can be kept.
 pub(crate) fn check_weights<D: Design>(design: &D, classes: usize) -> Result<(), Refusal> {
     let needed = (design.columns() as u64).saturating_mul(8).saturating_mul(classes as u64);

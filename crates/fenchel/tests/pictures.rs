@@ -40,12 +40,13 @@ fn a_path_names_its_largest_weights() -> Result {
     let grid = Grid::Log { count: 20, smallest: 1e-3 };
     let path = elastic_net_path(&x, &y, &PathSettings { grid, ..PathSettings::default() })?;
     let figure = path.figure();
-    assert_eq!(figure.series.iter().filter(|s| !s.name.is_empty()).count(), 8);
+    // Eight names, and one for all the others.
+    assert_eq!(figure.series.iter().filter(|s| !s.name.is_empty()).count(), 9);
     let largest = &figure.series[figure.series.len() - 1];
     let last = path.point(19).ok_or("20 points")?.weights;
     let size = last.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
     assert_eq!(largest.points[19].1.abs(), size);
-    shows(&path.svg(), &["proline", "penalty", "weight"]);
+    shows(&path.svg(), &["proline", "others", "penalty", "weight"]);
     Ok(())
 }
 
@@ -91,7 +92,12 @@ fn a_run_shows_what_was_proved() -> Result {
     let (truth, scores) = (data.y.to_vec(), model.predict_proba(&x)?.to_vec());
     shows(&roc_figure(&truth, &scores)?.svg(), &["ROC curve: area 0.99"]);
     shows(&precision_recall_figure(&truth, &scores)?.svg(), &["precision", "recall"]);
-    assert_eq!(calibration_figure(&truth, &scores)?.series[1].points.len(), 10);
+    let groups = &calibration_figure(&truth, &scores)?.series[1];
+    assert_eq!(groups.points.len(), 10);
+    // No malignant tumour in a group is no proof that there is none.
+    let inside =
+        |band: &(f64, f64)| band.0 > -1e-12 && band.1 < 1.0 + 1e-12 && band.1 - band.0 > 0.02;
+    assert!(groups.band.iter().all(inside), "{:?}", groups.band);
     let predicted = model.predict(&x)?.mapv(|y| usize::from(y > 0.0)).to_vec();
     let classes: Vec<usize> = truth.iter().map(|&y| usize::from(y > 0.0)).collect();
     let map = Confusion::new(&classes, &predicted, 2)?.heat_map(&["malignant", "benign"])?;
@@ -135,7 +141,9 @@ fn an_effect_has_its_graph_balance_and_overlap() -> Result {
     assert!(love.series[1].points[0].0 < 1e-4);
     assert!(model.love_plot(&["age", "sex"]).is_err());
     shows(&model.overlap_figure(&treated)?.svg(), &["treated", "untreated", "propensity"]);
-    shows(&effects_figure("kg", [("weighting", 2.0, Some((1.0, 3.0)))]).svg(), &["weighting"]);
+    let effects = [("means", 1.5, None), ("weighting", 2.0, Some((1.0, 3.0)))];
+    let words = ["means (no interval)", "weighting", "Dashed line: no effect"];
+    shows(&effects_figure("kg", effects).svg(), &words);
     Ok(())
 }
 
@@ -172,7 +180,7 @@ fn the_worst_sentences_come_first() -> Result {
     let sentences = [read(&words[0], &["D", "N"]), read(&words[1], &["N", "N"])];
     let text = model.worst(&sentences, &words, 1)?;
     assert_eq!((text.lines.len(), text.lines[0][0].label.as_str()), (1, "D, not N"));
-    shows(&text.svg(), &["the", "D, not N"]);
+    shows(&text.svg(), &["the", "D, not N", "wrong: the given label, not the true one"]);
     assert!(model.worst(&sentences, &words[..1], 1).is_err());
     Ok(())
 }

@@ -10,7 +10,7 @@ const NAMED: usize = 8;
 
 impl Path {
     /// The weight of every feature against the penalty, from the largest penalty on the left. The eight largest weights of the last
-    /// point have names.
+    /// point have names; the others are grey.
     pub fn figure(&self) -> Figure {
         let last: Vec<f64> = self.points.last().map_or(vec![], |p| p.dense(self.features).weights);
         let mut used: Vec<usize> =
@@ -30,7 +30,9 @@ impl Path {
             let series = if rank < NAMED {
                 Series::line(self.names.of(c), curve(c))
             } else {
-                Series::line("", curve(c)).colour(Colour::Rule)
+                // One of them is in the legend for all.
+                let name = if rank == NAMED { "others" } else { "" };
+                Series::line(name, curve(c)).colour(Colour::Rule)
             };
             figure = figure.with(series);
         }

@@ -19,8 +19,10 @@ use crate::statistics::{Scale, dense};
 settings! {
     /// The [`GraphicalLasso`] with the penalty that predicts held-out samples best.
     pub struct GraphicalLassoCv {
-        /// The grid of penalties.
+        /// The grid of penalties; `None` for `count` of them, from the least one without edges down to a hundredth of it.
         penalties: Option<Vec<f64>> = None,
+        /// The number of penalties of a grid that is not given.
+        count: usize = 20,
         /// Parts of the data, each left out once.
         folds: usize = 5,
         /// The training rows and the test rows of each fold, in place of `folds`.
@@ -54,6 +56,9 @@ pub struct CrossValidated {
     pub loss: Vec<f64>,
     /// Standard errors of the means.
     pub standard_error: Vec<f64>,
+    /// The loss of each fold, a list of them per penalty; empty if a file does not contain them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folds: Vec<Vec<f64>>,
 }
 
 impl GraphicalLassoCv {
@@ -84,7 +89,7 @@ impl GraphicalLassoCv {
         let x = dense(x, self.max_memory)?;
         let penalties = match &self.penalties {
             Some(penalties) => penalties.clone(),
-            None => default_grid(&statistics, self.scale)?,
+            None => default_grid(&statistics, self.scale, self.count)?,
         };
         let lasso = || GraphicalLasso {
             l1: PenaltyWeights::Uniform(1.0),
@@ -115,13 +120,15 @@ impl GraphicalLassoCv {
         let fit = Fit { start, watch: watch.each(), ..Fit::new() };
         let path = lasso().fit_path_with(&*statistics, &penalties, fit)?;
         let count = losses.len() as f64;
-        let (mut loss, mut standard_error) = (Vec::new(), Vec::new());
+        let (mut loss, mut standard_error, mut folds) = (Vec::new(), Vec::new(), Vec::new());
         for k in 0..path.points.len() {
-            let folds = || losses.iter().map(|l| l.get(k).copied().unwrap_or(f64::NAN));
-            let mean = folds().sum::<f64>() / count;
-            let square = folds().map(|l| (l - mean).powi(2)).sum::<f64>();
+            let each = losses.iter().map(|l| l.get(k).copied().unwrap_or(f64::NAN));
+            let each: Vec<f64> = each.collect();
+            let mean = each.iter().sum::<f64>() / count;
+            let square = each.iter().map(|l| (l - mean).powi(2)).sum::<f64>();
             loss.push(mean);
             standard_error.push((square / (count - 1.0) / count).sqrt());
+            folds.push(each);
         }
         // A NaN of either sign is no least loss.
         let size = |k: usize| if loss[k].is_nan() { f64::INFINITY } else { loss[k] };
@@ -139,6 +146,7 @@ impl GraphicalLassoCv {
             penalties: path.points.iter().map(|point| point.l1).collect(),
             loss,
             standard_error,
+            folds,
         })
     }
 }

@@ -197,6 +197,7 @@ impl GraphicalLasso {
             let (method, max_memory) = (self.method, self.max_memory);
             let settings = GlassoSettings { method, stop, max_memory, ..GlassoSettings::default() };
             let solution = graphical_lasso(&problem, &settings, state.take(), &mut watch)?;
+            watch.spend(&solution.report);
             let status = solution.report.status;
             if status == Status::TimeLimit && !points.is_empty() {
                 break;

@@ -20,10 +20,11 @@ impl GaussianModel {
             .weighted("partial correlation", self.edges())
     }
 
-    /// The partial correlations as a matrix, with variables that belong together beside each other.
+    /// The partial correlations as a matrix, with variables that belong together beside each other. The diagonal is
+    /// crossed out.
     pub fn heat_map(&self) -> HeatMap {
         let mut partial = self.partial_correlations();
-        partial.diag_mut().fill(0.0);
+        partial.diag_mut().fill(f64::NAN);
         let values = partial.iter().copied().collect();
         let (title, unit) = ("Partial correlations, ordered by clusters", "partial correlation");
         HeatMap::of_pairs(title, unit, self.all_names(), values).clustered()

@@ -33,13 +33,17 @@ pub(crate) fn each<T: Send>(
     parallel::try_map(0..count, work)
 }
 
-/// A grid of 20 penalties for the data.
-pub(crate) fn default_grid(statistics: &Statistics, scale: Scale) -> Result<Vec<f64>, Error> {
+/// A grid of so many penalties for the data.
+pub(crate) fn default_grid(
+    statistics: &Statistics,
+    scale: Scale,
+    count: usize,
+) -> Result<Vec<f64>, Error> {
     let largest = match scale {
         Scale::Covariance => Problem::largest_weight(statistics.covariance.view()),
         Scale::Correlation => Problem::largest_weight(statistics.correlation().0.view()),
     };
-    grid(if largest > 0.0 { largest } else { 1.0 }, 0.01, 20)
+    grid(if largest > 0.0 { largest } else { 1.0 }, 0.01, count)
 }
 
 settings! {
@@ -95,7 +99,7 @@ pub fn stars<'a>(
     let statistics = Statistics::from_data_within(&x, settings.max_memory)?;
     let penalties = match &settings.penalties {
         Some(penalties) => penalties.clone(),
-        None => default_grid(&statistics, settings.scale)?,
+        None => default_grid(&statistics, settings.scale, 20)?,
     };
     Invalid::check_nonnegative("threshold", settings.threshold)?;
     let usual = if n > 144 { 10.0 * (n as f64).sqrt() } else { 0.8 * n as f64 };

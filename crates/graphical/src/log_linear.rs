@@ -10,6 +10,7 @@
 //! as the positions of a chain do.
 
 use fenchel_linalg::{Invalid, lanes};
+use fenchel_optim::MAX_MEMORY;
 
 use crate::junction_tree::Calibrated;
 use crate::table::size_of;
@@ -69,7 +70,7 @@ impl LogLinear {
         parameters: &[usize],
         statistics: &[f64],
     ) -> Result<FactorId, Error> {
-        let cells = size_of(&self.structure.cards_of(scope)?)?;
+        let cells = size_of(&self.structure.cards_of(scope)?, MAX_MEMORY)?;
         Invalid::check_length(
             "statistics",
             cells.saturating_mul(parameters.len()),

@@ -65,10 +65,10 @@ impl BayesNet {
     pub fn network(&self) -> Result<Network, Error> {
         // Files of networks without a name call them unknown.
         let title = match self.name() {
-            "" | "unknown" => "Bayesian network",
-            name => name,
+            "" | "unknown" => "Bayesian network".to_owned(),
+            name => format!("Network {name}"),
         };
-        Ok(Network { title: title.into(), ..self.dag().network(&self.names())? })
+        Ok(Network { title, ..self.dag().network(&self.names())? })
     }
 
     /// The graph with a bar for the probability of every state given the evidence, and a tick where the bar was before. Observed variables
@@ -77,7 +77,8 @@ impl BayesNet {
     /// ```
     /// let clinic = fenchel_graphical::networks::asia();
     /// let svg = clinic.network_given(&[("smoke", "yes"), ("dysp", "yes")])?.svg();
-    /// assert!(svg.contains("smoke = yes, dysp = yes"));
+    /// assert!(svg.contains("Network asia, given smoke = yes, dysp = yes"));
+    /// assert!(svg.contains("before the evidence"));
     /// # Ok::<(), fenchel_graphical::Error>(())
     /// ```
     ///
@@ -93,7 +94,7 @@ impl BayesNet {
         };
         let mut network = self.network()?;
         if !seen.is_empty() {
-            network.title = format!("{} given {seen}", network.title);
+            network.title = format!("{}, given {seen}", network.title);
         }
         for (v, node) in self.variables().zip(&mut network.nodes) {
             let i = v.index();

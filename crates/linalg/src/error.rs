@@ -94,7 +94,7 @@ pub enum Invalid {
         pivot: usize,
     },
     /// A matrix whose columns are linearly dependent where they must be independent.
-    #[error("{what} has rank {rank}; expected {columns} independent columns{}", dependent(.column))]
+    #[error("{what} has rank {rank}; expected {columns} independent columns{}", dependent(*column))]
     RankDeficient {
         /// The argument.
         what: &'static str,
@@ -102,9 +102,8 @@ pub enum Invalid {
         rank: usize,
         /// The number of columns.
         columns: usize,
-        /// The first column that depends on those before it, where it is known. It counts from 0; an intercept is behind the
-        /// others.
-        column: Option<usize>,
+        /// The first column that depends on others, counted from 0, and in words how, where it is known.
+        column: Option<(usize, &'static str)>,
     },
     /// A matrix for which the iteration for eigenvalues or singular values did not converge.
     #[error("{what}: the iteration for its eigenvalues or singular values did not converge")]
@@ -134,10 +133,8 @@ pub enum Invalid {
     },
 }
 
-fn dependent(column: &Option<usize>) -> String {
-    column.map_or(String::new(), |column| {
-        format!("; column {column} depends on those before it (an intercept is the last column)")
-    })
+fn dependent(column: Option<(usize, &str)>) -> String {
+    column.map_or(String::new(), |(column, how)| format!("; column {column} {how}"))
 }
 
 impl Invalid {

@@ -20,6 +20,7 @@
 //! | `A = L L'` without dependencies | [`Cholesky`] | `n^3 / 3` |
 //! | `norm(A)` of a design, spectral radius of a square matrix | [`spectral`] | products with `A` |
 //! | Cholesky, QR, eigenvalues, SVD at full speed | module `factor`, feature `factor` | O(n^3) |
+//! | a quote in CSV that does not end | [`Quotes`] | O(bytes) |
 //! | errors for bad arguments | [`Invalid`] | |
 //!
 //! Conventions: arithmetic is in `f64`. Vectors are slices, and matrices are `ndarray` views. Rows, columns and pivots count
@@ -38,6 +39,7 @@ pub mod lanes;
 pub mod parallel;
 pub mod project;
 pub mod quadrature;
+mod quotes;
 pub mod special;
 pub mod spectral;
 pub mod spread;
@@ -52,6 +54,7 @@ pub use design::{
 };
 pub use error::Invalid;
 pub use gram::Gram;
+pub use quotes::Quotes;
 
 /// The example of the README, as a test.
 #[doc = include_str!("../README.md")]

@@ -15,8 +15,9 @@ fn unit(label: &str) -> Axis {
 pub fn roc_figure<L: Binary>(truth: &[L], scores: &[f64]) -> Result<Figure, Error> {
     let title = format!("ROC curve: area {:.3}", roc_auc(truth, scores)?);
     let curve = Series::line("scores", roc_curve(truth, scores)?);
-    let figure =
-        Figure::new(title, unit("share of negatives found"), unit("share of positives found"));
+    let (x, y) =
+        (unit("false positives, share of negatives"), unit("true positives, share of positives"));
+    let figure = Figure::new(title, x, y);
     let chance = Series::line("chance", vec![(0.0, 0.0), (1.0, 1.0)]).dashed();
     Ok(Figure { square: true, ..figure.with(curve).with(chance) })
 }
@@ -33,21 +34,34 @@ pub fn precision_recall_figure<L: Binary>(truth: &[L], scores: &[f64]) -> Result
     Ok(figure.with(Series::line("scores", curve)).with(chance))
 }
 
-/// The share of positives among rows of about the same predicted probability, in ten groups of equal size, with the standard error of
-/// each share.
+/// The share of positives among rows of about the same predicted probability, in ten groups of equal size, with the 95 %
+/// interval of each share (Wilson 1927), which has a length also where all rows of a group are alike.
 ///
 /// # Errors
 /// As [`calibration`].
 pub fn calibration_figure<L: Binary>(truth: &[L], probability: &[f64]) -> Result<Figure, Error> {
     let groups = calibration(truth, probability, 10)?;
-    let error = |share: f64, n: usize| (share * (1.0 - share) / n as f64).sqrt();
-    let band = groups.iter().map(|&(_, s, n)| (s - error(s, n), s + error(s, n))).collect();
+    let band = groups.iter().map(|&(_, share, n)| wilson(share, n)).collect();
     let points = groups.iter().map(|&(p, s, _)| (p, s)).collect();
-    let figure =
-        Figure::new("Calibration", unit("predicted probability"), unit("share of positives"));
+    let figure = Figure::new(
+        "Calibration",
+        unit("mean predicted probability of a group"),
+        unit("share of positives"),
+    );
     let perfect = Series::line("perfect", vec![(0.0, 0.0), (1.0, 1.0)]).dashed();
-    let figure = figure.with(perfect).with(Series::line_points("probabilities", points).band(band));
+    let rows = truth.len() as f64 / groups.len().max(1) as f64;
+    let name = format!("{} groups of about {rows:.0} rows, with 95 % intervals", groups.len());
+    let figure = figure.with(perfect).with(Series::line_points(name, points).band(band));
     Ok(Figure { square: true, ..figure })
+}
+
+/// The 95 % interval of a probability that was a share of `n` trials, by the score test.
+fn wilson(share: f64, n: usize) -> (f64, f64) {
+    const Z: f64 = 1.959_963_984_540_054;
+    let n = n as f64;
+    let middle = (share + 0.5 * Z * Z / n) / (1.0 + Z * Z / n);
+    let half = Z * (share * (1.0 - share) / n + 0.25 * Z * Z / (n * n)).sqrt() / (1.0 + Z * Z / n);
+    (middle - half, middle + half)
 }
 
 impl Confusion {

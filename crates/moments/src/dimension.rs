@@ -5,7 +5,7 @@ use fenchel_linalg::parallel::try_map;
 use fenchel_linalg::special::chi_squared_tail;
 use fenchel_linalg::{Cholesky, Dense, Invalid};
 use fenchel_optim::random::stream;
-use fenchel_optim::{MAX_MEMORY, Refusal, SharedWatch, Watch};
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::{Array1, Array2, ArrayView2};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::blocks::{Blocks, Picked, check_memory, gather};
 use crate::components::{Components, check_level};
 use crate::error::Error;
-use crate::fit::look;
+use crate::fit::Ends;
 use crate::reducer::Reducer;
 use crate::resampling::{check_repeats, kept, resample};
 use crate::response::Response;
@@ -22,13 +22,14 @@ use crate::subspace::orthonormal;
 use crate::whitening::{Whitening, mean_of, reach};
 
 impl Components {
+    /// The number of directions. `ends` is asked at every resample whether the rest is wanted.
     pub(crate) fn choose(
         &self,
         method: &dyn Reducer,
         spectrum: &Spectrum,
         data: &dyn Blocks,
         response: &Response,
-        watch: &SharedWatch,
+        ends: Ends,
     ) -> Result<usize, Error> {
         let d = spectrum.vectors.nrows();
         let all = spectrum.most.min(d).max(1);
@@ -57,16 +58,15 @@ impl Components {
             Components::Permutation { level, repeats, seed } => {
                 check_level(level)?;
                 for k in 1..all {
-                    let test = permuted(method, data, response, (k, repeats, seed), watch)?;
-                    if test.p_value > level || watch.stopped() {
+                    let test = permuted(method, data, response, (k, repeats, seed), ends)?;
+                    if test.p_value > level || ends() {
                         return Ok(k);
                     }
                 }
                 Ok(all)
             }
             Components::Ladle { repeats, seed } => {
-                let ladle =
-                    watched_ladle(method, spectrum, data, response, (repeats, seed), watch)?;
+                let ladle = watched_ladle(method, spectrum, data, response, (repeats, seed), ends)?;
                 let best = (1..ladle.len()).min_by(|&a, &b| ladle[a].total_cmp(&ladle[b]));
                 Ok(best.unwrap_or(1).clamp(1, top))
             }
@@ -158,8 +158,7 @@ pub fn permutation_test(
     repeats: usize,
     seed: u64,
 ) -> Result<DimensionTest, Error> {
-    let nobody = SharedWatch::from(Watch::nobody());
-    permuted(method, data, response, (k, repeats, seed), &nobody)
+    permuted(method, data, response, (k, repeats, seed), &|| false)
 }
 
 /// [`permutation_test`] of the permutations until the closure wants the end.
@@ -168,7 +167,7 @@ fn permuted(
     data: &dyn Blocks,
     response: &Response,
     (k, repeats, seed): (usize, usize, u64),
-    watch: &SharedWatch,
+    ends: Ends,
 ) -> Result<DimensionTest, Error> {
     check_repeats(repeats, 1)?;
     response.check(data.count())?;
@@ -176,13 +175,13 @@ fn permuted(
     let directions = spectrum.leading(k)?;
     let statistic = |s: &Spectrum| s.values.iter().skip(k).map(|l| l.abs()).sum::<f64>();
     let observed = statistic(&spectrum);
-    let whitening = Whitening::of(data)?;
+    let whitening = Whitening::of(data, MAX_MEMORY)?;
     // The data, what is kept, the rest, and a shuffled copy on every core.
     check_memory("a permutation test", data, (8, 0), MAX_MEMORY)?;
     let x = gather(data);
     let (kept, rest) = split(x.view(), &whitening, directions)?;
     let larger = try_map(0..repeats, |b| {
-        if look(watch) {
+        if ends() {
             return Ok(None);
         }
         let mut order: Vec<usize> = (0..data.count()).collect();
@@ -235,8 +234,7 @@ pub fn ladle(
     repeats: usize,
     seed: u64,
 ) -> Result<Vec<f64>, Error> {
-    let nobody = SharedWatch::from(Watch::nobody());
-    watched_ladle(method, spectrum, data, response, (repeats, seed), &nobody)
+    watched_ladle(method, spectrum, data, response, (repeats, seed), &|| false)
 }
 
 /// [`ladle`] of the resamples until the closure wants the end.
@@ -246,7 +244,7 @@ fn watched_ladle(
     data: &dyn Blocks,
     response: &Response,
     (repeats, seed): (usize, u64),
-    watch: &SharedWatch,
+    ends: Ends,
 ) -> Result<Vec<f64>, Error> {
     check_repeats(repeats, 1)?;
     response.check(data.count())?;
@@ -268,7 +266,7 @@ fn watched_ladle(
     let base = bases(spectrum)?;
     let rows = try_map(0..repeats, |b| {
         // The first one is done in any case, so that there is an answer.
-        if look(watch) && b > 0 {
+        if ends() && b > 0 {
             return Ok(None);
         }
         let index = resample(n, seed, b);

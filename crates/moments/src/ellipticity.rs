@@ -2,6 +2,7 @@
 
 use fenchel_linalg::AsDesign;
 use fenchel_linalg::special::chi_squared_tail;
+use fenchel_optim::MAX_MEMORY;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +50,7 @@ impl Ellipticity {
         let n = all.min(2000);
         let index: Vec<usize> = (0..n).map(|k| k * all / n).collect();
         let picked = Picked { data: &data, index: &index };
-        let z: Array2<f64> = Whitening::of(&picked)?.apply(gather(&picked).view());
+        let z: Array2<f64> = Whitening::of(&picked, MAX_MEMORY)?.apply(gather(&picked).view());
         let inner = z.dot(&z.t());
         let count = n as f64;
         let skewness = inner.iter().map(|v| v * v * v).sum::<f64>() / (count * count);

@@ -35,7 +35,8 @@ pub fn fit_with<'a, X: AsDesign + ?Sized>(
     let (data, response) = (checked(x)?, y.into());
     response.check(data.count())?;
     let watch = SharedWatch::from(fit.watch);
-    let model = fit_by(method, &data, &response, &watch, |d| method.spectrum(d, &response))?;
+    let solve = |data: &dyn Blocks| method.watched_spectrum(data, &response, &watch);
+    let model = fit_by(method, &data, &response, &watch, solve)?;
     Ok(watched(model, watch.each()))
 }
 
@@ -54,11 +55,13 @@ pub(crate) fn watched(model: Reduction, mut watch: Watch) -> Reduction {
     model
 }
 
-/// Shows the closure that something goes on, in one of several parts. Returns whether it wants the end.
-pub(crate) fn look(watch: &SharedWatch) -> bool {
+/// Whether the rest of a fit in several parts is not wanted.
+pub(crate) type Ends<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// Shows the closure what a fit has spent so far, in one of several parts. Returns whether it wants the end.
+pub(crate) fn look(watch: &SharedWatch, Spent { passes, seconds }: Spent) -> bool {
     let certificate = Certificate::Uncertified { objective: None };
-    let progress = Progress { passes: 0.0, oracle_calls: 0, seconds: 0.0, certificate };
-    watch.each().show(&progress).is_break()
+    watch.each().show(&Progress { passes, oracle_calls: 0, seconds, certificate }).is_break()
 }
 
 /// Shows the closure a report.
@@ -93,7 +96,9 @@ pub(crate) fn fit_by(
     let data = Counted::new(data);
     let mut spectrum = spectrum(&data)?;
     spectrum.warnings.extend(method.warnings(&data)?);
-    let k = method.components().choose(method, &spectrum, &data, response, watch)?;
+    let spent = || Spent { passes: data.passes() + spectrum.passes, seconds: wall.seconds() };
+    let ends = || look(watch, spent());
+    let k = method.components().choose(method, &spectrum, &data, response, &ends)?;
     if watch.stopped() {
         spectrum.status = Status::Stopped;
     }
@@ -105,7 +110,7 @@ pub(crate) fn fit_by(
     Ok(finish(method.name(), spectrum, k, mean, spent)?.named(data.names()))
 }
 
-/// The report of a fit.
+/// What a fit has spent.
 pub(crate) struct Spent {
     pub(crate) passes: f64,
     pub(crate) seconds: f64,

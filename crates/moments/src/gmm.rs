@@ -12,6 +12,7 @@
 
 use fenchel_linalg::factor::{Triangle, inverse, least_squares, solve_triangular};
 use fenchel_linalg::{AsDesign, Cholesky, Invalid};
+use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use crate::blocks::{Blocks, checked, fold};
@@ -267,7 +268,7 @@ pub fn gaussian_single_index<'a, X: AsDesign + ?Sized>(
     let response = Response::from(y.into());
     response.check(data.count())?;
     let (y, unit) = ResponseTransform::Center.apply(response.values());
-    let whitening = Whitening::of(&data)?;
+    let whitening = Whitening::of(&data, MAX_MEMORY)?;
     let n = data.count();
     let d = data.width();
     let parts = fold(

@@ -49,6 +49,7 @@ pub mod ellipticity;
 mod error;
 mod file;
 pub mod fit;
+mod fits;
 pub mod gmm;
 pub mod inference;
 pub mod matching;

@@ -24,7 +24,8 @@ use ndarray::{Array1, Array2};
 use crate::blocks::{Blocks, checked, leading};
 use crate::components::Components;
 use crate::error::Error;
-use crate::fit::{fit_by, look, refuse_weights, watched};
+use crate::fit::{Ends, Spent, fit_by, look, refuse_weights};
+use crate::fits::fits;
 use crate::planes::{Neighbourhood, Setting, differences, gradients, outer_product};
 use crate::reducer::Reducer;
 use crate::reduction::Reduction;
@@ -45,37 +46,7 @@ settings! {
 }
 
 impl Opg {
-    /// Fits the directions to numbers `y`.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-    ) -> Result<Reduction, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
-
-    /// As [`fit`](Self::fit), with a closure that watches. It is called at every plane, at every resample that chooses the number
-    /// of directions, and when the directions are found. Eigenvectors need no start.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
-    pub fn fit_with<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-        fit: Fit<'_, Reduction>,
-    ) -> Result<Reduction, Error> {
-        refuse_weights("OPG", &fit)?;
-        let (data, response) = (checked(x)?, y.into());
-        response.check(data.count())?;
-        let watch = SharedWatch::from(fit.watch);
-        let solve = |data: &dyn Blocks| self.solve(data, &response, &watch);
-        let model = fit_by(self, &data, &response, &watch, solve)?;
-        Ok(watched(model, watch.each()))
-    }
+    fits!(numbers);
 }
 
 settings! {
@@ -96,17 +67,7 @@ settings! {
 }
 
 impl Mave {
-    /// Fits the directions to numbers `y`.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-    ) -> Result<Reduction, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
+    fits!(fit numbers);
 
     /// As [`fit`](Self::fit), with a model of as many directions to start from, in place of that of [`Opg`], and a closure that is
     /// called after every round, with the distance between the spans of the last two rounds as its certificate, and without one
@@ -140,19 +101,19 @@ impl Reducer for Opg {
     }
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
-        self.solve(data, response, &SharedWatch::from(Watch::nobody()))
+        self.watched_spectrum(data, response, &SharedWatch::from(Watch::nobody()))
     }
-}
 
-impl Opg {
-    fn solve(
+    fn watched_spectrum(
         &self,
         data: &dyn Blocks,
         response: &Response,
         watch: &SharedWatch,
     ) -> Result<Spectrum, Error> {
+        let wall = Wall::start();
         let setting = Setting::new("OPG", self.base_points, 0, data, response)?;
-        let matrix = gradients(&setting, &|| look(watch))?;
+        let spent = || Spent { passes: 0.0, seconds: wall.seconds() };
+        let matrix = gradients(&setting, &|| look(watch, spent()))?;
         let back = setting.whitening.back();
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(back))?;
         let warnings = setting.warning.into_iter().collect();
@@ -167,7 +128,7 @@ impl Mave {
         setting: &Setting,
         b: &Array2<f64>,
         bandwidth: f64,
-        ends: &(dyn Fn() -> bool + Sync),
+        ends: Ends,
     ) -> Result<Option<Array2<f64>>, Error> {
         let (d, k) = b.dim();
         let index = setting.z.dot(b);
@@ -257,12 +218,15 @@ impl Mave {
             .into());
         }
         let late = || self.stop.max_seconds.is_some_and(|limit| wall.seconds() >= limit);
-        let ends = || look(watch) || late();
+        let seen = |passes: f64| look(watch, Spent { passes, seconds: wall.seconds() });
         let setting = Setting::new("MAVE", self.base_points, k, data, response)?;
         let mut b = match start {
             None => {
-                let start =
-                    Spectrum::of(&gradients(&setting, &ends)?, EigenOrder::Algebraic, None)?;
+                let start = Spectrum::of(
+                    &gradients(&setting, &|| seen(0.0) || late())?,
+                    EigenOrder::Algebraic,
+                    None,
+                )?;
                 leading(&start.vectors, k).to_owned()
             }
             Some(start) => {
@@ -279,6 +243,7 @@ impl Mave {
         let mut bandwidth = 2.34 * n_f.powf(-1.0 / (d.max(3) as f64 + 6.0));
         let (mut status, mut moved, mut rounds) = (Status::PassLimit, f64::INFINITY, 0.0);
         while rounds < self.stop.max_passes {
+            let ends = || seen(rounds + 1.0) || late();
             let Some(next) = self.round(&setting, &b, bandwidth, &ends)? else {
                 status = if watch.stopped() { Status::Stopped } else { Status::TimeLimit };
                 break;
@@ -305,7 +270,7 @@ impl Mave {
         }
         // The indices in the order of what their slopes explain.
         let index = setting.z.dot(&b);
-        let matrix = outer_product(&setting, index.view(), least, &|| look(watch))?;
+        let matrix = outer_product(&setting, index.view(), least, &|| seen(rounds + 1.0))?;
         let map = setting.whitening.back().dot(&orthonormal(b.view())?);
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(map.view()))?;
         // The start and the last slopes are a look at the data each.

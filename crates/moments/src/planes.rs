@@ -7,6 +7,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use crate::blocks::{Blocks, check_memory, gather};
 use crate::error::Error;
+use crate::fit::Ends;
 use crate::response::{Response, dominated};
 use crate::spectrum::Warning;
 use crate::whitening::{SQUARES, Whitening};
@@ -45,7 +46,7 @@ impl Setting {
         let spread = (y.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64).sqrt();
         let y: Vec<f64> = y.iter().map(|v| (v - mean) / spread).collect();
         let warning = dominated(&y);
-        let whitening = Whitening::of(data)?;
+        let whitening = Whitening::of(data, MAX_MEMORY)?;
         let z = whitening.apply(gather(data).view());
         let count = base_points.min(n);
         let base = (0..count).map(|k| k * n / count).collect();
@@ -141,7 +142,7 @@ pub(crate) fn outer_product(
     setting: &Setting,
     index: ArrayView2<f64>,
     bandwidth: f64,
-    ends: &(dyn Fn() -> bool + Sync),
+    ends: Ends,
 ) -> Result<Array2<f64>, Error> {
     let slopes = try_map(0..setting.base.len(), |j| {
         // If it is to end, the planes so far are the answer.
@@ -162,10 +163,7 @@ pub(crate) fn outer_product(
 }
 
 /// [`outer_product`] in whitened coordinates.
-pub(crate) fn gradients(
-    setting: &Setting,
-    ends: &(dyn Fn() -> bool + Sync),
-) -> Result<Array2<f64>, Error> {
+pub(crate) fn gradients(setting: &Setting, ends: Ends) -> Result<Array2<f64>, Error> {
     let (n, d) = setting.z.dim();
     // 2.34 is the constant of the paper; distances in d dimensions concentrate around sqrt(2 d).
     let bandwidth =

@@ -11,7 +11,8 @@ impl Reduction {
     pub fn scree(&self) -> Figure {
         let shares = self.explained().into_iter().enumerate();
         let points = shares.map(|(k, share)| (k as f64 + 1.0, share)).collect();
-        let (x, y) = (Axis::linear("eigenvalue"), Axis::linear("share of the sum"));
+        let (x, y) =
+            (Axis::linear("number of the eigenvalue"), Axis::linear("share of the sum of sizes"));
         let kept = self.components();
         Figure::new(format!("{}: eigenvalues", self.method), x, y)
             .with(Series::line_points("", points))

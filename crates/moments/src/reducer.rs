@@ -1,5 +1,7 @@
 //! The trait of methods that find directions.
 
+use fenchel_optim::SharedWatch;
+
 use crate::blocks::Blocks;
 use crate::components::Components;
 use crate::error::Error;
@@ -23,6 +25,21 @@ pub trait Reducer: Sync {
     /// # Errors
     /// The errors of the method.
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error>;
+
+    /// As [`spectrum`](Reducer::spectrum), with a closure that watches: of a method that takes long, it can end at a part of the
+    /// work.
+    ///
+    /// # Errors
+    /// As [`spectrum`](Reducer::spectrum).
+    fn watched_spectrum(
+        &self,
+        data: &dyn Blocks,
+        response: &Response,
+        watch: &SharedWatch,
+    ) -> Result<Spectrum, Error> {
+        let _ = watch;
+        self.spectrum(data, response)
+    }
 
     /// Warnings in addition to those of the spectrum. They are computed once per fit, not for resamples.
     ///

@@ -27,6 +27,7 @@ use crate::components::Components;
 use crate::discrete::discrete_columns;
 use crate::error::Error;
 use crate::fit::{fit_with, watched};
+use crate::fits::fits;
 use crate::reducer::{Reducer, WithScore};
 use crate::reduction::Reduction;
 use crate::response::{Response, dominated};
@@ -51,7 +52,7 @@ pub enum SliceEstimator {
 settings! {
     /// Sliced average derivative estimation for a given score; see the [module](self).
     ///
-    /// With a score that is learned from the data, use [`LearnedSade`](crate::LearnedSade). The cost is O(n d^2), in one
+    /// `c` classes span at most `c - 1` directions. With a score that is learned from the data, use [`LearnedSade`](crate::LearnedSade). The cost is O(n d^2), in one
     /// pass over the data.
     ///
     /// ```
@@ -84,18 +85,7 @@ settings! {
 }
 
 impl Sade {
-    /// Fits the directions to numbers `y`, or to [`Response::classes`] (one slice each). `c` classes span at most `c - 1` directions.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method and of the score.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-        score: &dyn ScoreFunction,
-    ) -> Result<Reduction, Error> {
-        self.fit_with(x, y, score, Fit::new())
-    }
+    fits!(fit classes score: ScoreFunction);
 
     /// As [`fit`](Self::fit), with weights of the rows and a closure that watches. A weight of 2 has the same effect as the row
     /// given twice, in every moment and in the divisors `c_h - 1`. The closure is called once, when the directions are

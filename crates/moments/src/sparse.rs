@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::blocks::{Blocks, checked, gather};
 use crate::error::Error;
 use crate::fit::refuse_weights;
+use crate::fits::fits;
 use crate::reduction::Reduction;
 use crate::response::Response;
 use crate::slicing::{Slices, Slicing};
@@ -139,25 +140,15 @@ fn slice_directions(
 }
 
 impl LassoSir {
-    /// Fits the directions to numbers `y`, or to [`Response::classes`] (one slice each).
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, or settings out of range;
-    /// [`Error::TooManyComponents`]; [`Error::Constant`]; [`Error::Refused`] beyond the memory limit.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-    ) -> Result<Reduction, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
+    fits!(fit classes);
 
     /// As [`fit`](Self::fit), with a former model to start from, and a closure that is called at every pass of every lasso,
     /// those of the cross-validation included. `stop.max_seconds` holds for all of them together.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit), [`Error::Refused`] for weights, and [`Error::Invalid`] for a start of other features or another
-    /// number of directions.
+    /// As [`fit`](Self::fit); [`Error::TooManyComponents`]; [`Error::Constant`]; [`Error::Refused`] for weights, and beyond the
+    /// memory limit; [`Error::Invalid`] for settings out of range, and for a start of other features or another number of
+    /// directions.
     pub fn fit_with<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,

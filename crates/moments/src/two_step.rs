@@ -5,19 +5,18 @@
 //!
 //! Source: D. Babichev, PhD thesis 2019, section 2.4.2; its equation (2.4.2) has an `i` where `j` is meant.
 
-use fenchel_linalg::{AsDesign, Dense};
+use fenchel_linalg::Dense;
 use fenchel_metrics::k_fold;
-use fenchel_optim::{Fit, settings};
+use fenchel_optim::settings;
 use ndarray::{Array2, Axis};
 
 use crate::blocks::{Blocks, Picked, fold};
 use crate::components::Components;
 use crate::discrete::discrete_columns;
 use crate::error::Error;
-use crate::fit::fit_with;
+use crate::fits::fits;
 use crate::matching::{LearnedScore, ScoreMatching};
 use crate::reducer::Reducer;
-use crate::reduction::Reduction;
 use crate::response::Response;
 use crate::sade::Sade;
 use crate::score::ScoreFunction;
@@ -54,31 +53,7 @@ settings! {
 }
 
 impl LearnedSade {
-    /// Fits the directions to numbers `y`, or to [`Response::classes`] (one slice each).
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-    ) -> Result<Reduction, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
-
-    /// As [`fit`](Self::fit), with a closure that watches. It is called once, when the directions are found. Eigenvectors need
-    /// no start.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
-    pub fn fit_with<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-        fit: Fit<'_, Reduction>,
-    ) -> Result<Reduction, Error> {
-        fit_with(self, x, y, fit)
-    }
+    fits!(classes);
 }
 
 impl LearnedSade {

@@ -2,7 +2,6 @@
 
 use fenchel_linalg::factor::symmetric_eigen;
 use fenchel_linalg::{Gram, Invalid};
-use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -66,18 +65,19 @@ impl Whitening {
     }
 
     /// Computes mean, covariance and whitening in one pass over the data.
-    pub(crate) fn of(data: &dyn Blocks) -> Result<Self, Error> {
-        Ok(Whitening::along(data, || (), |(), _, _| {})?.0)
+    pub(crate) fn of(data: &dyn Blocks, max_memory: Option<u64>) -> Result<Self, Error> {
+        Ok(Whitening::along(data, max_memory, || (), |(), _, _| {})?.0)
     }
 
     /// Computes the whitening, together with any other sum that the same pass can accumulate through
     /// `step(part, i, x_i - near)`. Returns the whitening, the accumulated parts, and `near`, a point near the mean.
     pub(crate) fn along<T: Send>(
         data: &dyn Blocks,
+        max_memory: Option<u64>,
         make: impl Fn() -> T + Sync + Send,
         step: impl Fn(&mut T, usize, &[f64]) + Sync + Send,
     ) -> Result<(Self, Vec<T>, Array1<f64>), Error> {
-        check_memory("the covariance of the features", data, (0, SQUARES), MAX_MEMORY)?;
+        check_memory("the covariance of the features", data, (0, SQUARES), max_memory)?;
         let (n, d) = (data.count() as f64, data.width());
         let near = rough_mean(data);
         let from = near.to_vec();

@@ -55,6 +55,9 @@ impl Path {
     }
 }
 
+/// The label of both axes of a contact map. Columns without a residue take room, but have no number.
+const RESIDUE: &str = "residue number, by columns of the alignment (with gaps)";
+
 /// A contact map with the numbers of the residues: the contacts of the structure above the diagonal, and below it the `top` pairs with
 /// the highest scores, right and wrong.
 ///
@@ -70,17 +73,29 @@ pub fn contact_map(
     let (right, wrong): (Vec<_>, Vec<_>) =
         pairs[..top].iter().copied().partition(|&(i, j)| structure.is_contact(i, j));
     let contacts = pairs.iter().copied().filter(|&(i, j)| structure.is_contact(i, j));
-    let number = |&residue: &i64| if residue < 0 { String::new() } else { residue.to_string() };
+    // Numbers at round residues: at most about twelve.
+    let most = structure.residues.iter().filter(|r| **r >= 0).count() as i64;
+    let step = [1_i64, 2, 5, 10, 20, 50, 100, 200, 500].into_iter().find(|s| most / *s <= 12);
+    let step = step.unwrap_or(1000);
+    let number = |&residue: &i64| match residue >= 0 && residue % step == 0 {
+        true => residue.to_string(),
+        false => String::new(),
+    };
     let axis = |label: &str| Axis::of_names(label, structure.residues.iter().map(number));
     let cells = |name: String, cells: Vec<(f64, f64)>, colour| {
         Series { style: Style::Cells, ..Series::points(name, cells) }.colour(colour)
     };
     let place = |(i, j): (usize, usize)| (i as f64, j as f64);
     let above = contacts.map(|(i, j)| place((j, i))).collect();
-    let known = format!("above: contacts of the structure, below {} angstrom", structure.threshold);
+    let known =
+        format!("above: contacts of the structure, nearer than {} angstrom", structure.threshold);
     let found = format!("below: {} of the top {top} pairs, in contact", right.len());
-    let missed = format!("below: {} of them, not in contact", wrong.len());
-    let figure = Figure::new("Contact map", axis("residue"), axis("residue"))
+    let missed = format!("below: {} of the top {top} pairs, not in contact", wrong.len());
+    let figure = Figure::new("Contact map", axis(RESIDUE), axis(RESIDUE))
+        .note(format!(
+            "Pairs of residues whose numbers differ by {} or more.",
+            structure.separation
+        ))
         .with(cells(known, above, Colour::Soft))
         .with(cells(found, right.into_iter().map(place).collect(), Colour::Blue))
         .with(cells(missed, wrong.into_iter().map(place).collect(), Colour::Vermilion));

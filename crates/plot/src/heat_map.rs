@@ -97,7 +97,7 @@ impl HeatMap {
     /// The matrix as SVG.
     pub fn svg(&self) -> String {
         let mut pen = Pen::default();
-        let top = title::draw(&mut pen, &self.title, &self.warnings);
+        let top = title::draw(&mut pen, &self.title, "", &self.warnings);
         let (rows, columns) = (&self.rows.names, &self.columns.names);
         let widest = |names: &[String], most: f64| {
             names.iter().map(|name| width_of(name, FONT)).fold(0.0, f64::max).min(most)
@@ -147,20 +147,21 @@ impl HeatMap {
                 pen.line(&[corner, far], Stroke::new(Colour::Rule, 1.0));
                 continue;
             }
-            let colour = if value < 0.0 { Colour::Vermilion } else { Colour::Blue };
             let share = value.abs() / scale;
             if share > 0.0 {
-                pen.rectangle((corner, far), colour, (0.06 + 0.94 * share).min(0.99));
+                fill(&mut pen, (corner, far), value / scale);
             }
             let own = self
                 .texts
                 .get(k)
                 .cloned()
                 .unwrap_or_else(|| if value == 0.0 { String::new() } else { two(value) });
-            if width_of(&own, 10.5) + 2.0 < across && down > 12.0 {
+            // Long numbers are smaller; those that would be too small are left out.
+            let size = (10.5 * (across - 2.0) / width_of(&own, 10.5)).min(10.5);
+            if size > 7.5 && down > 12.0 {
                 let ink = if share > 0.55 { Colour::Paper } else { Colour::Ink };
                 let middle = (corner.0 + 0.5 * across, corner.1 + 0.5 * down);
-                pen.text(&own, middle, Font { size: 10.5, ..font }.colour(ink));
+                pen.text(&own, middle, Font { size, ..font }.colour(ink));
             }
         }
         let (right, bottom) = (left + across * columns.len() as f64, y + down * rows.len() as f64);
@@ -171,22 +172,24 @@ impl HeatMap {
         let y = bottom + 20.0;
         for k in 0..40 {
             let share = low + (1.0 - low) * (f64::from(k) + 0.5) / 40.0;
-            let colour = if share < 0.0 { Colour::Vermilion } else { Colour::Blue };
             let x = left + 4.0 * f64::from(k);
-            pen.rectangle(
-                ((x, y), (x + 4.0, y + 11.0)),
-                colour,
-                (0.06 + 0.94 * share.abs()).min(0.99),
-            );
+            fill(&mut pen, ((x, y), (x + 4.0, y + 11.0)), share);
         }
         let font = Font { anchor: Anchor::Start, ..font };
+        let blank = if self.values.contains(&0.0) { "; blank: exactly 0" } else { "" };
         pen.text(
-            &format!("{} to {} {}", two(low * scale), two(scale), self.unit),
+            &format!("{} to {} {}{blank}", two(low * scale), two(scale), self.unit),
             (left + 170.0, y + 6.0),
             font,
         );
         pen.finish(&self.title, WIDTH, y + 24.0)
     }
+}
+
+/// A cell whose number has this ratio to the largest.
+fn fill(pen: &mut Pen, cell: ((f64, f64), (f64, f64)), share: f64) {
+    let colour = if share < 0.0 { Colour::Vermilion } else { Colour::Blue };
+    pen.rectangle(cell, colour, (0.06 + 0.94 * share.abs()).min(0.99));
 }
 
 /// A number for little room: with two decimals from 0.005 to 10.
@@ -213,6 +216,8 @@ mod tests {
     #[test]
     fn odd_matrices_are_drawn() {
         let names = vec!["a<".to_owned(), "b".into()];
+        let svg = |v: f64| HeatMap::of_pairs("T", "r", names.clone(), vec![v; 4]).svg();
+        assert!(svg(0.0).contains("blank: exactly 0") && !svg(1.0).contains("blank"));
         for values in
             [vec![], vec![f64::NAN; 4], vec![0.0; 4], vec![-1e308, 1e308, f64::INFINITY, 5e-324]]
         {

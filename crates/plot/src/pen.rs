@@ -305,7 +305,7 @@ impl Pen {
         format!(
             "<svg viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" style=\"max-width:100%;height:auto\" \
              xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{title}\" font-family=\"sans-serif\">\n\
-             <title>{title}</title>\n<style>{}@media screen and (prefers-color-scheme:dark){{{}}}</style>\n\
+             <title>{title}</title>\n<style>rect:not([rx]){{shape-rendering:crispEdges}}{}@media screen and (prefers-color-scheme:dark){{{}}}</style>\n\
              <rect class=\"fp-Paper\" width=\"100%\" height=\"100%\" fill=\"currentColor\"/>\n{}</svg>\n",
             rules(false),
             rules(true),

@@ -1,4 +1,4 @@
-//! The title of a picture, and the warnings below it.
+//! The title of a picture, and the note and the warnings below it.
 
 use crate::Colour;
 use crate::letters::wrapped;
@@ -8,7 +8,7 @@ use crate::pen::{Anchor, Font, Pen};
 pub(crate) const WIDTH: f64 = 640.0;
 
 /// Draws them, and returns where the picture begins.
-pub(crate) fn draw(pen: &mut Pen, title: &str, warnings: &[String]) -> f64 {
+pub(crate) fn draw(pen: &mut Pen, title: &str, note: &str, warnings: &[String]) -> f64 {
     let mut y = 8.0;
     let mut write = |text: &str, size: f64, font: Font| {
         // Bold letters are wider by a tenth.
@@ -19,6 +19,7 @@ pub(crate) fn draw(pen: &mut Pen, title: &str, warnings: &[String]) -> f64 {
         }
     };
     write(title, 15.0, Font::new(15.0, Anchor::Start).bold());
+    write(note, 12.5, Font::new(12.5, Anchor::Start).colour(Colour::Soft));
     for warning in warnings {
         let font = Font::new(12.5, Anchor::Start).colour(Colour::Vermilion);
         write(&format!("Warning: {warning}"), 12.5, font);

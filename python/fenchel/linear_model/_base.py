@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -20,16 +20,13 @@ from sklearn.utils.validation import (
 
 from .. import _check, _core
 from .._check import Rule
-from .._control import Control, Progress, Report, control_of, judge
+from .._control import Control, Recorded, control_of
 from .._data import Matrix, Vector, matrix, sound, vector
 
 
-class Certified(BaseEstimator):  # type: ignore[misc]
-    """An estimator with ``report_``, ``duality_gap_`` and ``n_iter_``."""
+class Certified(Recorded, BaseEstimator):  # type: ignore[misc]
+    """An estimator of samples that are rows of a matrix."""
 
-    report_: Report
-    duality_gap_: float
-    n_iter_: int
     _least_rows: ClassVar[int] = 1
     _rules: ClassVar[dict[str, Rule]] = {}
     """What its parameters may be where that is not `_check.RULES`."""
@@ -37,16 +34,6 @@ class Certified(BaseEstimator):  # type: ignore[misc]
     def _control(self) -> Control:
         """The limits that the parameters ask for."""
         return control_of(self)
-
-    def _record(self, *facts: dict[str, Any], show: Progress | None = None) -> None:
-        """Keeps the report, of several fits the one with the largest gap, and warns if it did not converge."""
-        reports = [Report(**each) for each in facts]
-        self.report_ = max(reports, key=lambda report: report.relative)
-        self.duality_gap_ = self.report_.value
-        self.n_iter_ = max(1, ceil(max(report.passes for report in reports)))
-        if show is not None:
-            show.end(self.report_)
-        judge(self.report_, type(self).__name__)
 
     def _design(self, X: Any, reset: bool = False) -> Matrix:
         """Checks and converts samples for a prediction."""
@@ -121,6 +108,7 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
         self : object
             The fitted estimator.
         """
+        control = self._control()
         X, y = validate_data(
             self,
             sound(X),
@@ -134,7 +122,6 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
         )
         X, y = matrix(X), np.asarray(y, dtype=np.float64)
         weights = self._weights(sample_weight, X)
-        control = self._control()
         weight, targets = total(weights, X.shape[0]), y.reshape(len(y), -1).T
         shape = (len(targets), X.shape[1]) if len(targets) > 1 else (X.shape[1],)
         fits = []
@@ -144,7 +131,7 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
         self.coef_ = np.array([each[0] for each in fits]).reshape(shape)
         intercepts = np.array([each[1] for each in fits])
         self.intercept_ = intercepts[0] if y.ndim == 1 else intercepts
-        self._record(*(each[2] for each in fits), show=control.show)
+        self._record(control, *(each[2] for each in fits))
         self._gaps = np.array([each[2]["value"] for each in fits])
         return self
 
@@ -174,6 +161,11 @@ class LinearRegressor(RegressorMixin, Certified):  # type: ignore[misc]
         return tags
 
 
+def _dense(coef: Any) -> _core.Weights:
+    """Weights as an array."""
+    return coef.toarray() if sparse.issparse(coef) else coef  # type: ignore[no-any-return]
+
+
 def _class_weights(class_weight: Any, y: Any, weights: Vector | None) -> Vector:
     """The weight of the class of each row; ``"balanced"`` counts a row by its weight."""
     if isinstance(class_weight, str):
@@ -195,6 +187,7 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
 
     classes_: Any
     _one_column: ClassVar[bool] = True
+    _n_iter_is_array: ClassVar[bool] = False
     coef_: _core.Weights
     intercept_: Vector
 
@@ -218,7 +211,7 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
         former = getattr(self, "coef_", None)
         if not getattr(self, "warm_start", False) or former is None or former.shape != shape:
             return None
-        return former, np.broadcast_to(self.intercept_, shape[0])
+        return _dense(former), np.broadcast_to(self.intercept_, shape[0])
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fits the model.
@@ -237,6 +230,7 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
         self : object
             The fitted estimator.
         """
+        control = self._control()
         X, y = validate_data(
             self,
             sound(X),
@@ -247,7 +241,6 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
             ensure_min_samples=self._least_rows,
         )
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
         X = matrix(X)
         weights = self._weights(sample_weight, X)
         class_weight = getattr(self, "class_weight", None)
@@ -255,6 +248,10 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
             of_class = _class_weights(class_weight, y, weights)
             weights = vector(of_class if weights is None else weights * of_class)
         self.classes_, codes = np.unique(y, return_inverse=True)
+        # Whole numbers and texts are labels. The check looks at all rows, and is only needed for what may be none.
+        kind, values = y.dtype.kind, self.classes_
+        if kind not in "biuUSf" or (kind == "f" and (values != np.floor(values)).any()):
+            check_classification_targets(y)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y: all labels are {self.classes_[:1].tolist()[0]!r}; expected at least two classes, found one class"
@@ -264,7 +261,6 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
             raise ValueError(
                 f"all rows of class {label!r} have weight 0; leave them out (if one class is left, there is nothing to fit)"
             )
-        control = self._control()
         data, weight = (X, vector(codes), weights), total(weights, X.shape[0])
         if len(self.classes_) == 2 and self._one_column:
             fits = self._fit_two(data, weight, control)
@@ -281,17 +277,32 @@ class LinearClassifier(ClassifierMixin, Certified):  # type: ignore[misc]
             if len(more) == 1:
                 # Those of one fit are determined up to a constant.
                 self.intercept_ -= self.intercept_.mean()
-        self._record(*(each[2] for each in fits), show=control.show)
+        self._record(control, *(each[2] for each in fits))
+        if self._n_iter_is_array:
+            self.n_iter_ = np.array([self.n_iter_])
         return self
 
     def _scores(self, X: Any, probabilities: bool) -> Any:
         X = self._design(X)
-        coef, intercept = self.coef_, np.broadcast_to(self.intercept_, self.coef_.shape[0])
+        coef = _dense(self.coef_)
+        intercept = np.broadcast_to(self.intercept_, coef.shape[0])
         if coef.shape[0] == 1:
             link = "sigmoid" if probabilities else "identity"
             return _core.predict(X, vector(coef[0]), float(intercept[0]), link)
         scores = _core.predict_classes(X, vector(coef.T), vector(intercept), probabilities)
         return scores if probabilities or len(coef) > 2 else scores[:, 1] - scores[:, 0]
+
+    def densify(self) -> Any:
+        """Makes ``coef_`` an array again, after `sparsify`."""
+        check_is_fitted(self)
+        self.coef_ = _dense(self.coef_)
+        return self
+
+    def sparsify(self) -> Any:
+        """Makes ``coef_`` a sparse matrix, which takes less memory if most weights are 0."""
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
 
     def decision_function(self, X: Any) -> Any:
         """The scores ``x w + b``.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import _core
-from .._check import POSITIVE, SHARE, Rule, choice
+from .._check import POSITIVE, SHARE, Rule, choice, refuse
 from .._control import Control
 from ._base import LinearClassifier, Probabilities
 
@@ -88,7 +88,7 @@ class LogisticRegression(Probabilities):
         How the fit ended, with its certificate.
     duality_gap_ : float
         A bound of the objective, divided by ``C`` and the sum of the weights, less the least objective.
-    n_iter_ : int
+    n_iter_ : ndarray of shape (1,)
         Passes over the data.
 
     Examples
@@ -104,6 +104,7 @@ class LogisticRegression(Probabilities):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {"penalty": PENALTY}
+    _n_iter_is_array = True
 
     def __init__(
         self,
@@ -252,11 +253,20 @@ class SoftmaxRegression(Probabilities):
         return [_core.softmax(data, control, penalty, bool(self.fit_intercept), start)]
 
 
+def _ovr(name: str, value: Any) -> str:
+    if value != "ovr":
+        expected = (
+            "'ovr'; MulticlassL1(loss='hinge') has the loss of Crammer and Singer, with an l1 norm"
+        )
+        raise refuse(name, value, expected)
+    return "ovr"
+
+
 class LinearSVC(LinearClassifier):
     """A linear support vector machine; for more than two classes one against the rest for each.
 
-    The intercept is not penalised; in scikit-learn it is. ``tol`` is the duality gap relative to the objective, and
-    ``max_iter`` counts passes over the data.
+    The intercept is not penalised; in scikit-learn it is, and ``intercept_scaling`` is ignored. ``tol`` is the duality gap
+    relative to the objective, and ``max_iter`` counts passes over the data.
 
     Minimises ``C sum_i w_i loss_i + 1/2 ||coef||^2`` (for ``penalty="l1"``, the last term is ``||coef||_1``) with
     ``loss_i = max(0, 1 - y_i t_i)``, or its square, and ``t_i = x_i coef + intercept``.
@@ -273,8 +283,12 @@ class LinearSVC(LinearClassifier):
         Largest duality gap, as a fraction of the objective. The hinge needs many passes: 1e-4 is practical.
     C : float, default=1.0
         Weight of the losses, > 0.
+    multi_class : {"ovr"}, default="ovr"
+        One class against the rest; `MulticlassL1` has the loss of Crammer and Singer.
     fit_intercept : bool, default=True
         Whether to fit an intercept a class, which is not penalised.
+    intercept_scaling : float, default=1
+        Ignored.
     class_weight : dict or "balanced", default=None
         Weights of the classes.
     verbose : bool, default=False
@@ -312,6 +326,7 @@ class LinearSVC(LinearClassifier):
         "penalty": choice("l1", "l2"),
         "loss": choice("hinge", "squared_hinge"),
         "C": POSITIVE,
+        "multi_class": _ovr,
     }
 
     def __init__(
@@ -322,7 +337,9 @@ class LinearSVC(LinearClassifier):
         dual: bool | str = "auto",
         tol: float = 1e-8,
         C: float = 1.0,
+        multi_class: str = "ovr",
         fit_intercept: bool = True,
+        intercept_scaling: float = 1,
         class_weight: Any = None,
         verbose: bool = False,
         random_state: Any = None,
@@ -333,7 +350,9 @@ class LinearSVC(LinearClassifier):
         self.dual = dual
         self.tol = tol
         self.C = C
+        self.multi_class = multi_class
         self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.verbose = verbose
         self.random_state = random_state

@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from .._check import SIZE, Rule, choice, numbers, optional
+from .._check import SIZE, Rule, choice, flag, numbers, optional, refuse
 from .._control import Control
 from ._base import Fit, LinearClassifier, LinearRegressor, Probabilities
+from ._paths import enet_path, lasso_path
 from ._search import CS, PENALTIES, SHARES, Search, folds, grid, grid_of_c, ratios
 
 
@@ -34,6 +35,12 @@ class _Table:
         self.best_index_ = chosen
 
     @property
+    def best_score_(self) -> float:
+        """The mean score of the penalty that was chosen."""
+        check_is_fitted(self, "cv_results_")
+        return float(self.cv_results_["mean_test_score"][self.best_index_])
+
+    @property
     def alphas_(self) -> Any:
         """The penalties, falling; for several shares of the l1 norm a row each."""
         check_is_fitted(self, "cv_results_")
@@ -54,6 +61,12 @@ class _ErrorTable(_Table):
         """The mean squared error of each penalty on each fold; for several shares of the l1 norm a matrix each."""
         check_is_fitted(self, "cv_results_")
         return -self._by_share(self.cv_results_["split_test_scores"])
+
+    @property
+    def dual_gap_(self) -> float:
+        """The duality gap of the last fit under scikit-learn's name."""
+        check_is_fitted(self, "cv_results_")
+        return self.duality_gap_  # type: ignore[attr-defined,no-any-return]
 
 
 class ElasticNetCV(_ErrorTable, LinearRegressor):
@@ -83,7 +96,7 @@ class ElasticNetCV(_ErrorTable, LinearRegressor):
     tol : float, default=1e-6
         Largest duality gap, as a fraction of the objective.
     cv : int, splitter or list of pairs of rows, default=None
-        Number of folds, or what gives the training and test rows of each; None is 5.
+        Number of folds, or what gives the training and test rows of each; None is 5, or one a row if there are fewer.
     selection_rule : {"best", "one_standard_error"}, default="best"
         The penalty with the least error, or the largest one within a standard error of it.
     verbose : bool, default=False
@@ -126,6 +139,7 @@ class ElasticNetCV(_ErrorTable, LinearRegressor):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {"alphas": PENALTIES, "l1_ratio": SHARES}
+    path = staticmethod(enet_path)
 
     def __init__(
         self,
@@ -197,7 +211,7 @@ class LassoCV(_ErrorTable, LinearRegressor):
     tol : float, default=1e-6
         Largest duality gap, as a fraction of the objective.
     cv : int, splitter or list of pairs of rows, default=None
-        Number of folds, or what gives the training and test rows of each; None is 5.
+        Number of folds, or what gives the training and test rows of each; None is 5, or one a row if there are fewer.
     selection_rule : {"best", "one_standard_error"}, default="best"
         The penalty with the least error, or the largest one within a standard error of it.
     verbose : bool, default=False
@@ -236,6 +250,7 @@ class LassoCV(_ErrorTable, LinearRegressor):
     """
 
     _rules: ClassVar[dict[str, Rule]] = {"alphas": PENALTIES}
+    path = staticmethod(lasso_path)
 
     def __init__(
         self,
@@ -283,7 +298,8 @@ class LassoCV(_ErrorTable, LinearRegressor):
 class RidgeCV(_ErrorTable, LinearRegressor):
     """`Ridge` with its penalty chosen by cross-validation.
 
-    ``cv=None`` is five folds, which are drawn by `random_state`; in scikit-learn it leaves out one row at a time.
+    ``cv=None`` is five folds (one a row if there are fewer), which are drawn by `random_state`; in scikit-learn it
+    leaves out one row at a time.
 
     Parameters
     ----------
@@ -296,7 +312,7 @@ class RidgeCV(_ErrorTable, LinearRegressor):
     tol : float, default=1e-8
         Largest duality gap, as a fraction of the objective.
     cv : int, splitter or list of pairs of rows, default=None
-        Number of folds, or what gives the training and test rows of each; None is 5.
+        Number of folds, or what gives the training and test rows of each; None is 5, or one a row if there are fewer.
     selection_rule : {"best", "one_standard_error"}, default="best"
         The penalty with the least error, or the largest one within a standard error of it.
     verbose : bool, default=False
@@ -371,17 +387,32 @@ class RidgeCV(_ErrorTable, LinearRegressor):
         return model
 
 
+def _refit(name: str, value: Any) -> bool:
+    if not flag(name, value):
+        raise refuse(name, value, "True: there is no model without a fit to all rows")
+    return True
+
+
+def _new_attributes(name: str, value: Any) -> bool:
+    if value is not False and value != "warn":
+        raise refuse(name, value, "False: C_ is a number and scores_ an array")
+    return False
+
+
 class LogisticRegressionCV(_Table, Probabilities):
     """`LogisticRegression` with its penalty chosen by cross-validation.
 
     ``scoring`` is the log loss by default; in scikit-learn it was the accuracy. A number for ``cv`` is one of folds that are
-    stratified and drawn by `random_state`. ``C_`` and ``l1_ratio_`` are numbers. In place of ``scores_`` there is
-    ``cv_results_``. ``solver`` is ignored. ``n_jobs=None`` uses all cores.
+    stratified and drawn by `random_state`. ``C_`` and ``l1_ratio_`` are numbers and ``scores_`` is an array, as with
+    ``use_legacy_attributes=False``; ``coefs_paths_`` is not there. ``solver``, ``dual`` and ``intercept_scaling`` are ignored.
+    ``n_jobs=None`` uses all cores.
 
     Parameters
     ----------
     penalty : {"auto", "l1", "l2", "elasticnet"}, default="auto"
         ``"auto"`` and ``"elasticnet"`` are what `l1_ratios` says.
+    dual : bool, default=False
+        Ignored.
     Cs : int, list of float or None, default=None
         Number of penalties, or the values of ``C``; None for those that suit the data.
     l1_ratios : list of float, default=(0.0,)
@@ -389,7 +420,7 @@ class LogisticRegressionCV(_Table, Probabilities):
     fit_intercept : bool, default=True
         Whether to fit an intercept a class, which is not penalised.
     cv : int, splitter or list of pairs of rows, default=None
-        Number of folds, or what gives the training and test rows of each; None is 5.
+        Number of folds, or what gives the training and test rows of each; None is 5, or one a row if there are fewer.
     scoring : {"neg_log_loss", "accuracy", "roc_auc"}, default="neg_log_loss"
         The score on the folds; the last for two classes only.
     solver : str, default="auto"
@@ -406,13 +437,23 @@ class LogisticRegressionCV(_Table, Probabilities):
         Number of threads; None and -1 for all cores.
     verbose : bool, default=False
         Whether to show the progress.
+    refit : bool, default=True
+        True: the chosen penalty is fitted to all rows.
+    intercept_scaling : float, default=1
+        Ignored.
     random_state : int or RandomState, default=None
         Seed of the folds and visiting orders; None is 0, so that a fit can be repeated.
+    use_legacy_attributes : False or "warn", default=False
+        The attributes of scikit-learn's new form are there in any case.
 
     Attributes
     ----------
     C_ : float
         The value of ``C`` that was chosen.
+    Cs_ : ndarray of shape (n_cs,)
+        The values of ``C``, ascending; a row for each share of the l1 norm where they differ.
+    scores_ : ndarray of shape (n_folds, n_l1_ratios, n_cs)
+        The score of each value on each fold.
     l1_ratio_ : float
         The share of the l1 norm that was chosen.
     classes_ : ndarray of shape (n_classes,)
@@ -448,12 +489,16 @@ class LogisticRegressionCV(_Table, Probabilities):
         "Cs": optional(CS),
         "l1_ratios": SHARES,
         "scoring": choice("neg_log_loss", "accuracy", "roc_auc"),
+        "refit": _refit,
+        "use_legacy_attributes": _new_attributes,
     }
+    _n_iter_is_array = True
 
     def __init__(
         self,
         *,
         penalty: str = "auto",
+        dual: bool = False,
         Cs: int | Sequence[float] | None = None,
         l1_ratios: Sequence[float] = (0.0,),
         fit_intercept: bool = True,
@@ -466,9 +511,13 @@ class LogisticRegressionCV(_Table, Probabilities):
         selection_rule: str = "best",
         n_jobs: int | None = None,
         verbose: bool = False,
+        refit: bool = True,
+        intercept_scaling: float = 1,
         random_state: Any = None,
+        use_legacy_attributes: bool | str = False,
     ) -> None:
         self.penalty = penalty
+        self.dual = dual
         self.Cs = Cs
         self.l1_ratios = l1_ratios
         self.fit_intercept = fit_intercept
@@ -481,7 +530,27 @@ class LogisticRegressionCV(_Table, Probabilities):
         self.selection_rule = selection_rule
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.refit = refit
+        self.intercept_scaling = intercept_scaling
         self.random_state = random_state
+        self.use_legacy_attributes = use_legacy_attributes
+
+    @property
+    def Cs_(self) -> Any:
+        """The values of ``C``, ascending."""
+        check_is_fitted(self, "cv_results_")
+        values = np.array([_given(self.Cs, C) for C in self._C_of_alpha(self.alphas_.ravel())])
+        return values.reshape(self.alphas_.shape)
+
+    @property
+    def scores_(self) -> Any:
+        """The score on each fold, for each share of the l1 norm and each value of ``C``."""
+        check_is_fitted(self, "cv_results_")
+        scores = self._by_share(self.cv_results_["split_test_scores"])
+        return np.moveaxis(scores.reshape(-1, *scores.shape[-2:]), 2, 0)
+
+    def _C_of_alpha(self, alpha: Any) -> Any:
+        return 1 / (alpha * self._weight)
 
     def _search(self, data: _core.Rows, weight: float) -> Search:
         shares = {"l1": [1.0], "l2": [0.0]}.get(self.penalty) or ratios(self.l1_ratios)
@@ -489,8 +558,9 @@ class LogisticRegressionCV(_Table, Probabilities):
 
     def _chosen(self, scores: list[_core.Score], chosen: int, weight: float) -> None:
         self._keep(scores, chosen)
+        self._weight = weight
         self.l1_ratio_ = scores[chosen][0]
-        self.C_ = _given(self.Cs, 1 / (scores[chosen][1] * weight))
+        self.C_ = _given(self.Cs, self._C_of_alpha(scores[chosen][1]))
 
     def _fit_two(self, data: _core.Rows, weight: float, control: Control) -> list[_core.Margin]:
         solved = _core.logistic_cv(
@@ -521,7 +591,8 @@ class LinearSVCCV(_Table, LinearClassifier):
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
     cv : int, splitter or list of pairs of rows, default=None
-        Number of folds, which are stratified, or what gives the training and test rows of each; None is 5.
+        Number of folds, which are stratified, or what gives the training and test rows of each; None is 5, or one a
+        row if there are fewer.
     scoring : {"accuracy", "roc_auc"}, default="accuracy"
         The score on the folds.
     tol : float, default=1e-6

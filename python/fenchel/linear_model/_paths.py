@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_X_y
 
 from .. import _core
-from .._check import SHARE, SIZE, checked, numbers, optional
+from .._check import SHARE, SIZE, checked, flag, numbers, optional
 from .._control import Control, Report
 from .._data import Vector, matrix, sound, vector
 from ._search import CS, Search, grid, grid_of_c
@@ -52,7 +52,7 @@ class Path:
         return iter((self.alphas, self.coefs, self.dual_gaps))
 
 
-@checked(l1_ratio=SHARE, alphas=optional(numbers(SIZE)))
+@checked(l1_ratio=SHARE, alphas=optional(numbers(SIZE)), positive=flag)
 def lasso_path(
     X: Any,
     y: Any,
@@ -61,6 +61,7 @@ def lasso_path(
     n_alphas: int = 100,
     alphas: Sequence[float] | None = None,
     l1_ratio: float = 1.0,
+    positive: bool = False,
     fit_intercept: bool = False,
     max_iter: float = 1000,
     tol: float = 1e-8,
@@ -83,6 +84,8 @@ def lasso_path(
         The penalties, in place of `eps` and `n_alphas`.
     l1_ratio : float, default=1.0
         Share of the l1 norm, above 0 and at most 1.
+    positive : bool, default=False
+        Whether weights are at least 0; the penalties are those without this condition.
     fit_intercept : bool, default=False
         Whether to fit an intercept, which is not penalised.
     max_iter : float, default=1000
@@ -106,8 +109,11 @@ def lasso_path(
     X, y = check_X_y(sound(X), y, accept_sparse="csr", dtype=np.float64, order="C", y_numeric=True)
     given, count = grid(n_alphas if alphas is None else alphas)
     search = Search([l1_ratio], given, count, eps)
+    data = (matrix(X), vector(y), None)
+    if positive:
+        return _positive_path(data, search, fit_intercept, Control(tol=tol, max_iter=max_iter))
     control = Control(tol=tol, max_iter=max_iter)
-    return _path((matrix(X), vector(y), None), "squared", search, fit_intercept, control)
+    return _path(data, "squared", search, fit_intercept, control)
 
 
 def enet_path(X: Any, y: Any, *, l1_ratio: float = 0.5, **options: Any) -> Path:
@@ -199,8 +205,27 @@ def logistic_path(
     return _path(data, "logistic", search, fit_intercept, control)
 
 
+def _positive_path(data: _core.Rows, search: Search, intercept: bool, control: Control) -> Path:
+    """Weights of at least 0, each fit from the last one; the penalties are those of a path that is not solved."""
+    rough = Control(tol=1e300, max_iter=1)
+    alphas = _core.linear_path(data, rough, "squared", search, intercept)[0]
+    (ratio,), start, found = search.l1_ratios, None, []
+    for alpha in alphas:
+        penalty = (alpha * ratio, alpha * (1 - ratio))
+        found.append(_core.least_squares(data, control, penalty, intercept, True, start))
+        start = found[-1][:2]
+    coefs = np.column_stack([weights for weights, _, _ in found])
+    return _path_of(alphas, coefs, np.array([each[1] for each in found]), [e[2] for e in found])
+
+
 def _path(data: _core.Rows, loss: str, search: Search, intercept: bool, control: Control) -> Path:
     alphas, coefs, intercepts, facts = _core.linear_path(data, control, loss, search, intercept)
+    return _path_of(alphas, coefs, intercepts, facts)
+
+
+def _path_of(
+    alphas: list[float], coefs: _core.Weights, intercepts: Vector, facts: list[_core.Facts]
+) -> Path:
     reports = [Report(**each) for each in facts]
     gaps = np.array([report.value for report in reports])
     return Path(np.array(alphas), coefs, intercepts, gaps, reports)

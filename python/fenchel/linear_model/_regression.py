@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import _core
-from .._check import POSITIVE, SIZE, Rule, count, either, numbers, refuse
+from .. import _check, _core
+from .._check import SIZE, Rule, choice, count, either, number, numbers, refuse
 from .._control import Control
+from .._data import dense
 from ._base import Fit, LinearRegressor
+from ._paths import enet_path
 
 
 class Ridge(LinearRegressor):
@@ -167,6 +169,7 @@ class ElasticNet(LinearRegressor):
     """
 
     _several_targets = True
+    path = staticmethod(enet_path)
 
     def __init__(
         self,
@@ -509,17 +512,15 @@ class PoissonRegressor(LinearRegressor):
 class HuberRegressor(LinearRegressor):
     """Regression that is not moved far by outliers.
 
-    ``epsilon`` is in units of ``y``: scikit-learn fits a scale of the noise along with the model and multiplies ``epsilon`` by
-    it; here no scale is fitted, and the objective is convex in the coefficients alone. ``alpha`` is beside the mean of the
-    losses; in scikit-learn it is beside their sum.
+    ``tol`` is the duality gap relative to the objective, and ``max_iter`` counts passes over the data.
 
-    Minimises ``1/n sum_i h(x_i coef + intercept - y_i) + alpha/2 ||coef||^2`` with ``h(r) = r^2/2`` for ``|r| <= epsilon``,
-    and its tangent beyond.
+    Minimises ``sum_i w_i (s + s h((x_i coef + intercept - y_i) / s)) + alpha ||coef||^2`` over the model and the scale ``s``
+    of the noise, with ``h(z) = z^2`` for ``|z| <= epsilon``, and its tangent beyond.
 
     Parameters
     ----------
     epsilon : float, default=1.35
-        The residual above which the loss is linear, > 0.
+        The residual above which the loss is linear, in units of the scale, at least 1.
     max_iter : float, default=1000
         Passes over the data after which the fit ends in any case.
     alpha : float, default=0.0001
@@ -539,23 +540,28 @@ class HuberRegressor(LinearRegressor):
         Weights.
     intercept_ : float
         The intercept; 0 if ``fit_intercept=False``.
+    scale_ : float
+        The scale of the noise.
     outliers_ : ndarray of shape (n_samples,)
-        Whether the residual of a row is above `epsilon`.
+        Whether the residual of a row is above `epsilon` times the scale.
     report_ : Report
         How the fit ended, with its certificate.
     duality_gap_ : float
-        A bound of the objective at ``coef_`` less the least objective.
+        A bound of the objective, divided by twice the sum of the weights, less the least objective.
     n_iter_ : int
         Passes over the data.
 
     Examples
     --------
     >>> from fenchel.linear_model import HuberRegressor
-    >>> X, y = [[0], [1], [2], [3], [4]], [0, 1, 2, 3, 400]
-    >>> model = HuberRegressor(epsilon=1.0).fit(X, y)
+    >>> X, y = [[0], [1], [2], [3], [4], [5]], [0.1, 0.8, 2.2, 2.9, 4.1, 500]
+    >>> model = HuberRegressor().fit(X, y)
     >>> model.outliers_.tolist()
-    [False, False, False, False, True]
+    [False, False, False, False, False, True]
     """
+
+    scale_: float
+    _rules: ClassVar[dict[str, Rule]] = {"epsilon": number(1)}
 
     def __init__(
         self,
@@ -577,33 +583,46 @@ class HuberRegressor(LinearRegressor):
         self.verbose = verbose
 
     def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
-        loss, penalty = ("huber", float(self.epsilon)), (0.0, float(self.alpha))
-        solved = _core.robust(data, control, loss, penalty, bool(self.fit_intercept), fit.start)
+        epsilon, l2 = float(self.epsilon), float(self.alpha) / weight
+        start = None if fit.start is None else (fit.start, self.scale_)
+        solved, scale = _core.huber(data, control, epsilon, l2, bool(self.fit_intercept), start)
         fitted = _core.predict(data[0], solved[0], solved[1], "identity")
-        self.outliers_ = np.abs(data[1] - fitted) > self.epsilon
+        self.scale_, self.outliers_ = scale, np.abs(data[1] - fitted) > epsilon * scale
         return solved
+
+
+def _solver_options(name: str, value: Any) -> None:
+    if not (value is None or isinstance(value, Mapping)):
+        raise refuse(name, value, "None or a dict")
 
 
 class QuantileRegressor(LinearRegressor):
     """Regression of a quantile.
 
-    The penalty is ``alpha/2 ||coef||^2``; in scikit-learn it is ``alpha ||coef||_1``. ``alpha`` is above 0.
+    ``solver`` and ``solver_options`` are ignored. A sparse matrix is made dense for the l1 norm.
 
-    Minimises ``1/n sum_i p(y_i - x_i coef - intercept) + alpha/2 ||coef||^2`` with ``p(r) = quantile r`` for ``r > 0`` and
-    ``(quantile - 1) r`` else.
+    Minimises ``1/n sum_i p(y_i - x_i coef - intercept) + alpha ||coef||_1`` with ``p(r) = quantile r`` for ``r > 0`` and
+    ``(quantile - 1) r`` else, by linear programming. With ``penalty="l2"``, the last term is ``alpha/2 ||coef||^2``, which suits
+    many rows. With weights of the rows, their sum is in the place of ``n``.
 
     Parameters
     ----------
     quantile : float, default=0.5
         The level, between 0 and 1.
     alpha : float, default=1.0
-        Weight of the penalty, > 0.
+        Weight of the penalty, >= 0; above 0 for ``penalty="l2"``.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
-    max_iter : float, default=10000
+    solver : str, default="highs"
+        One of scikit-learn's; ignored.
+    solver_options : dict, default=None
+        Ignored.
+    penalty : {"l1", "l2"}, default="l1"
+        The penalty.
+    max_iter : float, default=100000
         Passes over the data after which the fit ends in any case.
-    tol : float, default=1e-6
-        Largest duality gap, as a fraction of the objective.
+    tol : float, default=1e-8
+        Largest residual of the linear program, or for ``penalty="l2"`` the largest duality gap as a fraction of the objective.
     random_state : int or RandomState, default=None
         Seed of the visiting order; None is 0, so that a fit can be repeated.
     verbose : bool, default=False
@@ -618,19 +637,23 @@ class QuantileRegressor(LinearRegressor):
     report_ : Report
         How the fit ended, with its certificate.
     duality_gap_ : float
-        A bound of the objective at ``coef_`` less the least objective.
+        The value of the certificate.
     n_iter_ : int
         Passes over the data.
 
     Examples
     --------
     >>> from fenchel.linear_model import QuantileRegressor
-    >>> model = QuantileRegressor(quantile=0.5, alpha=0.01).fit([[0], [1], [2]], [0, 1, 2])
-    >>> model.report_.converged
-    True
+    >>> model = QuantileRegressor(quantile=0.5, alpha=0).fit([[0], [1], [2]], [0, 1, 2])
+    >>> round(float(model.coef_[0]), 6)
+    1.0
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"alpha": POSITIVE}
+    _rules: ClassVar[dict[str, Rule]] = {
+        "penalty": choice("l1", "l2"),
+        "solver": choice("highs", "highs-ds", "highs-ipm", "interior-point", "revised simplex"),
+        "solver_options": _solver_options,
+    }
 
     def __init__(
         self,
@@ -638,19 +661,49 @@ class QuantileRegressor(LinearRegressor):
         quantile: float = 0.5,
         alpha: float = 1.0,
         fit_intercept: bool = True,
-        max_iter: float = 10000,
-        tol: float = 1e-6,
+        solver: str = "highs",
+        solver_options: Any = None,
+        penalty: str = "l1",
+        max_iter: float = 100000,
+        tol: float = 1e-8,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
         self.quantile = quantile
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.solver_options = solver_options
+        self.penalty = penalty
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
         self.verbose = verbose
 
     def _solve(self, data: _core.Rows, weight: float, control: Control, fit: Fit) -> _core.Margin:
-        loss, penalty = ("quantile", float(self.quantile)), (0.0, float(self.alpha))
-        return _core.robust(data, control, loss, penalty, bool(self.fit_intercept))
+        if self.penalty == "l1":
+            return self._program(data, weight, control)
+        level, l2 = float(self.quantile), _check.POSITIVE("alpha", self.alpha)
+        return _core.quantile(data, control, level, l2, bool(self.fit_intercept))
+
+    def _program(self, data: _core.Rows, weight: float, control: Control) -> _core.Margin:
+        """The dual linear program: a number a row between the slopes of its loss, and one a feature of at most `alpha`; the
+        multipliers of its equations are the weights."""
+        X, y, weights = data
+        (n, d), bordered = X.shape, bool(self.fit_intercept)
+        _check.memory("samples * features", (n + d) * (d + bordered), 3 * 8)
+        equations = np.block([[dense(X).T, np.eye(d)], [np.ones((1, n)), np.zeros((1, d))]])
+        equations = np.ascontiguousarray(equations[: d + bordered])
+        share = (np.ones(n) if weights is None else weights) / weight
+        size, level = np.full(d, float(self.alpha)), float(self.quantile)
+        bounds = np.r_[share * (level - 1), -size], np.r_[share * level, size]
+        equal, none = (equations, np.zeros(len(equations))), (np.empty((0, n + d)), np.empty(0))
+        solved = _core.linprog(np.r_[-y, np.zeros(d)], equal, none, bounds, control)
+        _, point, multipliers, least, facts = solved
+        if point is None or multipliers is None or least is None:
+            # Zero is feasible and bounds are finite: the limit was reached, as the report says.
+            return np.zeros(d), 0.0, facts
+        facts["objective"] = -least
+        weights = -multipliers[:d]
+        weights[np.abs(point[n:]) < size] = 0.0  # a number that is off its bounds has no multiplier
+        return weights, -float(multipliers[d]) if bordered else 0.0, facts

@@ -35,9 +35,9 @@ class Search:
 
 
 def folds(cv: Any, X: Any, y: Any = None) -> tuple[int, Splits | None]:
-    """The number of folds, or the rows of each."""
+    """The number of folds, or the rows of each; None is five, or one a row if there are fewer."""
     if cv is None:
-        return 5, None
+        return min(5, X.shape[0]), None
     if isinstance(cv, Integral):
         return int(count(2, 10**9)("cv", cv)), None
     if hasattr(cv, "split") or (isinstance(cv, Iterable) and not isinstance(cv, str)):

@@ -1,7 +1,8 @@
 //! `cargo xtask gallery`: runs all examples, and makes a page of what they ask, read, print, draw and conclude.
 //!
 //! An example says what it shows in a form that this file reads: its documentation begins with a question, a line of its output begins
-//! with `Data (real): ` or `Data (generated): `, the last one with `Conclusion: `, and its pictures are in the folder of `--out`.
+//! with `Data (real): ` or `Data (generated): `, the last one with `Conclusion: `, and a line `Picture: ` names each picture in the
+//! folder of `--out`. The first picture is the thumbnail.
 
 mod page;
 
@@ -47,7 +48,7 @@ struct Shown {
     data: Vec<(bool, String)>,
     output: String,
     conclusion: String,
-    /// The pictures, as file names in the folder of the example.
+    /// The pictures in their order, as file names in the folder of the example.
     pictures: Vec<String>,
     seconds: f64,
     /// Why it failed.
@@ -111,21 +112,13 @@ fn show(example: Example, programs: &Path, out: &Path, data: Option<&Path>) -> i
     let failure =
         (!run.status.success()).then(|| String::from_utf8_lossy(&run.stderr).trim().to_owned());
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
-    let (data, output, conclusion) = read(&text);
-    let mut pictures = Vec::new();
-    for entry in fs::read_dir(&folder)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".svg") {
-            pictures.push(name);
-        }
-    }
-    pictures.sort();
-    Ok(Shown { example, data, output, conclusion, pictures, seconds, failure })
+    Ok(Shown { seconds, failure, ..read(example, &text) })
 }
 
-/// The data, the output and the conclusion in the text of an example.
-fn read(text: &str) -> (Vec<(bool, String)>, String, String) {
-    let (mut data, mut output, mut conclusion) = (Vec::new(), String::new(), String::new());
+/// The data, the output, the pictures and the conclusion in the text of an example.
+fn read(example: Example, text: &str) -> Shown {
+    let (mut data, mut pictures) = (Vec::new(), Vec::new());
+    let (mut output, mut conclusion) = (String::new(), String::new());
     for line in text.lines() {
         if let Some(real) = line.strip_prefix("Data (real): ") {
             data.push((true, real.to_owned()));
@@ -133,12 +126,16 @@ fn read(text: &str) -> (Vec<(bool, String)>, String, String) {
             data.push((false, generated.to_owned()));
         } else if let Some(sentence) = line.strip_prefix("Conclusion: ") {
             sentence.clone_into(&mut conclusion);
-        } else if !line.starts_with("Picture: ") {
+        } else if let Some(path) = line.strip_prefix("Picture: ") {
+            let name = Path::new(path).file_name().unwrap_or_default();
+            pictures.push(name.to_string_lossy().into_owned());
+        } else {
             output += line;
             output.push('\n');
         }
     }
-    (data, output.trim_matches('\n').to_owned(), conclusion)
+    let output = output.trim_matches('\n').to_owned();
+    Shown { example, data, output, conclusion, pictures, seconds: 0.0, failure: None }
 }
 
 /// All examples, by name.
@@ -199,12 +196,14 @@ mod tests {
     #[test]
     fn an_output_is_taken_apart() {
         let text = "Data (real): wines\n\na  b\nPicture: x/y.svg\n\nConclusion: a is b.\n";
-        let (data, output, conclusion) = read(text);
+        let example = |source| super::example("x".to_owned(), source);
+        let Shown { data, output, conclusion, pictures, .. } = read(example(""), text);
         assert_eq!(data, [(true, "wines".to_owned())]);
         assert_eq!((output.as_str(), conclusion.as_str()), ("a  b", "a is b."));
+        assert_eq!(pictures, ["y.svg"]);
         let source =
             "//! Why?\n//!\n//! So.\n//! And so.\n//!\n//! ```text\n//! run\n//! ```\n\nuse x;\n";
-        let Example { question, about, code, .. } = example("x".to_owned(), source);
+        let Example { question, about, code, .. } = example(source);
         assert_eq!((question.as_str(), code.as_str()), ("Why?", "use x;"));
         assert_eq!(about, ["So. And so."]);
     }

@@ -6,14 +6,14 @@ use super::{Example, Shown};
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--ink:light-dark(#1d2433,#e3e6ec);--soft:light-dark(#5b6474,#9aa3b2);--line:light-dark(#d9dee7,#343a46);\
---sheet:light-dark(#f5f7fa,#1e2128)}
+--sheet:light-dark(#f5f7fa,#1e2128);--page:light-dark(#fff,#16181c)}
 body{font:16px/1.5 system-ui,sans-serif;margin:0 auto;max-width:76rem;padding:1.5rem 1rem;background:light-dark(#fff,#16181d);color:var(--ink)}
 h1{font-size:1.6rem;margin:0}
 h2{font-size:1.25rem;margin:0 0 .3rem}
 a{color:inherit}
 .wall{display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:1rem;margin:1.5rem 0 3rem}
 .wall a{display:flex;flex-direction:column;border:1px solid var(--line);border-radius:.5rem;overflow:hidden;text-decoration:none}
-.thumb{height:10rem;overflow:hidden;background:#fff;border-bottom:1px solid var(--line)}
+.thumb{height:10rem;overflow:hidden;background:var(--page);border-bottom:1px solid var(--line)}
 .thumb img{width:100%;height:100%;object-fit:contain}
 .thumb pre{font-size:.5rem;line-height:1.35;margin:0;padding:.5rem;background:var(--sheet);color:var(--ink);height:100%;overflow:hidden;border-radius:0}
 .wall span{padding:.5rem .7rem;font-weight:600}
@@ -23,7 +23,7 @@ article{border-top:1px solid var(--line);padding:1.5rem 0}
 .facts{color:var(--soft);margin:.2rem 0}
 .failure{color:light-dark(#a3190c,#ff9d8f)}
 pre{background:var(--sheet);border-radius:.4rem;padding:.8rem;overflow-x:auto;font-size:.8rem;line-height:1.4}
-article img{max-width:100%;background:#fff;border-radius:.4rem}
+article img{max-width:100%;border-radius:.4rem}
 details{margin:.6rem 0}
 summary{cursor:pointer;color:var(--soft)}
 ";
@@ -110,7 +110,11 @@ fn sentence(text: &str) -> String {
 }
 
 fn seconds(seconds: f64) -> String {
-    if seconds < 9.95 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
+    match seconds {
+        s if s < 0.05 => "less than 0.1\u{a0}s".to_owned(),
+        s if s < 9.95 => format!("{s:.1}\u{a0}s"),
+        s => format!("{s:.0}\u{a0}s"),
+    }
 }
 
 fn escaped(text: &str) -> String {

@@ -160,24 +160,16 @@ fn descend(
     before: Option<Report>,
     watch: &mut Watch<'_>,
 ) -> Result<(Vec<f64>, Report), Error> {
-    let (passes, calls, seconds) =
-        before.map_or((0.0, 0, 0.0), |r| (r.passes, r.oracle_calls, r.seconds));
     let proved = |now: Certificate| whole(before, now);
     let mut show = |now: &Progress| {
-        watch.show(&Progress {
-            passes: passes + now.passes,
-            oracle_calls: calls + now.oracle_calls,
-            seconds: seconds + now.seconds,
-            certificate: proved(now.certificate),
-        })
+        let certificate = proved(now.certificate);
+        watch.show(&Progress { certificate, ..now.with_spent(before.as_ref()) })
     };
     let watches = Fit::<()>::new().watch(&mut show);
     let settings = LbfgsSettings { memory: pairs(problem.weights()), stop };
     let found = graph_lbfgs(problem, &settings, start, &mut { watches.watch })?;
-    let now = found.report;
-    let certificate = proved(now.certificate);
-    let status = if stop.met_by(&certificate) { Status::Converged } else { now.status };
-    let (passes, seconds) = (passes + now.passes, seconds + now.seconds);
-    let oracle_calls = calls + now.oracle_calls;
-    Ok((found.state, Report { status, certificate, passes, oracle_calls, seconds }))
+    let all = found.report.with_spent(before.as_ref());
+    let certificate = proved(all.certificate);
+    let status = if stop.met_by(&certificate) { Status::Converged } else { all.status };
+    Ok((found.state, Report { status, certificate, ..all }))
 }

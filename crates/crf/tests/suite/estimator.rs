@@ -7,7 +7,7 @@ use fenchel_crf::synthetic::{OcrLike, TextLike, ocr_like, text_like};
 use fenchel_crf::training::{Checkpoint, Snapshot, train};
 use fenchel_crf::{
     Corpus, CorpusBuilder, Crf, Dataset, Features, Fit, Instance, Method, Observer, Problem,
-    Progress, Status, Stop, Support, Weights,
+    Progress, Status, Stop, Support, Token, Weights,
 };
 use fenchel_optim::Cadence;
 use fenchel_optim::random::stream;
@@ -374,11 +374,28 @@ fn memory_decides_and_parameters_are_checked() {
     assert_eq!(tight.resolved(&corpus), Method::Lbfgs);
     assert_eq!(Crf::default().resolved(&corpus), Method::Auto);
     assert_eq!(Crf { max_memory: None, ..Crf::default() }.resolved(&corpus), Method::Auto);
-    let error = Crf { method: Method::Sdca, ..tight }.fit(&corpus).unwrap_err().to_string();
-    assert!(error.contains("max_memory is 100 bytes"), "{error}");
+    for method in [Method::Sdca, Method::Lbfgs, Method::Auto] {
+        let error = Crf { method, ..tight.clone() }.fit(&corpus).unwrap_err().to_string();
+        assert!(error.starts_with("a conditional random field needs"), "{error}");
+        assert!(error.contains("max_memory is 100 bytes"), "{error}");
+    }
     assert!(Crf { l2: Some(0.0), ..Crf::default() }.fit(&corpus).is_err());
     assert!(Crf { l1: -1.0, ..Crf::default() }.fit(&corpus).is_err());
     assert!(Crf { l1: f64::NAN, ..Crf::default() }.fit(&corpus).is_err());
+}
+
+/// A table of 600,000 x 1,000 weights takes 4.47 GiB; of one sequence a handful of them is learnt.
+#[test]
+fn a_vocabulary_is_limited_as_it_is_asked() {
+    let mut data = Dataset::new(600_000, 1_000);
+    data.push(&[Token { attributes: &[(599_999, 1.0)], label: 999 }]).unwrap();
+    let features = Features { states: Support::Observed, ..Features::default() };
+    let within = |limit| Problem::within(&data, 1.0, features, limit);
+    assert_eq!(within(None).unwrap().n(), 1);
+    for refused in [within(Some(1 << 20)), Problem::new(&data, 1.0, features)] {
+        let error = refused.unwrap_err().to_string();
+        assert!(error.starts_with("a conditional random field needs 4.5"), "{error}");
+    }
 }
 
 #[test]

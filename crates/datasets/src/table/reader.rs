@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, Quotes};
 use fenchel_optim::settings;
 use serde::{Deserialize, Serialize};
 
@@ -112,20 +112,18 @@ impl Cells {
             .has_headers(false)
             .flexible(true)
             .delimiter(options.delimiter)
-            .from_reader(Lines::new(from));
+            .from_reader(Quotes::new(Lines::new(from), options.delimiter));
         let mut record = csv::ByteRecord::new();
         let (mut width, mut names) = (None, None);
         let (mut text, mut ends, mut lines) = (Vec::new(), Vec::new(), Vec::new());
         while reader.read_byte_record(&mut record).map_err(from_csv)? {
-            let Lines { line, begun, quotes, ended, .. } = *reader.get_ref();
+            let line = reader.get_ref().get_ref().line;
             let expected = *width.get_or_insert(record.len());
-            let begun = begun.unwrap_or(line);
             // A quote without its partner takes the rest of the text for one cell.
-            if ended && quotes % 2 == 1 && (line > begun || record.len() != expected) {
+            if let Some(line) = reader.get_ref().unclosed() {
                 let reason = "the cell begins with a quote that does not end";
-                return Err(Error::format(begun, record.len(), reason));
+                return Err(Error::format(line, record.len(), reason));
             }
-            reader.get_mut().next_record();
             if record.len() != expected {
                 let reason =
                     format!("{} cells; expected {expected}, as in the first line", record.len());
@@ -142,7 +140,7 @@ impl Cells {
             lines.push(line);
         }
         let Some(width) = width.filter(|_| !lines.is_empty()) else {
-            let line = reader.get_ref().line.max(1);
+            let line = reader.get_ref().get_ref().line.max(1);
             return Err(Error::format(line, 1, "no rows; expected lines of cells"));
         };
         let names = names.unwrap_or_else(|| (0..width).map(|c| format!("x{c}")).collect());
@@ -304,21 +302,11 @@ struct Lines<R> {
     text: Vec<u8>,
     given: usize,
     line: u64,
-    /// Where the record begins that is being read, and the number of its quotes so far.
-    begun: Option<u64>,
-    quotes: usize,
-    /// Whether the text has ended.
-    ended: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     fn new(from: R) -> Lines<R> {
-        let (begun, quotes, ended) = (None, 0, false);
-        Lines { from, text: Vec::new(), given: 0, line: 0, begun, quotes, ended }
-    }
-
-    fn next_record(&mut self) {
-        (self.begun, self.quotes) = (None, 0);
+        Lines { from, text: Vec::new(), given: 0, line: 0 }
     }
 }
 
@@ -328,7 +316,6 @@ impl<R: BufRead> Read for Lines<R> {
             self.text.clear();
             self.given = 0;
             if self.from.read_until(b'\n', &mut self.text)? == 0 {
-                self.ended = true;
                 return Ok(0);
             }
             self.line += 1;
@@ -336,10 +323,6 @@ impl<R: BufRead> Read for Lines<R> {
                 self.text.truncate(self.text.len() - 2);
                 self.text.push(b'\n');
             }
-            if self.text != b"\n" {
-                self.begun.get_or_insert(self.line);
-            }
-            self.quotes += self.text.iter().filter(|byte| **byte == b'"').count();
         }
         let rest = &self.text[self.given..];
         let count = rest.len().min(to.len());
@@ -353,6 +336,7 @@ impl<R: BufRead> Read for Lines<R> {
 mod tests {
     use super::*;
     use ndarray::{Array2, array};
+    use proptest::prelude::*;
 
     fn read(text: &str) -> Table {
         table(text.as_bytes(), &TableOptions::default()).unwrap()
@@ -456,6 +440,12 @@ mod tests {
         refused("a,b\n\"x,1\ny,2\n", &open(2, 1));
         refused("a,b\nx,1\n\ny,\"2\nz,3\n", &open(4, 2));
         refused("a,b\nx,1\n\"y,2", &open(3, 1));
+        refused("a,b\nx,\"2", &open(2, 2));
+        refused("a,b\nx,\"2\n", &open(2, 2));
+        refused("a,b\nx,\"2\"\"", &open(2, 2));
+        refused("\"a", &open(1, 1));
+        refused("\u{feff}\"a", &open(1, 1));
+        refused("a,b\n\"1\n2\",\"3\n", &open(3, 2));
         assert_eq!(read("a,b\nx,\"1\n2\"\ny,5\"").rows(), 2);
         refused("a,b,a\n1,2,3\n", "line 1, column 3: the name \"a\" is also that of column 1");
         refused("", "line 1, column 1: no rows; expected lines of cells");
@@ -466,6 +456,20 @@ mod tests {
             error,
             "line 2, column 2: column \"b\" holds \"caf\\xe9\"; expected text in UTF-8"
         );
+    }
+
+    proptest! {
+        /// A line behind the text is a record of its own unless a quote is open.
+        #[test]
+        fn quotes_are_followed_as_the_parser_does(text in "\u{feff}?[\",a\r\n]{0,12}") {
+            let mut quotes = Quotes::new(text.as_bytes(), b',');
+            std::io::copy(&mut quotes, &mut std::io::sink()).unwrap();
+            let behind = format!("{text}\nend");
+            let mut parser = csv::ReaderBuilder::new();
+            let parser = parser.has_headers(false).flexible(true).from_reader(behind.as_bytes());
+            let last = parser.into_byte_records().last().unwrap().unwrap();
+            prop_assert_eq!(quotes.unclosed().is_none(), last == vec!["end"]);
+        }
     }
 
     #[test]

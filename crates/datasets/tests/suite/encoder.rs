@@ -250,6 +250,24 @@ fn bad_tables_are_refused_by_name() {
     );
 }
 
+/// In a table that is no CSV, such as a Parquet file, a text may be empty, `NA` or have blanks around it.
+#[test]
+fn a_level_of_the_fit_is_not_missing() {
+    let texts: Texts = [Some("NA"), Some(""), Some(" x"), Some("y"), None].into_iter().collect();
+    let codes = Table::new([("code", Column::Texts(texts))]).unwrap();
+    let encoder = Encoder::default().fit(&codes).unwrap();
+    let all = encoder.transform(&codes).unwrap();
+    assert_eq!(all.names[..], ["code=", "code= x", "code=NA", "code=y", "code missing"]);
+    let encoded = |text: Option<&str>| encoder.encode(|_| text).unwrap().x;
+    for (row, text) in [Some("NA"), Some(""), Some(" x"), Some("y"), None].into_iter().enumerate() {
+        assert_eq!(encoded(text).row(0), all.x.row(row), "{text:?}");
+    }
+    // Blanks around a level do not count, and what is no level is read as a cell of CSV.
+    assert_eq!(encoded(Some(" NA ")), encoded(Some("NA")));
+    assert_eq!(encoded(Some("null")), encoded(None));
+    assert!(encoder.encode(|_| Some("x")).unwrap_err().to_string().contains("holds \"x\""));
+}
+
 /// A column of names would make a design of rows x rows.
 #[test]
 fn too_many_levels_need_a_sparse_design() {

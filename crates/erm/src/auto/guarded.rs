@@ -69,13 +69,7 @@ impl<'o> Guarded<'o> {
 
     /// The progress of the whole call.
     fn in_all(&self, progress: &Progress) -> Progress {
-        let mut seen = *progress;
-        if let Some(before) = &self.before {
-            seen.passes += before.passes;
-            seen.oracle_calls += before.oracle_calls;
-            seen.seconds += before.seconds;
-        }
-        seen
+        progress.with_spent(self.before.as_ref())
     }
 }
 

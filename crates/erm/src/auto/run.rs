@@ -1,6 +1,6 @@
 //! Running what was chosen.
 
-use fenchel_linalg::{Design, Subset};
+use fenchel_linalg::Design;
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
@@ -167,7 +167,7 @@ impl<'r, 'a, D: Design + Copy, L: Loss + Copy> Run<'r, 'a, D, L> {
         if targets.iter().all(|y| *y == targets[0]) {
             return Ok(None);
         }
-        let rows = Subset::of(problem.design(), &part);
+        let rows = problem.design().subset(&part);
         let sample = problem.on_rows((&part, &rows), &targets, *problem.regulariser())?;
         let stop = head.stop(budget.left());
         let settings = NewtonSettings { max_memory: self.max_memory, seed: self.seed, stop };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::product::{multiply_rows, multiply_transposed_rows};
 use crate::Error;
 use crate::recession::no_point;
-use crate::shared::{check_shape, check_weights, check_whole, rows_and_penalties};
+use crate::shared::{check_parts, check_shape, check_weights, check_whole, rows_and_penalties};
 use crate::terms::term_scales;
 
 /// The curvature of `log sum exp`: no eigenvalue of its Hessian exceeds 1/2.
@@ -44,6 +44,10 @@ impl MulticlassPoint {
     /// The origin.
     pub fn zero(columns: usize, classes: usize) -> Self {
         MulticlassPoint { weights: vec![0.0; columns * classes], intercepts: vec![0.0; classes] }
+    }
+
+    fn parts(&self) -> [&[f64]; 2] {
+        [&self.weights, &self.intercepts]
     }
 }
 
@@ -350,21 +354,16 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     }
 
     pub(super) fn check_point(&self, point: &MulticlassPoint) -> Result<(), Invalid> {
-        self.check_named(point, ["weights", "intercepts"])
+        check_parts(["weights", "intercepts"], self.lengths(), point.parts())
     }
 
     pub(super) fn check_start(&self, point: &MulticlassPoint) -> Result<(), Invalid> {
-        self.check_named(point, ["start (weights)", "start (intercepts)"])
+        let names = ["start (weights)", "start (intercepts)"];
+        check_parts(names, self.lengths(), point.parts())
     }
 
-    fn check_named(
-        &self,
-        point: &MulticlassPoint,
-        [weights, intercepts]: [&'static str; 2],
-    ) -> Result<(), Invalid> {
-        Invalid::check_length(weights, self.d() * self.classes, point.weights.len())?;
-        Invalid::check_length(intercepts, self.classes, point.intercepts.len())?;
-        Invalid::check_finite(weights, &point.weights)?;
-        Invalid::check_finite(intercepts, &point.intercepts)
+    /// The lengths of weights and intercepts.
+    fn lengths(&self) -> [usize; 2] {
+        [self.d() * self.classes, self.classes]
     }
 }

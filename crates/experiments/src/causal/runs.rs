@@ -130,7 +130,9 @@ impl Runs {
             Axis::linear("samples"),
             axis("KL(p* || p), nats"),
         )
-        .caption("p* is the distribution after the intervention, p that of the model. Means over the pairs of a reference and an intervention; bands: 5 % and 95 % quantiles. The step of each model is the best at 100 samples.");
+        .caption("p* is the distribution after the intervention, p that of the model. Each run has a reference and its interventions. The step of each model is the best at 100 samples.");
+        let runs = result.models.first().map_or(0, |model| model.curves.len());
+        curves = curves.note(format!("Lines: means of {runs} runs; bands: 5 % to 95 % of them."));
         let mut scatter = Figure::new(
             format!("{name}: KL after 100 samples against the distance at the start"),
             Axis::log("squared distance of the parameters from the new ones"),

@@ -73,15 +73,21 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             [by_map.mean, map_band[0], map_band[1], by_mle.mean, mle_band[0], mle_band[1]],
         ));
     }
-    let mut figure =
-        Figure::new("Risk against observations", Axis::log("observations n"), Axis::log("expected KL (nats)"))
-            .caption("Lines: exact. Dashed: bounds by their equations in the thesis, and the asymptote 1/(2n). Points: simulated means; bands: 5 % to 95 % of the trials.")
-            .with(Series::line("MLE", curve(&mle)))
-            .with(Series::line("MAP", curve(&map)))
-            .with(Series::line("(5.18), MLE", curve(&mle_bound)).dashed())
-            .with(Series::line("(5.19), MAP", curve(&map_bound)).dashed())
-            .with(Series::line("(5.98), MAP", curve(&other_bound)).dashed())
-            .with(Series::line("1/(2n)", curve(&|n| 0.5 / n)).dashed());
+    let mut figure = Figure::new(
+        "Risk against observations",
+        Axis::log("observations n"),
+        Axis::log("expected KL (nats)"),
+    )
+    .caption(
+        "Lines: exact. Dashed: bounds by their equations in the thesis, and the asymptote 1/(2n).",
+    )
+    .note(format!("Points: means of {trials} trials; bands: 5 % to 95 % of them."))
+    .with(Series::line("MLE", curve(&mle)))
+    .with(Series::line("MAP", curve(&map)))
+    .with(Series::line("(5.18), MLE", curve(&mle_bound)).dashed())
+    .with(Series::line("(5.19), MAP", curve(&map_bound)).dashed())
+    .with(Series::line("(5.98), MAP", curve(&other_bound)).dashed())
+    .with(Series::line("1/(2n)", curve(&|n| 0.5 / n)).dashed());
     for (k, name) in [(0, "MAP, simulated"), (3, "MLE, simulated")] {
         let points = bands.iter().map(|b: &(f64, [f64; 6])| (b.0, b.1[k])).collect();
         let band = bands.iter().map(|b| (b.1[k + 1], b.1[k + 2])).collect();

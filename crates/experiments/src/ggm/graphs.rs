@@ -216,9 +216,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             Axis::log("false edges"),
             Axis::linear("share of true edges found"),
         )
-        .caption(format!(
-            "Means over graphs with {} true edges in the mean; bands: one standard error of the mean.",
-            short(family.edges)
+        .caption(format!("The graphs have {} true edges in the mean.", short(family.edges)));
+        let graphs = family.shares.first().map_or(0, Vec::len);
+        figure = figure.note(format!(
+            "Lines: means over {graphs} graphs; bands: one standard error of the mean."
         ));
         let columns = ["method", "2", "5", "10", "20", "40", "80", "160"];
         let mut table =

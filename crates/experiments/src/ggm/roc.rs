@@ -107,7 +107,8 @@ fn experiment(context: &Context, outcome: &mut Outcome, truth: &Truth) -> Result
         Axis::log("false edges"),
         Axis::linear("share of true edges found"),
     )
-    .caption("Means over the graphs; bands: one standard error of the mean. `CCT k`: conditional covariance thresholding with k variables; the curve of SHORTCUT lies under that of CCT 1.");
+    .note(format!("Lines: means over {graphs} graphs; bands: one standard error of the mean."))
+    .caption("`CCT k`: conditional covariance thresholding with k variables; the curve of SHORTCUT lies under that of CCT 1.");
     let mut table = Table::new(
         "Share of true edges found before 2 to 80 false ones",
         ["method", "2", "5", "10", "20", "40", "80"],

@@ -91,12 +91,13 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         (0..p).filter(move |&v| calls.party(v) == Some(letter))
     };
     let edges = ties.iter().map(|&(a, b, weight)| (a as usize, b as usize, weight));
-    let network =
-        Network::new("Positive edges between senators", calls.members.iter().map(String::as_str))
-            .weighted("coupling", edges)
-            .group(Colour::Vermilion, "Republican", of_party('R'))
-            .group(Colour::Blue, "Democrat", of_party('D'))
-            .group(Colour::Green, "independent", of_party('I'));
+    let of_whom = if real { "US Senate, 2006: positive" } else { "Positive" };
+    let title = format!("{of_whom} couplings of an Ising model of votes (negative ones left out)");
+    let network = Network::new(title, calls.members.iter().map(String::as_str))
+        .weighted("coupling", edges)
+        .group(Colour::Vermilion, "Republican", of_party('R'))
+        .group(Colour::Blue, "Democrat", of_party('D'))
+        .group(Colour::Green, "independent", of_party('I'));
     outcome.table(table).network(network);
     outcome.claim(
         CLUSTERS

@@ -248,9 +248,13 @@ impl Panel {
         }
         let each = figure("sweeps an iteration", Axis::linear("iteration"), Axis::linear("sweeps"));
         let tay = line(lines, TAY)?.series(|r| r.iteration, |r| r.sweeps);
-        let caption = "Median over the trials, of which each has its own network, data and chains. Band: from the least to the largest trial.";
-        outcome.figure(iterations.caption(caption)).figure(sweeps.caption(caption));
-        outcome.figure(each.with(tay).caption(caption));
+        let trials = line(lines, TAY)?.seeds.len();
+        let note =
+            format!("Lines: medians of {trials} trials; bands: from the least to the largest.");
+        for figure in [iterations, sweeps, each.with(tay)] {
+            let caption = "Each trial has its own network, data and chains.";
+            outcome.figure(figure.note(note.as_str()).caption(caption));
+        }
         Ok(())
     }
 

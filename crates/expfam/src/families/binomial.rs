@@ -22,7 +22,7 @@ pub struct Binomial {
     trials: f64,
 }
 
-checked_file!(Binomial { trials: f64 } Binomial::new(super::file::trials(trials)?));
+checked_file!(Binomial { trials: super::file::Count } Binomial::new(trials.0));
 
 impl Binomial {
     /// The family of `trials >= 1`.

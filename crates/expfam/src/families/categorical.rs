@@ -27,7 +27,7 @@ pub struct Categorical {
     categories: usize,
 }
 
-checked_file!(Categorical { categories: usize } Categorical::new(categories));
+checked_file!(Categorical { categories: super::file::Count } Categorical::new(categories.0 as usize));
 
 impl Categorical {
     /// The family of `categories >= 2`.

@@ -23,7 +23,7 @@ pub struct Dirichlet {
     categories: usize,
 }
 
-checked_file!(Dirichlet { categories: usize } Dirichlet::new(categories));
+checked_file!(Dirichlet { categories: super::file::Count } Dirichlet::new(categories.0 as usize));
 
 impl Dirichlet {
     /// The family on `categories >= 2` entries.

@@ -21,11 +21,19 @@ macro_rules! checked_file {
 
 pub(super) use checked_file;
 
-/// A number of trials that a file has as a number.
-pub(super) fn trials(value: f64) -> Result<u32, crate::error::Error> {
-    if value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value) {
-        return Ok(value as u32);
+/// A count in a file, `5` or `5.0`: JSON has one kind of numbers, and many programs write the second.
+#[derive(serde::Deserialize)]
+#[serde(try_from = "f64")]
+pub(super) struct Count(pub(super) u32);
+
+impl TryFrom<f64> for Count {
+    type Error = fenchel_linalg::Invalid;
+
+    fn try_from(value: f64) -> Result<Self, Self::Error> {
+        if value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value) {
+            return Ok(Count(value as u32));
+        }
+        let (name, expected) = ("count", "a whole number below 2^32");
+        Err(fenchel_linalg::Invalid::Parameter { name, value, expected })
     }
-    let (name, expected) = ("trials", "a whole number below 2^32");
-    Err(fenchel_linalg::Invalid::Parameter { name, value, expected }.into())
 }

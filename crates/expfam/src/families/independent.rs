@@ -23,14 +23,14 @@ pub struct Independent<F> {
 #[derive(Deserialize)]
 struct Unchecked<F> {
     family: F,
-    count: usize,
+    count: super::file::Count,
 }
 
 impl<F: Family> TryFrom<Unchecked<F>> for Independent<F> {
     type Error = Error;
 
     fn try_from(Unchecked { family, count }: Unchecked<F>) -> Result<Self, Error> {
-        Independent::new(family, count)
+        Independent::new(family, count.0 as usize)
     }
 }
 

@@ -22,7 +22,7 @@ pub struct InverseWishart {
     d: usize,
 }
 
-checked_file!(InverseWishart { d: usize } InverseWishart::new(d));
+checked_file!(InverseWishart { d: super::file::Count } InverseWishart::new(d.0 as usize));
 
 impl InverseWishart {
     /// The family of order `d >= 1`.

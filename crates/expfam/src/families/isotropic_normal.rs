@@ -23,7 +23,7 @@ pub struct IsotropicNormal {
     d: usize,
 }
 
-checked_file!(IsotropicNormal { d: usize } IsotropicNormal::new(d));
+checked_file!(IsotropicNormal { d: super::file::Count } IsotropicNormal::new(d.0 as usize));
 
 impl IsotropicNormal {
     /// The family on vectors of length `d >= 1`.

@@ -6,7 +6,7 @@ use rand_distr::Distribution as _;
 use serde::{Deserialize, Serialize};
 
 use super::categorical;
-use super::file::checked_file;
+use super::file::{Count, checked_file};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -23,7 +23,9 @@ pub struct Multinomial {
     categories: usize,
 }
 
-checked_file!(Multinomial { trials: f64, categories: usize } Multinomial::new(super::file::trials(trials)?, categories));
+checked_file!(
+    Multinomial { trials: Count, categories: Count } Multinomial::new(trials.0, categories.0 as usize)
+);
 
 impl Multinomial {
     /// The family of `trials >= 1` and `categories >= 2`.

@@ -27,7 +27,7 @@ pub struct NormalVector {
     d: usize,
 }
 
-checked_file!(NormalVector { d: usize } NormalVector::new(d));
+checked_file!(NormalVector { d: super::file::Count } NormalVector::new(d.0 as usize));
 
 impl NormalVector {
     /// The family on vectors of length `d >= 1`.

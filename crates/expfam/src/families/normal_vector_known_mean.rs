@@ -22,7 +22,7 @@ pub struct NormalVectorZeroMean {
     d: usize,
 }
 
-checked_file!(NormalVectorZeroMean { d: usize } NormalVectorZeroMean::new(d));
+checked_file!(NormalVectorZeroMean { d: super::file::Count } NormalVectorZeroMean::new(d.0 as usize));
 
 impl NormalVectorZeroMean {
     /// The family on vectors of length `d >= 1`.

@@ -30,7 +30,7 @@ pub struct NormalWishart {
     d: usize,
 }
 
-checked_file!(NormalWishart { d: usize } NormalWishart::new(d));
+checked_file!(NormalWishart { d: super::file::Count } NormalWishart::new(d.0 as usize));
 
 const SPREAD: &str = "E m'P m - (E P m)'(E P)^-1 (E P m) > 0";
 

@@ -21,7 +21,7 @@ pub struct VonMisesFisher {
     d: usize,
 }
 
-checked_file!(VonMisesFisher { d: usize } VonMisesFisher::new(d));
+checked_file!(VonMisesFisher { d: super::file::Count } VonMisesFisher::new(d.0 as usize));
 
 impl VonMisesFisher {
     /// The family on the sphere in `R^d`, `d >= 2`.

@@ -30,7 +30,7 @@ pub struct Wishart {
     d: usize,
 }
 
-checked_file!(Wishart { d: usize } Wishart::new(d));
+checked_file!(Wishart { d: super::file::Count } Wishart::new(d.0 as usize));
 
 const EXPECTED: &str = "log det E W - E log det W > 0";
 

@@ -67,12 +67,17 @@ pub(super) fn recedes<F: ScalarFamily, D: Design>(
         && !some(rows.any(|i| !(clear(z[i]) && family.recedes(y[i], z[i]))))
 }
 
-pub(super) fn hessian_factor(hessian: &[f64], k: usize) -> Result<Cholesky, Error> {
+/// The Cholesky factor of the Hessian of `k` coefficients, the intercept behind the others.
+pub(super) fn hessian_factor(
+    hessian: &[f64],
+    k: usize,
+    intercept: bool,
+) -> Result<Cholesky, Error> {
     let view = ArrayView2::from_shape((k, k), hessian).expect("k^2 entries");
     // A pivot that rounding left is as good as none.
     let scale: Vec<f64> = (0..k).map(|j| hessian[j * k + j]).collect();
     let deficient = || {
-        let (rank, column) = rank(hessian, k);
+        let (rank, column) = rank(hessian, k, intercept);
         Error::from(Invalid::RankDeficient { what: "design", rank, columns: k, column })
     };
     match Cholesky::new(view) {
@@ -90,22 +95,35 @@ pub(super) fn hessian_factor(hessian: &[f64], k: usize) -> Result<Cholesky, Erro
 }
 
 /// The number of independent columns behind a Gram matrix, by elimination that passes over dependent ones, and the first of
-/// those.
-fn rank(gram: &[f64], k: usize) -> (usize, Option<usize>) {
+/// those with what it depends on. An intercept, the last column, is eliminated first.
+fn rank(gram: &[f64], k: usize, intercept: bool) -> (usize, Option<(usize, &'static str)>) {
     let mut a = gram.to_vec();
     let (mut rank, mut dependent) = (0, None);
-    for j in 0..k {
+    let mut order: Vec<usize> = (0..k).collect();
+    order.rotate_right(usize::from(intercept));
+    for (at, &j) in order.iter().enumerate() {
         if !(a[j * k + j] > 1e-13 * gram[j * k + j]) {
             dependent = dependent.or(Some(j));
             continue;
         }
         rank += 1;
-        for i in j + 1..k {
+        for &i in &order[at + 1..] {
             let share = a[i * k + j] / a[j * k + j];
-            for l in j + 1..k {
+            for &l in &order[at + 1..] {
                 a[i * k + l] -= share * a[j * k + l];
             }
         }
     }
-    (rank, dependent)
+    let how = |j: usize| {
+        let [own, cross, one] = [(j, j), (j, k - 1), (k - 1, k - 1)].map(|(i, l)| gram[i * k + l]);
+        let constant = own * one - cross * cross <= 1e-13 * own * one;
+        let how = match intercept {
+            true if constant => "is constant, as the intercept is",
+            true => "depends on the intercept and the columns before it",
+            false if own == 0.0 => "is 0 in every row that counts",
+            false => "depends on the columns before it",
+        };
+        (j, how)
+    };
+    (rank, dependent.map(how))
 }

@@ -196,12 +196,13 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         objective.multiply(&point, &mut z);
         objective.bend_expected(&z);
         let (hessian, _) = objective.hessian();
-        let factor = match hessian_factor(&hessian, point.len()) {
+        let factor = match hessian_factor(&hessian, point.len(), intercept) {
             Ok(factor) => Some(factor),
             Err(deficient) => {
                 // Are the columns dependent, or has the curvature of the family vanished at the end of its range?
                 objective.flatten();
-                hessian_factor(&objective.hessian().0, point.len()).map_err(|_| deficient)?;
+                hessian_factor(&objective.hessian().0, point.len(), intercept)
+                    .map_err(|_| deficient)?;
                 None
             }
         };
@@ -300,11 +301,9 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             max_seconds: stop.max_seconds.map(|s| (s - report.seconds).max(0.0)),
             ..*stop
         };
-        let mut second = newton(again(), &rest, state, watch)?;
-        second.report.passes += report.passes;
-        second.report.seconds += report.seconds;
-        second.report.oracle_calls += report.oracle_calls;
-        Ok((second.state, second.report))
+        watch.spend(&report);
+        let second = newton(again(), &rest, state, watch)?;
+        Ok((second.state, second.report.with_spent(Some(&report))))
     }
 
     fn check<D: Design>(

@@ -64,5 +64,5 @@ pub use fit::Glm;
 pub use model::GlmModel;
 pub use negative_binomial::{NegativeBinomialCanonical, NegativeBinomialLog};
 pub use positive::{InverseSquare, Reciprocal};
-pub use summary::{Coefficient, GlmSummary};
+pub use summary::{Coefficient, GlmSummary, wald_quantile};
 pub use targets::Targets;

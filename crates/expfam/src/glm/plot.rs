@@ -24,9 +24,10 @@ impl GlmSummary {
             shown.iter().map(interval).collect(),
         );
         let x = Axis::linear(format!("coefficient ({} link), 95 % interval", self.link));
-        Figure::new(format!("Coefficients: {}", self.family), x, y)
+        Figure::new(format!("Coefficients ({} family)", self.family), x, y)
             .with(rows.colour(Colour::Blue))
             .mark(0.0, "")
+            .note("Dashed line: no effect.")
     }
 
     /// [`figure`](Self::figure) as SVG.
@@ -70,7 +71,7 @@ impl<F: ScalarFamily> GlmModel<F> {
             residuals.iter().enumerate().map(|(k, r)| (quantile(k), *r)).collect();
         let ends = points.first().zip(points.last()).map_or((0.0, 0.0), |(a, b)| (a.0, b.0));
         let (x, y) = (Axis::linear("normal quantile"), Axis::linear("deviance residual"));
-        Ok(Figure::new(format!("Q-Q plot: {}", self.summary.family), x, y)
+        Ok(Figure::new(format!("Q-Q plot ({} family)", self.summary.family), x, y)
             .with(Series::points("residuals", points))
             .with(Series::line("equal", vec![(ends.0, ends.0), (ends.1, ends.1)]).dashed()))
     }

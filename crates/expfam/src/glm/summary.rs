@@ -56,6 +56,13 @@ pub struct GlmSummary {
     /// `phi`: 1, or Pearson's chi-squared over the residual degrees of freedom; NaN if there are none.
     #[serde(with = "finite_or_null")]
     pub dispersion: f64,
+    /// The covariances of the estimates, row by row in the order of `coefficients`; empty where there are no standard errors, or if a
+    /// file does not contain them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covariance: Vec<f64>,
+    /// Pearson's chi-squared, `sum_i w_i (y_i - mu_i)^2 / V(mu_i)`; NaN where a variance is 0, or if a file does not contain it.
+    #[serde(with = "finite_or_null", default = "missing")]
+    pub pearson: f64,
     /// Deviance of the fit.
     #[serde(with = "finite_or_null")]
     pub deviance: f64,
@@ -123,14 +130,14 @@ impl GlmSummary {
         let residual_degrees = counted.saturating_sub(k);
         let etas: Vec<f64> = (0..n).map(|i| objective.eta(i, z)).collect();
         let deviance = sum(&|i| weight(i) * family.deviance_at(objective.y[i], etas[i]));
-        let dispersion = if F::KNOWN_DISPERSION {
-            1.0
-        } else {
-            let pearson = sum(&|i| {
-                let r = objective.y[i] - family.mean(etas[i]);
-                weight(i) * r * r / family.variance(etas[i])
-            });
-            if residual_degrees > 0 { pearson / residual_degrees as f64 } else { f64::NAN }
+        let pearson = sum(&|i| {
+            let r = objective.y[i] - family.mean(etas[i]);
+            weight(i) * r * r / family.variance(etas[i])
+        });
+        let dispersion = match residual_degrees {
+            _ if F::KNOWN_DISPERSION => 1.0,
+            0 => f64::NAN,
+            degrees => pearson / degrees as f64,
         };
         let null = if objective.intercept { null_intercept(objective) } else { 0.0 };
         let null: Vec<f64> =
@@ -154,23 +161,33 @@ impl GlmSummary {
         };
         let mut coefficients = vec![];
         let d = k - usize::from(objective.intercept);
-        for j in 0..k {
-            // The coefficient as a combination of those of centred columns: the intercept is b - c.beta.
-            let mut part = vec![0.0; k];
-            part[j] = 1.0;
-            if let Some(centre) = centre.filter(|_| j == d) {
-                part.iter_mut().zip(centre).for_each(|(p, c)| *p = -c);
-            }
-            let mut solved = part.clone();
-            let variance = match &factor {
-                Some(factor) => {
-                    factor.solve_in_place(&mut solved)?;
-                    part.iter().zip(&solved).map(|(p, s)| p * s).sum()
+        // The Hessian is of the mean loss: that of the sum is `total` times as large.
+        let scale = dispersion / total;
+        let mut covariance = Vec::new();
+        // The intercept first.
+        let place = |j: usize| if d == k { j } else { (j + d) % k };
+        if let Some(factor) = factor.filter(|_| scale.is_finite()) {
+            let (mut parts, mut solved) = (Vec::with_capacity(k), Vec::with_capacity(k));
+            for j in (0..k).map(place) {
+                // The coefficient as a combination of those of centred columns: the intercept is b - c.beta.
+                let mut part = vec![0.0; k];
+                part[j] = 1.0;
+                if let Some(centre) = centre.filter(|_| j == d) {
+                    part.iter_mut().zip(centre).for_each(|(p, c)| *p = -c);
                 }
-                None => f64::NAN,
-            };
-            // The Hessian is of the mean loss: that of the sum is `total` times as large.
-            let standard_error = finite((dispersion * variance / total).sqrt());
+                let mut answer = part.clone();
+                factor.solve_in_place(&mut answer)?;
+                parts.push(part);
+                solved.push(answer);
+            }
+            for part in &parts {
+                let of = |answer: &Vec<f64>| part.iter().zip(answer).map(|(p, s)| p * s).sum();
+                covariance.extend(solved.iter().map(of).map(|product: f64| scale * product));
+            }
+        }
+        for (at, j) in (0..k).map(place).enumerate() {
+            let variance = covariance.get(at * k + at).copied().unwrap_or(f64::NAN);
+            let standard_error = finite(variance.sqrt());
             let statistic = finite(estimates[j] / standard_error);
             let p_value = if F::KNOWN_DISPERSION {
                 2.0 * normal_tails(-statistic.abs()).0
@@ -186,9 +203,6 @@ impl GlmSummary {
                 p_value,
             });
         }
-        if objective.intercept {
-            coefficients.rotate_right(1);
-        }
         let parameters = k + usize::from(!F::KNOWN_DISPERSION);
         Ok(GlmSummary {
             family: F::NAME.into(),
@@ -197,6 +211,8 @@ impl GlmSummary {
             coefficients,
             known_dispersion: F::KNOWN_DISPERSION,
             dispersion: finite(dispersion),
+            covariance,
+            pearson: finite(pearson),
             deviance: finite(deviance),
             null_deviance: finite(null_deviance),
             residual_degrees,
@@ -263,6 +279,11 @@ mod finite_or_null {
     }
 }
 
+/// What a file does not contain.
+fn missing() -> f64 {
+    f64::NAN
+}
+
 /// NaN for what is not finite.
 fn finite(x: f64) -> f64 {
     if x.is_finite() { x } else { f64::NAN }
@@ -301,6 +322,23 @@ fn two_sided_quantile(outside: f64, degrees: f64) -> f64 {
     increasing_root(inside, 0.0, high, high, 1e-14)
 }
 
+/// The number of standard errors on each side of an estimate that make an interval of this level: the quantile of the normal
+/// distribution, or of Student's t with some degrees of freedom (NaN for 0).
+///
+/// # Errors
+/// [`Invalid::Parameter`] unless `0 < level < 1`.
+pub fn wald_quantile(level: f64, degrees: Option<usize>) -> Result<f64, Error> {
+    if !(level > 0.0 && level < 1.0) {
+        let (name, expected) = ("level", "a number between 0 and 1");
+        return Err(Invalid::Parameter { name, value: level, expected }.into());
+    }
+    Ok(match degrees {
+        None => two_sided_quantile(1.0 - level, f64::INFINITY),
+        Some(0) => f64::NAN,
+        Some(degrees) => two_sided_quantile(1.0 - level, degrees as f64),
+    })
+}
+
 impl GlmSummary {
     /// Wald's confidence interval of each coefficient, `estimate -+ q standard error`, in the order of `coefficients`. The quantile
     /// `q` is that of the normal distribution where the dispersion is known, else of Student's t. NaN where there is no standard error.
@@ -308,16 +346,8 @@ impl GlmSummary {
     /// # Errors
     /// [`Invalid::Parameter`] unless `0 < level < 1`.
     pub fn intervals(&self, level: f64) -> Result<Vec<(f64, f64)>, Error> {
-        if !(level > 0.0 && level < 1.0) {
-            let (name, expected) = ("level", "a number between 0 and 1");
-            return Err(Invalid::Parameter { name, value: level, expected }.into());
-        }
-        let degrees =
-            if self.known_dispersion { f64::INFINITY } else { self.residual_degrees as f64 };
-        let q = match self.residual_degrees {
-            0 if !self.known_dispersion => f64::NAN,
-            _ => two_sided_quantile(1.0 - level, degrees),
-        };
+        let degrees = (!self.known_dispersion).then_some(self.residual_degrees);
+        let q = wald_quantile(level, degrees)?;
         let around = |c: &Coefficient| {
             let half = q * c.standard_error;
             (c.estimate - half, c.estimate + half)

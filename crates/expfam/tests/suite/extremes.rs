@@ -248,6 +248,17 @@ fn files_go_through_the_constructors() {
     refused::<Distribution<NormalKnownVariance>>(member(json!({"variance": -1.0}), json!([0.0])));
     refused::<Distribution<NegativeBinomial>>(member(json!({"successes": -3.0}), json!([-1.0])));
     refused::<Distribution<Binomial>>(member(json!({"trials": 2.5}), json!([0.0])));
+    // JSON has one kind of numbers: 5 and 5.0 are one count.
+    for trials in [json!(5), json!(5.0)] {
+        let text = member(json!({ "trials": trials }), json!([0.0]));
+        let read = serde_json::from_value::<Distribution<Binomial>>(text).unwrap();
+        assert_eq!(read.family().trials(), 5.0);
+    }
+    for d in [json!(2), json!(2.0)] {
+        let read = serde_json::from_value::<IsotropicNormal>(json!({ "d": d })).unwrap();
+        assert_eq!(read, IsotropicNormal::new(2).unwrap());
+    }
+    refused::<IsotropicNormal>(json!({"d": 2.5}));
     refused::<Distribution<Weibull>>(member(json!({"shape": 0.0}), json!([-1.0])));
     for d in [0_u64, 1 << 32, u64::MAX] {
         refused::<Distribution<NormalWishart>>(member(json!({"d": d}), json!([])));

@@ -118,6 +118,31 @@ fn a_summary_is_printed_as_people_know_it() {
     assert!(summary.intervals(1.0).is_err() && summary.intervals(f64::NAN).is_err());
 }
 
+/// The covariances of a line have a closed form; Pearson's chi-squared is a sum over rows.
+#[test]
+fn covariances_and_pearson_by_hand() {
+    let n = 20;
+    let x = Array2::from_shape_fn((n, 1), |(i, _)| 100.0 + i as f64);
+    let y: Vec<f64> = (0..n).map(|i| (i % 3 + i / 5) as f64).collect();
+    let model = Glm::new(Identity).fit(&x, Targets::new(&y)).unwrap();
+    let s = model.summary();
+    let mean = x.mean().unwrap();
+    let spread: f64 = x.iter().map(|x| (x - mean).powi(2)).sum();
+    let slope = s.dispersion / spread;
+    let expected =
+        [s.dispersion / n as f64 + slope * mean * mean, -slope * mean, -slope * mean, slope];
+    for (found, expected) in s.covariance.iter().zip(expected) {
+        assert!((found - expected).abs() <= 1e-8 * expected.abs(), "{found} {expected}");
+    }
+    assert_eq!(s.covariance.len(), 4);
+    assert!((s.pearson - s.dispersion * s.residual_degrees as f64).abs() <= 1e-12 * s.pearson);
+    let model = Glm::new(PoissonLog).fit(&x, Targets::new(&y)).unwrap();
+    let means = model.predict(&x).unwrap();
+    let pearson: f64 = means.iter().zip(&y).map(|(m, y)| (y - m).powi(2) / m).sum();
+    let found = model.summary().pearson;
+    assert!((found - pearson).abs() <= 1e-9 * pearson, "{found} {pearson}");
+}
+
 #[test]
 fn fits_agree_with_reweighted_least_squares() {
     let positive = |i: i32| 0.5 + f64::from((11 * i) % 13) / 4.0;
@@ -284,9 +309,31 @@ fn units_of_the_targets_do_not_change_the_fit() {
 
 #[test]
 fn a_repeated_column_leaves_the_rank_of_the_others() {
-    let x = Array2::from_shape_fn((6, 2), |(i, _)| i as f64);
-    let refused = Glm::new(Identity).fit(&x, &[1.0, 0.0, 2.0, 3.0, 5.0, 9.0]).unwrap_err();
-    assert!(refused.to_string().contains("rank 2; expected 3"), "{refused}");
+    // Zeros, a constant, a step and its opposite, numbers.
+    let column = |c: usize, i: usize| match c {
+        0 | 1 => 3.0 * c as f64,
+        2 => f64::from(i > 2),
+        3 => f64::from(i <= 2),
+        _ => i as f64,
+    };
+    let told = |intercept: bool, columns: &[usize]| {
+        let x = Array2::from_shape_fn((6, columns.len()), |(i, j)| column(columns[j], i));
+        let glm = Glm { intercept, ..Glm::new(Identity) };
+        let refused = glm.fit(&x, &[1.0, 0.0, 2.0, 3.0, 5.0, 9.0]).map(drop);
+        refused.map_or_else(|refused| refused.to_string(), |_| "none".into())
+    };
+    let expected = |rank: usize, of: usize, column: usize, how: &str| {
+        format!("design has rank {rank}; expected {of} independent columns; column {column} {how}")
+    };
+    let beside = "depends on the intercept and the columns before it";
+    let constant = "is constant, as the intercept is";
+    assert_eq!(told(true, &[4, 4]), expected(2, 3, 1, beside));
+    assert_eq!(told(true, &[2, 4, 3]), expected(3, 4, 2, beside));
+    assert_eq!(told(true, &[4, 1, 2]), expected(3, 4, 1, constant));
+    assert_eq!(told(true, &[0, 4]), expected(2, 3, 0, constant));
+    assert_eq!(told(false, &[4, 0]), expected(1, 2, 1, "is 0 in every row that counts"));
+    assert_eq!(told(false, &[2, 3, 1]), expected(2, 3, 2, "depends on the columns before it"));
+    assert_eq!(told(false, &[4, 1, 2]), "none");
 }
 
 /// The rows of the small problems, 200 times: more rows than Newton's method is used for, and the same coefficients. Standard errors

@@ -16,6 +16,40 @@ use crate::auto::Choice;
 use crate::loss::Squared;
 use crate::{Error, Point};
 
+/// `fit` and `fit_with` of an [`ElasticNet`] in other words, which `posed` gives for the number of rows.
+macro_rules! as_elastic_net {
+    ($name:ident) => {
+        impl $name {
+            /// Fits a model to an `n x d` design and `n` targets.
+            ///
+            /// # Errors
+            /// As [`ElasticNet::fit`].
+            pub fn fit<'a, X: AsDesign + ?Sized>(
+                &self,
+                x: &X,
+                y: impl Into<ArrayView1<'a, f64>>,
+            ) -> Result<LinearModel, Error> {
+                self.fit_with(x, y, Fit::new())
+            }
+
+            /// As [`fit`](Self::fit), with weights of the rows, a former model to start from, and a closure that watches. Only the
+            /// proportions of the weights matter; the mean loss becomes the weighted mean.
+            ///
+            /// # Errors
+            /// As [`ElasticNet::fit_with`].
+            pub fn fit_with<'a, X: AsDesign + ?Sized>(
+                &self,
+                x: &X,
+                y: impl Into<ArrayView1<'a, f64>>,
+                fit: Fit<'_, LinearModel>,
+            ) -> Result<LinearModel, Error> {
+                let y = y.into();
+                self.posed(y.len()).fit_with(x, y, fit)
+            }
+        }
+    };
+}
+
 settings! {
     /// Least squares with a ridge penalty:
     ///
@@ -46,35 +80,7 @@ settings! {
     }
 }
 
-impl Ridge {
-    /// Fits a model to an `n x d` design and `n` targets.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
-    ) -> Result<LinearModel, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
-
-    /// As [`fit`](Self::fit), with weights of the rows, a former model to start from, and a closure that watches. Only the
-    /// proportions of the weights matter; the mean loss becomes the weighted mean.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row, and for a
-    /// start of other features.
-    pub fn fit_with<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
-        fit: Fit<'_, LinearModel>,
-    ) -> Result<LinearModel, Error> {
-        let y = y.into();
-        self.posed(y.len()).fit_with(x, y, fit)
-    }
-}
+as_elastic_net!(Ridge);
 
 impl Ridge {
     fn posed(&self, n: usize) -> ElasticNet {
@@ -112,35 +118,7 @@ settings! {
     }
 }
 
-impl Lasso {
-    /// Fits a model to an `n x d` design and `n` targets.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
-    ) -> Result<LinearModel, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
-
-    /// As [`fit`](Self::fit), with weights of the rows, a former model to start from, and a closure that watches. Only the
-    /// proportions of the weights matter; the mean loss becomes the weighted mean.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row, and for a
-    /// start of other features.
-    pub fn fit_with<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
-        fit: Fit<'_, LinearModel>,
-    ) -> Result<LinearModel, Error> {
-        let y = y.into();
-        self.posed(y.len()).fit_with(x, y, fit)
-    }
-}
+as_elastic_net!(Lasso);
 
 impl Lasso {
     fn posed(&self, _: usize) -> ElasticNet {

@@ -5,6 +5,7 @@
 //! | a number | l2 | [`Ridge`] |
 //! | a number, from few of the features | l1, or l1 and l2 | [`Lasso`], [`ElasticNet`] |
 //! | a number, from few groups of features | groups, or groups and l1 | [`GroupLasso`] |
+//! | a number, where some are outliers | l2 | [`HuberRegressor`] |
 //! | a count or a rate | l2, l1, or both | [`PoissonRegressor`] |
 //! | one of two classes, with probabilities | l2, l1, or both | [`LogisticRegression`] |
 //! | one of two classes, by a margin | l2 | [`LinearSvc`] |
@@ -41,6 +42,7 @@
 mod class_weights;
 mod cross_validation;
 mod group_lasso;
+mod huber;
 mod linear;
 mod logistic;
 mod one_vs_rest;
@@ -59,6 +61,7 @@ pub use cross_validation::{
 pub use fenchel_linalg::Standardiser;
 pub use fenchel_linalg::labels::Label;
 pub use group_lasso::GroupLasso;
+pub use huber::{HuberModel, HuberRegressor};
 pub use linear::{ElasticNet, Lasso, LinearModel, Ridge};
 pub use logistic::{LogisticModel, LogisticRegression};
 pub use one_vs_rest::{OneVsRest, OneVsRestModel};

@@ -184,7 +184,10 @@ fn methods_refuse_what_they_cannot_treat() {
         intercept: f64::NAN,
         ..fenchel_finite_sum::Point::zero(with_intercept.d())
     };
-    refused(with_intercept.objective(&point), "intercept = NaN; expected a finite number");
+    refused(
+        with_intercept.objective(&point),
+        "intercept: NaN at row 0, column 0; every entry must be finite",
+    );
     let settings = FinitoSettings { max_memory: Some(239), ..FinitoSettings::default() };
     match finito(&strong, &settings, None, o) {
         Err(Error::Refused(Refusal::MemoryLimit { needed: 240, limit: 239, .. })) => {}

@@ -17,6 +17,7 @@ mod fit_with;
 mod general;
 mod general_sdca;
 mod group_path;
+mod huber;
 mod multiclass;
 mod multiclass_weights;
 mod never_worse;

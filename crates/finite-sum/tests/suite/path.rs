@@ -139,7 +139,7 @@ fn sample_weights_and_other_losses_walk_too() {
     let weights: Vec<f64> = (0..40).map(|i| f64::from(i % 3)).collect();
     let copies: Vec<usize> = (0..40).flat_map(|i| std::iter::repeat_n(i, i % 3)).collect();
     let design = data.sparse.as_design().unwrap();
-    let rows = fenchel_linalg::Subset::of(&design, &copies);
+    let rows = design.subset(&copies);
     let signs: Vec<f64> = copies.iter().map(|&i| data.signs[i]).collect();
     let settings = tight(5, 1.0, Screening::Sphere);
     let weighted =

@@ -15,6 +15,38 @@ use crate::problem::repaired;
 use crate::singular::check_regular;
 use crate::statistics::{Scale, Statistics, unit_of};
 
+/// `fit` and `fit_with` of an estimator whose method `rows` gives its penalty.
+macro_rules! by_rows {
+    ($(#[$errors:meta])* $name:ident) => {
+        impl $name {
+            /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::statistics::Statistics) of one.
+            ///
+            /// # Errors
+            $(#[$errors])*
+            pub fn fit(&self, data: &(impl AsStatistics + ?Sized)) -> Result<GaussianModel, Error> {
+                self.fit_with(data, Fit::new())
+            }
+
+            /// As [`fit`](Self::fit), with weights of the rows, of which only the ratios matter, a former model to start from, in
+            /// the units of the data, and a closure that watches.
+            ///
+            /// # Errors
+            /// As [`fit`](Self::fit), and for weights of the wrong length, negative, or all 0, and a start of another order or not
+            /// positive definite.
+            pub fn fit_with(
+                &self,
+                data: &(impl AsStatistics + ?Sized),
+                fit: Fit<'_, GaussianModel>,
+            ) -> Result<GaussianModel, Error> {
+                let Fit { weights, start, mut watch, .. } = fit;
+                let statistics = &*data.statistics(weights, MAX_MEMORY)?;
+                let rows = self.rows(statistics.variables())?;
+                rows.solve(statistics, start, &self.stop, &mut watch)
+            }
+        }
+    };
+}
+
 settings! {
     /// A sparse precision matrix whose graph has hubs:
     ///
@@ -50,34 +82,16 @@ settings! {
     }
 }
 
-impl ScaleFree {
-    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::statistics::Statistics) of one.
-    ///
-    /// # Errors
+by_rows! {
     /// As [`GraphicalLasso::fit`](crate::estimator::GraphicalLasso::fit), and for a prior or settings out of range.
-    pub fn fit(&self, data: &(impl AsStatistics + ?Sized)) -> Result<GaussianModel, Error> {
-        self.fit_with(data, Fit::new())
-    }
+    ScaleFree
+}
 
-    /// As [`fit`](Self::fit), with weights of the rows, of which only the ratios matter, a former model to start from, in the
-    /// units of the data, and a closure that watches.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and for weights of the wrong length, negative, or all 0, and a start of another order or not positive
-    /// definite.
-    pub fn fit_with(
-        &self,
-        data: &(impl AsStatistics + ?Sized),
-        fit: Fit<'_, GaussianModel>,
-    ) -> Result<GaussianModel, Error> {
-        let Fit { weights, start, mut watch, .. } = fit;
-        let statistics = &*data.statistics(weights, MAX_MEMORY)?;
-        let increments = self.prior.increments(statistics.variables())?;
-        Invalid::check_nonnegative("strength", self.strength)?;
-        let norm = RowNorm::Sorted(increments);
+impl ScaleFree {
+    fn rows(&self, variables: usize) -> Result<ByRows, Error> {
+        let norm = RowNorm::Sorted(self.prior.increments(variables)?);
         let (what, strength) = ("the scale-free penalty", self.strength);
-        let rows = ByRows { what, norm, strength, scale: self.scale, rho: self.rho };
-        rows.solve(statistics, start, &self.stop, &mut watch)
+        Ok(ByRows { what, norm, strength, scale: self.scale, rho: self.rho })
     }
 }
 
@@ -99,6 +113,7 @@ impl ByRows {
         watch: &mut Watch<'_>,
     ) -> Result<GaussianModel, Error> {
         let p = statistics.variables();
+        Invalid::check_nonnegative("strength", self.strength)?;
         Invalid::check_positive("rho", self.rho)?;
         let unit = unit_of(self.scale, statistics.covariance.diag().iter());
         let (covariance, units) = statistics.within(self.scale, unit)?;
@@ -167,32 +182,15 @@ settings! {
     }
 }
 
-impl NodeGroups {
-    /// Fits a data matrix with one sample per row, or the [`Statistics`](crate::statistics::Statistics) of one.
-    ///
-    /// # Errors
+by_rows! {
     /// As [`ScaleFree::fit`].
-    pub fn fit(&self, data: &(impl AsStatistics + ?Sized)) -> Result<GaussianModel, Error> {
-        self.fit_with(data, Fit::new())
-    }
+    NodeGroups
+}
 
-    /// As [`fit`](Self::fit), with weights of the rows, of which only the ratios matter, a former model to start from, in the
-    /// units of the data, and a closure that watches.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and for weights of the wrong length, negative, or all 0, and a start of another order or not positive
-    /// definite.
-    pub fn fit_with(
-        &self,
-        data: &(impl AsStatistics + ?Sized),
-        fit: Fit<'_, GaussianModel>,
-    ) -> Result<GaussianModel, Error> {
-        let Fit { weights, start, mut watch, .. } = fit;
-        let statistics = &*data.statistics(weights, MAX_MEMORY)?;
-        Invalid::check_nonnegative("strength", self.strength)?;
+impl NodeGroups {
+    fn rows(&self, _: usize) -> Result<ByRows, Error> {
         let norm = RowNorm::Euclidean { diagonal: self.diagonal };
         let (what, strength) = ("the penalty on node groups", self.strength);
-        let rows = ByRows { what, norm, strength, scale: self.scale, rho: self.rho };
-        rows.solve(statistics, start, &self.stop, &mut watch)
+        Ok(ByRows { what, norm, strength, scale: self.scale, rho: self.rho })
     }
 }

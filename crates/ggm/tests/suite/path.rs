@@ -95,6 +95,19 @@ fn the_criteria_find_a_chain() {
     assert_eq!(timeless(stars(&x, &settings).unwrap()), timeless(chosen));
 }
 
+/// The number of penalties can be chosen, and the losses are the means over the folds.
+#[test]
+fn a_grid_of_so_many_penalties_and_the_losses_of_the_folds() {
+    let x = data(diagonally_dominant(6, &chain(6), 0.3).view(), 60, 3);
+    let found = GraphicalLassoCv { count: 7, folds: 3, ..Default::default() }.fit(&x).unwrap();
+    assert_eq!((found.penalties.len(), found.folds.len()), (7, 7));
+    let largest = found.penalties[0];
+    assert!((found.penalties[6] - 0.01 * largest).abs() <= 1e-12 * largest);
+    for (loss, folds) in found.loss.iter().zip(&found.folds) {
+        assert!(folds.len() == 3 && (loss - folds.iter().sum::<f64>() / 3.0).abs() <= 1e-12);
+    }
+}
+
 /// Integer weights are repeated rows: in the fits, and in the held-out likelihood by hand.
 #[test]
 fn weighted_cross_validation_counts_rows() {

@@ -78,8 +78,8 @@ impl Em {
     ///
     /// # Errors
     /// [`Error::Cell`] for a value that is neither a state nor missing, and for a record that is impossible under the tables of
-    /// the start; [`Error::Refused`] for a junction tree that takes too much memory; [`Error::Invalid`] for no records, and for
-    /// settings out of range.
+    /// the start; [`Error::Refused`] for a junction tree that takes too much memory; [`Error::Invalid`] for no records under a
+    /// prior without pseudo-counts, and for settings out of range.
     pub fn fit(&self, net: &BayesNet, data: ArrayView2<'_, usize>) -> Result<EmFit, Error> {
         self.fit_with(net, data, Fit::new())
     }
@@ -99,9 +99,7 @@ impl Em {
         let Fit { weights, start, mut watch, .. } = fit;
         self.prior.check()?;
         net.check_data(data, true)?;
-        if data.nrows() == 0 {
-            return Err(Invalid::Empty { what: "data (rows)" }.into());
-        }
+        self.prior.check_records(data.nrows())?;
         if let Some(weights) = weights {
             Invalid::check_weights("weights", data.nrows(), weights.iter())?;
         }

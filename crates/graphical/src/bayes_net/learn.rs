@@ -33,6 +33,15 @@ impl Prior {
         }
     }
 
+    /// Refuses no records where no pseudo-count stands for them.
+    pub(super) fn check_records(self, records: usize) -> Result<(), Invalid> {
+        if records > 0 || self.cell(1.0, 1.0) > 0.0 {
+            return Ok(());
+        }
+        let reason = "no records, and a prior without pseudo-counts; expected one of the two";
+        Err(Invalid::Layout { what: "data", reason: reason.into() })
+    }
+
     pub(super) fn cell(self, rows: f64, states: f64) -> f64 {
         match self {
             Prior::Dirichlet(alpha) => alpha,
@@ -147,27 +156,32 @@ impl BayesNet {
     /// Returns the network with the same graph whose tables are posterior means given complete data:
     /// `(N_rk + alpha_rk) / (N_r + alpha_r)`.
     ///
-    /// A row with neither data nor pseudo-counts becomes uniform.
+    /// A row with neither data nor pseudo-counts becomes uniform. Without any record the tables are the means of the prior.
     ///
     /// # Errors
-    /// [`Error::Cell`], which names row and column, for a value that is missing or no state; [`Error::Invalid`] for no records,
-    /// and for a shape or a prior that does not fit.
+    /// [`Error::Cell`], which names row and column, for a value that is missing or no state; [`Error::Invalid`] for no records
+    /// under a prior without pseudo-counts, and for a shape or a prior that does not fit.
     pub fn fit_cpts(&self, data: ArrayView2<'_, usize>, prior: Prior) -> Result<BayesNet, Error> {
         prior.check()?;
         self.check_data(data, false)?;
-        let columns = Columns::new(data, &self.cards)?;
+        prior.check_records(data.nrows())?;
+        let columns = match data.nrows() {
+            0 => None,
+            _ => Some(Columns::new(data, &self.cards)?),
+        };
         let mut fitted = self.clone();
         for v in self.variables() {
             let parents: Vec<u32> = self.parents_of(v).iter().map(|p| p.0).collect();
-            let counts = columns.counts(v.0, &parents)?;
             let k = self.cards[v.index()];
-            let alpha = prior.cell(counts.configurations as f64, k as f64);
-            let prior_row = vec![1.0 / k as f64; k];
-            let mut values = prior_row.repeat(self.cpt_of(v).len() / k);
-            for (&row, seen) in counts.rows.iter().zip(counts.seen()) {
-                let total = seen.iter().sum::<f64>() + alpha * k as f64;
-                let out = &mut values[row as usize * k..][..k];
-                out.iter_mut().zip(seen).for_each(|(p, n)| *p = (n + alpha) / total);
+            let mut values = vec![1.0 / k as f64; self.cpt_of(v).len()];
+            if let Some(columns) = &columns {
+                let counts = columns.counts(v.0, &parents)?;
+                let alpha = prior.cell(counts.configurations as f64, k as f64);
+                for (&row, seen) in counts.rows.iter().zip(counts.seen()) {
+                    let total = seen.iter().sum::<f64>() + alpha * k as f64;
+                    let out = &mut values[row as usize * k..][..k];
+                    out.iter_mut().zip(seen).for_each(|(p, n)| *p = (n + alpha) / total);
+                }
             }
             fitted.cpts[v.index()] = Cpt::new(self.parents_of(v).to_vec(), values, k);
         }

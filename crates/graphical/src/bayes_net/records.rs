@@ -6,7 +6,7 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, Quotes};
 use ndarray::{Array2, ArrayView2};
 
 use super::{BayesNet, Names};
@@ -80,11 +80,11 @@ impl BayesNet {
         let mut text = Vec::new();
         from.read_to_end(&mut text)?;
         let mut reader = reader(text.as_slice());
-        let header = reader.headers().map_err(fault)?.clone();
+        let header = header(&mut reader)?;
         let mut states = vec![std::collections::BTreeMap::<String, f64>::new(); header.len()];
         let mut record = csv::StringRecord::new();
         let mut empty = true;
-        while reader.read_record(&mut record).map_err(fault)? {
+        while next(&mut reader, &mut record)? {
             empty = false;
             for (states, cell) in states.iter_mut().zip(&record) {
                 if !BLANKS.contains(&cell) {
@@ -127,12 +127,12 @@ impl BayesNet {
     /// As [`encode`](Self::encode); [`Error::Format`] with the line for text that does not have this form; [`Error::Io`].
     pub fn read_csv(&self, from: impl Read) -> Result<Array2<usize>, Error> {
         let mut reader = reader(from);
-        let header = reader.headers().map_err(fault)?.clone();
+        let header = header(&mut reader)?;
         let columns = self.columns(header.iter())?;
         let mut states = Vec::new();
         let mut record = csv::StringRecord::new();
         let mut rows = 0;
-        while reader.read_record(&mut record).map_err(fault)? {
+        while next(&mut reader, &mut record)? {
             for (v, &column) in self.variables().zip(&columns) {
                 states.push(self.read_cell(rows, v, &record[column])?);
             }
@@ -248,8 +248,36 @@ pub(crate) fn unusable(variable: VarId, state: usize, cardinality: usize) -> Err
     }
 }
 
-fn reader<R: Read>(from: R) -> csv::Reader<R> {
-    csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(from)
+fn reader<R: Read>(from: R) -> csv::Reader<Quotes<R>> {
+    csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(Quotes::new(from, b','))
+}
+
+/// The names of the columns.
+fn header<R: Read>(reader: &mut csv::Reader<Quotes<R>>) -> Result<csv::StringRecord, Error> {
+    let header = reader.headers().map_err(fault)?.clone();
+    check_quotes(reader)?;
+    Ok(header)
+}
+
+/// Reads the next record, if there is one.
+fn next<R: Read>(
+    reader: &mut csv::Reader<Quotes<R>>,
+    record: &mut csv::StringRecord,
+) -> Result<bool, Error> {
+    let found = reader.read_record(record);
+    check_quotes(reader)?;
+    found.map_err(fault)
+}
+
+/// A quote without its partner takes the rest of the text for one cell.
+fn check_quotes<R: Read>(reader: &csv::Reader<Quotes<R>>) -> Result<(), Error> {
+    match reader.get_ref().unclosed() {
+        None => Ok(()),
+        Some(line) => {
+            let reason = "a cell begins with a quote that does not end".into();
+            Err(Error::Format { line, column: 1, reason })
+        }
+    }
 }
 
 fn fault(error: csv::Error) -> Error {

@@ -95,13 +95,13 @@ pub(crate) fn eliminate<S: Semiring>(
     Ok(())
 }
 
-/// The product of all tables, small ones first.
+/// The product of all tables, small ones first. Its size has been checked.
 fn multiply<S: Semiring>(mut tables: Vec<Dense>) -> Result<Dense, Error> {
     tables.sort_by_key(|table| std::cmp::Reverse(table.values().len()));
     let Some(mut product) = tables.pop() else { return Ok(Dense::constant(S::ONE)) };
     let mut spare = Dense::constant(S::ONE);
     while let Some(next) = tables.pop() {
-        product.combine_into(&next, &mut spare, S::times)?;
+        product.combine_within(&next, &mut spare, S::times, None)?;
         std::mem::swap(&mut product, &mut spare);
     }
     Ok(product)

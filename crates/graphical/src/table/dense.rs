@@ -38,7 +38,7 @@ impl Dense {
     /// for lengths that disagree and a cardinality of 0.
     pub fn new(scope: &[VarId], cards: &[usize], values: &[f64]) -> Result<Dense, Error> {
         Invalid::check_length("cards", scope.len(), cards.len())?;
-        Invalid::check_length("values", size_of(cards)?, values.len())?;
+        Invalid::check_length("values", size_of(cards, MAX_MEMORY)?, values.len())?;
         let given: Dimensions = scope.iter().copied().zip(cards.iter().copied()).collect();
         let mut sorted = given.clone();
         sorted.sort_unstable();
@@ -46,7 +46,7 @@ impl Dense {
             return Err(Error::RepeatedVariable { variable: pair[0].0 });
         }
         let mut out = Dense::constant(0.0);
-        out.reshape(&sorted, 0.0)?;
+        out.reshape(&sorted, 0.0, MAX_MEMORY)?;
         if sorted == given {
             out.values.copy_from_slice(values);
         } else {
@@ -133,6 +133,17 @@ impl Dense {
         out: &mut Dense,
         f: impl Fn(f64, f64) -> f64,
     ) -> Result<(), Error> {
+        self.combine_within(other, out, f, MAX_MEMORY)
+    }
+
+    /// [`combine_into`](Self::combine_into) with another limit than [`MAX_MEMORY`].
+    pub(crate) fn combine_within(
+        &self,
+        other: &Dense,
+        out: &mut Dense,
+        f: impl Fn(f64, f64) -> f64,
+        max_memory: Option<u64>,
+    ) -> Result<(), Error> {
         let mut union = self.dimensions();
         for (variable, found) in other.dimensions() {
             match union.iter().find(|(v, _)| *v == variable) {
@@ -144,7 +155,7 @@ impl Dense {
             }
         }
         union.sort_unstable();
-        out.reshape(&union, 0.0)?;
+        out.reshape(&union, 0.0, max_memory)?;
         let (left, right) = (self.dimensions(), other.dimensions());
         Plan::between(&union, &left).spread(&mut out.values, &self.values, |_, b| b);
         Plan::between(&union, &right).spread(&mut out.values, &other.values, f);
@@ -181,7 +192,8 @@ impl Dense {
         let dimensions = self.dimensions();
         let kept: Dimensions =
             dimensions.iter().copied().filter(|(v, _)| keep.contains(v)).collect();
-        out.reshape(&kept, 0.0)?;
+        // Not larger than this table.
+        out.reshape(&kept, 0.0, None)?;
         let mut scratch = vec![0.0; out.values.len()];
         let plan = Plan::between(&dimensions, &kept);
         S::project(&plan, &self.values, &mut out.values, &mut scratch);
@@ -217,9 +229,10 @@ impl Dense {
         &mut self,
         dimensions: &[(VarId, usize)],
         value: f64,
+        max_memory: Option<u64>,
     ) -> Result<(), Error> {
         let cards: SmallVec<[usize; 4]> = dimensions.iter().map(|d| d.1).collect();
-        let size = size_of(&cards)?;
+        let size = size_of(&cards, max_memory)?;
         self.scope = dimensions.iter().map(|d| d.0).collect();
         self.cards = cards;
         self.values.clear();
@@ -233,12 +246,36 @@ pub(crate) fn table_bytes(cells: Option<usize>) -> u64 {
     cells.map_or(u64::MAX, |cells| (cells as u64).saturating_mul(8))
 }
 
-/// The number of cells, if they fit into [`MAX_MEMORY`].
-pub(crate) fn size_of(cards: &[usize]) -> Result<usize, Error> {
+/// The number of cells, if they fit into `max_memory` bytes.
+pub(crate) fn size_of(cards: &[usize], max_memory: Option<u64>) -> Result<usize, Error> {
     if cards.contains(&0) {
         return Err(Invalid::Parameter { name: "cardinality", value: 0.0, expected: ">= 1" }.into());
     }
     let size = cells(cards.iter().copied());
-    Refusal::check_memory("a table", table_bytes(size), MAX_MEMORY, "use smaller scopes")?;
+    // No limit is that of a vector.
+    let limit = Some(max_memory.unwrap_or(isize::MAX as u64));
+    Refusal::check_memory("a table", table_bytes(size), limit, "use smaller scopes")?;
     Ok(size.unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_memory_is_the_one_that_is_asked_for() {
+        let [a, b] = [0, 1].map(|v| Dense::new(&[VarId(v)], &[3], &[1.0, 2.0, 3.0]).unwrap());
+        let within = |limit| {
+            let mut out = Dense::constant(0.0);
+            a.combine_within(&b, &mut out, |a, b| a * b, limit).map(|()| out)
+        };
+        assert_eq!(within(None).unwrap().values(), [1.0, 2.0, 3.0, 2.0, 4.0, 6.0, 3.0, 6.0, 9.0]);
+        assert!(within(Some(72)).is_ok());
+        let error = within(Some(71)).unwrap_err().to_string();
+        assert!(error.contains("needs 72 bytes, max_memory is 71 bytes"), "{error}");
+        // What cannot be counted is no table, whatever the limit: beyond 4 GiB, none, beyond a vector.
+        assert_eq!(size_of(&[1 << 30], None).unwrap(), 1 << 30);
+        assert!(size_of(&[1 << 30], MAX_MEMORY).is_err());
+        assert!(size_of(&[1 << 40, 1 << 40], None).is_err() && size_of(&[1 << 60], None).is_err());
+    }
 }

@@ -12,6 +12,7 @@ mod dense;
 pub(crate) mod semiring;
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::MAX_MEMORY;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, VarId};
@@ -128,7 +129,7 @@ impl Table {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn ones(scope: &[VarId], cards: &[usize]) -> Result<Self, Error> {
-        let size = size_of(cards)?;
+        let size = size_of(cards, MAX_MEMORY)?;
         Ok(Table { dense: Dense::new(scope, cards, &vec![0.0; size])? })
     }
 

@@ -175,6 +175,25 @@ fn what_cannot_be_fitted_is_named() {
         "{complete}"
     );
     assert!(matches!(net.log_likelihood(data.view()), Err(Error::Cell { row: 1, .. })));
+    // Without a record the answer is the prior, where there is one.
+    let none = Array2::zeros((0, 8));
+    let prior = net.with_graph(net.dag()).unwrap();
+    for with in [Prior::Dirichlet(0.5), Prior::Bdeu(2.0)] {
+        let fit = Em { prior: with, ..Em::default() }.fit(&net, none.view()).unwrap();
+        assert_eq!(fit.report.status, Status::Converged);
+        for found in [net.fit_cpts(none.view(), with).unwrap(), fit.net] {
+            for v in net.variables() {
+                let pairs = found.cpt_of(v).iter().zip(prior.cpt_of(v));
+                assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-15), "{pairs:?}");
+            }
+        }
+    }
+    let flat = Em { prior: Prior::Bdeu(0.0), ..Em::default() }.fit(&net, none.view());
+    for refused in [net.fit_cpts(none.view(), Prior::Dirichlet(0.0)), flat.map(|fit| fit.net)] {
+        let expected =
+            "data: no records, and a prior without pseudo-counts; expected one of the two";
+        assert_eq!(refused.unwrap_err().to_string(), expected);
+    }
     data[[2, 0]] = 7;
     let wrong = Em::default().fit(&net, data.view()).unwrap_err().to_string();
     assert!(wrong.starts_with("row 2, column \"asia\": state 7"), "{wrong}");

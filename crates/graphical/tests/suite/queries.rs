@@ -261,6 +261,17 @@ fn records_travel_through_files() {
         refused("grass,rain\nwet\n"),
         "line 2, column 1: 1 cells; expected 2, as in the header"
     );
+    let open =
+        |line| format!("line {line}, column 1: a cell begins with a quote that does not end");
+    for (text, line) in [
+        ("grass,rain\nwet,\"yes\n", 2),
+        ("grass,rain\nwet,yes\n\"wet,no\nwet,yes\n", 3),
+        ("grass,\"rain\nwet,yes\n", 1),
+    ] {
+        assert_eq!(refused(text), open(line));
+        let error = BayesNet::from_csv(text.as_bytes()).unwrap_err().to_string();
+        assert_eq!(error, open(line));
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ mod rows;
 mod standardise;
 mod subset;
 
-pub use as_design::AsDesign;
+pub use as_design::{AsDesign, Rows};
 pub use centred::{Centred, CentredView, FarColumn, far_columns};
 pub use columns::{Columns, nonzeros_by_column};
 pub use csr::{Csr, CsrMatrix};
@@ -41,7 +41,7 @@ pub use product::{
     multiply_transposed, row_norms_squared,
 };
 pub use standardise::Standardiser;
-pub use subset::{Rows, Subset};
+pub use subset::Subset;
 
 use std::ops::Range;
 
@@ -82,6 +82,16 @@ pub trait Design: Sync {
     type Part<'s>: Design + Copy
     where
         Self: 's;
+
+    /// The rows `index[0], index[1], ...` of this design, for [`part`](Design::part); repeats are allowed. O(rows).
+    ///
+    /// # Panics
+    /// If an index is not below the number of rows.
+    fn subset(&self, index: &[usize]) -> Subset {
+        assert!(index.iter().all(|&i| i < self.rows()), "row index out of range");
+        let stored = index.iter().map(|&i| self.row_stored(i)).sum();
+        Subset::new(index.iter().map(|&i| self.stored_at(i)).collect(), stored)
+    }
 
     /// The rows of a subset, without a copy of their entries.
     ///

@@ -1,11 +1,6 @@
 //! Some rows of a design.
 
-use std::sync::OnceLock;
-
-use super::{AsDesign, Design, Names};
-use crate::Invalid;
-
-/// The rows `index[0], index[1], ...` of a design, which shows them as its [part](Design::part).
+/// Rows of a design, in an order: [`subset`](super::Design::subset) makes it, and [`part`](super::Design::part) shows them.
 #[derive(Debug, Clone)]
 pub struct Subset {
     /// Numbers of rows in the matrix that is viewed.
@@ -14,14 +9,8 @@ pub struct Subset {
 }
 
 impl Subset {
-    /// These rows of a design, in this order; repeats are allowed. Of a part they are rows of the part. O(rows).
-    ///
-    /// # Panics
-    /// If an index is not below the number of rows.
-    pub fn of<D: Design>(design: &D, index: &[usize]) -> Self {
-        assert!(index.iter().all(|&i| i < design.rows()), "row index out of range");
-        let stored = index.iter().map(|&i| design.row_stored(i)).sum();
-        Subset { at: index.iter().map(|&i| design.stored_at(i)).collect(), stored }
+    pub(super) fn new(at: Vec<usize>, stored: usize) -> Self {
+        Subset { at, stored }
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -35,100 +24,5 @@ impl Subset {
     #[inline(always)]
     pub(super) fn stored_at(subset: Option<&Self>, i: usize) -> usize {
         subset.map_or(i, |subset| subset.at[i])
-    }
-}
-
-/// Some rows of a data matrix, for fitting or predicting without a copy of them.
-///
-/// ```
-/// use fenchel_linalg::{AsDesign, Design, Rows};
-///
-/// let x = ndarray::array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
-/// let (train, test) = ([0, 2], [1]);
-/// assert_eq!(Rows::new(&x, &train).as_design()?.row_dot(1, &[1.0, 1.0]), 11.0);
-/// assert_eq!(Rows::new(&x, &test).as_design()?.rows(), 1);
-/// assert!(Rows::new(&x, &[3]).as_design().is_err());
-/// # Ok::<(), fenchel_linalg::Invalid>(())
-/// ```
-#[derive(Debug)]
-pub struct Rows<'a, X: ?Sized> {
-    x: &'a X,
-    index: &'a [usize],
-    subset: OnceLock<Subset>,
-}
-
-impl<'a, X: AsDesign + ?Sized> Rows<'a, X> {
-    /// The rows `index[0], index[1], ...`, in this order; repeats are allowed. They are checked by
-    /// [`as_design`](AsDesign::as_design).
-    pub fn new(x: &'a X, index: &'a [usize]) -> Self {
-        Rows { x, index, subset: OnceLock::new() }
-    }
-}
-
-impl<X: AsDesign + ?Sized> AsDesign for Rows<'_, X> {
-    type View<'v>
-        = <X::View<'v> as Design>::Part<'v>
-    where
-        Self: 'v;
-
-    fn as_design(&self) -> Result<Self::View<'_>, Invalid> {
-        let design = self.x.as_design()?;
-        let rows = design.rows();
-        match self.index.iter().find(|&&row| row >= rows) {
-            None => {
-                let subset = self.subset.get_or_init(|| Subset::of(&design, self.index));
-                Ok(design.part(subset))
-            }
-            Some(row) => {
-                let reason = format!("there is no row {row} of {rows}");
-                Err(Invalid::Layout { what: "rows", reason })
-            }
-        }
-    }
-
-    fn names(&self) -> &Names {
-        self.x.names()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::product::row_norms_squared;
-    use super::*;
-    use crate::{Csr, CsrMatrix, Dense};
-    use ndarray::array;
-
-    #[test]
-    fn a_part_shows_its_rows() {
-        let x = array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
-        let design = Dense::new(x.view()).unwrap();
-        let chosen = Subset::of(&design, &[2, 0, 2]);
-        let part = design.part(&chosen);
-        assert_eq!((part.rows(), part.columns(), part.stored()), (3, 2, 6));
-        assert_eq!(row_norms_squared(&part), [61.0, 5.0, 61.0]);
-        assert_eq!(part.row_dot(1, &[10.0, 1.0]), 12.0);
-        assert_eq!(part.row_square_dot(0, &[10.0, 1.0]), 286.0);
-        let mut out = [0.0];
-        part.row_part(0, &[1], 0.5, &mut out);
-        assert_eq!(out, [3.0]);
-    }
-
-    /// A part of a part, of sparse data, has the rows of the matrix.
-    #[test]
-    fn parts_have_parts() {
-        let (offsets, columns, values) = ([0, 2, 2, 3], [0, 2, 1], [1.5, -2.0, 4.0]);
-        let design = Csr::from_parts(&offsets, &columns, &values, 3).unwrap();
-        let chosen = Subset::of(&design, &[2, 1, 0, 2]);
-        let part = design.part(&chosen);
-        assert_eq!((part.rows(), part.stored(), part.row_stored(2)), (4, 4, 2));
-        let chosen = Subset::of(&part, &[2, 3, 3]);
-        let part = part.part(&chosen);
-        assert_eq!((part.rows(), part.stored()), (3, 4));
-        let dots = [0, 1, 2].map(|i| part.row_dot(i, &[1.0, 10.0, 100.0]));
-        assert_eq!(dots, [-198.5, 40.0, 40.0]);
-        let matrix = CsrMatrix::new((3, 3), offsets.to_vec(), columns.to_vec(), values.to_vec());
-        let rows = Rows::new(&matrix, &[2, 1, 0, 2]);
-        let rows = Rows::new(&rows, &[2, 3, 3]);
-        assert_eq!(row_norms_squared(&rows.as_design().unwrap()), [6.25, 16.0, 16.0]);
     }
 }

@@ -1,16 +1,15 @@
 //! Principal Hessian directions.
 
 use fenchel_linalg::lanes::dot;
-use fenchel_linalg::{AsDesign, Cholesky, Gram};
-use fenchel_optim::{Fit, settings};
+use fenchel_linalg::{Cholesky, Gram};
+use fenchel_optim::{MAX_MEMORY, settings};
 use ndarray::{Array1, Array2};
 
 use crate::blocks::{Blocks, add_grams, each_row, fold};
 use crate::components::Components;
 use crate::error::Error;
-use crate::fit::fit_with;
+use crate::fits::fits;
 use crate::reducer::Reducer;
-use crate::reduction::Reduction;
 use crate::response::{Response, dominated};
 use crate::spectrum::{EigenOrder, Spectrum};
 use crate::transform::ResponseTransform;
@@ -42,31 +41,7 @@ settings! {
 }
 
 impl Phd {
-    /// Fits the directions to numbers `y`.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-    ) -> Result<Reduction, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
-
-    /// As [`fit`](Self::fit), with a closure that watches. It is called once, when the directions are found. Eigenvectors need
-    /// no start.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
-    pub fn fit_with<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-        fit: Fit<'_, Reduction>,
-    ) -> Result<Reduction, Error> {
-        fit_with(self, x, y, fit)
-    }
+    fits!(numbers);
 }
 
 impl Reducer for Phd {
@@ -102,7 +77,7 @@ impl Reducer for Phd {
             )?;
             (whitening, parts.into_iter().map(|(sums, _)| sums).collect(), near)
         } else {
-            Whitening::along(data, || Weighted::new(d), |sums, i, u| sums.add(y[i], u))?
+            Whitening::along(data, MAX_MEMORY, || Weighted::new(d), |sums, i, u| sums.add(y[i], u))?
         };
         let (moment, variance) = Weighted::around(parts, &(&whitening.mean - &near), n);
         let matrix = whitening.map.dot(&moment).dot(&whitening.back());
@@ -196,7 +171,7 @@ fn line(data: &dyn Blocks, y: &[f64]) -> Result<Line, Error> {
         let r = y[i] - mean;
         sum.iter_mut().zip(u).for_each(|(sum, u)| *sum += r * u);
     };
-    let (whitening, parts, near) = Whitening::along(data, || vec![0.0; d], add)?;
+    let (whitening, parts, near) = Whitening::along(data, MAX_MEMORY, || vec![0.0; d], add)?;
     let cross = parts.into_iter().fold(Array1::zeros(d), |s, p| s + Array1::from(p)) / n;
     let slope = Cholesky::new(whitening.covariance.view())?.solve(cross.view())?;
     Ok(Line { whitening, near, slope, mean })

@@ -1,19 +1,18 @@
 //! Sliced average variance estimation.
 
-use fenchel_linalg::{AsDesign, Invalid};
-use fenchel_optim::{Fit, MAX_MEMORY, Refusal, Wall, settings};
+use fenchel_linalg::Invalid;
+use fenchel_optim::{MAX_MEMORY, Refusal, settings};
 use ndarray::{Array1, Array2};
 
 use crate::blocks::Blocks;
 use crate::components::Components;
 use crate::error::Error;
-use crate::fit::{fit_with, watched};
+use crate::fits::fits;
 use crate::reducer::Reducer;
-use crate::reduction::Reduction;
 use crate::response::Response;
 use crate::slicing::Slicing;
 use crate::spectrum::{EigenOrder, Spectrum};
-use crate::stream::{SliceMoments, fit_sums};
+use crate::stream::SliceMoments;
 use crate::whitening::Whitening;
 
 settings! {
@@ -39,46 +38,7 @@ settings! {
 }
 
 impl Save {
-    /// Fits the directions to numbers `y`, or to [`Response::classes`] (one slice each).
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-    ) -> Result<Reduction, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
-
-    /// As [`fit`](Self::fit), with weights of the rows and a closure that watches. A weight of 2 has the same effect as the row
-    /// given twice, in every moment and in the divisors `c_h - 1`. The closure is called once, when the directions are
-    /// found. Eigenvectors need no start.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and for weights that are negative, all 0, or not one a row. [`Error::Refused`] for weights with
-    /// slices or numbers of directions by rules that count samples.
-    pub fn fit_with<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-        fit: Fit<'_, Reduction>,
-    ) -> Result<Reduction, Error> {
-        let Some(weights) = fit.weights else { return fit_with(self, x, y, fit) };
-        let slicing = (self.slicing, self.components.hint());
-        let moments = SliceMoments::weighted(x, &y.into(), weights, slicing, self.max_memory)?;
-        Ok(watched(self.fit_moments(&moments)?.named(x.names()), fit.watch))
-    }
-
-    /// Fits the directions to sums over slices.
-    ///
-    /// # Errors
-    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again; [`Error::Invalid`] for sums of scores.
-    pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
-        let wall = Wall::start();
-        let spectrum = self.spectrum_of(moments)?;
-        fit_sums(self, moments, spectrum, moments.total()?.0, wall)
-    }
+    fits!(classes, weighted within |save| save.max_memory);
 }
 
 impl Reducer for Save {

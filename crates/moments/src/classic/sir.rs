@@ -1,20 +1,18 @@
 //! Sliced inverse regression.
 
-use fenchel_linalg::AsDesign;
-use fenchel_optim::{Fit, MAX_MEMORY, Wall, settings};
+use fenchel_optim::{MAX_MEMORY, settings};
 
 use super::save::check_filled;
 use crate::accumulate::{Outer, SliceSums, plainly};
 use crate::blocks::{Blocks, check_memory, rough_mean};
 use crate::components::Components;
 use crate::error::Error;
-use crate::fit::{fit_with, watched};
+use crate::fits::fits;
 use crate::reducer::Reducer;
-use crate::reduction::Reduction;
 use crate::response::Response;
 use crate::slicing::Slicing;
 use crate::spectrum::{EigenOrder, Spectrum};
-use crate::stream::{SliceMoments, fit_sums};
+use crate::stream::SliceMoments;
 use crate::whitening::{SQUARES, Whitening, reach};
 
 settings! {
@@ -49,43 +47,9 @@ settings! {
 }
 
 impl Sir {
-    /// Fits the directions to numbers `y`, or to [`Response::classes`] (one slice each).
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-    ) -> Result<Reduction, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
+    fits!(classes, weighted within |_| MAX_MEMORY);
 
-    /// As [`fit`](Self::fit), with weights of the rows and a closure that watches. A weight of 2 has the same effect as the row
-    /// given twice, in every moment and in the divisors `c_h - 1`. The closure is called once, when the directions are
-    /// found. Eigenvectors need no start.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and for weights that are negative, all 0, or not one a row. [`Error::Refused`] for weights with
-    /// slices or numbers of directions by rules that count samples.
-    pub fn fit_with<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-        fit: Fit<'_, Reduction>,
-    ) -> Result<Reduction, Error> {
-        let Some(weights) = fit.weights else { return fit_with(self, x, y, fit) };
-        let slicing = (self.slicing, self.components.hint());
-        let moments = SliceMoments::weighted(x, &y.into(), weights, slicing, MAX_MEMORY)?;
-        Ok(watched(self.fit_moments(&moments)?.named(x.names()), fit.watch))
-    }
-
-    /// Fits the directions to sums over slices.
-    ///
-    /// # Errors
-    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again; [`Error::Invalid`] for sums of scores.
-    pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
-        let wall = Wall::start();
+    fn spectrum_of(&self, moments: &SliceMoments) -> Result<Spectrum, Error> {
         moments.check_features()?;
         let (mean, covariance) = moments.total()?;
         let filled = moments.counts().iter().filter(|&&c| c > 0).count();
@@ -98,13 +62,12 @@ impl Sir {
         sums.recentre(offset.view());
         let matrix = whitening.map.dot(&sums.means_matrix()).dot(&whitening.back());
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(whitening.back()))?;
-        let spectrum = Spectrum {
+        Ok(Spectrum {
             samples,
             slices: moments.counts().to_vec(),
             most: offset.len().min(filled - 1),
             ..spectrum
-        };
-        fit_sums(self, moments, spectrum, whitening.mean, wall)
+        })
     }
 }
 

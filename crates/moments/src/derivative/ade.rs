@@ -1,16 +1,15 @@
 //! Average derivative estimation.
 
-use fenchel_linalg::{AsDesign, Invalid};
-use fenchel_optim::{Fit, MAX_MEMORY, Refusal, settings};
+use fenchel_linalg::Invalid;
+use fenchel_optim::{MAX_MEMORY, Refusal, settings};
 use ndarray::{Array1, ArrayView1, Axis};
 
 use crate::blocks::{Blocks, check_memory, fold};
 use crate::components::Components;
 use crate::discrete::discrete_columns;
 use crate::error::Error;
-use crate::fit::fit_with;
+use crate::fits::fits;
 use crate::reducer::{Reducer, WithScore};
-use crate::reduction::Reduction;
 use crate::response::{Response, dominated};
 use crate::score::{ScoreDiagnostics, ScoreFunction};
 use crate::spectrum::{Spectrum, Warning, normalised};
@@ -32,38 +31,7 @@ settings! {
 }
 
 impl Ade {
-    /// Fits the directions to numbers `y`.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method and of the score.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-        score: &dyn ScoreFunction,
-    ) -> Result<Reduction, Error> {
-        self.fit_with(x, y, score, Fit::new())
-    }
-
-    /// As [`fit`](Self::fit), with a closure that watches. It is called once, when the directions are found. Eigenvectors need
-    /// no start.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
-    pub fn fit_with<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-        score: &dyn ScoreFunction,
-        fit: Fit<'_, Reduction>,
-    ) -> Result<Reduction, Error> {
-        fit_with(&self.with(score), x, y, fit)
-    }
-
-    /// This method with a score, as a [`Reducer`] of features.
-    pub fn with<'a>(&self, score: &'a dyn ScoreFunction) -> impl Reducer + use<'a> {
-        WithScore { settings: *self, score }
-    }
+    fits!(numbers, score: ScoreFunction);
 }
 
 impl Reducer for WithScore<'_, Ade, dyn ScoreFunction + '_> {

@@ -1,7 +1,7 @@
 //! Principal Hessian directions with a score of second order.
 
-use fenchel_linalg::{AsDesign, Invalid};
-use fenchel_optim::{Fit, MAX_MEMORY, settings};
+use fenchel_linalg::Invalid;
+use fenchel_optim::{MAX_MEMORY, settings};
 use ndarray::{Array2, ArrayView1};
 
 use crate::blocks::{Blocks, check_memory, fold};
@@ -9,9 +9,8 @@ use crate::classic::linear_residuals;
 use crate::components::Components;
 use crate::discrete::discrete_columns;
 use crate::error::Error;
-use crate::fit::fit_with;
+use crate::fits::fits;
 use crate::reducer::{Reducer, WithScore};
-use crate::reduction::Reduction;
 use crate::response::{Response, dominated};
 use crate::score::{ScoreDiagnostics, SecondOrderScore};
 use crate::spectrum::{EigenOrder, Spectrum, Warning};
@@ -37,38 +36,7 @@ settings! {
 }
 
 impl PhdPlus {
-    /// Fits the directions to numbers `y`.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, and the errors of the method and of the score.
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-        score: &dyn SecondOrderScore,
-    ) -> Result<Reduction, Error> {
-        self.fit_with(x, y, score, Fit::new())
-    }
-
-    /// As [`fit`](Self::fit), with a closure that watches. It is called once, when the directions are found. Eigenvectors need
-    /// no start.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights.
-    pub fn fit_with<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<Response<'a>>,
-        score: &dyn SecondOrderScore,
-        fit: Fit<'_, Reduction>,
-    ) -> Result<Reduction, Error> {
-        fit_with(&self.with(score), x, y, fit)
-    }
-
-    /// This method with a score, as a [`Reducer`] of features.
-    pub fn with<'a>(&self, score: &'a dyn SecondOrderScore) -> impl Reducer + use<'a> {
-        WithScore { settings: *self, score }
-    }
+    fits!(numbers, score: SecondOrderScore);
 }
 
 impl WithScore<'_, PhdPlus, dyn SecondOrderScore + '_> {

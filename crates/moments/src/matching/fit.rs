@@ -73,7 +73,7 @@ impl ScoreMatching {
         self.check(data)?;
         match self.basis {
             Basis::Affine => {
-                let whitening = Whitening::of(data)?;
+                let whitening = Whitening::of(data, self.max_memory)?;
                 let objective = -0.5 * data.width() as f64;
                 LearnedScore::new(Some(whitening), true, Form::Affine, objective, None, data)
             }
@@ -134,7 +134,8 @@ impl ScoreMatching {
         let needed = squares.saturating_add(data_and_covariance).saturating_mul(8);
         Refusal::check_memory("score matching", needed, self.max_memory, hint)?;
         let mut x = gather(data);
-        let whitening = if self.whiten { Some(Whitening::of(data)?) } else { None };
+        let whitening =
+            if self.whiten { Some(Whitening::of(data, self.max_memory)?) } else { None };
         if let Some(whitening) = &whitening {
             x = whitening.apply(x.view());
         }

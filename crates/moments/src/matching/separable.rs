@@ -39,7 +39,8 @@ pub(crate) fn fit_separable(
     Refusal::check_memory("score matching", needed, settings.max_memory, "use fewer functions")?;
     // Scaling keeps the features independent; whitening would not.
     let whitening = if settings.whiten {
-        let Whitening { mean, covariance, conditioning, .. } = Whitening::of(data)?;
+        let Whitening { mean, covariance, conditioning, .. } =
+            Whitening::of(data, settings.max_memory)?;
         let map = Array2::from_diag(&covariance.diag().mapv(|v| 1.0 / v.sqrt()));
         Some(Whitening { mean, covariance, map, conditioning })
     } else {

@@ -1,7 +1,7 @@
 //! The model of sums over slices.
 
 use fenchel_linalg::Dense;
-use fenchel_optim::{Clock, Refusal, SharedWatch, Wall, Watch};
+use fenchel_optim::{Clock, Refusal, Wall};
 use ndarray::{Array1, Array2, ArrayView1};
 
 use super::SliceMoments;
@@ -35,13 +35,7 @@ pub(crate) fn fit_sums(
     let none = Array2::<f64>::zeros((0, mean.len()));
     let nothing = Response::from(ArrayView1::from(&[]));
     let data = Dense::new(none.view())?;
-    let k = components.choose(
-        method,
-        &spectrum,
-        &data,
-        &nothing,
-        &SharedWatch::from(Watch::nobody()),
-    )?;
+    let k = components.choose(method, &spectrum, &data, &nothing, &|| false)?;
     let spent = Spent { passes: 1.0, seconds: moments.seconds + wall.seconds() };
     finish(method.name(), spectrum, k, mean, spent)
 }

@@ -7,6 +7,7 @@ use fenchel_moments::{
     Components, DirectSade, Fit, IndexRegressor, LassoSir, LearnedSade, Mave, Opg, Phd, Progress,
     Response, Save, ScoreMatching, Sir, Slicing, Status, trace_error,
 };
+use fenchel_optim::Certificate;
 use ndarray::{Array1, Array2, Axis};
 
 use crate::common::{normal, regression};
@@ -90,10 +91,11 @@ fn mave_starts_at_a_model_and_can_be_stopped() {
     assert!(trace_error(first.directions.view(), again.directions.view()).unwrap() < 1e-6);
     let (mut rounds, mut last) = (0, 0.0);
     let mut watch = |progress: &Progress| {
-        // The planes in between come without passes.
-        if progress.passes > 0.0 {
-            (rounds, last) = (rounds + 1, progress.passes);
-        }
+        // The start is a pass, and each round is one; the planes of a round come with the passes before it.
+        let at_plane = matches!(progress.certificate, Certificate::Uncertified { .. });
+        rounds += usize::from(!at_plane);
+        assert_eq!(progress.passes, 1.0 + rounds as f64);
+        last = progress.passes;
         if rounds == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     // Two rounds at a start are as good as the start, nearly.
@@ -200,8 +202,9 @@ fn resamples_and_planes_can_be_stopped() {
     let ladle = Components::Ladle { repeats: 1_000_000, seed: 1 };
     for components in [permutation, ladle] {
         let mut calls = 0;
-        let mut watch = |_: &Progress| {
+        let mut watch = |progress: &Progress| {
             calls += 1;
+            assert!(progress.passes >= 1.0, "{progress:?}");
             if calls < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         let sir = Sir { components, ..Sir::default() };

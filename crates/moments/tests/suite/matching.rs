@@ -237,6 +237,8 @@ fn settings_out_of_range_are_refused() {
     assert!(
         told(ScoreMatching { max_memory: Some(1000), ..default() }).contains("use fewer landmarks")
     );
+    let affine = ScoreMatching { basis: Basis::Affine, max_memory: Some(300), ..default() };
+    assert!(told(affine).contains("needs 384 bytes, max_memory is 300 bytes"));
     let grid = Centres::Grid { low: 0.0, high: 1.0, points: 3 };
     assert!(
         told(ScoreMatching { basis: Basis::Bumps(grid), ..default() })

@@ -63,12 +63,7 @@ impl<C: Clock> Budget<C> {
     /// Adds the report of a method to the report of the whole call, and returns the latter. Passes, oracle calls and seconds
     /// are summed; status and certificate are those of the last method.
     pub fn spend(&mut self, report: Report) -> Report {
-        let mut all = report;
-        if let Some(before) = &self.spent {
-            all.passes += before.passes;
-            all.oracle_calls += before.oracle_calls;
-            all.seconds += before.seconds;
-        }
+        let all = report.with_spent(self.spent.as_ref());
         self.spent = Some(all);
         all
     }

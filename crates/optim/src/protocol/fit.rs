@@ -7,7 +7,7 @@ use fenchel_linalg::spread::Shards;
 use fenchel_linalg::{Design, Invalid};
 use ndarray::ArrayView1;
 
-use super::{Observer, Progress};
+use super::{Observer, Progress, Report};
 
 /// What a fit may be given besides the data: weights of the rows, a model to start from, and a closure to watch it.
 ///
@@ -134,7 +134,7 @@ impl<'a, M, P> Fit<'a, M, P> {
     /// report says [`Status::Stopped`](super::Status::Stopped). The certificate that it sees is the latest one; certificates
     /// are computed when they may end the fit. (`Send`: some fits run on several cores.)
     pub fn watch(self, watch: &'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send)) -> Self {
-        Fit { watch: Watch { eye: Some(Eye::Own(watch)), stopped: false, all: None }, ..self }
+        Fit { watch: Watch { eye: Some(Eye::Own(watch)), ..Watch::nobody() }, ..self }
     }
 }
 
@@ -143,13 +143,21 @@ pub struct Watch<'a> {
     eye: Option<Eye<'a>>,
     /// After `Break` the closure is not called again.
     stopped: bool,
+    /// The report of the methods before this one.
+    spent: Option<Report>,
     /// The processes that end with this one.
     all: Option<&'a Shards<'a>>,
 }
 
 enum Eye<'a> {
     Own(&'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send)),
+    Whole(&'a mut (dyn ShowMut + Send)),
     Shared(&'a (dyn Show + Sync)),
+}
+
+/// A [`Watch`] of any lifetime.
+trait ShowMut {
+    fn show(&mut self, progress: &Progress) -> ControlFlow<()>;
 }
 
 /// A [`SharedWatch`] of any lifetime.
@@ -160,7 +168,7 @@ trait Show {
 impl<'a> Watch<'a> {
     /// Nobody watches.
     pub fn nobody() -> Self {
-        Watch { eye: None, stopped: false, all: None }
+        Watch { eye: None, stopped: false, spent: None, all: None }
     }
 
     /// The same closure; `Break` of one process ends the fit for all that hold some of the rows.
@@ -168,13 +176,21 @@ impl<'a> Watch<'a> {
         Watch { all: rows.shards(), ..self.again() }
     }
 
-    /// The same closure for one of several fits.
+    /// The same closure for one of several fits. After `Break` in one of them, the others end too.
     pub fn again(&mut self) -> Watch<'_> {
-        let eye = self.eye.as_mut().map(|eye| match eye {
-            Eye::Own(watch) => Eye::Own(&mut **watch),
-            Eye::Shared(watch) => Eye::Shared(*watch),
-        });
-        Watch { eye, stopped: self.stopped, all: self.all }
+        let stopped = self.stopped;
+        let eye = self.eye.is_some().then_some(Eye::Whole(self));
+        Watch { eye, stopped, ..Watch::nobody() }
+    }
+
+    /// Whether the closure has answered `Break`.
+    pub fn stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Adds the report of a method to what the closure sees of the next one.
+    pub fn spend(&mut self, report: &Report) {
+        self.spent = Some(report.with_spent(self.spent.as_ref()));
     }
 
     /// Shows the closure the progress of a loop that is not [`run`](super::run()).
@@ -182,10 +198,12 @@ impl<'a> Watch<'a> {
         if self.stopped {
             return ControlFlow::Break(());
         }
+        let progress = progress.with_spent(self.spent.as_ref());
         let answer = match &mut self.eye {
             None => ControlFlow::Continue(()),
-            Some(Eye::Own(watch)) => watch(progress),
-            Some(Eye::Shared(watch)) => watch.show(progress),
+            Some(Eye::Own(watch)) => watch(&progress),
+            Some(Eye::Whole(watch)) => watch.show(&progress),
+            Some(Eye::Shared(watch)) => watch.show(&progress),
         };
         let mut stopped = [f64::from(u8::from(answer.is_break()))];
         if let Some(shards) = self.all.filter(|_| self.eye.is_some()) {
@@ -193,6 +211,12 @@ impl<'a> Watch<'a> {
         }
         self.stopped = stopped[0] > 0.0;
         if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl ShowMut for Watch<'_> {
+    fn show(&mut self, progress: &Progress) -> ControlFlow<()> {
+        Watch::show(self, progress)
     }
 }
 
@@ -237,7 +261,7 @@ impl<'a> From<Watch<'a>> for SharedWatch<'a> {
 impl SharedWatch<'_> {
     /// The watch of one of the fits.
     pub fn each(&self) -> Watch<'_> {
-        Watch { eye: self.watches.then_some(Eye::Shared(self)), stopped: false, all: None }
+        Watch { eye: self.watches.then_some(Eye::Shared(self)), ..Watch::nobody() }
     }
 
     /// Whether the closure has answered `Break`.
@@ -249,5 +273,34 @@ impl SharedWatch<'_> {
 impl Show for SharedWatch<'_> {
     fn show(&self, progress: &Progress) -> ControlFlow<()> {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner).show(progress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Certificate, Status};
+
+    #[test]
+    fn several_fits_are_one_to_the_closure() {
+        let certificate = Certificate::Uncertified { objective: None };
+        let at = |passes| Progress { passes, oracle_calls: 1, seconds: 0.5, certificate };
+        let (status, oracle_calls, seconds) = (Status::PassLimit, 10, 2.0);
+        let report = Report { status, certificate, passes: 3.0, oracle_calls, seconds };
+        let mut seen = vec![];
+        let mut closure = |progress: &Progress| {
+            seen.push((progress.passes, progress.oracle_calls, progress.seconds));
+            if progress.passes < 8.0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let mut watch = Fit::<()>::new().watch(&mut closure).watch;
+        assert!(watch.again().show(&at(1.0)).is_continue());
+        watch.spend(&report);
+        let mut second = watch.again();
+        assert!(second.show(&at(2.0)).is_continue() && !second.stopped());
+        second.spend(&report);
+        assert!(second.again().show(&at(2.0)).is_break() && second.stopped());
+        assert!(watch.stopped() && watch.again().show(&at(0.0)).is_break());
+        assert!(Watch::nobody().again().show(&at(1.0)).is_continue());
+        assert_eq!(seen, [(1.0, 1, 0.5), (5.0, 11, 2.5), (8.0, 21, 4.5)]);
     }
 }

@@ -91,6 +91,18 @@ impl Report {
     pub fn without_seconds(self) -> Self {
         Report { seconds: 0.0, ..self }
     }
+
+    /// This report with the passes, oracle calls and seconds of another part of the call, if there was one. Status and
+    /// certificate stay.
+    pub fn with_spent(self, part: Option<&Report>) -> Self {
+        let Some(part) = part else { return self };
+        Report {
+            passes: self.passes + part.passes,
+            oracle_calls: self.oracle_calls + part.oracle_calls,
+            seconds: self.seconds + part.seconds,
+            ..self
+        }
+    }
 }
 
 /// In a line: how it ended, the certificate, passes and time.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-use super::Certificate;
+use super::{Certificate, Report};
 
 /// The state of a run at a check.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -17,6 +17,19 @@ pub struct Progress {
     pub seconds: f64,
     /// The certificate of the current point.
     pub certificate: Certificate,
+}
+
+impl Progress {
+    /// The progress of a call whose earlier part has this report, if there was one.
+    pub fn with_spent(self, part: Option<&Report>) -> Self {
+        let Some(part) = part else { return self };
+        Progress {
+            passes: self.passes + part.passes,
+            oracle_calls: self.oracle_calls + part.oracle_calls,
+            seconds: self.seconds + part.seconds,
+            ..self
+        }
+    }
 }
 
 /// A callback that receives the progress of a run and the method itself at every check, and may end the run.

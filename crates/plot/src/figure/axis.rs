@@ -154,7 +154,7 @@ impl<'a> Range<'a> {
             _ if !self.axis.names.is_empty() => {
                 let tick = |(k, name): (usize, &String)| Tick {
                     place: self.fraction(k as f64),
-                    label: Some(name.clone()),
+                    label: (!name.is_empty()).then(|| name.clone()),
                 };
                 self.axis.names.iter().enumerate().map(tick).collect()
             }

@@ -1,13 +1,13 @@
 //! Draws a figure as SVG. A curve that reaches 0 on a logarithmic axis stops at the lower end of the axis.
 
-use fenchel_linalg::text::short;
+use fenchel_linalg::text::{fixed, short};
 
 use super::axis::Place;
 use super::layout::{Frame, Layout, Point, TICK_FONT, spacing};
 use crate::letters::{shortened, width_of};
 use crate::pen::{Anchor, Font, Pen, Stroke};
 use crate::title::{self, WIDTH};
-use crate::{Colour, Figure, Series, Style};
+use crate::{Colour, Figure, Scale, Series, Style};
 
 const LABEL_FONT: f64 = 13.5;
 
@@ -15,7 +15,7 @@ impl Figure {
     /// The figure as a self-contained SVG text that scales with its container.
     pub fn svg(&self) -> String {
         let mut pen = Pen::default();
-        let top = title::draw(&mut pen, &self.title, &self.warnings);
+        let top = title::draw(&mut pen, &self.title, &self.note, &self.warnings);
         let layout = Layout::new(self, top);
         layout.axes(&mut pen);
         let mut order: Vec<usize> = (0..self.series.len()).collect();
@@ -75,7 +75,7 @@ impl Layout<'_> {
         let font = Font::new(LABEL_FONT, Anchor::Middle);
         pen.text(&self.figure.x.label, (0.5 * (left + right), below + 20.0), font);
         let font = Font::new(LABEL_FONT, Anchor::Start);
-        pen.text(&self.figure.y.label, (14.0, top - 14.0), font);
+        pen.text(&self.figure.y.label, (14.0, top - 17.0), font);
     }
 
     /// The range of values around the points: an area along a curve, intervals at single points.
@@ -107,10 +107,14 @@ impl Layout<'_> {
         pen.polygon(&above, look.colour, 0.16);
     }
 
+    /// The names of the axis along which bars stand; none if it has numbers.
+    fn places(&self) -> &[String] {
+        if self.lying { &self.figure.y.names } else { &self.figure.x.names }
+    }
+
     /// The series that stand beside series `k` at the same names: bars, or marks with intervals. Marks alone may stand on each other.
     fn beside(&self, k: usize) -> Vec<usize> {
-        let (series, lying) = (&self.figure.series, self.lying);
-        let names = if lying { &self.figure.y.names } else { &self.figure.x.names };
+        let (series, lying, names) = (&self.figure.series, self.lying, self.places());
         let place = move |p: &Point| if lying { p.1 } else { p.0 };
         let stands = |s: &Series| match s.style {
             Style::Bars => true,
@@ -132,12 +136,11 @@ impl Layout<'_> {
     fn shift(&self, k: usize) -> Point {
         let alike = self.beside(k);
         let rank = alike.iter().position(|&j| j == k).unwrap_or(0);
-        let names = if self.lying { &self.figure.y.names } else { &self.figure.x.names };
         if alike.len() < 2 {
             return (0.0, 0.0);
         }
         let room = if self.lying { self.frame.height() } else { self.frame.width() };
-        let step = (0.8 * room / (names.len() * alike.len()) as f64).min(92.0);
+        let step = (0.8 * room / (self.places().len() * alike.len()) as f64).min(48.0);
         let by = step * (rank as f64 + 0.5 - 0.5 * alike.len() as f64);
         if self.lying { (0.0, by) } else { (by, 0.0) }
     }
@@ -186,7 +189,7 @@ impl Layout<'_> {
 
     fn bars(&self, pen: &mut Pen, k: usize) {
         let (series, look, f) = (&self.figure.series[k], self.looks[k], self.frame);
-        let names = if self.lying { &self.figure.y.names } else { &self.figure.x.names };
+        let names = self.places();
         let all = self.figure.series.iter().filter(|s| s.style == Style::Bars).count();
         let many = if names.is_empty() { all } else { self.beside(k).len() };
         let rows = if self.lying { f.height() } else { f.width() } / names.len().max(1) as f64;
@@ -194,6 +197,7 @@ impl Layout<'_> {
         let apart = 0.5 * spacing(&series.points, |p| p.0);
         let (part, few) =
             (if names.is_empty() && many > 1 { 0.5 } else { 0.9 }, series.points.len() <= 40);
+        let decimals = self.decimals();
         for &(a, b) in &series.points {
             let (shift, value) = (self.shift(k), if self.lying { a } else { b });
             let zero = if self.lying { (0.0, b) } else { (a, 0.0) };
@@ -208,31 +212,45 @@ impl Layout<'_> {
                 ((o.0, p.1 - half), (p.0, p.1 + half))
             } else if names.is_empty() {
                 let side = |by: f64| self.point((a + by, 0.0_f64.max(b))).map_or(p.0, |q| q.0);
-                ((side(-0.98 * apart), o.1), (side(0.98 * apart), p.1))
+                ((side(-apart), o.1), (side(apart), p.1))
             } else {
                 ((p.0 - half, o.1), (p.0 + half, p.1))
             };
             pen.rectangle((inside(corners.0), inside(corners.1)), look.colour, part);
             if !names.is_empty() && few && series.band.is_empty() {
                 let font = Font::new(11.5, Anchor::Middle);
-                let label = short(value);
+                let label = decimals.map_or_else(|| short(value), |places| fixed(value, places));
                 if self.lying && half > 5.0 {
                     let room = width_of(&label, 11.5) + 8.0;
-                    let (side, anchor, inner) = match value < 0.0 {
-                        true => (-5.0, Anchor::End, Anchor::Start),
-                        false => (5.0, Anchor::Start, Anchor::End),
+                    let (side, anchor, inner, fits) = match value < 0.0 {
+                        true => (-5.0, Anchor::End, Anchor::Start, p.0 - room > f.left),
+                        false => (5.0, Anchor::Start, Anchor::End, p.0 + room < f.right + 20.0),
                     };
-                    if p.0 + room < f.right + 20.0 && p.0 - room > f.left {
-                        pen.text(&label, (p.0 + side, p.1), Font { anchor, ..font });
+                    if fits {
+                        pen.text_on_lines(&label, (p.0 + side, p.1), Font { anchor, ..font });
                     } else if (p.0 - o.0).abs() > room {
                         let font = Font { anchor: inner, ..font }.colour(Colour::Paper);
                         pen.text(&label, (p.0 - side, p.1), font);
                     }
                 } else if !self.lying && width_of(&label, 11.5) < 2.0 * half + 8.0 {
-                    pen.text(&label, (p.0, p.1 + if value < 0.0 { 9.0 } else { -9.0 }), font);
+                    let by = if value < 0.0 { 9.0 } else { -9.0 };
+                    pen.text_on_lines(&label, (p.0, p.1 + by), font);
                 }
             }
         }
+    }
+
+    /// How many decimals the numbers of all bars have: as many as show three digits of the largest. `None` for integers, for very
+    /// small and very large numbers, and on a logarithmic axis.
+    fn decimals(&self) -> Option<usize> {
+        let bars = self.figure.series.iter().filter(|s| s.style == Style::Bars);
+        let value = |p: &Point| if self.lying { p.0 } else { p.1 };
+        let values = || bars.clone().flat_map(|s| s.points.iter().map(value));
+        let largest = values().filter(|v| v.is_finite()).fold(0.0_f64, |m, v| m.max(v.abs()));
+        let axis = if self.lying { &self.figure.x } else { &self.figure.y };
+        let plain = axis.scale == Scale::Log || values().all(|v| v.fract() == 0.0);
+        let shown = !plain && (1e-3..1e6).contains(&largest);
+        shown.then(|| (2.0 - largest.log10().floor()).max(0.0) as usize)
     }
 
     fn cells(&self, pen: &mut Pen, k: usize) {
@@ -246,12 +264,21 @@ impl Layout<'_> {
 
     fn marks(&self, pen: &mut Pen) {
         let Frame { left, top, right, bottom } = self.frame;
+        let place = |at: f64| match self.x.place(at) {
+            Place::At(at @ 0.0..=1.0) => Some(self.frame.at(at, 0.0).0),
+            _ => None,
+        };
+        let all: Vec<f64> = self.figure.marks.iter().filter_map(|mark| place(mark.0)).collect();
         for (k, (at, word)) in self.figure.marks.iter().enumerate() {
-            let Place::At(at @ 0.0..=1.0) = self.x.place(*at) else { continue };
-            let (px, _) = self.frame.at(at, 0.0);
+            let Some(px) = place(*at) else { continue };
             let stroke = Stroke { dashes: "4 3", ..Stroke::new(Colour::Soft, 1.3) };
             pen.line(&[(px, top), (px, bottom)], stroke);
-            let start = px + width_of(word, 12.0) + 8.0 < right || px - left < right - px;
+            // To the right, unless the word would leave the frame or cross another mark, and to the left would not.
+            let room = width_of(word, 12.0) + 8.0;
+            let free = |low: f64, high: f64| {
+                low > left && high < right && all.iter().all(|x| *x <= low || *x >= high)
+            };
+            let start = free(px, px + room) || !free(px - room, px) && px - left < right - px;
             let (x, anchor) =
                 if start { (px + 5.0, Anchor::Start) } else { (px - 5.0, Anchor::End) };
             let font = Font::new(12.0, anchor).colour(Colour::Soft);

@@ -83,14 +83,24 @@ impl<'a> Layout<'a> {
         };
         let marks = figure.marks.iter().map(|m| m.0);
         let wide = figure.series.iter().flat_map(half).chain(all(|p| p.0, lying)).chain(marks);
-        let x = Range::fit(&figure.x, wide);
+        let mut wide: Vec<f64> = wide.filter(|v| v.is_finite()).collect();
+        let low = wide.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = wide.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if lying {
+            // A line at an end of the range would hide behind the axis or stand at the edge.
+            let air = 0.03 * high - 0.03 * low;
+            let at = |end: f64| figure.marks.iter().any(|mark| mark.0 == end);
+            wide.extend(at(low).then_some(low - air));
+            wide.extend(at(high).then_some(high + air));
+        }
+        let x = Range::fit(&figure.x, wide.into_iter());
         let mut y = Range::fit(&figure.y, all(|p| p.1, !lying));
         // The first name is on top.
         y.falling ^= lying;
 
         let mut frame = Frame { left: 0.0, top, right: WIDTH - 22.0, bottom: 0.0 };
         if !figure.y.label.is_empty() {
-            frame.top += 22.0;
+            frame.top += 25.0;
         }
         frame.bottom = frame.top
             + if lying && !figure.square {
@@ -100,7 +110,7 @@ impl<'a> Layout<'a> {
             };
         let mut y_ticks = y.ticks_within(frame.height(), |_| TICK_FONT);
         for label in y_ticks.iter_mut().filter_map(|t| t.label.as_mut()) {
-            *label = shortened(label, TICK_FONT, 0.36 * WIDTH);
+            *label = shortened(label, TICK_FONT, 0.42 * WIDTH);
         }
         let widest =
             y_ticks.iter().filter_map(|t| t.label.as_ref()).map(|l| width_of(l, TICK_FONT));
@@ -200,6 +210,17 @@ impl<'a> Layout<'a> {
 mod tests {
     use super::*;
     use crate::Axis;
+
+    #[test]
+    fn a_line_at_the_end_of_the_rows_is_not_on_the_axis() {
+        for value in [2.0, -2.0] {
+            let figure = Figure::new("T", Axis::linear("kg"), Axis::of_names("", ["a"]));
+            let figure = figure.with(Series::rows("", [value], vec![])).mark(0.0, "");
+            let zero = Layout::new(&figure, 0.0).x.place(0.0);
+            let inside = |at: Place| matches!(at, Place::At(at) if (0.01..0.99).contains(&at));
+            assert!(inside(zero), "{value}: {zero:?}");
+        }
+    }
 
     fn gap(series: impl IntoIterator<Item = Series>) -> Figure {
         let mut figure = Figure::new("Gap", Axis::linear("passes"), Axis::log("gap"));

@@ -203,7 +203,10 @@ impl Style {
 pub struct Figure {
     /// The title. The names of the SVG and CSV files are derived from it.
     pub title: String,
-    /// The caption. Text between backticks is shown as code.
+    /// What lines, bands and intervals are. It stands below the title.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "String::is_empty"))]
+    pub note: String,
+    /// The caption, which stands beside the picture. Text between backticks is shown as code.
     pub caption: String,
     /// Horizontal axis.
     pub x: Axis,
@@ -275,6 +278,12 @@ impl Figure {
             figure.series.push(Series { style: Style::Bars, ..Series::line(name, points) });
         }
         figure
+    }
+
+    /// Says below the title what lines, bands and intervals are.
+    #[must_use]
+    pub fn note(self, note: impl Into<String>) -> Self {
+        Figure { note: note.into(), ..self }
     }
 
     /// Sets the caption.

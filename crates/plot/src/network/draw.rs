@@ -5,8 +5,8 @@ use super::springs;
 use super::{Edge, Kind, Network, Placement};
 use crate::Colour;
 use crate::heat_map::two;
-use crate::letters::{shortened, width_of};
-use crate::pen::{Anchor, Font, Pen, Stroke};
+use crate::letters::{shortened, width_of, wrapped};
+use crate::pen::{Anchor, Font, Pen, Stroke, clipped};
 use crate::title::{self, WIDTH};
 
 const FONT: f64 = 12.0;
@@ -15,6 +15,8 @@ const LINE: f64 = 15.0;
 /// A row of bars: its height, and the longest bar.
 const ROW: f64 = 13.5;
 const BAR: f64 = 42.0;
+/// The longest line of a name at a disc.
+const NAME: f64 = 150.0;
 
 type Point = (f64, f64);
 
@@ -22,7 +24,7 @@ impl Network {
     /// The network as SVG. The same network always gives the same picture.
     pub fn svg(&self) -> String {
         let mut pen = Pen::default();
-        let top = title::draw(&mut pen, &self.title, &self.warnings);
+        let top = title::draw(&mut pen, &self.title, "", &self.warnings);
         let (width, bottom) = match self.placement {
             Placement::Layers => boxes(&mut pen, self, top),
             _ => discs(&mut pen, self, top),
@@ -38,11 +40,20 @@ fn strongest(network: &Network) -> f64 {
     sizes.fold(f64::MIN_POSITIVE, f64::max)
 }
 
-fn stroke(edge: &Edge, strongest: f64) -> Stroke {
+/// The colours of positive and of negative weights, which are not those of groups of nodes.
+fn signs(network: &Network) -> (Colour, Colour) {
+    let taken = |c: Colour| network.nodes.iter().any(|node| node.filled && node.colour == c);
+    [(Colour::Blue, Colour::Vermilion), (Colour::Green, Colour::Pink)]
+        .into_iter()
+        .find(|&(plus, minus)| !taken(plus) && !taken(minus))
+        .unwrap_or((Colour::Soft, Colour::Brown))
+}
+
+fn stroke(edge: &Edge, strongest: f64, (plus, minus): (Colour, Colour)) -> Stroke {
     let share = edge.weight.map_or(0.35, |w| (w.abs() / strongest).min(1.0));
     let colour = edge.colour.unwrap_or(match edge.weight {
-        Some(weight) if weight < 0.0 => Colour::Vermilion,
-        Some(_) => Colour::Blue,
+        Some(weight) if weight < 0.0 => minus,
+        Some(_) => plus,
         None => Colour::Soft,
     });
     let shade = if edge.weight.is_some() { 0.2 + 0.7 * share } else { 1.0 };
@@ -74,15 +85,22 @@ fn is_drawn(edge: &&Edge) -> bool {
 /// Nodes as discs with their names beside them. Returns the width and the lower end.
 fn discs(pen: &mut Pen, network: &Network, top: f64) -> Point {
     let p = network.nodes.len();
-    let side = match p {
+    let mut side: f64 = match p {
         0..=12 => 360.0,
         13..=40 => 460.0,
         _ => 600.0,
     };
     let radius = if p > 40 { 4.5 } else { 8.0 };
-    let (font, margin) = (if p > 40 { 9.5 } else { FONT }, 30.0);
+    let (font, mut margin) = (if p > 40 { 9.5 } else { FONT }, 30.0);
     let places: Vec<Point> = match network.placement {
         Placement::Circle => {
+            // Names stand outside of the circle, and within the page.
+            let names = || (0..p).map(|v| network.name(v));
+            let widest = names().map(|name| width_of(&name, font)).fold(0.0, f64::max);
+            side = side.min(WIDTH - 2.0 * (widest.min(NAME) + radius + 10.0 - margin));
+            let lines = names().map(|name| wrapped(&name, font, NAME).len()).max().unwrap_or(1);
+            let more = 1.2 * font * (lines.max(1) - 1) as f64;
+            (side, margin) = (side + 2.0 * more, margin + more);
             let place = |v: usize| {
                 let angle = std::f64::consts::TAU * (v as f64 / p as f64 - 0.25);
                 let r = 0.5 * side - margin;
@@ -100,7 +118,7 @@ fn discs(pen: &mut Pen, network: &Network, top: f64) -> Point {
             places
         }
     };
-    let strongest = strongest(network);
+    let (strongest, signs) = (strongest(network), signs(network));
     // Strong edges on top of weak ones.
     let mut edges: Vec<&Edge> = network.real().filter(is_drawn).collect();
     edges.sort_by(|a, b| {
@@ -108,7 +126,7 @@ fn discs(pen: &mut Pen, network: &Network, top: f64) -> Point {
         size(a).total_cmp(&size(b))
     });
     for edge in edges {
-        let (a, b, stroke) = (places[edge.from], places[edge.to], stroke(edge, strongest));
+        let (a, b, stroke) = (places[edge.from], places[edge.to], stroke(edge, strongest, signs));
         let short = |from: Point, to: Point| {
             let (dx, dy) = (to.0 - from.0, to.1 - from.1);
             let part = 1.0 - (radius + 2.0) / dx.hypot(dy).max(radius + 2.0);
@@ -130,12 +148,14 @@ fn discs(pen: &mut Pen, network: &Network, top: f64) -> Point {
                     dx if dx < -12.0 => Anchor::End,
                     _ => Anchor::Middle,
                 };
-                let place = (0.5 * WIDTH + far * dx, top + 0.5 * side + far * dy);
-                pen.text_on_lines(
-                    &shortened(&network.name(v), font, 150.0),
-                    place,
-                    Font::new(font, anchor),
-                );
+                // The lines of a long name begin above the circle, end below it, and are in the middle at its sides.
+                let lines = wrapped(&network.name(v), font, NAME);
+                let slant = 0.5 * (dy / dx.hypot(dy).max(1.0) - 1.0);
+                for (k, line) in lines.iter().enumerate() {
+                    let down = 1.2 * font * (k as f64 + slant * (lines.len() as f64 - 1.0));
+                    let place = (0.5 * WIDTH + far * dx, top + 0.5 * side + far * dy + down);
+                    pen.text_on_lines(&shortened(line, font, NAME), place, Font::new(font, anchor));
+                }
             }
             0
         }
@@ -143,9 +163,7 @@ fn discs(pen: &mut Pen, network: &Network, top: f64) -> Point {
     };
     let mut bottom = top + side;
     if left_out > 0 {
-        let text = format!(
-            "{left_out} names are left out where they would overlap; a disc shows its name under the mouse."
-        );
+        let text = format!("{left_out} names are left out where they would overlap.");
         pen.text(&text, (14.0, bottom + 8.0), Font::new(11.0, Anchor::Start).colour(Colour::Soft));
         bottom += 20.0;
     }
@@ -173,8 +191,8 @@ fn push_apart(places: &mut [Point], least: f64) {
     }
 }
 
-/// Writes names beside their discs where they overlap no disc and no other name, those with most edges first. Returns how many had no
-/// room.
+/// Writes names beside their discs where they overlap no disc, no other name, and edges as few and thin as possible; those with most
+/// edges first. Returns how many had no room.
 fn names(pen: &mut Pen, network: &Network, places: &[Point], radius: f64, size: f64) -> usize {
     let mut degree = vec![0_usize; places.len()];
     network.real().for_each(|e| [e.from, e.to].iter().for_each(|&v| degree[v] += 1));
@@ -184,10 +202,17 @@ fn names(pen: &mut Pen, network: &Network, places: &[Point], radius: f64, size: 
     let r = radius + 0.5;
     let mut taken: Vec<Box4> =
         places.iter().map(|p| (p.0 - r, p.1 - r, p.0 + r, p.1 + r)).collect();
+    let (strongest, signs) = (strongest(network), signs(network));
+    let line = |e: &Edge| ([places[e.from], places[e.to]], stroke(e, strongest, signs).width);
+    let lines: Vec<([Point; 2], f64)> = network.real().filter(is_drawn).map(line).collect();
+    let crossed = |&(left, top, right, bottom): &Box4| {
+        let meet = |line: &[Point]| !clipped(line, (left, top), (right, bottom)).is_empty();
+        lines.iter().filter(|(line, _)| meet(line)).map(|(_, width)| width).sum::<f64>()
+    };
     let meets = |a: &Box4, b: &Box4| a.0 < b.2 && b.0 < a.2 && a.1 < b.3 && b.1 < a.3;
     let mut left_out = 0;
     for v in order {
-        let name = shortened(&network.name(v), size, 140.0);
+        let name = shortened(&network.name(v), size, NAME);
         let (w, h, (x, y)) = (width_of(&name, size), size + 1.0, places[v]);
         let side = radius + 3.0;
         let candidates = [
@@ -199,8 +224,12 @@ fn names(pen: &mut Pen, network: &Network, places: &[Point], radius: f64, size: 
             (x + 0.7 * side, y + 0.9 * side, Anchor::Start),
             (x - 0.7 * side, y - 0.9 * side, Anchor::End),
             (x - 0.7 * side, y + 0.9 * side, Anchor::End),
+            (x + 0.8 * side, y - 1.4 * side, Anchor::Start),
+            (x + 0.8 * side, y + 1.4 * side, Anchor::Start),
+            (x - 0.8 * side, y - 1.4 * side, Anchor::End),
+            (x - 0.8 * side, y + 1.4 * side, Anchor::End),
         ];
-        let free = candidates.into_iter().find_map(|(cx, cy, anchor)| {
+        let free = candidates.into_iter().filter_map(|(cx, cy, anchor)| {
             let left = match anchor {
                 Anchor::Start => cx,
                 Anchor::Middle => cx - 0.5 * w,
@@ -214,7 +243,7 @@ fn names(pen: &mut Pen, network: &Network, places: &[Point], radius: f64, size: 
                 anchor,
             ))
         });
-        match free {
+        match free.min_by(|(a, ..), (b, ..)| crossed(a).total_cmp(&crossed(b))) {
             Some((frame, place, anchor)) => {
                 taken.push(frame);
                 pen.text_on_lines(&name, place, Font::new(size, anchor));
@@ -256,19 +285,21 @@ fn boxes(pen: &mut Pen, network: &Network, top: f64) -> Point {
     let found = layers(network, &sizes, WIDTH - 20.0, between);
     let (margin, top) = (10.0, top + 6.0);
     let at = |p: Point| (p.0 + margin, p.1 + top);
-    let strongest = strongest(network);
+    let (strongest, signs) = (strongest(network), signs(network));
     let mut words = Vec::new();
     for (edge, passes) in network.real().zip(&found.passes) {
         if !is_drawn(&edge) {
             continue;
         }
-        let stroke = stroke(edge, strongest);
+        let stroke = stroke(edge, strongest, signs);
         let (a, b) = (at(found.places[edge.from]), at(found.places[edge.to]));
         let (sa, sb) = (sizes[edge.from], sizes[edge.to]);
         if edge.kind == Kind::Both || (a.1 - b.1).abs() < 1.0 {
-            // Above boxes of one layer, and beside those of several.
-            let level = (a.1 - b.1).abs() < 1.0;
-            let by = if level == (b.0 > a.0) { -0.25 } else { 0.25 };
+            // Above boxes of one layer, and beside those of several: if they stand below each other, around what is between.
+            let (across, down) = ((a.0 - b.0).abs(), (a.1 - b.1).abs());
+            let (level, widest) = (down < 1.0, sa.0.max(sb.0));
+            let by = if !level && across < widest { 0.5 + widest / down } else { 0.25 };
+            let by = if level == (b.0 > a.0) { -by } else { by };
             let middle = bowed((a, b), by);
             let (a, b) = (border(a, sa, middle), border(b, sb, middle));
             bow(pen, edge.kind, (a, b), bowed((a, b), by), stroke);
@@ -291,7 +322,7 @@ fn boxes(pen: &mut Pen, network: &Network, top: f64) -> Point {
     for (edge, (x, y)) in words {
         let lines: Vec<&str> = edge.name.lines().collect();
         for (k, line) in lines.iter().enumerate() {
-            let y = y + LINE * (k as f64 - 0.5 * (lines.len() as f64 - 1.0));
+            let y = y + 1.1 * SMALL * (k as f64 - 0.5 * (lines.len() as f64 - 1.0));
             pen.text_on_lines(line, (x, y), Font::new(SMALL, Anchor::Middle).colour(Colour::Blue));
         }
     }
@@ -354,15 +385,22 @@ fn key(pen: &mut Pen, network: &Network, top: f64) -> f64 {
         pen.text(text, (x + 24.0, y), Font::new(FONT, Anchor::Start));
         x += wide + 12.0;
     };
+    let no_edge_has_a_colour = network.edges.iter().all(|edge| edge.colour.is_none());
     for (colour, meaning) in &network.key {
-        entry(pen, meaning, &|pen, (x, y)| pen.disc((x + 10.0, y), 6.0, *colour, ""));
+        let edges = || network.real().filter(|edge| edge.colour == Some(*colour));
+        let dashes = if edges().any(|edge| edge.missing) { "5 4" } else { "" };
+        let stroke = Stroke { dashes, ..Stroke::new(*colour, 2.5) };
+        let of_nodes = network.nodes.iter().any(|node| node.colour == *colour && node.filled);
+        entry(pen, meaning, &|pen, (x, y)| match of_nodes || no_edge_has_a_colour {
+            true => pen.disc((x + 10.0, y), 6.0, *colour, ""),
+            false => pen.line(&[(x, y), (x + 20.0, y)], stroke),
+        });
     }
     let end = |sign: f64| {
         weights.iter().copied().filter(|w| w * sign > 0.0).map(f64::abs).fold(0.0, f64::max)
     };
-    for (sign, word, colour) in
-        [(1.0, "positive", Colour::Blue), (-1.0, "negative", Colour::Vermilion)]
-    {
+    let (plus, minus) = signs(network);
+    for (sign, word, colour) in [(1.0, "positive", plus), (-1.0, "negative", minus)] {
         if end(sign) > 0.0 {
             let text = format!("{word} {}, up to {}", network.unit, two(sign * end(sign)));
             let text = text.replace(" ,", ",");
@@ -371,10 +409,16 @@ fn key(pen: &mut Pen, network: &Network, top: f64) -> f64 {
             });
         }
     }
-    if network.placement == Placement::Layers
-        && network.nodes.iter().flat_map(|n| &n.bars).any(|b| b.before.is_some())
-    {
-        entry(pen, "before", &|pen, (x, y)| {
+    let layers = network.placement == Placement::Layers;
+    let compared = network.nodes.iter().flat_map(|n| &n.bars).any(|b| b.before.is_some());
+    if layers && network.nodes.iter().any(|node| !node.filled && !node.bars.is_empty()) {
+        let text = if compared { "probability given the evidence" } else { "probability" };
+        entry(pen, text, &|pen, (x, y)| {
+            pen.rectangle(((x, y - 5.0), (x + 20.0, y + 5.0)), Colour::Blue, 0.9);
+        });
+    }
+    if layers && compared {
+        entry(pen, "before the evidence", &|pen, (x, y)| {
             pen.line(&[(x + 10.0, y - 6.0), (x + 10.0, y + 6.0)], Stroke::new(Colour::Ink, 1.6));
         });
     }

@@ -347,6 +347,14 @@ mod tests {
         assert!(mixed.graphml().contains("<edge source=\"n0\" target=\"n1\" directed=\"false\"/>"));
     }
 
+    #[test]
+    fn weights_have_no_colour_of_a_group() {
+        let network = Network::new("T", ["a", "b"]).weighted("w", [(0, 1, 0.5)]);
+        assert!(network.svg().contains("<path class=\"fp-Blue\""));
+        let svg = network.group(Colour::Vermilion, "one side", [0]).svg();
+        assert!(svg.contains("<path class=\"fp-Green\"") && !svg.contains("fp-Blue"), "{svg}");
+    }
+
     /// Graphs without nodes, of one node, with circles, loops and weights that are no numbers, in every placement.
     #[test]
     fn odd_networks_are_drawn() {

@@ -125,6 +125,7 @@ impl MulticlassL1 {
             let (model, state) = self.at_radius(&posed, *radius, &budget.left(), start, watch)?;
             start = state;
             budget.spend(model.report);
+            fit.watch.spend(&model.report);
             let status = model.report.status;
             if status == Status::TimeLimit && !models.is_empty() {
                 break;

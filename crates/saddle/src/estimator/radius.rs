@@ -41,19 +41,24 @@ impl MulticlassL1 {
             let (model, state) =
                 self.at_radius(posed, radius.min(most), &left, start, watch.again())?;
             start = state;
-            let spent = budget.spend(model.report);
+            let (status, spent) = (model.report.status, budget.spend(model.report));
+            watch.spend(&model.report);
             let value =
                 |m: &MulticlassL1Model<L>| m.report.certificate.objective().unwrap_or(at_zero);
             let gained = last.as_ref().map_or(f64::INFINITY, |old| value(old) - value(&model));
             let enough = self.stop.tolerance(Some(value(&model))).max(1e-3 * at_zero);
             let ended = [Status::Stopped, Status::PassLimit, Status::TimeLimit];
-            let stopped = ended.contains(&model.report.status);
+            let stopped = ended.contains(&status);
             if gained > 0.0 {
                 last = Some(model);
             }
             if let Some(last) = &mut last {
                 let Report { passes, oracle_calls, seconds, .. } = spent;
                 last.report = Report { passes, oracle_calls, seconds, ..last.report };
+                // The search has not ended by itself, even if the last radius gained nothing.
+                if status == Status::Stopped {
+                    last.report.status = status;
+                }
             }
             if gained < enough || radius >= most || stopped {
                 break;

@@ -121,23 +121,23 @@ pub fn linear_program_with(
         Some(outcome) => return Ok(proved(outcome, report)),
         None => {}
     }
-    let passes = report.passes;
     let (ray, feasible, used) = infeasible(program, settings, watch)?;
-    report.passes += used;
+    report = report.with_spent(used.as_ref());
     if let Some(ray) = ray {
         return Ok(proved(LpOutcome::Infeasible { ray }, report));
     }
-    if let Some(x) = feasible {
+    if let Some(x) = feasible.filter(|_| !watch.stopped()) {
         let (ray, used) = unbounded(program, settings, watch)?;
-        report.passes += used;
+        report = report.with_spent(Some(&used));
         if let Some(ray) = ray {
             return Ok(proved(LpOutcome::Unbounded { x, ray }, report));
         }
     }
-    if settings.max_passes > first {
-        let spent = report.passes - passes;
-        let (x, y, mut last) = solve(program, settings, settings.max_passes, watch)?;
-        last.passes += spent + passes;
+    if watch.stopped() {
+        report.status = Status::Stopped;
+    } else if settings.max_passes > first {
+        let (x, y, last) = solve(program, settings, settings.max_passes, watch)?;
+        let last = last.with_spent(Some(&report));
         if last.status == Status::Converged {
             return Ok(optimal(x, y, last));
         }

@@ -1,6 +1,6 @@
 //! Proofs that a program has no solution, by two auxiliary programs that always have one.
 
-use fenchel_optim::Watch;
+use fenchel_optim::{Report, Watch};
 use ndarray::Array2;
 
 use super::program::{LinearProgram, LpSettings};
@@ -9,7 +9,7 @@ use crate::Error;
 
 /// The result of the first auxiliary program, which minimises the violation: `min sum (s+ + s-)` with `A x + s+ - s-
 /// = b`, `G x + s+ >= h`. If the minimum is positive, its multipliers are a ray. If it is 0, its point is feasible.
-pub(super) type Phase = (Option<Vec<f64>>, Option<Vec<f64>>, f64);
+pub(super) type Phase = (Option<Vec<f64>>, Option<Vec<f64>>, Option<Report>);
 
 pub(super) fn infeasible(
     program: &LinearProgram,
@@ -24,7 +24,7 @@ pub(super) fn infeasible(
     if let Some(i) = (0..m).find(|i| asks(i) && empty(i)) {
         let mut ray = vec![0.0; m];
         ray[i] = program.right[i].signum();
-        return Ok((Some(ray), None, 0.0));
+        return Ok((Some(ray), None, None));
     }
     let mut matrix = Array2::zeros((m, d + m + e));
     program.matrix.indexed_iter().for_each(|((i, j), a)| matrix[[i, j]] = *a);
@@ -40,14 +40,14 @@ pub(super) fn infeasible(
     let (x, mut y, report) = solve(&phase, settings, settings.max_passes, watch)?;
     let x = x[..d].to_vec();
     if program.violation(&x) <= settings.tolerance {
-        return Ok((None, Some(x), report.passes));
+        return Ok((None, Some(x), Some(report)));
     }
     y[e..].iter_mut().for_each(|y| *y = y.max(0.0));
     let size = y.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
     if size > 0.0 {
         y.iter_mut().for_each(|y| *y /= size);
     }
-    Ok((program.farkas(&y, settings.tolerance).then_some(y), None, report.passes))
+    Ok((program.farkas(&y, settings.tolerance).then_some(y), None, Some(report)))
 }
 
 /// The second auxiliary program, which finds the steepest direction of recession: `min c'r` with `A r = 0`, `G r >=
@@ -56,7 +56,7 @@ pub(super) fn unbounded(
     program: &LinearProgram,
     settings: &LpSettings,
     watch: &mut Watch,
-) -> Result<(Option<Vec<f64>>, f64), Error> {
+) -> Result<(Option<Vec<f64>>, Report), Error> {
     let end = |bound: f64, to: f64| if bound.is_finite() { 0.0 } else { to };
     let cone = LinearProgram {
         right: vec![0.0; program.right.len()],
@@ -65,5 +65,5 @@ pub(super) fn unbounded(
         ..program.clone()
     };
     let (ray, _, report) = solve(&cone, settings, settings.max_passes, watch)?;
-    Ok((program.recedes(&ray, settings.tolerance).then_some(ray), report.passes))
+    Ok((program.recedes(&ray, settings.tolerance).then_some(ray), report))
 }

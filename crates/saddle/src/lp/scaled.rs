@@ -194,7 +194,8 @@ impl Scaled<'_> {
     }
 }
 
-/// Runs PDHG on a program. Returns the primal point, the dual point and the report.
+/// Runs PDHG on a program. Returns the primal point, the dual point and the report. What the closure sees goes on from run to
+/// run.
 pub(super) fn solve(
     program: &LinearProgram,
     settings: &LpSettings,
@@ -206,7 +207,8 @@ pub(super) fn solve(
         Stop { absolute: settings.tolerance, relative: 0.0, max_passes: passes, ..Stop::default() };
     let stop = Stop { check: fenchel_optim::Cadence::Every(40.0), ..stop };
     let pdhg_settings = PdhgSettings { polish: settings.polish, stop, ..PdhgSettings::default() };
-    let solution = pdhg(&scaled, &pdhg_settings, None, watch)?;
+    let solution = pdhg(&scaled, &pdhg_settings, None, &mut *watch)?;
+    watch.spend(&solution.report);
     let (x, y) = scaled.original(&solution.state.x, &solution.state.y);
     Ok((x, y, solution.report))
 }

@@ -304,6 +304,39 @@ fn a_start_is_the_least_that_a_fit_returns() {
     assert_eq!(error, "start: their labels are not those of the fit");
 }
 
+/// The passes that a closure sees of a search are those of all radii. Where it ends the search, also between two radii, the
+/// report says so.
+#[test]
+fn a_search_is_watched_as_a_whole() {
+    let (x, y) = data::dense(40, 6, 3, 9);
+    let stop = Stop { max_passes: 1000.0, ..Stop::at_relative(1e-2) };
+    let estimator =
+        MulticlassL1 { radius: Radius::Search, solver: Solver::Pdhg, stop, ..Default::default() };
+    let mut seen = vec![];
+    let mut watch = |progress: &fenchel_saddle::Progress| {
+        seen.push(progress.passes);
+        ControlFlow::Continue(())
+    };
+    let model = estimator.fit_with(&x, &y, Fit::new().watch(&mut watch)).unwrap();
+    assert_ne!(model.report.status, Status::Stopped);
+    assert!(seen.is_sorted() && seen.last() == Some(&model.report.passes), "{seen:?}");
+    // The last call of a radius, the first of the next one, and the one behind it.
+    let ends = (1..seen.len()).filter(|&k| seen[k - 1] == seen[k]);
+    let calls: Vec<usize> = ends.flat_map(|k| k..k + 3).filter(|k| *k < seen.len()).collect();
+    assert!(calls.len() >= 6, "{seen:?}");
+    for last in calls {
+        let mut calls = 0;
+        let mut watch = |_: &fenchel_saddle::Progress| {
+            calls += 1;
+            if calls >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let stopped = estimator.fit_with(&x, &y, Fit::new().watch(&mut watch)).unwrap().report;
+        // Where nothing was left to do, the report is that of the whole search.
+        let as_expected = stopped.status == Status::Stopped || stopped == model.report;
+        assert!(as_expected && calls == last, "{last} of {}: {calls}, {stopped}", seen.len());
+    }
+}
+
 /// The limits of `stop` are those of the whole path, and `Break` ends it.
 #[test]
 fn a_path_is_watched_and_limited_as_a_whole() {

@@ -279,3 +279,36 @@ fn a_watched_program_ends_undecided() {
     assert_eq!(solution.outcome, LpOutcome::Undecided);
     assert_eq!((solution.report.status, calls), (Status::Stopped, 1));
 }
+
+/// The searches for rays, and the second look at the program, are watched too; the passes that are seen never fall.
+#[test]
+fn a_search_for_rays_can_be_stopped() {
+    // x1 + x2 = 1 and x1 + x2 = 2; then the lowest x2 on x1 = x2, which has no bound.
+    let (free, settings) =
+        ([f64::NEG_INFINITY; 2], LpSettings { polish: false, ..LpSettings::default() });
+    let of = |cost: [f64; 2], rows: [[f64; 2]; 2], right: [f64; 2]| {
+        LinearProgram::new(&cost)
+            .and_then(|p| p.equal(Array2::from(rows.to_vec()).view(), &right))
+            .and_then(|p| p.within(&free, &free.map(|v| -v)))
+            .unwrap()
+    };
+    let contradiction = of([1.0, 1.0], [[1.0, 1.0], [1.0, 1.0]], [1.0, 2.0]);
+    let falling = of([0.0, 1.0], [[1.0, -1.0], [0.0, 0.0]], [0.0, 0.0]);
+    for program in [contradiction, falling] {
+        let decided = linear_program(&program, &settings).unwrap();
+        assert_ne!(decided.outcome, LpOutcome::Undecided);
+        assert!(decided.report.passes > 4000.0, "{}", decided.report);
+        let (mut last, mut after) = (0.0, 0);
+        let mut stop = |progress: &Progress| {
+            assert!(progress.passes >= last, "{} {last}", progress.passes);
+            last = progress.passes;
+            after += usize::from(last > 4000.0);
+            if last > 4000.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let watch = Fit::<()>::new().watch(&mut stop).watch;
+        let solution = linear_program_with(&program, &settings, watch).unwrap();
+        assert_eq!(solution.outcome, LpOutcome::Undecided);
+        assert_eq!((solution.report.status, after), (Status::Stopped, 1));
+        assert!(solution.report.passes < decided.report.passes, "{}", solution.report);
+    }
+}

@@ -1,6 +1,6 @@
 //! Smooth problems with many more rows than features, by a sample of the rows.
 
-use fenchel_linalg::{Design, Subset};
+use fenchel_linalg::Design;
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::Refusal;
 use fenchel_optim::newton::{QuasiNewton, QuasiNewtonSettings};
@@ -209,7 +209,7 @@ fn solve_roughly<D: Design + Copy, L: Loss + Copy, R: Regulariser + Clone>(
     let index: Vec<usize> = rows.iter().map(|&(i, _)| i).collect();
     let targets: Vec<f64> = index.iter().map(|&i| problem.targets()[i]).collect();
     let weights: Vec<f64> = rows.iter().map(|&(i, w)| w * problem.term_weight(i)).collect();
-    let rows = &Subset::of(problem.design(), &index);
+    let rows = &problem.design().subset(&index);
     let part = problem.on_rows((&index, rows), &targets, problem.regulariser().clone())?;
     let part = part.with_weights(&weights)?;
     let share = part.design().stored() as f64 / problem.design().stored().max(1) as f64;

@@ -186,71 +186,43 @@ impl ElasticNetCv {
     }
 }
 
-impl LassoCv {
-    /// Chooses the penalty, then fits a model to the `n x d` design and all `n` targets.
-    ///
-    /// # Errors
-    /// As [`ElasticNetCv::fit`].
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
-    ) -> Result<CrossValidated<LinearModel>, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
+/// An [`ElasticNetCv`] of one share.
+macro_rules! of_one_share {
+    ($name:ident: $share:literal) => {
+        impl $name {
+            /// Chooses the penalty, then fits a model to the `n x d` design and all `n` targets.
+            ///
+            /// # Errors
+            /// As [`ElasticNetCv::fit`].
+            pub fn fit<'a, X: AsDesign + ?Sized>(
+                &self,
+                x: &X,
+                y: impl Into<ArrayView1<'a, f64>>,
+            ) -> Result<CrossValidated<LinearModel>, Error> {
+                self.fit_with(x, y, Fit::new())
+            }
 
-    /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
-    /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
-    /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
-    /// have the score NaN, and the report of the model has the status of that end.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
-    pub fn fit_with<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
-        fit: Fit<'_, CrossValidated<LinearModel>>,
-    ) -> Result<CrossValidated<LinearModel>, Error> {
-        let LassoCv { folds, splits, choose, grid, intercept, stop, seed } = self.clone();
-        let l1_ratios = vec![1.0];
-        ElasticNetCv { l1_ratios, folds, splits, choose, grid, intercept, stop, seed }
-            .fit_with(x, y, fit)
-    }
+            /// As [`fit`](Self::fit), with what [`ElasticNetCv::fit_with`] takes.
+            ///
+            /// # Errors
+            /// As [`ElasticNetCv::fit_with`].
+            pub fn fit_with<'a, X: AsDesign + ?Sized>(
+                &self,
+                x: &X,
+                y: impl Into<ArrayView1<'a, f64>>,
+                fit: Fit<'_, CrossValidated<LinearModel>>,
+            ) -> Result<CrossValidated<LinearModel>, Error> {
+                let $name { folds, splits, choose, grid, intercept, stop, seed } = self.clone();
+                let l1_ratios = vec![$share];
+                ElasticNetCv { l1_ratios, folds, splits, choose, grid, intercept, stop, seed }
+                    .fit_with(x, y, fit)
+            }
+        }
+    };
 }
 
-impl RidgeCv {
-    /// Chooses the penalty, then fits a model to the `n x d` design and all `n` targets.
-    ///
-    /// # Errors
-    /// As [`ElasticNetCv::fit`].
-    pub fn fit<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
-    ) -> Result<CrossValidated<LinearModel>, Error> {
-        self.fit_with(x, y, Fit::new())
-    }
-
-    /// As [`fit`](Self::fit), with weights of the rows, in the fits, the scores and the grid, a former model from which the last
-    /// fit starts, and a closure that watches all fits. Folds count rows; one of weight 0 is left out, and a weight of 2 is as
-    /// good as the row twice in its fold. `Break` ends all fits, and so does the time limit; penalties that were not reached
-    /// have the score NaN, and the report of the model has the status of that end.
-    ///
-    /// # Errors
-    /// As [`fit`](Self::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
-    pub fn fit_with<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
-        fit: Fit<'_, CrossValidated<LinearModel>>,
-    ) -> Result<CrossValidated<LinearModel>, Error> {
-        let RidgeCv { folds, splits, choose, grid, intercept, stop, seed } = self.clone();
-        let l1_ratios = vec![0.0];
-        ElasticNetCv { l1_ratios, folds, splits, choose, grid, intercept, stop, seed }
-            .fit_with(x, y, fit)
-    }
-}
+of_one_share!(LassoCv: 1.0);
+of_one_share!(RidgeCv: 0.0);
 
 impl SoftmaxRegressionCv {
     /// Chooses the penalty, then fits a model to the `n x d` design and all `n` labels of at least two distinct values.

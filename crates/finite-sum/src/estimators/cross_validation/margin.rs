@@ -1,7 +1,7 @@
 //! Folds of models with one margin.
 
 use fenchel_erm::parts::{Warm, on_centred};
-use fenchel_linalg::{Design, Subset, row_norms_squared};
+use fenchel_linalg::{Design, row_norms_squared};
 use fenchel_metrics::Split;
 use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
@@ -101,7 +101,7 @@ impl<'w, D: Design + Copy, L: Loss + Copy> Plan<'_, 'w, D, L> {
     ) -> Result<Vec<f64>, Error> {
         let targets: Vec<f64> = train.iter().map(|&i| self.targets[i]).collect();
         let weights = self.folds.weights_of(train);
-        let rows = Subset::of(&self.design, train);
+        let rows = self.design.subset(train);
         let points =
             self.points(self.design.part(&rows), &targets, weights.as_deref(), l1_ratio, grid)?;
         let of = |point: &Point| {

@@ -1,8 +1,8 @@
 //! Cross-validation of models with one score per class.
 
 use fenchel_erm::parts::{CURVATURE, on_centred, scores};
+use fenchel_linalg::Design;
 use fenchel_linalg::special::log_sum_exp;
-use fenchel_linalg::{Design, Subset};
 use fenchel_metrics::Split;
 use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Refusal, Solution};
@@ -82,7 +82,7 @@ impl<'w, D: Design + Copy> Plan<'_, 'w, D> {
     fn fold(&self, (train, test): &Split, l1_ratio: f64, grid: &[f64]) -> Result<Vec<f64>, Error> {
         let codes: Vec<usize> = train.iter().map(|&i| self.codes[i]).collect();
         let weights = self.folds.weights_of(train);
-        let rows = Subset::of(&self.design, train);
+        let rows = self.design.subset(train);
         let problem = self.pose(self.design.part(&rows), &codes, weights.as_deref())?;
         self.walk(problem, test, grid, l1_ratio)
     }
@@ -95,7 +95,7 @@ impl<'w, D: Design + Copy> Plan<'_, 'w, D> {
         grid: &[f64],
         l1_ratio: f64,
     ) -> Result<Vec<f64>, Error> {
-        let rows = Subset::of(&self.design, test);
+        let rows = self.design.subset(test);
         let rows = self.design.part(&rows);
         let mut z = vec![0.0; test.len() * self.classes];
         let mut start: Option<MulticlassPoint> = None;

@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     /// Passes between two checks [default: 1 with --dev or --holdout, else chosen from the decay of the gap]
     #[arg(long, value_name = "PASSES", allow_hyphen_values = true, help_heading = END)]
     pub(super) check: Option<f64>,
-    /// Memory that SDCA may take for its marginals, in bytes, or with the suffix K, M or G; none for no limit [default: 4G]
+    /// Memory for weights and marginals, in bytes, or with the suffix K, M or G; none for no limit [default: 4G]
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     pub(super) max_memory: Option<Limit>,
     /// Seed of the random order of SDCA
