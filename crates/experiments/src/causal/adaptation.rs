@@ -197,8 +197,7 @@ fn dense_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> 
             .document("positive rank correlation over the pairs of all models; the KL of each has fallen")
             .holds(runs.correlated()?),
     );
-    with_momentum(context, outcome, Target::Cause, [CAUSAL, ANTICAUSAL])?;
-    Ok(())
+    with_momentum(context, outcome, Target::Cause, [CAUSAL, ANTICAUSAL])
 }
 
 fn dense_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
@@ -219,8 +218,7 @@ fn dense_effect(context: &Context, outcome: &mut Outcome) -> Result<(), Failure>
             .document("on most pairs")
             .exact((format!("{closer} of {}", pairs.len()), 2 * closer > pairs.len())),
     );
-    with_momentum(context, outcome, Target::Effect, [ANTICAUSAL, CAUSAL])?;
-    Ok(())
+    with_momentum(context, outcome, Target::Effect, [ANTICAUSAL, CAUSAL])
 }
 
 fn sparse_cause(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {

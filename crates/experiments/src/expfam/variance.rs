@@ -4,7 +4,8 @@
 use fenchel_expfam::Prior;
 use fenchel_expfam::families::NormalKnownMean;
 use fenchel_expfam::risk::{
-    gamma_map, gamma_map_bound, gamma_mle, gamma_mle_bounds, monte_carlo, normal_variance_map_bound,
+    Simulated, gamma_map, gamma_map_bound, gamma_mle, gamma_mle_bounds, monte_carlo,
+    normal_variance_map_bound,
 };
 
 use super::{LE_PRIOL, le_priol};
@@ -51,36 +52,26 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let other_bound = |n: f64| gamma_map_bound(0.5, N0, MU0, n);
     let mle = |n: f64| gamma_mle(0.5, n);
     let mle_bound = |n: f64| gamma_mle_bounds(0.5, n).1;
-    let (mut bands, mut inside, mut narrower) = (vec![], true, true);
+    let (mut drawn, mut inside, mut narrower) = (vec![], true, true);
     // A method that is frozen learns from no more than three observations.
     let seen = |method: &str, n: usize| if context.is_frozen(method) { 3 } else { n };
+    let width = |s: &Simulated| s.quantile(0.95) - s.quantile(0.05);
     for (k, n) in [3, 6, 10, 20, 50].into_iter().enumerate() {
         context.progress(k as f64 / 5.0, "simulating")?;
         let by_map = monte_carlo(&truth, Some(&prior), seen("MAP", n), trials, context.seed)?;
         let by_mle = monte_carlo(&truth, None, seen("MLE", n), trials, context.seed + 1)?;
         let size = n as f64;
-        if n >= 6 {
-            inside &= (by_map.mean - map(size)).abs() <= 4.0 * by_map.standard_error;
-            inside &= (by_mle.mean - mle(size)).abs() <= 4.0 * by_mle.standard_error;
-        }
-        let width = |s: &fenchel_expfam::risk::Simulated| s.quantile(0.95) - s.quantile(0.05);
-        if n <= 10 {
-            narrower &= width(&by_map) < width(&by_mle);
-        }
-        let [map_band, mle_band] = [&by_map, &by_mle].map(|s| [s.quantile(0.05), s.quantile(0.95)]);
-        bands.push((
-            size,
-            [by_map.mean, map_band[0], map_band[1], by_mle.mean, mle_band[0], mle_band[1]],
-        ));
+        let near = |s: &Simulated, risk: f64| (s.mean - risk).abs() <= 4.0 * s.standard_error;
+        inside &= n < 6 || near(&by_map, map(size)) && near(&by_mle, mle(size));
+        narrower &= n > 10 || width(&by_map) < width(&by_mle);
+        drawn.push((size, [by_map, by_mle]));
     }
     let mut figure = Figure::new(
         "Risk against observations",
         Axis::log("observations n"),
         Axis::log("expected KL (nats)"),
     )
-    .caption(
-        "Lines: exact. Dashed: bounds by their equations in the thesis, and the asymptote 1/(2n).",
-    )
+    .caption("Lines: exact. Dashed: bounds by their equations, and the asymptote 1/(2n).")
     .note(format!("Points: means of {trials} trials; bands: 5 % to 95 % of them."))
     .with(Series::line("MLE", curve(&mle)))
     .with(Series::line("MAP", curve(&map)))
@@ -88,9 +79,13 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     .with(Series::line("(5.19), MAP", curve(&map_bound)).dashed())
     .with(Series::line("(5.98), MAP", curve(&other_bound)).dashed())
     .with(Series::line("1/(2n)", curve(&|n| 0.5 / n)).dashed());
-    for (k, name) in [(0, "MAP, simulated"), (3, "MLE, simulated")] {
-        let points = bands.iter().map(|b: &(f64, [f64; 6])| (b.0, b.1[k])).collect();
-        let band = bands.iter().map(|b| (b.1[k + 1], b.1[k + 2])).collect();
+    for (k, name) in ["MAP, simulated", "MLE, simulated"].into_iter().enumerate() {
+        let (points, band) = drawn
+            .iter()
+            .map(|(n, by): &(f64, [Simulated; 2])| {
+                ((*n, by[k].mean), (by[k].quantile(0.05), by[k].quantile(0.95)))
+            })
+            .unzip();
         figure = figure.with(Series::line_points(name, points).band(band));
     }
     outcome.figure(figure);

@@ -67,8 +67,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     for (task, found) in tasks.iter().zip(&all) {
         show(outcome, task, found);
     }
-    judge(outcome, &tasks, &all)?;
-    Ok(())
+    judge(outcome, &tasks, &all)
 }
 
 fn race<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Result<Found, Failure> {

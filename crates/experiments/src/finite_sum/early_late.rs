@@ -71,8 +71,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             &[1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0],
         ));
     }
-    judge(outcome, &tasks, &all)?;
-    Ok(())
+    judge(outcome, &tasks, &all)
 }
 
 fn run<D: Design>(context: &Context, design: D, y: &[f64]) -> Result<Vec<Line>, Failure> {

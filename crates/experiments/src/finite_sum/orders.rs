@@ -98,8 +98,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         outcome.table(table);
         all.push(found);
     }
-    judge(outcome, &sets, &all)?;
-    Ok(())
+    judge(outcome, &sets, &all)
 }
 
 fn on_one_set<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Result<Found, Failure> {
@@ -271,10 +270,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
         },
     )?;
     claim(
-        thesis(
-            "5.2",
-            "The permuted ordering is extremely slow, sometimes diverging, particularly if aggressive step sizes are used.",
-        ),
+        super::SLOW_PERMUTED,
         "SAG is slower in permuted order than with random draws",
         ("larger F - F* after 20 passes than with random draws", GAP),
         &[name(3)],

@@ -125,8 +125,7 @@ impl Method {
         let n = task.n();
         let mut visits = Visits::new(order, n, seed)?;
         let mut state: Vec<f64> = (0..self.dimension(n)).map(|k| ((k + 1) as f64).sin()).collect();
-        let mut carried = 0.0;
-        let mut norms = vec![];
+        let (mut carried, mut norms) = (0.0, vec![]);
         for _ in 0..PASSES {
             let script: Vec<usize> = (0..n).map(|_| visits.draw()).collect();
             state = self.pass(task, &script, state)?;
@@ -298,10 +297,7 @@ fn judge(outcome: &mut Outcome, all: &[Growth]) -> Result<(), Failure> {
         &|g| one.below(&g.cyclic),
     )?;
     claim(
-        thesis(
-            "5.2",
-            "The permuted ordering is extremely slow, sometimes diverging, particularly if aggressive step sizes are used.",
-        ),
+        super::SLOW_PERMUTED,
         "SAG is slower in permuted order than with random draws",
         "larger factor of a pass than with random draws, which is below 1",
         2..3,

@@ -97,8 +97,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         outcome.setting(format!("best k, {}", task.name), steps);
         all.push(lines);
     }
-    judge(outcome, &tasks, &all)?;
-    Ok(())
+    judge(outcome, &tasks, &all)
 }
 
 fn race<D: Design, L: Loss + Copy>(

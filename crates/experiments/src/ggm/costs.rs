@@ -90,18 +90,14 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     }
     let columns = ["method", "eigendecompositions", "sorting passes", "operations", "edges", "gap"];
     let mut table = Table::new("Work to a duality gap of 1e-4, means over the graphs", columns);
-    let mut work = Vec::new();
-    let mut gaps = Vec::new();
-    let mut passes = Vec::new();
+    let (mut work, mut gaps, mut passes) = (vec![], vec![], vec![]);
     for (method, rows) in METHODS.iter().zip(&counts) {
         let mean = |k: usize| rows.iter().map(|row| row[k]).sum::<f64>() / rows.len() as f64;
         passes.push(mean(0));
         let operations_in_all = operations(mean(0), mean(1));
         table.push(row![*method, mean(0), mean(1), operations_in_all, mean(2), mean(3)]);
         // A run that did not get to the tolerance has no cost.
-        let cost = |row: &[f64; 4]| {
-            if row[3] <= 1e-4 { operations(row[0], row[1]) } else { f64::INFINITY }
-        };
+        let cost = |r: &[f64; 4]| if r[3] > 1e-4 { f64::INFINITY } else { operations(r[0], r[1]) };
         work.push(Sample::over_seeds(rows.iter().map(cost).collect())?);
         gaps.push(Sample::over_seeds(rows.iter().map(|row| row[3]).collect())?);
     }
