@@ -7,8 +7,8 @@ use crate::distribution::Distribution;
 use crate::error::Error;
 use crate::families::{Beta, Gamma, InverseGamma, LogNormal, Normal};
 use crate::special::{
-    beta_ln_tails, beta_tails, gamma_ln_tails, gamma_tails, ln_gamma, log1mexp, logit,
-    normal_ln_tails, normal_tails, sigmoid,
+    beta_ln_tails, beta_tails, gamma_above, gamma_below, gamma_ln_tails, gamma_tails, ln_gamma,
+    log1mexp, logit, normal_ln_tails, normal_tails, sigmoid,
 };
 
 fn check(first: (f64, f64), second: (f64, f64), (low, high): (f64, f64)) -> Result<(), Error> {
@@ -37,31 +37,40 @@ fn excess(found: (f64, f64), (below, above): (f64, f64)) -> f64 {
     if below < above { found.0 - below } else { above - found.1 }
 }
 
-/// The root of a monotone function on `[low, high]`, to full precision; `None` without a change of sign.
-fn bisect(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
-    let (at_low, at_high) = (f(low), f(high));
-    if !(at_low * at_high <= 0.0) {
+/// The root of a monotone function on `[low, high]`, to full precision; `None` without a change of sign. Inverse quadratic
+/// interpolation where it is safe, else bisection (T. R. Chandrupatla, Advances in Engineering Software 28, 1997).
+fn root(low: f64, high: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
+    // The last point and its value, the other end of the bracket, and the point before.
+    let (mut a, mut b) = ((low, f(low)), (high, f(high)));
+    if !(a.1 * b.1 <= 0.0) {
         return None;
     }
-    let rises = at_high > at_low;
-    for _ in 0..120 {
-        let middle = 0.5 * (low + high);
-        if !(middle > low && middle < high) {
-            break;
+    let mut share = 0.5;
+    for _ in 0..200 {
+        let x = a.0 + share * (b.0 - a.0);
+        let at = (x, f(x));
+        let c = if (at.1 > 0.0) == (a.1 > 0.0) { a } else { std::mem::replace(&mut b, a) };
+        a = at;
+        let best = if a.1.abs() < b.1.abs() { a } else { b };
+        let least = 2.0 * f64::EPSILON * best.0.abs() / (b.0 - a.0).abs();
+        if best.1 == 0.0 || !(least < 0.5) {
+            return Some(best.0);
         }
-        if (f(middle) > 0.0) == rises {
-            high = middle;
-        } else {
-            low = middle;
-        }
+        let (place, height) = ((a.0 - b.0) / (c.0 - b.0), (a.1 - b.1) / (c.1 - b.1));
+        let safe = height * height < place && (1.0 - height) * (1.0 - height) < 1.0 - place;
+        let interpolated = || {
+            a.1 / (b.1 - a.1) * c.1 / (b.1 - c.1)
+                + (c.0 - a.0) / (b.0 - a.0) * a.1 / (c.1 - a.1) * b.1 / (c.1 - b.1)
+        };
+        share = if safe { interpolated() } else { 0.5 }.max(least).min(1.0 - least);
     }
-    Some(0.5 * (low + high))
+    Some(a.0)
 }
 
 /// The point with `P(Z <= z) = below`.
 pub(crate) fn normal_quantile((below, above): (f64, f64)) -> f64 {
     let (tail, sign) = if below < above { (below, -1.0) } else { (above, 1.0) };
-    let z = bisect(0.0, 40.0, |z| normal_tails(z).1.ln() - tail.ln()).unwrap_or(0.0);
+    let z = root(0.0, 40.0, |z| normal_tails(z).1.ln() - tail.ln()).unwrap_or(0.0);
     sign * z
 }
 
@@ -204,7 +213,50 @@ fn swap((a, b): (f64, f64)) -> (f64, f64) {
 
 /// The logarithm of the quantile of the gamma law of rate 1.
 fn gamma_log_point(shape: f64, tails: (f64, f64)) -> Option<f64> {
-    bisect(-1500.0, 709.0, |log| excess(gamma_tails_of_log(shape, log), tails))
+    let search = || root(-1500.0, 709.0, |log| excess(gamma_tails_of_log(shape, log), tails));
+    gamma_log_point_nearby(shape, tails).or_else(search)
+}
+
+/// The same by Halley's method for the logarithm of the smaller tail as a function of the logarithm of the point, where it converges.
+fn gamma_log_point_nearby(shape: f64, (below, above): (f64, f64)) -> Option<f64> {
+    let (tail, sign) = if below < above { (below, 1.0) } else { (above, -1.0) };
+    let (target, log_gamma) = (tail.ln(), ln_gamma(shape));
+    // Of P(X <= x), the first term of its series in x; else the cube of a normal variable (Wilson and Hilferty).
+    let small = (target + shape.ln() + log_gamma) / shape;
+    let mut log = if sign > 0.0 && small < (0.2 * (1.0 + shape)).ln() {
+        small
+    } else {
+        let (spread, z) = (1.0 / (9.0 * shape), -sign * normal_upper_guess(target));
+        shape.ln() + 3.0 * (1.0 - spread + z * spread.sqrt()).max(0.1).ln()
+    };
+    for _ in 0..20 {
+        let x = log.exp();
+        if !(x >= f64::MIN_POSITIVE && x < f64::MAX) {
+            return None;
+        }
+        let found = if sign > 0.0 { gamma_below(shape, x) } else { gamma_above(shape, x) };
+        let slope = sign * (shape * log - x - log_gamma).exp() / found;
+        // By how much the logarithm of the tail is off, over its slope; the slope itself grows by the factor `shape - x - slope`.
+        let newton = (found.ln() - target) / slope;
+        let step = newton / (1.0 - 0.5 * newton * (shape - x - slope));
+        if !step.is_finite() {
+            return None;
+        }
+        log -= step.clamp(-1.0, 1.0);
+        // The error shrinks to its cube in these units.
+        if step.abs() * (1.0 + slope.abs() + shape.sqrt()) <= 1e-5 {
+            return Some(log);
+        }
+    }
+    None
+}
+
+/// The point that a standard normal variable exceeds with a probability of at most a half, of which this is the logarithm, to three
+/// digits (Abramowitz and Stegun 26.2.23).
+fn normal_upper_guess(log_tail: f64) -> f64 {
+    let t = (-2.0 * log_tail).max(0.0).sqrt();
+    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    t - above / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)))
 }
 
 /// The tails of the gamma law of rate 1 at the point of the given logarithm.
@@ -245,7 +297,7 @@ fn gamma_member(ratio: f64, first: (f64, f64), second: (f64, f64)) -> Result<(f6
         // A shape so small that the point is no number spreads too far.
         point(shape).map_or(-1.0, |z| excess(gamma_tails(shape, z * ratio), second))
     };
-    let shape = bisect(-5.0, 16.0, missing).ok_or_else(|| Why::of(missing(-5.0)))?.exp();
+    let shape = root(-5.0, 16.0, missing).ok_or_else(|| Why::of(missing(-5.0)))?.exp();
     Ok((shape, point(shape).ok_or(Why::Far)?))
 }
 
@@ -338,7 +390,7 @@ impl Quantiles for Beta {
         // From the nearer end: numbers near 1 have no more than 16 digits of the rest.
         let from_end = |(a, b): (f64, f64), tails: (f64, f64)| {
             let over = |logit: f64| excess(beta_tails(a, b, sigmoid(logit)), tails);
-            bisect(-745.0, 0.0, over).map_or(0.0, sigmoid)
+            root(-745.0, 0.0, over).map_or(0.0, sigmoid)
         };
         let (a, b) = (eta[0] + 1.0, eta[1] + 1.0);
         match excess(beta_tails(a, b, 0.5), (below, above)) < 0.0 {
@@ -359,7 +411,7 @@ impl Quantiles for Beta {
         // The mean lies within some decades of the interval, be it as near to 0 or 1 as it may.
         let (low, high) = (logit(first.0) - 40.0, logit(second.0) + 40.0);
         let middle = |total: f64| {
-            bisect(low, high, |logit| {
+            root(low, high, |logit| {
                 let (a, b) = shapes(total, logit);
                 excess(beta_tails(a, b, first.0), tails(first.1))
             })
@@ -374,7 +426,7 @@ impl Quantiles for Beta {
         // The nearer to 0 or 1, the larger the concentration of the same relative width.
         let far = -second.0.ln() - (-first.0).ln_1p();
         let pairs = [first, second];
-        let Some(log_total) = bisect(-4.0, 14.0 + far, missing) else {
+        let Some(log_total) = root(-4.0, 14.0 + far, missing) else {
             return none("beta", pairs, &Why::of(missing(-4.0)));
         };
         let total = log_total.exp();

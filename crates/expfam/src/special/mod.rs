@@ -36,5 +36,6 @@ pub use gamma::{
 };
 pub(crate) use panel::{legendre, legendre_nodes};
 pub(crate) use tails::{
-    beta_ln_tails, beta_tails, gamma_ln_tails, gamma_tails, normal_ln_tails, normal_tails,
+    beta_ln_tails, beta_tails, gamma_above, gamma_below, gamma_ln_tails, gamma_tails,
+    normal_ln_tails, normal_tails,
 };

@@ -40,7 +40,17 @@ pub(crate) fn gamma_ln_tails(shape: f64, x: f64) -> Tails {
 
 /// The tails of a gamma variable of rate 1.
 pub(crate) fn gamma_tails(shape: f64, x: f64) -> Tails {
-    (chi_squared_cdf(2.0 * x, 2.0 * shape), chi_squared_tail(2.0 * x, 2.0 * shape))
+    (gamma_below(shape, x), gamma_above(shape, x))
+}
+
+/// The probability below a point of a gamma variable of rate 1.
+pub(crate) fn gamma_below(shape: f64, x: f64) -> f64 {
+    chi_squared_cdf(2.0 * x, 2.0 * shape)
+}
+
+/// The probability above it.
+pub(crate) fn gamma_above(shape: f64, x: f64) -> f64 {
+    chi_squared_tail(2.0 * x, 2.0 * shape)
 }
 
 /// The tails of a beta variable.
