@@ -291,6 +291,33 @@ mod tests {
         assert_eq!((passes, oracle_calls, seconds), (8.0, 2, 1.0));
     }
 
+    /// L-BFGS on trial, with a digit every ten passes here: it ends within 70 passes, and is given up at the first look where it may
+    /// take 50. Then the chosen method goes on from there, under its own guard, and the second one from where that stands.
+    #[test]
+    fn a_trial_comes_before_the_choice() {
+        let stop = Stop { check: Cadence::Every(1.0), ..until(500.0) };
+        let tried = |most| Choice { trial: Some(most), ..slow() };
+        let (Solution { state, report }, given) = taken_over(tried(70.0), stop, None, &mut ());
+        assert_eq!(given, [(Method::Lbfgs, None, 70.0)]);
+        assert_eq!((state.choice.method, state.choice.reason), (Method::Lbfgs, Reason::Trial));
+        assert_eq!((report.status, report.passes), (Status::Converged, 60.0));
+        let (Solution { state, report }, given) = taken_over(tried(50.0), stop, None, &mut ());
+        let chosen = (Method::Catalyst, Some(10.0), 60.0);
+        assert_eq!(
+            given,
+            [(Method::Lbfgs, None, 50.0), chosen, (Method::Newton, Some(20.0), 480.0)]
+        );
+        let Choice { method, reason, switched, .. } = state.choice;
+        assert_eq!(
+            (method, reason, switched),
+            (Method::Catalyst, Reason::Dual, Some(Method::Newton))
+        );
+        assert_eq!((report.status, report.passes), (Status::Converged, 60.0));
+        // The passes of the call are no promise of the trial.
+        let (Solution { report, .. }, given) = taken_over(tried(50.0), until(20.0), None, &mut ());
+        assert_eq!((report.status, report.passes, given.len()), (Status::PassLimit, 20.0, 1));
+    }
+
     /// What the observer ends is ended, and is no failure of the method.
     #[test]
     fn an_observer_that_ends_the_run_ends_it() {

@@ -359,3 +359,49 @@ impl<D: Design> Kernel for AddRow<'_, D> {
         by_width!(self, self.s.len());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fenchel_linalg::{Csr, CsrMatrix, Dense};
+    use ndarray::Array2;
+
+    fn number(i: usize, j: usize) -> f64 {
+        ((i * 31 + j * 17 + 5) as f64).sin()
+    }
+
+    /// Both products against the plain loops, bit for bit: every number of columns up to three widths, and rows that are no multiple
+    /// of those that are read together.
+    #[test]
+    fn products_are_those_of_plain_loops() {
+        for (n, d) in [(1, 3), (4, 1), (7, 5), (11, 9)] {
+            let x = Array2::from_shape_fn((n, d), |(i, j)| number(i, j));
+            let offsets = (0..=n).map(|i| i * d).collect();
+            let columns = (0..n).flat_map(|_| 0..d as u32).collect();
+            let sparse = CsrMatrix::new((n, d), offsets, columns, x.iter().copied().collect());
+            for r in 1..=19 {
+                let w: Vec<f64> = (0..d * r).map(|k| number(k, 2)).collect();
+                let b: Vec<f64> = (0..r).map(|k| number(k, 3)).collect();
+                let s: Vec<f64> = (0..n * r).map(|k| number(k, 4)).collect();
+                let (mut scores, mut sums) = (b.repeat(n), vec![0.0; d * r]);
+                for i in 0..n {
+                    for c in 0..d {
+                        for k in 0..r {
+                            scores[i * r + k] += x[[i, c]] * w[c * r + k];
+                            sums[c * r + k] += x[[i, c]] * s[i * r + k];
+                        }
+                    }
+                }
+                let (mut found, mut transposed) = (vec![0.0; n * r], vec![0.0; d * r]);
+                let dense = Dense::new(x.view()).unwrap();
+                multiply_rows(&dense, &w, &b, &mut found);
+                multiply_transposed_rows(&dense, r, &s, &mut transposed);
+                assert_eq!((&found, &transposed), (&scores, &sums), "dense, {n} x {d}, {r}");
+                let sparse = Csr::new(sparse.view()).unwrap();
+                multiply_rows(&sparse, &w, &b, &mut found);
+                multiply_transposed_rows(&sparse, r, &s, &mut transposed);
+                assert_eq!((&found, &transposed), (&scores, &sums), "sparse, {n} x {d}, {r}");
+            }
+        }
+    }
+}

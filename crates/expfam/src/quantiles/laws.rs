@@ -435,3 +435,44 @@ impl Quantiles for Beta {
         verified(self.with_shapes(a, b), pairs)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where Halley's method ends, it ends where the search does: to the rounding of the smaller tail.
+    #[test]
+    fn both_ways_to_a_gamma_quantile_agree() {
+        let mut found = 0;
+        for shape in [1e-3, 0.02, 0.3, 0.9, 1.0, 2.5, 17.0, 400.0, 1e5, 1e8] {
+            for tail in [1e-250, 1e-30, 1e-8, 1e-3, 0.02, 0.1, 0.3, 0.499, 0.5] {
+                for tails in [(tail, 1.0 - tail), (1.0 - tail, tail)] {
+                    let search =
+                        root(-1500.0, 709.0, |log| excess(gamma_tails_of_log(shape, log), tails));
+                    let Some(near) = gamma_log_point_nearby(shape, tails) else { continue };
+                    let (far, size) = (search.unwrap(), near.abs().max(1.0));
+                    assert!((near - far).abs() <= 1e-13 * size, "{shape} {tails:?}: {near} {far}");
+                    found += 1;
+                }
+            }
+        }
+        assert!(found >= 140, "{found} of 180");
+    }
+
+    #[test]
+    fn roots_are_found_to_full_precision() {
+        let cases: [(f64, f64, f64, &dyn Fn(f64) -> f64); 5] = [
+            (0.0, 2.0, 2f64.sqrt(), &|x| x * x - 2.0),
+            (-1500.0, 709.0, 1.0, &|x| x.exp() - std::f64::consts::E),
+            (0.0, 1e9, 7.0, &|x| if x < 7.0 { -1.0 } else { 1.0 }),
+            (-3.0, 0.0, -1.0, &|x| -(x + 1.0).powi(9)),
+            (0.0, 40.0, 0.0, &|x| x),
+        ];
+        for (k, (low, high, expected, f)) in cases.into_iter().enumerate() {
+            let found = root(low, high, f).unwrap();
+            let width = 4.0 * f64::EPSILON * expected.abs();
+            assert!((found - expected).abs() <= width, "case {k}: {found}");
+        }
+        assert_eq!(root(1.0, 2.0, |x| x), None);
+    }
+}
