@@ -51,9 +51,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let sade = Sade { components, ..Sade::default() }.fit(&problem.x, &problem.y, &density)?;
     let shares: Vec<String> = sade.explained().iter().map(|share| fixed(*share, 2)).collect();
     show.picture("directions", &sade.svg())?;
-    let mut scree = sade.scree();
-    scree.marks.iter_mut().for_each(|mark| mark.1 += ", a number that was given");
-    show.picture("eigenvalues", &scree.svg())?;
+    show.picture("eigenvalues", &sade.scree().svg())?;
     println!("\nshares of the eigenvalues of SADE, two of which matter: {}", shares.join(" "));
     let (first, last) = (errors[0], errors[errors.len() - 1]);
     show.conclude(format_args!(

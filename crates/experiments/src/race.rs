@@ -122,7 +122,28 @@ pub(crate) fn exponent(points: &[(f64, f64)]) -> f64 {
 
 /// A figure of suboptimalities against passes.
 pub(crate) fn figure(title: String, y: Axis, curves: impl Iterator<Item = Series>) -> Figure {
-    curves.fold(Figure::new(title, Axis::linear("passes over the data"), y), Figure::with)
+    let figure = Figure::new(title, Axis::linear("passes over the data"), y);
+    with_winner(curves.fold(figure, Figure::with))
+}
+
+/// Says in the title which curve reaches the lower end of the vertical axis first, or else ends lowest by more than a twentieth of the
+/// next. A figure without such a curve keeps its title.
+pub(crate) fn with_winner(figure: Figure) -> Figure {
+    let floor = figure.y.limits.map_or(f64::NEG_INFINITY, |limits| limits.0);
+    let reached = |s: &Series| s.points.iter().find(|p| p.1 <= floor).map(|p| p.0);
+    let arrivals = figure.series.iter().filter_map(|s| Some((reached(s)?, s.name.as_str())));
+    let mut arrivals: Vec<(f64, &str)> = arrivals.collect();
+    arrivals.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let ends = figure.series.iter().filter_map(|s| Some((s.points.last()?.1, s.name.as_str())));
+    let mut ends: Vec<(f64, &str)> = ends.collect();
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let words = match (&arrivals[..], &ends[..]) {
+        ([(_, name)], _) => format!("{name} reaches {} first", short(floor)),
+        ([(a, name), (b, _), ..], _) if a < b => format!("{name} reaches {} first", short(floor)),
+        ([], [(a, name), (b, _), ..]) if *a < 0.95 * b => format!("{name} ends lowest"),
+        _ => return figure,
+    };
+    Figure { title: format!("{}: {words}", figure.title), ..figure }
 }
 
 /// A table with the suboptimality of every curve after each of the given numbers of passes.
