@@ -91,7 +91,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     show.picture("network", &model.network().placed(Placement::Circle).svg())?;
     show.picture("choice", &stars.svg())?;
     let mut map = model.heat_map();
-    map.title = format!("Partial correlations of {} rows, ordered by clusters", path.samples);
+    map.title =
+        format!("Partial correlations of {} variables in {} rows", model.variables(), path.samples);
     show.picture("matrix", &map.svg())?;
     let pairs = edges.iter().map(|&(i, j, _)| (i, j));
     let names = (0..model.variables()).map(|i| model.names.of(i).into_owned());

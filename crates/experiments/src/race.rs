@@ -126,21 +126,26 @@ pub(crate) fn figure(title: String, y: Axis, curves: impl Iterator<Item = Series
     with_winner(curves.fold(figure, Figure::with))
 }
 
-/// Says in the title which curve reaches the lower end of the vertical axis first, or else ends lowest by more than a twentieth of the
-/// next. A figure without such a curve keeps its title.
+/// Says in the title which curve reaches the lower end of the vertical axis first, or else is lower by more than a twentieth than the
+/// next, where the first of them ends; dashed curves do not count. A figure without such a curve keeps its title.
 pub(crate) fn with_winner(figure: Figure) -> Figure {
     let floor = figure.y.limits.map_or(f64::NEG_INFINITY, |limits| limits.0);
     let reached = |s: &Series| s.points.iter().find(|p| p.1 <= floor).map(|p| p.0);
-    let arrivals = figure.series.iter().filter_map(|s| Some((reached(s)?, s.name.as_str())));
+    let own = || figure.series.iter().filter(|s| !s.dashed);
+    let arrivals = own().filter_map(|s| Some((reached(s)?, s.name.as_str())));
     let mut arrivals: Vec<(f64, &str)> = arrivals.collect();
     arrivals.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let ends = figure.series.iter().filter_map(|s| Some((s.points.last()?.1, s.name.as_str())));
-    let mut ends: Vec<(f64, &str)> = ends.collect();
+    let lasts = || own().filter_map(|s| Some(s.points.last()?.0));
+    let (end, last) = (lasts().fold(f64::INFINITY, f64::min), lasts().fold(0.0, f64::max));
+    let at = |s: &Series| s.points.iter().rev().find(|p| p.0 <= end).map(|p| p.1);
+    let mut ends: Vec<(f64, &str)> =
+        own().filter_map(|s| Some((at(s)?, s.name.as_str()))).collect();
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let place = if end == last { "in the end".into() } else { format!("at {}", short(end)) };
     let words = match (&arrivals[..], &ends[..]) {
         ([(_, name)], _) => format!("{name} reaches {} first", short(floor)),
         ([(a, name), (b, _), ..], _) if a < b => format!("{name} reaches {} first", short(floor)),
-        ([], [(a, name), (b, _), ..]) if *a < 0.95 * b => format!("{name} ends lowest"),
+        ([], [(a, name), (b, _), ..]) if *a < 0.95 * b => format!("{name} is lowest {place}"),
         _ => return figure,
     };
     Figure { title: format!("{}: {words}", figure.title), ..figure }
