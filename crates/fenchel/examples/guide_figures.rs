@@ -94,7 +94,8 @@ fn counts() -> Result<String> {
     figure.x.label = "effect on the logarithm of the rate, 95 % interval".into();
     let truth = Series::rows("truth", [0.5, 0.3, 0.0], vec![]);
     figure.series[0].name = "estimate".into();
-    figure.title = "Effects on the rate of claims: every interval holds the truth".into();
+    figure.title =
+        "Effects on the rate of claims: one interval of three just misses the truth".into();
     figure.note = format!("Generated claims. {}", figure.note);
     Ok(figure.with(truth).svg())
 }
