@@ -49,8 +49,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let x = Axis::linear("probability in the plan");
     let most = bounds.objective().ok_or("no bound on the value")?;
     let title = format!(
-        "Six companies against seven on three hills: a plan that loses at most {} hills on average",
-        fixed(most, 3)
+        "Six companies against seven on three hills: a plan that loses at most {most:.3} hills on average"
     );
     let figure = Figure::new(title, x, Axis::of_names("", names)).note(format!(
         "The twelve likeliest of {} spreads: how many companies go to each hill.",

@@ -187,6 +187,25 @@ mod tests {
     }
 
     #[test]
+    fn a_title_names_the_winner_if_there_is_one() {
+        let title = |low: f64, ends: [(f64, f64); 3]| {
+            let line = |(name, end)| Series::line(name, vec![(0.0, 1.0), end]);
+            let lines = ["a", "b", "c"].into_iter().zip(ends).map(line);
+            let figure = Figure::new("T", Axis::linear("x"), Axis::log("y").limits(low, 1.0));
+            let mut figure = lines.fold(figure, Figure::with);
+            figure.series[2].dashed = true;
+            with_winner(figure).title
+        };
+        let bound = (9.0, 1e-9);
+        assert_eq!(title(1e-6, [(5.0, 1e-7), (3.0, 1e-8), bound]), "T: b reaches 1e-6 first");
+        assert_eq!(title(1e-6, [(5.0, 1e-7), (5.0, 1e-8), bound]), "T");
+        assert_eq!(title(1e-6, [(5.0, 1e-3), (5.0, 1e-4), bound]), "T: b is lowest in the end");
+        // The other has not come so far.
+        assert_eq!(title(1e-6, [(5.0, 1e-3), (9.0, 1e-4), bound]), "T: a is lowest at 5");
+        assert_eq!(title(1e-6, [(5.0, 1e-3), (5.0, 0.99e-3), bound]), "T");
+    }
+
+    #[test]
     fn a_power_law_has_its_exponent() {
         let points: Vec<(f64, f64)> =
             [1.0, 2.0, 8.0].iter().map(|&x: &f64| (x, 3.0 * x.powf(-0.5))).collect();

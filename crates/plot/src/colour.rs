@@ -215,6 +215,7 @@ pub(crate) fn looks<'a>(
         let ramp = numbered(k);
         let alike = |&j: &usize| {
             all[j] == all[k]
+                && !series[j].0.0.is_empty()
                 && series[j].2 == dashed
                 && numbered(j) == ramp
                 && (!ramp || series[j].0.0 == base)
