@@ -148,7 +148,8 @@ pub(crate) fn with_winner(figure: Figure) -> Figure {
         ([], [(a, name), (b, _), ..]) if *a < 0.95 * b => format!("{name} is lowest {place}"),
         _ => return figure,
     };
-    Figure { title: format!("{}: {words}", figure.title), ..figure }
+    let joint = if figure.title.contains(": ") { ";" } else { ":" };
+    Figure { title: format!("{}{joint} {words}", figure.title), ..figure }
 }
 
 /// A table with the suboptimality of every curve after each of the given numbers of passes.

@@ -140,7 +140,8 @@ impl Runs {
             format!("{name}: KL after 100 samples against the distance at the start"),
             Axis::log("squared distance of the parameters from the new ones"),
             axis("KL(p* || p), nats"),
-        );
+        )
+        .note(format!("A point for each of {runs} runs on generated data and each model."));
         let columns = ["model", "step", "KL at the start", "KL at 100", "KL at 400"];
         let mut table = Table::new(format!("{name}: KL in nats, means over the pairs"), columns);
         let at = result.times.iter().position(|&t| t == AT).unwrap_or(0);
