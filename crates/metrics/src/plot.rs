@@ -105,7 +105,10 @@ impl Confusion {
             columns: named("prediction"),
             values: cells().map(share).collect(),
             texts: cells().map(text).collect(),
-            note: "Numbers: counts. Colours: their shares of the true class.".into(),
+            note: format!(
+                "{} rows. Numbers: counts; colours: their shares of the true class.",
+                all.iter().sum::<u64>()
+            ),
             ..HeatMap::default()
         })
     }

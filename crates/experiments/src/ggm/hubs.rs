@@ -104,7 +104,7 @@ fn drawn(method: &str, graph: &Graph, truth: &[(u32, u32)]) -> Network {
     let (right, wrong): (Vec<_>, Vec<_>) =
         graph.edges().partition(|&(a, b)| truth.contains(&(a.min(b), a.max(b))));
     let title = format!(
-        "A network of genes by {method}: {} of {} edges found are true",
+        "Genes, network estimated by {method}: {} of {} edges found are true",
         right.len(),
         right.len() + wrong.len()
     );
