@@ -50,22 +50,17 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         let seen = [("smoke", "yes"), ("dysp", "yes")];
         let answer = net.query(&["lung"], &seen)?;
         println!("{answer}");
-        let share = [net.query(&["lung"], &[])?, answer.clone()]
-            .iter()
-            .map(|answer| Ok(100.0 * answer.probability(&["yes"])?))
-            .collect::<Result<Vec<f64>, Box<dyn Error>>>()?;
+        let everybody = 100.0 * net.query(&["lung"], &[])?.probability(&["yes"])?;
+        let smokers = 100.0 * answer.probability(&["yes"])?;
         let mut network = net.network_given(&seen)?;
         network.title = format!(
-            "{:.0} % of smokers who are short of breath have lung cancer, {:.1} % of all people",
-            share[1], share[0]
+            "{smokers:.0} % of smokers who are short of breath have lung cancer, {everybody:.1} % of all people"
         );
         network.note =
             "The network asia of chest clinics. Bars: the probabilities of states.".into();
         show.picture("network", &network.svg())?;
         show.conclude(format_args!(
-            "of all people {:.1} % have lung cancer; of smokers who are short of breath {:.1} %, or {:.1} % by the tables that were learned from records.",
-            share[0],
-            share[1],
+            "of all people {everybody:.1} % have lung cancer; of smokers who are short of breath {smokers:.1} %, or {:.1} % by the tables that were learned from records.",
             100.0 * learned.query(&["lung"], &seen)?.probability(&["yes"])?
         ));
     } else {
