@@ -157,6 +157,9 @@ impl<'a> Layout<'a> {
         if over > 0.0 && !turned {
             layout.frame.right -= over;
             layout.x_ticks = x.ticks_within(layout.frame.width(), extent);
+            if !layout.ends.is_empty() {
+                layout.ends = layout.ends_of_curves();
+            }
         }
         layout
     }
