@@ -134,6 +134,7 @@ const METHODS: [(Colour, &[&str]); 10] = [
             "train",
             "before",
             "unadjusted",
+            "no averaging",
             "responses",
             "seen",
         ],
