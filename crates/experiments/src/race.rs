@@ -126,8 +126,9 @@ pub(crate) fn figure(title: String, y: Axis, curves: impl Iterator<Item = Series
     with_winner(curves.fold(figure, Figure::with))
 }
 
-/// Says in the title which curve reaches the lower end of the vertical axis first, or else is lower by more than a twentieth than the
-/// next, where the first of them ends; dashed curves do not count. A figure without such a curve keeps its title.
+/// Says in the title which curve reaches the lower end of the vertical axis first. If none does, it says which is lower than the
+/// next by more than a twentieth, where the first of them ends. Dashed curves do not count. A figure without such a curve keeps
+/// its title.
 pub(crate) fn with_winner(figure: Figure) -> Figure {
     let floor = figure.y.limits.map_or(f64::NEG_INFINITY, |limits| limits.0);
     let reached = |s: &Series| s.points.iter().find(|p| p.1 <= floor).map(|p| p.0);

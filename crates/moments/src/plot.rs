@@ -7,8 +7,8 @@ use crate::reduction::Reduction;
 use crate::regressor::IndexModel;
 
 impl Reduction {
-    /// The share of every eigenvalue in their sum, in absolute value and by size (a scree plot). Those of the directions that are kept have
-    /// the colour of bars, and the note says which rule kept them.
+    /// The share of every eigenvalue in their sum, in absolute value and by size (a scree plot). The directions that are kept are
+    /// blue, and the note says which rule kept them.
     pub fn scree(&self) -> Figure {
         let (shares, kept) = (self.explained(), self.components());
         let mut order: Vec<usize> = (0..shares.len()).collect();
