@@ -50,11 +50,17 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         let seen = [("smoke", "yes"), ("dysp", "yes")];
         let answer = net.query(&["lung"], &seen)?;
         println!("{answer}");
-        show.picture("network", &net.network_given(&seen)?.svg())?;
+        let everybody = 100.0 * net.query(&["lung"], &[])?.probability(&["yes"])?;
+        let smokers = 100.0 * answer.probability(&["yes"])?;
+        let mut network = net.network_given(&seen)?;
+        network.title = format!(
+            "{smokers:.0} % of smokers who are short of breath have lung cancer, {everybody:.1} % of all people"
+        );
+        network.note =
+            "The network asia of chest clinics. Bars: the probabilities of states.".into();
+        show.picture("network", &network.svg())?;
         show.conclude(format_args!(
-            "of all people {:.1} % have lung cancer; of smokers who are short of breath {:.1} %, or {:.1} % by the tables that were learned from records.",
-            100.0 * net.query(&["lung"], &[])?.probability(&["yes"])?,
-            100.0 * answer.probability(&["yes"])?,
+            "of all people {everybody:.1} % have lung cancer; of smokers who are short of breath {smokers:.1} %, or {:.1} % by the tables that were learned from records.",
             100.0 * learned.query(&["lung"], &seen)?.probability(&["yes"])?
         ));
     } else {

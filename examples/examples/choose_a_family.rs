@@ -65,9 +65,14 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     print!("{}", aligned(&table, 0));
     let (x, y) = (Axis::log("times seen"), Axis::log("divergence from the truth (nats)"));
     let [ml, map] = curves;
-    let figure = Figure::new("A rate as the data come", x, y)
-        .with(Series::line_points("MLE", ml))
-        .with(Series::line_points("MAP", map));
+    let figure = Figure::new(
+        "The estimates of a rate come nearer to the truth as times are seen",
+        x,
+        y,
+    )
+    .note("One generated sample of exponential times. MLE: maximum likelihood; MAP: with a prior.")
+    .with(Series::line_points("MLE", ml))
+    .with(Series::line_points("MAP", map));
     show.picture("rate", &figure.svg())?;
     let n =
         sample_size(0.001, |n| gamma_mle(1.0, n)).ok_or("no number of observations is enough")?;

@@ -47,7 +47,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let fitted = Glm::new(PoissonLog).fit(&x, Targets::new(&claims).offset(&log_years))?;
     let summary = fitted.summary();
     println!("{summary}\n\n{}\n", fitted.report);
-    show.picture("coefficients", &summary.svg())?;
+    let mut figure = summary.figure();
+    figure.title = "Claims of insured drivers: both the young and those in cities have more".into();
+    figure.note = format!("Generated. {}", figure.note);
+    show.picture("coefficients", &figure.svg())?;
     show.picture("qq", &fitted.qq_figure(&x, &claims, Some(&log_years))?.svg())?;
 
     let groups = array![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]];

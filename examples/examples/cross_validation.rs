@@ -43,7 +43,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let scaled = Named { x: scale.transform(&x)?, names: Names::new(BREAST_CANCER_FEATURES) };
     let fitted = cv.fit(&scaled, &y)?;
     println!("log loss on 5 folds\n{fitted}");
-    show.picture("cross_validation", &fitted.svg())?;
+    let mut figure = fitted.figure();
+    figure.title = format!("Malignant tumours. {}", figure.title);
+    figure.y.label = "log loss of held-out tumours, smaller is better".into();
+    show.picture("cross_validation", &figure.svg())?;
     let best = &fitted.scores[fitted.best];
     println!(
         "best: penalty {}; chosen: the largest within a standard error of it\n",

@@ -43,7 +43,15 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         Series::line_points(name, errors.map(|(error, n)| (n, of(error))).collect())
     };
     let (x, y) = (Axis::log("samples"), Axis::log("square trace error"));
-    let figure = Figure::new("Errors of the directions", x, y);
+    let (first, last) = (errors[0], errors[errors.len() - 1]);
+    let title = format!(
+        "Errors of two directions: 64 times the samples divide that of SIR by {:.1}, that of SADE by {:.0}",
+        first.0 / last.0,
+        first.1 / last.1
+    );
+    let figure = Figure::new(title, x, y).note(
+        "One draw of ten generated features for each number of samples. 0: exact; 1: orthogonal.",
+    );
     let figure = figure.with(curve("SIR", |e| e.0)).with(curve("SADE", |e| e.1));
     show.picture("errors", &figure.svg())?;
 
@@ -51,11 +59,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let sade = Sade { components, ..Sade::default() }.fit(&problem.x, &problem.y, &density)?;
     let shares: Vec<String> = sade.explained().iter().map(|share| fixed(*share, 2)).collect();
     show.picture("directions", &sade.svg())?;
-    let mut scree = sade.scree();
-    scree.marks.iter_mut().for_each(|mark| mark.1 += ", a number that was given");
-    show.picture("eigenvalues", &scree.svg())?;
+    show.picture("eigenvalues", &sade.scree().svg())?;
     println!("\nshares of the eigenvalues of SADE, two of which matter: {}", shares.join(" "));
-    let (first, last) = (errors[0], errors[errors.len() - 1]);
     show.conclude(format_args!(
         "with 64 times as many samples the error of SIR falls by a factor of {:.1}, that of SADE by {:.0}.",
         first.0 / last.0,

@@ -65,7 +65,13 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let intervals = top.iter().map(|of| (of.lower, 2.0 * of.prediction - of.lower)).collect();
     let rows = Series::rows("", top.iter().map(|of| of.prediction), intervals);
     let x = Axis::linear("predicted rating, one standard error on either side");
-    let figure = Figure::new("Recommended", x, names).with(rows.colour(Colour::Blue));
+    let rated = known.map(|(item, rating)| format!("{} {rating}", titles[item as usize]));
+    let figure = Figure::new(format!("For a user who gave {}", rated.join(" and ")), x, names)
+        .note(format!(
+            "Learned from {} ratings; sorted by the lower ends of the lines.",
+            train.count()
+        ))
+        .with(rows.colour(Colour::Blue));
     show.picture("recommended", &figure.svg())?;
     let mut table = vec![vec![format!("nearest to {}", titles[0]), "weight".to_owned()]];
     let mut near = model.neighbours[0].clone();

@@ -48,9 +48,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     println!("a curve on the index of SIR        {:.3}", by_sir.cross_validated_r2);
     println!("a curve on the index of SADE       {:.3}", by_sade.cross_validated_r2);
     show.picture("index", &by_sir.svg())?;
-    let mut scree = by_sir.reduction.scree();
-    scree.marks.iter_mut().for_each(|mark| mark.1 += ", a number that was given");
-    show.picture("eigenvalues", &scree.svg())?;
+    show.picture("eigenvalues", &by_sir.reduction.scree().svg())?;
     let shares = by_sir.reduction.explained();
     let shares: Vec<String> = shares.iter().take(4).map(|share| fixed(*share, 2)).collect();
     println!("\nthe first shares of the eigenvalues of SIR: {}", shares.join(" "));

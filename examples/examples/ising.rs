@@ -73,7 +73,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let cells = cells.map(|v| (f64::from(v % SIDE), f64::from(v / SIDE))).collect();
     let side = |label: &str| Axis::linear(label).limits(-0.5, f64::from(SIDE) - 0.5);
     let up = Series { style: Style::Cells, ..Series::points("spin up", cells) };
-    let figure = Figure::new("A sample of the spins", side("column"), side("row"));
+    let title = format!("Spins of an Ising model of {SIDE} x {SIDE} sites, coupling {coupling}");
+    let figure = Figure::new(title, side("column"), side("row"))
+        .note("The first of 256 chains of Gibbs sampling. Blank: spin down.");
     show.picture("sample", &Figure { square: true, ..figure.with(up) }.svg())?;
 
     let field = mean_field(&factors, &MeanFieldSettings::default(), None, &mut ())?;

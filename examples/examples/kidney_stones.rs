@@ -60,9 +60,17 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         println!();
     }
     let x = Axis::of_names("", ["treatment A", "treatment B"]);
-    let figure = Figure::new("Successes", x, Axis::linear("share").limits(0.0, 1.0))
-        .with(Series::bars("seen", seen_shares[..2].iter().copied()))
-        .with(Series::bars("if everybody had it", acted[..2].iter().map(|share| share / 100.0)));
+    let y = Axis::linear("share of successes").limits(0.0, 1.0);
+    let figure =
+        Figure::new("Treatment B looks better than A; if everybody had the same, A would be", x, y)
+            .note(format!(
+                "{total} patients with kidney stones, whose doctors chose by the size of the stone."
+            ))
+            .with(Series::bars("seen", seen_shares[..2].iter().copied()))
+            .with(Series::bars(
+                "if everybody had it",
+                acted[..2].iter().map(|share| share / 100.0),
+            ));
     show.picture("successes", &figure.svg())?;
     let doctors = Admg::parse("stone -> treatment -> success; stone -> success")?;
     let set = |name: &str| doctors.set(&[name]);

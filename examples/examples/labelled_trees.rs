@@ -44,7 +44,14 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         shares.push(share);
     }
     let x = Axis::of_names("", ["nodes and edges", "nodes alone"]);
-    let figure = Figure::new("Right labels", x, Axis::linear("per cent").limits(0.0, 100.0));
+    let title = format!(
+        "Edges between labels: {:.0} % of the labels are right with them, {:.0} % without",
+        shares[0], shares[1]
+    );
+    let y = Axis::linear("right labels, per cent").limits(0.0, 100.0);
+    let figure = Figure::new(title, x, y).note(format!(
+        "Conditional random fields with features of these parts. 400 generated trees of {SIZE} nodes."
+    ));
     let bars = Series::bars("", shares.iter().copied());
     show.picture("right", &figure.with(bars).svg())?;
     show.conclude(format_args!(

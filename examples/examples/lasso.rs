@@ -47,10 +47,18 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     }
     print!("{}", aligned(&table, 0));
     let points = fits.iter().map(|(features, r2)| (*features as f64, *r2)).collect();
-    let figure = Figure::new("Fit against size", Axis::linear("features"), Axis::linear("R2"));
-    show.picture("fits", &figure.with(Series::line_points("lasso", points)).svg())?;
     let (all, most) = fits[fits.len() - 1];
     let enough = fits.iter().find(|(_, r2)| *r2 >= 0.9 * most).ok_or("no fits")?;
+    let title = format!(
+        "Alcohol of wines: {} measurements explain {:.0} % of the variance, {all} explain {:.0} %",
+        enough.0,
+        100.0 * enough.1,
+        100.0 * most
+    );
+    let x = Axis::linear("measurements with a weight that is not 0");
+    let figure = Figure::new(title, x, Axis::linear("R2, share of the variance explained"))
+        .note("178 wines. Points: fits of the lasso with falling penalties.");
+    show.picture("fits", &figure.with(Series::line_points("lasso", points)).svg())?;
     show.conclude(format_args!(
         "{} of the twelve measurements explain {:.0} % of the variance, nine tenths of what {all} explain ({:.0} %).",
         enough.0,

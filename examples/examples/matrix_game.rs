@@ -46,15 +46,21 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     plan.sort_by(|a, b| b.0.total_cmp(a.0));
     let likeliest = || plan.iter().take(12);
     let names = likeliest().map(|(_, [a, b, c])| format!("{a} {b} {c}"));
-    let x = Axis::linear("probability");
-    let figure = Figure::new("The likeliest spreads of our plan", x, Axis::of_names("", names));
+    let x = Axis::linear("probability in the plan");
+    let most = bounds.objective().ok_or("no bound on the value")?;
+    let title = format!(
+        "Six companies against seven on three hills: a plan that loses at most {most:.3} hills on average"
+    );
+    let figure = Figure::new(title, x, Axis::of_names("", names)).note(format!(
+        "The twelve likeliest of {} spreads: how many companies go to each hill.",
+        ours.len()
+    ));
     let bars = Series::row_bars("", likeliest().map(|(share, _)| **share));
     show.picture("plan", &figure.with(bars).svg())?;
     println!("the likeliest spreads of our plan:");
     for (share, spread) in plan.into_iter().take(8) {
         println!("  {spread:?}  {share:.3}");
     }
-    let most = bounds.objective().ok_or("no bound on the value")?;
     show.conclude(format_args!(
         "six companies against seven lose at most {most:.4} hills on average, and no plan loses less than {:.4}.",
         most - bounds.value()

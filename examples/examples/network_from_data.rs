@@ -84,7 +84,11 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             .map(|(a, b)| Ok::<_, Box<dyn Error>>((place(a)?, place(b)?)))
             .collect();
         let title = "The learned arcs beside the true ones".into();
-        show.picture("network", &Network { title, ..drawn.beside(arcs?) }.svg())?;
+        let note = format!(
+            "Hill climbing on {} records; the truth is the network that made them.",
+            data.nrows()
+        );
+        show.picture("network", &Network { title, ..drawn.beside(arcs?) }.note(note).svg())?;
         let seen = [("smoke", "yes"), ("dysp", "yes")];
         show.picture("question", &net.network_given(&seen)?.svg())?;
     } else {

@@ -55,7 +55,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let weights =
         |name: &str, weights: &Array1<f64>| Series::row_bars(name, weights.iter().copied());
     let axis = Axis::of_names("", names.iter().map(String::as_str));
-    let figure = Figure::new("Weights of the sales", Axis::linear("weight"), axis)
+    let x = Axis::linear("weight of the standardised column");
+    let figure = Figure::new("What the sales depend on, by lasso and by group lasso", x, axis)
+        .note("40 generated days: sales = 20 + 3 temperature + 9 on working days. The kinds of day are a group.")
         .with(weights("lasso", &lasso.weights))
         .with(weights("group lasso", &grouped.weights));
     show.picture("weights", &figure.svg())?;

@@ -79,11 +79,17 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         "s1a" => "serine proteases (S1A)",
         other => other,
     };
+    let share = precision(scores.view(), &structure, columns / 2)?;
     map.title = format!(
-        "Contact map, {protein}: scores of a Potts model (Frobenius norm, average product correction)"
+        "Contacts of {protein}: {:.0} % of the {} best pairs touch",
+        100.0 * share,
+        columns / 2
+    );
+    map.note = format!(
+        "Scores of a Potts model (Frobenius norm, average product correction). {}",
+        map.note
     );
     show.picture("contacts", &map.svg())?;
-    let share = precision(scores.view(), &structure, columns / 2)?;
     show.conclude(format_args!(
         "of the {} pairs with the highest scores {:.0} % touch in the known structure.",
         columns / 2,

@@ -93,9 +93,12 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     }
     println!("\n{}\n{notes}", aligned(&table, 1));
     let mut figure = effects_figure("kilograms gained by quitting, 95 % interval", effects);
-    figure.title = "Effect of quitting smoking (treatment) on weight (outcome)".into();
-    show.picture("effects", &figure.svg())?;
     let (effect, (low, high)) = last;
+    figure.title = format!(
+        "Quitting smoking adds {effect:.1} kg of weight; the means alone say {unadjusted:.1} kg"
+    );
+    figure.note = format!("{} people. {}", x.nrows(), figure.note);
+    show.picture("effects", &figure.svg())?;
     show.conclude(format_args!(
         "quitting adds {effect:.1} kg ({low:.1} to {high:.1}); the means alone say {unadjusted:.1} kg, because quitters differ from others before."
     ));

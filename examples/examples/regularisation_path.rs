@@ -31,7 +31,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let x = Named { x, names: Names::new(names.iter().copied()) };
     let path = elastic_net_path(&x, &data.y, &settings)?;
     let mut figure = path.figure();
-    figure.title = "Alcohol of wines: weights of standardised measurements along the path".into();
+    figure.title = format!("Alcohol of wines. {}", figure.title);
+    figure.note = format!("178 wines, the lasso on standardised measurements. {}", figure.note);
     show.picture("path", &figure.svg())?;
 
     let head = ["penalty", "features", "certified gap", "passes", "not looked at"];

@@ -91,7 +91,14 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     show.picture("network", &model.network().placed(Placement::Circle).svg())?;
     show.picture("choice", &stars.svg())?;
     let mut map = model.heat_map();
-    map.title = format!("Partial correlations of {} rows, ordered by clusters", path.samples);
+    if let Some((i, j, _)) = edges.iter().max_by(|a, b| a.2.abs().total_cmp(&b.2.abs())) {
+        let (a, b) = (model.names.of(*i), model.names.of(*j));
+        map.title = format!("{a} and {b} depend on each other most, given the other variables");
+    }
+    let (variables, rows) = (model.variables(), path.samples);
+    map.note = format!(
+        "Partial correlations of {variables} variables in {rows} rows. Those that belong together are neighbours."
+    );
     show.picture("matrix", &map.svg())?;
     let pairs = edges.iter().map(|&(i, j, _)| (i, j));
     let names = (0..model.variables()).map(|i| model.names.of(i).into_owned());

@@ -65,10 +65,16 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let edges = ties.iter().map(|&(a, b, weight)| (a as usize, b as usize, weight));
     let members = calls.members.iter().map(String::as_str);
     let title = format!(
-        "US Senate, 2006: positive couplings of an Ising model of {} votes (negative ones left out)",
-        data.rows()
+        "US Senate, 2006: {:.0} % of the positive couplings of votes are within a side",
+        100.0 * share
+    );
+    let note = format!(
+        "An Ising model of {} votes, {} of its couplings are above 0; negative ones are left out.",
+        data.rows(),
+        ties.len()
     );
     let network = Network::new(title, members)
+        .note(note)
         .weighted("coupling", edges)
         .group(Colour::Vermilion, "Republican", of('R'))
         .group(Colour::Blue, "Democrat", of('D'))

@@ -1,6 +1,7 @@
 //! Pictures of causal graphs and of effects.
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::text::fixed;
 use fenchel_plot::{Axis, Colour, Figure, Kind, Network, Placement, Series};
 
 use crate::admg::Admg;
@@ -20,6 +21,10 @@ impl Admg {
             .edges(Kind::Arrow, self.directed().map(ends))
             .edges(Kind::Both, self.bidirected().map(ends))
             .placed(Placement::Layers)
+            .note(match self.bidirected().next() {
+                Some(_) => "Arrows: causes. Dashed, with two heads: a hidden common cause.",
+                None => "Arrows: causes.",
+            })
     }
 
     /// The graph with treatment, outcome and a set of adjustment in colours.
@@ -56,7 +61,16 @@ impl EffectModel {
         let y = Axis::of_names("", order.iter().map(name));
         let of =
             |value: fn(&(f64, f64)) -> f64| order.iter().map(move |&k| value(&balance[k]).abs());
-        Ok(Figure::new("Balance of the arms", x, y)
+        let worst = |of: fn(&(f64, f64)) -> f64| {
+            balance.iter().map(of).fold(0.0_f64, |m, v| m.max(v.abs()))
+        };
+        let title = format!(
+            "Balance of the arms: the largest difference is {} before weighting, {} after",
+            fixed(worst(|b| b.0), 2),
+            fixed(worst(|b| b.1), 2)
+        );
+        Ok(Figure::new(title, x, y)
+            .note("Absolute differences of the means of the treated and the untreated, for each measurement.")
             .with(Series::rows("unadjusted", of(|b| b.0), vec![]))
             .with(Series::rows("adjusted", of(|b| b.1), vec![]))
             .mark(0.1, "0.1, a common limit"))
@@ -72,12 +86,15 @@ impl EffectModel {
             let rows = self.propensity.iter().zip(treated).filter(move |row| *row.1 == on);
             rows.map(|row| *row.0).collect::<Vec<f64>>()
         };
-        let x = Axis::linear("propensity").limits(0.0, 1.0);
-        Ok(Figure::histogram(
-            "Overlap of the arms",
-            x,
-            [("treated", arm(true)), ("untreated", arm(false))],
-        ))
+        let x = Axis::linear("propensity (probability of the treatment)").limits(0.0, 1.0);
+        let arms = [("treated", arm(true)), ("untreated", arm(false))];
+        let note = format!(
+            "{} treated, {} untreated. Where one group is missing, its outcomes are extrapolated.",
+            arms[0].1.len(),
+            arms[1].1.len()
+        );
+        Ok(Figure::histogram("Overlap of the arms: how probable the treatment was", x, arms)
+            .note(note))
     }
 }
 
@@ -99,5 +116,5 @@ pub fn effects_figure<'a>(
     Figure::new("Effect of the treatment", Axis::linear(unit), y)
         .with(series)
         .mark(0.0, "")
-        .note("Dashed line: no effect.")
+        .note("Dashed line: no effect. Points: estimates; lines: their intervals.")
 }

@@ -122,7 +122,35 @@ pub(crate) fn exponent(points: &[(f64, f64)]) -> f64 {
 
 /// A figure of suboptimalities against passes.
 pub(crate) fn figure(title: String, y: Axis, curves: impl Iterator<Item = Series>) -> Figure {
-    curves.fold(Figure::new(title, Axis::linear("passes over the data"), y), Figure::with)
+    let figure = Figure::new(title, Axis::linear("passes over the data"), y);
+    with_winner(curves.fold(figure, Figure::with))
+}
+
+/// Says in the title which curve reaches the lower end of the vertical axis first. If none does, it says which is lower than the
+/// next by more than a twentieth, where the first of them ends. Dashed curves do not count. A figure without such a curve keeps
+/// its title.
+pub(crate) fn with_winner(figure: Figure) -> Figure {
+    let floor = figure.y.limits.map_or(f64::NEG_INFINITY, |limits| limits.0);
+    let reached = |s: &Series| s.points.iter().find(|p| p.1 <= floor).map(|p| p.0);
+    let own = || figure.series.iter().filter(|s| !s.dashed);
+    let arrivals = own().filter_map(|s| Some((reached(s)?, s.name.as_str())));
+    let mut arrivals: Vec<(f64, &str)> = arrivals.collect();
+    arrivals.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let lasts = || own().filter_map(|s| Some(s.points.last()?.0));
+    let (end, last) = (lasts().fold(f64::INFINITY, f64::min), lasts().fold(0.0, f64::max));
+    let at = |s: &Series| s.points.iter().rev().find(|p| p.0 <= end).map(|p| p.1);
+    let mut ends: Vec<(f64, &str)> =
+        own().filter_map(|s| Some((at(s)?, s.name.as_str()))).collect();
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let place = if end == last { "in the end".into() } else { format!("at {}", short(end)) };
+    let words = match (&arrivals[..], &ends[..]) {
+        ([(_, name)], _) => format!("{name} reaches {} first", short(floor)),
+        ([(a, name), (b, _), ..], _) if a < b => format!("{name} reaches {} first", short(floor)),
+        ([], [(a, name), (b, _), ..]) if *a < 0.95 * b => format!("{name} is lowest {place}"),
+        _ => return figure,
+    };
+    let joint = if figure.title.contains(": ") { ";" } else { ":" };
+    Figure { title: format!("{}{joint} {words}", figure.title), ..figure }
 }
 
 /// A table with the suboptimality of every curve after each of the given numbers of passes.
@@ -158,6 +186,25 @@ mod tests {
         assert_eq!(curve.passes_to(1e-8), f64::INFINITY);
         assert_eq!(curve.at(3.9), 1e-2);
         assert!((curve.slope(0.0, 2.0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_title_names_the_winner_if_there_is_one() {
+        let title = |low: f64, ends: [(f64, f64); 3]| {
+            let line = |(name, end)| Series::line(name, vec![(0.0, 1.0), end]);
+            let lines = ["a", "b", "c"].into_iter().zip(ends).map(line);
+            let figure = Figure::new("T", Axis::linear("x"), Axis::log("y").limits(low, 1.0));
+            let mut figure = lines.fold(figure, Figure::with);
+            figure.series[2].dashed = true;
+            with_winner(figure).title
+        };
+        let bound = (9.0, 1e-9);
+        assert_eq!(title(1e-6, [(5.0, 1e-7), (3.0, 1e-8), bound]), "T: b reaches 1e-6 first");
+        assert_eq!(title(1e-6, [(5.0, 1e-7), (5.0, 1e-8), bound]), "T");
+        assert_eq!(title(1e-6, [(5.0, 1e-3), (5.0, 1e-4), bound]), "T: b is lowest in the end");
+        // The other has not come so far.
+        assert_eq!(title(1e-6, [(5.0, 1e-3), (9.0, 1e-4), bound]), "T: a is lowest at 5");
+        assert_eq!(title(1e-6, [(5.0, 1e-3), (5.0, 0.99e-3), bound]), "T");
     }
 
     #[test]

@@ -25,6 +25,8 @@ use fenchel::prelude::*;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 type Draw = fn() -> Result<String>;
+/// What the bars are, their colour, and the name and the value of each.
+type Group = (&'static str, Colour, Vec<(String, f64)>);
 
 fn main() -> Result<()> {
     let folder = std::env::args().nth(1).ok_or("name a folder for the figures")?;
@@ -45,21 +47,19 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Probabilities as bars with names, each in a colour.
-fn bars(title: &str, label: &str, rows: &[(String, f64, Colour)]) -> String {
-    let x = Axis::linear(label).limits(0.0, 1.0);
-    let mut figure =
-        Figure::new(title, x, Axis::of_names("", rows.iter().map(|row| row.0.as_str())));
-    for (k, (_, value, colour)) in rows.iter().enumerate() {
-        // One series for each colour: bars of several series at a name stand beside each other.
-        let points = vec![(*value, k as f64)];
-        match figure.series.iter_mut().find(|series| series.colour == Some(*colour)) {
-            Some(series) => series.points.extend(points),
-            None => {
-                let series = Series { points, ..Series::bars("", []) };
-                figure = figure.with(series.colour(*colour));
-            }
+/// Probabilities as bars with names, in groups of a colour.
+fn bars((title, note): (&str, &str), label: &str, groups: &[Group]) -> String {
+    let names = groups.iter().flat_map(|group| &group.2).map(|row| row.0.as_str());
+    let (x, y) = (Axis::linear(label).limits(0.0, 1.0), Axis::of_names("", names));
+    let (mut figure, mut row) = (Figure::new(title, x, y).note(note), 0.0);
+    for (name, colour, rows) in groups {
+        let mut points = Vec::new();
+        for (_, value) in rows {
+            points.push((*value, row));
+            row += 1.0;
         }
+        let series = Series { points, ..Series::bars(*name, []) };
+        figure = figure.with(series.colour(*colour));
     }
     figure.svg()
 }
@@ -71,7 +71,8 @@ fn classifier() -> Result<String> {
     let grid = Grid::Log { count: 40, smallest: 1e-2 };
     let path = logistic_path(&x, &-data.y, &PathSettings { grid, ..PathSettings::default() })?;
     let mut figure = path.figure();
-    figure.title = "Weights of a biopsy's measurements along the path".into();
+    figure.title = format!("Is a tumour malignant? {}", figure.title);
+    figure.note = format!("569 biopsies, logistic regression. {}", figure.note);
     figure.y.label = "weight; above 0 speaks for malignant".into();
     Ok(figure.svg())
 }
@@ -93,7 +94,10 @@ fn counts() -> Result<String> {
     figure.x.label = "effect on the logarithm of the rate, 95 % interval".into();
     let truth = Series::rows("truth", [0.5, 0.3, 0.0], vec![]);
     figure.series[0].name = "estimate".into();
-    Ok(Figure { title: "Effects on the rate of claims".into(), ..figure.with(truth) }.svg())
+    figure.title =
+        "Effects on the rate of claims: one interval of three just misses the truth".into();
+    figure.note = format!("Generated claims. {}", figure.note);
+    Ok(figure.with(truth).svg())
 }
 
 fn labelling() -> Result<String> {
@@ -125,19 +129,22 @@ fn labelling() -> Result<String> {
         }
     }
     let model = Crf::default().fit(&builder.finish(1)?)?;
-    let mut rows = Vec::new();
-    for (order, colour) in [
-        ("fly from Vienna to Rome on Sunday", Colour::Blue),
-        ("Vienna Madrid Friday", Colour::Vermilion),
+    let mut groups = Vec::new();
+    for (name, order, colour) in [
+        ("an order", "fly from Vienna to Rome on Sunday", Colour::Blue),
+        ("a note", "Vienna Madrid Friday", Colour::Vermilion),
     ] {
         let instance = read(order);
         let (labels, marginals) = (model.tag(&instance)?, model.tagger().marginals(&instance)?);
-        for ((word, label), p) in order.split(' ').zip(labels).zip(marginals.outer_iter()) {
-            rows.push((format!("{word}: {label}"), p.fold(0.0, |m: f64, v| m.max(*v)), colour));
-        }
+        let words = order.split(' ').zip(labels).zip(marginals.outer_iter());
+        let row = |((word, label), p): ((&str, &str), ArrayView1<'_, f64>)| {
+            (format!("{word}: {label}"), p.fold(0.0, |m: f64, v| m.max(*v)))
+        };
+        groups.push((name, colour, words.map(row).collect()));
     }
-    let title = "How sure the model is: an order (blue), a note (vermilion)";
-    Ok(bars(title, "probability of the label", &rows))
+    let title = "The labels of an order are sure, those of a note without verbs are not";
+    let note = "Each word with its most probable label, by a model of 20 generated orders. O: no part of a journey.";
+    Ok(bars((title, note), "probability of the label", &groups))
 }
 
 fn network() -> Result<String> {
@@ -146,15 +153,28 @@ fn network() -> Result<String> {
         Ok(clinic.query(&["lung"], seen)?.probability(&["yes"])?)
     };
     let (smoke, dysp) = (("smoke", "yes"), ("dysp", "yes"));
-    let rows = [
-        ("anybody", cancer(&[])?, Colour::Soft),
-        ("a smoker", cancer(&[smoke])?, Colour::Soft),
-        ("and short of breath", cancer(&[smoke, dysp])?, Colour::Blue),
-        ("and a shadow on the X-ray", cancer(&[smoke, dysp, ("xray", "yes")])?, Colour::Vermilion),
-        ("and no shadow", cancer(&[smoke, dysp, ("xray", "no")])?, Colour::Vermilion),
+    let row = |name: &str, seen: &[(&str, &str)]| -> Result<(String, f64)> {
+        Ok((name.to_owned(), cancer(seen)?))
+    };
+    let groups: [Group; 3] = [
+        ("before a visit", Colour::Soft, vec![row("anybody", &[])?, row("a smoker", &[smoke])?]),
+        (
+            "after the questions",
+            Colour::Blue,
+            vec![row("a smoker, short of breath", &[smoke, dysp])?],
+        ),
+        (
+            "after the X-ray",
+            Colour::Vermilion,
+            vec![
+                row("the same, a shadow on the X-ray", &[smoke, dysp, ("xray", "yes")])?,
+                row("the same, no shadow", &[smoke, dysp, ("xray", "no")])?,
+            ],
+        ),
     ];
-    let rows = rows.map(|(name, value, colour)| (name.to_owned(), value, colour));
-    Ok(bars("Lung cancer, given what was seen", "probability", &rows))
+    let title = "Lung cancer: a shadow on the X-ray makes it likely, no shadow rules it out";
+    let note = "The network asia: probabilities given what was seen.";
+    Ok(bars((title, note), "probability of lung cancer", &groups))
 }
 
 fn hang_together() -> Result<String> {
@@ -162,11 +182,10 @@ fn hang_together() -> Result<String> {
     let path = GraphicalLasso::default().fit_path(&statistics, &grid(0.9, 0.02, 30)?)?;
     let model = path.ebic_model(0.5)?;
     let network = model.network().named(WINE_FEATURES).placed(Placement::Circle);
-    Ok(fenchel::plot::Network {
-        title: "Measurements of wine that hang together".into(),
-        ..network
-    }
-    .svg())
+    let title = "Measurements of wine: flavanoids go with phenols, colour intensity against hue";
+    let note =
+        format!("{} wines, graphical lasso, penalty by EBIC. {}", statistics.samples, network.note);
+    Ok(fenchel::plot::Network { title: title.into(), note, ..network }.svg())
 }
 
 fn contacts() -> Result<String> {
@@ -191,8 +210,12 @@ fn contacts() -> Result<String> {
     let names: Vec<String> = (1..=columns).map(|i| i.to_string()).collect();
     let values =
         scores.indexed_iter().map(|((i, j), s)| if i == j { 0.0 } else { s.max(0.0) }).collect();
-    let title = "Scores of pairs: the contacts of the hairpin cross the diagonal";
-    Ok(HeatMap::of_pairs(title, "score", names, values).svg())
+    let title =
+        "Columns of an alignment that touch have high scores: the hairpin crosses the diagonal";
+    let note = format!(
+        "{rows} generated sequences of {columns} columns, a Potts model. Rows and columns: positions."
+    );
+    Ok(HeatMap::of_pairs(title, "score of a pair", names, values).note(note).svg())
 }
 
 fn causal_effect() -> Result<String> {
@@ -201,17 +224,21 @@ fn causal_effect() -> Result<String> {
         counts.iter().flatten().flatten().map(|&n| f64::from(n) / 700.0).collect();
     let joint = ProbabilityTable::joint(&[2, 2, 2], &cells)?;
     let graph = Admg::parse("stone -> treatment -> success; stone -> success")?;
-    let mut rows = Vec::new();
+    let mut groups = Vec::new();
     for (what, query, colour) in [
         ("seen", "P(success | treatment)", Colour::Soft),
         ("if everybody had it", "P(success | do(treatment))", Colour::Blue),
     ] {
         let table = identify(&graph, graph.query(query)?)?.evaluate(&joint)?;
+        let mut rows = Vec::new();
         for (k, name) in ["A", "B"].into_iter().enumerate() {
-            rows.push((format!("treatment {name}, {what}"), table.at(&[(1, k), (2, 1)])?, colour));
+            rows.push((format!("treatment {name}"), table.at(&[(1, k), (2, 1)])?));
         }
+        groups.push((what, colour, rows));
     }
-    Ok(bars("The share of successes", "share", &rows))
+    let title = "Treatment B looks better than A; if everybody had the same, A would be";
+    let note = "700 patients with kidney stones. Those with small stones had B more often.";
+    Ok(bars((title, note), "share of successes", &groups))
 }
 
 fn reduce() -> Result<String> {
@@ -224,10 +251,15 @@ fn reduce() -> Result<String> {
         (column(0), column(1), problem.y.iter().take(400).copied().collect::<Vec<f64>>());
     let mut order = y.clone();
     order.sort_by(f64::total_cmp);
-    let thirds = [("smallest third", 0), ("middle third", 133), ("largest third", 267)];
+    let thirds =
+        [("smallest third of the responses", 0), ("middle third", 133), ("largest third", 267)];
     let (x, axis) = (Axis::linear("first index"), Axis::linear("second index"));
-    let mut figure =
-        Figure::new("Rows by their two indices, and the size of the response", x, axis);
+    let mut figure = Figure::new(
+        "Two indices of ten features tell small responses from large ones",
+        x,
+        axis,
+    )
+    .note("400 of 800 generated rows; the indices are found by sliced inverse regression (SIR).");
     for (k, (name, from)) in thirds.into_iter().enumerate() {
         let end = thirds.get(k + 1).map_or(f64::INFINITY, |next| order[next.1]);
         let rows = first.iter().zip(&second).zip(&y);

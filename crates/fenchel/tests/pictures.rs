@@ -10,9 +10,10 @@ use fenchel::ggm::{GraphicalLasso, GraphicalLassoCv, Statistics};
 use fenchel::linear::path::{Grid, PathSettings, elastic_net_path};
 use fenchel::linear::{LassoCv, LogisticRegression, Standardiser};
 use fenchel::metrics::{Confusion, calibration_figure, precision_recall_figure, roc_figure};
-use fenchel::moments::{Components, IndexRegressor, Sir};
+use fenchel::moments::spectrum::EigenOrder;
+use fenchel::moments::{Components, GaussianMixture, IndexRegressor, PhdPlus, Sir, synthetic};
 use fenchel::optim::Trace;
-use fenchel::plot::{Colour, Kind};
+use fenchel::plot::{Colour, Figure, Kind};
 use fenchel::prelude::*;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -147,6 +148,14 @@ fn an_effect_has_its_graph_balance_and_overlap() -> Result {
     Ok(())
 }
 
+/// The bars of a figure in their order, which must not rise.
+fn falls(figure: &Figure) -> Vec<f64> {
+    let mut points: Vec<(f64, f64)> = figure.series.iter().flat_map(|s| s.points.clone()).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    assert!(points.windows(2).all(|w| w[0].1 >= w[1].1), "{points:?}");
+    points.into_iter().map(|p| p.1).collect()
+}
+
 #[test]
 fn directions_have_a_scree_and_an_index_its_curve() -> Result {
     let (x, y) = wine()?;
@@ -155,9 +164,25 @@ fn directions_have_a_scree_and_an_index_its_curve() -> Result {
     let figure = model.figure();
     assert_eq!((figure.series[0].points.len(), figure.series[1].points.len()), (178, 121));
     shows(&figure.svg(), &["fitted", "response"]);
-    let scree = model.reduction.scree();
-    let sum: f64 = scree.series[0].points.iter().map(|p| p.1).sum();
-    assert!((sum - 1.0).abs() < 1e-12);
+    let shares = falls(&model.reduction.scree());
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    shows(
+        &model.reduction.scree().svg(),
+        &["178 rows. How many directions are kept: the number was given"],
+    );
+    // By their signs the eigenvalues fall, their sizes do not.
+    let signed = PhdPlus {
+        order: EigenOrder::Algebraic,
+        components: Components::EigenGap(3),
+        ..PhdPlus::default()
+    };
+    let features = GaussianMixture::thesis(4)?;
+    let problem = synthetic::rational(&features, 400, 0.25, 1)?;
+    let found = signed.fit(&problem.x, &problem.y, &features)?;
+    assert_eq!(found.rule, signed.components);
+    let sizes = found.explained();
+    assert!(sizes.windows(2).into_iter().any(|w| w[0] < w[1]), "{sizes}");
+    falls(&found.scree());
     shows(&model.reduction.svg(), &["proline"]);
     Ok(())
 }

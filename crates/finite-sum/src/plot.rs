@@ -1,5 +1,6 @@
 //! Pictures of paths and cross-validations.
 
+use fenchel_linalg::text::short;
 use fenchel_plot::{Axis, Colour, Figure, Series};
 
 use crate::estimators::CrossValidated;
@@ -24,8 +25,17 @@ impl Path {
             let points = self.points.iter();
             points.map(|p| (p.penalty, weight(p.support.binary_search(&c), &p.weights))).collect()
         };
+        let enters = |c: &usize| self.points.iter().position(|p| p.support.contains(c));
+        let title = match used.iter().copied().min_by_key(enters) {
+            Some(first) => format!("Weights along the path: {} enters first", self.names.of(first)),
+            None => "Weights along the path: all are 0".into(),
+        };
         let x = Axis::log("penalty").falling();
-        let mut figure = Figure::new("Weights along the path", x, Axis::linear("weight"));
+        let mut figure = Figure::new(title, x, Axis::linear("weight")).note(format!(
+            "A line for each of {} features; {} are not 0 at the smallest penalty.",
+            self.features,
+            self.points.last().map_or(0, |p| p.support.len())
+        ));
         for (rank, &c) in used.iter().enumerate().rev() {
             let series = if rank < NAMED {
                 Series::line(self.names.of(c), curve(c))
@@ -51,7 +61,12 @@ impl<M> CrossValidated<M> {
     pub fn figure(&self) -> Figure {
         let x = Axis::log("penalty").falling();
         let y = Axis::linear("score of held-out rows, smaller is better");
-        let mut figure = Figure::new("Cross-validation: mean and one standard error", x, y);
+        let title = match self.scores.get(self.best) {
+            Some(best) => format!("Cross-validation: the best penalty is {}", short(best.penalty)),
+            None => "Cross-validation".into(),
+        };
+        let mut figure = Figure::new(title, x, y)
+            .note("Points: means over the folds. Around them: one standard error of the mean.");
         let parts = self.scores.chunk_by(|a, b| a.l1_ratio == b.l1_ratio);
         for part in parts {
             let name = format!("l1 ratio = {}", part[0].l1_ratio);

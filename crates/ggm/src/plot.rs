@@ -1,5 +1,6 @@
 //! Pictures of models, paths and choices of a penalty.
 
+use fenchel_linalg::text::short;
 use fenchel_optim::end_of_grid;
 use fenchel_plot::{Axis, Figure, HeatMap, Network, Series};
 
@@ -16,8 +17,14 @@ impl GaussianModel {
 
     /// The graph with its partial correlations: a picture by [`Network::svg`], files by [`Network::dot`] and [`Network::graphml`].
     pub fn network(&self) -> Network {
-        Network::new("Partial correlations", self.all_names())
-            .weighted("partial correlation", self.edges())
+        let (edges, p) = (self.edges(), self.variables());
+        let pairs = p * p.saturating_sub(1) / 2;
+        Network::new(
+            format!("Partial correlations: {} of {pairs} pairs", edges.len()),
+            self.all_names(),
+        )
+        .weighted("partial correlation", edges)
+        .note("A line joins two variables that depend on each other, given all the others.")
     }
 
     /// The partial correlations as a matrix, with variables that belong together beside each other. The diagonal is
@@ -27,7 +34,9 @@ impl GaussianModel {
         partial.diag_mut().fill(f64::NAN);
         let values = partial.iter().copied().collect();
         let (title, unit) = ("Partial correlations, ordered by clusters", "partial correlation");
-        HeatMap::of_pairs(title, unit, self.all_names(), values).clustered()
+        HeatMap::of_pairs(title, unit, self.all_names(), values).clustered().note(
+            "Of two variables given all the others. Variables that belong together are neighbours.",
+        )
     }
 }
 
@@ -43,7 +52,9 @@ impl Path {
             Axis::log("penalty").falling(),
             Axis::linear(format!("EBIC, gamma = {gamma}, smaller is better")),
         );
-        Ok(Figure::new("Choice of the penalty", x, y)
+        let title = format!("Choice of the penalty: EBIC is least at {}", short(best.l1));
+        Ok(Figure::new(title, x, y)
+            .note(format!("A point for each graph, estimated from {} rows.", self.samples))
             .with(Series::line_points("", points))
             .mark(best.l1, format!("least EBIC: {} edges", best.edges()))
             .warning(self.ebic_warning(gamma)?.map(str::to_owned)))
@@ -69,14 +80,12 @@ impl CrossValidated {
         let best =
             (0..points.len()).min_by(|&a, &b| self.loss[a].total_cmp(&self.loss[b])).unwrap_or(0);
         let warning = end_of_grid(points.len(), best, true).map(str::to_owned);
-        Figure::new(
-            "Cross-validation: mean and one standard error",
-            Axis::log("penalty").falling(),
-            y,
-        )
-        .with(Series::line_points("", points).band(band))
-        .mark(self.l1, "chosen")
-        .warning(warning)
+        let title = format!("Cross-validation: the chosen penalty is {}", short(self.l1));
+        Figure::new(title, Axis::log("penalty").falling(), y)
+            .note("Points: means over the folds. Around them: one standard error of the mean.")
+            .with(Series::line_points("", points).band(band))
+            .mark(self.l1, "chosen")
+            .warning(warning)
     }
 
     /// [`figure`](Self::figure) as SVG.
@@ -90,9 +99,15 @@ impl Stars {
     pub fn figure(&self) -> Figure {
         let points = self.penalties.iter().copied().zip(self.instability.iter().copied()).collect();
         let (x, y) = (Axis::log("penalty").falling(), Axis::linear("instability of the edges"));
-        Figure::new("Stability of the graphs of subsamples", x, y)
+        let (edges, p) = (self.model.edges().len(), self.model.variables());
+        let pairs = p * p.saturating_sub(1) / 2;
+        let title = format!("Graphs of subsamples agree on {edges} of {pairs} pairs");
+        Figure::new(title, x, y)
+            .note(
+                "Instability: how often two subsamples differ in an edge, the mean over all pairs.",
+            )
             .with(Series::line_points("", points))
-            .mark(self.l1, format!("chosen: {} edges", self.model.edges().len()))
+            .mark(self.l1, format!("chosen: {edges} edges"))
     }
 
     /// [`figure`](Self::figure) as SVG.

@@ -8,6 +8,15 @@ fn unit(label: &str) -> Axis {
     Axis::linear(label).limits(0.0, 1.0)
 }
 
+/// How many rows are positive.
+fn rows<L: Binary>(truth: &[L]) -> String {
+    let positive = truth.iter().filter(|label| label.is_positive() == Some(true)).count();
+    format!(
+        "{} rows, {positive} positive; a point of the curve for each limit of the score.",
+        truth.len()
+    )
+}
+
 /// The ROC curve, with the area under it. Arguments and errors are those of [`roc_auc`].
 ///
 /// # Errors
@@ -17,7 +26,7 @@ pub fn roc_figure<L: Binary>(truth: &[L], scores: &[f64]) -> Result<Figure, Erro
     let curve = Series::line("scores", roc_curve(truth, scores)?);
     let (x, y) =
         (unit("false positives, share of negatives"), unit("true positives, share of positives"));
-    let figure = Figure::new(title, x, y);
+    let figure = Figure::new(title, x, y).note(rows(truth));
     let chance = Series::line("chance", vec![(0.0, 0.0), (1.0, 1.0)]).dashed();
     Ok(Figure { square: true, ..figure.with(curve).with(chance) })
 }
@@ -29,7 +38,11 @@ pub fn roc_figure<L: Binary>(truth: &[L], scores: &[f64]) -> Result<Figure, Erro
 pub fn precision_recall_figure<L: Binary>(truth: &[L], scores: &[f64]) -> Result<Figure, Error> {
     let curve = precision_recall(truth, scores)?;
     let share = curve.last().map_or(0.0, |point| point.1);
-    let figure = Figure::new("Precision and recall", unit("recall"), unit("precision"));
+    let (x, y) = (
+        unit("recall: found, share of positives"),
+        unit("precision: right, share of what is found"),
+    );
+    let figure = Figure::new("Precision and recall", x, y).note(rows(truth));
     let chance = Series::line("chance", vec![(0.0, share), (1.0, share)]).dashed();
     Ok(figure.with(Series::line("scores", curve)).with(chance))
 }
@@ -92,7 +105,11 @@ impl Confusion {
             columns: named("prediction"),
             values: cells().map(share).collect(),
             texts: cells().map(text).collect(),
-            warnings: Vec::new(),
+            note: format!(
+                "{} rows. Numbers: counts; colours: their shares of the true class.",
+                all.iter().sum::<u64>()
+            ),
+            ..HeatMap::default()
         })
     }
 }

@@ -14,7 +14,10 @@
 //! every test rejects. The gap, ratio and ladle rules compare eigenvalue `k` with the next one, so of `d` features they
 //! keep at most `d - 1` directions.
 
+use std::fmt;
+
 use fenchel_linalg::Invalid;
+use fenchel_linalg::text::short;
 use serde::{Deserialize, Serialize};
 
 /// How the number of directions is chosen; see the [module](self).
@@ -50,6 +53,27 @@ impl Default for Components {
     /// `EigenGap(10)`, the rule of D. Babichev, PhD thesis 2019, section 2.3.1.
     fn default() -> Self {
         Components::EigenGap(10)
+    }
+}
+
+impl fmt::Display for Components {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Components::Fixed(_) => write!(f, "the number was given"),
+            Components::EigenGap(_) => write!(f, "the largest drop of the eigenvalues"),
+            Components::EigenRatio(_) => {
+                write!(f, "the largest ratio of an eigenvalue to the next")
+            }
+            Components::ChiSquare(level) => {
+                write!(f, "chi-squared tests at level {}", short(*level))
+            }
+            Components::Permutation { level, repeats, .. } => {
+                write!(f, "tests by {repeats} permutations at level {}", short(*level))
+            }
+            Components::Ladle { repeats, .. } => {
+                write!(f, "the ladle of {repeats} bootstrap samples")
+            }
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use fenchel_optim::{
 use ndarray::Array1;
 
 use crate::blocks::{Blocks, Counted, checked};
+use crate::components::Components;
 use crate::error::Error;
 use crate::reducer::Reducer;
 use crate::reduction::Reduction;
@@ -98,7 +99,8 @@ pub(crate) fn fit_by(
     spectrum.warnings.extend(method.warnings(&data)?);
     let spent = || Spent { passes: data.passes() + spectrum.passes, seconds: wall.seconds() };
     let ends = || look(watch, spent());
-    let k = method.components().choose(method, &spectrum, &data, response, &ends)?;
+    let rule = method.components();
+    let k = rule.choose(method, &spectrum, &data, response, &ends)?;
     if watch.stopped() {
         spectrum.status = Status::Stopped;
     }
@@ -107,7 +109,7 @@ pub(crate) fn fit_by(
         None => mean_of(&data)?,
     };
     let spent = Spent { passes: data.passes() + spectrum.passes, seconds: wall.seconds() };
-    Ok(finish(method.name(), spectrum, k, mean, spent)?.named(data.names()))
+    Ok(finish(method.name(), spectrum, (k, rule), mean, spent)?.named(data.names()))
 }
 
 /// What a fit has spent.
@@ -116,11 +118,11 @@ pub(crate) struct Spent {
     pub(crate) seconds: f64,
 }
 
-/// The model of a spectrum and a number of directions.
+/// The model of a spectrum and a number of directions, which a rule chose.
 pub(crate) fn finish(
     name: &'static str,
     spectrum: Spectrum,
-    k: usize,
+    (k, rule): (usize, Components),
     mean: Array1<f64>,
     spent: Spent,
 ) -> Result<Reduction, Error> {
@@ -151,6 +153,7 @@ pub(crate) fn finish(
         directions,
         loadings,
         eigenvalues: spectrum.values,
+        rule,
         mean,
         names: Names::NONE,
         method: name.to_owned(),

@@ -1,22 +1,36 @@
 //! Pictures of directions and of index regressions.
 
-use fenchel_plot::{Axis, Figure, Series};
+use fenchel_plot::{Axis, Colour, Figure, Series};
 use ndarray::Array1;
 
 use crate::reduction::Reduction;
 use crate::regressor::IndexModel;
 
 impl Reduction {
-    /// The share of every eigenvalue in their sum, in absolute value (a scree plot), with a line behind the last direction that is kept.
+    /// The share of every eigenvalue in their sum, in absolute value and by size (a scree plot). The directions that are kept are
+    /// blue, and the note says which rule kept them.
     pub fn scree(&self) -> Figure {
-        let shares = self.explained().into_iter().enumerate();
-        let points = shares.map(|(k, share)| (k as f64 + 1.0, share)).collect();
-        let (x, y) =
-            (Axis::linear("number of the eigenvalue"), Axis::linear("share of the sum of sizes"));
-        let kept = self.components();
-        Figure::new(format!("{}: eigenvalues", self.method), x, y)
-            .with(Series::line_points("", points))
-            .mark(kept as f64 + 0.5, format!("{kept} kept"))
+        let (shares, kept) = (self.explained(), self.components());
+        let mut order: Vec<usize> = (0..shares.len()).collect();
+        order.sort_by(|&a, &b| shares[b].total_cmp(&shares[a]));
+        let ranked = || order.iter().enumerate().map(|(rank, &k)| (k, (rank as f64, shares[k])));
+        let of =
+            |wanted: bool| ranked().filter(move |r| (r.0 < kept) == wanted).map(|r| r.1).collect();
+        let bars = |name: &str, points| Series { points, ..Series::bars(name, []) };
+        let whole: f64 = 100.0 * shares.iter().take(kept).sum::<f64>();
+        let (x, y) = (
+            Axis::of_names("eigenvalues by size", (1..=order.len()).map(|k| k.to_string())),
+            Axis::linear("share of the sum of sizes"),
+        );
+        let title = format!(
+            "{}: {kept} of {} directions hold {whole:.0} % of the sum of the eigenvalues' sizes",
+            self.method,
+            order.len()
+        );
+        Figure::new(title, x, y)
+            .note(format!("{} rows. How many directions are kept: {}.", self.samples, self.rule))
+            .with(bars("kept", of(true)).colour(Colour::Blue))
+            .with(bars("left out", of(false)).colour(Colour::Soft))
     }
 
     /// The loadings: a row for each feature, a bar for each direction.

@@ -9,6 +9,7 @@ use ndarray::{Array1, Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::{Blocks, finite, fold};
+use crate::components::Components;
 use crate::error::Error;
 use crate::spectrum::Warning;
 
@@ -23,6 +24,8 @@ pub struct Reduction {
     pub loadings: Array2<f64>,
     /// All eigenvalues, most important first.
     pub eigenvalues: Array1<f64>,
+    /// The rule that chose the number of directions.
+    pub rule: Components,
     /// Mean of the features.
     pub mean: Array1<f64>,
     /// The names of the features, if the design had them.

@@ -11,6 +11,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::{Blocks, checked, gather};
+use crate::components::Components;
 use crate::error::Error;
 use crate::fit::refuse_weights;
 use crate::fits::fits;
@@ -232,6 +233,7 @@ impl LassoSir {
             directions,
             loadings,
             eigenvalues,
+            rule: Components::Fixed(k),
             mean,
             names: x.names().clone(),
             method: "lasso-SIR".into(),

@@ -1,5 +1,6 @@
 //! Pictures of networks, paths, runs and contacts.
 
+use fenchel_linalg::text::short;
 use fenchel_optim::end_of_grid;
 use fenchel_plot::{Axis, Colour, Figure, Network, Series, Style};
 use ndarray::ArrayView2;
@@ -14,7 +15,9 @@ impl NetworkModel {
     pub fn network(&self) -> Network {
         let names = (0..self.variables()).map(|i| self.names.of(i).into_owned());
         let edges = self.edges().into_iter().map(|(i, j, weight)| (i as usize, j as usize, weight));
-        Network::new("Network of couplings", names).weighted("coupling", edges)
+        Network::new("Network of couplings", names)
+            .weighted("coupling", edges)
+            .note("A line joins two variables that depend on each other, given all the others.")
     }
 
     /// What the iterations of [`Spg`](crate::Spg) knew: the norm of the gradient mapping, the bound on the bias of the gradient, and its
@@ -39,14 +42,19 @@ impl Path {
             Axis::log("strength").falling(),
             Axis::linear(format!("EBIC, gamma = {gamma}, smaller is better")),
         );
-        let figure =
-            Figure::new("Choice of the strength", x, y).with(Series::line_points("", points));
+        let note = format!("A point for each fit to {} rows.", self.rows);
+        let figure = Figure::new("Choice of the strength", x, y)
+            .note(note)
+            .with(Series::line_points("", points));
         let Some(best) = self.best_ebic(gamma) else { return figure };
         let place = self.fits.iter().position(|fit| fit.strength == best.strength).unwrap_or(0);
         let empty = self.fits[0].edges == 0;
-        figure
-            .mark(best.strength, format!("least EBIC: {} edges", best.edges))
-            .warning(end_of_grid(values.len(), place, empty).map(str::to_owned))
+        Figure {
+            title: format!("{}: EBIC is least at {}", figure.title, short(best.strength)),
+            ..figure
+        }
+        .mark(best.strength, format!("least EBIC: {} edges", best.edges))
+        .warning(end_of_grid(values.len(), place, empty).map(str::to_owned))
     }
 
     /// [`figure`](Self::figure) as SVG.

@@ -1,5 +1,6 @@
 //! The picture of a run.
 
+use fenchel_linalg::text::{number, short};
 use fenchel_plot::{Axis, Figure, Series};
 
 use crate::{Certificate, Trace};
@@ -25,8 +26,16 @@ impl Trace {
         ];
         let kept = curves.into_iter().filter(|(_, points)| points.iter().any(|p| p.1.is_finite()));
         let x = Axis::linear("passes over the data");
-        let mut figure =
-            Figure::new("What is proved of the run", x, Axis::log("units of the objective"));
+        let title = match self.rows.last() {
+            Some(row) if row.certificate.value().is_finite() => format!(
+                "What is proved of the run: {} after {} passes",
+                number(row.certificate.value(), 2),
+                short(row.passes)
+            ),
+            _ => "What is proved of the run".into(),
+        };
+        let mut figure = Figure::new(title, x, Axis::log("units of the objective"))
+            .note("Gap: how far the objective is from the optimum at most.");
         figure.series.extend(kept.map(|(name, points)| Series::line(name, points)));
         figure
     }

@@ -71,7 +71,6 @@ const METHODS: [(Colour, &[&str]); 10] = [
             "L1",
             "l1",
             "dual decomposition",
-            "SHORTCUT",
             "lasso",
             "mirror prox",
             "averaged predictions",
@@ -101,6 +100,7 @@ const METHODS: [(Colour, &[&str]); 10] = [
             "gap",
             "treated",
             "fitted",
+            "SHORTCUT",
         ],
     ),
     (
@@ -134,6 +134,7 @@ const METHODS: [(Colour, &[&str]); 10] = [
             "train",
             "before",
             "unadjusted",
+            "no averaging",
             "responses",
             "seen",
         ],
@@ -171,7 +172,7 @@ fn base(name: &str) -> (&str, Option<Colour>) {
 
 /// The looks of the series of a figure, given their names, whether they are dashed, and the colours that were asked for. A method has
 /// its own colour in every figure; another name has one by its letters, or the next that is free. Variants of a method have its hue
-/// and other dashes; if they are numbers, as in `n = 3`, `n = 10`, they have rising shades.
+/// and other dashes; if they are numbers, as in `n = 3` or `SAGA, step = 0.1`, they have rising shades.
 pub(crate) fn looks<'a>(
     series: impl Iterator<Item = (&'a str, bool, Option<Colour>)>,
 ) -> Vec<Look> {
@@ -190,7 +191,7 @@ pub(crate) fn looks<'a>(
             let letters = base.bytes().fold(2_166_136_261_u32, |hash, b| {
                 (hash ^ u32::from(b.to_ascii_lowercase())).wrapping_mul(16_777_619)
             });
-            let start = if series.len() == 1 { 0 } else { letters as usize % HUES.len() };
+            let start = if base.is_empty() { 0 } else { letters as usize % HUES.len() };
             let free = |colour: &Colour| {
                 taken.iter().all(|(_, c)| c != colour)
                     && series.iter().all(|(.., own)| *own != Some(*colour))
@@ -211,10 +212,11 @@ pub(crate) fn looks<'a>(
     let all: Vec<Colour> = (0..series.len()).map(colour_of).collect();
     let look = |k: usize| {
         let ((base, _), _, dashed, _) = series[k];
-        let numbered = |j: usize| series[j].1[series[j].0.0.len()..].starts_with(" = ");
+        let numbered = |j: usize| series[j].1[series[j].0.0.len()..].contains(" = ");
         let ramp = numbered(k);
         let alike = |&j: &usize| {
             all[j] == all[k]
+                && !series[j].0.0.is_empty()
                 && series[j].2 == dashed
                 && numbered(j) == ramp
                 && (!ramp || series[j].0.0 == base)

@@ -25,6 +25,8 @@ pub struct HeatMap {
     pub values: Vec<f64>,
     /// The text of each cell; empty: its number, if there is room.
     pub texts: Vec<String>,
+    /// What the rows of the data were and how the numbers were found. It stands below the title.
+    pub note: String,
     /// Warnings, which stand below the title.
     pub warnings: Vec<String>,
 }
@@ -40,6 +42,12 @@ impl HeatMap {
         let names = Named { what: String::new(), names };
         let (title, unit, rows) = (title.into(), unit.into(), names.clone());
         HeatMap { title, unit, rows, columns: names, values, ..HeatMap::default() }
+    }
+
+    /// Says below the title what the numbers are about.
+    #[must_use]
+    pub fn note(self, note: impl Into<String>) -> Self {
+        HeatMap { note: note.into(), ..self }
     }
 
     /// The same matrix over pairs with like rows beside each other: the order of the leaves of average linkage, where two rows are as
@@ -97,7 +105,7 @@ impl HeatMap {
     /// The matrix as SVG.
     pub fn svg(&self) -> String {
         let mut pen = Pen::default();
-        let top = title::draw(&mut pen, &self.title, "", &self.warnings);
+        let top = title::draw(&mut pen, &self.title, &self.note, &self.warnings);
         let (rows, columns) = (&self.rows.names, &self.columns.names);
         let widest = |names: &[String], most: f64| {
             names.iter().map(|name| width_of(name, FONT)).fold(0.0, f64::max).min(most)

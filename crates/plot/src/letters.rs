@@ -44,6 +44,17 @@ pub(crate) fn wrapped(text: &str, size: f64, width: f64) -> Vec<String> {
     lines
 }
 
+/// The lines of a text that is broken between words into as few lines as fit, of about the same width.
+pub(crate) fn balanced(text: &str, size: f64, width: f64) -> Vec<String> {
+    let lines = wrapped(text, size, width);
+    let (mut low, mut high) = (0.0, width);
+    while lines.len() > 1 && high - low > size {
+        let middle = 0.5 * (low + high);
+        if wrapped(text, size, middle).len() > lines.len() { low = middle } else { high = middle }
+    }
+    wrapped(text, size, high)
+}
+
 /// Text with the characters that mean something to XML replaced. Those that XML 1.0 does not allow become U+FFFD.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

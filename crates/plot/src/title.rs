@@ -1,7 +1,7 @@
 //! The title of a picture, and the note and the warnings below it.
 
 use crate::Colour;
-use crate::letters::wrapped;
+use crate::letters::balanced;
 use crate::pen::{Anchor, Font, Pen};
 
 /// The width of a picture in pixels.
@@ -13,7 +13,7 @@ pub(crate) fn draw(pen: &mut Pen, title: &str, note: &str, warnings: &[String]) 
     let mut write = |text: &str, size: f64, font: Font| {
         // Bold letters are wider by a tenth.
         let room = (WIDTH - 24.0) / if font.bold { 1.1 } else { 1.0 };
-        for line in wrapped(text, size, room) {
+        for line in balanced(text, size, room) {
             y += 1.35 * size;
             pen.text(&line, (14.0, y - 0.5 * size), font);
         }

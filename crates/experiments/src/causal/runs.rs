@@ -6,6 +6,7 @@ use fenchel_linalg::text::short;
 use fenchel_metrics::spearman;
 
 use super::methods::adapt::{Summary, Sweep};
+use crate::race::with_winner;
 use crate::runs::lines;
 use crate::{Axis, Context, Failure, Figure, Judged, Outcome, SEEDS, Sample, Series, Table};
 
@@ -132,12 +133,15 @@ impl Runs {
         )
         .caption("p* is the distribution after the intervention, p that of the model. Each run has a reference and its interventions. The step of each model is the best at 100 samples.");
         let runs = result.models.first().map_or(0, |model| model.curves.len());
-        curves = curves.note(format!("Lines: means of {runs} runs; bands: 5 % to 95 % of them."));
+        curves = curves.note(format!(
+            "Lines: means of {runs} runs on generated data; bands: 5 % to 95 % of them."
+        ));
         let mut scatter = Figure::new(
             format!("{name}: KL after 100 samples against the distance at the start"),
             Axis::log("squared distance of the parameters from the new ones"),
             axis("KL(p* || p), nats"),
-        );
+        )
+        .note(format!("A point for each of {runs} runs on generated data and each model."));
         let columns = ["model", "step", "KL at the start", "KL at 100", "KL at 400"];
         let mut table = Table::new(format!("{name}: KL in nats, means over the pairs"), columns);
         let at = result.times.iter().position(|&t| t == AT).unwrap_or(0);
@@ -152,6 +156,6 @@ impl Runs {
             let numbers = [model.step, model.mean[0], model.mean[at], last].map(Into::into);
             table.push([model.model.clone().into()].into_iter().chain(numbers));
         }
-        outcome.figure(curves).figure(scatter).table(table);
+        outcome.figure(with_winner(curves)).figure(scatter).table(table);
     }
 }

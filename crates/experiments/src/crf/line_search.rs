@@ -76,7 +76,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             table.push(row);
             figure = figure.with(run.series(|r| r.passes, |r| r.above));
         }
-        outcome.figure(figure);
+        outcome.figure(figure.note(format!(
+            "Lines: medians over {SEEDS} seeds, or one run. P*: the optimum of the primal objective P."
+        )));
     }
     outcome.table(table);
     let single = paper(

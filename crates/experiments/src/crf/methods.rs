@@ -11,7 +11,7 @@ use super::tasks::{Part, Set};
 use crate::documents::adaptive_sdca as paper;
 use crate::finite_sum::sets::{Need, list, over};
 use crate::numbers::median;
-use crate::race::in_passes;
+use crate::race::{in_passes, with_winner};
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, SEEDS, Table};
 
 pub(super) const FIGURE_4: Experiment = Experiment {
@@ -66,11 +66,9 @@ fn race(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             let x = Axis::linear(format!("{unit} / n")).limits(0.0, 45.0);
             let y = Axis::log(ABOVE).limits(1e-6, 100.0);
             let figure = Figure::new(format!("Methods on {name}, by {unit}"), x, y);
-            let figure = figure.caption(
-                "Medians over the seeds. n sequences; an update is the step of one, an oracle call the marginals of one. OEG: online exponentiated gradient; SAG-NUS: SAG with non-uniform draws and a line search, some of which SAG-NUS* skips. Each trial of a search is a call.",
-            );
+            let figure = figure.caption(format!("Medians over {SEEDS} seeds. n sequences; an update is the step of one, an oracle call the marginals of one. OEG: online exponentiated gradient; SAG-NUS: SAG with non-uniform draws and a line search, some of which SAG-NUS* skips. Each trial of a search is a call."));
             let series = runs.iter().map(|run| run.median.series(cost, |row| row.above));
-            outcome.figure(series.fold(figure, Figure::with));
+            outcome.figure(with_winner(series.fold(figure, Figure::with)));
         }
     }
     judge(outcome, &courses, &all)

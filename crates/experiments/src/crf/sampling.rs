@@ -113,7 +113,7 @@ fn schemes(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.claim(claim.known(reason));
     let figure =
         figure("Sampling schemes, OCR (figure 2)", Axis::log(ABOVE), &all, |row| row.above);
-    outcome.figure(figure.caption("SDCA, medians over the seeds. Four fifths of the draws are by the scheme, the others uniform; `Max alone` has no uniform draws. In the last curve Max never updates the gaps that it knows."));
+    outcome.figure(figure.caption(format!("SDCA, medians over {SEEDS} seeds. Four fifths of the draws are by the scheme, the others uniform; `Max alone` has no uniform draws. In the last curve Max never updates the gaps that it knows.")));
     Ok(())
 }
 
@@ -157,7 +157,9 @@ fn shares(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let claim = over(one, Need::All, claim, threshold, |_| Ok(last.below(before)))?;
     outcome.claim(claim.known(reason));
     let figure = figure("Dutch entities (figure 3)", Axis::log(ABOVE), &runs, |row| row.above);
-    outcome.figure(figure.caption("SDCA, medians over the seeds; the other draws are uniform."));
+    outcome.figure(
+        figure.caption(format!("SDCA, medians over {SEEDS} seeds; the other draws are uniform.")),
+    );
     Ok(())
 }
 
@@ -241,7 +243,7 @@ fn estimates(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         &all[0],
         |row| row.ratio,
     )
-    .caption("Medians over the seeds. A line above 1: the estimate is too large.");
+    .caption(format!("Medians over {SEEDS} seeds. A line above 1: the estimate is too large."));
     let exact = Series::line("exact", vec![(0.0, 1.0), (PASSES, 1.0)]).dashed();
     outcome.figure(figure.with(exact));
     Ok(())

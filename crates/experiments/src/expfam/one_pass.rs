@@ -14,9 +14,9 @@ pub(super) const TAYLOR: usize = 1;
 pub(super) const EXACT: usize = 2;
 pub(super) const LAST: usize = 3;
 const PREDICTORS: [(&str, Predictor); 4] = [
-    ("parameters", Predictor::Parameters),
-    ("predictions (Taylor)", Predictor::Taylor),
-    ("predictions", Predictor::Exact),
+    ("averaged parameters", Predictor::Parameters),
+    ("Taylor expansion", Predictor::Taylor),
+    ("averaged predictions", Predictor::Exact),
     ("no averaging", Predictor::Last),
 ];
 
@@ -62,8 +62,8 @@ pub(super) struct Losses<'a> {
 }
 
 /// What the notes say of the Taylor expansion.
-pub(super) const EXPANSION: &str = "`parameters`: the prediction by averaged parameters. `predictions`: the mean of the predictions of the iterates, by a Taylor expansion as in \
-     the thesis, or over stored iterates. The thesis does not state its steps, and says that they cannot be too large. Here they are 4 / R^2, halved \
+pub(super) const EXPANSION: &str = "`averaged parameters`: the prediction by averaged parameters. `averaged predictions`: the mean of the predictions of stored iterates; `Taylor \
+     expansion`: the same mean by an expansion, as in the thesis. The thesis does not state its steps, and says that they cannot be too large. Here they are 4 / R^2, halved \
      again and again; R^2 is the mean square of the features. With the larger ones the expansion leaves (0, 1), and its loss has no bound: it is judged \
      with the smaller steps only, the mean over stored iterates with all.";
 
@@ -127,18 +127,23 @@ impl Losses<'_> {
     /// Medians over the seeds against n. `above` is added to every loss.
     pub(super) fn figure(&self, title: &str, above: f64) -> Figure {
         let mut figure = Figure::new(title, Axis::log("observations"), Axis::log("excess (nats)"))
-            .caption("Medians over the seeds of one pass; behind each name its constant step.");
+            .note(format!(
+                "Lines: medians over {} seeds of one pass with a constant step.",
+                self.seeds()
+            ));
         for (k, step) in self.steps.iter().enumerate() {
             for (predictor, (name, _)) in PREDICTORS.into_iter().enumerate() {
                 let points = self.counts.iter().zip(&self.values[k][predictor]);
                 let points =
                     points.map(|(&n, v)| (n as f64, above + median(v.iter().copied()))).collect();
-                let series = Series::line(format!("{name}, {step}"), points);
-                figure =
-                    figure.with(if predictor == PARAMETERS { series.dashed() } else { series });
+                figure = figure.with(Series::line(format!("{name}, step = {step}"), points));
             }
         }
         figure
+    }
+
+    fn seeds(&self) -> usize {
+        self.values.iter().flatten().flatten().map(Vec::len).max().unwrap_or(0)
     }
 
     /// The medians and ranges at the end.

@@ -72,7 +72,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         Axis::log("expected KL (nats)"),
     )
     .caption("Lines: exact. Dashed: bounds by their equations, and the asymptote 1/(2n).")
-    .note(format!("Points: means of {trials} trials; bands: 5 % to 95 % of them."))
+    .note(format!("Points: means of {trials} trials; vertical lines: 5 % to 95 % of them."))
     .with(Series::line("MLE", curve(&mle)))
     .with(Series::line("MAP", curve(&map)))
     .with(Series::line("(5.18), MLE", curve(&mle_bound)).dashed())

@@ -133,7 +133,7 @@ impl<L: Loss + Copy + Sync> Race<L> {
             let axis = Axis::log("suboptimality F - F*");
             let series = curves.iter().map(Curve::series);
             let figure = race::figure(title, axis.limits(1e-15, 1.0), series)
-                .caption(format!("{loss}, `n mu = 2 L`: twice as many rows as the condition number. Geometric means over the seeds."));
+                .caption(format!("{loss}, `n mu = 2 L`: twice as many rows as the condition number. Geometric means over {SEEDS} seeds."));
             let table = table(format!("F - F* on {}", task.name), &curves, &MOMENTS);
             outcome.figure(figure).table(table);
         }

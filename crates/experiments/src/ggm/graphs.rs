@@ -219,7 +219,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .caption(format!("The graphs have {} true edges in the mean.", short(family.edges)));
         let graphs = family.shares.first().map_or(0, Vec::len);
         figure = figure.note(format!(
-            "Lines: means over {graphs} graphs; bands: one standard error of the mean."
+            "Lines: means over {graphs} graphs; vertical lines: one standard error of the mean."
         ));
         let columns = ["method", "2", "5", "10", "20", "40", "80", "160"];
         let mut table =

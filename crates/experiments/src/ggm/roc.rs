@@ -107,7 +107,7 @@ fn experiment(context: &Context, outcome: &mut Outcome, truth: &Truth) -> Result
         Axis::log("false edges"),
         Axis::linear("share of true edges found"),
     )
-    .note(format!("Lines: means over {graphs} graphs; bands: one standard error of the mean."))
+    .note(format!("Lines: means over {graphs} graphs; vertical lines: one standard error of the mean."))
     .caption("`CCT k`: conditional covariance thresholding with k variables; the curve of SHORTCUT lies under that of CCT 1.");
     let mut table = Table::new(
         "Share of true edges found before 2 to 80 false ones",

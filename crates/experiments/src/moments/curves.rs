@@ -3,7 +3,7 @@
 use fenchel_moments::{Reduction, synthetic::Problem, trace_error};
 
 use crate::numbers::{median, sorted};
-use crate::race::exponent;
+use crate::race::{exponent, with_winner};
 use crate::{Axis, Cell, Context, Failure, Figure, Judged, Series, Table};
 use fenchel_linalg::text::short;
 
@@ -106,8 +106,11 @@ pub(super) fn figure_and_table(
     curves: &[Curve],
 ) -> (Figure, Table) {
     let column = axis.label.clone();
+    let draws = curves[0].errors.iter().map(Vec::len).max().unwrap_or(0);
     let mut figure =
-        Figure::new(title, axis, Axis::log("error (1: nothing found)")).caption(caption);
+        Figure::new(title, axis, Axis::log("error of the directions (1: nothing found)"))
+            .note(format!("Points: medians over {draws} draws of generated data."))
+            .caption(caption);
     for curve in curves {
         figure = figure.with(Series::line_points(curve.name, curve.points()));
     }
@@ -121,5 +124,5 @@ pub(super) fn figure_and_table(
         });
         table.push(std::iter::once((*size).into()).chain(cells));
     }
-    (figure, table)
+    (with_winner(figure), table)
 }

@@ -119,7 +119,7 @@ fn measured(
     let all = curves(context, &names, &sizes(context), repeats, |n, seed| {
         errors(context, &draw(&density, n, seed)?, &density)
     })?;
-    let caption = "Medians over independent draws, 10 slices of equal counts, exact score functions. `PHD+ signed` takes the largest signed eigenvalues.";
+    let caption = "10 slices of equal counts, exact score functions. `PHD+ signed` takes the largest signed eigenvalues.";
     let (figure, table) = figure_and_table(title, caption, Axis::log("samples"), &all);
     outcome.figure(figure).table(table).setting("draws", repeats).setting("slices", 10);
     let all: [Curve; 5] = all.try_into().map_err(|_| Failure::new("five curves"))?;
@@ -147,7 +147,7 @@ fn rational(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             error(&problem, &sir.fit(&problem.x, &problem.y)?)?,
         ])
     })?;
-    let caption = "Medians over independent draws, 10 slices of equal counts; SADE has the exact score function.";
+    let caption = "10 slices of equal counts; SADE has the exact score function.";
     let (figure, table) = figure_and_table("Rational model", caption, Axis::log("samples"), &all);
     outcome.figure(figure).table(table).setting("draws", repeats).setting("noise", 0.25);
     outcome.note(

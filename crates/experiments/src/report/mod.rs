@@ -25,7 +25,7 @@ pub use entry::{Entry, Provenance, State};
 pub use store::{Key, Record, Store, build_fingerprint};
 
 use crate::table::csv_text;
-use crate::{Error, Outcome};
+use crate::{Error, Figure, Outcome};
 use entry::{Attachments, Drawing};
 
 /// Writes the page of the report and the CSV and SVG files into `folder`, which is created if it does not exist. Returns the path
@@ -47,15 +47,22 @@ pub fn write(folder: &Path, provenance: &Provenance, entries: &[Entry]) -> Resul
     Ok(path)
 }
 
+/// The figure as a file of its own: what stands beside it on the page is a part of its note.
+fn alone(figure: &Figure) -> Figure {
+    let caption = figure.caption.replace('`', "");
+    let note = [figure.note.as_str(), caption.as_str()].join(" ");
+    Figure { note: note.trim().to_owned(), ..figure.clone() }
+}
+
 fn attach(folder: &Path, id: &str, outcome: &Outcome) -> Result<Attachments, Error> {
     let own = folder.join(id);
     // What a former version of the experiment drew must not look like part of this one.
     files::remove_by_extension(&own, &["csv", "svg", "dot"])?;
     let mut attachments = Attachments::default();
-    let mut keep = |title: &str, caption: &str, svg: String, data: (&str, String)| {
+    let mut keep = |title: &str, caption: &str, svgs: (String, String), data: (&str, String)| {
         let name = format!("figure-{}-{}", attachments.figures.len() + 1, files::slug(title));
-        let mut links = Vec::new();
-        for (kind, text) in [(data.0, &data.1), ("svg", &svg)] {
+        let (mut links, (svg, alone)) = (Vec::new(), svgs);
+        for (kind, text) in [(data.0, &data.1), ("svg", &alone)] {
             files::write_atomically(&own.join(format!("{name}.{kind}")), text.as_bytes())?;
             links.push((kind.to_uppercase(), format!("{id}/{name}.{kind}")));
         }
@@ -65,10 +72,11 @@ fn attach(folder: &Path, id: &str, outcome: &Outcome) -> Result<Attachments, Err
     for figure in &outcome.figures {
         let headings = ["series", "x", "y"].map(String::from).to_vec();
         let csv = csv_text(&figure.title, headings, figure.rows())?;
-        keep(&figure.title, &figure.caption, figure.svg(), ("csv", csv))?;
+        keep(&figure.title, &figure.caption, (figure.svg(), alone(figure).svg()), ("csv", csv))?;
     }
     for network in &outcome.networks {
-        keep(&network.title, "", network.svg(), ("dot", network.dot()))?;
+        let svg = network.svg();
+        keep(&network.title, "", (svg.clone(), svg), ("dot", network.dot()))?;
     }
     for (k, table) in outcome.tables.iter().enumerate() {
         let name = format!("table-{}-{}.csv", k + 1, files::slug(&table.title));

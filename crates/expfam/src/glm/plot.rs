@@ -27,7 +27,10 @@ impl GlmSummary {
         Figure::new(format!("Coefficients ({} family)", self.family), x, y)
             .with(rows.colour(Colour::Blue))
             .mark(0.0, "")
-            .note("Dashed line: no effect.")
+            .note(format!(
+                "{} rows. Points: estimates; lines: 95 % intervals. Dashed line: no effect.",
+                self.rows
+            ))
     }
 
     /// [`figure`](Self::figure) as SVG.
@@ -72,6 +75,7 @@ impl<F: ScalarFamily> GlmModel<F> {
         let ends = points.first().zip(points.last()).map_or((0.0, 0.0), |(a, b)| (a.0, b.0));
         let (x, y) = (Axis::linear("normal quantile"), Axis::linear("deviance residual"));
         Ok(Figure::new(format!("Q-Q plot ({} family)", self.summary.family), x, y)
+            .note(format!("{n} residuals, sorted. Near the dashed line: the family fits."))
             .with(Series::points("residuals", points))
             .with(Series::line("equal", vec![(ends.0, ends.0), (ends.1, ends.1)]).dashed()))
     }

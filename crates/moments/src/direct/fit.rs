@@ -102,7 +102,7 @@ impl DirectSade {
         };
         let fenchel_optim::Report { passes, seconds, .. } = report;
         let spent = Spent { passes, seconds };
-        let model = finish(Named.name(), spectrum, k, mean_of(&data)?, spent)?;
+        let model = finish(Named.name(), spectrum, (k, self.components), mean_of(&data)?, spent)?;
         let mut model = model.named(x.names());
         model.report = report;
         Ok(DirectFit { model, lambda, singular_values, theta, dual: u, path })

@@ -37,5 +37,5 @@ pub(crate) fn fit_sums(
     let data = Dense::new(none.view())?;
     let k = components.choose(method, &spectrum, &data, &nothing, &|| false)?;
     let spent = Spent { passes: 1.0, seconds: moments.seconds + wall.seconds() };
-    finish(method.name(), spectrum, k, mean, spent)
+    finish(method.name(), spectrum, (k, components), mean, spent)
 }

@@ -175,12 +175,12 @@ impl<'a> Range<'a> {
         let (first, last) = ((self.low - 1e-9).ceil() as i32, (self.high + 1e-9).floor() as i32);
         let every = ((last - first + 1) as usize).div_ceil(wanted.max(2)) as i32;
         // Few decades around 1 read better as plain numbers.
-        let plain = first >= -2 && last <= 4;
+        let plain = first >= -3 && last <= 5;
         (first..=last)
             .map(|k| {
                 let label = match k {
                     _ if k.rem_euclid(every) != 0 => None,
-                    _ if plain => Some(short(10_f64.powi(k))),
+                    _ if plain => Some(plain_number(10_f64.powi(k))),
                     0 => Some("1".into()),
                     _ => Some(format!("1e{k}")),
                 };
@@ -204,8 +204,20 @@ impl<'a> Range<'a> {
             values = round_values(10_f64.powf(self.low), 10_f64.powf(self.high), wanted);
             values.retain(|v| *v > 0.0 && inside(v));
         }
-        let tick = |v: &f64| Tick { place: self.fraction(v.log10()), label: Some(short(*v)) };
+        let plain = values.iter().all(|v| (1e-4 * (1.0 - 1e-9)..=1e6).contains(v));
+        let label = |v: f64| if plain { plain_number(v) } else { short(v) };
+        let tick = |v: &f64| Tick { place: self.fraction(v.log10()), label: Some(label(*v)) };
         values.iter().map(tick).collect()
+    }
+}
+
+/// A number without an exponent, with as many decimals as three digits need.
+fn plain_number(value: f64) -> String {
+    let decimals = (2.0 - value.log10().floor()).clamp(0.0, 8.0) as usize;
+    let text = fixed(value, decimals);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 
@@ -286,6 +298,8 @@ mod tests {
         assert_eq!(labels(&linear, &[0.0, 4e6], 4), ["0", "1e6", "2e6", "3e6", "4e6"]);
         assert_eq!(labels(&log, &[1e-6, 1.0], 4), ["1e-6", "1e-4", "1e-2", "1"]);
         assert_eq!(labels(&log, &[0.1, 900.0], 8), ["0.1", "1", "10", "100", "1000"]);
+        assert_eq!(labels(&log, &[1e-3, 1.0], 8), ["0.001", "0.01", "0.1", "1"]);
+        assert_eq!(labels(&log, &[4e-4, 0.003], 8), ["0.0005", "0.001", "0.002"]);
         assert_eq!(labels(&log, &[1.0, 9.0], 6), ["1", "2", "5", "10"]);
         assert_eq!(labels(&log, &[0.24, 5.0], 7), ["0.5", "1", "2", "5"]);
         let two = Axis::log("y").limits(0.1, 10.0);

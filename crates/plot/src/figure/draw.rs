@@ -103,8 +103,15 @@ impl Layout<'_> {
                 }
             }
         }
+        // Many areas on each other would hide what is below: they are pale, and have edges.
+        let many = self.figure.series.iter().filter(|s| !s.band.is_empty()).count() > 3;
+        if many {
+            let edge = Stroke::new(look.colour, 0.8).shade(0.45);
+            pen.line(&above, edge);
+            pen.line(&below, edge);
+        }
         above.extend(below.into_iter().rev());
-        pen.polygon(&above, look.colour, 0.16);
+        pen.polygon(&above, look.colour, if many { 0.05 } else { 0.16 });
     }
 
     /// The names of the axis along which bars stand; none if it has numbers.

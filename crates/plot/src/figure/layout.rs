@@ -148,6 +148,19 @@ impl<'a> Layout<'a> {
         let turned = layout.turned;
         let extent = |label: &str| if turned { TICK_FONT } else { width_of(label, TICK_FONT) };
         layout.x_ticks = x.ticks_within(layout.frame.width(), extent);
+        // A long label at the right end needs room beside the axis.
+        let over = |tick: &Tick| {
+            let half = 0.5 * width_of(tick.label.as_ref()?, TICK_FONT);
+            Some(layout.frame.at(tick.place, 0.0).0 + half - (WIDTH - 4.0))
+        };
+        let over = layout.x_ticks.iter().filter_map(over).fold(0.0, f64::max);
+        if over > 0.0 && !turned {
+            layout.frame.right -= over;
+            layout.x_ticks = x.ticks_within(layout.frame.width(), extent);
+            if !layout.ends.is_empty() {
+                layout.ends = layout.ends_of_curves();
+            }
+        }
         layout
     }
 
@@ -220,6 +233,18 @@ mod tests {
             let inside = |at: Place| matches!(at, Place::At(at) if (0.01..0.99).contains(&at));
             assert!(inside(zero), "{value}: {zero:?}");
         }
+    }
+
+    #[test]
+    fn labels_at_the_right_end_are_whole() {
+        let figure = Figure::new("T", Axis::log("n").limits(100.0, 1e5), Axis::linear("y"));
+        let layout = Layout::new(&figure, 0.0);
+        let ends = layout.x_ticks.iter().filter_map(|t| {
+            let half = 0.5 * width_of(t.label.as_ref()?, TICK_FONT);
+            Some(layout.frame.at(t.place, 0.0).0 + half)
+        });
+        let right = ends.fold(0.0, f64::max);
+        assert!(right > WIDTH - 60.0 && right < WIDTH - 3.0, "{right}");
     }
 
     fn gap(series: impl IntoIterator<Item = Series>) -> Figure {

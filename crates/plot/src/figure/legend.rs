@@ -36,7 +36,16 @@ impl Layout<'_> {
         let mut order: Vec<usize> =
             (0..series.len()).filter(|&k| !series[k].name.is_empty()).collect();
         if series.iter().all(|s| s.style.is_curve()) {
-            order.sort_by(|&a, &b| height(a).total_cmp(&height(b)));
+            // Many curves are found by their colour first: those of one colour stand together.
+            let many = order.len() > 8;
+            let first = |k: usize| {
+                let kin = order.iter().filter(|&&j| self.looks[j].colour == self.looks[k].colour);
+                if many { kin.map(|&j| height(j)).fold(f64::INFINITY, f64::min) } else { 0.0 }
+            };
+            let keys: Vec<(f64, f64)> = (0..series.len()).map(|k| (first(k), height(k))).collect();
+            order.sort_by(|&a, &b| {
+                keys[a].0.total_cmp(&keys[b].0).then(keys[a].1.total_cmp(&keys[b].1))
+            });
         }
         let (left, room) = (self.frame.left.min(60.0), WIDTH - self.frame.left.min(60.0) - 12.0);
         let widest =

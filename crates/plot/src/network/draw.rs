@@ -24,7 +24,7 @@ impl Network {
     /// The network as SVG. The same network always gives the same picture.
     pub fn svg(&self) -> String {
         let mut pen = Pen::default();
-        let top = title::draw(&mut pen, &self.title, "", &self.warnings);
+        let top = title::draw(&mut pen, &self.title, &self.note, &self.warnings);
         let (width, bottom) = match self.placement {
             Placement::Layers => boxes(&mut pen, self, top),
             _ => discs(&mut pen, self, top),

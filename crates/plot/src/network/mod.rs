@@ -90,6 +90,9 @@ pub enum Placement {
 pub struct Network {
     /// The title.
     pub title: String,
+    /// What nodes and edges are, and of which data. It stands below the title.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "String::is_empty"))]
+    pub note: String,
     /// What the weights are, such as `partial correlation`.
     pub unit: String,
     /// The nodes.
@@ -179,6 +182,12 @@ impl Network {
         self.key.push((Colour::Vermilion, format!("{alone} here alone")));
         self.key.push((Colour::Soft, format!("{missing} missing (dashed)")));
         self
+    }
+
+    /// Says below the title what nodes and edges are.
+    #[must_use]
+    pub fn note(self, note: impl Into<String>) -> Self {
+        Network { note: note.into(), ..self }
     }
 
     /// The same network with its nodes in other places.
