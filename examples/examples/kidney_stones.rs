@@ -68,7 +68,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
             ))
             .with(Series::bars("seen", seen_shares[..2].iter().copied()))
             .with(Series::bars(
-                "if everybody had it",
+                "if everybody had it (adjusted for the size of the stones)",
                 acted[..2].iter().map(|share| share / 100.0),
             ));
     show.picture("successes", &figure.svg())?;

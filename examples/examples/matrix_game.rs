@@ -52,7 +52,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         "Six companies against seven on three hills: a plan that loses at most {most:.3} hills on average"
     );
     let figure = Figure::new(title, x, Axis::of_names("", names)).note(format!(
-        "The twelve likeliest of {} spreads: how many companies go to each hill.",
+        "The twelve likeliest of {} spreads: how many companies go to each hill. A hill lost counts 1, a hill won -1.",
         ours.len()
     ));
     let bars = Series::row_bars("", likeliest().map(|(share, _)| **share));

@@ -107,7 +107,7 @@ pub fn effects_figure<'a>(
     let rows: Vec<_> = effects.into_iter().collect();
     let any = rows.iter().any(|row| row.2.is_some());
     let name = |row: &(&str, f64, Option<(f64, f64)>)| match row.2 {
-        None if any => format!("{} (no interval)", row.0),
+        None if any => format!("{} (interval not computed)", row.0),
         _ => row.0.to_owned(),
     };
     let y = Axis::of_names("", rows.iter().map(name));

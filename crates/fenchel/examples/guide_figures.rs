@@ -211,7 +211,7 @@ fn contacts() -> Result<String> {
     let values =
         scores.indexed_iter().map(|((i, j), s)| if i == j { 0.0 } else { s.max(0.0) }).collect();
     let title =
-        "Columns of an alignment that touch have high scores: the hairpin crosses the diagonal";
+        "Columns of an alignment that touch have high scores: the antidiagonal is a hairpin";
     let note = format!(
         "{rows} generated sequences of {columns} columns, a Potts model. Rows and columns: positions."
     );
@@ -227,7 +227,11 @@ fn causal_effect() -> Result<String> {
     let mut groups = Vec::new();
     for (what, query, colour) in [
         ("seen", "P(success | treatment)", Colour::Soft),
-        ("if everybody had it", "P(success | do(treatment))", Colour::Blue),
+        (
+            "if everybody had it (adjusted for the size of the stones)",
+            "P(success | do(treatment))",
+            Colour::Blue,
+        ),
     ] {
         let table = identify(&graph, graph.query(query)?)?.evaluate(&joint)?;
         let mut rows = Vec::new();

@@ -143,7 +143,7 @@ fn an_effect_has_its_graph_balance_and_overlap() -> Result {
     assert!(model.love_plot(&["age", "sex"]).is_err());
     shows(&model.overlap_figure(&treated)?.svg(), &["treated", "untreated", "propensity"]);
     let effects = [("means", 1.5, None), ("weighting", 2.0, Some((1.0, 3.0)))];
-    let words = ["means (no interval)", "weighting", "Dashed line: no effect"];
+    let words = ["means (interval not computed)", "weighting", "Dashed line: no effect"];
     shows(&effects_figure("kg", effects).svg(), &words);
     Ok(())
 }

@@ -64,7 +64,7 @@ impl Path {
 }
 
 /// The label of both axes of a contact map. Columns without a residue take room, but have no number.
-const RESIDUE: &str = "residue number, by columns of the alignment (with gaps)";
+const RESIDUE: &str = "residue number (ticks are uneven where a column has no residue)";
 
 /// A contact map with the numbers of the residues: the contacts of the structure above the diagonal, and below it the `top` pairs with
 /// the highest scores, right and wrong.
