@@ -187,8 +187,10 @@ impl<const W: usize> Columns<W> {
     fn put(self, sums: [f64; W], matrix: &mut [f64], k: usize, r: usize) {
         let at = k * r + self.from;
         let out = &mut matrix[at..at + W];
-        for l in self.done - self.from..W {
-            out[l] = sums[l];
+        for (l, sum) in sums.into_iter().enumerate() {
+            if l >= self.done - self.from {
+                out[l] = sum;
+            }
         }
     }
 }
