@@ -218,7 +218,10 @@ fn estimates(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let threshold = "estimate over true gap after 15 passes: above 1 with uniform draws, and larger than with 80 % by gaps";
     outcome.claim(over(&courses, Need::All, claim, threshold, |k| {
         let (uniform, gaps) = (ends(k, 0)?, ends(k, if k == 0 { 3 } else { 1 })?);
-        let judged = one.below(&uniform).named("1, uniform").and(gaps.below(&uniform).named("80 % by gaps, uniform"));
+        let judged = one
+            .below(&uniform)
+            .named("1, uniform")
+            .and(gaps.below(&uniform).named("80 % by gaps, uniform"));
         Ok(judged.provided(moved(k), "a run has not left its start"))
     })?);
     let least = (0..all.len()).map(|k| Ok(ends(k, all[k].len() - 1)?.median()));

@@ -131,9 +131,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             )),
     );
     outcome.claim(
-        FACTOR
-            .claim("at 4,000 variables SHORTCUT is about four times as fast as CCT")
-            .reported("products that CCT looks at, over those of SHORTCUT; the sentence is about seconds", factor),
+        FACTOR.claim("at 4,000 variables SHORTCUT is about four times as fast as CCT").reported(
+            "products that CCT looks at, over those of SHORTCUT; the sentence is about seconds",
+            factor,
+        ),
     );
     outcome.claim(
         IDEAL

@@ -221,9 +221,7 @@ fn classification(context: &Context, outcome: &mut Outcome) -> Result<(), Failur
         BETTER
             .claim("SPHD has a smaller error than PHD+, whose responses are not centred")
             .rests_on([SPHD, "PHD+ signed"])
-            .document(
-                "smaller median errors at most numbers of samples; that of PHD+ below 0.7 at the largest, so that it works",
-            )
+            .document("smaller median errors at most numbers of samples; that of PHD+ below 0.7 at the largest, so that it works")
             .known_failure(
                 sphd.mostly_below(&signed).provided(signed.end() < PINNED, "PHD+ does not work"),
                 Reason::checked(
@@ -257,9 +255,7 @@ fn quadratic(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         LINEARITY
             .claim("PHD+ with the largest signed eigenvalues finds only one of the two directions")
             .rests_on(["PHD+ signed"])
-            .document(
-                "median error at the largest number of samples nearer to 1/2, one direction lost, than to 0 or 1",
-            )
+            .document("median error at the largest number of samples nearer to 1/2, one direction lost, than to 0 or 1")
             .holds((signed.end(), (0.25..0.75).contains(&signed.end()))),
     );
     Ok(())

@@ -105,7 +105,8 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     };
     let last = late.len().checked_sub(10).and_then(|from| late.get(from..));
     let [first, last] = [late.get(..10), last].map(|rows| middle(rows, |row| row[2] / row[0]));
-    let [error, noise] = [middle(Some(late), |row| row[0]), middle(Some(late), |row| row[3])].map(short);
+    let [error, noise] =
+        [middle(Some(late), |row| row[0]), middle(Some(late), |row| row[3])].map(short);
     let below = ratios.iter().filter(|ratio| **ratio < 1.0).count();
     outcome.claim(
         CLOSE
