@@ -207,7 +207,7 @@ impl fmt::Display for Ground {
         f.pad(match self {
             Ground::Generated => "generated data",
             Ground::Real => "real data",
-            Ground::Exact => "exact",
+            Ground::Exact => "counted or computed",
         })
     }
 }

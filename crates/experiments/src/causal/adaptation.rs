@@ -10,7 +10,7 @@ use super::methods::adapt::{CategoricalTask, Momentum, SweepSettings, sweep};
 use super::runs::Runs;
 use super::thesis;
 use crate::numbers::sorted;
-use crate::{Axis, Context, Experiment, Failure, Judged, Outcome, Source};
+use crate::{Axis, Context, Experiment, Failure, Judged, Outcome, Sample, Source};
 
 const K: usize = 20;
 /// References, or pairs of a reference and an intervention, of a figure; and of pooled interventions.
@@ -90,7 +90,7 @@ pub(super) const SINGLE: Experiment = Experiment {
     id: "ca-ex7",
     title: "Figure 4.10: intervention on a single mechanism",
     question: "Which model adapts fastest when one mechanism P(Y | X = x), for one x alone, is drawn anew?",
-    learnt: "With the dense prior the joint model does. With the sparse prior the causal model is ahead of the anticausal one, and level with the joint one.",
+    learnt: "With the dense prior the joint model does. With the sparse prior the causal model is ahead of the anticausal one, and the joint model ahead of both.",
     run: single,
     ..BASE
 };
@@ -137,6 +137,13 @@ fn adapt(
 ) -> Result<Runs, Failure> {
     let size = if targets.len() > 1 { (POOLED, 10) } else { (PAIRS, 1) };
     let found = runs(context, prior, targets, size, Momentum::Off)?;
+    outcome
+        .setting("states", format!("{K} of X and {K} of Y"))
+        .setting(
+            "dense prior",
+            "P(X) and each P(Y | X = x) from a Dirichlet law with concentrations 1",
+        )
+        .setting("sparse prior", "the same, with concentrations 1/K for P(Y | X = x)");
     found.show(outcome, name, |label| Axis::linear(label));
     Ok(found)
 }
@@ -307,6 +314,8 @@ fn sparse_pooled(context: &Context, outcome: &mut Outcome) -> Result<(), Failure
 
 fn single(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let target = &[Target::SingleMechanism];
+    let drawn = "P(Y | X = x) of the most probable x, from a Dirichlet law with concentrations 1";
+    outcome.setting("intervention", drawn);
     let runs = adapt(context, outcome, "Dense prior, one mechanism", &dense(), target)?;
     outcome.claim(
         thesis("Figure 4.10", "The only model to be slightly advantaged is the joint model.")
@@ -326,15 +335,25 @@ fn single(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             ),
     );
     let runs = adapt(context, outcome, "Sparse prior, one mechanism", &sparse(), target)?;
+    let slight = thesis(
+        "Figure 4.10",
+        "This time there is a slight advantage for the causal model which performs comparably to the joint model.",
+    );
     outcome.claim(
-        thesis(
-            "Figure 4.10",
-            "This time there is a slight advantage for the causal model which performs comparably to the joint model.",
-        )
-        .claim("sparse prior: the causal model is ahead of the anticausal one, and level with the joint one")
-        .rests_on(MODELS)
-        .document(format!("mean KL of the causal model below that of the anticausal one; {BANDS}"))
-        .holds(runs.in_order(&[CAUSAL, ANTICAUSAL])?.and(runs.overlap()?)),
+        slight
+            .claim("sparse prior: the causal model is ahead of the anticausal one")
+            .rests_on(&MODELS[..2])
+            .document("smaller mean KL after 100 samples; the KL of each model has fallen")
+            .holds(runs.in_order(&[CAUSAL, ANTICAUSAL])?),
+    );
+    let (causal, joint) = (runs.kl(CAUSAL)?, runs.kl(JOINT)?);
+    let pairs = causal.values().iter().zip(joint.values());
+    let less = Sample::over_seeds(pairs.map(|(causal, joint)| causal - joint).collect())?;
+    outcome.claim(
+        slight.claim("sparse prior: the causal model performs comparably to the joint one").reported(
+            "mean KL after 100 samples, and the difference with each seed; \"comparably\" has no number",
+            format!("causal {causal}, joint {joint}; causal less joint {less}"),
+        ),
     );
     Ok(())
 }

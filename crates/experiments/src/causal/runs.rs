@@ -63,11 +63,13 @@ impl Runs {
 
     /// Whether the models are in this order, the fastest first, and the divergence of each has fallen.
     pub(super) fn in_order(&self, models: &[usize]) -> Result<Judged, Failure> {
-        let mut judged = self.fell()?;
-        for pair in models.windows(2) {
-            judged = self.kl(pair[0])?.below(&self.kl(pair[1])?).and(judged);
-        }
-        Ok(judged)
+        let name = |model: usize| &self.sweeps[0][0].models[model].model;
+        let one = |pair: &[usize]| {
+            let judged = self.kl(pair[0])?.below(&self.kl(pair[1])?);
+            Ok(judged.named(format!("{}, {}", name(pair[0]), name(pair[1]))))
+        };
+        let fell = self.fell()?.holds;
+        Ok(Judged::all(models.windows(2).map(one))?.provided(fell, "the KL of one has not fallen"))
     }
 
     /// Whether the divergence of every model has fallen with every seed: a model cannot win against one that did not move.

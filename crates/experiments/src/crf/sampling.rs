@@ -40,8 +40,8 @@ pub(super) const FIGURE_9: Experiment = Experiment {
     id: "crf-47",
     title: "Figure 9: the estimate of the duality gap against the true gap",
     question: "Is the mean of the last known gaps of the sequences a good estimate of the duality gap?",
-    learnt: "With draws by gaps it is nearly always within a factor of two, and too large. With uniform draws it is larger still, and useless until every sequence was drawn once.",
-    quick: "2,000 words, and 300 to 3,000 sentences of each text",
+    learnt: "With four fifths of the draws by gaps it is nearly always within a factor of two, and in the median too large. With uniform draws it is larger than that, and useless until every sequence was drawn once.",
+    quick: "2,000 words; 3,000 sentences for entities, 1,200 for chunks, 300 for parts of speech",
     smaller: super::tasks::PARTS,
     needs: &["conll2002-nl", "ocr", "conll2000"],
     run: estimates,
@@ -189,15 +189,16 @@ fn estimates(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .rests_on(NAMES);
     let late: Vec<_> = all.iter().map(|runs| within(range(&runs[0].median, 12.0))).collect();
     let reason = Reason::checked(
-        "with uniform draws a sequence counts with a first guess, 100, until it is drawn, and some are drawn late. From pass 12 on all were drawn; then a \
-         sequence counts with its gap at its last visit, which was larger. Range of estimate over true gap from pass 12 on with uniform draws, on \
-         entities, OCR, chunks and parts of speech",
+        "with uniform draws a sequence counts with the paper's first guess, 100 nats, until it is drawn, and some are drawn late. From pass 12 on all were drawn, \
+         and on entities the ratio is within the factor. A sequence then counts with its gap at its last visit, which was larger. Range of estimate over true \
+         gap from pass 12 on with uniform draws, on entities, OCR, chunks and parts of speech",
         late.iter().map(|(shown, _)| shown.as_str()).collect::<Vec<_>>().join("; "),
         late[0].1,
     );
     let threshold = "estimate over true gap between 0.5 and 2 from the fourth pass on";
     let row = |k| {
-        let adaptive = Judged::from(within(worst(k, false))).named("by gaps");
+        let share = if k == 0 { "20 to 100 % by gaps" } else { NAMES[3] };
+        let adaptive = Judged::from(within(worst(k, false))).named(share);
         Ok(adaptive.and(Judged::from(within(worst(k, true))).named("uniform")))
     };
     outcome.claim(over(&courses, Need::All, claim, threshold, row)?.known(reason));
@@ -217,7 +218,10 @@ fn estimates(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let threshold = "estimate over true gap after 15 passes: above 1 with uniform draws, and larger than with 80 % by gaps";
     outcome.claim(over(&courses, Need::All, claim, threshold, |k| {
         let (uniform, gaps) = (ends(k, 0)?, ends(k, if k == 0 { 3 } else { 1 })?);
-        let judged = one.below(&uniform).and(gaps.below(&uniform));
+        let judged = one
+            .below(&uniform)
+            .named("1, uniform")
+            .and(gaps.below(&uniform).named("80 % by gaps, uniform"));
         Ok(judged.provided(moved(k), "a run has not left its start"))
     })?);
     let least = (0..all.len()).map(|k| Ok(ends(k, all[k].len() - 1)?.median()));
@@ -226,11 +230,11 @@ fn estimates(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let claim =
         sides.claim("with draws by gaps it is too small").in_unit("ratio").rests_on([NAMES[3]]);
     let reason = Reason::checked(
-        "a sequence counts with its gap at its last visit. Gaps fall, so that this is too large. The least median of estimate over true gap among the data sets",
+        "a sequence counts with its gap at its last visit. Most gaps have fallen since, so that the median is too large; with single seeds a few have grown, and outweigh them. Why the paper saw the opposite is not known. The least median of estimate over true gap among the data sets",
         least,
         least > 1.0,
     );
-    let threshold = "estimate over true gap after 15 passes below 1, at the largest share by gaps";
+    let threshold = "estimate over true gap after 15 passes below 1, with 100 % by gaps for entities and 80 % for the others";
     let row = |k: usize| {
         let judged = ends(k, all[k].len() - 1)?.below(&one);
         Ok(judged.provided(moved(k), "a run has not left its start"))

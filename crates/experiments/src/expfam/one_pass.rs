@@ -64,7 +64,7 @@ pub(super) struct Losses<'a> {
 /// What the notes say of the Taylor expansion.
 pub(super) const EXPANSION: &str = "`averaged parameters`: the prediction by averaged parameters. `averaged predictions`: the mean of the predictions of stored iterates; `Taylor \
      expansion`: the same mean by an expansion, as in the thesis. The thesis does not state its steps, and says that they cannot be too large. Here they are 4 / R^2, halved \
-     again and again; R^2 is the mean square of the features. With the larger ones the expansion leaves (0, 1), and its loss has no bound: it is judged \
+     again and again; R^2 is the mean square of the features. With large ones the expansion leaves (0, 1), and its loss has no bound: it is judged \
      with the smaller steps only, the mean over stored iterates with all.";
 
 /// Runs every step on the data of every seed. `draw` returns the data, and the factor of the steps on them.
@@ -127,11 +127,13 @@ impl Losses<'_> {
     /// Medians over the seeds against n. `above` is added to every loss.
     pub(super) fn figure(&self, title: &str, above: f64) -> Figure {
         let mut figure = Figure::new(title, Axis::log("observations"), Axis::log("excess (nats)"))
+            .caption("With the largest and the smallest step, which stands behind each name. What is not above 0 is not drawn.")
             .note(format!(
                 "Lines: medians over {} seeds of one pass with a constant step.",
                 self.seeds()
             ));
-        for (k, step) in self.steps.iter().enumerate() {
+        let ends = self.steps.iter().enumerate();
+        for (k, step) in ends.filter(|(k, _)| [0, self.steps.len() - 1].contains(k)) {
             for (predictor, (name, _)) in PREDICTORS.into_iter().enumerate() {
                 let points = self.counts.iter().zip(&self.values[k][predictor]);
                 let points =

@@ -51,7 +51,7 @@ impl Need {
             format!("{}{not}: {}", case.name, case.measured)
         };
         let text = cases.iter().map(text).collect::<Vec<_>>().join("; ");
-        Ok(Judged::from(((format!("on {held} of {count}: {text}"), cases), holds)))
+        Ok(Judged::from(((format!("holds on {held} of {count}: {text}"), cases), holds)))
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex3",
     title: "Figure 4.1: every method with l2 and its best step",
     question: "Which method needs the fewest passes over the data when each has its best step?",
-    learnt: "Finito in permuted order needs the fewest passes on most data sets. SAGA, Finito with random draws and SDCA need similar numbers of passes. SAG is the slowest in its first passes.",
+    learnt: "By gradients Finito in permuted order needs the fewest passes on most data sets; by epochs of n steps SVRG does, whose snapshots are then free. The passes that SAGA, Finito with random draws and SDCA need are within a factor of two. After two passes SAG is the slowest incremental method.",
     smaller: "MNIST: the 10,000 test images for the 60,000",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult", "abalone"],
     run: experiment,
@@ -88,8 +88,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         });
         let title = format!("Every method with its best step on {} (figure 4.1)", task.name);
         let axis = Axis::log("suboptimality F - F*");
-        outcome.figure(race::figure(title, axis.limits(1e-15, 1.0), series).caption(format!(
-            "{loss} loss with l2, each method with its best step. A pass is n gradients for n rows; `SVRG by steps` counts n steps as a pass, and no snapshots."
+        outcome.figure(race::figure(title, axis.limits(1e-15, 1e3), series).caption(format!(
+            "{loss} loss with l2, each method with its best step. A pass is n gradients for n rows. An epoch of SVRG is two passes, with its snapshot. `SVRG by steps` counts it as one."
         )));
         outcome.table(table(format!("F - F* on {}", task.name), &curves, &[2.0, 5.0, 10.0, 20.0]));
         let steps = steps.iter().map(|(name, step)| format!("{name} {step}"));
@@ -133,41 +133,52 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         Ok(judged.provided(all, "a method has not left its start"))
     };
     // The sample with the smallest, or largest, median.
-    let extreme = |k: usize,
-                   names: &[&str],
-                   of: &dyn Fn(usize, &str) -> Result<Sample, Failure>,
-                   sign: f64| {
+    type Cost<'c> = &'c dyn Fn(usize, &str) -> Result<Sample, Failure>;
+    let extreme = |k: usize, names: &[&str], of: Cost<'_>, sign: f64| {
         let samples = names.iter().map(|name| of(k, name)).collect::<Result<Vec<_>, _>>()?;
         let best =
             samples.into_iter().min_by(|a, b| (sign * a.median()).total_cmp(&(sign * b.median())));
         best.ok_or_else(|| Failure::new("no method"))
     };
     let rivals = ["SAG", "SAGA", "SDCA", "Finito", "L-BFGS", "SVRG"];
+    // Finito in permuted order against the best of the others, with a share of the passes of SVRG.
+    let permuted = |k: usize, share: f64| {
+        let cost = |k: usize, name: &str| {
+            let price = if name == "SVRG" { share } else { 1.0 };
+            of(k, name)?.sample(|curve| price * curve.passes_to(1e-8))
+        };
+        Ok::<_, Failure>(cost(k, "Finito permuted")?.below(&extreme(k, &rivals, &cost, 1.0)?))
+    };
+    let real = || (0..tasks.len()).filter(|&k| !tasks[k].generated);
+    let evaluations = |k: usize| {
+        Ok::<_, Failure>(passes(k, "SVRG", 1e-6)?.median() / passes(k, "SAGA", 1e-6)?.median())
+    };
+    let (mut ahead, mut most) = (0, 0.0_f64);
+    for k in real() {
+        ahead += usize::from(permuted(k, 1.0)?.holds);
+        most = most.max(evaluations(k)?);
+    }
     outcome.claim(over(
         tasks,
         Need::Most,
-        thesis(
-            "4.5",
-            "We can see that Finito (perm) performs the best on a per epoch equivalent basis",
-        )
-        .claim(format!("Finito with permutation needs the fewest passes, {TABLES}"))
-        .in_unit("passes")
+        thesis("4.5", "We can see that Finito (perm) performs the best on a per epoch equivalent basis")
+        .claim(format!("Finito with permutation needs the fewest epochs of n steps, {TABLES}"))
+        .in_unit("epochs")
         .rests_on(["Finito permuted"])
         .rests_on(rivals),
-        "fewer passes to F - F* = 1e-8 than the best of the other methods",
-        |k| {
-            let best = extreme(k, &rivals, &|k, name| passes(k, name, 1e-8), 1.0)?;
-            moved(k, passes(k, "Finito permuted", 1e-8)?.below(&best), &rivals)
-        },
-    )?);
+        "fewer epochs to F - F* = 1e-8 than the best of the other methods",
+        |k| moved(k, permuted(k, 0.5)?, &rivals),
+    )?
+    .known(Reason::checked(
+        "an epoch of SVRG evaluates 2n gradients, with those of its snapshot, an epoch of Finito n. By gradients Finito in permuted order is ahead. On so many data sets",
+        format!("{ahead} of {}", real().count()),
+        2 * ahead > real().count(),
+    )));
     outcome.claim(over(
         tasks,
         Need::Most,
-        thesis(
-            "4.5",
-            "when considering the number of gradient evaluations per epoch is double that of the other methods for this problem, \
-             it is middle of the pack",
-        )
+        thesis("4.5", "when considering the number of gradient evaluations per epoch is double that of the other methods for this problem, \
+             it is middle of the pack")
         .claim("counted by gradients, with those of its snapshots, SVRG is between the fastest and the slowest incremental method")
         .in_unit("passes").rests_on(["SVRG"])
         .rests_on(INCREMENTAL),
@@ -175,7 +186,8 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         |k| {
             let at = |sign: f64| extreme(k, &INCREMENTAL, &|k, name| passes(k, name, 1e-6), sign);
             let (quickest, slowest, svrg) = (at(1.0)?, at(-1.0)?, passes(k, "SVRG", 1e-6)?);
-            moved(k, quickest.below(&svrg).and(svrg.below(&slowest)), &INCREMENTAL)
+            let judged = quickest.below(&svrg).named("fastest, SVRG");
+            moved(k, judged.and(svrg.below(&slowest).named("SVRG, slowest")), &INCREMENTAL)
         },
     )?);
     outcome.claim(over(
@@ -184,7 +196,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         thesis("4.5", "Note that SAG is slower than the other methods at the beginning.")
             .claim(format!("SAG is slower than the other incremental methods at the beginning, {TABLES}"))
             .in_unit("F - F*").rests_on(["SAG", "SAGA", "SDCA", "Finito", "SVRG"]),
-        "F - F* of SAG after 2 passes larger than the largest of the others; after 2 passes all have made steps",
+        "F - F* after 2 passes, the largest of the others against that of SAG: smaller; after 2 passes all have made steps",
         |k| {
             let at = |k: usize, name: &str| of(k, name)?.at(2.0);
             let others = ["SAGA", "SDCA", "Finito", "Finito permuted", "SVRG"];
@@ -203,56 +215,32 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         "fewer passes to F - F* = 1e-8",
         |k| moved(k, passes(k, "SAGA", 1e-8)?.below(&passes(k, "SAG", 1e-8)?), &["SAG"]),
     )?);
-    let reports = [
-        (
-            "4.5",
-            "SVRG is similarly fast on a per epoch basis",
-            "counted by epochs of n steps, SVRG is about as fast as Finito in permuted order",
-            "epochs to F - F* = 1e-6, of SVRG and of Finito in permuted order",
-        ),
-        (
-            "4.5",
-            "SAGA can be seen to perform similar to the non-permuted Finito case, and to SDCA.",
-            "SAGA is about as fast as Finito with random draws, and as SDCA",
-            "passes to F - F* = 1e-6, of SAGA, of Finito and of SDCA",
-        ),
-    ];
-    for (i, (section, quote, statement, what)) in reports.into_iter().enumerate() {
-        let row = |k: usize| {
-            let of = |name: &str| Ok::<f64, Failure>(passes(k, name, 1e-6)?.median());
-            let numbers = match i {
-                0 => vec![0.5 * of("SVRG")?, of("Finito permuted")?],
-                _ => vec![of("SAGA")?, of("Finito")?, of("SDCA")?],
-            };
-            Ok(numbers.into_iter().map(in_passes).collect::<Vec<_>>().join(", "))
-        };
-        outcome.claim(thesis(section, quote).claim(statement).reported(what, list(tasks, row)?));
-    }
-    // Without stored derivatives a step of SVRG takes two gradients, and a snapshot every n steps a third.
-    let evaluations = |k: usize| {
-        Ok::<f64, Failure>(
-            1.5 * passes(k, "SVRG", 1e-6)?.median() / passes(k, "SAGA", 1e-6)?.median(),
-        )
+    let row = |k: usize| {
+        let one = |name| Ok(format!("{name} {}", in_passes(passes(k, name, 1e-6)?.median())));
+        let all: Result<Vec<String>, Failure> =
+            ["SAGA", "Finito", "SDCA"].map(one).into_iter().collect();
+        Ok(all?.join(", "))
     };
-    let judged = (0..tasks.len()).filter(|&k| !tasks[k].generated);
-    let most = judged
-        .map(evaluations)
-        .try_fold(0.0, |most, ratio| Ok::<f64, Failure>(ratio?.max(most)))?;
+    let quote = "SAGA can be seen to perform similar to the non-permuted Finito case, and to SDCA.";
+    let sentence = thesis("4.5", quote);
+    let sentence = sentence.claim("SAGA is about as fast as Finito with random draws, and as SDCA");
+    outcome.claim(sentence.reported("passes to F - F* = 1e-6", list(tasks, row)?));
     let sentence = thesis(
         "4.3.2",
         "For the equivalent practical convergence rate it makes 2x-3x more gradient evaluations, but in doing so it does not \
          need to store a table of gradients",
     )
-    .claim("SVRG, which stores no derivatives, evaluates 2 to 3 times as many gradients as SAGA to the same accuracy")
+    .claim("SVRG evaluates 2 to 3 times as many gradients as SAGA to the same accuracy")
     .in_unit("ratio")
     .rests_on(["SVRG", "SAGA"]);
-    let threshold = "gradients of SVRG to F - F* = 1e-6, over those of SAGA, between 2 and 3";
+    let threshold =
+        "passes of SVRG to F - F* = 1e-6, two an epoch, over those of SAGA: between 2 and 3";
     let row =
         |k: usize| Ok((short(evaluations(k)?), (2.0..=3.0).contains(&evaluations(k)?)).into());
     outcome.claim(over(tasks, Need::Most, sentence, threshold, row)?.known(Reason::checked(
-        "an epoch of SVRG evaluates three gradients a term, a pass of SAGA one. But SVRG with its best step needs fewer epochs than SAGA needs passes. Epochs of SVRG over passes of SAGA, the largest over the data sets",
-        short(most / 3.0),
-        most < 2.0,
+        "an epoch of SVRG evaluates two gradients a term, and three if it stores no derivatives. The sentence is this price, for as many epochs as SAGA needs passes. SVRG with its best step needs fewer, so that even the higher price is less than double. Epochs of SVRG over passes of SAGA, the largest over the data sets",
+        short(most / 2.0),
+        1.5 * most < 2.0,
     )));
     Ok(())
 }

@@ -14,7 +14,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-33",
     title: "Figure 8.1: the work of SHORTCUT against that of CCT",
     question: "How does the work of SHORTCUT, which scores pairs of variables, grow with the number p of variables?",
-    learnt: "About like p^2.5. CCT, which tries every third variable for every pair, grows like p^3. For a pair SHORTCUT looks at a number of products that grows like the square root of p.",
+    learnt: "About like p^2.5 for independent variables. CCT, which tries every third variable for every pair, grows like p^3. For a pair SHORTCUT looks at a number of products that grows like the square root of p.",
     quick: "4,000 variables at most in the place of 8,000, and 40 pairs of each size in the place of 200",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
@@ -74,8 +74,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let pairs = context.pick(40, 200);
     outcome.setting("pairs a size", pairs).setting("samples", "p / 4, independent columns");
     outcome.note(
-        "The thesis compares seconds. Here the products that each algorithm looks at are counted, over a sample of the pairs. CCT is conditional \
-         covariance thresholding; eta is the number of variables that it conditions on.",
+        "The score of a pair i, j is a maximum over third variables k of the product of the correlations of i with k and of j with k. The thesis compares \
+         seconds. Here the products that each algorithm looks at are counted, over a sample of the pairs. CCT is conditional covariance thresholding; eta is \
+         the number of variables that it conditions on.",
     );
     let mut curves = [Vec::new(), Vec::new()];
     let columns = ["variables", "products a pair, SHORTCUT", "products a pair, CCT", "ratio"];
@@ -130,15 +131,14 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             )),
     );
     outcome.claim(
-        FACTOR
-            .claim("at 4,000 variables SHORTCUT looks at fewer products than CCT")
-            .rests_on(["SHORTCUT"])
-            .document("CCT looks at four times as many at least")
-            .holds((format!("{factor:.1} times as many"), factor >= 4.0)),
+        FACTOR.claim("at 4,000 variables SHORTCUT is about four times as fast as CCT").reported(
+            "products that CCT looks at, over those of SHORTCUT; the sentence is about seconds",
+            factor,
+        ),
     );
     outcome.claim(
         IDEAL
-            .claim("on correlations the products that SHORTCUT looks at for a pair grow like the root of p")
+            .claim("on correlations of independent columns the products that SHORTCUT looks at for a pair grow like the root of p")
             .rests_on(["SHORTCUT"])
             .document("slope of log products of a pair against log p nearer to 1/2, the root, than to 1, the worst case")
             .holds((slopes[0] - 2.0, slopes[0] - 2.0 < 0.75)),

@@ -9,7 +9,7 @@ use fenchel_moments::{Components, GaussianMixture, Mave, PhdPlus, Sade, Sir, Sli
 
 use super::curves::{Curve, PINNED, curves, error, figure_and_table, sizes};
 use super::thesis;
-use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
+use crate::{Axis, Context, Experiment, Failure, Outcome, Reason, Source};
 
 pub(super) const RATIONAL: Experiment = Experiment {
     id: "mo-e2",
@@ -35,7 +35,7 @@ pub(super) const CLASSIFICATION: Experiment = Experiment {
     id: "mo-e4",
     title: "Figure 2-5: SADE, SPHD and PHD+ on two classes",
     question: "Which methods find both directions from a response with two classes?",
-    learnt: "SADE finds one of two, and two classes cannot give it more. SPHD has a smaller error than PHD+ at most sample sizes.",
+    learnt: "SADE, of first order, finds one of two, and two classes cannot give it more. SPHD and PHD+, of second order (principal Hessian directions, with and without slices), find both with many samples. Only then is SPHD ahead of PHD+.",
     quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
     run: classification,
     ..Experiment::of(super::DOCUMENT)
@@ -119,18 +119,22 @@ fn measured(
     let all = curves(context, &names, &sizes(context), repeats, |n, seed| {
         errors(context, &draw(&density, n, seed)?, &density)
     })?;
-    let caption = "10 slices of equal counts, exact score functions. `PHD+ signed` takes the largest signed eigenvalues.";
+    let caption = "Ten features, a mixture of two normal laws with exact score functions; 10 slices of equal counts. `PHD+` takes the eigenvalues with the largest absolute values, `PHD+ signed` the largest signed ones.";
     let (figure, table) = figure_and_table(title, caption, Axis::log("samples"), &all);
     outcome.figure(figure).table(table).setting("draws", repeats).setting("slices", 10);
     let all: [Curve; 5] = all.try_into().map_err(|_| Failure::new("five curves"))?;
-    // The document's MAVE is another program. Here a quick run has fewer base points and rounds.
     let points = context.pick(20, 200);
-    let [sade, sphd, phd, _, mave] = all.each_ref().map(|curve| short(curve.end()));
+    let ends = all.each_ref().map(Curve::end);
+    let [sade, sphd, phd, _, mave] = ends.map(short);
     outcome.claim(
-        MAVE.claim(format!("MAVE (minimum average variance, {points} base points) works better than SADE, SPHD and PHD+")).reported(
-            "median square trace error at the largest number of samples: of MAVE, against SADE, SPHD and PHD+",
-            format!("{mave} against {sade}, {sphd} and {phd}"),
-        ),
+        MAVE.claim(format!("MAVE (minimum average variance, {points} base points) works better than SADE, SPHD and PHD+"))
+            .rests_on(names)
+            .document("smallest median square trace error at the largest number of samples")
+            .holds((
+                format!("MAVE {mave}; SADE {sade}; SPHD {sphd}; PHD+ {phd}"),
+                ends[..3].iter().all(|&end| ends[4] < end),
+            ))
+            .not_judged("the document's MAVE is another program, with settings that it does not state"),
     );
     Ok(all)
 }
@@ -200,9 +204,13 @@ fn staircase(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
 
 fn classification(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let title = "Classification by an ellipse";
-    let [sade, sphd, phd, ..] = measured(context, outcome, title, |density, n, seed| {
+    let [sade, sphd, _, signed, _] = measured(context, outcome, title, |density, n, seed| {
         synthetic::classification(density, n, 0.25, seed)
     })?;
+    outcome.note(
+        "The response is 1 where x_1^2 + 2 x_2^2 > 4 and 0 elsewhere, plus normal noise of deviation 1/4. The noise makes ten slices possible. The thesis does not say \
+         which eigenvalues its PHD+ takes. In its figure 2-6 PHD+ loses a direction, as with the largest signed ones (mo-e5): they are judged.",
+    );
     outcome.claim(
         HALF.claim("SADE finds one of the two directions")
             .rests_on([SADE])
@@ -212,11 +220,16 @@ fn classification(context: &Context, outcome: &mut Outcome) -> Result<(), Failur
     outcome.claim(
         BETTER
             .claim("SPHD has a smaller error than PHD+, whose responses are not centred")
-            .rests_on([SPHD, PHD])
-            .document(
-                "smaller median errors at most numbers of samples; that of PHD+ below 0.7 at the largest, so that it works",
-            )
-            .holds(sphd.mostly_below(&phd).and((phd.end(), phd.end() < PINNED))),
+            .rests_on([SPHD, "PHD+ signed"])
+            .document("smaller median errors at most numbers of samples; that of PHD+ below 0.7 at the largest, so that it works")
+            .known_failure(
+                sphd.mostly_below(&signed).provided(signed.end() < PINNED, "PHD+ does not work"),
+                Reason::checked(
+                    "a slice has a tenth of the samples, and SPHD the noise of the mean of each slice. With many samples it is ahead. Errors of SPHD and of PHD+ at the largest number",
+                    format!("{} and {}", short(sphd.end()), short(signed.end())),
+                    sphd.end() < signed.end(),
+                ),
+            ),
     );
     Ok(())
 }
@@ -242,9 +255,7 @@ fn quadratic(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         LINEARITY
             .claim("PHD+ with the largest signed eigenvalues finds only one of the two directions")
             .rests_on(["PHD+ signed"])
-            .document(
-                "median error at the largest number of samples nearer to 1/2, one direction lost, than to 0 or 1",
-            )
+            .document("median error at the largest number of samples nearer to 1/2, one direction lost, than to 0 or 1")
             .holds((signed.end(), (0.25..0.75).contains(&signed.end()))),
     );
     Ok(())

@@ -11,13 +11,14 @@ use fenchel_mrf_learn::{
 use fenchel_optim::{Cadence, Progress, StepSize, Stop};
 
 use super::paper;
+use crate::numbers::{median, sorted};
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ml-bound",
     title: "Figure 2: the error of the gradient and its bounds",
     question: "How close is bound (12), by which TAY chooses its sweeps, to the error of the sampled gradient?",
-    learnt: "After the first iterations it is within a factor of ten of the error, and mostly below it. A bound in the manner of an older theory is far larger.",
+    learnt: "From iteration 10 on it is within a factor of ten of the error, and nearly always below it. The error is mostly the noise of the chains, which the bound leaves out. A bound in the manner of an older theory is some hundred times the error.",
     quick: "80 iterations in the place of 150",
     run,
     ..Experiment::of(super::DOCUMENT)
@@ -39,9 +40,9 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .setting("lambda", 0.025)
         .setting("step", 0.4);
     outcome.note(
-        "The error is the norm of the sampled gradient less the exact one, which is computed by enumeration. It has the bias and the noise of 2,000 chains. \
-         Bound (12) is of the bias alone, and so may lie below the error. The paper does not print the bound of Fischer; the one here is derived \
-         in its manner, and is a valid bound.",
+        "TAY (tighten asymptotically) samples the gradient by Gibbs chains. It makes more sweeps of them where bound (12) asks for them. Bound (12) is of the norm of the \
+         bias that the chains have left. The error is the norm of the sampled gradient less the exact one, which is computed by enumeration. It has the bias and \
+         the noise of 2,000 chains, and so may lie above the bound. The paper does not print the bound of Fischer; the one here is derived in its manner.",
     );
     let seed = context.seed;
     let truth = synthetic::random_network(NODES, 0.3, (1.0, 2.0), seed)?;
@@ -95,31 +96,38 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     context.check()?;
     let late = rows.get(10..).unwrap_or_default();
     let ratios: Vec<f64> = late.iter().map(|row| row[1] / row[0]).collect();
-    let largest = ratios.iter().copied().fold(0.0, f64::max);
+    let sorted = sorted(ratios.iter().copied());
+    let [least, largest] = [sorted.first(), sorted.last()].map(|r| short(*r.unwrap_or(&f64::NAN)));
     let close = !late.is_empty()
         && late.iter().all(|r| (r[1] / r[0]).ln().abs() < (r[2] / r[0]).ln().abs());
-    let factor = |row: Option<&[f64; 4]>| row.map_or(f64::NAN, |row| row[2] / row[1]);
-    let (first, last) = (factor(late.first()), factor(late.last()));
+    let middle = |rows: Option<&[[f64; 4]]>, of: fn(&[f64; 4]) -> f64| {
+        rows.filter(|rows| !rows.is_empty()).map_or(f64::NAN, |rows| median(rows.iter().map(of)))
+    };
+    let last = late.len().checked_sub(10).and_then(|from| late.get(from..));
+    let [first, last] = [late.get(..10), last].map(|rows| middle(rows, |row| row[2] / row[0]));
+    let [error, noise] =
+        [middle(Some(late), |row| row[0]), middle(Some(late), |row| row[3])].map(short);
     let below = ratios.iter().filter(|ratio| **ratio < 1.0).count();
     outcome.claim(
         CLOSE
-            .claim("from iteration 10 on, bound (12) is close to the error of the gradient, and sometimes below it")
+            .claim("from iteration 10 on, bound (12) is nearer to the error of the gradient than the bound in the manner of Fischer, and below it in some iterations")
             .rests_on(["TAY"])
             .document("in every iteration nearer to the error, on a log scale, than the bound in the manner of Fischer; in some below the error")
             .holds((
-                format!("at most {largest:.2} times the error; below it in {below} of {} iterations", late.len()),
+                format!("{least} to {largest} times the error; below it in {below} of {} iterations; medians of the error and of the chains' standard error: {error} and {noise}", late.len()),
                 close && below > 0,
             )),
     );
     outcome.claim(
         LOOSE
-            .claim("from iteration 10 on, the bound in the manner of Fischer is above bound (12), and gets looser with more iterations")
+            .claim("from iteration 10 on, the bound of Fischer gets looser with more iterations")
             .rests_on(["TAY"])
-            .document("above bound (12) in every iteration, and by a larger factor at the end than at iteration 10")
+            .document("median of the bound over the error: larger in the last ten iterations than in those from 10 on")
             .holds((
-                format!("{} times at iteration 10, {} at the end", short(first), short(last)),
-                late.iter().all(|row| row[2] > row[1]) && last > first,
-            )),
+                format!("from iteration 10 on: {}; in the last ten: {}", short(first), short(last)),
+                last > first,
+            ))
+            .not_judged("the paper does not print the bound of Fischer; one derived in its manner takes its place"),
     );
     let series = |k: usize| rows.iter().enumerate().map(|(at, row)| (at as f64, row[k])).collect();
     outcome.figure(

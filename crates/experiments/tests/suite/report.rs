@@ -169,7 +169,7 @@ fn claims_are_counted_by_data_origin_and_verdict() {
          |---|---|---|---|---|---|\n\
          | real data | 1 of 1 | 0 of 0 | 0 |  | 0 of 1 |\n\
          | generated data | 0 of 0 | 0 of 1 | 1 |  | 0 of 0 |\n\
-         | exact | 0 of 0 | 1 of 1 | 0 |  | 0 of 0 |\n\
+         | counted or computed | 0 of 0 | 1 of 1 | 0 |  | 0 of 0 |\n\
          | all | 1 of 1 | 1 of 2 | 1 | 2 | 0 of 1 |\n"
     );
     let page = write(tempfile::tempdir().unwrap().path(), &entries);
@@ -249,7 +249,7 @@ fn a_claim_about_several_data_sets_is_a_table() {
         holds,
     };
     let cases = vec![case("w8a", "7 against 12", true), case("adult", "9 against 8", false)];
-    let measured = ("on 1 of 2: w8a: 7 against 12; adult: 9 against 8".to_owned(), cases);
+    let measured = ("holds on 1 of 2: w8a: 7 against 12; adult: 9 against 8".to_owned(), cases);
     let mut outcome = outcome();
     let faster = Source::OURS.claim("faster").in_unit("passes").ours("once");
     outcome.claim(faster.holds((measured, true)));
@@ -260,7 +260,7 @@ fn a_claim_about_several_data_sets_is_a_table() {
         // In its section and in the table of all claims.
         assert_eq!(page.matches(&format!("{row}<td>passes</td>")).count(), 2, "{row}");
     }
-    assert!(page.contains("on 1 of 2</p>") && page.contains("does not hold"));
+    assert!(page.contains(": holds on 1 of 2</p>") && page.contains("does not hold"));
 }
 
 /// A browser, where one is installed, finds the same places and complains of nothing.

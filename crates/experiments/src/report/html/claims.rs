@@ -83,7 +83,7 @@ fn single(claim: &Claim, id: Option<&str>) -> String {
         // Numbers of a sentence that states none, or that is about other data, have no verdict, and no count of verdicts.
         let shown =
             matches!(claim.registered, Expectation::Reported | Expectation::NotJudged { .. });
-        let count = if shown { "" } else { claim.measured.split(": ").next().unwrap_or_default() };
+        let count = claim.measured.split(": ").next().filter(|_| !shown);
         let cell = |case: &Case| {
             // A sentence about most sets, or about one, holds although a row does not.
             let word = match (case.holds, is_open(claim)) {
@@ -96,10 +96,10 @@ fn single(claim: &Claim, id: Option<&str>) -> String {
             format!("<tr>{row}</tr>\n")
         };
         let above = format!(
-            "<p class=\"all\">Expected: {}</p><p class=\"all\">{} {}</p>",
+            "<p class=\"all\">Expected: {}</p><p class=\"all\">{}{}</p>",
             expected(claim),
             verdict(claim),
-            inline(count)
+            count.map_or(String::new(), |count| format!(": {}", inline(count)))
         );
         sets(&above, &claim.cases.iter().map(cell).collect::<String>())
     };

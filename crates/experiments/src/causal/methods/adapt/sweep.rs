@@ -1,13 +1,14 @@
 //! Runs several models with a grid of step sizes on many pairs of distributions: the curves of Le Priol, PhD thesis
 //! 2021, chapter 4.
 
-use fenchel_linalg::{Invalid, parallel};
+use fenchel_linalg::parallel;
 use fenchel_optim::random::stream;
 use fenchel_optim::settings;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::Average;
+use crate::numbers::{mean, sorted};
 use fenchel_causal::Error;
 
 /// A reference and a transfer distribution that models can go between.
@@ -113,11 +114,9 @@ impl Sweep {
 /// the same samples of a task. Tasks run on all cores; the result does not depend on their number.
 ///
 /// # Errors
-/// [`Error::Invalid`] for no tasks, no steps, a step that is not positive, and times that do not fit each other; the errors of the
-/// tasks. [`Error::NoSuchSet`] if every step diverges.
+/// The errors of the tasks; [`Error::NoSuchSet`] if every step diverges.
 pub fn sweep<T: Task>(tasks: &[T], settings: &SweepSettings) -> Result<Sweep, Error> {
     let SweepSettings { steps, samples, every, tune_at, average, pool, seed } = settings;
-    check(tasks.len(), settings)?;
     let one = |k: usize| -> Result<Vec<Vec<Curve>>, Error> {
         let task = &tasks[k];
         let draws = task.draw(*samples, &mut stream(*seed, k as u64));
@@ -137,35 +136,25 @@ pub fn sweep<T: Task>(tasks: &[T], settings: &SweepSettings) -> Result<Sweep, Er
     for (m, name) in T::MODELS.iter().enumerate() {
         let curves = |s: usize| -> Vec<Curve> {
             let pooled = |group: &[Vec<Vec<Curve>>]| {
-                let n = group.len() as f64;
-                let mean = |k: usize| group.iter().map(|t| t[m][s].kl[k]).sum::<f64>() / n;
-                let distance_sq = group.iter().map(|t| t[m][s].distance_sq).sum::<f64>() / n;
-                Curve { distance_sq, kl: (0..times.len()).map(mean).collect() }
+                let kl = |k: usize| mean(group.iter().map(|t| t[m][s].kl[k]));
+                let distance_sq = mean(group.iter().map(|t| t[m][s].distance_sq));
+                Curve { distance_sq, kl: (0..times.len()).map(kl).collect() }
             };
             all.chunks(*pool).map(pooled).collect()
         };
-        let mean = |curves: &[Curve], k: usize| {
-            curves.iter().map(|c| c.kl[k]).sum::<f64>() / curves.len() as f64
-        };
+        let mean = |curves: &[Curve], k: usize| mean(curves.iter().map(|c| c.kl[k]));
         let judge = |s: usize| {
             let c = curves(s);
             let (start, tuned, end) = (mean(&c, 0), mean(&c, at), mean(&c, times.len() - 1));
             if end <= 2.0 * start && tuned.is_finite() { tuned } else { f64::INFINITY }
         };
         let tuning: Vec<f64> = (0..steps.len()).map(judge).collect();
-        let mut best = 0;
-        for (s, value) in tuning.iter().enumerate() {
-            if *value < tuning[best] {
-                best = s;
-            }
-        }
-        if tuning[best] == f64::INFINITY {
-            return Err(Error::NoSuchSet { what: "step that converges" });
-        }
+        let best = (0..steps.len()).filter(|&s| tuning[s] < f64::INFINITY);
+        let best = best.min_by(|&a, &b| tuning[a].total_cmp(&tuning[b]));
+        let best = best.ok_or(Error::NoSuchSet { what: "step that converges" })?;
         let curves = curves(best);
         let quantile = |k: usize, q: f64| {
-            let mut values: Vec<f64> = curves.iter().map(|c| c.kl[k]).collect();
-            values.sort_by(f64::total_cmp);
+            let values = sorted(curves.iter().map(|c| c.kl[k]));
             let place = q * (values.len() - 1) as f64;
             let (low, part) = (place.floor() as usize, place.fract());
             let next = values[(low + 1).min(values.len() - 1)];
@@ -181,26 +170,4 @@ pub fn sweep<T: Task>(tasks: &[T], settings: &SweepSettings) -> Result<Sweep, Er
         });
     }
     Ok(Sweep { times, models })
-}
-
-fn check(tasks: usize, settings: &SweepSettings) -> Result<(), Error> {
-    let SweepSettings { steps, samples, every, tune_at, pool, .. } = settings;
-    if tasks == 0 || steps.is_empty() {
-        let what = if tasks == 0 { "the list of tasks" } else { "the grid of steps" };
-        return Err(Invalid::Empty { what }.into());
-    }
-    for &step in steps {
-        super::check_step(step)?;
-    }
-    let positive = [("samples", *samples), ("every", *every), ("pool", *pool)];
-    for (name, value) in positive {
-        if value == 0 {
-            return Err(Invalid::Parameter { name, value: 0.0, expected: "at least 1" }.into());
-        }
-    }
-    if tune_at > samples || tune_at % every != 0 {
-        let (value, expected) = (*tune_at as f64, "a multiple of `every`, at most `samples`");
-        return Err(Invalid::Parameter { name: "tune_at", value, expected }.into());
-    }
-    Ok(())
 }
