@@ -174,7 +174,8 @@ impl Choice {
         let choice = Choice::of_arms(first.method, &arms, case.reason(first.method));
         let second = choice.second.filter(|_| matches!(kind, Kind::ElasticNet { .. }));
         // Where Gram matrices are dear, a few gradients tell whether they are needed.
-        let tried = first.method == Method::Newton && case.plain() && !case.quadratic;
+        let tried =
+            first.method == Method::Newton && case.plain() && case.smooth && !case.quadratic;
         let trial = Some(first.cost).filter(|cost| tried && *cost >= TRIAL);
         Ok(Choice { beta: case.beta, second, trial, ..choice })
     }
