@@ -24,10 +24,6 @@
 //!
 //! Dual methods visit rows in runs of four neighbours, because memory is then read forward.
 //!
-//! Where the cheapest method is Newton's with an expensive Hessian, and on no quadratic loss, [`lbfgs`] is tried first: on columns that
-//! are nearly independent it ends after ten to thirty passes. It is given up as soon as its pace predicts that the other would be
-//! cheaper, which then goes on from where it stands.
-//!
 //! A [`Choice`] says which method was chosen, why, and what each method was predicted to cost. The method may take three times its
 //! predicted passes. After 10, 20, 40, ... passes its rate of convergence is extrapolated. If the method will not converge within its
 //! limit, or has not, the second best method continues from where it stands. The rate of Newton's methods is not extrapolated, because
