@@ -24,13 +24,8 @@ mod sparse;
 mod tasks;
 mod tuned;
 
+use crate::Experiment;
 use crate::documents::{DEFAZIO as DOCUMENT, defazio as thesis};
-use crate::{Experiment, Source};
-
-const SLOW_PERMUTED: Source = thesis(
-    "5.2",
-    "The permuted ordering is extremely slow, sometimes diverging, particularly if aggressive step sizes are used.",
-);
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: &[Experiment] = &[

@@ -270,7 +270,7 @@ fn judge(outcome: &mut Outcome, sets: &[Task], all: &[Found]) -> Result<(), Fail
         },
     )?;
     claim(
-        super::SLOW_PERMUTED,
+        super::sets::SLOW_PERMUTED,
         "SAG is slower in permuted order than with random draws",
         ("larger F - F* after 20 passes than with random draws", GAP),
         &[name(3)],

@@ -297,7 +297,7 @@ fn judge(outcome: &mut Outcome, all: &[Growth]) -> Result<(), Failure> {
         &|g| one.below(&g.cyclic),
     )?;
     claim(
-        super::SLOW_PERMUTED,
+        super::sets::SLOW_PERMUTED,
         "SAG is slower in permuted order than with random draws",
         "larger factor of a pass than with random draws, which is below 1",
         2..3,

@@ -5,6 +5,12 @@ use std::fmt;
 use crate::claim::{Case, Measured, Sentence};
 use crate::{Claim, Failure, Judged};
 
+/// A sentence on SAG that is judged on data and on turning features.
+pub(super) const SLOW_PERMUTED: crate::Source = crate::documents::defazio(
+    "5.2",
+    "The permuted ordering is extremely slow, sometimes diverging, particularly if aggressive step sizes are used.",
+);
+
 /// On how many of its data sets a sentence must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
