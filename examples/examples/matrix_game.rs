@@ -46,7 +46,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     plan.sort_by(|a, b| b.0.total_cmp(a.0));
     let likeliest = || plan.iter().take(12);
     let names = likeliest().map(|(_, [a, b, c])| format!("{a} {b} {c}"));
-    let x = Axis::linear("probability in the plan");
+    let x = Axis::linear("probability in the plan (%)");
     let most = bounds.objective().ok_or("no bound on the value")?;
     let title = format!(
         "Six companies against seven on three hills: a plan that loses at most {most:.3} hills on average"
@@ -55,7 +55,8 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         "The twelve likeliest of {} spreads: how many companies go to each hill. A hill lost counts 1, a hill won -1.",
         ours.len()
     ));
-    let bars = Series::row_bars("", likeliest().map(|(share, _)| **share));
+    let bars =
+        Series::row_bars("", likeliest().map(|(share, _)| (1000.0 * **share).round() / 10.0));
     show.picture("plan", &figure.with(bars).svg())?;
     println!("the likeliest spreads of our plan:");
     for (share, spread) in plan.into_iter().take(8) {

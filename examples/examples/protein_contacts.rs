@@ -80,10 +80,12 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         other => other,
     };
     let share = precision(scores.view(), &structure, columns / 2)?;
+    let drawn = precision(scores.view(), &structure, columns)?;
     map.title = format!(
-        "Contacts of {protein}: {:.0} % of the {} best pairs touch",
+        "Contacts of {protein}: {:.0} % of the {} best pairs touch, {:.0} % of the {columns} drawn",
         100.0 * share,
-        columns / 2
+        columns / 2,
+        100.0 * drawn
     );
     map.note = format!(
         "Scores of a Potts model (Frobenius norm, average product correction). {}",

@@ -97,12 +97,32 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     figure.title = format!(
         "Quitting smoking adds {effect:.1} kg of weight; the means alone say {unadjusted:.1} kg"
     );
-    figure.note = format!("{} people. {}", x.nrows(), figure.note);
+    // Squares and levels belong to the name before them.
+    let adjusted = names(&columns);
+    figure.note = format!(
+        "{} people. All but the first are adjusted for {}. {}",
+        x.nrows(),
+        adjusted.join(", "),
+        figure.note
+    );
     show.picture("effects", &figure.svg())?;
     show.conclude(format_args!(
         "quitting adds {effect:.1} kg ({low:.1} to {high:.1}); the means alone say {unadjusted:.1} kg, because quitters differ from others before."
     ));
     Ok(())
+}
+
+/// The measurements that columns are made of: `age` for `age` and `age squared`, `education` for `education 2` to `education 5`.
+fn names(columns: &[String]) -> Vec<&str> {
+    let mut names: Vec<&str> = columns
+        .iter()
+        .map(|c| {
+            c.strip_suffix(" squared").unwrap_or(c).trim_end_matches(|c: char| c.is_ascii_digit())
+        })
+        .map(str::trim_end)
+        .collect();
+    names.dedup();
+    names
 }
 
 /// The columns of the book: squares of the measured quantities, levels of the others.

@@ -29,11 +29,15 @@ for k in used[np.argsort(-abs(model.coef_[0, used]))][:5]:
     print(f"  {names[k]:<25} {model.coef_[0, k]:+.2f}")
 
 # %% The picture
+first = names[np.argmax(np.count_nonzero(path.coefs, axis=1))]
 plt.figure(figsize=(7, 4))
+plt.title(f"Lasso path of malignant against benign tumours: {first} enters first", fontsize=10)
 plt.semilogx(path.alphas, path.coefs.T, color="0.8", linewidth=0.8)
-plt.semilogx(path.alphas, path.coefs[used].T, linewidth=1.2)
+for k in used[np.argsort(-abs(path.coefs[used, -1]))]:
+    plt.semilogx(path.alphas, path.coefs[k], linewidth=1.2, label=names[k])
 plt.axvline(alpha, color="black", linestyle=":", linewidth=1)
 plt.gca().invert_xaxis()
-plt.xlabel("weight of the penalty (dotted: chosen by cross-validation)")
-plt.ylabel("weight of a measurement")
+plt.legend(fontsize=7, loc="upper left")
+plt.xlabel("penalty on the sum of the absolute weights (dotted: chosen by cross-validation)")
+plt.ylabel("log odds of benign, per standard deviation")
 save("linear_model")

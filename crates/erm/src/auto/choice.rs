@@ -65,6 +65,8 @@ impl Method {
 pub enum Reason {
     /// The fewest predicted passes.
     Cost,
+    /// It went well on trial: faster than the cheapest other method was predicted to be.
+    Trial,
     /// The loss has a kink.
     Kink,
     /// The derivative of the loss has no Lipschitz constant.
@@ -95,6 +97,7 @@ impl std::fmt::Display for Reason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Reason::Cost => "the fewest predicted passes",
+            Reason::Trial => "it went well on trial",
             Reason::Kink => "the loss has a kink",
             Reason::UnboundedCurvature => "the loss has no curvature bound",
             Reason::NoConjugate => "the conjugate of the loss is not known",
@@ -135,6 +138,9 @@ pub struct Choice {
     /// The method that takes over then.
     #[serde(default)]
     pub(crate) second: Option<Method>,
+    /// L-BFGS runs first, and goes on while its pace promises to end within so many passes.
+    #[serde(default)]
+    pub(crate) trial: Option<f64>,
 }
 
 /// In words: `proximal Newton: 12 passes predicted, SDCA 40`. A reason other than the predictions follows.
@@ -178,7 +184,8 @@ impl Choice {
     pub fn only(method: Method, reason: Reason) -> Self {
         let (beta, promised) = (0.0, f64::INFINITY);
         let predictions = Vec::new();
-        Choice { method, reason, switched: None, predictions, beta, promised, second: None }
+        let (switched, second, trial) = (None, None, None);
+        Choice { method, reason, switched, predictions, beta, promised, second, trial }
     }
 
     /// The arm of the least cost, and the next of those that can be used to take over.

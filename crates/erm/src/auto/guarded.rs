@@ -1,10 +1,11 @@
-//! Two runners: the second takes over where the first does not keep its promise.
+//! Runners in turn: the next takes over where one does not keep its promise.
 
 use std::ops::ControlFlow;
 
+use fenchel_linalg::Design;
 use fenchel_optim::{Budget, Clock, Observer, Progress, Report, Solution, Status, Stop};
 
-use super::choice::{Choice, Method};
+use super::choice::{Choice, Method, Reason};
 use super::state::AutoState;
 use crate::Error;
 
@@ -16,8 +17,17 @@ const LEAST: f64 = 50.0;
 /// The first passes after which the pace is judged; it is judged again whenever the number has doubled. By judgement.
 const FIRST_CHECK: f64 = 10.0;
 
-/// Runs the method of the choice under guard, and the second one from where it stood if it was given up, stalled or diverged. `by`
-/// runs one method from a point; the report adds up both, and the limits hold for both together.
+/// A trial is for dense data with at least so many numbers: sparse data were not in its ablation, and less is fitted in milliseconds.
+const TRIED: usize = 100_000;
+
+/// Whether a trial of L-BFGS is offered on these data.
+pub(crate) fn offers_trial<D: Design>(design: &D) -> bool {
+    D::DENSE && design.stored() >= TRIED
+}
+
+/// Runs the method of the choice under guard, and the second one from where it stood if it was given up, stalled or diverged. Where
+/// the choice asks for a trial, L-BFGS runs before both. `by` runs one method from a point; the report adds up all, and the limits hold
+/// for all together.
 pub(crate) fn guarded<P, C: Clock>(
     mut choice: Choice,
     mut budget: Budget<C>,
@@ -25,27 +35,37 @@ pub(crate) fn guarded<P, C: Clock>(
     observer: &mut dyn Observer<Method>,
     mut by: impl FnMut(Method, Option<P>, Stop, &mut Guarded<'_>) -> Result<(P, Report), Error>,
 ) -> Result<Solution<AutoState<P>>, Error> {
-    let whole = budget.left();
-    let mut first = whole;
-    let mut watch = Guarded::new(choice.method, observer);
-    let second = choice.second;
-    if second.is_some() {
-        let limit = (PATIENCE * choice.promised).max(LEAST);
-        first.max_passes = whole.max_passes.min(limit);
-        watch.guard = choice.method.keeps_pace().then_some((limit, whole));
-    }
-    let (point, report) = by(choice.method, start, first, &mut watch)?;
-    let report = budget.spend(report);
-    let out_of_passes = report.status == Status::PassLimit && first.max_passes < whole.max_passes;
-    let broken = matches!(report.status, Status::Stalled | Status::Diverged);
-    let failed = watch.gave_up || out_of_passes || broken;
-    let Some(second) = second.filter(|_| failed) else {
+    let promised = choice.second.map(|_| (PATIENCE * choice.promised).max(LEAST));
+    let trial = choice.trial.map(|most| (Method::Lbfgs, Some(most)));
+    let turns = [trial, Some((choice.method, promised)), choice.second.map(|next| (next, None))];
+    let mut turns = turns.into_iter().flatten().peekable();
+    let (mut start, mut watch) = (start, Guarded::new(choice.method, observer));
+    loop {
+        let (method, limit) = turns.next().expect("the last one returns");
+        let mut stop = budget.left();
+        if let Some(limit) = limit {
+            stop.max_passes = stop.max_passes.min(limit);
+        }
+        let guard = limit.filter(|_| method.keeps_pace()).map(|limit| (limit, budget.left()));
+        let before = budget.spent().copied();
+        watch = Guarded { guard, before, ..Guarded::new(method, watch.observer) };
+        let (point, report) = by(method, start, stop, &mut watch)?;
+        let out_of_passes =
+            report.status == Status::PassLimit && stop.max_passes < budget.left().max_passes;
+        let report = budget.spend(report);
+        let broken = matches!(report.status, Status::Stalled | Status::Diverged);
+        let failed = watch.gave_up || out_of_passes || broken;
+        if failed && turns.peek().is_some() {
+            start = Some(point);
+            continue;
+        }
+        if method != choice.method && limit.is_some() {
+            choice = Choice { method, reason: Reason::Trial, ..choice };
+        } else if method != choice.method {
+            choice.switched = Some(method);
+        }
         return Ok(Solution { state: AutoState { point, choice }, report });
-    };
-    choice.switched = Some(second);
-    let mut watch = Guarded { before: Some(report), ..Guarded::new(second, watch.observer) };
-    let (point, report) = by(second, Some(point), budget.left(), &mut watch)?;
-    Ok(Solution { state: AutoState { point, choice }, report: budget.spend(report) })
+    }
 }
 
 /// Shows an observer of `auto` the progress of a method, and ends it where the guard gives it up.
@@ -278,6 +298,33 @@ mod tests {
         assert_eq!(given, [(9.0, Some(10.0)), (5.0, Some(3.0))]);
         let Report { passes, oracle_calls, seconds, .. } = solution.report;
         assert_eq!((passes, oracle_calls, seconds), (8.0, 2, 1.0));
+    }
+
+    /// L-BFGS on trial, with a digit every ten passes here: it ends within 70 passes, and is given up at the first look where it may
+    /// take 50. Then the chosen method goes on from there, under its own guard, and the second one from where that stands.
+    #[test]
+    fn a_trial_comes_before_the_choice() {
+        let stop = Stop { check: Cadence::Every(1.0), ..until(500.0) };
+        let tried = |most| Choice { trial: Some(most), ..slow() };
+        let (Solution { state, report }, given) = taken_over(tried(70.0), stop, None, &mut ());
+        assert_eq!(given, [(Method::Lbfgs, None, 70.0)]);
+        assert_eq!((state.choice.method, state.choice.reason), (Method::Lbfgs, Reason::Trial));
+        assert_eq!((report.status, report.passes), (Status::Converged, 60.0));
+        let (Solution { state, report }, given) = taken_over(tried(50.0), stop, None, &mut ());
+        let chosen = (Method::Catalyst, Some(10.0), 60.0);
+        assert_eq!(
+            given,
+            [(Method::Lbfgs, None, 50.0), chosen, (Method::Newton, Some(20.0), 480.0)]
+        );
+        let Choice { method, reason, switched, .. } = state.choice;
+        assert_eq!(
+            (method, reason, switched),
+            (Method::Catalyst, Reason::Dual, Some(Method::Newton))
+        );
+        assert_eq!((report.status, report.passes), (Status::Converged, 60.0));
+        // The passes of the call are no promise of the trial.
+        let (Solution { report, .. }, given) = taken_over(tried(50.0), until(20.0), None, &mut ());
+        assert_eq!((report.status, report.passes, given.len()), (Status::PassLimit, 20.0, 1));
     }
 
     /// What the observer ends is ended, and is no failure of the method.

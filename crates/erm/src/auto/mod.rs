@@ -24,6 +24,10 @@
 //!
 //! Dual methods visit rows in runs of four neighbours, because memory is then read forward.
 //!
+//! Where the cheapest method is Newton's with an expensive Hessian, and on no quadratic loss, [`lbfgs`] is tried first: on columns that
+//! are nearly independent it ends after ten to thirty passes. It is given up as soon as its pace predicts that the other would be
+//! cheaper, which then goes on from where it stands.
+//!
 //! A [`Choice`] says which method was chosen, why, and what each method was predicted to cost. The method may take three times its
 //! predicted passes. After 10, 20, 40, ... passes its rate of convergence is extrapolated. If the method will not converge within its
 //! limit, or has not, the second best method continues from where it stands. The rate of Newton's methods is not extrapolated, because
@@ -44,7 +48,7 @@ pub use automatic::auto;
 pub(crate) use choice::Arm;
 pub use choice::{Choice, Method, Reason};
 pub use guarded::Guarded;
-pub(crate) use guarded::guarded;
+pub(crate) use guarded::{guarded, offers_trial};
 pub use run::AutoSettings;
 pub use state::AutoState;
 

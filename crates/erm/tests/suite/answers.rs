@@ -3,7 +3,8 @@
 //! `FENCHEL_PROBLEMS` is the number of problems; by default there are a few.
 
 use fenchel_datasets::generate::odd;
-use fenchel_erm::loss::{Hinge, Logistic, Poisson, Squared};
+use fenchel_erm::auto::Reason;
+use fenchel_erm::loss::{Hinge, Huber, Logistic, Poisson, Squared};
 use fenchel_erm::methods::{
     CatalystSettings, CoordinateSettings, FinitoSettings, FistaSettings, FistaState, LbfgsSettings,
     LbfgsState, MisoMuSettings, MisoSettings, NewtonCgSettings, NewtonSettings, ProxFinitoSettings,
@@ -16,9 +17,10 @@ use fenchel_erm::{AutoSettings, AutoState, Error, Point, Problem, auto};
 use fenchel_linalg::Dense;
 use fenchel_optim::Cadence;
 use fenchel_optim::prox::{L1, Zero};
-use fenchel_optim::random::Order;
+use fenchel_optim::random::{Order, stream};
 use fenchel_optim::{Certificate, Loss, Regulariser, Report, Status, Stop};
 use ndarray::Array2;
+use rand::RngExt;
 
 /// Method, its answer, and what it says of it.
 type Answer = (&'static str, Point, Report);
@@ -265,4 +267,39 @@ fn reports_are_about_the_answers() {
         }
     }
     assert!(asked > 3 * problems(), "{asked} answers");
+}
+
+/// Dense data that are large enough for a trial of L-BFGS: whatever becomes of it, the run ends at the optimum of Newton's method.
+#[test]
+fn a_trial_of_l_bfgs_ends_at_the_optimum() {
+    fn ends<L: Loss + Copy>(loss: L, x: &Array2<f64>, y: &[f64]) -> Reason {
+        let mut reason = Reason::Cost;
+        for (l2, relative) in [(0.1, 1e-6), (1e-5, 1e-6), (1e-5, 1e-12), (0.1, 1e-9)] {
+            let design = Dense::new(x.view()).unwrap();
+            let problem = Problem::new(design, y, loss, Zero, l2).unwrap().with_intercept();
+            let stop = Stop::at_relative(relative);
+            let s =
+                auto(&problem, &AutoSettings { stop, ..AutoSettings::default() }, None, &mut ())
+                    .unwrap();
+            let name = format!("{}, l2 {l2}, {relative:e}: {}", L::NAME, s.state.choice);
+            assert_eq!(s.report.status, Status::Converged, "{name}: {}", s.report);
+            let stop = Stop::at_relative(1e-12);
+            let exact =
+                newton(&problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ());
+            let (found, best) = (s.report.certificate, exact.unwrap().report.certificate);
+            let (found, best) = (found.objective().unwrap(), best.objective().unwrap());
+            assert!((found - best).abs() <= 2.0 * relative * best, "{name}: {found} {best}");
+            if s.state.choice.reason == Reason::Trial {
+                reason = Reason::Trial;
+            }
+        }
+        reason
+    }
+    let mut rng = stream(3, 0);
+    let x = Array2::from_shape_simple_fn((700, 200), || rng.random_range(-1.0..1.0));
+    let scores: Vec<f64> =
+        x.rows().into_iter().map(|row| row[0] + rng.random_range(-1.0..1.0)).collect();
+    let signs: Vec<f64> = scores.iter().map(|t| t.signum()).collect();
+    assert_eq!(ends(Logistic, &x, &signs), Reason::Trial);
+    ends(Huber { delta: 1.0 }, &x, &scores);
 }

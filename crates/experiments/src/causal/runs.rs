@@ -133,7 +133,7 @@ impl Runs {
             Axis::linear("samples"),
             axis("KL(p* || p), nats"),
         )
-        .caption("p* is the distribution after the intervention, p that of the model. Each run has a reference and its interventions. The step of each model is the best at 100 samples.");
+        .caption("p* is the distribution after the intervention, p that of the model. Each run draws a new reference distribution and new interventions on it. The step of each model is the best at 100 samples.");
         let runs = result.models.first().map_or(0, |model| model.curves.len());
         curves = curves.note(format!(
             "Lines: means of {runs} runs on generated data; bands: 5 % to 95 % of them."

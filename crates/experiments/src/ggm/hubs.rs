@@ -111,7 +111,8 @@ fn drawn(method: &str, graph: &Graph, truth: &[(u32, u32)]) -> Network {
     );
     let names = joined.iter().map(u32::to_string);
     let mut network = Network::new(title, names).note(format!(
-        "The first of the generated networks: {} genes with {} true edges, 69 samples. Genes without an edge are left out.",
+        "The first of the generated networks: {} genes with {} true edges, 69 samples. Genes without an edge are left out. The degree prior \
+         (a submodular penalty) counts the edges of a gene, so that one more edge costs less at a gene that has many.",
         graph.nodes(),
         truth.len()
     ));

@@ -94,7 +94,9 @@ impl Layout<'_> {
             let place = place - over;
             if (place - y).abs() > 2.0 || at - x > 14.0 {
                 let leader = [(x + 2.0, y), (at - 2.0, place)];
-                pen.line(&leader, Stroke::new(look.colour, 0.8).shade(0.6));
+                // Dots, so that nobody reads it as a part of the curve.
+                let dots = Stroke { dashes: "1 3", ..Stroke::new(look.colour, 0.8) };
+                pen.line(&leader, dots.shade(0.6));
             }
             let font = Font::new(TICK_FONT, Anchor::Start).colour(look.colour);
             pen.text(&self.figure.series[k].name, (at, place), font);
