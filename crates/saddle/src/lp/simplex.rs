@@ -1,7 +1,7 @@
 //! The simplex method for variables with bounds.
 //!
 //! PDHG is slow if costs nearly cancel, or if rows and columns have very different sizes. A program with a few
-//! hundred variables is then solved at a vertex. With one slack variable per row, `s = A x - b`, all conditions are
+//! hundred variables is solved at a vertex. With one slack variable per row, `s = A x - b`, all conditions are
 //! equations and bounds:
 //!
 //! ```text
@@ -95,11 +95,12 @@ impl Simplex {
         }
     }
 
-    pub(super) fn run(mut self) -> Option<End> {
+    /// How it ends, after how many pivots.
+    pub(super) fn run(mut self) -> Option<(End, u64)> {
         let (m, d) = self.matrix.dim();
         // Steps in a row that moved nothing.
         let mut idle = 0;
-        for _ in 0..20 * (m + d) + 200 {
+        for steps in 0..20 * (m + d) as u64 + 200 {
             if self.pivots >= FRESH {
                 self.invert()?;
             }
@@ -117,9 +118,9 @@ impl Simplex {
             match step {
                 // Nothing is concluded from an inverse with the rounding of many pivots.
                 None | Some((.., Step::Endless)) if self.pivots > 0 => self.invert()?,
-                None => return self.end(feasible, &violated),
+                None => return Some((self.end(feasible, &violated), steps)),
                 Some((j, sign, _, Step::Endless)) => {
-                    return if feasible { self.ray(j, sign) } else { None };
+                    return feasible.then(|| (self.ray(j, sign), steps));
                 }
                 Some((j, sign, _, Step::Flip)) => {
                     self.at[j] = if sign > 0.0 { self.high[j] } else { self.low[j] };
@@ -193,15 +194,14 @@ impl Simplex {
         let d = self.matrix.ncols();
         let nonbasic = |j: usize| if self.row[j].is_none() { self.at[j] } else { 0.0 };
         let x: Array1<f64> = (0..d).map(nonbasic).collect();
-        let sizes = self.matrix.mapv(f64::abs).dot(&x.mapv(f64::abs));
-        (&self.right - &self.matrix.dot(&x), self.right.mapv(f64::abs) + sizes)
+        let (sums, sizes) = product(&self.matrix, &x, &x);
+        (&self.right - &sums, self.right.mapv(f64::abs) + sizes)
     }
 
     /// Computes the basic variables, and bounds of their rounding errors.
     fn settle(&mut self) -> Array1<f64> {
         let (rest, sizes) = self.rest();
-        let values = self.inverse.dot(&rest);
-        let mut allowance = self.inverse.mapv(f64::abs).dot(&sizes);
+        let (values, mut allowance) = product(&self.inverse, &rest, &sizes);
         for (i, j) in self.basis.iter().enumerate() {
             self.at[*j] = values[i];
             let ends =
@@ -234,8 +234,7 @@ impl Simplex {
     /// The prices of the rows, and the sizes of their terms.
     fn prices(&self, feasible: bool, violated: &Array1<f64>) -> (Array1<f64>, Array1<f64>) {
         let costs = self.costs(feasible, violated);
-        let sizes = self.inverse.mapv(f64::abs).t().dot(&costs.mapv(f64::abs));
-        (self.inverse.t().dot(&costs), sizes)
+        product_of_columns(&self.inverse, &costs, &costs)
     }
 
     /// The variable with the best reduced cost, and its direction. With Bland's rule, it is the first variable that
@@ -247,8 +246,7 @@ impl Simplex {
         bland: bool,
     ) -> Option<(usize, f64)> {
         let d = self.matrix.ncols();
-        let (earned, earned_sizes) =
-            (self.matrix.t().dot(prices), self.matrix.mapv(f64::abs).t().dot(sizes));
+        let (earned, earned_sizes) = product_of_columns(&self.matrix, prices, sizes);
         let mut best: Option<(usize, f64)> = None;
         for j in (0..self.at.len()).filter(|j| self.row[*j].is_none()) {
             let cost = if feasible { self.cost[j] } else { 0.0 };
@@ -274,8 +272,7 @@ impl Simplex {
     /// The decrease of the basic variables when this variable increases by 1, and the sizes of the terms.
     fn direction(&self, j: usize) -> (Array1<f64>, Array1<f64>) {
         let column = self.column(j);
-        let sizes = self.inverse.mapv(f64::abs).dot(&column.mapv(f64::abs));
-        (self.inverse.dot(&column), sizes)
+        product(&self.inverse, &column, &column)
     }
 
     /// The event that ends the move. Among rows that end it at about the same length, it chooses the one with the
@@ -353,21 +350,17 @@ impl Simplex {
         x
     }
 
-    fn end(&self, feasible: bool, violated: &Array1<f64>) -> Option<End> {
+    fn end(&self, feasible: bool, violated: &Array1<f64>) -> End {
         let (block, costs) = (self.block(), self.costs(feasible, violated));
         let mut y = self.inverse.t().dot(&costs);
         y += &self.inverse.t().dot(&(&costs - &block.t().dot(&y)));
         let y = y.to_vec();
-        Some(if feasible {
-            End::Optimal { x: self.vertex(&block), y }
-        } else {
-            End::Infeasible { y }
-        })
+        if feasible { End::Optimal { x: self.vertex(&block), y } } else { End::Infeasible { y } }
     }
 
     /// The unbounded direction in which this variable moves. Movements of basic variables that are only rounding
     /// errors are set to 0.
-    fn ray(&self, entering: usize, sign: f64) -> Option<End> {
+    fn ray(&self, entering: usize, sign: f64) -> End {
         let (block, column) = (self.block(), self.column(entering));
         let (mut rates, sizes) = self.direction(entering);
         rates += &self.inverse.dot(&(&column - &block.dot(&rates)));
@@ -381,8 +374,37 @@ impl Simplex {
                 ray[*j] = -sign * rates[i];
             }
         }
-        Some(End::Unbounded { x: self.vertex(&block), ray })
+        End::Unbounded { x: self.vertex(&block), ray }
     }
+}
+
+/// `A v`, and the sizes of its terms: `|A| |s|`.
+fn product(a: &Array2<f64>, v: &Array1<f64>, s: &Array1<f64>) -> (Array1<f64>, Array1<f64>) {
+    let (mut sums, mut sizes) = (Array1::zeros(a.nrows()), Array1::zeros(a.nrows()));
+    for ((row, sum), size) in a.outer_iter().zip(&mut sums).zip(&mut sizes) {
+        for ((a, v), s) in row.iter().zip(v).zip(s) {
+            *sum += a * v;
+            *size += (a * s).abs();
+        }
+    }
+    (sums, sizes)
+}
+
+/// `A'v`, and the sizes of its terms: `|A|'|s|`.
+fn product_of_columns(
+    a: &Array2<f64>,
+    v: &Array1<f64>,
+    s: &Array1<f64>,
+) -> (Array1<f64>, Array1<f64>) {
+    let (mut sums, mut sizes) = (Array1::zeros(a.ncols()), Array1::zeros(a.ncols()));
+    for ((row, v), s) in a.outer_iter().zip(v).zip(s).filter(|((_, v), s)| **v != 0.0 || **s != 0.0)
+    {
+        for ((a, sum), size) in row.iter().zip(&mut sums).zip(&mut sizes) {
+            *sum += a * v;
+            *size += (a * s).abs();
+        }
+    }
+    (sums, sizes)
 }
 
 /// Computes `to -= factor from`. A difference that is only a rounding error becomes 0, since it would otherwise be
