@@ -261,6 +261,15 @@ fn a_claim_about_several_data_sets_is_a_table() {
         assert_eq!(page.matches(&format!("{row}<td>passes</td>")).count(), 2, "{row}");
     }
     assert!(page.contains(": holds on 1 of 2</p>") && page.contains("does not hold"));
+    assert!(page.contains("<th>against</th><th>unit</th>"));
+    // Columns that no row fills are left out.
+    let cases = vec![case("w8a", "0 exceptions", true), case("adult", "0 exceptions", true)];
+    let mut outcome = self::outcome();
+    let exact = Source::OURS.claim("exact").ours("no exception");
+    outcome.claim(exact.holds((("holds on 2 of 2".to_owned(), cases), true)));
+    entries[0].state = State::Done(Box::new(outcome));
+    let page = write(tempfile::tempdir().unwrap().path(), &entries);
+    assert!(page.contains("<th>data</th><th>measured</th><th>verdict</th>"));
 }
 
 /// A browser, where one is installed, finds the same places and complains of nothing.

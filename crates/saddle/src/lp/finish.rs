@@ -10,18 +10,17 @@ const LARGEST: usize = 300;
 /// rounding errors. The second is tried if the first fails.
 const CARES: [f64; 2] = [1e-13, 1e-10];
 
-/// Solves a small program at a vertex, and counts the pivots. Returns `None` for larger programs, and if no result passes the
-/// checks. It takes about `2 (m + d)` pivots of O(m (m + d)) each.
-pub(super) fn finish(program: &LinearProgram, settings: &LpSettings) -> Option<(LpOutcome, u64)> {
+/// Solves a small program at a vertex. Returns `None` for larger programs, and if no result passes the checks. It
+/// takes about `2 (m + d)` pivots of O(m (m + d)) each.
+pub(super) fn finish(program: &LinearProgram, settings: &LpSettings) -> Option<LpOutcome> {
     let (m, d) = program.matrix.dim();
     if m > LARGEST || d > LARGEST {
         return None;
     }
     let (rows, columns) = Scaled::new(program).powers();
     let attempt = |care: &f64| {
-        let (end, pivots) = Simplex::new(program, (&rows, &columns), *care).run()?;
-        let end = end.original(&rows, &columns);
-        checked(program, settings, end, 10.0 * care).map(|outcome| (outcome, pivots))
+        let end = Simplex::new(program, (&rows, &columns), *care).run()?;
+        checked(program, settings, end.original(&rows, &columns), 10.0 * care)
     };
     CARES.iter().find_map(attempt)
 }

@@ -1,4 +1,4 @@
-//! Linear programs: small ones at a vertex, exactly up to rounding; larger ones by restarted PDHG.
+//! Linear programs of small and medium size by restarted PDHG. Small ones are solved exactly, up to rounding.
 //!
 //! ```text
 //! min c'x   subject to   A x = b (the first rows),  G x >= h (the rest),  l <= x <= u
@@ -15,8 +15,8 @@
 //! | `Unbounded` | a direction `r` of the recession cone with `c'r < 0`, and a feasible point |
 //! | `Undecided` | nothing: a limit was reached first |
 //!
-//! A program of up to 300 rows and variables is solved by the simplex method, and by PDHG only if no vertex passes the
-//! checks. A pass of the simplex method is a pivot. For larger programs, rays come from
+//! A program of up to 300 rows and variables is solved at a vertex by the simplex method in two cases: PDHG has no
+//! result after 4,000 steps, or its result has fewer digits than are possible. For larger programs, rays come from
 //! two auxiliary programs that always have a solution. One minimises the violation of the constraints in the box, and
 //! the other finds the steepest direction of recession in a bounded set. For large or degenerate programs, a
 //! specialised solver such as HiGHS is the better tool.
@@ -29,13 +29,16 @@ mod scaled;
 mod simplex;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, Clock, Progress, Report, Status, Wall, Watch};
+use fenchel_optim::{Certificate, Report, Status, Watch};
 
 use self::finish::finish;
 pub use self::program::{LinearProgram, LpOutcome, LpSettings, LpSolution};
 use self::rays::{infeasible, unbounded};
 use self::scaled::solve;
 use crate::Error;
+
+/// Errors of the optimality conditions below this are attributed to rounding.
+const ROUNDING: f64 = 1e-12;
 
 /// Solves a linear program, or proves that it has no solution.
 ///
@@ -77,45 +80,57 @@ pub fn linear_program_with(
         return Err(Invalid::Parameter { name: "tolerance", value, expected }.into());
     }
     Invalid::check_positive("max_passes", settings.max_passes)?;
-    let ended = |outcome: LpOutcome, report: Report| {
-        let certificate = certificate(program, &outcome);
-        LpSolution { outcome, report: Report { status: Status::Converged, certificate, ..report } }
-    };
-    let optimal = |x: Vec<f64>, y: Vec<f64>, report: Report| {
-        let objective = program.cost.iter().zip(&x).map(|(c, x)| c * x).sum();
-        ended(LpOutcome::Optimal { x, y, objective }, report)
-    };
-    let wall = Wall::start();
-    let vertex = if settings.polish { finish(program, settings) } else { None };
-    if let Some((mut outcome, pivots)) = vertex {
-        let (passes, seconds) = (pivots as f64, wall.seconds());
-        let certificate = certificate(program, &outcome);
-        let progress = Progress { passes, oracle_calls: pivots, seconds, certificate };
-        let mut status = Status::Converged;
-        if watch.show(&progress).is_break() {
-            (outcome, status) = (LpOutcome::Undecided, Status::Stopped);
-        }
-        let report = Report { status, certificate, passes, oracle_calls: pivots, seconds };
-        return Ok(LpSolution { outcome, report });
-    }
     // Most programs with a solution are solved in a few thousand steps. Then rays are looked for, then the rest is spent.
     let first = settings.max_passes.min(4000.0);
     let (x, y, mut report) = solve(program, settings, first, watch)?;
-    match report.status {
-        Status::Stopped => return Ok(LpSolution { outcome: LpOutcome::Undecided, report }),
-        Status::Converged => return Ok(optimal(x, y, report)),
-        _ => {}
+    let optimal = |x: Vec<f64>, y: Vec<f64>, report: Report| {
+        let objective = program.cost.iter().zip(&x).map(|(c, x)| c * x).sum();
+        let certificate = Certificate::residual(objective, program.error(&x, &y), 0.0);
+        let report = Report { status: Status::Converged, certificate, ..report };
+        LpSolution { outcome: LpOutcome::Optimal { x, y, objective }, report }
+    };
+    // What a proof leaves open, in place of the error of a point that is none.
+    let proved = |outcome: LpOutcome, report: Report| {
+        let norm = match &outcome {
+            LpOutcome::Infeasible { ray } => program.leak(ray),
+            LpOutcome::Unbounded { x, ray } => program.departure(ray).max(program.violation(x)),
+            _ => f64::NAN,
+        };
+        let certificate = Certificate::Residual { objective: None, norm, error: 0.0, scale: None };
+        let report = Report { status: Status::Converged, certificate, ..report };
+        LpSolution { outcome, report }
+    };
+    if report.status == Status::Stopped {
+        return Ok(LpSolution { outcome: LpOutcome::Undecided, report });
+    }
+    // Small programs are finished at a vertex: what PDHG has not decided, and the last digits of what it has.
+    let exact = report.status == Status::Converged && report.certificate.value() <= ROUNDING;
+    let finished = if settings.polish && !exact { finish(program, settings) } else { None };
+    if report.status == Status::Converged {
+        return Ok(match finished {
+            Some(LpOutcome::Optimal { x: at, y: by, .. })
+                if program.error(&at, &by) < report.certificate.value() =>
+            {
+                optimal(at, by, report)
+            }
+            _ => optimal(x, y, report),
+        });
+    }
+    match finished {
+        Some(LpOutcome::Optimal { x, y, .. }) => return Ok(optimal(x, y, report)),
+        Some(outcome) => return Ok(proved(outcome, report)),
+        None => {}
     }
     let (ray, feasible, used) = infeasible(program, settings, watch)?;
     report = report.with_spent(used.as_ref());
     if let Some(ray) = ray {
-        return Ok(ended(LpOutcome::Infeasible { ray }, report));
+        return Ok(proved(LpOutcome::Infeasible { ray }, report));
     }
     if let Some(x) = feasible.filter(|_| !watch.stopped()) {
         let (ray, used) = unbounded(program, settings, watch)?;
         report = report.with_spent(Some(&used));
         if let Some(ray) = ray {
-            return Ok(ended(LpOutcome::Unbounded { x, ray }, report));
+            return Ok(proved(LpOutcome::Unbounded { x, ray }, report));
         }
     }
     if watch.stopped() {
@@ -129,17 +144,4 @@ pub fn linear_program_with(
         report = last;
     }
     Ok(LpSolution { outcome: LpOutcome::Undecided, report })
-}
-
-/// The errors of an optimum, or what a proof leaves open.
-fn certificate(program: &LinearProgram, outcome: &LpOutcome) -> Certificate {
-    let open = |norm| Certificate::Residual { objective: None, norm, error: 0.0, scale: None };
-    match outcome {
-        LpOutcome::Optimal { x, y, objective } => {
-            Certificate::residual(*objective, program.error(x, y), 0.0)
-        }
-        LpOutcome::Infeasible { ray } => open(program.leak(ray)),
-        LpOutcome::Unbounded { x, ray } => open(program.departure(ray).max(program.violation(x))),
-        LpOutcome::Undecided => open(f64::NAN),
-    }
 }

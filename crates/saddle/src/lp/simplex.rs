@@ -1,7 +1,7 @@
 //! The simplex method for variables with bounds.
 //!
 //! PDHG is slow if costs nearly cancel, or if rows and columns have very different sizes. A program with a few
-//! hundred variables is solved at a vertex. With one slack variable per row, `s = A x - b`, all conditions are
+//! hundred variables is then solved at a vertex. With one slack variable per row, `s = A x - b`, all conditions are
 //! equations and bounds:
 //!
 //! ```text
@@ -95,12 +95,11 @@ impl Simplex {
         }
     }
 
-    /// How it ends, after how many pivots.
-    pub(super) fn run(mut self) -> Option<(End, u64)> {
+    pub(super) fn run(mut self) -> Option<End> {
         let (m, d) = self.matrix.dim();
         // Steps in a row that moved nothing.
         let mut idle = 0;
-        for steps in 0..20 * (m + d) as u64 + 200 {
+        for _ in 0..20 * (m + d) + 200 {
             if self.pivots >= FRESH {
                 self.invert()?;
             }
@@ -118,9 +117,9 @@ impl Simplex {
             match step {
                 // Nothing is concluded from an inverse with the rounding of many pivots.
                 None | Some((.., Step::Endless)) if self.pivots > 0 => self.invert()?,
-                None => return Some((self.end(feasible, &violated), steps)),
+                None => return self.end(feasible, &violated),
                 Some((j, sign, _, Step::Endless)) => {
-                    return feasible.then(|| (self.ray(j, sign), steps));
+                    return if feasible { self.ray(j, sign) } else { None };
                 }
                 Some((j, sign, _, Step::Flip)) => {
                     self.at[j] = if sign > 0.0 { self.high[j] } else { self.low[j] };
@@ -350,17 +349,21 @@ impl Simplex {
         x
     }
 
-    fn end(&self, feasible: bool, violated: &Array1<f64>) -> End {
+    fn end(&self, feasible: bool, violated: &Array1<f64>) -> Option<End> {
         let (block, costs) = (self.block(), self.costs(feasible, violated));
         let mut y = self.inverse.t().dot(&costs);
         y += &self.inverse.t().dot(&(&costs - &block.t().dot(&y)));
         let y = y.to_vec();
-        if feasible { End::Optimal { x: self.vertex(&block), y } } else { End::Infeasible { y } }
+        Some(if feasible {
+            End::Optimal { x: self.vertex(&block), y }
+        } else {
+            End::Infeasible { y }
+        })
     }
 
     /// The unbounded direction in which this variable moves. Movements of basic variables that are only rounding
     /// errors are set to 0.
-    fn ray(&self, entering: usize, sign: f64) -> End {
+    fn ray(&self, entering: usize, sign: f64) -> Option<End> {
         let (block, column) = (self.block(), self.column(entering));
         let (mut rates, sizes) = self.direction(entering);
         rates += &self.inverse.dot(&(&column - &block.dot(&rates)));
@@ -374,7 +377,7 @@ impl Simplex {
                 ray[*j] = -sign * rates[i];
             }
         }
-        End::Unbounded { x: self.vertex(&block), ray }
+        Some(End::Unbounded { x: self.vertex(&block), ray })
     }
 }
 
@@ -382,10 +385,18 @@ impl Simplex {
 fn product(a: &Array2<f64>, v: &Array1<f64>, s: &Array1<f64>) -> (Array1<f64>, Array1<f64>) {
     let (mut sums, mut sizes) = (Array1::zeros(a.nrows()), Array1::zeros(a.nrows()));
     for ((row, sum), size) in a.outer_iter().zip(&mut sums).zip(&mut sizes) {
-        for ((a, v), s) in row.iter().zip(v).zip(s) {
-            *sum += a * v;
-            *size += (a * s).abs();
+        // Lanes, since additions of one sum wait for each other.
+        let (mut lanes, mut terms) = ([0.0; 8], [0.0; 8]);
+        let row = row.to_slice().unwrap_or_default();
+        let (v, s) = (v.as_slice().unwrap_or_default(), s.as_slice().unwrap_or_default());
+        for ((a, v), s) in row.chunks(8).zip(v.chunks(8)).zip(s.chunks(8)) {
+            for (k, ((a, v), s)) in a.iter().zip(v).zip(s).enumerate() {
+                lanes[k] += a * v;
+                terms[k] += (a * s).abs();
+            }
         }
+        *sum = lanes.iter().sum();
+        *size = terms.iter().sum();
     }
     (sums, sizes)
 }

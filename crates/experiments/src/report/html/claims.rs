@@ -92,8 +92,7 @@ fn single(claim: &Claim, id: Option<&str>) -> String {
                 (false, false) => "not here",
             };
             let verdict = if shown { String::new() } else { badge("reported", word) };
-            let row = cells(&case.name, &case.measured, &claim.unit, "", verdict);
-            format!("<tr>{row}</tr>\n")
+            ("", cells(&case.name, &case.measured, &claim.unit, "", verdict))
         };
         let above = format!(
             "<p class=\"all\">Expected: {}</p><p class=\"all\">{}{}</p>",
@@ -101,30 +100,34 @@ fn single(claim: &Claim, id: Option<&str>) -> String {
             verdict(claim),
             count.map_or(String::new(), |count| format!(": {}", inline(count)))
         );
-        sets(&above, &claim.cases.iter().map(cell).collect::<String>())
+        sets(&above, &claim.cases.iter().map(cell).collect::<Vec<_>>())
     };
     format!("<tr{}>{id}<td>{said}</td>{rest}</tr>\n", holds(is_open(claim)))
 }
 
 /// A row of [`sets`]: what was measured of the one and of the other, in two columns where the claim makes one comparison.
-fn cells(name: &str, measured: &str, unit: &str, below: &str, verdict: String) -> String {
+fn cells(name: &str, measured: &str, unit: &str, below: &str, verdict: String) -> [String; 5] {
     let parts: Vec<&str> = measured.split(" against ").collect();
     let (measured, against) =
         if let [one, other] = parts[..] { (one, other) } else { (measured, "") };
-    format!(
-        "<td class=\"id\">{}</td><td>{}{below}</td><td>{}</td><td>{}</td><td>{verdict}</td>",
-        escape(name),
-        inline(measured),
-        inline(against),
-        inline(unit)
-    )
+    [escape(name), inline(measured) + below, inline(against), inline(unit), verdict]
 }
 
-/// The cell with the table of several data sets or methods.
-fn sets(above: &str, rows: &str) -> String {
+/// The cell with the table of several data sets or methods, without columns that are empty in all rows.
+fn sets(above: &str, rows: &[(&str, [String; 5])]) -> String {
+    let used: Vec<usize> =
+        (0..5).filter(|&k| rows.iter().any(|(_, cells)| !cells[k].is_empty())).collect();
+    let head = ["data", "measured", "against", "unit", "verdict"];
+    let head: String = used.iter().map(|&k| format!("<th>{}</th>", head[k])).collect();
+    let row = |(class, cells): &(&str, [String; 5])| {
+        let id = |k: usize| if k == 0 { " class=\"id\"" } else { "" };
+        let cells: String =
+            used.iter().map(|&k| format!("<td{}>{}</td>", id(k), cells[k])).collect();
+        format!("<tr{class}>{cells}</tr>\n")
+    };
+    let rows: String = rows.iter().map(row).collect();
     format!(
-        "<td colspan=\"3\">{above}<table class=\"sets\"><thead><tr><th>data</th><th>measured</th><th>against</th><th>unit</th>\
-         <th>verdict</th></tr></thead>\n<tbody>{rows}</tbody></table></td>"
+        "<td colspan=\"3\">{above}<table class=\"sets\"><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></td>"
     )
 }
 
@@ -169,9 +172,9 @@ fn group_row(group: &[&Claim]) -> String {
         let below = format!("{own}{}", why(claim));
         let name = split(claim).map_or("", |s| s.0);
         let row = cells(name, &claim.measured, &claim.unit, &below, verdict(claim));
-        format!("<tr{}>{row}</tr>\n", holds(is_open(claim)))
+        (holds(is_open(claim)), row)
     };
-    let rows: String = group.iter().map(cell).collect();
+    let rows: Vec<_> = group.iter().map(cell).collect();
     let expected =
         if alike { format!("<p class=\"all\">Expected: {first}</p>") } else { String::new() };
     format!(
