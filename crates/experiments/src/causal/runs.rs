@@ -135,6 +135,10 @@ impl Runs {
         )
         .caption("p* is the distribution after the intervention, p that of the model. Each run draws a new reference distribution and new interventions on it. The step of each model is the best at 100 samples.");
         let runs = result.models.first().map_or(0, |model| model.curves.len());
+        outcome.setting(
+            "seeds",
+            format!("{}, each with {runs} runs; claims: median [least, largest] over the seeds; figures and tables: the first seed", self.sweeps.len()),
+        );
         curves = curves.note(format!(
             "Lines: means of {runs} runs on generated data; bands: 5 % to 95 % of them."
         ));
@@ -145,7 +149,10 @@ impl Runs {
         )
         .note(format!("A point for each of {runs} runs on generated data and each model."));
         let columns = ["model", "step", "KL at the start", "KL at 100", "KL at 400"];
-        let mut table = Table::new(format!("{name}: KL in nats, means over the pairs"), columns);
+        let mut table = Table::new(
+            format!("{name}: KL in nats, means over the {runs} runs of the first seed"),
+            columns,
+        );
         let at = result.times.iter().position(|&t| t == AT).unwrap_or(0);
         for model in &result.models {
             let times = result.times.iter().map(|&t| t as f64);

@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const LIMIT: Source = le_priol(
     "5.5.1",
-    "As a reference point for any finite convergence rate, it is interesting to briefly review the classical asymptotic behavior of these quantities",
+    "Plugging the MLE (5.2) or MAP (5.11) into (5.22), we get E B(E[T(X)]; mu_n) = d/(2n) + O(n^(-3/2))",
 );
 
 /// A family, the dimension of its parameter, and its risk as a function of `n`.
@@ -59,7 +59,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.figure(figure);
     outcome.claim(
         LIMIT
-            .claim("n times the risk tends to d / 2 for nine families, four by maximum likelihood and five by MAP")
+            .claim("n times the risk (the expected divergence B) tends to d / 2 for nine families, four by maximum likelihood and five by MAP")
             .document("for each family the relative distance from d / 2 falls from n = 10^3 to 10^4 by a factor that is, on a log scale, nearer to 10 than to 1 or 100")
             .exact((
                 format!("it falls by factors of {:.2} to {:.2}, and is {} at most at n = 10^4", orders.0, orders.1, short(worst)),

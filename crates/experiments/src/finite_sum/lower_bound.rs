@@ -81,8 +81,8 @@ const BOUND: Source = thesis(
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let seeds = context.pick(1000, 4000);
     outcome
-        .setting("problem", "f_i(w) = (n/2) (w_i - 1)^2 + ||w||^2 / 2, n = 20, from w = 0")
-        .setting("seeds", seeds);
+        .setting("theorem 5.1", format!("f_i(w) = (n/2) (w_i - 1)^2 + ||w||^2 / 2, n = 20, from w = 0; {seeds} seeds"))
+        .setting("theorem 5.2", "the problem of its proof: n = 6 chains of 2t + 1 links, t passes, L = 2.5, from 0; computed, without seeds");
     let scale = (N as f64).sqrt();
     // n (w_i - 1)^2 / 2 is the squared loss of the margin sqrt(n) w_i at target sqrt(n).
     let design: Array2<f64> = Array2::eye(N) * scale;
