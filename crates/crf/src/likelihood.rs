@@ -9,7 +9,8 @@ use fenchel_optim::lbfgs::Smooth;
 use crate::terms::{Marginals, Oracle, Terms};
 
 /// Number of parts into which the terms are divided. Each part has its own sums, which are added in order, so that results do
-/// not depend on threads. At any time at most as many parts as threads are processed, and only these need memory.
+/// not depend on threads. At any time at most as many parts as threads are processed, and only these need memory. Of terms that
+/// are spread over processes the parts are the [shards](fenchel_linalg::spread), whose sums are added to those of all others.
 const PARTS: usize = 8;
 
 /// The objective `P` of a problem as a smooth function of the flat weights, with the gradient
@@ -37,7 +38,7 @@ struct Part<W> {
 impl<'p, P: Terms> Likelihood<'p, P> {
     /// `P` and its gradient.
     pub fn new(problem: &'p P) -> Self {
-        let n = problem.common().n;
+        let n = if problem.shards().is_some() { 0 } else { problem.common().n };
         let parts = PARTS.min(n);
         let worker = |_| {
             let work = problem.work().ok()?;
@@ -56,9 +57,22 @@ impl<'p, P: Terms> Likelihood<'p, P> {
         self.problem
     }
 
-    /// Processes every part, and adds up its counts and log-partition functions. Returns the sum of the latter.
-    fn in_parts(&mut self, work: impl Fn(&mut Part<P::Work>) + Send + Sync) -> f64 {
+    /// Processes every part, and adds up its counts, of which there are so many, and log-partition functions. Returns the sum of the
+    /// latter.
+    fn in_parts(&mut self, counts: usize, work: impl Fn(&mut Part<P::Work>) + Send + Sync) -> f64 {
         self.counts.clear();
+        if let Some(shards) = self.problem.shards() {
+            let problem = self.problem;
+            self.counts.resize(counts, 0.0);
+            let own = vec![(); shards.own().len()];
+            return shards.sum(own, &mut self.counts, |range, (), sum| {
+                let Ok(memory) = problem.work() else { return f64::NAN };
+                let mut part = Part { range, work: memory, counts: vec![], log_partitions: 0.0 };
+                work(&mut part);
+                sum.copy_from_slice(&part.counts);
+                part.log_partitions
+            });
+        }
         let mut log_partitions = 0.0;
         for ranges in self.parts.chunks(self.workers.len()) {
             let wave = &mut self.workers[..ranges.len()];
@@ -78,7 +92,7 @@ impl<'p, P: Terms> Likelihood<'p, P> {
     /// The objective `P(w)`; NaN if a score overflows.
     pub(crate) fn value(&mut self, w: &[f64]) -> f64 {
         let problem = self.problem;
-        let logs = self.in_parts(|Part { range, work, counts, log_partitions }| {
+        let logs = self.in_parts(0, |Part { range, work, counts, log_partitions }| {
             counts.clear();
             problem.begin(Some(w), work);
             let log_z = |i| problem.log_partition(w, work, i).unwrap_or(f64::NAN);
@@ -95,7 +109,7 @@ impl<'p, P: Terms> Likelihood<'p, P> {
     {
         let problem = self.problem;
         let common = problem.common();
-        self.in_parts(|Part { range, work, counts, .. }| {
+        self.in_parts(common.counts.len(), |Part { range, work, counts, .. }| {
             counts.clear();
             counts.resize(common.counts.len(), 0.0);
             problem.begin(None, work);
@@ -117,7 +131,7 @@ impl<P: Terms> Smooth for Likelihood<'_, P> {
 
     fn value_gradient(&mut self, w: &[f64], gradient: &mut [f64]) -> f64 {
         let problem = self.problem;
-        let logs = self.in_parts(|Part { range, work, counts, log_partitions }| {
+        let logs = self.in_parts(w.len(), |Part { range, work, counts, log_partitions }| {
             counts.clear();
             counts.resize(w.len(), 0.0);
             *log_partitions = 0.0;

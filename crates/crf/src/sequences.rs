@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use fenchel_graphical::chain::{Chain, ChainMarginals, LineTerms, Probability, stride};
+use fenchel_linalg::spread::Shards;
 use fenchel_linalg::{Invalid, lanes};
 
 use crate::Error;
@@ -138,6 +139,10 @@ impl Terms for Problem<'_> {
 
     fn work(&self) -> Result<Work, Error> {
         Ok(Work::new(Chain::shared(self.data().labels(), 1)?))
+    }
+
+    fn shards(&self) -> Option<&Shards<'_>> {
+        self.shards
     }
 
     fn uniform_objective(&self) -> f64 {

@@ -31,8 +31,9 @@ use std::ops::ControlFlow;
 
 use fenchel_graphical::chain::ChainMarginals;
 use fenchel_linalg::Invalid;
+use fenchel_linalg::spread::Shards;
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn};
-use fenchel_optim::{Certificate, Observer, Progress, Report, Status, Stop};
+use fenchel_optim::{Certificate, Observer, Progress, Refusal, Report, Status, Stop};
 
 use crate::Error;
 use crate::builder::Corpus;
@@ -102,10 +103,48 @@ pub fn train(
     start: Option<Start>,
     observer: &mut impl for<'s> Observer<Snapshot<'s>>,
 ) -> Result<CrfModel, Error> {
+    train_on(crf, corpus, None, start, observer)
+}
+
+/// As [`train`], on sequences that are these shards of those of all processes, whose words have [common
+/// numbers](crate::CorpusBuilder::share). All processes call it together and get the same model. The method is L-BFGS (or OWL-QN):
+/// [`Method::Auto`] means that here. The observers of all processes answer alike.
+///
+/// # Errors
+/// As [`train`]; [`Error::Refused`] for [`Method::Sdca`], [`Error::Invalid`] for a limit of seconds: the clocks differ.
+pub fn train_spread(
+    crf: &Crf,
+    corpus: &Corpus,
+    shards: &Shards<'_>,
+    start: Option<Start>,
+    observer: &mut impl for<'s> Observer<Snapshot<'s>>,
+) -> Result<CrfModel, Error> {
+    if crf.method == Method::Sdca {
+        let what = "sequences that are spread over processes; use Method::Lbfgs";
+        return Err(Refusal::unsupported("SDCA", what).into());
+    }
+    if let Some(value) = crf.stop.max_seconds {
+        let (name, expected) =
+            ("stop.max_seconds", "none, for sequences that are spread over processes");
+        return Err(Invalid::Parameter { name, value, expected }.into());
+    }
+    Invalid::check_length("sequences of the shards", corpus.data.sequences(), shards.rows())?;
+    let crf = &Crf { method: Method::Lbfgs, ..crf.clone() };
+    train_on(crf, corpus, Some(shards), start, observer)
+}
+
+fn train_on(
+    crf: &Crf,
+    corpus: &Corpus,
+    shards: Option<&Shards<'_>>,
+    start: Option<Start>,
+    observer: &mut impl for<'s> Observer<Snapshot<'s>>,
+) -> Result<CrfModel, Error> {
     Invalid::check_nonnegative("l1", crf.l1)?;
     crf.stop.check()?;
-    let l2 = crf.l2.unwrap_or(1.0 / corpus.data.sequences().max(1) as f64);
-    let problem = Problem::within(&corpus.data, l2, crf.features, crf.max_memory)?;
+    let sequences = shards.map_or(corpus.data.sequences(), Shards::all_rows);
+    let l2 = crf.l2.unwrap_or(1.0 / sequences.max(1) as f64);
+    let problem = Problem::of(&corpus.data, (l2, crf.features, crf.max_memory), shards)?;
     let (weights, report) = solve(crf, corpus, &problem, start, observer)?;
     check_finite(l2, weights.emission.iter().chain(&weights.transition), &report)?;
     let (attributes, labels) = (corpus.attributes.clone(), corpus.labels.clone());

@@ -4,6 +4,7 @@ use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::scalar::increasing_root;
 use fenchel_optim::{Loss, Regulariser, Stop};
 
+use crate::shared::check_whole;
 use crate::{Point, Problem};
 
 impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
@@ -33,15 +34,26 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// that of targets near 1e-9. O(n).
     ///
     /// # Errors
-    /// Those of [`Stop::check`].
+    /// Those of [`Stop::check`], and [`Invalid::Layout`] for rows that are spread over processes.
     pub fn stop(&self, stop: &Stop) -> Result<Stop, Invalid> {
+        check_whole(self.design())?;
+        self.batch_stop(stop)
+    }
+
+    /// The same for a method that takes rows which are spread over processes. The clocks of those differ.
+    pub(crate) fn batch_stop(&self, stop: &Stop) -> Result<Stop, Invalid> {
         stop.check()?;
+        if let (Some(_), Some(value)) = (self.design().shards(), stop.max_seconds) {
+            let (name, expected) =
+                ("stop.max_seconds", "none, for rows that are spread over processes");
+            return Err(Invalid::Parameter { name, value, expected });
+        }
         // Counts have no unit, and the losses of some cancel those of others.
         let counts = self.loss().twice_differentiable() && !self.loss().curvature().is_finite();
         if counts || !L::HAS_DUAL || !has_gap(self) {
             return Ok(*stop);
         }
-        let loss = |t: f64| self.sum_values(&vec![t; self.n()]).abs() / self.n() as f64;
+        let loss = |t: f64| self.sum_values(&vec![t; self.n()]).abs() / self.terms();
         // The loss of targets that are all alike is a rounding error, the square of one at least.
         let unit = loss(origin(self).intercept).max(1e-16 * loss(0.0));
         let share = if unit > 0.0 { unit.min(1.0) } else { 1.0 };

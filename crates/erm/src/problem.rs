@@ -22,6 +22,10 @@ use crate::shared::{check_parts, check_shape, check_weights, rows_and_penalties}
 /// | `c_i` | weights of mean 1, all 1 unless [`with_weights`](Problem::with_weights) |
 /// | `b` | unpenalised intercept, 0 unless [`with_intercept`](Problem::with_intercept) |
 ///
+/// The rows of a design that is [spread](Design::spread) are some of all: the problem is that of the rows of all processes, and its
+/// batch methods ([`lbfgs`](fn@crate::methods::lbfgs), [`fista`](fn@crate::methods::fista), [`newton_cg`](fn@crate::methods::newton_cg))
+/// and [`auto`](mod@crate::auto) solve it there. Targets, weights and margins are those of the own rows.
+///
 /// The data is borrowed. A problem itself holds the squared norms of the rows, and the weights if there are any.
 #[derive(Debug, Clone)]
 pub struct Problem<'a, D, L, R> {
@@ -131,6 +135,11 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     fn measure(&mut self) -> Result<(), Error> {
         self.largest_norms_squared = [0.0, 1.0].map(|ones| self.largest_row(ones));
         Ok(self.check_rows()?)
+    }
+
+    /// The number of terms: of the rows of all processes.
+    pub(crate) fn terms(&self) -> f64 {
+        self.design.all_rows() as f64
     }
 
     /// The same problem with an unpenalised intercept.
@@ -315,7 +324,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
 
     /// `F` without the regulariser.
     pub(crate) fn smooth_objective_at(&self, margins: &[f64], weights: &[f64]) -> f64 {
-        self.sum_values(margins) / self.n() as f64 + self.quadratic(weights)
+        self.sum_values(margins) / self.terms() + self.quadratic(weights)
     }
 
     /// `F` without the regulariser from its margins, which become `factor phi_i'`.
@@ -325,8 +334,10 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         weights: &[f64],
         factor: f64,
     ) -> f64 {
-        let risk = self.differentiate_and_sum(0..self.n(), margins, factor);
-        risk / self.n() as f64 + self.quadratic(weights)
+        let risk = self.design.sum_rows_of(margins, |rows, margins| {
+            self.differentiate_and_sum(rows, margins, factor)
+        });
+        risk / self.terms() + self.quadratic(weights)
     }
 
     pub(crate) fn check_point(&self, point: &Point) -> Result<(), Invalid> {

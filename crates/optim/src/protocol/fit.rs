@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
+use fenchel_linalg::spread::Shards;
+use fenchel_linalg::{Design, Invalid};
 use ndarray::ArrayView1;
 
 use super::{Observer, Progress, Report};
@@ -34,19 +36,72 @@ use super::{Observer, Progress, Report};
 /// let model = estimator.fit_with(&y, fit);
 /// # assert_eq!(model.0, 2.0);
 /// ```
+///
+/// The rows may be spread over processes, each of which holds some of them: [`spread`](Fit::spread) says which. Estimators that can be
+/// fitted so take a fit with any [`Placement`]; others do not compile with it.
 #[derive(Debug)]
-pub struct Fit<'a, M> {
+pub struct Fit<'a, M, P = Whole> {
     /// The weight of each row, `>= 0`; a weight of 2 is as good as the row twice. `None`: all 1.
     pub weights: Option<ArrayView1<'a, f64>>,
     /// A former model, of this data or of data like it, from which an iterative method starts.
     pub start: Option<&'a M>,
     /// The closure that watches the fit.
     pub watch: Watch<'a>,
+    /// Where the rows are.
+    pub rows: P,
+}
+
+/// All rows are here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Whole;
+
+/// Where the rows of a fit are: [all here](Whole), or [spread](Shards) over processes.
+pub trait Placement {
+    /// A design of all rows, of which some may lie elsewhere.
+    type View<'v, D: Design + Copy + 'v>: Design + Copy
+    where
+        Self: 'v;
+
+    /// The design of all rows, given that of the own rows.
+    ///
+    /// # Errors
+    /// Those of [`Design::spread`].
+    fn place<'v, D: Design + Copy + 'v>(&'v self, own: D) -> Result<Self::View<'v, D>, Invalid>;
+
+    /// The shards of spread rows.
+    fn shards(&self) -> Option<&Shards<'_>>;
+}
+
+impl Placement for Whole {
+    type View<'v, D: Design + Copy + 'v> = D;
+
+    fn place<'v, D: Design + Copy + 'v>(&'v self, own: D) -> Result<D, Invalid> {
+        Ok(own)
+    }
+
+    fn shards(&self) -> Option<&Shards<'_>> {
+        None
+    }
+}
+
+impl<'s> Placement for &'s Shards<'s> {
+    type View<'v, D: Design + Copy + 'v>
+        = D::Part<'v>
+    where
+        Self: 'v;
+
+    fn place<'v, D: Design + Copy + 'v>(&'v self, own: D) -> Result<D::Part<'v>, Invalid> {
+        own.spread(self)
+    }
+
+    fn shards(&self) -> Option<&Shards<'_>> {
+        Some(self)
+    }
 }
 
 impl<M> Default for Fit<'_, M> {
     fn default() -> Self {
-        Fit { weights: None, start: None, watch: Watch::nobody() }
+        Fit { weights: None, start: None, watch: Watch::nobody(), rows: Whole }
     }
 }
 
@@ -54,6 +109,15 @@ impl<'a, M> Fit<'a, M> {
     /// Nothing besides the data.
     pub fn new() -> Self {
         Fit::default()
+    }
+}
+
+impl<'a, M, P> Fit<'a, M, P> {
+    /// The rows are these shards of those of all processes, each of which calls the same fit. Weights are those of the own rows. Either
+    /// all processes watch or none does; `Break` of one ends the fit for all.
+    pub fn spread<'s>(self, shards: &'s Shards<'s>) -> Fit<'a, M, &'s Shards<'s>> {
+        let Fit { weights, start, watch, .. } = self;
+        Fit { weights, start, watch, rows: shards }
     }
 
     /// One weight a row.
@@ -81,6 +145,8 @@ pub struct Watch<'a> {
     stopped: bool,
     /// The report of the methods before this one.
     spent: Option<Report>,
+    /// The processes that end with this one.
+    all: Option<&'a Shards<'a>>,
 }
 
 enum Eye<'a> {
@@ -102,13 +168,19 @@ trait Show {
 impl<'a> Watch<'a> {
     /// Nobody watches.
     pub fn nobody() -> Self {
-        Watch { eye: None, stopped: false, spent: None }
+        Watch { eye: None, stopped: false, spent: None, all: None }
+    }
+
+    /// The same closure; `Break` of one process ends the fit for all that hold some of the rows.
+    pub fn of_all<'s>(&'s mut self, rows: &'s impl Placement) -> Watch<'s> {
+        Watch { all: rows.shards(), ..self.again() }
     }
 
     /// The same closure for one of several fits. After `Break` in one of them, the others end too.
     pub fn again(&mut self) -> Watch<'_> {
         let stopped = self.stopped;
-        Watch { eye: self.eye.is_some().then_some(Eye::Whole(self)), stopped, spent: None }
+        let eye = self.eye.is_some().then_some(Eye::Whole(self));
+        Watch { eye, stopped, ..Watch::nobody() }
     }
 
     /// Whether the closure has answered `Break`.
@@ -133,8 +205,12 @@ impl<'a> Watch<'a> {
             Some(Eye::Whole(watch)) => watch.show(&progress),
             Some(Eye::Shared(watch)) => watch.show(&progress),
         };
-        self.stopped = answer.is_break();
-        answer
+        let mut stopped = [f64::from(u8::from(answer.is_break()))];
+        if let Some(shards) = self.all.filter(|_| self.eye.is_some()) {
+            shards.largest(&mut stopped);
+        }
+        self.stopped = stopped[0] > 0.0;
+        if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

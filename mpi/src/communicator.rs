@@ -1,0 +1,131 @@
+//! The processes that `mpirun` has started.
+
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use fenchel_optim::spread::Communicator;
+use mpi::Threading;
+use mpi::environment::Universe;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{
+    Communicator as _, CommunicatorCollectives as _, Destination as _, Root as _, Source as _,
+};
+
+use crate::Error;
+
+/// Numbers or bytes of one message: MPI counts in 31 bits.
+const MOST: usize = 1 << 28;
+
+/// The processes of an MPI program. There is one value of this type in a process, made by [`run`](Self::run).
+pub struct Mpi {
+    rank: usize,
+    size: usize,
+    /// MPI ends when it is dropped.
+    _universe: Universe,
+}
+
+impl std::fmt::Debug for Mpi {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Mpi(rank {} of {})", self.rank, self.size)
+    }
+}
+
+fn world() -> SimpleCommunicator {
+    SimpleCommunicator::world()
+}
+
+fn process(rank: usize) -> i32 {
+    i32::try_from(rank).unwrap_or(i32::MAX)
+}
+
+impl Mpi {
+    /// Starts MPI, does the work of this process, and ends MPI. An error, or a panic, ends all processes; the error is shown with the
+    /// rank.
+    pub fn run<E: Display>(work: impl FnOnce(&Mpi) -> Result<ExitCode, E>) -> ExitCode {
+        // The threads of a process compute; the one that is here sends.
+        let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
+            eprintln!("MPI was started before");
+            return ExitCode::FAILURE;
+        };
+        let number = |count: i32| usize::try_from(count).unwrap_or(0);
+        let (rank, size) = (number(world().rank()), number(world().size()));
+        let ranks = Mpi { rank, size, _universe: universe };
+        match catch_unwind(AssertUnwindSafe(|| work(&ranks))) {
+            Ok(Ok(code)) => code,
+            Ok(Err(error)) => {
+                eprintln!("rank {rank}: {error}");
+                world().abort(1)
+            }
+            // Its message was shown when it began.
+            Err(_) => world().abort(101),
+        }
+    }
+}
+
+impl Communicator for Mpi {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn send(&self, to: usize, numbers: &[f64]) {
+        let world = world();
+        let to = world.process_at_rank(process(to));
+        numbers.chunks(MOST).for_each(|part| to.send(part));
+    }
+
+    fn receive(&self, from: usize, numbers: &mut [f64]) {
+        let world = world();
+        let from = world.process_at_rank(process(from));
+        for part in numbers.chunks_mut(MOST) {
+            from.receive_into(part);
+        }
+    }
+
+    fn broadcast(&self, from: usize, numbers: &mut [f64]) {
+        let world = world();
+        let from = world.process_at_rank(process(from));
+        numbers.chunks_mut(MOST).for_each(|part| from.broadcast_into(part));
+    }
+
+    fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
+        let world = world();
+        let mut lengths = vec![0_u64; self.size];
+        world.all_gather_into(&(own.len() as u64), &mut lengths[..]);
+        let from = |(rank, length): (usize, u64)| {
+            let mut bytes = vec![0; length as usize];
+            if rank == self.rank {
+                bytes.copy_from_slice(own);
+            }
+            let from = world.process_at_rank(process(rank));
+            bytes.chunks_mut(MOST).for_each(|part| from.broadcast_into(part));
+            bytes
+        };
+        lengths.into_iter().enumerate().map(from).collect()
+    }
+
+    fn barrier(&self) {
+        world().barrier();
+    }
+}
+
+/// Refuses processes that were given other arguments, or are of another version; `what` is what is compared, for the message. All
+/// processes call it together.
+///
+/// # Errors
+/// [`Error::Usage`] that names the first rank which differs from rank 0.
+pub fn check_alike(communicator: &dyn Communicator, what: &str, own: &str) -> Result<(), Error> {
+    let all = communicator.gather(own.as_bytes());
+    let Some(rank) = all.iter().position(|other| *other != all[0]) else { return Ok(()) };
+    let said = |rank: usize| String::from_utf8_lossy(&all[rank]).into_owned();
+    let reason = format!(
+        "{what} of rank {rank} are not those of rank 0: {:?} and {:?}",
+        said(rank),
+        said(0)
+    );
+    Err(Error::Usage(reason))
+}

@@ -1,0 +1,152 @@
+//! The rows of a process, from its pieces of files.
+
+use std::io::{BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use fenchel_datasets::{Header, IndexBase, LibsvmOptions, Table, TableOptions};
+use fenchel_linalg::{CsrMatrix, Invalid, Named, Names};
+use fenchel_optim::spread::{Communicator, Shards};
+use ndarray::Array2;
+
+use crate::text::{Cut, Piece, pieces};
+use crate::{Error, check_alike};
+
+/// The own rows.
+#[derive(Debug, Clone)]
+pub struct Rows<X> {
+    /// One row a sample, with the names of the columns, where there are any.
+    pub x: Named<X>,
+    /// The targets.
+    pub y: Vec<f64>,
+    /// The numbers of rows of the own shards, for [`Shards::new`].
+    pub sizes: Vec<usize>,
+}
+
+/// Reads the own rows of files of the LIBSVM format. All processes call it together. The number of columns is that of all rows, and
+/// indices count from 0 if one of any process is 0, else from 1.
+///
+/// # Errors
+/// [`Error::File`] with the line for a text that is not of this format; those of [`pieces`].
+pub fn libsvm(
+    files: &[PathBuf],
+    communicator: &dyn Communicator,
+) -> Result<Rows<CsrMatrix<f64>>, Error> {
+    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let (mut y, mut sizes) = (Vec::new(), Vec::new());
+    let options = LibsvmOptions { base: IndexBase::Zero, ..LibsvmOptions::default() };
+    for piece in pieces(files, Cut::Lines, communicator)? {
+        // A line longer than a piece leaves nothing to the next.
+        if piece.start == piece.end {
+            sizes.push(0);
+            continue;
+        }
+        let part = fenchel_datasets::libsvm(piece.open()?, &options);
+        let part = part.map_err(|error| fault(&piece, error, 0))?;
+        sizes.push(part.y.len());
+        y.extend(part.y);
+        let before = values.len();
+        offsets.extend(part.x.indptr().raw_storage().iter().skip(1).map(|end| before + end));
+        columns.extend_from_slice(part.x.indices());
+        values.extend_from_slice(part.x.data());
+    }
+    let some_zero = f64::from(u8::from(columns.contains(&0)));
+    let largest = columns.iter().max().map_or(-1.0, |&column| f64::from(column));
+    let shards = Shards::new(communicator, &sizes)?;
+    let mut seen = [some_zero, largest];
+    shards.largest(&mut seen);
+    let mut width = (seen[1] + 1.0) as usize;
+    if seen[0] == 0.0 && width > 0 {
+        columns.iter_mut().for_each(|column| *column -= 1);
+        width -= 1;
+    }
+    let x = CsrMatrix::try_new((y.len(), width), offsets, columns, values);
+    let x = x.map_err(|(.., error)| Invalid::Layout { what: "rows", reason: error.to_string() })?;
+    Ok(Rows { x: Named { x, names: Names::NONE }, y, sizes })
+}
+
+/// Reads the own rows of files of comma separated numbers, whose first lines hold the names of the columns; `target` is the column of
+/// the targets. All processes call it together.
+///
+/// # Errors
+/// [`Error::File`] for cells that are no numbers, a missing column, or files with other names; those of [`pieces`].
+pub fn csv(
+    files: &[PathBuf],
+    target: &str,
+    communicator: &dyn Communicator,
+) -> Result<Rows<Array2<f64>>, Error> {
+    let names = files.iter().map(|file| head(file)).collect::<Result<Vec<_>, Error>>()?;
+    let (mut x, mut y, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
+    for piece in pieces(files, Cut::LinesAfterNames, communicator)? {
+        let place = files.iter().position(|file| *file == piece.file).unwrap_or(0);
+        let mut text = piece.open()?;
+        let mut body = Vec::new();
+        text.read_to_end(&mut body).map_err(|error| Error::file(&piece.file, error))?;
+        if body.trim_ascii().is_empty() {
+            sizes.push(0);
+            continue;
+        }
+        let table = read(&names[place], &body).map_err(|error| fault(&piece, error, 1))?;
+        let refused = |error: fenchel_datasets::Error| Error::file(&piece.file, error);
+        let targets = table.numbers(target).map_err(refused)?;
+        let rows = table.without(&[target]).and_then(|table| table.design()).map_err(refused)?;
+        sizes.push(targets.len());
+        y.extend(targets);
+        x.extend(rows.x);
+    }
+    // Every process knows the names, with or without rows.
+    let mut all: Vec<String> = Vec::new();
+    for (file, head) in files.iter().zip(&names) {
+        let found = names_in(head).map_err(|error| Error::file(file, error))?;
+        if !all.is_empty() && found != all {
+            let reason = format!("its columns are {found:?}, those of the first file {all:?}");
+            return Err(Error::file(file, reason));
+        }
+        all = found;
+    }
+    check_alike(communicator, "names of the columns", &format!("{all:?}"))?;
+    let inputs: Vec<&String> = all.iter().filter(|name| *name != target).collect();
+    if inputs.len() == all.len() {
+        let file = files.first().map_or(Path::new(""), |file| file);
+        return Err(Error::file(
+            file,
+            format!("there is no column {target:?}; the columns are {all:?}"),
+        ));
+    }
+    let x = Array2::from_shape_vec((y.len(), inputs.len()), x);
+    let x = x.map_err(|error| Invalid::Layout { what: "rows", reason: error.to_string() })?;
+    Ok(Rows { x: Named { x, names: Names::new(inputs) }, y, sizes })
+}
+
+/// The first line of a file.
+fn head(file: &Path) -> Result<Vec<u8>, Error> {
+    let read = || {
+        let mut line = Vec::new();
+        BufReader::new(std::fs::File::open(file)?).read_until(b'\n', &mut line)?;
+        Ok(line)
+    };
+    read().map_err(|error: std::io::Error| Error::file(file, error))
+}
+
+/// The names in a first line.
+fn names_in(head: &[u8]) -> Result<Vec<String>, fenchel_datasets::Error> {
+    // A table has rows: one of zeros will do.
+    let plain = TableOptions { header: Header::Absent, ..TableOptions::default() };
+    let width = fenchel_datasets::table(Cursor::new(head), &plain)?.names().len();
+    Ok(read(head, vec!["0"; width].join(",").as_bytes())?.names().to_vec())
+}
+
+/// A table of a first line with names, and of other lines.
+fn read(names: &[u8], body: &[u8]) -> Result<Table, fenchel_datasets::Error> {
+    let options = TableOptions { header: Header::Present, ..TableOptions::default() };
+    fenchel_datasets::table(Cursor::new(names).chain(Cursor::new(body)), &options)
+}
+
+/// The error of a reader, which saw so many lines more than the piece has, in a line of the file.
+fn fault(piece: &Piece, error: fenchel_datasets::Error, more: u64) -> Error {
+    match error {
+        fenchel_datasets::Error::Format { line, column, reason, .. } => {
+            piece.fault(line - more.min(line), format_args!("column {column}: {reason}"))
+        }
+        other => Error::file(&piece.file, other),
+    }
+}

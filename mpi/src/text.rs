@@ -1,0 +1,206 @@
+//! Pieces of big texts: the shards of a file, of which a process reads its own.
+//!
+//! The number of pieces and their ends depend on the sizes and the content of the files alone, not on the number of processes. No
+//! process reads more than its pieces (and the line at each end).
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Take};
+use std::path::{Path, PathBuf};
+
+use fenchel_optim::spread::{Communicator, share};
+
+use crate::{Error, check_alike};
+
+/// The least size of a piece of several, in bytes.
+const LEAST: u64 = 1 << 16;
+/// The largest number of pieces.
+const MOST: u64 = 64;
+
+/// Where a text may be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// After any line.
+    Lines,
+    /// After a blank line.
+    BlankLines,
+    /// After any line but the first, which holds names and is in no piece.
+    LinesAfterNames,
+}
+
+/// A piece of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// The file.
+    pub file: PathBuf,
+    /// The place of its first byte.
+    pub start: u64,
+    /// The place behind its last byte.
+    pub end: u64,
+}
+
+/// The text of a piece.
+pub type Text = BufReader<Take<File>>;
+
+impl Piece {
+    /// Opens the piece.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn open(&self) -> Result<Text, Error> {
+        let open = || {
+            let mut file = File::open(&self.file)?;
+            file.seek(SeekFrom::Start(self.start))?;
+            Ok(BufReader::with_capacity(1 << 20, file.take(self.end - self.start)))
+        };
+        open().map_err(|error: std::io::Error| Error::file(&self.file, error))
+    }
+
+    /// An error in a line of the piece, counted from 1, as one of that line of the file. The lines before are counted only then.
+    pub fn fault(&self, line: u64, reason: impl std::fmt::Display) -> Error {
+        let before = Piece { start: 0, end: self.start, ..self.clone() };
+        let count = |text: Text| text.split(b'\n').take_while(Result::is_ok).count() as u64;
+        let lines = if self.start == 0 { 0 } else { before.open().map_or(0, count) };
+        Error::file(&self.file, format_args!("line {}: {reason}", lines + line))
+    }
+}
+
+/// The pieces of files that this process reads, in their order. All processes call it together, with the same files.
+///
+/// # Errors
+/// [`Error::File`] for a file that cannot be read or is compressed, [`Error::Usage`] for processes that see files of other sizes.
+pub fn pieces(
+    files: &[PathBuf],
+    cut: Cut,
+    communicator: &dyn Communicator,
+) -> Result<Vec<Piece>, Error> {
+    let size = |file: &PathBuf| {
+        let found = std::fs::metadata(file).map_err(|error| Error::file(file, error))?;
+        match found.is_file() {
+            true => Ok(found.len()),
+            false => Err(Error::file(file, "no file; a text that is read in pieces must be one")),
+        }
+    };
+    let sizes = files.iter().map(size).collect::<Result<Vec<u64>, Error>>()?;
+    check_alike(communicator, "sizes of the files", &format!("{sizes:?}"))?;
+    let total: u64 = sizes.iter().sum();
+    let pieces = (total / LEAST).clamp(1, MOST);
+    let mut places = Vec::new();
+    for (file, &size) in files.iter().zip(&sizes) {
+        let own = (pieces * size).div_ceil(total.max(1)).max(1);
+        places.extend((0..own).map(|k| (file, size, k, own)));
+    }
+    let range = share(places.len(), communicator.rank(), communicator.size());
+    let piece = |&(file, size, k, own): &(&PathBuf, u64, u64, u64)| {
+        let ends = || {
+            let head = names_end(file, cut)?;
+            let place = |k: u64| match k {
+                0 => Ok(head),
+                k if k == own => Ok(size),
+                k => after(file, cut, head + k * (size - head) / own, size),
+            };
+            Ok((place(k)?, place(k + 1)?))
+        };
+        let (start, end) = ends().map_err(|error: std::io::Error| Error::file(file, error))?;
+        Ok(Piece { file: file.clone(), start, end })
+    };
+    places[range].iter().map(piece).collect()
+}
+
+/// Where the names in the first line end. Refuses a compressed file.
+fn names_end(file: &Path, cut: Cut) -> std::io::Result<u64> {
+    let mut text = BufReader::new(File::open(file)?);
+    let head = text.fill_buf()?;
+    if head.starts_with(&[0x1f, 0x8b]) || head.starts_with(b"BZh") {
+        let reason = "it is compressed; a text that is read in pieces must be plain";
+        return Err(std::io::Error::other(reason));
+    }
+    match cut {
+        Cut::LinesAfterNames => Ok(text.read_until(b'\n', &mut Vec::new())? as u64),
+        Cut::Lines | Cut::BlankLines => Ok(0),
+    }
+}
+
+/// The first place from `from` on where the text may be cut; `from` is not 0.
+fn after(file: &Path, cut: Cut, from: u64, size: u64) -> std::io::Result<u64> {
+    let mut text = File::open(file)?;
+    text.seek(SeekFrom::Start(from - 1))?;
+    let mut text = BufReader::new(text);
+    let mut line = Vec::new();
+    let mut place = from - 1 + text.read_until(b'\n', &mut line)? as u64;
+    if cut == Cut::BlankLines {
+        loop {
+            line.clear();
+            let length = text.read_until(b'\n', &mut line)?;
+            place += length as u64;
+            if line.trim_ascii().is_empty() {
+                break;
+            }
+        }
+    }
+    Ok(place.min(size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fenchel_optim::spread::threads;
+    use std::io::Write;
+
+    fn pieces_of(text: &[u8], cut: Cut, size: usize) -> Vec<Vec<u8>> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text).unwrap();
+        let files = [file.path().to_path_buf()];
+        let read = |ranks: &threads::Threads| {
+            let read = |piece: Piece| {
+                let mut bytes = Vec::new();
+                piece.open()?.read_to_end(&mut bytes).unwrap();
+                Ok(bytes)
+            };
+            let pieces = pieces(&files, cut, ranks)?;
+            pieces.into_iter().map(read).collect::<Result<Vec<_>, Error>>()
+        };
+        threads::run(size, read).unwrap().concat()
+    }
+
+    /// Any number of processes sees the same pieces, which are whole lines or whole sequences, and all of the text.
+    #[test]
+    fn pieces_are_the_text_for_any_number_of_processes() {
+        let mut text = Vec::new();
+        for i in 0..40_000_usize {
+            writeln!(text, "{}", "x".repeat(i * 7 % 23)).unwrap();
+            if i % 11 == 3 {
+                text.extend(b" \r\n");
+            }
+        }
+        text.extend(b"no end of line");
+        for cut in [Cut::Lines, Cut::BlankLines, Cut::LinesAfterNames] {
+            let one = pieces_of(&text, cut, 1);
+            let head = if cut == Cut::LinesAfterNames { 1 } else { 0 };
+            assert_eq!(one.concat(), text[head..]);
+            assert_eq!(one.len(), text.len() / (1 << 16));
+            for piece in &one[..one.len() - 1] {
+                assert_eq!(piece.last(), Some(&b'\n'));
+                let last = piece[..piece.len() - 1].rsplit(|b| *b == b'\n').next().unwrap();
+                assert!(cut != Cut::BlankLines || last.trim_ascii().is_empty());
+            }
+            for size in [2, 3, 7, 40] {
+                assert_eq!(pieces_of(&text, cut, size), one, "{cut:?} {size}");
+            }
+        }
+        assert_eq!(pieces_of(b"", Cut::Lines, 2), [b""]);
+        assert_eq!(pieces_of(b"a,b\n1,2\n", Cut::LinesAfterNames, 2), [b"1,2\n"]);
+    }
+
+    #[test]
+    fn compressed_files_are_refused() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&[0x1f, 0x8b, 8, 0]).unwrap();
+        let files = [file.path().to_path_buf()];
+        let error = pieces(&files, Cut::Lines, &fenchel_optim::spread::Alone).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("it is compressed; a text that is read in pieces must be plain")
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! The tool under `mpirun`: the same model for any number of processes, and errors that end all of them.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use fenchel_expfam::glm::{Glm, GlmModel, PoissonLog};
+use fenchel_finite_sum::{LogisticModel, LogisticRegression};
+use fenchel_linalg::AsDesign;
+use fenchel_optim::model::Saved;
+use fenchel_optim::{Certificate, Stop};
+
+fn run(processes: usize, words: &[&str]) -> Output {
+    let mut run = Command::new("mpirun");
+    run.args(["--oversubscribe", "--allow-run-as-root", "-n", &processes.to_string()]);
+    run.arg(env!("CARGO_BIN_EXE_fenchel-mpi")).args(words);
+    run.output().expect("mpirun; cargo xtask mpi says what is missing")
+}
+
+/// The bytes of the model of 1, 2, 3 and 4 processes, which are the same.
+fn same_model(folder: &Path, words: &[&str]) -> Vec<u8> {
+    let mut first: Option<Vec<u8>> = None;
+    for processes in [1, 2, 3, 4] {
+        let model = folder.join("model.json");
+        let path = model.display().to_string();
+        let done = run(processes, &[words, &["-m", &path]].concat());
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{said}");
+        assert!(said.contains(&format!("{processes} processes, ")), "{said}");
+        let bytes = std::fs::read(&model).unwrap();
+        std::fs::remove_file(&model).unwrap();
+        match &first {
+            None => first = Some(bytes),
+            Some(first) => assert!(bytes == *first, "{processes} processes"),
+        }
+    }
+    first.unwrap()
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// About 300 kB: four pieces.
+fn svm() -> String {
+    let mut text = String::new();
+    for i in 0..6000_usize {
+        let label = if (i * i + i / 7) % 11 < 5 { "+1" } else { "-1" };
+        write!(text, "{label}").unwrap();
+        for c in 0..5 {
+            let column = 1 + 40 * c + (i * (c + 3)) % 40;
+            write!(text, " {column}:{}", 0.25 * ((i * 7 + c) % 9) as f64).unwrap();
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[test]
+fn a_linear_model_is_the_same_file_and_that_of_all_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = svm();
+    let file = write(folder.path(), "train.svm", &text);
+    let file = file.display().to_string();
+    let words = ["fit", "logistic", &file, "--l2", "1e-3", "--tolerance", "1e-8"];
+    let bytes = same_model(folder.path(), &words);
+    let model = LogisticModel::<f64>::load(&bytes[..]).unwrap();
+    let data = fenchel_datasets::libsvm(text.as_bytes(), &Default::default()).unwrap();
+    let base = LogisticRegression::default();
+    let whole = LogisticRegression { l2: Some(1e-3), stop: Stop::at_relative(1e-8), ..base };
+    let whole = whole.fit(&data.x, &data.y).unwrap();
+    assert_eq!(
+        (model.weights.len(), model.classes),
+        (data.x.as_design().map(|x| fenchel_linalg::Design::columns(&x)).unwrap(), [-1.0, 1.0])
+    );
+    let gap = |of: Certificate| match of {
+        Certificate::Gap { objective, lower_bound } => (objective, lower_bound),
+        other => panic!("{other}"),
+    };
+    let (found, expected) = (gap(model.report.certificate), gap(whole.report.certificate));
+    // Each bound holds for each objective.
+    assert!(found.1 <= expected.0 && expected.1 <= found.0, "{found:?} {expected:?}");
+    assert!(found.0 - found.1 <= 1e-8 * found.0 && (found.0 - expected.0).abs() <= 1e-8 * found.0);
+    let sparse = ["fit", "logistic", &file, "--l1", "1e-3", "--no-intercept"];
+    let model = LogisticModel::<f64>::load(&same_model(folder.path(), &sparse)[..]).unwrap();
+    assert!(model.support().len() < model.weights.len());
+}
+
+#[test]
+fn a_generalised_linear_model_is_the_same_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "age,claims,region\n".to_owned();
+    for i in 0..14_000_usize {
+        let (age, region) = (20 + (i * 7) % 50, (i * 11) % 6);
+        writeln!(text, "{age},{},{region}.25", (i * 5 + i / 13) % 4 + region / 3).unwrap();
+    }
+    let file = write(folder.path(), "claims.csv", &text).display().to_string();
+    let bytes = same_model(folder.path(), &["glm", "poisson", &file, "--target", "claims"]);
+    let model = GlmModel::<PoissonLog>::load(&bytes[..]).unwrap();
+    assert_eq!(model.names.iter().collect::<Vec<_>>(), ["age", "region"]);
+    let table = fenchel_datasets::table(text.as_bytes(), &Default::default()).unwrap();
+    let y = table.numbers("claims").unwrap();
+    let x = table.without(&["claims"]).unwrap().design().unwrap();
+    let whole = Glm::new(PoissonLog).fit(&x, &y).unwrap();
+    for (found, expected) in model.summary().coefficients.iter().zip(&whole.summary().coefficients)
+    {
+        assert_eq!(found.name, expected.name);
+        for (a, b) in
+            [(found.estimate, expected.estimate), (found.standard_error, expected.standard_error)]
+        {
+            assert!((a - b).abs() <= 1e-7 * (1.0 + b.abs()), "{a} {b}");
+        }
+    }
+}
+
+fn conll() -> String {
+    let mut text = String::new();
+    for i in 0..2600_usize {
+        for t in 0..3 + i % 9 {
+            let k = (i * 31 + t * 17) % 53;
+            let label = ["B-NP", "I-NP", "O"][(k + t) % 3];
+            writeln!(text, "word{k} {} {label}", ["NN", "VB", "DT"][k % 3]).unwrap();
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[test]
+fn a_conditional_random_field_is_the_same_file_and_goes_on_from_a_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "train.txt", &conll()).display().to_string();
+    let words = ["learn", "--template-preset", "chunking", &file, "--tolerance", "1e-3"];
+    let bytes = same_model(folder.path(), &words);
+    let model = fenchel_crf::CrfModel::load(&bytes[..]).unwrap();
+    assert_eq!(model.labels().iter().collect::<Vec<_>>(), ["B-NP", "I-NP", "O"]);
+    // From a model of a few passes, with another number of processes.
+    let early = folder.path().join("early.json").display().to_string();
+    let done = run(3, &[&words[..], &["--max-passes", "4", "-m", &early]].concat());
+    assert!(done.status.success());
+    let late = folder.path().join("late.json").display().to_string();
+    let done = run(2, &[&words[..], &["--resume", &early, "-m", &late]].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let report = fenchel_crf::CrfModel::load(&std::fs::read(late).unwrap()[..]).unwrap().report;
+    assert!(report.unwrap().certificate.relative() <= 1e-3);
+}
+
+#[test]
+fn an_error_of_one_process_ends_all_with_its_rank_and_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = svm();
+    let lines = text.lines().count();
+    text.push_str("+1 3:four\n");
+    let file = write(folder.path(), "bad.svm", &text).display().to_string();
+    let model = folder.path().join("model.json");
+    let path = model.display().to_string();
+    let done = run(3, &["fit", "logistic", &file, "-m", &path]);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(!done.status.success() && !model.exists());
+    assert!(said.contains("rank 2: ") && said.contains(&format!("line {}", lines + 1)), "{said}");
+}
+
+/// `kill -9` of a process ends all of them, and loses what came after the last checkpoint; any number of processes goes on from there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_training_goes_on_from_its_checkpoint() {
+    use std::process::Stdio;
+    use std::time::Duration;
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "train.txt", &conll()).display().to_string();
+    let model = folder.path().join("model.json").display().to_string();
+    let checkpoint = folder.path().join("model.json.checkpoint");
+    let words = ["learn", "--template-preset", "chunking", &file, "-m", &model];
+    let mut run_on = Command::new("mpirun");
+    run_on.args(["--oversubscribe", "--allow-run-as-root", "-n", "2"]);
+    run_on.arg(env!("CARGO_BIN_EXE_fenchel-mpi")).args(words);
+    run_on.args(["--checkpoint", "0.001", "--tolerance", "0", "--max-passes", "1e9"]);
+    let mut running = run_on.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !checkpoint.exists() {
+        assert!(running.try_wait().unwrap().is_none(), "it ended without a checkpoint");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let parent = running.id().to_string();
+    let is_child = |stat: &str| {
+        let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
+        after.split_whitespace().nth(1) == Some(&parent)
+    };
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let child = processes
+        .map(|process| process.path().join("stat"))
+        .filter_map(|stat| std::fs::read_to_string(stat).ok())
+        .find(|stat| is_child(stat) && stat.contains("(fenchel-mpi)"))
+        .expect("a process of mpirun");
+    let id = child.split_whitespace().next().unwrap();
+    assert!(Command::new("kill").args(["-9", id]).status().unwrap().success());
+    assert!(!running.wait().unwrap().success());
+    assert!(!Path::new(&model).exists());
+    let at = checkpoint.display().to_string();
+    let done = run(3, &[&words[..], &["--resume", &at, "--tolerance", "1e-3"]].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let trained = fenchel_crf::CrfModel::load(&std::fs::read(&model).unwrap()[..]).unwrap();
+    assert!(trained.report.unwrap().certificate.relative() <= 1e-3);
+}
