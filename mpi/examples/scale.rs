@@ -1,8 +1,8 @@
 //! How a fit scales: what is measured on the processes of this machine, and what a model of a network makes of it.
 //!
-//! `mpirun -n 2 scale [ROWS] [COLUMNS] [ENTRIES A ROW]` prints the seconds and the traffic of an l2 logistic regression by L-BFGS on generated rows,
-//! and a table for up to 1,000 workers. The table is a model, and says so: computation that divides by the number of workers, and for each sum
-//! `2 ceil(log2 K)` messages one after the other, each with a latency and its bytes through a line.
+//! `mpirun -n 2 scale [ROWS] [COLUMNS] [ENTRIES A ROW]` prints the seconds, the traffic and the memory of an l2 logistic regression by L-BFGS
+//! on generated rows, and a table for up to 1,000 workers. The table is a model, and says so: computation that divides by the number of
+//! workers, and for each sum `2 ceil(log2 K)` messages one after the other, each with a latency and its bytes through a line.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -38,8 +38,11 @@ fn measure(ranks: &Mpi) -> Result<ExitCode, Error> {
     let count = 64;
     let own = share(count, ranks.rank(), ranks.size());
     let sizes: Vec<usize> = own.clone().map(|shard| share(n, shard, count).len()).collect();
-    let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    let mut y = Vec::new();
+    let rows: usize = sizes.iter().sum();
+    let mut columns = Vec::with_capacity(rows * entries);
+    let mut values = Vec::with_capacity(rows * entries);
+    let (mut offsets, mut y) = (vec![0], Vec::with_capacity(rows));
+    offsets.reserve_exact(rows);
     for shard in own {
         let mut rng = stream(1, shard as u64);
         for _ in share(n, shard, count) {
@@ -71,29 +74,40 @@ fn measure(ranks: &Mpi) -> Result<ExitCode, Error> {
     ranks.barrier();
     let seconds = start.elapsed().as_secs_f64();
     let Traffic { rounds, sent, .. } = shards.traffic();
-    let (rounds, sent) = ((rounds - before.rounds) as f64, sent - before.sent);
+    let (rounds, sent) = ((rounds - before.rounds) as f64, (sent - before.sent) as f64);
+    let peaks = ranks.gather(&peak_memory().to_le_bytes());
     if ranks.rank() > 0 {
         return Ok(ExitCode::SUCCESS);
     }
     let k = ranks.size();
+    let peaks = peaks.iter().flat_map(|bytes| bytes.as_chunks().0);
+    let memory: f64 = peaks.map(|peak| f64::from_le_bytes(*peak)).sum();
     println!("{n} rows, {d} columns, {entries} entries a row; {k} processes of a thread each");
     println!("{report}");
     println!(
-        "measured: {seconds:.3} s, {:.1} ms a pass, {rounds} sums, {:.1} MB sent by rank 0",
+        "measured: {seconds:.3} s, {:.1} ms a pass, {rounds} sums, {:.1} MB sent by rank 0; {memory:.0} MB of memory at most, all together",
         1e3 * seconds / report.passes,
-        sent as f64 / 1e6
+        sent / 1e6
     );
     println!("\nmodel, from these seconds times {k} processes as the work of one:");
     println!("{:>8}  {:>22}  {:>22}", "workers", NETWORKS[0].0, NETWORKS[1].0);
     let work = seconds * k as f64;
     for workers in [1.0, 2.0, 4.0, 16.0, 64.0, 250.0, 1000.0_f64] {
         let cell = |(_, latency, bandwidth): (&str, f64, f64)| {
+            // Rank 0 gives each sum away once.
             let hops = 2.0 * workers.log2().ceil();
-            let each = latency + 8.0 * d as f64 / bandwidth;
-            let time = work / workers + rounds * hops * each;
+            let time = work / workers + hops * (rounds * latency + sent / bandwidth);
             format!("{time:>10.3} s {:>8.1} x", work / time)
         };
         println!("{workers:>8}  {:>22}  {:>22}", cell(NETWORKS[0]), cell(NETWORKS[1]));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The most memory that this process had, in MB; 0 where the system does not say.
+fn peak_memory() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    kibibytes.map_or(0.0, |kibibytes| kibibytes * 1024.0 / 1e6)
 }

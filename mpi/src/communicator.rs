@@ -12,8 +12,6 @@ use mpi::traits::{
     Communicator as _, CommunicatorCollectives as _, Destination as _, Root as _, Source as _,
 };
 
-use crate::Error;
-
 /// Numbers or bytes of one message: MPI counts in 31 bits.
 const MOST: usize = 1 << 28;
 
@@ -111,21 +109,4 @@ impl Communicator for Mpi {
     fn barrier(&self) {
         world().barrier();
     }
-}
-
-/// Refuses processes that were given other arguments, or are of another version; `what` is what is compared, for the message. All
-/// processes call it together.
-///
-/// # Errors
-/// [`Error::Usage`] that names the first rank which differs from rank 0.
-pub fn check_alike(communicator: &dyn Communicator, what: &str, own: &str) -> Result<(), Error> {
-    let all = communicator.gather(own.as_bytes());
-    let Some(rank) = all.iter().position(|other| *other != all[0]) else { return Ok(()) };
-    let said = |rank: usize| String::from_utf8_lossy(&all[rank]).into_owned();
-    let reason = format!(
-        "{what} of rank {rank} are not those of rank 0: {:?} and {:?}",
-        said(rank),
-        said(0)
-    );
-    Err(Error::Usage(reason))
 }

@@ -39,5 +39,5 @@ mod error;
 pub mod text;
 
 #[cfg(feature = "mpi")]
-pub use communicator::{Mpi, check_alike};
-pub use error::Error;
+pub use communicator::Mpi;
+pub use error::{Error, check_alike};

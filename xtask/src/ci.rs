@@ -177,9 +177,12 @@ mod tests {
     fn every_step_has_a_command_of_its_own() {
         let commands: Vec<String> = NAMES.iter().map(|n| spelled(&command(n))).collect();
         assert!(commands[0].ends_with("cargo fmt --all --check"));
-        assert!(commands[2].ends_with(
-            "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --all-features"
-        ));
+        // Without MPI a crate is left out behind it.
+        assert!(
+            commands[2].contains(
+                "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps --workspace --all-features"
+            )
+        );
         for (k, c) in commands.iter().enumerate() {
             assert!(!commands[..k].contains(c), "{c}");
         }

@@ -15,25 +15,17 @@ const PACKAGE: &str = "fenchel-mpi";
 /// What Debian and its kin call it.
 const SYSTEM: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 
-#[derive(clap::Args)]
-pub(crate) struct Arguments {
-    /// Measure a fit on one and on two processes, and put the numbers into a model of larger clusters
-    #[arg(long)]
-    scale: bool,
-}
-
-pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
+pub(crate) fn run() -> io::Result<ExitCode> {
     provide()?;
-    if arguments.scale {
-        return scale();
-    }
     let tests = ["test", "--package", PACKAGE, "--all-features"];
     stream(workspace::cargo().args(tests), "cargo test")?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs the example that measures.
-fn scale() -> io::Result<ExitCode> {
+/// Measures a fit on one and on two processes, and puts the numbers into a model of larger clusters.
+#[cfg(feature = "experiments")]
+pub(crate) fn scale() -> io::Result<ExitCode> {
+    provide()?;
     let example =
         ["build", "--release", "--package", PACKAGE, "--all-features", "--example", "scale"];
     stream(workspace::cargo().args(example), "cargo build")?;

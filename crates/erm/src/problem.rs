@@ -334,7 +334,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         weights: &[f64],
         factor: f64,
     ) -> f64 {
-        let risk = self.design.sum_rows_of(margins, |rows, margins| {
+        let risk = self.design.sum_rows_of(margins, &mut [], |rows, margins, _| {
             self.differentiate_and_sum(rows, margins, factor)
         });
         risk / self.terms() + self.quadratic(weights)

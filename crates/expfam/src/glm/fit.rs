@@ -107,7 +107,9 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         fit: Fit<'_, GlmModel<F>, P>,
     ) -> Result<GlmModel<F>, Error> {
         let Fit { start, mut watch, rows, weights } = fit;
-        let (design, mut watch) = (rows.place(x.as_design()?)?, watch.of_all(&rows));
+        let mut watch = watch.of_all(&rows);
+        let shards = rows.shards();
+        let design = x.as_design()?.spread(shards)?;
         let Targets { y, offset } = y.into();
         let (y, offset) = (y.to_vec(), offset.map(|offset| offset.to_vec()));
         let weights = weights.map(|weights| weights.to_vec());
@@ -147,11 +149,11 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let Centred { centre, storage } = Centred::new(&design, &shares, means);
         let model = match &storage {
             Storage::Dense(matrix) => {
-                let design = rows.place(Dense::new(matrix.view())?)?;
+                let design = Dense::new(matrix.view())?.spread(shards)?;
                 self.fit_design(design, &targets, Some(&centre), start, &mut watch)?
             }
             Storage::Sparse { offsets, columns, values } => {
-                let design = rows.place(Csr::from_parts(offsets, columns, values, d)?)?;
+                let design = Csr::from_parts(offsets, columns, values, d)?.spread(shards)?;
                 self.fit_design(design, &targets, Some(&centre), start, &mut watch)?
             }
         };

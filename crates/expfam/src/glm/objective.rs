@@ -109,7 +109,7 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
     fn sum_losses(&mut self, z: &[f64]) -> f64 {
         let rows =
             Rows { family: self.family, y: self.y, shares: self.shares, offset: self.offset };
-        self.design.sum_rows_of(&mut self.slopes, |range, slopes| {
+        self.design.sum_rows_of(&mut self.slopes, &mut [], |range, slopes, _| {
             rows.losses(range.clone(), &z[range], 0.0, slopes)
         })
     }

@@ -187,12 +187,13 @@ impl<'a, T: Scalar> Design for Csr<'a, T> {
         Csr { subset: Some(subset), shards: None, ..*self }
     }
 
-    fn spread<'s>(&self, shards: &'s Shards<'s>) -> Result<Csr<'s, T>, Invalid>
+    fn spread<'s>(&self, shards: impl Into<Option<&'s Shards<'s>>>) -> Result<Csr<'s, T>, Invalid>
     where
         'a: 's,
     {
-        shards.check(self.rows(), self.columns)?;
-        Ok(Csr { shards: Some(shards), ..*self })
+        let shards = shards.into();
+        shards.map_or(Ok(()), |shards| shards.check(self.rows(), self.columns))?;
+        Ok(Csr { shards, ..*self })
     }
 
     fn shards(&self) -> Option<&Shards<'_>> {

@@ -94,12 +94,13 @@ impl<'a, T: Scalar> Design for Dense<'a, T> {
         Dense { rows: subset.rows(), subset: Some(subset), shards: None, ..*self }
     }
 
-    fn spread<'s>(&self, shards: &'s Shards<'s>) -> Result<Dense<'s, T>, Invalid>
+    fn spread<'s>(&self, shards: impl Into<Option<&'s Shards<'s>>>) -> Result<Dense<'s, T>, Invalid>
     where
         'a: 's,
     {
-        shards.check(self.rows(), self.columns)?;
-        Ok(Dense { shards: Some(shards), ..*self })
+        let shards = shards.into();
+        shards.map_or(Ok(()), |shards| shards.check(self.rows(), self.columns))?;
+        Ok(Dense { shards, ..*self })
     }
 
     fn shards(&self) -> Option<&Shards<'_>> {

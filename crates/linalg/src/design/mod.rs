@@ -102,7 +102,7 @@ pub trait Design: Sync {
         Self: 's;
 
     /// The rows that this process holds, of a design whose other rows lie with other processes. A row index is that of an own row; sums
-    /// over rows are over all. All processes have the same columns.
+    /// over rows are over all. All processes have the same columns. With `None` all rows are here.
     ///
     /// ```
     /// use fenchel_linalg::spread::{Communicator, Shards, threads};
@@ -125,7 +125,10 @@ pub trait Design: Sync {
     /// # Errors
     /// [`Invalid::Length`] for another number of rows than that of the shards, [`Invalid::Layout`] for processes with different
     /// columns.
-    fn spread<'s>(&self, shards: &'s Shards<'s>) -> Result<Self::Part<'s>, Invalid>
+    fn spread<'s>(
+        &self,
+        shards: impl Into<Option<&'s Shards<'s>>>,
+    ) -> Result<Self::Part<'s>, Invalid>
     where
         Self: 's;
 
@@ -210,25 +213,6 @@ pub trait Design: Sync {
         sums
     }
 
-    /// The sum over all rows of what `of` returns for a range of rows, whose part of `numbers`, one a row, it may change.
-    ///
-    /// # Panics
-    /// If there is not one number a row.
-    fn sum_rows_of(
-        &self,
-        numbers: &mut [f64],
-        of: impl Fn(Range<usize>, &mut [f64]) -> f64 + Sync,
-    ) -> f64 {
-        assert_eq!(numbers.len(), self.rows());
-        match self.shards() {
-            None => of(0..numbers.len(), numbers),
-            Some(shards) => {
-                let parts = split(numbers, shards.own());
-                shards.sum(parts, &mut [], |rows, part, _| of(rows, part))
-            }
-        }
-    }
-
     /// Fills `out` with the sum over all rows of what `add` adds to it for a range of rows.
     fn add_rows(&self, out: &mut [f64], add: impl Fn(Range<usize>, &mut [f64]) + Sync) {
         match self.shards() {
@@ -245,29 +229,24 @@ pub trait Design: Sync {
         }
     }
 
-    /// Both: fills `out` with the sum over all rows of what `add` adds to it for a range of rows, whose part of `numbers`, one a row, it
-    /// may change.
+    /// Fills `out` with the sum over all rows of what `of` adds to it for a range of rows, and returns the sum of what it returns.
+    /// `of` may change the part of `numbers`, one a row, that belongs to its rows.
     ///
     /// # Panics
     /// If there is not one number a row.
-    fn add_rows_of(
+    fn sum_rows_of(
         &self,
         numbers: &mut [f64],
         out: &mut [f64],
-        add: impl Fn(Range<usize>, &mut [f64], &mut [f64]) + Sync,
-    ) {
+        of: impl Fn(Range<usize>, &mut [f64], &mut [f64]) -> f64 + Sync,
+    ) -> f64 {
         assert_eq!(numbers.len(), self.rows());
         match self.shards() {
             None => {
                 out.fill(0.0);
-                add(0..numbers.len(), numbers, out);
+                of(0..numbers.len(), numbers, out)
             }
-            Some(shards) => {
-                shards.sum(split(numbers, shards.own()), out, |rows, part, out| {
-                    add(rows, part, out);
-                    0.0
-                });
-            }
+            Some(shards) => shards.sum(split(numbers, shards.own()), out, of),
         }
     }
 

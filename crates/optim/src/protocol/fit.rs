@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use fenchel_linalg::spread::Shards;
-use fenchel_linalg::{Design, Invalid};
 use ndarray::ArrayView1;
 
 use super::{Observer, Progress, Report};
@@ -57,43 +56,17 @@ pub struct Whole;
 
 /// Where the rows of a fit are: [all here](Whole), or [spread](Shards) over processes.
 pub trait Placement {
-    /// A design of all rows, of which some may lie elsewhere.
-    type View<'v, D: Design + Copy + 'v>: Design + Copy
-    where
-        Self: 'v;
-
-    /// The design of all rows, given that of the own rows.
-    ///
-    /// # Errors
-    /// Those of [`Design::spread`].
-    fn place<'v, D: Design + Copy + 'v>(&'v self, own: D) -> Result<Self::View<'v, D>, Invalid>;
-
-    /// The shards of spread rows.
+    /// The shards of spread rows, for [`Design::spread`](fenchel_linalg::Design::spread).
     fn shards(&self) -> Option<&Shards<'_>>;
 }
 
 impl Placement for Whole {
-    type View<'v, D: Design + Copy + 'v> = D;
-
-    fn place<'v, D: Design + Copy + 'v>(&'v self, own: D) -> Result<D, Invalid> {
-        Ok(own)
-    }
-
     fn shards(&self) -> Option<&Shards<'_>> {
         None
     }
 }
 
-impl<'s> Placement for &'s Shards<'s> {
-    type View<'v, D: Design + Copy + 'v>
-        = D::Part<'v>
-    where
-        Self: 'v;
-
-    fn place<'v, D: Design + Copy + 'v>(&'v self, own: D) -> Result<D::Part<'v>, Invalid> {
-        own.spread(self)
-    }
-
+impl Placement for &Shards<'_> {
     fn shards(&self) -> Option<&Shards<'_>> {
         Some(self)
     }

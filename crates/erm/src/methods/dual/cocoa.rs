@@ -190,8 +190,9 @@ impl<D: Design, L: Loss, R: Regulariser> Cocoa<'_, '_, D, L, R> {
         }
         let mut goal = self.dual.clone();
         let mut change = vec![0.0; self.v.len()];
-        self.problem.design().add_rows_of(&mut goal, &mut change, |rows, dual, out| {
+        self.problem.design().sum_rows_of(&mut goal, &mut change, |rows, dual, out| {
             self.visit(rows, dual, out);
+            0.0
         });
         self.rounds += 1;
         let at = |share: f64| {
