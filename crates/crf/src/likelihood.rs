@@ -21,18 +21,16 @@ const PARTS: usize = 8;
 pub struct Likelihood<'p, P: Terms> {
     problem: &'p P,
     parts: Vec<Range<usize>>,
-    workers: Vec<Part<P::Work>>,
+    workers: Vec<Worker<P::Work>>,
     /// Expected features of all parts.
     counts: Vec<f64>,
 }
 
-/// The memory of one part of the terms.
-struct Part<W> {
-    range: Range<usize>,
+/// The memory for a part of the terms.
+struct Worker<W> {
     work: W,
     /// Expected features; empty until they are needed.
     counts: Vec<f64>,
-    log_partitions: f64,
 }
 
 impl<'p, P: Terms> Likelihood<'p, P> {
@@ -40,10 +38,7 @@ impl<'p, P: Terms> Likelihood<'p, P> {
     pub fn new(problem: &'p P) -> Self {
         let n = if problem.shards().is_some() { 0 } else { problem.common().n };
         let parts = PARTS.min(n);
-        let worker = |_| {
-            let work = problem.work().ok()?;
-            Some(Part { range: 0..0, work, counts: Vec::new(), log_partitions: 0.0 })
-        };
+        let worker = |_| Some(Worker { work: problem.work().ok()?, counts: Vec::new() });
         Likelihood {
             problem,
             parts: (0..parts).map(|p| p * n / parts..(p + 1) * n / parts).collect(),
@@ -57,32 +52,36 @@ impl<'p, P: Terms> Likelihood<'p, P> {
         self.problem
     }
 
-    /// Processes every part, and adds up its counts, of which there are so many, and log-partition functions. Returns the sum of the
-    /// latter.
-    fn in_parts(&mut self, counts: usize, work: impl Fn(&mut Part<P::Work>) + Send + Sync) -> f64 {
+    /// Adds up the counts, of which there are so many, and the log-partition functions of all parts, which `work` adds to zeros and
+    /// returns for the terms of a part. Returns the sum of the latter.
+    fn in_parts(
+        &mut self,
+        counts: usize,
+        work: impl Fn(Range<usize>, &mut P::Work, &mut [f64]) -> f64 + Send + Sync,
+    ) -> f64 {
+        let problem = self.problem;
         self.counts.clear();
-        if let Some(shards) = self.problem.shards() {
-            let problem = self.problem;
-            self.counts.resize(counts, 0.0);
+        self.counts.resize(counts, 0.0);
+        if let Some(shards) = problem.shards() {
             let own = vec![(); shards.own().len()];
             return shards.sum(own, &mut self.counts, |range, (), sum| {
-                let Ok(memory) = problem.work() else { return f64::NAN };
-                let mut part = Part { range, work: memory, counts: vec![], log_partitions: 0.0 };
-                work(&mut part);
-                sum.copy_from_slice(&part.counts);
-                part.log_partitions
+                problem.work().map_or(f64::NAN, |mut memory| work(range, &mut memory, sum))
             });
         }
         let mut log_partitions = 0.0;
         for ranges in self.parts.chunks(self.workers.len()) {
-            let wave = &mut self.workers[..ranges.len()];
-            wave.iter_mut().zip(ranges).for_each(|(part, range)| part.range = range.clone());
-            parallel::map(&mut *wave, &work);
-            for part in wave {
-                log_partitions += part.log_partitions;
-                self.counts.resize(part.counts.len(), 0.0);
+            let of_part = |(worker, range): (&mut Worker<P::Work>, &Range<usize>)| {
+                worker.counts.clear();
+                worker.counts.resize(counts, 0.0);
+                work(range.clone(), &mut worker.work, &mut worker.counts)
+            };
+            for part in parallel::map(self.workers.iter_mut().zip(ranges), of_part) {
+                log_partitions += part;
+            }
+            for worker in &self.workers[..ranges.len()] {
                 lanes::dispatch(|| {
-                    self.counts.iter_mut().zip(&part.counts).for_each(|(sum, count)| *sum += count);
+                    let counts = self.counts.iter_mut().zip(&worker.counts);
+                    counts.for_each(|(sum, count)| *sum += count);
                 });
             }
         }
@@ -92,11 +91,10 @@ impl<'p, P: Terms> Likelihood<'p, P> {
     /// The objective `P(w)`; NaN if a score overflows.
     pub(crate) fn value(&mut self, w: &[f64]) -> f64 {
         let problem = self.problem;
-        let logs = self.in_parts(0, |Part { range, work, counts, log_partitions }| {
-            counts.clear();
+        let logs = self.in_parts(0, |range, work, _| {
             problem.begin(Some(w), work);
             let log_z = |i| problem.log_partition(w, work, i).unwrap_or(f64::NAN);
-            *log_partitions = range.clone().map(log_z).fold(0.0, |sum, log_z| sum + log_z);
+            range.map(log_z).fold(0.0, |sum, log_z| sum + log_z)
         });
         problem.common().objective(w, logs)
     }
@@ -109,15 +107,14 @@ impl<'p, P: Terms> Likelihood<'p, P> {
     {
         let problem = self.problem;
         let common = problem.common();
-        self.in_parts(common.counts.len(), |Part { range, work, counts, .. }| {
-            counts.clear();
-            counts.resize(common.counts.len(), 0.0);
+        self.in_parts(common.counts.len(), |mut range, work, counts| {
             problem.begin(None, work);
-            let mut add = |i: usize| problem.add_marginals(work, i, &marginals[i], agree, counts);
-            match range.clone().try_for_each(&mut add) {
+            let add = |i: usize| problem.add_marginals(work, i, &marginals[i], agree, counts);
+            match range.try_for_each(add) {
                 Some(()) => problem.finish(work, counts),
                 None => counts.fill(f64::NAN),
             }
+            0.0
         });
         let scale = 1.0 / (common.l2 * common.n as f64);
         common.counts.iter().zip(&self.counts).map(|(count, e)| scale * (count - e)).collect()
@@ -131,15 +128,14 @@ impl<P: Terms> Smooth for Likelihood<'_, P> {
 
     fn value_gradient(&mut self, w: &[f64], gradient: &mut [f64]) -> f64 {
         let problem = self.problem;
-        let logs = self.in_parts(w.len(), |Part { range, work, counts, log_partitions }| {
-            counts.clear();
-            counts.resize(w.len(), 0.0);
-            *log_partitions = 0.0;
+        let logs = self.in_parts(w.len(), |range, work, counts| {
+            let mut log_partitions = 0.0;
             problem.begin(Some(w), work);
-            for i in range.clone() {
-                *log_partitions += problem.add_model(w, work, i, counts).unwrap_or(f64::NAN);
+            for i in range {
+                log_partitions += problem.add_model(w, work, i, counts).unwrap_or(f64::NAN);
             }
             problem.finish(work, counts);
+            log_partitions
         });
         let common = problem.common();
         let (l2, scale) = (common.l2, 1.0 / common.n as f64);

@@ -156,11 +156,10 @@ pub(super) fn norm_of_rows<D: Design>(design: &D, u: &[f64]) -> f64 {
     }
     let largest = u.iter().fold(0.0, |largest: f64, u| largest.max(u.abs()));
     let largest = design.largest(largest);
-    if largest == 0.0 || !largest.is_finite() {
-        return largest;
-    }
-    let [sum] = design.sum_rows(|rows| [u[rows].iter().map(|u| (u / largest).powi(2)).sum()]);
-    largest * f64::sqrt(sum)
+    let plain = largest == 0.0 || !largest.is_finite();
+    let size = |u: &f64| if plain { u.abs() } else { (u / largest).powi(2) };
+    let [sum] = design.sum_rows(|rows| [u[rows].iter().map(size).sum::<f64>()]);
+    if plain { sum } else { largest * sum.sqrt() }
 }
 
 /// The Euclidean norm, of numbers whose squares may overflow too; NaN of a NaN, which is no gradient of 0.
