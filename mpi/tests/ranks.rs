@@ -2,15 +2,8 @@
 
 use std::process::{Command, ExitCode};
 
-use fenchel_erm::Problem;
-use fenchel_erm::auto::batch;
-use fenchel_erm::loss::Logistic;
-use fenchel_erm::prox::{L1, Zero};
-use fenchel_linalg::{AsDesign, Design};
 use fenchel_mpi::{Error, Mpi, check_alike};
-use fenchel_optim::Stop;
-use fenchel_optim::spread::{Alone, Communicator, Shards, share};
-use ndarray::{Array2, Axis, Slice};
+use fenchel_optim::spread::Communicator;
 
 /// Set in the processes that `mpirun` starts.
 const STARTED: &str = "FENCHEL_MPI_RANKS";
@@ -37,7 +30,6 @@ fn main() -> ExitCode {
 
 fn checks(ranks: &Mpi) -> Result<ExitCode, Error> {
     messages(ranks);
-    fits(ranks)?;
     let rank = ranks.rank();
     let unlike = check_alike(ranks, "the arguments", if rank == 2 { "b" } else { "a" });
     let message = unlike.unwrap_err().to_string();
@@ -68,28 +60,4 @@ fn messages(ranks: &Mpi) {
     let bytes = ranks.gather(&vec![rank as u8; 3 * rank]);
     assert_eq!(bytes, [vec![], vec![1; 3], vec![2; 6]]);
     ranks.barrier();
-}
-
-/// The bits of a fit on three processes are those on one, with shards of no even size.
-fn fits(ranks: &Mpi) -> Result<(), Error> {
-    const SHARDS: [usize; 5] = [40, 0, 31, 17, 52];
-    let rows: usize = SHARDS.iter().sum();
-    let x = Array2::from_shape_fn((rows, 8), |(i, c)| ((i * 37 + c * 11) as f64).sin());
-    let y: Vec<f64> = (0..rows).map(|i| if (i * i) % 7 < 3 { 1.0 } else { -1.0 }).collect();
-    let fit = |communicator: &dyn Communicator| {
-        let own = share(SHARDS.len(), communicator.rank(), communicator.size());
-        let shards = Shards::new(communicator, &SHARDS[own])?;
-        let rows = shards.before()..shards.before() + shards.rows();
-        let part = x.slice_axis(Axis(0), Slice::from(rows.clone()));
-        let design = part.as_design()?.spread(&shards)?;
-        let stop = Stop::at_relative(1e-8);
-        let smooth = Problem::new(design, &y[rows.clone()], Logistic, Zero, 1e-3)?.with_intercept();
-        let smooth = batch(&smooth, &stop, None, &mut ())?;
-        let sparse = Problem::new(design, &y[rows], Logistic, L1 { strength: 0.01 }, 0.0)?;
-        let sparse = batch(&sparse, &stop, None, &mut ())?;
-        let seconds = |report: fenchel_optim::Report| report.without_seconds();
-        Ok::<_, Error>([smooth, sparse].map(|of| (of.state, seconds(of.report))))
-    };
-    assert_eq!(fit(ranks)?, fit(&Alone)?);
-    Ok(())
 }
