@@ -108,7 +108,8 @@ fn a_generalised_linear_model_is_the_same_file() {
     // At the maximum of the likelihood the errors are orthogonal to the features and to the ones.
     let mut scores = [0.0; 3];
     for (row, y) in x.rows().into_iter().zip(&y) {
-        let mean = (model.intercept + row.dot(&model.coefficients)).exp();
+        let products = row.iter().zip(&model.coefficients).map(|(x, w)| x * w);
+        let mean = (model.intercept + products.sum::<f64>()).exp();
         for (score, x) in scores.iter_mut().zip([row[0], row[1], 1.0]) {
             *score += x * (y - mean);
         }
