@@ -99,7 +99,7 @@ fn data_that_are_bad_in_one_rank_are_refused() {
     // The rows of that rank are those from 13 on: shards 2 and 3 of seven over three ranks.
     assert_eq!(
         (rank, error.to_string()),
-        (1, "target of row 17 is -1; expected a number >= 0".into())
+        (1, "target of row 17 is -1; expected a finite number >= 0".into())
     );
     let stop = Stop { max_seconds: Some(1.0), ..Glm::new(PoissonLog).stop };
     let glm = Glm { stop, ..Glm::new(PoissonLog) };
