@@ -63,8 +63,7 @@ impl<'p, P: Terms> Likelihood<'p, P> {
         self.counts.clear();
         self.counts.resize(counts, 0.0);
         if let Some(shards) = problem.shards() {
-            let own = vec![(); shards.own().len()];
-            return shards.sum(own, &mut self.counts, |range, (), sum| {
+            return shards.sum(&mut self.counts, &|_, range, sum| {
                 problem.work().map_or(f64::NAN, |mut memory| work(range, &mut memory, sum))
             });
         }

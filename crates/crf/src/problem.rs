@@ -123,7 +123,7 @@ impl<'a> Problem<'a> {
     fn observed_counts(&self) -> Vec<f64> {
         let Some(shards) = self.shards else { return self.observed_in(0..self.data.sequences()) };
         let mut counts = vec![0.0; self.layout.dimension()];
-        shards.sum(vec![(); shards.own().len()], &mut counts, |range, (), sum| {
+        shards.sum(&mut counts, &|_, range, sum| {
             sum.copy_from_slice(&self.observed_in(range));
             0.0
         });

@@ -206,7 +206,7 @@ pub trait Design: Sync {
     fn sum_rows<const N: usize>(&self, of: impl Fn(Range<usize>) -> [f64; N] + Sync) -> [f64; N] {
         let Some(shards) = self.shards() else { return of(0..self.rows()) };
         let mut sums = [0.0; N];
-        shards.sum(vec![(); shards.own().len()], &mut sums, |rows, (), out| {
+        shards.sum(&mut sums, &|_, rows, out| {
             out.copy_from_slice(&of(rows));
             0.0
         });
@@ -221,7 +221,7 @@ pub trait Design: Sync {
                 add(0..self.rows(), out);
             }
             Some(shards) => {
-                shards.sum(vec![(); shards.own().len()], out, |rows, (), out| {
+                shards.sum(out, &|_, rows, out| {
                     add(rows, out);
                     0.0
                 });
@@ -246,7 +246,7 @@ pub trait Design: Sync {
                 out.fill(0.0);
                 of(0..numbers.len(), numbers, out)
             }
-            Some(shards) => shards.sum(split(numbers, shards.own()), out, of),
+            Some(shards) => shards.sum_of(split(numbers, shards.own()), out, of),
         }
     }
 

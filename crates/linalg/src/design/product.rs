@@ -200,7 +200,7 @@ fn sum_of_blocks<D: Design, P: Send>(
     work: impl Fn(Range<usize>, P, &mut [f64]) -> f64 + Sync,
 ) -> f64 {
     if let Some(shards) = design.shards() {
-        return shards.sum(parts, out, work);
+        return shards.sum_of(parts, out, work);
     }
     out.fill(0.0);
     if parts.len() <= 1 {

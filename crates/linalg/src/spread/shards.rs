@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::Communicator;
 use crate::{Invalid, parallel};
@@ -146,41 +147,54 @@ impl<'c> Shards<'c> {
     }
 
     /// Fills `out` with the sum over all shards of what `work` adds to a vector of zeros, and returns the sum of what it returns.
-    /// `work` receives the rows of an own shard and what belongs to it of `parts`, one for each own shard.
+    /// `work` receives the number of an own shard among the own ones, and its rows.
+    pub fn sum(
+        &self,
+        out: &mut [f64],
+        work: &(dyn Fn(usize, Range<usize>, &mut [f64]) -> f64 + Sync),
+    ) -> f64 {
+        let length = out.len();
+        let partial = |(shard, rows): (usize, Range<usize>)| {
+            let mut sum = vec![0.0; length + 1];
+            sum[length] = work(shard, rows, &mut sum[..length]);
+            (shard, sum)
+        };
+        let first = self.first_own();
+        let mut stack = Vec::new();
+        let mut own = self.own().enumerate();
+        loop {
+            // No more sums at a time than threads.
+            let wave: Vec<_> = own.by_ref().take(parallel::threads()).collect();
+            if wave.is_empty() {
+                break;
+            }
+            for (shard, sum) in parallel::map(wave, partial) {
+                let node = Node { level: 0, index: first + shard };
+                self.push(&mut stack, node, sum, |left, right| combine(left, &right, add));
+            }
+        }
+        let all = self.reduce(stack, length + 1, add);
+        out.copy_from_slice(&all[..length]);
+        all[length]
+    }
+
+    /// The same for work that receives what belongs to its shard of `parts`, one for each own shard.
     ///
     /// # Panics
     /// If there is not one part for each own shard.
-    pub fn sum<P: Send>(
+    pub fn sum_of<P: Send>(
         &self,
         parts: Vec<P>,
         out: &mut [f64],
         work: impl Fn(Range<usize>, P, &mut [f64]) -> f64 + Sync,
     ) -> f64 {
         assert_eq!(parts.len(), self.own().len());
-        let length = out.len();
-        let partial = |(rows, part): (Range<usize>, P)| {
-            let mut sum = vec![0.0; length + 1];
-            sum[length] = work(rows, part, &mut sum[..length]);
-            sum
-        };
-        let first = self.first_own();
-        let (mut stack, mut shard) = (Vec::new(), 0);
-        let mut parts = self.own().zip(parts);
-        loop {
-            // No more sums at a time than threads.
-            let wave: Vec<_> = parts.by_ref().take(parallel::threads()).collect();
-            if wave.is_empty() {
-                break;
-            }
-            for sum in parallel::map(wave, partial) {
-                let node = Node { level: 0, index: first + shard };
-                self.push(&mut stack, node, sum, |left, right| combine(left, &right, add));
-                shard += 1;
-            }
-        }
-        let all = self.reduce(stack, length + 1, add);
-        out.copy_from_slice(&all[..length]);
-        all[length]
+        // The loop over the shards is compiled once, so it does not know the type of a part.
+        let parts: Vec<_> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+        self.sum(out, &|shard, rows, out| {
+            let part = parts[shard].lock().unwrap_or_else(PoisonError::into_inner).take();
+            part.map_or(0.0, |part| work(rows, part, out))
+        })
     }
 
     /// Replaces each number by the largest of all ranks. NaN counts for nothing.
@@ -385,9 +399,8 @@ mod tests {
                     let shards = Shards::new(communicator, &sizes[own]).unwrap();
                     assert_eq!((shards.before(), shards.all_rows()), (before, rows));
                     let x = &x[before..before + shards.rows()];
-                    let parts = vec![(); shards.own().len()];
                     let mut out = [0.0; 2];
-                    let total = shards.sum(parts, &mut out, |rows, (), out| {
+                    let total = shards.sum(&mut out, &|_, rows, out| {
                         out[1] = rows.len() as f64;
                         x[rows].iter().fold(0.0, |sum, x| sum + x)
                     });
