@@ -73,8 +73,8 @@ fn a_linear_model_is_the_same_file_and_that_of_all_rows() {
     assert_eq!(model.classes, [-1.0, 1.0]);
     // What the point proves on all rows.
     let data = fenchel_datasets::libsvm(text.as_bytes(), &Default::default()).unwrap();
-    let design = data.x.as_design().unwrap();
-    let whole = Problem::new(design, &data.y, Logistic, Zero, 1e-3).unwrap().with_intercept();
+    let (design, y) = (data.x.as_design().unwrap(), data.y.to_vec());
+    let whole = Problem::new(design, &y, Logistic, Zero, 1e-3).unwrap().with_intercept();
     let point = Point { weights: model.weights.to_vec(), intercept: model.intercept };
     let proved = whole.certify(&point).unwrap();
     assert!(proved.relative() <= 2e-8, "{proved}");
