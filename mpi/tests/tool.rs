@@ -118,9 +118,10 @@ fn a_generalised_linear_model_is_the_same_file() {
     assert!(scores.iter().all(|score| score.abs() <= 1e-6 * total), "{scores:?} {total}");
 }
 
+/// About 140 kB: two pieces, so that the third of three processes has nothing.
 fn conll() -> String {
     let mut text = String::new();
-    for i in 0..2600_usize {
+    for i in 0..1300_usize {
         for t in 0..3 + i % 9 {
             let k = (i * 31 + t * 17) % 53;
             let label = ["B-NP", "I-NP", "O"][(k + t) % 3];
@@ -135,8 +136,8 @@ fn conll() -> String {
 fn a_conditional_random_field_is_the_same_file_and_goes_on_from_a_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "train.txt", &conll()).display().to_string();
-    let words = ["learn", "--template-preset", "chunking", &file, "--tolerance", "1e-3"];
-    let bytes = same_model(folder.path(), &[1, 2, 3], &words);
+    let words = ["learn", "--template-preset", "chunking", &file, "--tolerance", "1e-2"];
+    let bytes = same_model(folder.path(), &[1, 3], &words);
     let model = fenchel_crf::CrfModel::load(&bytes[..]).unwrap();
     assert_eq!(model.labels().iter().collect::<Vec<_>>(), ["B-NP", "I-NP", "O"]);
     // From a model of a few passes, with another number of processes.
@@ -147,7 +148,7 @@ fn a_conditional_random_field_is_the_same_file_and_goes_on_from_a_checkpoint() {
     let done = run(2, &[&words[..], &["--resume", &early, "-m", &late]].concat());
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let report = fenchel_crf::CrfModel::load(&std::fs::read(late).unwrap()[..]).unwrap().report;
-    assert!(report.unwrap().certificate.relative() <= 1e-3);
+    assert!(report.unwrap().certificate.relative() <= 1e-2);
 }
 
 #[test]
@@ -202,8 +203,8 @@ fn a_killed_training_goes_on_from_its_checkpoint() {
     assert!(!running.wait().unwrap().success());
     assert!(!Path::new(&model).exists());
     let at = checkpoint.display().to_string();
-    let done = run(3, &[&words[..], &["--resume", &at, "--tolerance", "1e-3"]].concat());
+    let done = run(3, &[&words[..], &["--resume", &at, "--tolerance", "1e-2"]].concat());
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let trained = fenchel_crf::CrfModel::load(&std::fs::read(&model).unwrap()[..]).unwrap();
-    assert!(trained.report.unwrap().certificate.relative() <= 1e-3);
+    assert!(trained.report.unwrap().certificate.relative() <= 1e-2);
 }
