@@ -36,6 +36,9 @@ struct Node {
     index: usize,
 }
 
+/// What [`Shards::sum`] sums: for the number of an own shard among the own ones, its rows, and a vector to add to.
+type OfShard<'w> = dyn Fn(usize, Range<usize>, &mut [f64]) -> f64 + Sync + 'w;
+
 /// The rows of a rank, in shards, and how they are added to those of all other ranks; see the [module](super).
 #[derive(Debug)]
 pub struct Shards<'c> {
@@ -148,11 +151,7 @@ impl<'c> Shards<'c> {
 
     /// Fills `out` with the sum over all shards of what `work` adds to a vector of zeros, and returns the sum of what it returns.
     /// `work` receives the number of an own shard among the own ones, and its rows.
-    pub fn sum(
-        &self,
-        out: &mut [f64],
-        work: &(dyn Fn(usize, Range<usize>, &mut [f64]) -> f64 + Sync),
-    ) -> f64 {
+    pub fn sum(&self, out: &mut [f64], work: &OfShard<'_>) -> f64 {
         let length = out.len();
         let partial = |(shard, rows): (usize, Range<usize>)| {
             let mut sum = vec![0.0; length + 1];
