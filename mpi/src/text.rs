@@ -84,7 +84,7 @@ pub fn pieces(
     check_alike(communicator, "sizes of the files", &format!("{sizes:?}"))?;
     let total: u64 = sizes.iter().sum();
     // A power of two, so that the halves of the tree over the shards of one file are those of two processes.
-    let pieces = 1 << (total / LEAST).clamp(1, MOST).ilog2();
+    let pieces = 1_u64 << (total / LEAST).clamp(1, MOST).ilog2();
     let mut places = Vec::new();
     for (file, &size) in files.iter().zip(&sizes) {
         let own = (pieces * size).div_ceil(total.max(1)).max(1);
