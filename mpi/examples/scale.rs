@@ -52,7 +52,7 @@ fn measure(ranks: &Mpi) -> Result<ExitCode, Error> {
             let mut score = rng.random_range(-1.0..1.0);
             for &column in &row {
                 // The true weights are a wave.
-                let value: f64 = rng.random_range(-0.2..0.2);
+                let value: f64 = rng.random_range(-1.0..1.0);
                 score += 3.0 * value * f64::from(column).sin();
                 values.push(value);
             }
@@ -67,7 +67,7 @@ fn measure(ranks: &Mpi) -> Result<ExitCode, Error> {
     let problem =
         Problem::new(x.as_design()?.spread(&shards)?, &y, Logistic, Zero, 1.0 / n as f64)?;
     let before = shards.traffic();
-    let settings = LbfgsSettings { stop: Stop::at_relative(1e-6), ..LbfgsSettings::default() };
+    let settings = LbfgsSettings { stop: Stop::at_relative(1e-8), ..LbfgsSettings::default() };
     ranks.barrier();
     let start = Instant::now();
     let report = lbfgs(&problem, &settings, None, &mut ())?.report;
