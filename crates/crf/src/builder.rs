@@ -1,7 +1,7 @@
 //! Builds a data set of numbers from instances of words.
 
 use fenchel_linalg::Invalid;
-use fenchel_linalg::spread::Communicator;
+use fenchel_linalg::spread::{Communicator, checksum};
 
 use crate::Error;
 use crate::dataset::{Dataset, Token};
@@ -159,20 +159,16 @@ impl CorpusBuilder {
     /// # Errors
     /// [`Error::Invalid`] if a process has other templates.
     pub fn share(mut self, communicator: &dyn Communicator) -> Result<Self, Error> {
-        let template = format!("{:?}", self.template);
-        let others = communicator.gather(template.as_bytes());
-        if let Some(rank) = others.iter().position(|other| *other != template.as_bytes()) {
-            let reason = format!("those of rank {rank} are others than those of this process");
-            return Err(Invalid::Layout { what: "templates", reason }.into());
-        }
-        let counts: Vec<u8> = self.counts.iter().flat_map(|count| count.to_le_bytes()).collect();
-        let counts = communicator.gather(&counts);
+        let template = checksum(format!("{:?}", self.template).bytes());
+        communicator.check_alike("templates (checksums)", &template)?;
+        let counts: Vec<u64> = self.counts.iter().map(|&count| count.into()).collect();
+        let counts = communicator.gather_numbers(&counts);
         let (attributes, numbers) = self.attributes.merged(communicator)?;
         self.counts = vec![0; attributes.len()];
         for (numbers, counts) in numbers.iter().zip(&counts) {
-            for (&number, count) in numbers.iter().zip(counts.as_chunks().0) {
+            for (&number, &count) in numbers.iter().zip(counts) {
                 let all = &mut self.counts[number as usize];
-                *all = all.saturating_add(u32::from_le_bytes(*count));
+                *all = all.saturating_add(count as u32);
             }
         }
         let own = &numbers[communicator.rank()];

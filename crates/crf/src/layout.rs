@@ -61,10 +61,7 @@ impl Layout {
             seen.sort_unstable();
             seen.dedup();
             if let Some(shards) = shards {
-                let bytes: Vec<u8> = seen.iter().flat_map(|key| key.to_le_bytes()).collect();
-                let all = shards.communicator().gather(&bytes);
-                let keys = all.iter().flat_map(|bytes| bytes.as_chunks().0);
-                seen = keys.map(|key| u64::from_le_bytes(*key)).collect();
+                seen = shards.communicator().gather_numbers(&seen).concat();
                 seen.sort_unstable();
                 seen.dedup();
             }

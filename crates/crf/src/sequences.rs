@@ -147,7 +147,10 @@ impl Terms for Problem<'_> {
 
     fn uniform_objective(&self) -> f64 {
         let data = self.data();
-        data.tokens() as f64 / data.sequences() as f64 * (data.labels() as f64).ln()
+        let tokens = self.shards.map_or(data.tokens() as f64, |shards| {
+            shards.sum(&mut [], &|_, own, _| own.map(|i| data.sequence(i).len() as f64).sum())
+        });
+        tokens / self.common.n as f64 * (data.labels() as f64).ln()
     }
 
     fn radius(&self, i: usize) -> f64 {

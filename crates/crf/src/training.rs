@@ -31,7 +31,7 @@ use std::ops::ControlFlow;
 
 use fenchel_graphical::chain::ChainMarginals;
 use fenchel_linalg::Invalid;
-use fenchel_linalg::spread::Shards;
+use fenchel_linalg::spread::{Shards, checksum_of};
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn};
 use fenchel_optim::{Certificate, Observer, Progress, Refusal, Report, Status, Stop};
 
@@ -107,11 +107,12 @@ pub fn train(
 }
 
 /// As [`train`], on sequences that are these shards of those of all processes, whose words have [common
-/// numbers](crate::CorpusBuilder::share). All processes call it together and get the same model. The method is L-BFGS (or OWL-QN):
-/// [`Method::Auto`] means that here. The observers of all processes answer alike.
+/// numbers](crate::CorpusBuilder::share). All processes call it together, with the same settings and the same start, and get the same
+/// model. The method is L-BFGS (or OWL-QN): [`Method::Auto`] means that here. The observers of all processes answer alike.
 ///
 /// # Errors
-/// As [`train`]; [`Error::Refused`] for [`Method::Sdca`], [`Error::Invalid`] for a limit of seconds: the clocks differ.
+/// As [`train`]; [`Error::Refused`] for [`Method::Sdca`], [`Error::Invalid`] for processes whose settings, words or starts differ, and for
+/// a limit of seconds: the clocks differ.
 pub fn train_spread(
     crf: &Crf,
     corpus: &Corpus,
@@ -119,14 +120,14 @@ pub fn train_spread(
     start: Option<Start>,
     observer: &mut impl for<'s> Observer<Snapshot<'s>>,
 ) -> Result<CrfModel, Error> {
+    let (attributes, labels) = (corpus.attributes.len(), corpus.labels.len());
+    crf.stop.check_spread(
+        Some(shards),
+        format_args!("{crf:?}, {attributes} attributes, {labels} labels"),
+    )?;
     if crf.method == Method::Sdca {
         let what = "sequences that are spread over processes; use Method::Lbfgs";
         return Err(Refusal::unsupported("SDCA", what).into());
-    }
-    if let Some(value) = crf.stop.max_seconds {
-        let (name, expected) =
-            ("stop.max_seconds", "none, for sequences that are spread over processes");
-        return Err(Invalid::Parameter { name, value, expected }.into());
     }
     Invalid::check_length("sequences of the shards", corpus.data.sequences(), shards.rows())?;
     let crf = &Crf { method: Method::Lbfgs, ..crf.clone() };
@@ -165,6 +166,11 @@ fn solve(
         _ => (None, false),
     };
     let given = start.map(|start| start.weights(corpus));
+    if let Some(shards) = problem.shards {
+        let numbers = |at: &Weights| checksum_of(at.emission.iter().chain(&at.transition));
+        let own = given.as_ref().map(numbers).unwrap_or_else(|| "none".to_owned());
+        shards.communicator().check_alike("start", &own)?;
+    }
     let given = given.map(|weights| Given::new(problem, crf.l1, weights)).transpose()?;
     let mut training = Training { crf, corpus, problem, observer, given, done: None };
     match crf.resolved(corpus) {

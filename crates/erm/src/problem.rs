@@ -1,5 +1,6 @@
 //! The problem: data, loss, regulariser, checked once.
 
+use fenchel_linalg::spread::Shards;
 use fenchel_linalg::{Design, Invalid, Subset, multiply, row_norms_squared};
 use fenchel_optim::{Loss, Regulariser};
 use serde::{Deserialize, Serialize};
@@ -22,9 +23,11 @@ use crate::shared::{check_parts, check_shape, check_weights, rows_and_penalties}
 /// | `c_i` | weights of mean 1, all 1 unless [`with_weights`](Problem::with_weights) |
 /// | `b` | unpenalised intercept, 0 unless [`with_intercept`](Problem::with_intercept) |
 ///
-/// The rows of a design that is [spread](Design::spread) are some of all: the problem is that of the rows of all processes, and its
-/// batch methods ([`lbfgs`](fn@crate::methods::lbfgs), [`fista`](fn@crate::methods::fista), [`newton_cg`](fn@crate::methods::newton_cg))
-/// and [`auto`](mod@crate::auto) solve it there. Targets, weights and margins are those of the own rows.
+/// The rows of a design that is [spread](Design::spread) are some of all: the problem is that of the rows of all processes.
+/// [`batch`](crate::auto::batch()) solves it there, or a batch method ([`lbfgs`](fn@crate::methods::lbfgs),
+/// [`fista`](fn@crate::methods::fista), [`newton_cg`](fn@crate::methods::newton_cg)), or [`cocoa`](fn@crate::methods::cocoa) for losses
+/// with a kink. Targets, weights and margins are those of the own rows. All processes make the same calls together: to make a problem,
+/// to give it weights, to evaluate or to certify a point, and to solve it. Observers of all answer alike.
 ///
 /// The data is borrowed. A problem itself holds the squared norms of the rows, and the weights if there are any.
 #[derive(Debug, Clone)]
@@ -104,8 +107,10 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         check_weights(&design, 1)?;
         Invalid::check_length("targets", design.rows(), targets.len())?;
         loss.check()?;
+        // A row is named by its place among all.
+        let first = design.shards().map_or(0, Shards::before);
         for (row, &y) in targets.iter().enumerate() {
-            loss.check_target(row, y)?;
+            loss.check_target(first + row, y)?;
         }
         Invalid::check_nonnegative("l2", l2)?;
         regulariser.check(design.columns())?;
@@ -283,14 +288,14 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     /// `beta = n mu / L`. Incremental methods converge in a few passes where it exceeds 1 (the
     /// big-data condition, Defazio's definition 2.1).
     pub fn big_data_beta(&self) -> f64 {
-        self.n() as f64 * self.strong_convexity() / self.smoothness()
+        self.terms() * self.strong_convexity() / self.smoothness()
     }
 
     /// The factor by which the thesis conjectures that no method lowers the suboptimality faster in a step on one term, on
     /// the worst problem of these constants: `1 - sqrt(mu / (n (mu n + L)))` (Defazio's section 5.1.4). For `mu n >> L` it is
     /// the `1 - 1/n` of theorem 5.1, which is proved; for `mu n << L` that of accelerated methods.
     pub fn conjectured_rate(&self) -> f64 {
-        let (n, mu) = (self.n() as f64, self.strong_convexity());
+        let (n, mu) = (self.terms(), self.strong_convexity());
         let smoothness = self.smoothness();
         if mu > 0.0 { 1.0 - (mu / (n * (mu * n + smoothness))).sqrt() } else { 1.0 }
     }

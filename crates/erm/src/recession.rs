@@ -61,20 +61,15 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     }
 
     fn some_recede(&self) -> bool {
-        self.any(self.signs().any(|sign| sign != 0.0))
+        self.design().any(self.signs().any(|sign| sign != 0.0))
     }
 
     /// Whether all rows that count recede along one sign, and an intercept that no penalty holds grows along it.
     fn one_class(&self) -> bool {
-        let some = |is: fn(f64) -> bool| self.any(self.signs().any(is));
+        let some = |is: fn(f64) -> bool| self.design().any(self.signs().any(is));
         self.intercept()
             && !some(|sign| sign == 0.0)
             && some(|sign| sign > 0.0) != some(|sign| sign < 0.0)
-    }
-
-    /// Whether it is so in one of all processes.
-    fn any(&self, here: bool) -> bool {
-        self.design().largest(f64::from(u8::from(here))) > 0.0
     }
 
     /// Whether a direction of recession is found from a point.
@@ -124,7 +119,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
             !(margins[i] >= -ZERO * scale)
         });
         // Both are asked of all: no process may go ahead of the others.
-        let (ahead, behind) = (self.any(ahead), self.any(behind));
+        let (ahead, behind) = (self.design().any(ahead), self.design().any(behind));
         ahead && !behind
     }
 
@@ -142,7 +137,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         let bias = if self.intercept() { 1.0 / self.terms() } else { 0.0 };
         let transposed = |r: &[f64], out: &mut Point| {
             multiply_transposed(self.design(), r, &mut out.weights);
-            [out.intercept] = self.design().sum_rows(|rows| [r[rows].iter().sum()]);
+            out.intercept = self.design().sum_numbers(r);
         };
         // `s` and its product with the squared units.
         let scaled = |s: &Point| Point {

@@ -108,7 +108,7 @@ macro_rules! rows_and_penalties {
             for i in (0..self.n()).filter(|&i| self.term_weight(i) > 0.0) {
                 self.design.row_entries(i, |_, a| found |= a != 0.0);
             }
-            self.design.largest(f64::from(u8::from(found))) > 0.0
+            self.design.any(found)
         }
 
         /// `(l2/2) ||x||^2`

@@ -21,11 +21,16 @@ fn whole(min_frequency: u32) -> Corpus {
     builder.finish(min_frequency).unwrap()
 }
 
-fn on_ranks(
-    crf: &Crf,
-    min_frequency: u32,
+fn on_ranks(crf: &Crf, min_frequency: u32, size: usize) -> Result<Vec<CrfModel>, (usize, Error)> {
+    on_each(size, min_frequency, |_, corpus, shards| {
+        crf.fit_with(corpus, Fit::new().spread(shards))
+    })
+}
+
+fn on_each(
     size: usize,
-    end_at: f64,
+    min_frequency: u32,
+    fit: impl Fn(usize, &Corpus, &Shards<'_>) -> Result<CrfModel, Error> + Sync,
 ) -> Result<Vec<CrfModel>, (usize, Error)> {
     let all = instances(SHARDS.iter().sum(), 11);
     threads::run(size, |ranks| {
@@ -36,13 +41,7 @@ fn on_ranks(
             builder.push(instance)?;
         }
         let corpus = builder.share(ranks)?.finish(min_frequency)?;
-        let last = ranks.rank() + 1 == ranks.size();
-        let mut watch = |progress: &fenchel_optim::Progress| match last && progress.passes >= end_at
-        {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        };
-        crf.fit_with(&corpus, Fit::new().watch(&mut watch).spread(&shards))
+        fit(ranks.rank(), &corpus, &shards)
     })
 }
 
@@ -54,9 +53,9 @@ fn a_model_has_the_same_bits_for_any_number_of_ranks() {
         let features = Features { states, transitions: states, ..Features::default() };
         let stop = Stop::at_relative(1e-6);
         let crf = Crf { features, l1, stop, ..Crf::default() };
-        let first = on_ranks(&crf, min_frequency, 1, f64::INFINITY).unwrap().remove(0);
+        let first = on_ranks(&crf, min_frequency, 1).unwrap().remove(0);
         for size in [2, 3, 4, 8] {
-            for model in on_ranks(&crf, min_frequency, size, f64::INFINITY).unwrap() {
+            for model in on_ranks(&crf, min_frequency, size).unwrap() {
                 assert_eq!(model, first, "{size} ranks");
             }
         }
@@ -77,25 +76,51 @@ fn a_model_has_the_same_bits_for_any_number_of_ranks() {
     }
 }
 
-/// The last rank alone asks for the end; all of them stop there.
+/// One rank alone watches and asks for the end; all of them stop there. Two of the eight have no sequences.
 #[test]
 fn one_rank_that_stops_stops_all() {
-    let stop = Stop::at_relative(1e-12);
-    let crf = Crf { stop, ..Crf::default() };
-    let models = on_ranks(&crf, 1, 3, 4.0).unwrap();
-    for model in &models {
-        assert_eq!((model, model.report.unwrap().status), (&models[0], Status::Stopped));
+    let crf = Crf { stop: Stop::at_relative(1e-12), ..Crf::default() };
+    for last in [0, 5, 7] {
+        let models = on_each(8, 1, |rank, corpus, shards| {
+            let mut watch = |progress: &fenchel_optim::Progress| match progress.passes >= 4.0 {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
+            let fit = if rank == last { Fit::new().watch(&mut watch) } else { Fit::new() };
+            crf.fit_with(corpus, fit.spread(shards))
+        });
+        let models = models.unwrap();
+        for model in &models {
+            assert_eq!((model, model.report.unwrap().status), (&models[0], Status::Stopped));
+        }
     }
+}
+
+#[test]
+fn ranks_that_differ_are_refused() {
+    let model = Crf::default().fit(&whole(1)).unwrap();
+    let refused = |with: &(dyn Fn(usize) -> (f64, bool) + Sync)| {
+        let ended = on_each(3, 1, |rank, corpus, shards| {
+            let (l1, start) = with(rank);
+            let fit = if start { Fit::new().start(&model) } else { Fit::new() };
+            Crf { l1, ..Crf::default() }.fit_with(corpus, fit.spread(shards))
+        });
+        ended.unwrap_err().1.to_string()
+    };
+    let error = refused(&|rank| (if rank == 2 { 0.5 } else { 0.0 }, false));
+    assert!(error.starts_with("settings of the fit: rank 2 has "), "{error}");
+    let error = refused(&|rank| (0.0, rank == 0));
+    assert!(error.starts_with("start: rank 1 has \"none\""), "{error}");
 }
 
 #[test]
 fn what_does_not_run_on_ranks_is_refused() {
     let sdca = Crf { method: Method::Sdca, ..Crf::default() };
-    let (_, error) = on_ranks(&sdca, 1, 2, f64::INFINITY).unwrap_err();
+    let (_, error) = on_ranks(&sdca, 1, 2).unwrap_err();
     let expected =
         "SDCA does not support sequences that are spread over processes; use Method::Lbfgs";
     assert_eq!(error.to_string(), expected);
     let stop = Stop { max_seconds: Some(1.0), ..Stop::default() };
-    let (_, error) = on_ranks(&Crf { stop, ..Crf::default() }, 1, 2, f64::INFINITY).unwrap_err();
+    let (_, error) = on_ranks(&Crf { stop, ..Crf::default() }, 1, 2).unwrap_err();
     assert!(error.to_string().starts_with("stop.max_seconds = 1; expected none"), "{error}");
 }

@@ -287,10 +287,8 @@ impl Gap {
         objective: f64,
     ) -> Certificate {
         // A copy: Newton methods read the correlation afterwards.
-        let slope = problem.intercept().then(|| {
-            let [sum] = problem.design().sum_rows(|rows| [self.dual[rows].iter().sum()]);
-            sum / problem.terms()
-        });
+        let slope =
+            problem.intercept().then(|| problem.design().sum_numbers(&self.dual) / problem.terms());
         let correlation = self.correlation.iter().zip(weights);
         let gradient: Vec<f64> = correlation.map(|(v, x)| problem.l2() * x - v).collect();
         let step = 1.0 / problem.smoothness();

@@ -11,9 +11,7 @@
 //! with the gradient `g_b` in the intercept, and `D_c` is its variance: no feature is hidden behind its own mean, nor is an error of a
 //! weight behind one of the intercept that makes up for it.
 
-use fenchel_linalg::{
-    Design, FarColumn, far_columns, multiply_squares_transposed, multiply_transposed,
-};
+use fenchel_linalg::{Design, far_columns, multiply_squares_transposed, multiply_transposed};
 use fenchel_optim::Regulariser;
 
 use crate::multiclass::multiply_transposed_rows;
@@ -43,7 +41,6 @@ impl Scale {
         let mut units = vec![0.0; d];
         multiply_squares_transposed(design, weights, &mut units);
         let far = match intercept {
-            true if spread => far_of_all(design, weights, &units),
             true => far_columns(design, Some(weights)),
             false => Vec::new(),
         };
@@ -130,26 +127,7 @@ pub(crate) fn gradient_mapping<R: Regulariser>(
     gradient
 }
 
-/// The columns far from 0 of rows that are spread over processes, given the weighted sums of their squares. No process sees 64 rows of
-/// all, as [`far_columns`] does: all columns are summed. Half a pass.
-fn far_of_all<D: Design>(design: &D, weights: &[f64], squares: &[f64]) -> Vec<FarColumn> {
-    const FAR: f64 = 10.0;
-    let [total] = design.sum_rows(|rows| [weights[rows].iter().sum()]);
-    let mut sums = vec![0.0; design.columns()];
-    multiply_transposed(design, weights, &mut sums);
-    let far = |column: usize| {
-        let mean = sums[column] / total;
-        let variance = f64::max(squares[column] / total - mean * mean, 0.0);
-        (mean.is_finite() && mean.abs() > FAR * variance.sqrt()).then_some(FarColumn {
-            column,
-            mean,
-            variance,
-        })
-    };
-    (0..design.columns()).filter_map(far).collect()
-}
-
-/// The [`norm`] of one or more numbers a row.
+/// The [`norm`] of numbers: of spread rows one an own row, else one or more a row.
 pub(super) fn norm_of_rows<D: Design>(design: &D, u: &[f64]) -> f64 {
     if design.shards().is_none() {
         return norm(u.iter().copied());

@@ -107,8 +107,7 @@ fn margins<D: Design, L: Loss, R: Regulariser>(
 
 /// The sum of one number a row.
 fn sum<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>, rows: &[f64]) -> f64 {
-    let [sum] = problem.design().sum_rows(|here| [rows[here].iter().sum()]);
-    sum
+    problem.design().sum_numbers(rows)
 }
 
 fn dimension<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> usize {
@@ -202,6 +201,10 @@ impl<D: Design, L: Loss, R: Regulariser> TwiceDifferentiable for SmoothPart<'_, 
 
     fn margins(&self) -> usize {
         self.problem.n()
+    }
+
+    fn terms(&self) -> usize {
+        self.problem.design().all_rows()
     }
 
     fn quadratic(&self) -> bool {
@@ -347,6 +350,24 @@ mod tests {
             assert!((found_c - expected).abs() < 1e-14 * expected, "{found:?}");
         }
         assert!(found[1].is_finite() && found[1] > found[0]);
+    }
+
+    #[test]
+    fn terms_are_those_of_all_rows() {
+        use fenchel_linalg::spread::{Communicator, Shards, threads};
+
+        let a = Array2::from_shape_fn((4, 1), |(i, _)| i as f64);
+        let terms = threads::run(2, |ranks| {
+            let rows = [0..1, 1..4][ranks.rank()].clone();
+            let shards = Shards::new(ranks, &[rows.len()])?;
+            let own = a.slice(ndarray::s![rows.clone(), ..]);
+            let design = Dense::new(own)?.spread(&shards)?;
+            let y = &[1.0, -1.0, 1.0, -1.0][rows];
+            let problem = Problem::new(design, y, Logistic, Zero, 0.1)?;
+            let (function, _) = SmoothPart::new(&problem, None)?;
+            Ok::<_, Error>((function.margins(), function.terms()))
+        });
+        assert_eq!(terms.unwrap(), [(1, 4), (3, 4)]);
     }
 
     /// Whatever was evaluated in between, a certificate is that of the point it is asked for.

@@ -194,7 +194,7 @@ fn what_needs_all_rows_refuses_some_by_name() {
     assert_eq!(error.unwrap_err().to_string(), expected);
 }
 
-/// A bad row of one rank ends all, and its rank is known.
+/// A bad row of one rank ends all, and its rank and its place among all rows are known.
 #[test]
 fn an_error_of_one_rank_ends_all() {
     let x = Array2::from_shape_fn((6, 2), |(i, c)| (i + c) as f64);
@@ -211,7 +211,29 @@ fn an_error_of_one_rank_ends_all() {
         Ok(lbfgs(&problem, &LbfgsSettings::default(), None, &mut ())?.state.point)
     });
     let (rank, error): (usize, Error) = found.unwrap_err();
-    assert_eq!((rank, error.to_string().contains("label of row 1 is 0.3")), (1, true), "{error}");
+    assert_eq!((rank, error.to_string().contains("label of row 3 is 0.3")), (1, true), "{error}");
+}
+
+#[test]
+fn ranks_that_differ_are_refused() {
+    let x = Array2::from_shape_fn((6, 2), |(i, c)| (i + c) as f64);
+    let refused = |with: &(dyn Fn(usize) -> (f64, bool) + Sync)| {
+        let found = threads::run(3, |ranks| {
+            let rows = share(6, ranks.rank(), 3);
+            let shards = Shards::new(ranks, &[rows.len()])?;
+            let part = x.slice_axis(Axis(0), Slice::from(rows));
+            let design = part.as_design()?.spread(&shards)?;
+            let (l2, start) = with(ranks.rank());
+            let start = start.then(|| Point { weights: vec![0.1, 0.0], intercept: 0.0 });
+            let problem = Problem::new(design, &[1.0, -1.0], Logistic, Zero, l2)?;
+            Ok::<_, Error>(batch(&problem, &Stop::default(), start, &mut ())?.state.point)
+        });
+        found.unwrap_err().1.to_string()
+    };
+    let error = refused(&|rank| (if rank == 1 { 0.2 } else { 0.1 }, false));
+    assert!(error.starts_with("settings of the fit: rank 1 has "), "{error}");
+    let error = refused(&|rank| (0.1, rank != 2));
+    assert!(error.starts_with("start: rank 2 has \"none\", rank 0 has "), "{error}");
 }
 
 /// A loss with a kink, and a smooth one under an l1 penalty: the gap is proved, and the bits do not depend on the number of ranks.

@@ -65,7 +65,7 @@ impl Centred {
             });
         }
         design.largest_of(&mut largest);
-        let [total] = design.sum_rows(|rows| [shares[rows].iter().sum()]);
+        let total = design.sum_numbers(shares);
         let mut constant = vec![false; d];
         for j in 0..d {
             // Entries that are not stored are 0.

@@ -57,14 +57,13 @@ pub(super) fn recedes<F: ScalarFamily, D: Design>(
     shares: &[f64],
     z: &[f64],
 ) -> bool {
-    let some = |here: bool| design.largest(f64::from(u8::from(here))) > 0.0;
     let largest = design.largest(z.iter().fold(0.0, |m: f64, z| m.max(z.abs())));
     // What is below rounding has no sign.
     let clear = |z: f64| z == 0.0 || z.abs() > 1e-12 * largest;
     let mut rows = (0..z.len()).filter(|&i| shares[i] > 0.0);
     largest > 0.0
-        && some(rows.clone().any(|i| z[i] != 0.0))
-        && !some(rows.any(|i| !(clear(z[i]) && family.recedes(y[i], z[i]))))
+        && design.any(rows.clone().any(|i| z[i] != 0.0))
+        && !design.any(rows.any(|i| !(clear(z[i]) && family.recedes(y[i], z[i]))))
 }
 
 /// The Cholesky factor of the Hessian of `k` coefficients, the intercept behind the others.

@@ -1,5 +1,6 @@
 //! Fitting generalised linear models, and predicting with them.
 
+use fenchel_linalg::spread::{Shards, checksum_of};
 use fenchel_linalg::{AsDesign, Cholesky, Csr, Dense, Design, Invalid, Names};
 use fenchel_optim::newton::{
     QuasiNewtonSettings, TwiceDifferentiable, WithHessian, newton, quasi_newton,
@@ -95,7 +96,8 @@ impl<F: ScalarFamily + Clone> Glm<F> {
     /// Fits with weights of the rows (numbers of trials or of equal rows), a model to start from, or a closure that watches.
     ///
     /// The rows may be spread over processes ([`Fit::spread`]): `x`, targets, offsets and weights are those of the own rows. The model
-    /// is then fitted by Newton's method, and every process gets all of it.
+    /// is then fitted by Newton's method, and every process gets all of it. Processes whose settings or starts differ, or of which some
+    /// only give weights or offsets, are refused.
     ///
     /// # Errors
     /// As [`fit`](Self::fit); [`Invalid::Layout`] for a negative weight, [`Invalid::Parameter`] if all are 0 or for a limit of seconds
@@ -115,6 +117,17 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let weights = weights.map(|weights| weights.to_vec());
         let (weights, offset) = (weights.as_deref(), offset.as_deref());
         let (n, d) = (design.rows(), design.columns());
+        let numbers =
+            |from: &GlmModel<F>| checksum_of(from.coefficients.iter().chain([&from.intercept]));
+        let (name, l2, intercept) = (F::NAME, self.l2, self.intercept);
+        let given = (weights.is_some(), offset.is_some(), start.map(numbers));
+        self.stop.check_spread(
+            shards,
+            format_args!(
+                "{name}, l2: {l2:?}, intercept: {intercept}, weights: {}, offset: {}, start: {:?}",
+                given.0, given.1, given.2
+            ),
+        )?;
         self.check(&design, &y, weights, offset)?;
         if let Some(start) = start {
             Invalid::check_length("start (coefficients)", d, start.coefficients.len())?;
@@ -125,11 +138,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             return Err(Invalid::Layout { what, reason }.into());
         }
         Invalid::check_nonnegative("l2", self.l2)?;
-        let sum = |w: &[f64]| {
-            let [sum] = design.sum_rows(|rows| [w[rows].iter().sum()]);
-            sum
-        };
-        let total: f64 = weights.map_or(design.all_rows() as f64, sum);
+        let total = weights.map_or(design.all_rows() as f64, |w| design.sum_numbers(w));
         Invalid::check_positive("sum of the weights", total)?;
         let shares: Vec<f64> = match weights {
             None => vec![1.0 / total; n],
@@ -273,7 +282,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         // On the border of the means every Newton step moves the linear predictors by 1 once more.
         objective.multiply(&step, &mut z);
         let far = (0..z.len()).any(|i| objective.shares[i] > 0.0 && z[i].abs() > 0.1);
-        Ok(objective.design.largest(f64::from(u8::from(far))) > 0.0)
+        Ok(objective.design.any(far))
     }
 
     /// Refuses what needs more memory than allowed; the number of bytes is the product of the factors.
@@ -318,15 +327,12 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         self.family.check()?;
         let n = design.rows();
         Invalid::check_length("targets", n, y.len())?;
-        if let (Some(_), Some(value)) = (design.shards(), self.stop.max_seconds) {
-            let (name, expected) =
-                ("stop.max_seconds", "none, for rows that are spread over processes");
-            return Err(Invalid::Parameter { name, value, expected }.into());
-        }
         if design.all_rows() == 0 {
             return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
         }
         if let Some((row, &value)) = y.iter().enumerate().find(|(_, y)| !self.family.accepts(**y)) {
+            // Its place among all rows.
+            let row = design.shards().map_or(0, Shards::before) + row;
             return Err(Invalid::Target { row, value, expected: F::TARGETS }.into());
         }
         if let Some(weights) = weights {

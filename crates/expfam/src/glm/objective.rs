@@ -255,6 +255,10 @@ impl<D: Design, F: ScalarFamily> TwiceDifferentiable for Objective<'_, D, F> {
         self.y.len()
     }
 
+    fn terms(&self) -> usize {
+        self.design.all_rows()
+    }
+
     fn multiply(&self, v: &[f64], z: &mut [f64]) {
         let d = self.design.columns();
         multiply(&self.design, &v[..d], z);

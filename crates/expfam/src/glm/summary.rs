@@ -116,7 +116,6 @@ impl GlmSummary {
         let (family, n, k) = (objective.family, objective.y.len(), estimates.len());
         let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
         let design = &objective.design;
-        let some = |here: bool| design.largest(f64::from(u8::from(here))) > 0.0;
         let rows = (0..n).filter(|&i| weight(i) > 0.0);
         // Over the rows of all processes that count.
         let sum = |of: &(dyn Fn(usize) -> f64 + Sync)| {
@@ -146,8 +145,8 @@ impl GlmSummary {
         let largest =
             design.largest(rows.clone().fold(0.0, |a: f64, i| a.max(objective.y[i].abs())));
         let off = |i: usize| (objective.y[i] - family.mean(etas[i])).abs();
-        let perfect =
-            residual_degrees == 0 || !some(rows.clone().any(|i| !(off(i) <= 1e-12 * largest)));
+        let perfect = residual_degrees == 0
+            || !design.any(rows.clone().any(|i| !(off(i) <= 1e-12 * largest)));
         let likely = match F::KNOWN_DISPERSION {
             true => 1.0,
             false if perfect => f64::NAN,

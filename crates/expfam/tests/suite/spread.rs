@@ -96,15 +96,67 @@ fn data_that_are_bad_in_one_rank_are_refused() {
     let mut sample = data(|i| (i % 3) as f64, 0.0, false);
     sample.y[30] = -1.0;
     let (rank, error) = on_ranks(&Glm::new(PoissonLog), &sample, 3).unwrap_err();
-    // The rows of that rank are those from 13 on: shards 2 and 3 of seven over three ranks.
+    // The row is that of all rows, not that of the rank.
     assert_eq!(
         (rank, error.to_string()),
-        (1, "target of row 17 is -1; expected a finite number >= 0".into())
+        (1, "target of row 30 is -1; expected a finite number >= 0".into())
     );
     let stop = Stop { max_seconds: Some(1.0), ..Glm::new(PoissonLog).stop };
     let glm = Glm { stop, ..Glm::new(PoissonLog) };
     let (_, error) = on_ranks(&glm, &data(|i| (i % 3) as f64, 0.0, false), 2).unwrap_err();
     assert!(error.to_string().contains("expected none, for rows that are spread"), "{error}");
+}
+
+/// A rank of a row takes the same steps as one of thousands, to the end of what rounding allows.
+#[test]
+fn steps_do_not_depend_on_the_rows_of_a_rank() {
+    let n = 4000;
+    let x = Array2::from_shape_fn((n, 2), |(i, j)| ((i * [7, 5][j]) % [24, 11][j]) as f64 / 10.0);
+    for k in 0..8 {
+        let y: Vec<f64> = (0..n).map(|i| ((i * 13 + k * i / 7) % 6) as f64).collect();
+        let fit = |size| {
+            let models = threads::run(size, |ranks| {
+                let own = if size == 1 { vec![n - 1, 1] } else { vec![[n - 1, 1][ranks.rank()]] };
+                let shards = Shards::new(ranks, &own)?;
+                let rows = shards.before()..shards.before() + shards.rows();
+                let part = x.slice_axis(Axis(0), Slice::from(rows.clone()));
+                let base = Glm::new(PoissonLog);
+                let glm = Glm { stop: Stop { absolute: 0.0, ..base.stop }, ..base };
+                glm.fit_with(&part, Targets::new(&y[rows]), Fit::new().spread(&shards))
+            });
+            models.map_err(|(_, error): (usize, Error)| error).unwrap()
+        };
+        let one = fit(1).remove(0);
+        assert!(fit(2).iter().all(|model| *model == one), "{k}");
+    }
+}
+
+#[test]
+fn ranks_that_differ_are_refused() {
+    let sample = data(|i| (i % 3) as f64, 0.0, false);
+    let model = on_ranks(&Glm::new(PoissonLog), &sample, 1).unwrap().remove(0);
+    let refused = |with: &(dyn Fn(usize) -> (bool, bool, f64) + Sync)| {
+        let ended = threads::run(3, |ranks| {
+            let shards = Shards::new(ranks, &SHARDS[share(SHARDS.len(), ranks.rank(), 3)])?;
+            let rows = shards.before()..shards.before() + shards.rows();
+            let x = sample.x.slice_axis(Axis(0), Slice::from(rows.clone()));
+            let (weights, start, l2) = with(ranks.rank());
+            let mut fit = Fit::new();
+            fit.weights = weights.then_some((&sample.weights[rows.clone()]).into());
+            fit.start = start.then_some(&model);
+            let glm = Glm { l2, ..Glm::new(PoissonLog) };
+            glm.fit_with(&x, Targets::new(&sample.y[rows]), fit.spread(&shards))
+        });
+        ended.unwrap_err().1.to_string()
+    };
+    let messages = [
+        refused(&|rank| (rank != 1, false, 0.0)),
+        refused(&|rank| (false, rank != 1, 0.0)),
+        refused(&|rank| (false, false, f64::from(u8::from(rank == 1)))),
+    ];
+    for message in messages {
+        assert!(message.starts_with("settings of the fit: rank 1 has "), "{message}");
+    }
 }
 
 /// Classes that a hyperplane separates; no rank alone knows it.

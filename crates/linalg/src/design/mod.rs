@@ -202,7 +202,8 @@ pub trait Design: Sync {
         self.shards().map_or_else(|| self.rows(), Shards::all_rows)
     }
 
-    /// Sums over all rows, of what `of` computes for a range of rows: `of(0..n)` where all rows are here.
+    /// Sums over all rows, of what `of` computes for a range of rows: `of(0..n)` where all rows are here. All processes call it, and
+    /// every other sum or maximum over spread rows, together.
     fn sum_rows<const N: usize>(&self, of: impl Fn(Range<usize>) -> [f64; N] + Sync) -> [f64; N] {
         let Some(shards) = self.shards() else { return of(0..self.rows()) };
         let mut sums = [0.0; N];
@@ -255,6 +256,17 @@ pub trait Design: Sync {
         let mut number = [own];
         self.largest_of(&mut number);
         number[0]
+    }
+
+    /// Whether it is so in one of all processes.
+    fn any(&self, here: bool) -> bool {
+        self.largest(f64::from(u8::from(here))) > 0.0
+    }
+
+    /// The sum over all rows of numbers of which this process has one an own row.
+    fn sum_numbers(&self, numbers: &[f64]) -> f64 {
+        let [sum] = self.sum_rows(|rows| [numbers[rows].iter().sum()]);
+        sum
     }
 
     /// Replaces each number by the largest of all processes.

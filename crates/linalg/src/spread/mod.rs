@@ -28,6 +28,8 @@ pub mod threads;
 
 pub use shards::{Shards, Traffic, share};
 
+use crate::Invalid;
+
 /// How the ranks of a computation talk to each other.
 ///
 /// All ranks make the same calls in the same order, and every call waits for what it needs of others. A failure of a rank ends all of
@@ -55,6 +57,38 @@ pub trait Communicator: Sync + std::fmt::Debug {
     fn barrier(&self) {
         self.gather(&[]);
     }
+
+    /// Gives all ranks the numbers of each, of which ranks may have more or fewer.
+    fn gather_numbers(&self, own: &[u64]) -> Vec<Vec<u64>> {
+        let bytes: Vec<u8> = own.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let numbers = |bytes: Vec<u8>| {
+            bytes.as_chunks().0.iter().map(|number| u64::from_le_bytes(*number)).collect()
+        };
+        self.gather(&bytes).into_iter().map(numbers).collect()
+    }
+
+    /// Refuses ranks that are not alike in what all must have alike. All ranks call it together. Of long texts give a [`checksum`].
+    ///
+    /// # Errors
+    /// [`Invalid::Layout`] on all ranks, with the first rank that differs from rank 0.
+    fn check_alike(&self, what: &'static str, own: &str) -> Result<(), Invalid> {
+        let all = self.gather(own.as_bytes());
+        let Some(rank) = all.iter().position(|other| *other != all[0]) else { return Ok(()) };
+        let said = |rank: usize| String::from_utf8_lossy(&all[rank]);
+        let reason = format!("rank {rank} has {:?}, rank 0 has {:?}", said(rank), said(0));
+        Err(Invalid::Layout { what, reason })
+    }
+}
+
+/// 64 bits by which ranks compare long texts (FNV-1a), in hexadecimal digits.
+pub fn checksum(bytes: impl IntoIterator<Item = u8>) -> String {
+    let step = |sum: u64, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:016x}", bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+/// The [`checksum`] of the bits of numbers.
+pub fn checksum_of<'n>(numbers: impl IntoIterator<Item = &'n f64>) -> String {
+    checksum(numbers.into_iter().flat_map(|number| number.to_bits().to_le_bytes()))
 }
 
 /// One process that has all rows.

@@ -7,25 +7,28 @@ use std::sync::{Mutex, PoisonError};
 use super::Communicator;
 use crate::{Invalid, parallel};
 
-/// The shards among `count` that a rank of `size` holds, where all hold about as many. Ranks beyond `count` hold none.
+/// The shards among `count` that a rank of `size` holds, where all hold about as many. Of more ranks than shards the first hold one each.
 ///
 /// ```
 /// use fenchel_linalg::spread::share;
 ///
 /// assert_eq!((share(8, 0, 3), share(8, 1, 3), share(8, 2, 3)), (0..2, 2..5, 5..8));
+/// assert_eq!((share(2, 0, 3), share(2, 1, 3), share(2, 2, 3)), (0..1, 1..2, 2..2));
 /// ```
 pub fn share(count: usize, rank: usize, size: usize) -> Range<usize> {
-    rank * count / size..(rank + 1) * count / size
+    let holders = count.min(size).max(1);
+    let end = |rank: usize| rank.min(holders) * count / holders;
+    end(rank)..end(rank + 1)
 }
 
 /// What a rank has sent and received.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Number of sums, and of other exchanges of all ranks.
+    /// Number of sums, maxima and merges. What ranks tell each other beside them is not counted here.
     pub rounds: u64,
-    /// Bytes that this rank gave away. A broadcast counts once, to however many ranks it goes.
+    /// Bytes of these that this rank gave away. A broadcast counts once, to however many ranks it goes.
     pub sent: u64,
-    /// Bytes that this rank was given.
+    /// Bytes of these that this rank was given.
     pub received: u64,
 }
 
@@ -50,6 +53,8 @@ pub struct Shards<'c> {
     count: usize,
     /// The largest whole subtrees that each rank holds, in the order of the shards, with the rank.
     subtrees: Vec<(Node, usize)>,
+    /// The ranks without shards.
+    idle: Vec<usize>,
     rounds: AtomicU64,
     sent: AtomicU64,
     received: AtomicU64,
@@ -61,11 +66,9 @@ impl<'c> Shards<'c> {
     /// # Errors
     /// [`Invalid::Empty`] if no rank has a row.
     pub fn new(communicator: &'c dyn Communicator, own: &[usize]) -> Result<Self, Invalid> {
-        let bytes: Vec<u8> = own.iter().flat_map(|&rows| (rows as u64).to_le_bytes()).collect();
-        let all = communicator.gather(&bytes);
-        let rows = |bytes: &Vec<u8>| -> usize {
-            bytes.as_chunks().0.iter().map(|rows| u64::from_le_bytes(*rows) as usize).sum()
-        };
+        let rows: Vec<u64> = own.iter().map(|&rows| rows as u64).collect();
+        let all = communicator.gather_numbers(&rows);
+        let rows = |rows: &Vec<u64>| rows.iter().sum::<u64>() as usize;
         let mut offsets = vec![0];
         for rows in own {
             offsets.push(offsets[offsets.len() - 1] + rows);
@@ -74,7 +77,7 @@ impl<'c> Shards<'c> {
         if all_rows == 0 {
             return Err(Invalid::Empty { what: "design matrix (rows of all processes)" });
         }
-        let numbers: Vec<usize> = all.iter().map(|bytes| bytes.len() / 8).collect();
+        let numbers: Vec<usize> = all.iter().map(Vec::len).collect();
         let mut shards = Shards {
             communicator,
             offsets,
@@ -82,9 +85,10 @@ impl<'c> Shards<'c> {
             all_rows,
             count: numbers.iter().sum(),
             subtrees: Vec::new(),
-            rounds: AtomicU64::new(1),
-            sent: AtomicU64::new(bytes.len() as u64),
-            received: AtomicU64::new(all.iter().map(|bytes| bytes.len() as u64).sum()),
+            idle: (0..numbers.len()).filter(|&rank| numbers[rank] == 0).collect(),
+            rounds: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
         };
         let mut first = 0;
         for (rank, number) in numbers.into_iter().enumerate() {
@@ -198,6 +202,19 @@ impl<'c> Shards<'c> {
 
     /// Replaces each number by the largest of all ranks. NaN counts for nothing.
     pub fn largest(&self, numbers: &mut [f64]) {
+        // A rank without shards is no leaf of the tree: it tells the root, with the first shard, before.
+        let (me, root) = (self.communicator.rank(), self.subtrees[0].1);
+        for &idle in &self.idle {
+            if me == idle {
+                self.communicator.send(root, numbers);
+                self.sent.fetch_add(8 * numbers.len() as u64, Ordering::Relaxed);
+            } else if me == root {
+                let mut other = vec![0.0; numbers.len()];
+                self.communicator.receive(idle, &mut other);
+                self.received.fetch_add(8 * numbers.len() as u64, Ordering::Relaxed);
+                numbers.iter_mut().zip(other).for_each(|(own, other)| *own = own.max(other));
+            }
+        }
         let first = self.first_own();
         let mut stack = Vec::new();
         for shard in first..first + self.own().len() {
@@ -227,7 +244,7 @@ impl<'c> Shards<'c> {
     /// Those of `value` and `merge`.
     ///
     /// # Panics
-    /// If there is not one value for each own shard.
+    /// If there is not one value for each own shard, and where `merge` has failed on another rank.
     pub fn merge<T, E>(
         &self,
         own: Vec<T>,
@@ -243,15 +260,31 @@ impl<'c> Shards<'c> {
         }
         // Each value behind the number of its bytes.
         let mut sent = Vec::new();
+        let mut failed = None;
         for (_, value) in stack {
-            let value = bytes(&value?);
-            sent.extend((value.len() as u64).to_le_bytes());
-            sent.extend(value);
+            match value {
+                Ok(value) => {
+                    let value = bytes(&value);
+                    sent.extend((value.len() as u64).to_le_bytes());
+                    sent.extend(value);
+                }
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        // Others wait for what this rank has, though it has failed.
+        if failed.is_some() {
+            sent.clear();
         }
         let all = self.communicator.gather(&sent);
         self.rounds.fetch_add(1, Ordering::Relaxed);
         self.sent.fetch_add(sent.len() as u64, Ordering::Relaxed);
         self.received.fetch_add(all.iter().map(|b| b.len() as u64).sum(), Ordering::Relaxed);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        for &(_, rank) in &self.subtrees {
+            assert!(!all[rank].is_empty(), "rank {rank} could not merge its values");
+        }
         let mut rest: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
         let mut stack = Vec::new();
         for &(node, rank) in &self.subtrees {
@@ -410,11 +443,11 @@ mod tests {
                 })
                 .unwrap();
                 let sent: u64 = sums.iter().map(|(.., traffic)| traffic.sent).sum();
-                assert!(sent > 0);
+                assert!(size == 1 || sent > 0);
                 for (total, out, some, traffic) in sums {
                     assert_eq!(total.to_bits(), expected.to_bits(), "{count} shards, {size} ranks");
                     assert_eq!((out, some), ([0.0, rows as f64], 1.0));
-                    assert_eq!(traffic.rounds, 3);
+                    assert_eq!(traffic.rounds, 2);
                 }
             }
         }
@@ -435,6 +468,46 @@ mod tests {
                 assert_eq!(merged.unwrap(), vec![expected; size]);
             }
         }
+    }
+
+    /// Ranks before, between and behind those with shards.
+    #[test]
+    fn the_largest_number_counts_without_shards_too() {
+        for speaks in 0..4 {
+            let found = threads::run(4, |ranks| {
+                let own: &[usize] = if ranks.rank() % 2 == 1 { &[3] } else { &[] };
+                let shards = Shards::new(ranks, own).unwrap();
+                let mut numbers = [f64::from(u8::from(ranks.rank() == speaks)), -1.0];
+                shards.largest(&mut numbers);
+                Ok::<_, Infallible>(numbers)
+            });
+            assert_eq!(found, Ok(vec![[1.0, -1.0]; 4]), "{speaks}");
+        }
+    }
+
+    #[test]
+    fn the_first_ranks_hold_few_shards() {
+        for (count, size) in [(2, 3), (7, 9), (64, 200), (0, 2), (5, 5), (9, 4)] {
+            let shares: Vec<_> = (0..size).map(|rank| share(count, rank, size)).collect();
+            assert_eq!(shares.iter().map(|own| own.len()).sum::<usize>(), count);
+            assert!(shares.windows(2).all(|two| two[0].end == two[1].start));
+            let holds = |rank: usize| !shares[rank].is_empty();
+            assert!((0..size).all(|rank| holds(rank) == (rank < count)), "{count} {size}");
+        }
+    }
+
+    /// A merge that fails on one rank ends the others too: nobody waits for it.
+    #[test]
+    fn a_merge_that_fails_fails_everywhere() {
+        let ended = threads::run(2, |ranks| {
+            let shards = Shards::new(ranks, &[1, 1]).unwrap();
+            let merge = |_, _| if ranks.rank() == 1 { Err("no merge") } else { Ok(0) };
+            let merged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                shards.merge(vec![0, 0], |_| vec![0], |_| Ok(0), merge)
+            }));
+            merged.unwrap_or(Err("rank 1 has failed"))
+        });
+        assert_eq!(ended, Err((0, "rank 1 has failed")));
     }
 
     #[test]

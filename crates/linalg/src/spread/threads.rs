@@ -38,7 +38,7 @@ struct Abandoned;
 /// The first error of a rank, with the number of the rank. It ends the others: where they wait for that rank, they are abandoned.
 ///
 /// # Panics
-/// If a rank panics.
+/// If a rank panics, or waits for one that has ended without an error.
 pub fn run<T: Send, E: Send>(
     size: usize,
     work: impl Fn(&Threads) -> Result<T, E> + Sync,
@@ -71,10 +71,11 @@ pub fn run<T: Send, E: Send>(
             Err(reason) => resume_unwind(reason),
         }
     }
-    match failed {
-        Some(failed) => Err(failed),
-        None => Ok(results),
+    if let Some(failed) = failed {
+        return Err(failed);
     }
+    assert_eq!(results.len(), size, "a rank waited for one that had ended");
+    Ok(results)
 }
 
 impl Threads {
@@ -145,6 +146,27 @@ mod tests {
             Ok(numbers)
         });
         assert_eq!(ended, Err((1, "a bad row")));
+    }
+
+    #[test]
+    #[should_panic(expected = "a rank waited for one that had ended")]
+    fn a_rank_that_leaves_the_others_waiting_is_a_panic() {
+        let _ = run(2, |ranks| {
+            if ranks.rank() == 1 {
+                ranks.barrier();
+            }
+            Ok::<(), ()>(())
+        });
+    }
+
+    #[test]
+    fn ranks_that_differ_are_named() {
+        let own = |rank| if rank == 2 { "b" } else { "a" };
+        let alike = run(3, |ranks| ranks.check_alike("arguments", own(ranks.rank())));
+        let (_, error) = alike.unwrap_err();
+        assert_eq!(error.to_string(), r#"arguments: rank 2 has "b", rank 0 has "a""#);
+        let numbers = run(2, |ranks| Ok::<_, ()>(ranks.gather_numbers(&vec![7; ranks.rank()])));
+        assert_eq!(numbers.unwrap(), vec![vec![vec![], vec![7]]; 2]);
     }
 
     #[test]

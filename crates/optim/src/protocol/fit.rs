@@ -86,8 +86,8 @@ impl<'a, M> Fit<'a, M> {
 }
 
 impl<'a, M, P> Fit<'a, M, P> {
-    /// The rows are these shards of those of all processes, each of which calls the same fit. Weights are those of the own rows. Either
-    /// all processes watch or none does; `Break` of one ends the fit for all.
+    /// The rows are these shards of those of all processes, each of which calls the same fit. Weights are those of the own rows. All
+    /// processes give weights or none does, and all give the same start. Any of them may watch; `Break` of one ends the fit for all.
     pub fn spread<'s>(self, shards: &'s Shards<'s>) -> Fit<'a, M, &'s Shards<'s>> {
         let Fit { weights, start, watch, .. } = self;
         Fit { weights, start, watch, rows: shards }
@@ -144,15 +144,25 @@ impl<'a> Watch<'a> {
         Watch { eye: None, stopped: false, spent: None, all: None }
     }
 
-    /// The same closure; `Break` of one process ends the fit for all that hold some of the rows.
+    /// The same closure; `Break` of one process ends the fit for all that hold some of the rows, whether they watch or not. All of them
+    /// call it together.
     pub fn of_all<'s>(&'s mut self, rows: &'s impl Placement) -> Watch<'s> {
-        Watch { all: rows.shards(), ..self.again() }
+        let mut some = [f64::from(u8::from(self.looks()))];
+        if let Some(shards) = rows.shards() {
+            shards.largest(&mut some);
+        }
+        Watch { all: rows.shards().filter(|_| some[0] > 0.0), ..self.again() }
+    }
+
+    /// Whether somebody watches, here or in another process.
+    fn looks(&self) -> bool {
+        self.eye.is_some() || self.all.is_some()
     }
 
     /// The same closure for one of several fits. After `Break` in one of them, the others end too.
     pub fn again(&mut self) -> Watch<'_> {
         let stopped = self.stopped;
-        let eye = self.eye.is_some().then_some(Eye::Whole(self));
+        let eye = self.looks().then_some(Eye::Whole(self));
         Watch { eye, stopped, ..Watch::nobody() }
     }
 
@@ -179,7 +189,7 @@ impl<'a> Watch<'a> {
             Some(Eye::Shared(watch)) => watch.show(&progress),
         };
         let mut stopped = [f64::from(u8::from(answer.is_break()))];
-        if let Some(shards) = self.all.filter(|_| self.eye.is_some()) {
+        if let Some(shards) = self.all {
             shards.largest(&mut stopped);
         }
         self.stopped = stopped[0] > 0.0;
@@ -201,11 +211,11 @@ impl std::fmt::Debug for Watch<'_> {
 
 impl<M: ?Sized> Observer<M> for Watch<'_> {
     fn watches(&self) -> bool {
-        self.eye.is_some()
+        self.looks()
     }
 
     fn polls(&self) -> bool {
-        self.eye.is_some()
+        self.looks()
     }
 
     fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
@@ -226,7 +236,7 @@ pub struct SharedWatch<'a> {
 
 impl<'a> From<Watch<'a>> for SharedWatch<'a> {
     fn from(watch: Watch<'a>) -> Self {
-        let watches = watch.eye.is_some();
+        let watches = watch.looks();
         SharedWatch { watches, watch: Mutex::new(watch) }
     }
 }
