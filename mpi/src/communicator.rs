@@ -9,7 +9,8 @@ use mpi::Threading;
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{
-    Communicator as _, CommunicatorCollectives as _, Destination as _, Root as _, Source as _,
+    Communicator as _, CommunicatorCollectives as _, Destination as _, Equivalence as _, Root as _,
+    Source as _,
 };
 
 /// Numbers or bytes of one message: MPI counts in 31 bits.
@@ -42,10 +43,14 @@ impl Mpi {
     /// rank.
     pub fn run<E: Display>(work: impl FnOnce(&Mpi) -> Result<ExitCode, E>) -> ExitCode {
         // The threads of a process compute; the one that is here sends.
-        let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
+        let Some((universe, level)) = mpi::initialize_with_threading(Threading::Funneled) else {
             eprintln!("MPI was started before");
             return ExitCode::FAILURE;
         };
+        if level == Threading::Single {
+            eprintln!("this MPI allows no threads beside the one that sends");
+            world().abort(1);
+        }
         let number = |count: i32| usize::try_from(count).unwrap_or(0);
         let (rank, size) = (number(world().rank()), number(world().size()));
         let ranks = Mpi { rank, size, _universe: universe };
@@ -58,6 +63,15 @@ impl Mpi {
             // Its message was shown when it began.
             Err(_) => world().abort(101),
         }
+    }
+}
+
+impl Mpi {
+    fn out_of_step(&self, other: usize) -> String {
+        let rank = self.rank;
+        format!(
+            "rank {other} sent not as much as rank {rank} expects: they do not make the same calls"
+        )
     }
 }
 
@@ -78,16 +92,27 @@ impl Communicator for Mpi {
 
     fn receive(&self, from: usize, numbers: &mut [f64]) {
         let world = world();
-        let from = world.process_at_rank(process(from));
+        let source = world.process_at_rank(process(from));
         for part in numbers.chunks_mut(MOST) {
-            from.receive_into(part);
+            let status = source.receive_into(part);
+            let sent = usize::try_from(status.count(f64::equivalent_datatype()));
+            assert!(sent == Ok(part.len()), "{}", self.out_of_step(from));
         }
     }
 
     fn broadcast(&self, from: usize, numbers: &mut [f64]) {
         let world = world();
-        let from = world.process_at_rank(process(from));
-        numbers.chunks_mut(MOST).for_each(|part| from.broadcast_into(part));
+        let root = world.process_at_rank(process(from));
+        // MPI does not tell the length of a broadcast: it is the last number.
+        let length = numbers.len() as f64;
+        let mut message = vec![f64::NAN; numbers.len() + 1];
+        if from == self.rank {
+            message[..numbers.len()].copy_from_slice(numbers);
+            message[numbers.len()] = length;
+        }
+        message.chunks_mut(MOST).for_each(|part| root.broadcast_into(part));
+        assert!(message[numbers.len()] == length, "{}", self.out_of_step(from));
+        numbers.copy_from_slice(&message[..numbers.len()]);
     }
 
     fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {

@@ -3,13 +3,14 @@
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
+use fenchel_datasets::table::{Column, Kind};
 use fenchel_datasets::{Header, IndexBase, LibsvmOptions, Table, TableOptions};
 use fenchel_linalg::{CsrMatrix, Invalid, Named, Names};
 use fenchel_optim::spread::{Communicator, Shards};
 use ndarray::Array2;
 
+use crate::Error;
 use crate::text::{Cut, Piece, pieces};
-use crate::{Error, check_alike};
 
 /// The own rows.
 #[derive(Debug, Clone)]
@@ -35,8 +36,9 @@ pub fn libsvm(
     let (mut y, mut sizes) = (Vec::new(), Vec::new());
     let options = LibsvmOptions { base: IndexBase::Zero, ..LibsvmOptions::default() };
     for piece in pieces(files, Cut::Lines, communicator)? {
-        // A line longer than a piece leaves nothing to the next.
-        if piece.start == piece.end {
+        // A line longer than a piece leaves nothing to the next, or a blank line.
+        let sample = |line: &[u8]| !matches!(line.trim_ascii().first(), None | Some(b'#'));
+        if piece.open()?.split(b'\n').all(|line| line.is_ok_and(|line| !sample(&line))) {
             sizes.push(0);
             continue;
         }
@@ -68,34 +70,17 @@ pub fn libsvm(
 /// the targets. All processes call it together.
 ///
 /// # Errors
-/// [`Error::File`] for cells that are no numbers, a missing column, or files with other names; those of [`pieces`].
+/// [`Error::File`] with the line for a cell that is no number or is missing, for a missing column, and for files with other names; those of
+/// [`pieces`].
 pub fn csv(
     files: &[PathBuf],
     target: &str,
     communicator: &dyn Communicator,
 ) -> Result<Rows<Array2<f64>>, Error> {
-    let names = files.iter().map(|file| head(file)).collect::<Result<Vec<_>, Error>>()?;
-    let (mut x, mut y, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
-    for piece in pieces(files, Cut::LinesAfterNames, communicator)? {
-        let place = files.iter().position(|file| *file == piece.file).unwrap_or(0);
-        let mut text = piece.open()?;
-        let mut body = Vec::new();
-        text.read_to_end(&mut body).map_err(|error| Error::file(&piece.file, error))?;
-        if body.trim_ascii().is_empty() {
-            sizes.push(0);
-            continue;
-        }
-        let table = read(&names[place], &body).map_err(|error| fault(&piece, error, 1))?;
-        let refused = |error: fenchel_datasets::Error| Error::file(&piece.file, error);
-        let targets = table.numbers(target).map_err(refused)?;
-        let rows = table.without(&[target]).and_then(|table| table.design()).map_err(refused)?;
-        sizes.push(targets.len());
-        y.extend(targets);
-        x.extend(rows.x);
-    }
+    let heads = files.iter().map(|file| head(file)).collect::<Result<Vec<_>, Error>>()?;
     // Every process knows the names, with or without rows.
     let mut all: Vec<String> = Vec::new();
-    for (file, head) in files.iter().zip(&names) {
+    for (file, head) in files.iter().zip(&heads) {
         let found = names_in(head).map_err(|error| Error::file(file, error))?;
         if !all.is_empty() && found != all {
             let reason = format!("its columns are {found:?}, those of the first file {all:?}");
@@ -103,14 +88,47 @@ pub fn csv(
         }
         all = found;
     }
-    check_alike(communicator, "names of the columns", &format!("{all:?}"))?;
+    communicator.check_alike("names of the columns", &format!("{all:?}"))?;
     let inputs: Vec<&String> = all.iter().filter(|name| *name != target).collect();
-    if inputs.len() == all.len() {
-        let file = files.first().map_or(Path::new(""), |file| file);
-        return Err(Error::file(
-            file,
-            format!("there is no column {target:?}; the columns are {all:?}"),
-        ));
+    let wrong = match (inputs.len(), all.len()) {
+        (inputs, names) if inputs == names => {
+            Some(format!("there is no column {target:?}; the columns are {all:?}"))
+        }
+        (0, _) => Some(format!("there is no column beside {target:?}")),
+        _ => None,
+    };
+    if let Some(wrong) = wrong {
+        return Err(Error::file(files.first().map_or(Path::new(""), |file| file), wrong));
+    }
+    let (mut x, mut y, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
+    for piece in pieces(files, Cut::LinesAfterNames, communicator)? {
+        let place = files.iter().position(|file| *file == piece.file).unwrap_or(0);
+        let mut body = Vec::new();
+        let read_all = piece.open()?.read_to_end(&mut body);
+        read_all.map_err(|error| Error::file(&piece.file, error))?;
+        if body.trim_ascii().is_empty() {
+            sizes.push(0);
+            continue;
+        }
+        // A piece alone would not know what the cells of the others are.
+        let kinds = all.iter().map(|name| (name.clone(), Kind::Number)).collect();
+        let table = read(&heads[place], &body, kinds).map_err(|error| fault(&piece, error, 1))?;
+        for (name, column) in table.columns() {
+            let Column::Numbers(values) = column else { continue };
+            if let Some(row) = values.iter().position(|value| value.is_nan()) {
+                let lines = (1..).zip(body.split(|byte| *byte == b'\n'));
+                let line = lines.filter(|(_, line)| !line.trim_ascii().is_empty()).nth(row);
+                let line = line.map_or(1, |(line, _)| line);
+                let reason = format_args!("column {name:?} has no value; expected a number");
+                return Err(piece.fault(line, reason));
+            }
+        }
+        let refused = |error: fenchel_datasets::Error| Error::file(&piece.file, error);
+        let targets = table.numbers(target).map_err(refused)?;
+        let rows = table.without(&[target]).and_then(|table| table.design()).map_err(refused)?;
+        sizes.push(targets.len());
+        y.extend(targets);
+        x.extend(rows.x);
     }
     let x = Array2::from_shape_vec((y.len(), inputs.len()), x);
     let x = x.map_err(|error| Invalid::Layout { what: "rows", reason: error.to_string() })?;
@@ -132,12 +150,17 @@ fn names_in(head: &[u8]) -> Result<Vec<String>, fenchel_datasets::Error> {
     // A table has rows: one of zeros will do.
     let plain = TableOptions { header: Header::Absent, ..TableOptions::default() };
     let width = fenchel_datasets::table(Cursor::new(head), &plain)?.names().len();
-    Ok(read(head, vec!["0"; width].join(",").as_bytes())?.names().to_vec())
+    let zeros = vec!["0"; width].join(",");
+    Ok(read(head, zeros.as_bytes(), Vec::new())?.names().to_vec())
 }
 
 /// A table of a first line with names, and of other lines.
-fn read(names: &[u8], body: &[u8]) -> Result<Table, fenchel_datasets::Error> {
-    let options = TableOptions { header: Header::Present, ..TableOptions::default() };
+fn read(
+    names: &[u8],
+    body: &[u8],
+    kinds: Vec<(String, Kind)>,
+) -> Result<Table, fenchel_datasets::Error> {
+    let options = TableOptions { header: Header::Present, kinds, ..TableOptions::default() };
     fenchel_datasets::table(Cursor::new(names).chain(Cursor::new(body)), &options)
 }
 

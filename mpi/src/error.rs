@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::spread::Communicator;
 
 /// Why a fit ended without a model.
 #[derive(Debug, thiserror::Error)]
@@ -42,21 +41,4 @@ impl Error {
     pub fn file(path: &Path, reason: impl ToString) -> Self {
         Error::File { file: path.display().to_string(), reason: reason.to_string() }
     }
-}
-
-/// Refuses processes that were given other arguments, or are of another version; `what` is what is compared, for the message. All
-/// processes call it together.
-///
-/// # Errors
-/// [`Error::Usage`] that names the first rank which differs from rank 0.
-pub fn check_alike(communicator: &dyn Communicator, what: &str, own: &str) -> Result<(), Error> {
-    let all = communicator.gather(own.as_bytes());
-    let Some(rank) = all.iter().position(|other| *other != all[0]) else { return Ok(()) };
-    let said = |rank: usize| String::from_utf8_lossy(&all[rank]).into_owned();
-    let reason = format!(
-        "{what} of rank {rank} are not those of rank 0: {:?} and {:?}",
-        said(rank),
-        said(0)
-    );
-    Err(Error::Usage(reason))
 }

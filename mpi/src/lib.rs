@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | `Mpi` (feature `mpi`) | the [`Communicator`](fenchel_optim::spread::Communicator) of the processes that `mpirun` has started |
-//! | [`text`] | pieces of big files, cut at lines or at blank lines |
+//! | [`text`] | pieces of big files, cut at lines or between sequences |
 //! | [`data`] | the own rows of files of the LIBSVM format or of CSV |
 //!
 //! ```text
@@ -40,4 +40,4 @@ pub mod text;
 
 #[cfg(feature = "mpi")]
 pub use communicator::Mpi;
-pub use error::{Error, check_alike};
+pub use error::Error;

@@ -1,20 +1,23 @@
 //! Pieces of big texts: the shards of a file, of which a process reads its own.
 //!
-//! The number of pieces and their ends depend on the sizes and the content of the files alone, not on the number of processes. No
-//! process reads more than its pieces (and the line at each end).
+//! The number of pieces and their ends depend on the sizes and the content of the files alone, not on the number of processes. There are
+//! at most 64, and one more for each further file: more processes than pieces are idle. A process reads its pieces, the line or the
+//! sequence at each end, and 4 kB at each cut, by which processes see that they read the same files.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::{Path, PathBuf};
 
-use fenchel_optim::spread::{Communicator, share};
+use fenchel_optim::spread::{Communicator, checksum, share};
 
-use crate::{Error, check_alike};
+use crate::Error;
 
 /// The least size of a piece of several, in bytes.
 const LEAST: u64 = 1 << 17;
 /// The largest number of pieces.
 const MOST: u64 = 64;
+/// The bytes at each cut by which processes compare their files.
+const SAMPLE: u64 = 1 << 12;
 
 /// Where a text may be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub enum Cut {
     Lines,
     /// After a blank line.
     BlankLines,
+    /// After a blank line, or one that begins with `@eos`, as in CRFsuite's text.
+    Sequences,
     /// After any line but the first, which holds names and is in no piece.
     LinesAfterNames,
 }
@@ -67,7 +72,8 @@ impl Piece {
 /// The pieces of files that this process reads, in their order. All processes call it together, with the same files.
 ///
 /// # Errors
-/// [`Error::File`] for a file that cannot be read or is compressed, [`Error::Usage`] for processes that see files of other sizes.
+/// [`Error::File`] for a file that cannot be read or is compressed, [`Error::Invalid`] for processes that see other files: of other
+/// sizes, or with another content at one of the cuts.
 pub fn pieces(
     files: &[PathBuf],
     cut: Cut,
@@ -81,7 +87,7 @@ pub fn pieces(
         }
     };
     let sizes = files.iter().map(size).collect::<Result<Vec<u64>, Error>>()?;
-    check_alike(communicator, "sizes of the files", &format!("{sizes:?}"))?;
+    communicator.check_alike("sizes of the files", &format!("{sizes:?}"))?;
     let total: u64 = sizes.iter().sum();
     // A power of two, so that the halves of the tree over the shards of one file are those of two processes.
     let pieces = 1_u64 << (total / LEAST).clamp(1, MOST).ilog2();
@@ -90,6 +96,11 @@ pub fn pieces(
         let own = (pieces * size).div_ceil(total.max(1)).max(1);
         places.extend((0..own).map(|k| (file, size, k, own)));
     }
+    let mut samples = Vec::new();
+    for &(file, size, k, own) in &places {
+        sample(file, k * size / own, &mut samples).map_err(|error| Error::file(file, error))?;
+    }
+    communicator.check_alike("content of the files (checksums)", &checksum(samples))?;
     let range = share(places.len(), communicator.rank(), communicator.size());
     let piece = |&(file, size, k, own): &(&PathBuf, u64, u64, u64)| {
         let ends = || {
@@ -107,6 +118,13 @@ pub fn pieces(
     places[range].iter().map(piece).collect()
 }
 
+/// Adds the bytes at a place of a file.
+fn sample(file: &Path, place: u64, samples: &mut Vec<u8>) -> std::io::Result<()> {
+    let mut text = File::open(file)?;
+    text.seek(SeekFrom::Start(place))?;
+    text.take(SAMPLE).read_to_end(samples).map(drop)
+}
+
 /// Where the names in the first line end. Refuses a compressed file.
 fn names_end(file: &Path, cut: Cut) -> std::io::Result<u64> {
     let mut text = BufReader::new(File::open(file)?);
@@ -117,7 +135,7 @@ fn names_end(file: &Path, cut: Cut) -> std::io::Result<u64> {
     }
     match cut {
         Cut::LinesAfterNames => Ok(text.read_until(b'\n', &mut Vec::new())? as u64),
-        Cut::Lines | Cut::BlankLines => Ok(0),
+        Cut::Lines | Cut::BlankLines | Cut::Sequences => Ok(0),
     }
 }
 
@@ -128,12 +146,16 @@ fn after(file: &Path, cut: Cut, from: u64, size: u64) -> std::io::Result<u64> {
     let mut text = BufReader::new(text);
     let mut line = Vec::new();
     let mut place = from - 1 + text.read_until(b'\n', &mut line)? as u64;
-    if cut == Cut::BlankLines {
+    // What the readers of sequences take for their ends; the end of the file is one.
+    let ends = |line: &[u8]| {
+        line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'))
+            || cut == Cut::Sequences && line.starts_with(b"@eos")
+    };
+    if matches!(cut, Cut::BlankLines | Cut::Sequences) {
         loop {
             line.clear();
-            let length = text.read_until(b'\n', &mut line)?;
-            place += length as u64;
-            if line.trim_ascii().is_empty() {
+            place += text.read_until(b'\n', &mut line)? as u64;
+            if ends(&line) {
                 break;
             }
         }
@@ -191,6 +213,43 @@ mod tests {
         }
         assert_eq!(pieces_of(b"", Cut::Lines, 2), [b""]);
         assert_eq!(pieces_of(b"a,b\n1,2\n", Cut::LinesAfterNames, 2), [b"1,2\n"]);
+    }
+
+    /// A form feed is a token; `@eos` ends a sequence in CRFsuite's text alone.
+    #[test]
+    fn sequences_are_cut_where_readers_end_them() {
+        let mut text = Vec::new();
+        for i in 0..60_000_usize {
+            writeln!(text, "B\tword={}", "x".repeat(i * 7 % 23)).unwrap();
+            text.extend(match i % 11 {
+                3 => &b"@eos\n"[..],
+                7 => b"\x0c\n",
+                _ => b"",
+            });
+        }
+        let pieces = pieces_of(&text, Cut::Sequences, 3);
+        assert!(pieces.len() > 1 && pieces.concat() == text);
+        assert!(pieces[..pieces.len() - 1].iter().all(|piece| piece.ends_with(b"\n@eos\n")));
+        assert!(pieces_of(&text, Cut::BlankLines, 3)[1..].iter().all(Vec::is_empty));
+    }
+
+    /// Copies of the same size, of which one was sorted anew.
+    #[test]
+    fn other_content_is_refused() {
+        let write = |first: usize| {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            (0..99_999).for_each(|i| writeln!(file, "{:06}", (first + i) % 99_999).unwrap());
+            file
+        };
+        let files = [write(0), write(77)];
+        let read = |ranks: &threads::Threads| {
+            pieces(&[files[ranks.rank()].path().to_path_buf()], Cut::Lines, ranks)
+        };
+        let (_, error) = threads::run(2, read).unwrap_err();
+        assert!(
+            error.to_string().starts_with("content of the files (checksums): rank 1"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::process::{Command, ExitCode};
 
-use fenchel_mpi::{Error, Mpi, check_alike};
+use fenchel_mpi::{Error, Mpi};
 use fenchel_optim::spread::Communicator;
 
 /// Set in the processes that `mpirun` starts.
@@ -31,9 +31,9 @@ fn main() -> ExitCode {
 fn checks(ranks: &Mpi) -> Result<ExitCode, Error> {
     messages(ranks);
     let rank = ranks.rank();
-    let unlike = check_alike(ranks, "the arguments", if rank == 2 { "b" } else { "a" });
+    let unlike = ranks.check_alike("arguments", if rank == 2 { "b" } else { "a" });
     let message = unlike.unwrap_err().to_string();
-    assert_eq!(message, r#"the arguments of rank 2 are not those of rank 0: "b" and "a""#);
+    assert_eq!(message, r#"arguments: rank 2 has "b", rank 0 has "a""#);
     if rank == 0 {
         println!("test ranks ... ok");
     }

@@ -39,6 +39,7 @@ use crate::Error;
 use crate::builder::Corpus;
 use crate::checkpoint::{Borrowed, Storage, WriteDuals};
 pub use crate::checkpoint::{Checkpoint, Duals, is_checkpoint};
+pub use crate::checkpoints::Checkpoints;
 use crate::likelihood::Likelihood;
 use crate::methods::lbfgs::{lbfgs, owlqn};
 use crate::methods::sdca::{DualState, Init, Sdca, SdcaSettings, sdca};

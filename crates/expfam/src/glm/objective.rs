@@ -392,3 +392,26 @@ impl<D: Design, F: ScalarFamily> Preconditioned for Objective<'_, D, F> {
         self.residual(0.0, gradient).value()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::glm::Identity;
+    use fenchel_linalg::spread::{Communicator, Shards, threads};
+    use fenchel_linalg::{Dense, Invalid};
+
+    /// The rounding of the objective is that of all rows.
+    #[test]
+    fn terms_are_those_of_all_rows() {
+        let x = ndarray::array![[0.0], [1.0], [2.0], [3.0]];
+        let terms = threads::run(2, |ranks| {
+            let rows = [0..1, 1..4][ranks.rank()].clone();
+            let shards = Shards::new(ranks, &[rows.len()])?;
+            let design = Dense::new(x.slice(ndarray::s![rows.clone(), ..]))?.spread(&shards)?;
+            let (y, shares) = (&[1.0, 2.0, 2.0, 3.0][rows.clone()], &[0.25; 4][rows]);
+            let objective = Objective::new(&Identity, design, (y, shares), None, 0.0, true);
+            Ok::<_, Invalid>((objective.margins(), objective.terms()))
+        });
+        assert_eq!(terms.unwrap(), [(1, 4), (3, 4)]);
+    }
+}

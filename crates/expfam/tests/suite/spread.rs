@@ -107,30 +107,6 @@ fn data_that_are_bad_in_one_rank_are_refused() {
     assert!(error.to_string().contains("expected none, for rows that are spread"), "{error}");
 }
 
-/// A rank of a row takes the same steps as one of thousands, to the end of what rounding allows.
-#[test]
-fn steps_do_not_depend_on_the_rows_of_a_rank() {
-    let n = 4000;
-    let x = Array2::from_shape_fn((n, 2), |(i, j)| ((i * [7, 5][j]) % [24, 11][j]) as f64 / 10.0);
-    for k in 0..8 {
-        let y: Vec<f64> = (0..n).map(|i| ((i * 13 + k * i / 7) % 6) as f64).collect();
-        let fit = |size| {
-            let models = threads::run(size, |ranks| {
-                let own = if size == 1 { vec![n - 1, 1] } else { vec![[n - 1, 1][ranks.rank()]] };
-                let shards = Shards::new(ranks, &own)?;
-                let rows = shards.before()..shards.before() + shards.rows();
-                let part = x.slice_axis(Axis(0), Slice::from(rows.clone()));
-                let base = Glm::new(PoissonLog);
-                let glm = Glm { stop: Stop { absolute: 0.0, ..base.stop }, ..base };
-                glm.fit_with(&part, Targets::new(&y[rows]), Fit::new().spread(&shards))
-            });
-            models.map_err(|(_, error): (usize, Error)| error).unwrap()
-        };
-        let one = fit(1).remove(0);
-        assert!(fit(2).iter().all(|model| *model == one), "{k}");
-    }
-}
-
 #[test]
 fn ranks_that_differ_are_refused() {
     let sample = data(|i| (i % 3) as f64, 0.0, false);

@@ -11,7 +11,7 @@ use fenchel_erm::prox::L1;
 use fenchel_erm::{AutoState, Method, Problem};
 use fenchel_expfam::glm::{self, Glm, ScalarFamily};
 use fenchel_finite_sum::{LinearModel, LogisticModel, PoissonModel, SvcModel};
-use fenchel_linalg::{AsDesign, Design};
+use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_mpi::data::{Rows, csv, libsvm};
 use fenchel_mpi::{Error, Mpi};
 use fenchel_optim::model::Saved;
@@ -105,14 +105,29 @@ macro_rules! with_rows {
 
 impl Linear {
     pub(crate) fn run(&self, ranks: &Mpi) -> Result<ExitCode, Error> {
-        self.common.begin()?;
+        self.common.begin(ranks, &[])?;
+        self.check()?;
         with_rows!(self.common, &self.target, ranks, rows => self.fit(&rows, ranks))
+    }
+
+    /// What the fit would refuse after all was read.
+    fn check(&self) -> Result<(), Error> {
+        Invalid::check_nonnegative("--l1", self.l1)?;
+        Invalid::check_nonnegative("--l2", self.l2.unwrap_or(0.0))?;
+        let refused = match self.kind {
+            Kind::Svc if !self.no_intercept => {
+                "svc fits no intercept on many processes; give --no-intercept"
+            }
+            Kind::Poisson if self.l1 > 0.0 => "poisson takes no --l1 on many processes",
+            _ => return Ok(()),
+        };
+        Err(Error::Usage(refused.to_owned()))
     }
 
     fn fit<X: AsDesign>(&self, rows: &Rows<X>, ranks: &Mpi) -> Result<ExitCode, Error> {
         let shards = Shards::new(ranks, &rows.sizes)?;
         let mut show = Show::new(ranks, self.common.quiet);
-        show.say(format_args!("{} rows", shards.all_rows()));
+        show.begin(format_args!("{} rows", shards.all_rows()), &shards);
         let names = rows.x.names.clone();
         let report = match self.kind {
             Kind::Logistic => {
@@ -165,10 +180,6 @@ impl Linear {
         show: &mut Show,
     ) -> Result<(Array1<f64>, Report), Error> {
         let (penalty, l2) = self.penalty(shards);
-        if !self.no_intercept {
-            let reason = "svc fits no intercept on many processes; give --no-intercept";
-            return Err(Error::Usage(reason.to_owned()));
-        }
         let design = x.as_design()?.spread(shards)?;
         let problem = Problem::new(design, signs, Hinge, penalty, l2)?;
         let settings = CocoaSettings { stop: self.common.stop(), ..CocoaSettings::default() };
@@ -237,13 +248,9 @@ fn classes(y: &[f64], ranks: &Mpi) -> Result<[f64; 2], Error> {
     own.dedup();
     // More than two are wrong, and three of them will do to say so.
     own.truncate(3);
-    let bytes: Vec<u8> = own.iter().flat_map(|label| label.to_le_bytes()).collect();
-    let all = ranks.gather(&bytes);
-    let mut labels: Vec<f64> = all
-        .iter()
-        .flat_map(|bytes| bytes.as_chunks().0)
-        .map(|label| f64::from_le_bytes(*label))
-        .collect();
+    let bits: Vec<u64> = own.iter().map(|label| label.to_bits()).collect();
+    let all = ranks.gather_numbers(&bits).concat();
+    let mut labels: Vec<f64> = all.into_iter().map(f64::from_bits).collect();
     labels.sort_by(f64::total_cmp);
     labels.dedup();
     match labels[..] {
@@ -256,7 +263,8 @@ fn classes(y: &[f64], ranks: &Mpi) -> Result<[f64; 2], Error> {
 
 impl Generalised {
     pub(crate) fn run(&self, ranks: &Mpi) -> Result<ExitCode, Error> {
-        self.common.begin()?;
+        self.common.begin(ranks, &[])?;
+        Invalid::check_nonnegative("--l2", self.l2)?;
         with_rows!(self.common, &self.target, ranks, rows => match self.family {
             Family::Logistic => self.fit(&rows, glm::Logistic, ranks),
             Family::Poisson => self.fit(&rows, glm::PoissonLog, ranks),
@@ -272,13 +280,15 @@ impl Generalised {
     {
         let shards = Shards::new(ranks, &rows.sizes)?;
         let mut show = Show::new(ranks, self.common.quiet);
-        show.say(format_args!("{} rows", shards.all_rows()));
+        show.begin(format_args!("{} rows", shards.all_rows()), &shards);
         let mut watch = |progress: &Progress| {
             show.check(progress);
             ControlFlow::Continue(())
         };
         let base = Glm::new(family);
-        let stop = Stop { max_passes: self.common.max_passes, ..base.stop };
+        let absolute = self.common.tolerance.unwrap_or(base.stop.absolute);
+        let max_passes = self.common.max_passes.unwrap_or(base.stop.max_passes);
+        let stop = Stop { absolute, max_passes, ..base.stop };
         let glm = Glm { l2: self.l2, intercept: !self.no_intercept, stop, ..base };
         let fit = Fit::new().watch(&mut watch).spread(&shards);
         let model = glm.fit_with(&rows.x, &rows.y, fit)?;

@@ -1,24 +1,25 @@
 //! `fenchel-mpi learn`
 
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::BufReader;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use fenchel_crf::text::{Boundary, InstanceReader, Template};
-use fenchel_crf::training::{Checkpoint, Snapshot, Start, is_checkpoint, train_spread};
+use fenchel_crf::training::{
+    Checkpoint, Checkpoints, Snapshot, Start, is_checkpoint, train_spread,
+};
 use fenchel_crf::{
-    Corpus, CorpusBuilder, Crf, CrfModel, Features, Instance, Method, Observer, Progress, Support,
+    CorpusBuilder, Crf, CrfModel, Features, Instance, Method, Observer, Progress, Support,
 };
 use fenchel_datasets::{ConllOptions, ConllReader, Sentence};
+use fenchel_linalg::Invalid;
 use fenchel_mpi::text::{Cut, Piece, pieces};
 use fenchel_mpi::{Error, Mpi};
-use fenchel_optim::file;
 use fenchel_optim::model::Saved;
-use fenchel_optim::spread::{Communicator, Shards};
+use fenchel_optim::spread::{Communicator, Shards, checksum};
 
 use crate::Common;
 use crate::show::Show;
@@ -69,15 +70,20 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn run(&self, ranks: &Mpi) -> Result<ExitCode, Error> {
-        self.common.begin()?;
+        self.common
+            .begin(ranks, &self.template.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+        Invalid::check_positive("--c2", self.c2)?;
+        Invalid::check_nonnegative("--c1", self.c1)?;
         let template = self.templates()?;
+        let resumed = self.resume.as_deref().map(|path| load(path, ranks)).transpose()?;
         let (builder, sizes) = self.read(template, ranks)?;
         let shards = Shards::new(ranks, &sizes)?;
         let corpus = builder.share(ranks)?.finish(self.min_frequency)?;
         let mut show = Show::new(ranks, self.common.quiet);
         let n = shards.all_rows() as f64;
         let (attributes, labels) = (corpus.attributes.len(), corpus.labels.len());
-        show.say(format_args!("{n} sequences, {attributes} attributes, {labels} labels"));
+        let read = format_args!("{n} sequences, {attributes} attributes, {labels} labels");
+        show.begin(read, &shards);
         let support = if self.all_pairs { Support::All } else { Support::Observed };
         let crf = Crf {
             l2: Some(2.0 * self.c2 / n),
@@ -92,23 +98,31 @@ impl Arguments {
             stop: self.common.stop(),
             ..Crf::default()
         };
-        let start = self.resume.as_deref().map(|path| load(path, &corpus)).transpose()?;
-        let checkpoints = (ranks.rank() == 0 && self.checkpoint > 0.0).then(|| {
-            let mut name = self.common.model.clone().into_os_string();
-            name.push(".checkpoint");
-            let every = Duration::try_from_secs_f64(self.checkpoint).unwrap_or(Duration::MAX);
-            Checkpoints { path: name.into(), every, last: Instant::now() }
+        let start = resumed.map(|resumed| match resumed {
+            Resumed::Checkpoint(at) => Start::from(at),
+            Resumed::Model(model) => {
+                Start::Weights(model.weights_for(&corpus.attributes, &corpus.labels))
+            }
         });
-        let mut follower = Follower { show: &mut show, checkpoints, model: &self.common.model };
+        // Rank 0 has all weights, as every rank has.
+        let checkpoints = match ranks.rank() {
+            0 => Checkpoints::new(&self.common.model, self.checkpoint),
+            _ => None,
+        };
+        if let (Some(checkpoints), None) = (&checkpoints, &self.resume)
+            && let Some(warning) = checkpoints.warning()
+        {
+            show.say(warning);
+        }
+        let mut follower = Follower { show: &mut show, checkpoints };
         let model = train_spread(&crf, &corpus, &shards, start, &mut follower)?;
         let Follower { checkpoints, .. } = follower;
         if ranks.rank() == 0 {
             model.save_file(&self.common.model)?;
         }
         ranks.barrier();
-        if let Some(Checkpoints { path, .. }) = checkpoints {
-            // There is none before the first interval is over.
-            let _ = std::fs::remove_file(path);
+        if let Some(checkpoints) = checkpoints {
+            checkpoints.remove();
         }
         if let Some(report) = &model.report {
             show.end(report, &shards);
@@ -140,7 +154,8 @@ impl Arguments {
             Some(template) => CorpusBuilder::with_template(template),
         };
         let mut sizes = Vec::new();
-        for piece in pieces(&self.common.files, Cut::BlankLines, ranks)? {
+        let cut = if template.is_some() { Cut::BlankLines } else { Cut::Sequences };
+        for piece in pieces(&self.common.files, cut, ranks)? {
             let before = builder.len();
             match &template {
                 None => attributes(&piece, &mut builder)?,
@@ -161,10 +176,14 @@ fn attributes(piece: &Piece, builder: &mut CorpusBuilder) -> Result<(), Error> {
         }
         other => piece.fault(line, other),
     };
-    while reader.read(&mut instance).map_err(|error| fault(error, 1))? {
+    loop {
+        match reader.read(&mut instance) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(error) => return Err(fault(error, reader.line())),
+        }
         builder.push(&instance).map_err(|error| fault(error, reader.first_line()))?;
     }
-    Ok(())
 }
 
 /// Reads columns, of which the last is the label.
@@ -193,28 +212,26 @@ fn columns(piece: &Piece, template: &Template, builder: &mut CorpusBuilder) -> R
     Ok(())
 }
 
-/// A model or a checkpoint to start from.
-fn load(path: &Path, corpus: &Corpus) -> Result<Start, Error> {
-    let bytes = std::fs::read(path).map_err(|error| Error::file(path, error))?;
-    if is_checkpoint(&bytes) {
-        let checkpoint = Checkpoint::load(&bytes[..]);
-        return checkpoint.map(Start::from).map_err(|error| Error::file(path, error));
-    }
-    let model = CrfModel::load(&bytes[..]).map_err(|error| Error::file(path, error))?;
-    Ok(Start::Weights(model.weights_for(&corpus.attributes, &corpus.labels)))
+/// What a training starts from.
+enum Resumed {
+    Model(CrfModel),
+    Checkpoint(Checkpoint),
 }
 
-/// The checkpoints of rank 0, which has all weights, as every rank has.
-struct Checkpoints {
-    path: PathBuf,
-    every: Duration,
-    last: Instant,
+/// Reads a model or a checkpoint, which must be the same for all processes.
+fn load(path: &Path, ranks: &Mpi) -> Result<Resumed, Error> {
+    let bytes = std::fs::read(path).map_err(|error| Error::file(path, error))?;
+    ranks.check_alike("content of --resume (checksums)", &checksum(bytes.iter().copied()))?;
+    if is_checkpoint(&bytes) {
+        let checkpoint = Checkpoint::load(&bytes[..]);
+        return checkpoint.map(Resumed::Checkpoint).map_err(|error| Error::file(path, error));
+    }
+    CrfModel::load(&bytes[..]).map(Resumed::Model).map_err(|error| Error::file(path, error))
 }
 
 struct Follower<'f> {
     show: &'f mut Show,
     checkpoints: Option<Checkpoints>,
-    model: &'f Path,
 }
 
 impl Observer<Snapshot<'_>> for Follower<'_> {
@@ -228,14 +245,9 @@ impl Observer<Snapshot<'_>> for Follower<'_> {
     }
 
     fn poll(&mut self, _: &Progress, at: &Snapshot<'_>) -> ControlFlow<()> {
-        if let Some(Checkpoints { path, every, last }) = &mut self.checkpoints
-            && last.elapsed() >= *every
-        {
-            let write = |to: &mut dyn Write| at.save_checkpoint(to);
-            if let Err(error) = file::replace_as_private(path, self.model, write) {
-                self.show.say(format_args!("warning: no checkpoint: {error}"));
-            }
-            *last = Instant::now();
+        // Who relies on checkpoints wants to know, --quiet or not.
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.tick(at).unwrap_or_else(|warning| eprintln!("{warning}"));
         }
         ControlFlow::Continue(())
     }

@@ -5,12 +5,14 @@ mod fit;
 mod learn;
 mod show;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use fenchel_mpi::{Error, Mpi, check_alike};
-use fenchel_optim::Stop;
+use fenchel_mpi::{Error, Mpi};
+use fenchel_optim::model::ModelError;
+use fenchel_optim::spread::Communicator;
+use fenchel_optim::{Stop, file};
 
 #[derive(Parser)]
 #[command(
@@ -47,12 +49,13 @@ struct Common {
     /// Where to save the model
     #[arg(short, long, value_name = "MODEL")]
     model: PathBuf,
-    /// End when the certificate is at most this fraction of the objective
-    #[arg(long, value_name = "RELATIVE", default_value_t = 1e-4)]
-    tolerance: f64,
-    /// End after this many passes over the data
-    #[arg(long, value_name = "N", default_value_t = 1000.0)]
-    max_passes: f64,
+    /// End when the certificate is at most this fraction of the objective [default: 1e-4]; for glm: when the gradient is at most this
+    /// fraction of its terms [default: 1e-10]
+    #[arg(long, value_name = "X")]
+    tolerance: Option<f64>,
+    /// End after this many passes over the data [default: 1000; for glm: 1e6]
+    #[arg(long, value_name = "N")]
+    max_passes: Option<f64>,
     /// Number of threads of each process
     #[arg(long, value_name = "N", default_value_t = 1)]
     threads: usize,
@@ -63,11 +66,23 @@ struct Common {
 
 impl Common {
     fn stop(&self) -> Stop {
-        Stop { relative: self.tolerance, max_passes: self.max_passes, ..Stop::default() }
+        let base = Stop::default();
+        let relative = self.tolerance.unwrap_or(base.relative);
+        Stop { relative, max_passes: self.max_passes.unwrap_or(base.max_passes), ..base }
     }
 
-    fn begin(&self) -> Result<(), Error> {
+    /// What is known before anything is read. `read` are the files beside the texts.
+    fn begin(&self, ranks: &Mpi, read: &[&Path]) -> Result<(), Error> {
         self.stop().check()?;
+        if ranks.rank() == 0 {
+            let texts = self.files.iter().map(PathBuf::as_path);
+            if texts.chain(read.iter().copied()).any(|text| file::same_file(text, &self.model)) {
+                let model = self.model.display();
+                let reason = format!("--model {model}: it is read too; name another file");
+                return Err(Error::Usage(reason));
+            }
+            file::check_writable(&self.model).map_err(ModelError::Io)?;
+        }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global();
         pool.map_err(|error| Error::Usage(format!("--threads {}: {error}", self.threads)))
     }
@@ -78,8 +93,8 @@ fn main() -> ExitCode {
     Mpi::run(|ranks| {
         let words: Vec<String> =
             std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-        check_alike(ranks, "the version", env!("CARGO_PKG_VERSION"))?;
-        check_alike(ranks, "the arguments", &words.join(" "))?;
+        ranks.check_alike("version", env!("CARGO_PKG_VERSION"))?;
+        ranks.check_alike("arguments", &words.join(" "))?;
         match &arguments.command {
             Command::Fit(arguments) => arguments.run(ranks),
             Command::Glm(arguments) => arguments.run(ranks),

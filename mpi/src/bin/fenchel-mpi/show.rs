@@ -24,6 +24,18 @@ impl Show {
         }
     }
 
+    /// What was read, and the processes that have nothing to do.
+    pub(crate) fn begin(&self, read: impl Display, shards: &Shards<'_>) {
+        self.say(read);
+        let (size, pieces) = (shards.communicator().size(), shards.count());
+        if size > pieces {
+            let idle = size - pieces;
+            self.say(format_args!(
+                "warning: {idle} of {size} processes are idle: the files have {pieces} pieces"
+            ));
+        }
+    }
+
     /// A line for each certificate.
     pub(crate) fn check(&mut self, progress: &Progress) {
         if self.last.replace(progress.certificate) != Some(progress.certificate) {
@@ -37,14 +49,10 @@ impl Show {
     pub(crate) fn end(&self, report: impl Display, shards: &Shards<'_>) {
         let ranks = shards.communicator();
         let Traffic { rounds, sent, received } = shards.traffic();
-        let sent_by_all: u64 = ranks
-            .gather(&sent.to_le_bytes())
-            .iter()
-            .map(|bytes| bytes.as_chunks().0.first().map_or(0, |sent| u64::from_le_bytes(*sent)))
-            .sum();
+        let sent_by_all: u64 = ranks.gather_numbers(&[sent]).concat().iter().sum();
         self.say(report);
         self.say(format_args!(
-            "{} processes, {} shards, {rounds} rounds; sent by all: {sent_by_all} bytes, received by rank 0: {received} bytes",
+            "{} processes, {} shards, {rounds} sums; for these all sent {sent_by_all} bytes, and rank 0 received {received}",
             ranks.size(),
             shards.count()
         ));
