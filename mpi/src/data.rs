@@ -173,3 +173,66 @@ fn fault(piece: &Piece, error: fenchel_datasets::Error, more: u64) -> Error {
         other => Error::file(&piece.file, other),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fenchel_optim::spread::{Alone, threads};
+    use std::fmt::Write;
+
+    fn file(text: &str) -> (tempfile::TempDir, [PathBuf; 1]) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        std::fs::write(&path, text).unwrap();
+        (folder, [path])
+    }
+
+    /// Some 300 kB: two pieces.
+    fn table(line: usize, odd: &str) -> String {
+        let mut text = "a,b\n".to_owned();
+        for i in 2..40_000_usize {
+            match i == line {
+                true => text.push_str(odd),
+                false => writeln!(text, "{}.5,{}", i % 7, i % 11).unwrap(),
+            }
+            if i == 30_000 {
+                text.push_str("\n\n");
+            }
+        }
+        text
+    }
+
+    fn refused(text: &str, target: &str) -> String {
+        let (_folder, files) = file(text);
+        threads::run(3, |ranks| csv(&files, target, ranks)).unwrap_err().1.to_string()
+    }
+
+    #[test]
+    fn cells_of_all_pieces_are_numbers_and_errors_name_the_line() {
+        let (_folder, files) = file(&table(0, ""));
+        let rows = csv(&files, "b", &Alone).unwrap();
+        assert_eq!((rows.x.data.dim(), rows.sizes.len()), ((39_998, 1), 2));
+        for (line, shown) in [(20, 20), (39_000, 39_002)] {
+            for odd in ["2024-03-01,1\n", ",1\n", "1,text\n"] {
+                let error = refused(&table(line, odd), "b");
+                assert!(error.contains(&format!(": line {shown}: ")), "{error}");
+            }
+        }
+        let error = refused("a\n1\n2\n", "a");
+        assert!(error.ends_with("there is no column beside \"a\""), "{error}");
+        let error = refused("a,b\n1,2\n", "c");
+        assert!(error.contains("there is no column \"c\"; the columns are"), "{error}");
+    }
+
+    /// The last piece is a blank line, or a comment, behind rows that are longer than a piece.
+    #[test]
+    fn pieces_may_hold_no_sample() {
+        let mut row = String::from("1");
+        (1..30_000).for_each(|c| write!(row, " {c}:1").unwrap());
+        for end in ["\n", "  \n# nothing\n"] {
+            let (_folder, files) = file(&format!("{row}\n{row}\n{end}"));
+            let rows = libsvm(&files, &Alone).unwrap();
+            assert_eq!((rows.y.len(), rows.sizes.last()), (2, Some(&0)));
+        }
+    }
+}

@@ -166,6 +166,56 @@ fn an_error_of_one_process_ends_all_with_its_rank_and_line() {
     assert!(said.contains("rank 2: ") && said.contains(&format!("line {}", lines + 1)), "{said}");
 }
 
+/// What is known before the data are read ends a run before they are: there is no such file.
+#[test]
+fn mistakes_are_told_before_anything_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = write(folder.path(), "good.svm", "+1 1:1\n-1 1:2\n").display().to_string();
+    let model = folder.path().join("m.json").display().to_string();
+    let none = "/no/such/file";
+    let cases: [(&[&str], &str); 7] = [
+        (&["fit", "logistic", &good, "-m", &good], "it is read too"),
+        (&["fit", "logistic", &good, "-m", "/no/such/folder/m.json"], "/no/such/folder/m.json"),
+        (&["fit", "logistic", none, "-m", &model, "--l1", "-1"], "--l1 = -1"),
+        (&["fit", "svc", none, "-m", &model], "--no-intercept"),
+        (&["fit", "poisson", none, "-m", &model, "--l1", "1"], "poisson takes no --l1"),
+        (&["learn", none, "-m", &model, "--c2", "0"], "--c2 = 0"),
+        (&["learn", none, "-m", &model, "--resume", "/no/such/start"], "/no/such/start"),
+    ];
+    for (words, expected) in cases {
+        let done = run(1, words);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(!done.status.success() && said.contains(expected), "{words:?}: {said}");
+    }
+    assert_eq!(std::fs::read_to_string(&good).unwrap(), "+1 1:1\n-1 1:2\n");
+}
+
+/// The limits of a generalised linear model are its own, unless they are given; more processes than pieces are said to be idle.
+#[test]
+fn limits_of_a_generalised_linear_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = String::new();
+    for i in 0..300_usize {
+        writeln!(text, "{} 1:{} 2:1", (i * 5 + i / 13) % 4, (i * 7) % 50).unwrap();
+    }
+    let file = write(folder.path(), "counts.svm", &text).display().to_string();
+    let model = folder.path().join("m.json").display().to_string();
+    let words = ["glm", "poisson", &file, "-m", &model, "--l2", "1e-3"];
+    let passes = |more: &[&str]| {
+        let done = run(2, &[&words[..], more].concat());
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{said}");
+        assert!(
+            said.contains("warning: 1 of 2 processes are idle: the files have 1 piece"),
+            "{said}"
+        );
+        GlmModel::<PoissonLog>::load(&std::fs::read(&model).unwrap()[..]).unwrap().report.passes
+    };
+    let all = passes(&[]);
+    assert!(passes(&["--tolerance", "1e-1"]) < all);
+    assert!(passes(&["--max-passes", "1"]) < all);
+}
+
 /// `kill -9` of a process ends all of them, and loses what came after the last checkpoint; any number of processes goes on from there.
 #[cfg(target_os = "linux")]
 #[test]
