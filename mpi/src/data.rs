@@ -211,7 +211,7 @@ mod tests {
     fn cells_of_all_pieces_are_numbers_and_errors_name_the_line() {
         let (_folder, files) = file(&table(0, ""));
         let rows = csv(&files, "b", &Alone).unwrap();
-        assert_eq!((rows.x.data.dim(), rows.sizes.len()), ((39_998, 1), 2));
+        assert_eq!((rows.x.x.dim(), rows.sizes.len()), ((39_998, 1), 2));
         for (line, shown) in [(20, 20), (39_000, 39_002)] {
             for odd in ["2024-03-01,1\n", ",1\n", "1,text\n"] {
                 let error = refused(&table(line, odd), "b");

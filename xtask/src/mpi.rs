@@ -65,9 +65,12 @@ fn has_libclang() -> bool {
     let multiarch = inside(Path::new("/usr/lib")).map(|entry| entry.path());
     let plain = ["/usr/lib", "/usr/lib64", "/usr/local/lib"].map(PathBuf::from);
     let mut folders = llvm.chain(multiarch).chain(plain);
-    folders.any(|folder| {
-        inside(&folder).any(|file| file.file_name().to_string_lossy().starts_with("libclang"))
-    })
+    // `libclang-cpp` and the like are other libraries.
+    let is_it = |name: &str| {
+        let named = name.starts_with("libclang.so") || name.starts_with("libclang-");
+        named && name.contains(".so") && !name.starts_with("libclang-cpp")
+    };
+    folders.any(|folder| inside(&folder).any(|file| is_it(&file.file_name().to_string_lossy())))
 }
 
 /// Installs what is missing.

@@ -10,7 +10,8 @@ use crate::methods::{FistaSettings, LbfgsSettings, NewtonCgSettings, fista, lbfg
 use crate::{Error, Point, Problem};
 
 /// Solves a problem by a batch method: L-BFGS, FISTA under a regulariser, Newton-CG for a loss without a curvature bound. It takes rows
-/// that are spread over processes ([`Design::spread`]), which [`auto`](super::auto()) refuses.
+/// that are spread over processes ([`Design::spread`]), which [`auto`](super::auto()) refuses. There all processes call it together, and
+/// their observers answer alike.
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss with a kink, or one without a curvature bound under a regulariser; [`Error::Invalid`] for a start of

@@ -102,7 +102,8 @@ pub trait Design: Sync {
         Self: 's;
 
     /// The rows that this process holds, of a design whose other rows lie with other processes. A row index is that of an own row; sums
-    /// over rows are over all. All processes have the same columns. With `None` all rows are here.
+    /// over rows are over all. All processes have the same columns, and call this and every product that is a sum over rows together. With
+    /// `None` all rows are here.
     ///
     /// ```
     /// use fenchel_linalg::spread::{Communicator, Shards, threads};

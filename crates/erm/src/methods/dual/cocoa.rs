@@ -64,7 +64,8 @@ pub struct Cocoa<'p, 'a, D, L, R> {
 /// `sigma` doubles if that is less than 1, and else falls by a tenth. A value of the dual objective costs O(n + d).
 ///
 /// It takes any loss whose conjugate is known, among them the hinge, and any regulariser, with `l2 > 0`. It is for rows that are spread
-/// over processes whose network is slow: a round sends as much as a gradient. Rows that are all here are one shard, for which
+/// over processes whose network is slow: a round sends as much as a gradient. All processes call it together, and their observers answer
+/// alike. Rows that are all here are one shard, for which
 /// [`sdca`](super::sdca()) is better. The bits of a run do not depend on the number of processes or threads. The certificate is a duality
 /// gap, and costs a pass.
 ///
