@@ -13,6 +13,9 @@ use fenchel_linalg::AsDesign;
 use fenchel_optim::Certificate;
 use fenchel_optim::model::Saved;
 
+/// The least size of a piece of several.
+const LEAST: usize = 1 << 17;
+
 fn run(processes: usize, words: &[&str]) -> Output {
     let mut run = Command::new("mpirun");
     run.args(["--oversubscribe", "--allow-run-as-root", "-n", &processes.to_string()]);
@@ -49,7 +52,7 @@ fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
 /// About 300 kB: two pieces.
 fn svm() -> String {
     let mut text = String::new();
-    for i in 0..6000_usize {
+    for i in 0..8000_usize {
         let label = if (i * i + i / 7) % 11 < 5 { "+1" } else { "-1" };
         write!(text, "{label}").unwrap();
         for c in 0..5 {
@@ -58,6 +61,7 @@ fn svm() -> String {
         }
         text.push('\n');
     }
+    assert!(text.len() > 2 * LEAST);
     text
 }
 
@@ -97,6 +101,7 @@ fn a_generalised_linear_model_is_the_same_file() {
         let (age, region) = (20 + (i * 7) % 50, (i * 11) % 6);
         writeln!(text, "{age},{},{region}.25", (i * 5 + i / 13) % 4 + region / 3).unwrap();
     }
+    assert!(text.len() > 2 * LEAST);
     let file = write(folder.path(), "claims.csv", &text).display().to_string();
     let bytes =
         same_model(folder.path(), &[1, 3], &["glm", "poisson", &file, "--target", "claims"]);
@@ -129,6 +134,7 @@ fn conll() -> String {
         }
         text.push('\n');
     }
+    assert!(text.len() > 2 * LEAST);
     text
 }
 
@@ -163,7 +169,7 @@ fn an_error_of_one_process_ends_all_with_its_rank_and_line() {
     let done = run(3, &["fit", "logistic", &file, "-m", &path]);
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(!done.status.success() && !model.exists());
-    assert!(said.contains("rank 2: ") && said.contains(&format!("line {}", lines + 1)), "{said}");
+    assert!(said.contains("rank 1: ") && said.contains(&format!("line {}", lines + 1)), "{said}");
 }
 
 /// What is known before the data are read ends a run before they are: there is no such file.
@@ -176,7 +182,7 @@ fn mistakes_are_told_before_anything_is_read() {
     let cases: [(&[&str], &str); 7] = [
         (&["fit", "logistic", &good, "-m", &good], "it is read too"),
         (&["fit", "logistic", &good, "-m", "/no/such/folder/m.json"], "/no/such/folder/m.json"),
-        (&["fit", "logistic", none, "-m", &model, "--l1", "-1"], "--l1 = -1"),
+        (&["fit", "logistic", none, "-m", &model, "--l1=-1"], "--l1 = -1"),
         (&["fit", "svc", none, "-m", &model], "--no-intercept"),
         (&["fit", "poisson", none, "-m", &model, "--l1", "1"], "poisson takes no --l1"),
         (&["learn", none, "-m", &model, "--c2", "0"], "--c2 = 0"),
