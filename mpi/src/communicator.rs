@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use fenchel_optim::spread::Communicator;
 use mpi::Threading;
@@ -40,7 +41,7 @@ fn process(rank: usize) -> i32 {
 
 impl Mpi {
     /// Starts MPI, does the work of this process, and ends MPI. An error, or a panic, ends all processes; the error is shown with the
-    /// rank.
+    /// rank, and of several at once the one of the lowest rank.
     pub fn run<E: Display>(work: impl FnOnce(&Mpi) -> Result<ExitCode, E>) -> ExitCode {
         // The threads of a process compute; the one that is here sends.
         let Some((universe, level)) = mpi::initialize_with_threading(Threading::Funneled) else {
@@ -54,14 +55,20 @@ impl Mpi {
         let number = |count: i32| usize::try_from(count).unwrap_or(0);
         let (rank, size) = (number(world().rank()), number(world().size()));
         let ranks = Mpi { rank, size, _universe: universe };
+        // Where several fail, the first ends the others before they say the same. Open MPI 4.1 may hang if two abort at once.
+        let wait = || std::thread::sleep(Duration::from_millis(100 * rank.min(20) as u64));
         match catch_unwind(AssertUnwindSafe(|| work(&ranks))) {
             Ok(Ok(code)) => code,
             Ok(Err(error)) => {
+                wait();
                 eprintln!("rank {rank}: {error}");
                 world().abort(1)
             }
             // Its message was shown when it began.
-            Err(_) => world().abort(101),
+            Err(_) => {
+                wait();
+                world().abort(101)
+            }
         }
     }
 }
