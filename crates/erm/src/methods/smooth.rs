@@ -360,7 +360,7 @@ mod tests {
         let terms = threads::run(2, |ranks| {
             let rows = [0..1, 1..4][ranks.rank()].clone();
             let shards = Shards::new(ranks, &[rows.len()])?;
-            let own = a.slice(ndarray::s![rows.clone(), ..]);
+            let own = a.slice_axis(ndarray::Axis(0), rows.clone().into());
             let design = Dense::new(own)?.spread(&shards)?;
             let y = &[1.0, -1.0, 1.0, -1.0][rows];
             let problem = Problem::new(design, y, Logistic, Zero, 0.1)?;

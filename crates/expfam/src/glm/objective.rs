@@ -407,7 +407,8 @@ mod tests {
         let terms = threads::run(2, |ranks| {
             let rows = [0..1, 1..4][ranks.rank()].clone();
             let shards = Shards::new(ranks, &[rows.len()])?;
-            let design = Dense::new(x.slice(ndarray::s![rows.clone(), ..]))?.spread(&shards)?;
+            let design =
+                Dense::new(x.slice_axis(ndarray::Axis(0), rows.clone().into()))?.spread(&shards)?;
             let (y, shares) = (&[1.0, 2.0, 2.0, 3.0][rows.clone()], &[0.25; 4][rows]);
             let objective = Objective::new(&Identity, design, (y, shares), None, 0.0, true);
             Ok::<_, Invalid>((objective.margins(), objective.terms()))

@@ -265,7 +265,7 @@ mod tests {
         let found = threads::run(3, |ranks| {
             let rows = [0..0, 0..60, 60..90][ranks.rank()].clone();
             let shards = Shards::new(ranks, &[rows.len()])?;
-            let own = x.slice(ndarray::s![rows.clone(), ..]);
+            let own = x.slice_axis(ndarray::Axis(0), rows.clone().into());
             let design = own.as_design()?.spread(&shards)?;
             Ok::<_, Invalid>(far_columns(&design, Some(&weights[rows])))
         });
