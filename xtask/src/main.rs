@@ -11,6 +11,7 @@ mod environment;
 mod gallery;
 #[cfg(feature = "experiments")]
 mod meter;
+mod mpi;
 mod package;
 #[cfg(feature = "experiments")]
 mod peers;
@@ -41,6 +42,8 @@ enum Command {
     Docs,
     /// Run all examples, and make a page of what they show
     Gallery(gallery::Arguments),
+    /// Check the crate for MPI, under mpirun
+    Mpi,
     /// Make the archives that a registry would receive, and build them
     Package(package::Arguments),
     /// Build the wheel of the Python package, install it in an environment with its peers, and check it
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Ci(arguments) => ci::run(&arguments).map_err(|error| error.to_string()),
         Command::Docs => docs::run().map_err(|error| error.to_string()),
         Command::Gallery(arguments) => gallery::run(&arguments).map_err(|error| error.to_string()),
+        Command::Mpi => mpi::run().map_err(|error| error.to_string()),
         Command::Package(arguments) => package::run(&arguments).map_err(|e| e.to_string()),
         Command::Python(arguments) => python::run(&arguments).map_err(|e| e.to_string()),
         #[cfg(feature = "experiments")]

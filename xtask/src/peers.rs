@@ -7,6 +7,7 @@
 //! `run.py --runner PROGRAM --out DIR [--data DIR] [what follows -- on the command line]`.
 //!
 //! `cargo xtask peers python` compares the Python package: it is installed in the environment, in place of a program.
+//! `cargo xtask peers mpi` compares a fit on two processes with one on one process, and has a model of larger clusters.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -33,6 +34,9 @@ pub(crate) struct Arguments {
 /// The comparison of the Python package.
 const PACKAGE: &str = "python";
 
+/// The comparison of numbers of processes.
+const PROCESSES: &str = "mpi";
+
 /// The files of one comparison.
 struct Peer {
     requirements: PathBuf,
@@ -43,6 +47,9 @@ struct Peer {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.name == PROCESSES {
+        return Ok(crate::mpi::scale()?);
+    }
     let root = workspace::root();
     let peer = find(&root.join("benches/peers"), &workspace::target(), &arguments.name)?;
     let data = data_folder(arguments.data.as_deref())?;

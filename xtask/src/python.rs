@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::environment::{environment, interpreter, program};
+use crate::mpi;
 use crate::workspace::{self, stream};
 
 #[derive(clap::Args)]
@@ -53,7 +54,7 @@ pub(crate) fn install(venv: &Path) -> io::Result<()> {
 /// no crate is compiled twice.
 pub(crate) fn command() -> Command {
     let mut cargo = workspace::cargo();
-    cargo.args(["build", "--workspace", "--all-features", "--lib", "--tests"]);
+    cargo.args(["build", "--lib", "--tests"]).args(mpi::all_crates());
     cargo
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-use fenchel_optim::file;
+use fenchel_optim::file::{self, same_file};
 use fenchel_optim::model::{ModelError, Saved};
 
 use crate::failure::Failure;
@@ -50,12 +50,6 @@ impl Target {
             source => Failure::Model { file: name, source },
         })
     }
-}
-
-/// Whether two paths are one file.
-pub fn same_file(a: &Path, b: &Path) -> bool {
-    let file = |path: &Path| std::fs::canonicalize(path).ok().filter(|path| path.is_file());
-    a == b || file(a).is_some() && file(a) == file(b)
 }
 
 /// Refuses to write to a file that is read.

@@ -1,6 +1,7 @@
 //! Builds a data set of numbers from instances of words.
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::spread::{Communicator, checksum};
 
 use crate::Error;
 use crate::dataset::{Dataset, Token};
@@ -66,6 +67,8 @@ pub struct CorpusBuilder {
     tokens: Vec<usize>,
     y: Vec<u32>,
     sequences: Vec<usize>,
+    /// Whether the numbers are those of all processes.
+    shared: bool,
 }
 
 impl CorpusBuilder {
@@ -148,12 +151,42 @@ impl CorpusBuilder {
         self.sequences.is_empty()
     }
 
+    /// Gives attributes and labels the numbers that they would have if one builder had seen the instances of all processes, one after
+    /// the other; frequencies are those of all. All processes call it together, after their last instance. A process may have none.
+    ///
+    /// Every process gets the names of every other: O(names of all) bytes.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if a process has other templates.
+    pub fn share(mut self, communicator: &dyn Communicator) -> Result<Self, Error> {
+        let template = checksum(format!("{:?}", self.template).bytes());
+        communicator.check_alike("templates (checksums)", &template)?;
+        let counts: Vec<u64> = self.counts.iter().map(|&count| count.into()).collect();
+        let counts = communicator.gather_numbers(&counts);
+        let (attributes, numbers) = self.attributes.merged(communicator)?;
+        self.counts = vec![0; attributes.len()];
+        for (numbers, counts) in numbers.iter().zip(&counts) {
+            for (&number, &count) in numbers.iter().zip(counts) {
+                let all = &mut self.counts[number as usize];
+                *all = all.saturating_add(count as u32);
+            }
+        }
+        let own = &numbers[communicator.rank()];
+        self.entries.iter_mut().for_each(|(id, _)| *id = own[*id as usize]);
+        self.attributes = attributes;
+        let (labels, numbers) = self.labels.merged(communicator)?;
+        let own = &numbers[communicator.rank()];
+        self.y.iter_mut().for_each(|label| *label = own[*label as usize]);
+        (self.labels, self.shared) = (labels, true);
+        Ok(self)
+    }
+
     /// Makes the data set. Attributes that occur fewer than `min_frequency` times are left out; 0 and 1 keep all attributes.
     ///
     /// # Errors
     /// [`Error::Invalid`] without instances or with a single label.
     pub fn finish(self, min_frequency: u32) -> Result<Corpus, Error> {
-        if self.sequences.is_empty() {
+        if self.sequences.is_empty() && !self.shared {
             return Err(Invalid::Empty { what: "corpus" }.into());
         }
         if self.labels.len() < 2 {

@@ -1,12 +1,12 @@
 //! The estimator [`Crf`]: from a corpus to a model in one call.
 
-use fenchel_optim::Fit;
+use fenchel_optim::{Fit, Placement};
 
 use crate::Error;
 use crate::builder::Corpus;
 use crate::model::CrfModel;
 use crate::settings::{Crf, no_weights};
-use crate::training::{Start, train};
+use crate::training::{Start, train, train_spread};
 
 impl Crf {
     /// Trains a model.
@@ -26,12 +26,24 @@ impl Crf {
     /// marginals prove. A start that already meets `stop` is returned unchanged. For long trainings, which are saved on the
     /// way, see [`training`](mod@crate::training).
     ///
+    /// The sequences may be spread over processes ([`Fit::spread`]), after [`CorpusBuilder::share`](crate::CorpusBuilder::share); see
+    /// [`train_spread`].
+    ///
     /// # Errors
-    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights: a sequence counts as often as it is in the corpus.
-    pub fn fit_with(&self, corpus: &Corpus, fit: Fit<'_, CrfModel>) -> Result<CrfModel, Error> {
+    /// As [`fit`](Self::fit), and [`Error::Refused`] for weights: a sequence counts as often as it is in the corpus. Those of
+    /// [`train_spread`].
+    pub fn fit_with<P: Placement>(
+        &self,
+        corpus: &Corpus,
+        fit: Fit<'_, CrfModel, P>,
+    ) -> Result<CrfModel, Error> {
         no_weights(fit.weights, "sequences; a sequence counts as often as it is in the corpus")?;
         let start = fit.start.map(|model| model.weights_for(&corpus.attributes, &corpus.labels));
-        let mut watch = fit.watch;
-        train(self, corpus, start.map(Start::Weights), &mut watch)
+        let (mut watch, start) = (fit.watch, start.map(Start::Weights));
+        let watch = &mut watch.of_all(&fit.rows);
+        match fit.rows.shards() {
+            None => train(self, corpus, start, watch),
+            Some(shards) => train_spread(self, corpus, shards, start, watch),
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! many times shorter and stays in the cache. The transitions follow as `K` rows of `stride(K)`.
 
 use fenchel_graphical::chain::{Chain, stride};
+use fenchel_linalg::spread::Shards;
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::Refusal;
 
@@ -27,10 +28,12 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// Of a data set, or of the data sets of all processes.
     pub(crate) fn new(
         data: &Dataset,
         features: Features,
         max_memory: Option<u64>,
+        shards: Option<&Shards<'_>>,
     ) -> Result<Self, Error> {
         let (attributes, labels) = (data.attributes(), data.labels());
         let stride = stride(labels);
@@ -57,6 +60,11 @@ impl Layout {
             }
             seen.sort_unstable();
             seen.dedup();
+            if let Some(shards) = shards {
+                seen = shards.communicator().gather_numbers(&seen).concat();
+                seen.sort_unstable();
+                seen.dedup();
+            }
         }
         match features.transitions {
             Support::All => {
@@ -65,6 +73,9 @@ impl Layout {
             Support::Observed => {
                 for pair in data.iter().flat_map(|sequence| sequence.labels().windows(2)) {
                     allowed[pair[0] as usize * stride + pair[1] as usize] = 1.0;
+                }
+                if let Some(shards) = shards {
+                    shards.largest(&mut allowed);
                 }
             }
         }

@@ -36,6 +36,7 @@
 
 mod builder;
 mod checkpoint;
+mod checkpoints;
 mod dataset;
 mod error;
 mod estimator;

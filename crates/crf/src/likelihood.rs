@@ -9,7 +9,8 @@ use fenchel_optim::lbfgs::Smooth;
 use crate::terms::{Marginals, Oracle, Terms};
 
 /// Number of parts into which the terms are divided. Each part has its own sums, which are added in order, so that results do
-/// not depend on threads. At any time at most as many parts as threads are processed, and only these need memory.
+/// not depend on threads. At any time at most as many parts as threads are processed, and only these need memory. Of terms that
+/// are spread over processes the parts are the [shards](fenchel_linalg::spread), whose sums are added to those of all others.
 const PARTS: usize = 8;
 
 /// The objective `P` of a problem as a smooth function of the flat weights, with the gradient
@@ -20,29 +21,24 @@ const PARTS: usize = 8;
 pub struct Likelihood<'p, P: Terms> {
     problem: &'p P,
     parts: Vec<Range<usize>>,
-    workers: Vec<Part<P::Work>>,
+    workers: Vec<Worker<P::Work>>,
     /// Expected features of all parts.
     counts: Vec<f64>,
 }
 
-/// The memory of one part of the terms.
-struct Part<W> {
-    range: Range<usize>,
+/// The memory for a part of the terms.
+struct Worker<W> {
     work: W,
     /// Expected features; empty until they are needed.
     counts: Vec<f64>,
-    log_partitions: f64,
 }
 
 impl<'p, P: Terms> Likelihood<'p, P> {
     /// `P` and its gradient.
     pub fn new(problem: &'p P) -> Self {
-        let n = problem.common().n;
+        let n = if problem.shards().is_some() { 0 } else { problem.common().n };
         let parts = PARTS.min(n);
-        let worker = |_| {
-            let work = problem.work().ok()?;
-            Some(Part { range: 0..0, work, counts: Vec::new(), log_partitions: 0.0 })
-        };
+        let worker = |_| Some(Worker { work: problem.work().ok()?, counts: Vec::new() });
         Likelihood {
             problem,
             parts: (0..parts).map(|p| p * n / parts..(p + 1) * n / parts).collect(),
@@ -56,19 +52,35 @@ impl<'p, P: Terms> Likelihood<'p, P> {
         self.problem
     }
 
-    /// Processes every part, and adds up its counts and log-partition functions. Returns the sum of the latter.
-    fn in_parts(&mut self, work: impl Fn(&mut Part<P::Work>) + Send + Sync) -> f64 {
+    /// Adds up the counts, of which there are so many, and the log-partition functions of all parts, which `work` adds to zeros and
+    /// returns for the terms of a part. Returns the sum of the latter.
+    fn in_parts(
+        &mut self,
+        counts: usize,
+        work: impl Fn(Range<usize>, &mut P::Work, &mut [f64]) -> f64 + Send + Sync,
+    ) -> f64 {
+        let problem = self.problem;
         self.counts.clear();
+        self.counts.resize(counts, 0.0);
+        if let Some(shards) = problem.shards() {
+            return shards.sum(&mut self.counts, &|_, range, sum| {
+                problem.work().map_or(f64::NAN, |mut memory| work(range, &mut memory, sum))
+            });
+        }
         let mut log_partitions = 0.0;
         for ranges in self.parts.chunks(self.workers.len()) {
-            let wave = &mut self.workers[..ranges.len()];
-            wave.iter_mut().zip(ranges).for_each(|(part, range)| part.range = range.clone());
-            parallel::map(&mut *wave, &work);
-            for part in wave {
-                log_partitions += part.log_partitions;
-                self.counts.resize(part.counts.len(), 0.0);
+            let of_part = |(worker, range): (&mut Worker<P::Work>, &Range<usize>)| {
+                worker.counts.clear();
+                worker.counts.resize(counts, 0.0);
+                work(range.clone(), &mut worker.work, &mut worker.counts)
+            };
+            for part in parallel::map(self.workers.iter_mut().zip(ranges), of_part) {
+                log_partitions += part;
+            }
+            for worker in &self.workers[..ranges.len()] {
                 lanes::dispatch(|| {
-                    self.counts.iter_mut().zip(&part.counts).for_each(|(sum, count)| *sum += count);
+                    let counts = self.counts.iter_mut().zip(&worker.counts);
+                    counts.for_each(|(sum, count)| *sum += count);
                 });
             }
         }
@@ -78,11 +90,10 @@ impl<'p, P: Terms> Likelihood<'p, P> {
     /// The objective `P(w)`; NaN if a score overflows.
     pub(crate) fn value(&mut self, w: &[f64]) -> f64 {
         let problem = self.problem;
-        let logs = self.in_parts(|Part { range, work, counts, log_partitions }| {
-            counts.clear();
+        let logs = self.in_parts(0, |range, work, _| {
             problem.begin(Some(w), work);
             let log_z = |i| problem.log_partition(w, work, i).unwrap_or(f64::NAN);
-            *log_partitions = range.clone().map(log_z).fold(0.0, |sum, log_z| sum + log_z);
+            range.map(log_z).fold(0.0, |sum, log_z| sum + log_z)
         });
         problem.common().objective(w, logs)
     }
@@ -95,15 +106,14 @@ impl<'p, P: Terms> Likelihood<'p, P> {
     {
         let problem = self.problem;
         let common = problem.common();
-        self.in_parts(|Part { range, work, counts, .. }| {
-            counts.clear();
-            counts.resize(common.counts.len(), 0.0);
+        self.in_parts(common.counts.len(), |mut range, work, counts| {
             problem.begin(None, work);
-            let mut add = |i: usize| problem.add_marginals(work, i, &marginals[i], agree, counts);
-            match range.clone().try_for_each(&mut add) {
+            let add = |i: usize| problem.add_marginals(work, i, &marginals[i], agree, counts);
+            match range.try_for_each(add) {
                 Some(()) => problem.finish(work, counts),
                 None => counts.fill(f64::NAN),
             }
+            0.0
         });
         let scale = 1.0 / (common.l2 * common.n as f64);
         common.counts.iter().zip(&self.counts).map(|(count, e)| scale * (count - e)).collect()
@@ -117,15 +127,14 @@ impl<P: Terms> Smooth for Likelihood<'_, P> {
 
     fn value_gradient(&mut self, w: &[f64], gradient: &mut [f64]) -> f64 {
         let problem = self.problem;
-        let logs = self.in_parts(|Part { range, work, counts, log_partitions }| {
-            counts.clear();
-            counts.resize(w.len(), 0.0);
-            *log_partitions = 0.0;
+        let logs = self.in_parts(w.len(), |range, work, counts| {
+            let mut log_partitions = 0.0;
             problem.begin(Some(w), work);
-            for i in range.clone() {
-                *log_partitions += problem.add_model(w, work, i, counts).unwrap_or(f64::NAN);
+            for i in range {
+                log_partitions += problem.add_model(w, work, i, counts).unwrap_or(f64::NAN);
             }
             problem.finish(work, counts);
+            log_partitions
         });
         let common = problem.common();
         let (l2, scale) = (common.l2, 1.0 / common.n as f64);

@@ -126,7 +126,7 @@ pub fn path_with(
         let crf = Crf { l1, l2, stop: budget.left(), ..settings.crf.clone() };
         let start = points.last().map(|before| &before.model).or(fit.start);
         let (weights, watch) = (fit.weights, fit.watch.again());
-        let model = crf.fit_with(corpus, Fit { weights, start, watch })?;
+        let model = crf.fit_with(corpus, Fit { weights, start, watch, ..Fit::new() })?;
         let report = model.report.filter(|report| report.status == Status::Stopped);
         if let Some(report) = &model.report {
             budget.spend(*report);

@@ -1,6 +1,9 @@
 //! The regularised likelihood of a data set of sequences.
 
+use std::ops::Range;
+
 use fenchel_linalg::Invalid;
+use fenchel_linalg::spread::Shards;
 use fenchel_optim::MAX_MEMORY;
 
 use crate::Error;
@@ -28,6 +31,8 @@ pub struct Problem<'a> {
     features: Features,
     pub(crate) layout: Layout,
     pub(crate) common: Common,
+    /// Of sequences that are some of all.
+    pub(crate) shards: Option<&'a Shards<'a>>,
 }
 
 impl<'a> Problem<'a> {
@@ -51,17 +56,27 @@ impl<'a> Problem<'a> {
         features: Features,
         max_memory: Option<u64>,
     ) -> Result<Self, Error> {
+        Problem::of(data, (l2, features, max_memory), None)
+    }
+
+    /// The same for sequences that are these shards of those of all processes.
+    pub(crate) fn of(
+        data: &'a Dataset,
+        (l2, features, max_memory): (f64, Features, Option<u64>),
+        shards: Option<&'a Shards<'a>>,
+    ) -> Result<Self, Error> {
         Invalid::check_positive("l2", l2)?;
-        if data.sequences() == 0 {
+        if shards.is_none() && data.sequences() == 0 {
             return Err(Invalid::Empty { what: "data set" }.into());
         }
         if data.labels() < 2 {
             let (value, expected) = (data.labels() as f64, "at least 2");
             return Err(Invalid::Parameter { name: "number of labels", value, expected }.into());
         }
-        let layout = Layout::new(data, features, max_memory)?;
-        let common = Common { n: data.sequences(), l2, counts: Vec::new() };
-        let mut problem = Problem { data, features, layout, common };
+        let layout = Layout::new(data, features, max_memory, shards)?;
+        let n = shards.map_or(data.sequences(), Shards::all_rows);
+        let common = Common { n, l2, counts: Vec::new() };
+        let mut problem = Problem { data, features, layout, common, shards };
         problem.common.counts = problem.observed_counts();
         Ok(problem)
     }
@@ -106,13 +121,24 @@ impl<'a> Problem<'a> {
     }
 
     fn observed_counts(&self) -> Vec<f64> {
+        let Some(shards) = self.shards else { return self.observed_in(0..self.data.sequences()) };
+        let mut counts = vec![0.0; self.layout.dimension()];
+        shards.sum(&mut counts, &|_, range, sum| {
+            sum.copy_from_slice(&self.observed_in(range));
+            0.0
+        });
+        counts
+    }
+
+    /// `sum_i F(x_i, y_i)` over some sequences.
+    fn observed_in(&self, range: Range<usize>) -> Vec<f64> {
         let stride = fenchel_graphical::chain::stride(self.data.labels());
         let labels = self.data.labels();
         let mut counts = vec![0.0; self.layout.dimension()];
         let mut rows = Default::default();
         let (mut nodes, mut sums) = (Vec::new(), Vec::new());
         let mut pairs = vec![0.0; labels * labels];
-        for sequence in self.data.iter() {
+        for sequence in range.map(|i| self.data.sequence(i)) {
             nodes.clear();
             nodes.resize(sequence.len() * stride, 0.0);
             let y = sequence.labels();

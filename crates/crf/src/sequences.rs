@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use fenchel_graphical::chain::{Chain, ChainMarginals, LineTerms, Probability, stride};
+use fenchel_linalg::spread::Shards;
 use fenchel_linalg::{Invalid, lanes};
 
 use crate::Error;
@@ -140,9 +141,16 @@ impl Terms for Problem<'_> {
         Ok(Work::new(Chain::shared(self.data().labels(), 1)?))
     }
 
+    fn shards(&self) -> Option<&Shards<'_>> {
+        self.shards
+    }
+
     fn uniform_objective(&self) -> f64 {
         let data = self.data();
-        data.tokens() as f64 / data.sequences() as f64 * (data.labels() as f64).ln()
+        let tokens = self.shards.map_or(data.tokens() as f64, |shards| {
+            shards.sum(&mut [], &|_, own, _| own.map(|i| data.sequence(i).len() as f64).sum())
+        });
+        tokens / self.common.n as f64 * (data.labels() as f64).ln()
     }
 
     fn radius(&self, i: usize) -> f64 {

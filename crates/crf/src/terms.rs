@@ -15,13 +15,14 @@ use std::ops::Range;
 
 use fenchel_graphical::chain::LineTerms;
 use fenchel_linalg::lanes;
+use fenchel_linalg::spread::Shards;
 
 use crate::Error;
 
 /// The part of a problem that does not depend on the shape of its models.
 #[derive(Debug, Clone)]
 pub struct Common {
-    /// Number of terms.
+    /// Number of terms, of all processes.
     pub n: usize,
     /// Weight of the squared norm.
     pub l2: f64,
@@ -57,6 +58,11 @@ pub trait Terms: Sync {
 
     /// Memory for a thread.
     fn work(&self) -> Result<Self::Work, Error>;
+
+    /// The shards of terms of which others lie with other processes; `None` where all terms are here.
+    fn shards(&self) -> Option<&Shards<'_>> {
+        None
+    }
 
     /// The objective `P(0)`, at which all labellings are equally likely.
     fn uniform_objective(&self) -> f64;

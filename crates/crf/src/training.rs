@@ -31,13 +31,15 @@ use std::ops::ControlFlow;
 
 use fenchel_graphical::chain::ChainMarginals;
 use fenchel_linalg::Invalid;
+use fenchel_linalg::spread::{Shards, checksum_of};
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn};
-use fenchel_optim::{Certificate, Observer, Progress, Report, Status, Stop};
+use fenchel_optim::{Certificate, Observer, Progress, Refusal, Report, Status, Stop};
 
 use crate::Error;
 use crate::builder::Corpus;
 use crate::checkpoint::{Borrowed, Storage, WriteDuals};
 pub use crate::checkpoint::{Checkpoint, Duals, is_checkpoint};
+pub use crate::checkpoints::Checkpoints;
 use crate::likelihood::Likelihood;
 use crate::methods::lbfgs::{lbfgs, owlqn};
 use crate::methods::sdca::{DualState, Init, Sdca, SdcaSettings, sdca};
@@ -102,10 +104,49 @@ pub fn train(
     start: Option<Start>,
     observer: &mut impl for<'s> Observer<Snapshot<'s>>,
 ) -> Result<CrfModel, Error> {
+    train_on(crf, corpus, None, start, observer)
+}
+
+/// As [`train`], on sequences that are these shards of those of all processes, whose words have [common
+/// numbers](crate::CorpusBuilder::share). All processes call it together, with the same settings and the same start, and get the same
+/// model. The method is L-BFGS (or OWL-QN): [`Method::Auto`] means that here. The observers of all processes answer alike.
+///
+/// # Errors
+/// As [`train`]; [`Error::Refused`] for [`Method::Sdca`], [`Error::Invalid`] for processes whose settings, words or starts differ, and for
+/// a limit of seconds: the clocks differ.
+pub fn train_spread(
+    crf: &Crf,
+    corpus: &Corpus,
+    shards: &Shards<'_>,
+    start: Option<Start>,
+    observer: &mut impl for<'s> Observer<Snapshot<'s>>,
+) -> Result<CrfModel, Error> {
+    let (attributes, labels) = (corpus.attributes.len(), corpus.labels.len());
+    crf.stop.check_spread(
+        Some(shards),
+        format_args!("{crf:?}, {attributes} attributes, {labels} labels"),
+    )?;
+    if crf.method == Method::Sdca {
+        let what = "sequences that are spread over processes; use Method::Lbfgs";
+        return Err(Refusal::unsupported("SDCA", what).into());
+    }
+    Invalid::check_length("sequences of the shards", corpus.data.sequences(), shards.rows())?;
+    let crf = &Crf { method: Method::Lbfgs, ..crf.clone() };
+    train_on(crf, corpus, Some(shards), start, observer)
+}
+
+fn train_on(
+    crf: &Crf,
+    corpus: &Corpus,
+    shards: Option<&Shards<'_>>,
+    start: Option<Start>,
+    observer: &mut impl for<'s> Observer<Snapshot<'s>>,
+) -> Result<CrfModel, Error> {
     Invalid::check_nonnegative("l1", crf.l1)?;
     crf.stop.check()?;
-    let l2 = crf.l2.unwrap_or(1.0 / corpus.data.sequences().max(1) as f64);
-    let problem = Problem::within(&corpus.data, l2, crf.features, crf.max_memory)?;
+    let sequences = shards.map_or(corpus.data.sequences(), Shards::all_rows);
+    let l2 = crf.l2.unwrap_or(1.0 / sequences.max(1) as f64);
+    let problem = Problem::of(&corpus.data, (l2, crf.features, crf.max_memory), shards)?;
     let (weights, report) = solve(crf, corpus, &problem, start, observer)?;
     check_finite(l2, weights.emission.iter().chain(&weights.transition), &report)?;
     let (attributes, labels) = (corpus.attributes.clone(), corpus.labels.clone());
@@ -126,6 +167,11 @@ fn solve(
         _ => (None, false),
     };
     let given = start.map(|start| start.weights(corpus));
+    if let Some(shards) = problem.shards {
+        let numbers = |at: &Weights| checksum_of(at.emission.iter().chain(&at.transition));
+        let own = given.as_ref().map(numbers).unwrap_or_else(|| "none".to_owned());
+        shards.communicator().check_alike("start", &own)?;
+    }
     let given = given.map(|weights| Given::new(problem, crf.l1, weights)).transpose()?;
     let mut training = Training { crf, corpus, problem, observer, given, done: None };
     match crf.resolved(corpus) {

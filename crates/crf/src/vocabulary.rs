@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::hash::Hasher;
 
+use fenchel_linalg::Invalid;
+use fenchel_linalg::spread::Communicator;
 use rustc_hash::FxHasher;
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
@@ -90,6 +92,42 @@ impl Vocabulary {
     /// The strings in the order of their numbers.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.ends.len()).map(|number| self.name(number as u32))
+    }
+
+    /// The strings of all processes, in the order of their ranks, and for each rank the numbers of its strings among them.
+    ///
+    /// # Errors
+    /// [`Invalid::Layout`] for strings that are none.
+    pub(crate) fn merged(
+        &self,
+        communicator: &dyn Communicator,
+    ) -> Result<(Vocabulary, Vec<Vec<u32>>), Invalid> {
+        let mut bytes = Vec::with_capacity(8 * (self.len() + 1) + self.text.len());
+        bytes.extend((self.len() as u64).to_le_bytes());
+        self.ends.iter().for_each(|&end| bytes.extend((end as u64).to_le_bytes()));
+        bytes.extend(self.text.as_bytes());
+        let mut all = Vocabulary::new();
+        let ranks = communicator.gather(&bytes);
+        let numbers = ranks.iter().enumerate().map(|(rank, bytes)| {
+            let unreadable = || {
+                let reason = format!("those of rank {rank} cannot be read");
+                Invalid::Layout { what: "strings", reason }
+            };
+            let (count, rest) = bytes.split_first_chunk().ok_or_else(unreadable)?;
+            let count = u64::from_le_bytes(*count) as usize;
+            let (ends, text) = rest.split_at_checked(8 * count).ok_or_else(unreadable)?;
+            let text = std::str::from_utf8(text).map_err(|_| unreadable())?;
+            let mut start = 0;
+            let number = |end: &[u8; 8]| {
+                let end = u64::from_le_bytes(*end) as usize;
+                let name = text.get(start..end).ok_or_else(unreadable)?;
+                start = end;
+                Ok(all.intern(name))
+            };
+            ends.as_chunks().0.iter().map(number).collect()
+        });
+        let numbers = numbers.collect::<Result<_, Invalid>>()?;
+        Ok((all, numbers))
     }
 
     /// The bytes of the string with a given number, as for [`name`](Self::name), without the check for the limits of

@@ -1,15 +1,22 @@
 //! Where runs begin, and what the loss there says of the unit of the targets.
 
+use fenchel_linalg::spread::checksum_of;
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::scalar::increasing_root;
 use fenchel_optim::{Loss, Regulariser, Stop};
 
+use crate::shared::check_whole;
 use crate::{Point, Problem};
 
 impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// Where a method begins: at 0, or at a start of the right shape, whose intercept counts only if the problem has one. From a far
     /// start a loss without a curvature bound overflows, or has slopes that no step can use: the origin is taken, if it is lower.
     pub(crate) fn start_point(&self, start: Option<Point>) -> Result<Point, Invalid> {
+        if let Some(shards) = self.design().shards() {
+            let numbers = |at: &Point| checksum_of(at.weights.iter().chain([&at.intercept]));
+            let own = start.as_ref().map(numbers).unwrap_or_else(|| "none".to_owned());
+            shards.communicator().check_alike("start", &own)?;
+        }
         let mut point = start.unwrap_or_else(|| Point::zero(self.d()));
         self.check_start(&point)?;
         if !self.intercept() {
@@ -33,15 +40,24 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// that of targets near 1e-9. O(n).
     ///
     /// # Errors
-    /// Those of [`Stop::check`].
+    /// Those of [`Stop::check`], and [`Invalid::Layout`] for rows that are spread over processes.
     pub fn stop(&self, stop: &Stop) -> Result<Stop, Invalid> {
+        check_whole(self.design())?;
+        self.batch_stop(stop)
+    }
+
+    /// The same for a method that takes rows which are spread over processes.
+    pub(crate) fn batch_stop(&self, stop: &Stop) -> Result<Stop, Invalid> {
+        let (l2, intercept, weights) = (self.l2(), self.intercept(), self.weighted());
+        let settings = format_args!("l2: {l2:?}, intercept: {intercept}, weights: {weights}");
+        stop.check_spread(self.design().shards(), settings)?;
         stop.check()?;
         // Counts have no unit, and the losses of some cancel those of others.
         let counts = self.loss().twice_differentiable() && !self.loss().curvature().is_finite();
         if counts || !L::HAS_DUAL || !has_gap(self) {
             return Ok(*stop);
         }
-        let loss = |t: f64| self.sum_values(&vec![t; self.n()]).abs() / self.n() as f64;
+        let loss = |t: f64| self.sum_values(&vec![t; self.n()]).abs() / self.terms();
         // The loss of targets that are all alike is a rounding error, the square of one at least.
         let unit = loss(origin(self).intercept).max(1e-16 * loss(0.0));
         let share = if unit > 0.0 { unit.min(1.0) } else { 1.0 };

@@ -1,5 +1,6 @@
 //! The problem: data, loss, regulariser, checked once.
 
+use fenchel_linalg::spread::Shards;
 use fenchel_linalg::{Design, Invalid, Subset, multiply, row_norms_squared};
 use fenchel_optim::{Loss, Regulariser};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,12 @@ use crate::shared::{check_parts, check_shape, check_weights, rows_and_penalties}
 /// | `l2` | weight of the quadratic term, on the scale of the mean loss |
 /// | `c_i` | weights of mean 1, all 1 unless [`with_weights`](Problem::with_weights) |
 /// | `b` | unpenalised intercept, 0 unless [`with_intercept`](Problem::with_intercept) |
+///
+/// The rows of a design that is [spread](Design::spread) are some of all: the problem is that of the rows of all processes.
+/// [`batch`](crate::auto::batch()) solves it there, or a batch method ([`lbfgs`](fn@crate::methods::lbfgs),
+/// [`fista`](fn@crate::methods::fista), [`newton_cg`](fn@crate::methods::newton_cg)), or [`cocoa`](fn@crate::methods::cocoa) for losses
+/// with a kink. Targets, weights and margins are those of the own rows. All processes make the same calls together: to make a problem,
+/// to give it weights, to evaluate or to certify a point, and to solve it. Observers of all answer alike.
 ///
 /// The data is borrowed. A problem itself holds the squared norms of the rows, and the weights if there are any.
 #[derive(Debug, Clone)]
@@ -100,8 +107,10 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         check_weights(&design, 1)?;
         Invalid::check_length("targets", design.rows(), targets.len())?;
         loss.check()?;
+        // A row is named by its place among all.
+        let first = design.shards().map_or(0, Shards::before);
         for (row, &y) in targets.iter().enumerate() {
-            loss.check_target(row, y)?;
+            loss.check_target(first + row, y)?;
         }
         Invalid::check_nonnegative("l2", l2)?;
         regulariser.check(design.columns())?;
@@ -131,6 +140,11 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     fn measure(&mut self) -> Result<(), Error> {
         self.largest_norms_squared = [0.0, 1.0].map(|ones| self.largest_row(ones));
         Ok(self.check_rows()?)
+    }
+
+    /// The number of terms: of the rows of all processes.
+    pub(crate) fn terms(&self) -> f64 {
+        self.design.all_rows() as f64
     }
 
     /// The same problem with an unpenalised intercept.
@@ -274,14 +288,14 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     /// `beta = n mu / L`. Incremental methods converge in a few passes where it exceeds 1 (the
     /// big-data condition, Defazio's definition 2.1).
     pub fn big_data_beta(&self) -> f64 {
-        self.n() as f64 * self.strong_convexity() / self.smoothness()
+        self.terms() * self.strong_convexity() / self.smoothness()
     }
 
     /// The factor by which the thesis conjectures that no method lowers the suboptimality faster in a step on one term, on
     /// the worst problem of these constants: `1 - sqrt(mu / (n (mu n + L)))` (Defazio's section 5.1.4). For `mu n >> L` it is
     /// the `1 - 1/n` of theorem 5.1, which is proved; for `mu n << L` that of accelerated methods.
     pub fn conjectured_rate(&self) -> f64 {
-        let (n, mu) = (self.n() as f64, self.strong_convexity());
+        let (n, mu) = (self.terms(), self.strong_convexity());
         let smoothness = self.smoothness();
         if mu > 0.0 { 1.0 - (mu / (n * (mu * n + smoothness))).sqrt() } else { 1.0 }
     }
@@ -315,7 +329,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
 
     /// `F` without the regulariser.
     pub(crate) fn smooth_objective_at(&self, margins: &[f64], weights: &[f64]) -> f64 {
-        self.sum_values(margins) / self.n() as f64 + self.quadratic(weights)
+        self.sum_values(margins) / self.terms() + self.quadratic(weights)
     }
 
     /// `F` without the regulariser from its margins, which become `factor phi_i'`.
@@ -325,8 +339,10 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         weights: &[f64],
         factor: f64,
     ) -> f64 {
-        let risk = self.differentiate_and_sum(0..self.n(), margins, factor);
-        risk / self.n() as f64 + self.quadratic(weights)
+        let risk = self.design.sum_rows_of(margins, &mut [], |rows, margins, _| {
+            self.differentiate_and_sum(rows, margins, factor)
+        });
+        risk / self.terms() + self.quadratic(weights)
     }
 
     pub(crate) fn check_point(&self, point: &Point) -> Result<(), Invalid> {

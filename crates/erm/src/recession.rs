@@ -11,6 +11,8 @@
 //! solved by conjugate gradients. The remaining direction is checked on every row. A problem is reported to have no
 //! minimiser only if a direction has passed this check.
 
+use std::ops::Range;
+
 use fenchel_linalg::{Design, multiply_squares_transposed, multiply_transposed};
 use fenchel_optim::{Certificate, Loss, Regulariser, Report, Status};
 
@@ -59,14 +61,15 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     }
 
     fn some_recede(&self) -> bool {
-        self.signs().any(|sign| sign != 0.0)
+        self.design().any(self.signs().any(|sign| sign != 0.0))
     }
 
     /// Whether all rows that count recede along one sign, and an intercept that no penalty holds grows along it.
     fn one_class(&self) -> bool {
-        let mut signs = self.signs();
-        let first = signs.next().unwrap_or(0.0);
-        self.intercept() && first != 0.0 && signs.all(|sign| sign == first)
+        let some = |is: fn(f64) -> bool| self.design().any(self.signs().any(is));
+        self.intercept()
+            && !some(|sign| sign == 0.0)
+            && some(|sign| sign > 0.0) != some(|sign| sign < 0.0)
     }
 
     /// Whether a direction of recession is found from a point.
@@ -78,17 +81,19 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         let largest = (0..self.n())
             .filter(|&i| self.term_weight(i) > 0.0)
             .fold(0.0, |largest: f64, i| largest.max(margins[i]));
+        let largest = self.design().largest(largest);
         if !(largest >= LARGE && largest.is_finite()) {
             return false;
         }
-        let mut before = 0;
+        let mut before = 0.0;
         SMALL.iter().any(|share| {
             let small: Vec<bool> = (0..self.n())
                 .map(|i| self.term_weight(i) > 0.0 && margins[i] < share * largest)
                 .collect();
-            let count = small.iter().filter(|small| **small).count();
+            let counts = |rows: Range<usize>| small[rows].iter().filter(|small| **small).count();
+            let [count] = self.design().sum_rows(|rows| [counts(rows) as f64]);
             let fresh = std::mem::replace(&mut before, count) != count;
-            fresh && count > 0 && self.is_recession(&self.unseen_by(&small, point))
+            fresh && count > 0.0 && self.is_recession(&self.unseen_by(&small, point))
         })
     }
 
@@ -113,6 +118,8 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
             ahead |= margins[i] > POSITIVE * scale;
             !(margins[i] >= -ZERO * scale)
         });
+        // Both are asked of all: no process may go ahead of the others.
+        let (ahead, behind) = (self.design().any(ahead), self.design().any(behind));
         ahead && !behind
     }
 
@@ -127,10 +134,10 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         let mut unit = vec![0.0; d];
         multiply_squares_transposed(self.design(), &vec![1.0; n], &mut unit);
         unit.iter_mut().for_each(|u| *u = if *u > 0.0 { u.recip() } else { 0.0 });
-        let bias = if self.intercept() { 1.0 / n as f64 } else { 0.0 };
+        let bias = if self.intercept() { 1.0 / self.terms() } else { 0.0 };
         let transposed = |r: &[f64], out: &mut Point| {
             multiply_transposed(self.design(), r, &mut out.weights);
-            out.intercept = r.iter().sum();
+            out.intercept = self.design().sum_numbers(r);
         };
         // `s` and its product with the squared units.
         let scaled = |s: &Point| Point {
@@ -156,7 +163,8 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
             }
             self.margins(&p, &mut q);
             only(&mut q);
-            let bend: f64 = q.iter().map(|q| q * q).sum();
+            let square = |rows: Range<usize>| q[rows].iter().map(|q| q * q).sum();
+            let [bend]: [f64; 1] = self.design().sum_rows(|rows| [square(rows)]);
             if !(bend > 0.0) {
                 break;
             }

@@ -34,7 +34,7 @@ macro_rules! rows_and_penalties {
             self.l2
         }
 
-        /// Number of rows.
+        /// Number of rows, of this process where they are spread over several.
         pub fn n(&self) -> usize {
             self.norms_squared.len()
         }
@@ -66,11 +66,14 @@ macro_rules! rows_and_penalties {
 
         /// Mean of `c_i ||a_i||^2`.
         pub fn mean_norm_squared(&self) -> f64 {
-            let total: f64 = match &self.scales {
-                None => self.norms_squared.iter().sum(),
-                Some(scales) => self.norms_squared.iter().zip(scales).map(|(a, c)| a * c).sum(),
-            };
-            total / self.n() as f64
+            let [total] = self.design.sum_rows(|rows| {
+                let norms = &self.norms_squared[rows.clone()];
+                let weighted = |scales: &Vec<f64>| {
+                    norms.iter().zip(&scales[rows]).map(|(a, c)| a * c).sum::<f64>()
+                };
+                [self.scales.as_ref().map_or_else(|| norms.iter().sum(), weighted)]
+            });
+            total / self.design.all_rows() as f64
         }
 
         /// `mu`: the strong convexity in the weights that l2 and the regulariser provide.
@@ -81,13 +84,14 @@ macro_rules! rows_and_penalties {
         /// Largest `c_i (||a_i||^2 + ones)`.
         fn largest_row(&self, ones: f64) -> f64 {
             let sizes = self.norms_squared.iter().enumerate();
-            sizes.map(|(i, norm)| self.term_weight(i) * (norm + ones)).fold(0.0, f64::max)
+            let sizes = sizes.map(|(i, norm)| self.term_weight(i) * (norm + ones));
+            self.design.largest(sizes.fold(0.0, f64::max))
         }
 
         /// Checks that the largest row can be worked with: `n` times its size has to be a number too, and not 0 by underflow.
         fn check_rows(&self) -> Result<(), Invalid> {
             let (name, value) = ("largest squared row norm", self.largest_row(0.0));
-            if !(value * self.n() as f64).is_finite() {
+            if !(value * self.design.all_rows() as f64).is_finite() {
                 let expected = "a smaller number; scale the features down";
                 return Err(Invalid::Parameter { name, value, expected });
             }
@@ -104,7 +108,7 @@ macro_rules! rows_and_penalties {
             for i in (0..self.n()).filter(|&i| self.term_weight(i) > 0.0) {
                 self.design.row_entries(i, |_, a| found |= a != 0.0);
             }
-            found
+            self.design.any(found)
         }
 
         /// `(l2/2) ||x||^2`
@@ -122,7 +126,7 @@ pub(crate) use rows_and_penalties;
 
 /// A design has rows and columns.
 pub(crate) fn check_shape<D: Design>(design: &D) -> Result<(), Invalid> {
-    if design.rows() == 0 {
+    if design.all_rows() == 0 {
         return Err(Invalid::Empty { what: "design matrix (rows)" });
     }
     if design.columns() == 0 {
@@ -149,4 +153,14 @@ pub(crate) fn check_weights<D: Design>(design: &D, classes: usize) -> Result<(),
     let needed = (design.columns() as u64).saturating_mul(8).saturating_mul(classes as u64);
     let hint = "number the features without gaps, or hash them into fewer columns";
     Refusal::check_memory("a vector of weights", needed, MAX_MEMORY, hint)
+}
+
+/// Refuses rows that are spread over processes.
+pub(crate) fn check_whole<D: Design>(design: &D) -> Result<(), Invalid> {
+    let Some(shards) = design.shards() else { return Ok(()) };
+    let (what, size) = ("design matrix", shards.communicator().size());
+    let reason = format!(
+        "its rows are spread over {size} processes, and this method needs all of them; use batch, lbfgs, fista, newton_cg or cocoa with one margin a row"
+    );
+    Err(Invalid::Layout { what, reason })
 }

@@ -28,7 +28,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// [`Invalid::Length`] for weights that are not one a row; [`Invalid::Parameter`] for a negative or
     /// non-finite weight, or if all are 0.
     pub fn with_weights(self, weights: &[f64]) -> Result<Self, Error> {
-        let scales = term_scales(weights, self.n())?;
+        let scales = scales_over(self.design(), weights, self.n())?;
         self.scaled(scales)
     }
 
@@ -160,8 +160,12 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
                 loss.conjugates(u, y);
             }),
             Some(scales) => {
-                let terms = dual.iter().zip(self.targets()).zip(scales);
-                terms.map(|((&u, &y), &c)| scaled_conjugate(loss, c, scale * u, y)).sum()
+                let [sum] = self.design().sum_rows(|rows| {
+                    let terms = dual[rows.clone()].iter().zip(&self.targets()[rows.clone()]);
+                    let terms = terms.zip(&scales[rows]);
+                    [terms.map(|((&u, &y), &c)| scaled_conjugate(loss, c, scale * u, y)).sum()]
+                });
+                sum
             }
         }
     }
@@ -216,7 +220,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         let risk =
             multiply_through(self.design(), weights, margins, derivatives, out, differentiate);
         shift(margins, intercept);
-        risk / self.n() as f64 + self.quadratic(weights)
+        risk / self.terms() + self.quadratic(weights)
     }
 
     /// `out_i = factor phi_i''(t_i)`.
@@ -228,20 +232,24 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
 
     /// The sum of `batch(x_i; y_i)` over the rows, weighted, a piece at a time.
     #[inline(always)]
-    fn sum(&self, x: &[f64], batch: impl Fn(&mut [f64], &[f64])) -> f64 {
+    fn sum(&self, x: &[f64], batch: impl Fn(&mut [f64], &[f64]) + Sync) -> f64 {
         const PIECE: usize = 256;
-        let mut piece = [0.0; PIECE];
-        let mut total = 0.0;
-        for (k, (x, y)) in x.chunks(PIECE).zip(self.targets().chunks(PIECE)).enumerate() {
-            let piece = &mut piece[..x.len()];
-            piece.copy_from_slice(x);
-            batch(piece, y);
-            if let Some(scales) = &self.scales {
-                weigh(piece, &scales[k * PIECE..][..x.len()], 1.0);
+        let [sum] = self.design().sum_rows(|rows| {
+            let mut piece = [0.0; PIECE];
+            let mut total = 0.0;
+            for from in rows.clone().step_by(PIECE) {
+                let here = from..rows.end.min(from + PIECE);
+                let piece = &mut piece[..here.len()];
+                piece.copy_from_slice(&x[here.clone()]);
+                batch(piece, &self.targets()[here.clone()]);
+                if let Some(scales) = &self.scales {
+                    weigh(piece, &scales[here], 1.0);
+                }
+                total += lanes::sum(piece);
             }
-            total += lanes::sum(piece);
-        }
-        total
+            [total]
+        });
+        sum
     }
 
     /// Scales one number a row by `factor c_i`.
@@ -270,10 +278,27 @@ pub fn term_scales(weights: &[f64], n: usize) -> Result<Vec<f64>, Invalid> {
     Invalid::check_positive("largest sample weight", largest)?;
     // Dividing by the largest keeps the sum finite.
     let mean = weights.iter().map(|w| w / largest).sum::<f64>() / n as f64;
+    Ok(on_mean_one(weights, largest, mean))
+}
+
+/// Weights over their mean, given the largest of all and the mean of the shares in it.
+fn on_mean_one(weights: &[f64], largest: f64, mean: f64) -> Vec<f64> {
     // A product with a smaller one would lose its digits.
     let least = f64::MIN_POSITIVE / f64::EPSILON;
     let scales = weights.iter().map(|w| w / largest / mean);
-    Ok(scales.map(|scale| if scale < least { 0.0 } else { scale }).collect())
+    scales.map(|scale| if scale < least { 0.0 } else { scale }).collect()
+}
+
+/// The same for rows of which others lie with other processes.
+fn scales_over<D: Design>(design: &D, weights: &[f64], n: usize) -> Result<Vec<f64>, Invalid> {
+    if design.shards().is_none() {
+        return term_scales(weights, n);
+    }
+    Invalid::check_weights("sample weights", n, weights.iter())?;
+    let largest = design.largest(weights.iter().copied().fold(0.0, f64::max));
+    Invalid::check_positive("largest sample weight", largest)?;
+    let [sum] = design.sum_rows(|rows| [weights[rows].iter().map(|w| w / largest).sum()]);
+    Ok(on_mean_one(weights, largest, sum / design.all_rows() as f64))
 }
 
 /// `x_i <- factor c_i x_i`; 0 for a term of weight 0, whatever `x_i` is.

@@ -83,7 +83,7 @@ impl GraphicalLassoCv {
         x: &X,
         fit: Fit<'_, CrossValidated>,
     ) -> Result<CrossValidated, Error> {
-        let Fit { weights, start, watch } = fit;
+        let Fit { weights, start, watch, .. } = fit;
         let (watch, budget) = (SharedWatch::from(watch), Budget::new(self.stop));
         let statistics = x.statistics(weights, self.max_memory)?;
         let x = dense(x, self.max_memory)?;
@@ -111,13 +111,13 @@ impl GraphicalLassoCv {
             let of = |rows: &[usize]| weights.map(|w| w.select(Axis(0), rows));
             let own = of(train);
             let weights = own.as_ref().map(|w| w.view());
-            let fit = Fit { weights, start: None, watch: watch.each() };
+            let fit = Fit { weights, watch: watch.each(), ..Fit::new() };
             let path =
                 within("the rows outside fold", k, lasso().fit_path_with(&rows, &penalties, fit))?;
             held_out(&path, x.select(Axis(0), test).view(), of(test))
         })?;
         let start = start.map(|start| &start.model);
-        let fit = Fit { weights: None, start, watch: watch.each() };
+        let fit = Fit { start, watch: watch.each(), ..Fit::new() };
         let path = lasso().fit_path_with(&*statistics, &penalties, fit)?;
         let count = losses.len() as f64;
         let (mut loss, mut standard_error, mut folds) = (Vec::new(), Vec::new(), Vec::new());

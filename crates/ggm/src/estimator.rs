@@ -64,7 +64,7 @@ impl GraphicalLasso {
         data: &(impl AsStatistics + ?Sized),
         fit: Fit<'_, GaussianModel>,
     ) -> Result<GaussianModel, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         let statistics = data.statistics(weights, self.max_memory)?;
         let (covariance, units) = statistics.scaled(self.scale)?;
         let start = start.map(|start| GlassoState::in_units(start.precision.view(), &units));

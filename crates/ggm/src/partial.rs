@@ -78,7 +78,7 @@ impl PartialCorrelationLasso {
         data: &(impl AsStatistics + ?Sized),
         fit: Fit<'_, GaussianModel>,
     ) -> Result<GaussianModel, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         let statistics = &*data.statistics(weights, self.max_memory)?;
         let p = statistics.variables();
         Invalid::check_nonnegative("l1", self.l1)?;

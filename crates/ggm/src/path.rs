@@ -173,7 +173,7 @@ impl GraphicalLasso {
         penalties: &[f64],
         fit: Fit<'_, GaussianModel>,
     ) -> Result<Path, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         // The covariances take their part of the time too.
         let budget = Budget::new(self.stop);
         let statistics = data.statistics(weights, self.max_memory)?;

@@ -9,6 +9,7 @@
 //! | features of mean 0 and deviation 1 | [`Standardiser`] | O(nnz) |
 //! | `A x`, `A' s` on all cores | [`multiply`], [`multiply_transposed`]; both in one pass over the data, [`multiply_through`], [`multiply_row_by_row`] | O(nnz) |
 //! | products with the squared entries | [`multiply_squares`], [`multiply_squares_transposed`] | O(nnz) |
+//! | rows that are spread over processes: shards, and sums over all of them | [`spread`], [`Design::spread`] | O(d log K) sent |
 //! | columns far from 0, and a copy in which they are centred | [`far_columns`], [`Centred`] | a look at 64 rows; O(nnz) |
 //! | `sum_i b_i b_i'` of dense rows | [`Gram`] | `n m^2 / 2` |
 //! | labels of any type as codes `0..k` or as -1, +1 | [`labels::Classes`], [`labels::binary_signs`] | O(n log n) |
@@ -41,6 +42,7 @@ pub mod quadrature;
 mod quotes;
 pub mod special;
 pub mod spectral;
+pub mod spread;
 pub mod text;
 
 pub use cholesky::Cholesky;

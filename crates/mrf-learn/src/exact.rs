@@ -107,7 +107,7 @@ impl ExactMle {
         backend: &mut dyn Backend,
         fit: Fit<'_, NetworkModel>,
     ) -> Result<NetworkModel, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         let (data, layout) = (data.weighted(weights)?, data.layout(self.coordinates)?);
         data.check_complete("ExactMle")?;
         let start = match start {

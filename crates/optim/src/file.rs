@@ -62,6 +62,13 @@ pub fn check_writable(path: impl AsRef<Path>) -> io::Result<()> {
     target(path).and_then(check).map_err(|error| at(path, &error))
 }
 
+/// Whether two paths are one file.
+pub fn same_file(a: impl AsRef<Path>, b: impl AsRef<Path>) -> bool {
+    let (a, b) = (a.as_ref(), b.as_ref());
+    let file = |path: &Path| fs::canonicalize(path).ok().filter(|path| path.is_file());
+    a == b || file(a).is_some() && file(a) == file(b)
+}
+
 /// Whether [`replace`] would create a new file in the place of the old one, rather than write to an existing device or pipe.
 pub fn is_replaced(path: impl AsRef<Path>) -> bool {
     matches!(target(path.as_ref()), Ok(Target::Regular(_)))

@@ -33,7 +33,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | (root) | [`run`], [`Iterative`], [`CertificateCost`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`Budget`], [`Fit`], [`settings!`], [`Average`], [`StepSize`], [`Refusal`], [`MAX_MEMORY`], [`end_of_grid`] |
+//! | (root) | [`run`], [`Iterative`], [`CertificateCost`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`Budget`], [`Fit`], [`Placement`], [`Whole`], [`settings!`], [`Average`], [`StepSize`], [`Refusal`], [`MAX_MEMORY`], [`end_of_grid`] |
 //! | [`loss`] | losses as functions of the margin, with conjugates and exact dual steps |
 //! | [`prox`] | regularisers and proximal operators |
 //! | [`random`] | seeds, streams, visiting orders, alias tables, sum trees |
@@ -41,6 +41,7 @@
 //! | [`lbfgs`](mod@lbfgs), [`line_search`] | minimisation of smooth functions, also with an l1 penalty (OWL-QN) or with bounds |
 //! | [`fista`](mod@fista) | a smooth function plus a regulariser, separable or not |
 //! | [`newton`](mod@newton) | twice differentiable functions: Newton-CG, and Newton with a Cholesky factorisation |
+//! | [`spread`] | rows that are spread over processes: communicators, shards, sums over all of them |
 //! | [`model`] | saving and loading, versioned and checked |
 //! | [`file`](mod@file) | atomic replacement of files |
 #![forbid(unsafe_code)]
@@ -63,12 +64,13 @@ pub mod scalar;
 mod settings;
 mod step;
 
+pub use fenchel_linalg::spread;
 pub use grid::end_of_grid;
 pub use loss::Loss;
 pub use protocol::{
     Average, Budget, Cadence, Certificate, CertificateCost, Clock, Fit, Iterative, Observer,
-    Progress, Report, RunningMean, SharedWatch, Solution, Status, Stop, Trace, Wall, Watch, limit,
-    run, run_by,
+    Placement, Progress, Report, RunningMean, SharedWatch, Solution, Status, Stop, Trace, Wall,
+    Watch, Whole, limit, run, run_by,
 };
 pub use prox::{Regulariser, Separable};
 pub use refusal::{MAX_MEMORY, Refusal};

@@ -14,14 +14,12 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::workspace;
+use crate::{mpi, workspace};
 
 /// The command that makes the pages.
 pub(crate) fn command() -> Command {
     let mut cargo = workspace::cargo();
-    cargo
-        .args(["doc", "--workspace", "--no-deps", "--all-features"])
-        .env("RUSTDOCFLAGS", "-D warnings");
+    cargo.args(["doc", "--no-deps"]).args(mpi::all_crates()).env("RUSTDOCFLAGS", "-D warnings");
     cargo
 }
 

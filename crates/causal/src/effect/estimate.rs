@@ -127,7 +127,7 @@ impl Regressions<'_, '_> {
     }
 
     fn fit<'f, M>(&'f self, weights: &'f [f64]) -> Fit<'f, M> {
-        Fit { weights: Some(weights.into()), start: None, watch: self.watch.each() }
+        Fit { weights: Some(weights.into()), watch: self.watch.each(), ..Fit::new() }
     }
 }
 

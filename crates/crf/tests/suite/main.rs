@@ -14,6 +14,7 @@ mod graphs;
 mod objective;
 mod path;
 mod sdca;
+mod spread;
 mod symmetries;
 mod tagging;
 mod templates;

@@ -16,6 +16,7 @@ use crate::methods::fista;
 use crate::methods::lag::{Call, Composite, Lagged};
 use crate::methods::newton::AsElasticNet;
 use crate::on_centred;
+use crate::shared::check_whole;
 use crate::{Error, Point, Problem};
 
 /// Solves a problem by the method that suits it: see [the module](super).
@@ -30,6 +31,8 @@ use crate::{Error, Point, Problem};
 ///
 /// Where nothing is penalised and a hyperplane separates the classes of the logistic loss, be it through some of the rows, the
 /// status is [`NoMinimiser`](fenchel_optim::Status::NoMinimiser), as that of each method called directly.
+///
+/// Rows that are spread over processes ([`Design::spread`]) are refused: [`batch`](super::batch()) takes them.
 ///
 /// The observer sees the progress and the [`Method`] at work. If a second method took over, the report adds up the costs of both.
 /// A choice costs O(n).
@@ -46,6 +49,7 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite>(
     observer: &mut dyn Observer<Method>,
 ) -> Result<Solution<AutoState>, Error> {
     settings.stop.check()?;
+    check_whole(problem.design())?;
     let start = start.map(|mut point| {
         problem.check_start(&point)?;
         if !problem.intercept() {

@@ -91,6 +91,8 @@ pub enum Reason {
     TableFits,
     /// The table of gradients does not fit into the memory.
     TableTooLarge,
+    /// The rows are spread over processes, which a batch method takes.
+    SpreadRows,
 }
 
 impl std::fmt::Display for Reason {
@@ -112,6 +114,7 @@ impl std::fmt::Display for Reason {
             Reason::WellConditionedTerms => "well conditioned terms, and a table that fits",
             Reason::TableFits => "the table of gradients fits into the memory",
             Reason::TableTooLarge => "the table of gradients does not fit into the memory",
+            Reason::SpreadRows => "the rows are spread over processes",
         })
     }
 }

@@ -21,6 +21,7 @@
 //! | counts (no curvature bound): many features; few rows and `l2 > 0` | [`newton_cg`]; [`sdca`] with exact steps |
 //! | a loss of closures, whose conjugate is not known | [`saga`] with backtracking |
 //! | a regulariser that ties the weights together (groups, balls, simplex, total variation, one of your own) | [`fista`](crate::methods::fista()) |
+//! | rows that are spread over processes | [`batch`] |
 //!
 //! Dual methods visit rows in runs of four neighbours, because memory is then read forward.
 //!
@@ -36,6 +37,7 @@
 //! Several classes have [`multiclass::auto`](crate::multiclass::auto), general sums `fenchel_finite_sum::general::auto`.
 
 mod automatic;
+mod batch;
 mod case;
 mod choice;
 mod cost;
@@ -45,6 +47,7 @@ mod run;
 mod state;
 
 pub use automatic::auto;
+pub use batch::batch;
 pub(crate) use choice::Arm;
 pub use choice::{Choice, Method, Reason};
 pub use guarded::Guarded;

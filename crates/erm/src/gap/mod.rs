@@ -21,6 +21,7 @@ use fenchel_optim::{Certificate, Loss, Regulariser};
 use crate::origin::{best_shift, has_gap, origin};
 use crate::{Error, Point, Problem};
 use repair::{balance, concave_maximiser};
+use scale::norm_of_rows;
 pub(crate) use scale::{Scale, gradient_mapping, norm};
 
 impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
@@ -109,11 +110,11 @@ impl Gap {
         self.settle_intercept(problem, point);
         let objective = self.differentiate(problem, &point.weights);
         if problem.intercept() {
-            balance(&mut self.dual);
+            balance(problem.design(), &mut self.dual);
         }
         self.correlation.fill(0.0);
         for &c in alive {
-            self.correlation[c] = -columns.dot(c, &self.dual) / problem.n() as f64;
+            self.correlation[c] = -columns.dot(c, &self.dual) / problem.terms();
         }
         Certificate::gap(objective, self.correlated_bound(problem))
     }
@@ -154,7 +155,7 @@ impl Gap {
         }
         self.dual.copy_from_slice(dual);
         if problem.intercept() {
-            balance(&mut self.dual);
+            balance(problem.design(), &mut self.dual);
         }
         let Gap { margins, dual, correlation, .. } = self;
         let (design, weights) = (problem.design(), &point.weights);
@@ -199,7 +200,7 @@ impl Gap {
     ) -> Certificate {
         let objective = self.differentiate(problem, weights);
         if problem.intercept() && L::HAS_DUAL && has_gap(problem) {
-            balance(&mut self.dual);
+            balance(problem.design(), &mut self.dual);
         }
         self.correlate(problem);
         self.conclude(problem, weights, objective)
@@ -227,10 +228,10 @@ impl Gap {
     ) -> Option<Vec<f64>> {
         self.dual.copy_from_slice(dual);
         if problem.intercept() {
-            balance(&mut self.dual);
+            balance(problem.design(), &mut self.dual);
         }
         self.correlate(problem);
-        let (n, v) = (problem.n() as f64, &self.correlation);
+        let (n, v) = (problem.terms(), &self.correlation);
         let mut scaled = v.clone();
         let mut value = |s: f64| {
             scaled.iter_mut().zip(v).for_each(|(to, v)| *to = s * v);
@@ -286,7 +287,8 @@ impl Gap {
         objective: f64,
     ) -> Certificate {
         // A copy: Newton methods read the correlation afterwards.
-        let slope = problem.intercept().then(|| self.dual.iter().sum::<f64>() / problem.n() as f64);
+        let slope =
+            problem.intercept().then(|| problem.design().sum_numbers(&self.dual) / problem.terms());
         let correlation = self.correlation.iter().zip(weights);
         let gradient: Vec<f64> = correlation.map(|(v, x)| problem.l2() * x - v).collect();
         let step = 1.0 / problem.smoothness();
@@ -313,7 +315,7 @@ impl Gap {
             let weights: Vec<f64> = (0..problem.n()).map(|i| problem.term_weight(i)).collect();
             let l2 = problem.l2() / problem.loss().curvature();
             // Of targets that are all alike the intercept leaves the rounding errors.
-            let rounding = 1e-10 * norm(plain.into_iter()) / problem.n() as f64;
+            let rounding = 1e-10 * norm_of_rows(problem.design(), &plain) / problem.terms();
             Scale::new(problem.design(), &weights, l2, &u, problem.intercept()).at_least(rounding)
         });
         let length = norm(gradient.iter().chain(slope).copied());
@@ -328,7 +330,7 @@ impl Gap {
 
     /// From `A'u` to `v`.
     fn average<D: Design, L: Loss, R: Regulariser>(&mut self, problem: &Problem<'_, D, L, R>) {
-        let n = problem.n() as f64;
+        let n = problem.terms();
         self.correlation.iter_mut().for_each(|v| *v /= -n);
     }
 
@@ -337,7 +339,7 @@ impl Gap {
         &mut self,
         problem: &Problem<'_, D, L, R>,
     ) -> f64 {
-        let n = problem.n() as f64;
+        let n = problem.terms();
         let regulariser = problem.regulariser();
         let scale = regulariser.dual_scale(&self.correlation, problem.l2());
         self.scale = scale;

@@ -11,7 +11,7 @@
 //! with the gradient `g_b` in the intercept, and `D_c` is its variance: no feature is hidden behind its own mean, nor is an error of a
 //! weight behind one of the intercept that makes up for it.
 
-use fenchel_linalg::{Design, far_columns, multiply_squares_transposed};
+use fenchel_linalg::{Design, far_columns, multiply_squares_transposed, multiply_transposed};
 use fenchel_optim::Regulariser;
 
 use crate::multiclass::multiply_transposed_rows;
@@ -35,11 +35,15 @@ impl Scale {
         u: &[f64],
         intercept: bool,
     ) -> Self {
-        let (n, d) = (weights.len() as f64, design.columns());
-        let r = u.len() / weights.len();
+        let (n, d) = (design.all_rows() as f64, design.columns());
+        let spread = design.shards().is_some();
+        let r = if spread { 1 } else { u.len() / weights.len() };
         let mut units = vec![0.0; d];
         multiply_squares_transposed(design, weights, &mut units);
-        let far = if intercept { far_columns(design, Some(weights)) } else { Vec::new() };
+        let far = match intercept {
+            true => far_columns(design, Some(weights)),
+            false => Vec::new(),
+        };
         for far in far.iter().filter(|far| far.variance > 0.0) {
             units[far.column] = n * far.variance;
         }
@@ -52,6 +56,7 @@ impl Scale {
             for i in (0..weights.len()).filter(|&i| weights[i] > 0.0) {
                 design.row_entries(i, |c, a| tiny[c] = f64::max(tiny[c], a.abs()));
             }
+            design.largest_of(&mut tiny);
             tiny.iter_mut().zip(&units).for_each(|(tiny, s)| *tiny *= f64::from(*s == 0.0));
         }
         // A feature that is always 0 has no unit.
@@ -61,12 +66,19 @@ impl Scale {
             *unit = size.recip().min(f64::MAX);
         }
         let mut gradient = vec![0.0; d * r];
-        multiply_transposed_rows(design, r, u, &mut gradient);
+        match spread {
+            true => multiply_transposed(design, u, &mut gradient),
+            false => multiply_transposed_rows(design, r, u, &mut gradient),
+        }
         gradient.iter_mut().for_each(|g| *g /= n);
-        let noise = norm(u.iter().copied()) / n;
+        let noise = norm_of_rows(design, u) / n;
         let mut slopes = vec![0.0; if intercept { r } else { 0 }];
-        for row in u.chunks_exact(r) {
-            slopes.iter_mut().zip(row).for_each(|(slope, u)| *slope += u / n);
+        if let (true, [slope]) = (spread, &mut slopes[..]) {
+            [*slope] = design.sum_rows(|rows| [u[rows].iter().map(|u| u / n).sum()]);
+        } else {
+            for row in u.chunks_exact(r) {
+                slopes.iter_mut().zip(row).for_each(|(slope, u)| *slope += u / n);
+            }
         }
         let mut scale = Scale { units, far, origin: 1.0 };
         scale.origin = scale.size(&gradient, &slopes).max(noise);
@@ -113,6 +125,19 @@ pub(crate) fn gradient_mapping<R: Regulariser>(
         gradient.iter_mut().zip(x).for_each(|(moved, x)| *moved = (x - *moved) / step);
     }
     gradient
+}
+
+/// The [`norm`] of numbers: of spread rows one an own row, else one or more a row.
+pub(super) fn norm_of_rows<D: Design>(design: &D, u: &[f64]) -> f64 {
+    if design.shards().is_none() {
+        return norm(u.iter().copied());
+    }
+    let largest = u.iter().fold(0.0, |largest: f64, u| largest.max(u.abs()));
+    let largest = design.largest(largest);
+    let plain = largest == 0.0 || !largest.is_finite();
+    let size = |u: &f64| if plain { u.abs() } else { (u / largest).powi(2) };
+    let [sum] = design.sum_rows(|rows| [u[rows].iter().map(size).sum::<f64>()]);
+    if plain { sum } else { largest * sum.sqrt() }
 }
 
 /// The Euclidean norm, of numbers whose squares may overflow too; NaN of a NaN, which is no gradient of 0.

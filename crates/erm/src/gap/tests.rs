@@ -1,4 +1,11 @@
 use super::*;
+use fenchel_linalg::Dense;
+use ndarray::ArrayView2;
+
+/// A column.
+fn design(column: &[f64]) -> Dense<'_, f64> {
+    Dense::new(ArrayView2::from_shape((column.len(), 1), column).unwrap()).unwrap()
+}
 
 #[test]
 fn the_largest_value_is_found_inside_and_at_the_ends() {
@@ -12,9 +19,9 @@ fn the_largest_value_is_found_inside_and_at_the_ends() {
 #[test]
 fn balance_shrinks_one_sign_only() {
     let mut dual = [0.5, -0.2, 0.5, -0.3, 0.0];
-    balance(&mut dual);
+    balance(&design(&[0.0; 5]), &mut dual);
     assert_eq!(dual, [0.25, -0.2, 0.25, -0.3, 0.0]);
     let mut one_sided = [-0.5, -0.1];
-    balance(&mut one_sided);
+    balance(&design(&[0.0; 2]), &mut one_sided);
     assert!(one_sided.iter().all(|u| *u == 0.0));
 }

@@ -76,7 +76,7 @@ where
     R: Regulariser,
     O: Observer<Fista<SmoothPart<'p, 'a, D, L, R>, OnWeights<'p, R>>>,
 {
-    let stop = problem.stop(&settings.stop)?;
+    let stop = problem.batch_stop(&settings.stop)?;
     let settings = &FistaSettings { stop, ..settings.clone() };
     problem.check_smooth("fista")?;
     let (at, step) = start.map(|start| (start.point, start.step)).unzip();

@@ -31,7 +31,7 @@ where
     R: Regulariser,
     O: Observer<Lbfgs<SmoothPart<'p, 'a, D, L, R>>>,
 {
-    let stop = problem.stop(&settings.stop)?;
+    let stop = problem.batch_stop(&settings.stop)?;
     let settings = &LbfgsSettings { stop, ..settings.clone() };
     problem.check_smooth("lbfgs")?;
     problem.check_unpenalised("lbfgs")?;

@@ -6,7 +6,7 @@
 //!
 //! | module | methods |
 //! |---|---|
-//! | [`dual`] | [`sdca`](fn@sdca), [`catalyst`](fn@catalyst), [`qning`](fn@qning), [`miso_mu`](fn@miso_mu), [`prox_finito`](fn@prox_finito) |
+//! | [`dual`] | [`sdca`](fn@sdca), [`catalyst`](fn@catalyst), [`cocoa`](fn@cocoa), [`qning`](fn@qning), [`miso_mu`](fn@miso_mu), [`prox_finito`](fn@prox_finito) |
 //! | [`mod@newton`] | [`newton`](fn@newton), [`newton_cg`](fn@newton_cg), [`subsampled_newton`](fn@subsampled_newton) |
 //! | [`incremental`] | [`saga`](fn@saga), [`sag`](fn@sag), [`svrg`](fn@svrg), [`sgd`](fn@sgd) |
 //! | [`points`] | [`finito`](fn@finito), [`miso`](fn@miso) |
@@ -74,9 +74,9 @@ pub(crate) mod smooth;
 
 pub use coordinate::{CoordinateDescent, CoordinateSettings, coordinate_descent};
 pub use dual::{
-    Catalyst, CatalystSettings, DualState, MisoMuSettings, ProxFinitoSettings, Qning,
-    QningSettings, Sdca, SdcaSettings, SdcaStep, catalyst, draw_weights, miso_mu, prox_finito,
-    qning, sdca,
+    Catalyst, CatalystSettings, Cocoa, CocoaSettings, DualState, MisoMuSettings,
+    ProxFinitoSettings, Qning, QningSettings, Sdca, SdcaSettings, SdcaStep, catalyst, cocoa,
+    draw_weights, miso_mu, prox_finito, qning, sdca,
 };
 pub use fista::{OnWeights, fista};
 pub use incremental::{

@@ -75,7 +75,7 @@ pub(crate) fn incremental_visits<D: Design, L: Loss, R: Regulariser>(
 }
 
 /// The probabilities `p_j` with which a primal method draws terms for [`Order::Mixed`] and [`Order::Lipschitz`], one
-/// per term. They are uniform for other orders, and if no term has any curvature. O(n).
+/// per term. They are uniform for other orders, and if no term has any curvature. All rows are here. O(n).
 pub fn probabilities<D: Design, L: Loss, R: Regulariser>(
     problem: &Problem<'_, D, L, R>,
     order: &Order,

@@ -50,8 +50,8 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
 
     /// From margins in `rows`: the value, with `phi_i' / n` in their place.
     fn differentiate(&mut self, x: &[f64]) -> f64 {
-        let (d, n) = (self.problem.d(), self.problem.n() as f64);
-        self.problem.smooth_objective_through(&mut self.rows, &x[..d], 1.0 / n)
+        let (d, share) = (self.problem.d(), 1.0 / self.problem.terms());
+        self.problem.smooth_objective_through(&mut self.rows, &x[..d], share)
     }
 
     /// Value, margins and gradient at `x`, with `phi_i' / n` in `rows`. One pass.
@@ -59,7 +59,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
         let (weights, rest) = x.split_at(self.problem.d());
         let place = (weights, rest.first().copied().unwrap_or(0.0));
         let (out, rest) = gradient.split_at_mut(weights.len());
-        let share = 1.0 / self.problem.n() as f64;
+        let share = 1.0 / self.problem.terms();
         let value = self.problem.value_and_products(place, z, &mut self.rows, share, out);
         if !self.problem.regulariser().is_zero() {
             self.place.clear();
@@ -68,7 +68,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
         }
         out.iter_mut().zip(weights).for_each(|(o, w)| *o += self.problem.l2() * w);
         if let Some(o) = rest.first_mut() {
-            *o = self.rows.iter().sum();
+            *o = sum(self.problem, &self.rows);
         }
         value
     }
@@ -81,7 +81,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
             *o += self.problem.l2() * v;
         }
         if let Some(o) = rest.first_mut() {
-            *o = self.rows.iter().sum();
+            *o = sum(self.problem, &self.rows);
         }
     }
 }
@@ -103,6 +103,11 @@ fn margins<D: Design, L: Loss, R: Regulariser>(
     if let Some(intercept) = rest.first() {
         out.iter_mut().for_each(|t| *t += intercept);
     }
+}
+
+/// The sum of one number a row.
+fn sum<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>, rows: &[f64]) -> f64 {
+    problem.design().sum_numbers(rows)
 }
 
 fn dimension<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> usize {
@@ -138,14 +143,14 @@ impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> 
     /// text (36 for 72 at `l2 = 0.01/n`), about as many on pages and census data, and up to a third more on news stories, where the
     /// whole inverse takes three times as many.
     fn inverse_diagonal(&mut self) -> Option<Vec<f64>> {
-        let (problem, share) = (self.problem, 1.0 / self.problem.n() as f64);
+        let (problem, share) = (self.problem, 1.0 / self.problem.terms());
         let curvature = |i: usize| share * problem.term_curvature(i);
         let curvatures: Vec<f64> = (0..problem.n()).map(curvature).collect();
         let mut diagonal = vec![0.0; problem.d()];
         multiply_squares_transposed(problem.design(), &curvatures, &mut diagonal);
         diagonal.iter_mut().for_each(|h| *h += problem.l2());
         if problem.intercept() {
-            diagonal.push(curvatures.iter().sum());
+            diagonal.push(sum(problem, &curvatures));
         }
         // A feature that is always 0 does not move.
         let largest = diagonal.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
@@ -168,7 +173,7 @@ impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> 
             if problem.intercept() || x != self.place {
                 return self.gap.at(problem, &point(problem.d(), x));
             }
-            let n = problem.n() as f64;
+            let n = problem.terms();
             return self.gap.conclude_with(problem, x, value, self.rows.iter().map(|u| n * u));
         }
         let norm_squared: f64 = gradient.iter().map(|g| g * g).sum();
@@ -196,6 +201,10 @@ impl<D: Design, L: Loss, R: Regulariser> TwiceDifferentiable for SmoothPart<'_, 
 
     fn margins(&self) -> usize {
         self.problem.n()
+    }
+
+    fn terms(&self) -> usize {
+        self.problem.design().all_rows()
     }
 
     fn quadratic(&self) -> bool {
@@ -230,18 +239,18 @@ impl<D: Design, L: Loss, R: Regulariser> TwiceDifferentiable for SmoothPart<'_, 
         }
         if problem.intercept() {
             x[d] = point.intercept;
-            gradient[d] = problem.sum_derivatives(z) / problem.n() as f64;
+            gradient[d] = problem.sum_derivatives(z) / problem.terms();
         }
         certificate
     }
 
     fn bend(&mut self, z: &[f64]) {
         self.h.resize(z.len(), 0.0);
-        self.problem.seconds(z, 1.0 / self.problem.n() as f64, &mut self.h);
+        self.problem.seconds(z, 1.0 / self.problem.terms(), &mut self.h);
     }
 
     fn bend_most(&mut self) -> bool {
-        let (problem, share) = (self.problem, 1.0 / self.problem.n() as f64);
+        let (problem, share) = (self.problem, 1.0 / self.problem.terms());
         self.h.iter_mut().enumerate().for_each(|(i, h)| *h = share * problem.term_curvature(i));
         problem.loss().curvature().is_finite()
     }
@@ -251,7 +260,7 @@ impl<D: Design, L: Loss, R: Regulariser> TwiceDifferentiable for SmoothPart<'_, 
         multiply_squares_transposed(self.problem.design(), &self.h, out);
         out.iter_mut().for_each(|o| *o += self.problem.l2());
         if let Some(o) = rest.first_mut() {
-            *o = self.h.iter().sum();
+            *o = sum(self.problem, &self.h);
         }
     }
 
@@ -341,6 +350,24 @@ mod tests {
             assert!((found_c - expected).abs() < 1e-14 * expected, "{found:?}");
         }
         assert!(found[1].is_finite() && found[1] > found[0]);
+    }
+
+    #[test]
+    fn terms_are_those_of_all_rows() {
+        use fenchel_linalg::spread::{Communicator, Shards, threads};
+
+        let a = Array2::from_shape_fn((4, 1), |(i, _)| i as f64);
+        let terms = threads::run(2, |ranks| {
+            let rows = [0..1, 1..4][ranks.rank()].clone();
+            let shards = Shards::new(ranks, &[rows.len()])?;
+            let own = a.slice_axis(ndarray::Axis(0), rows.clone().into());
+            let design = Dense::new(own)?.spread(&shards)?;
+            let y = &[1.0, -1.0, 1.0, -1.0][rows];
+            let problem = Problem::new(design, y, Logistic, Zero, 0.1)?;
+            let (function, _) = SmoothPart::new(&problem, None)?;
+            Ok::<_, Error>((function.margins(), function.terms()))
+        });
+        assert_eq!(terms.unwrap(), [(1, 4), (3, 4)]);
     }
 
     /// Whatever was evaluated in between, a certificate is that of the point it is asked for.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::product::{multiply_rows, multiply_transposed_rows};
 use crate::Error;
 use crate::recession::no_point;
-use crate::shared::{check_parts, check_shape, check_weights, rows_and_penalties};
+use crate::shared::{check_parts, check_shape, check_weights, check_whole, rows_and_penalties};
 use crate::terms::term_scales;
 
 /// The curvature of `log sum exp`: no eigenvalue of its Hessian exceeds 1/2.
@@ -77,6 +77,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         regulariser: R,
         l2: f64,
     ) -> Result<Self, Error> {
+        check_whole(&design)?;
         check_shape(&design)?;
         Invalid::check_length("labels", design.rows(), labels.len())?;
         let parameter = |expected| Invalid::Parameter {

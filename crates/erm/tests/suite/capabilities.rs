@@ -3,9 +3,10 @@
 use crate::common::data;
 use fenchel_erm::loss::{Hinge, Logistic};
 use fenchel_erm::methods::{
-    CatalystSettings, FinitoSettings, MisoMuSettings, MisoSettings, ProxFinitoSettings,
-    QningSettings, SagSettings, SagaSettings, SdcaSettings, SgdSettings, SvrgSettings, catalyst,
-    finito, miso, miso_mu, prox_finito, qning, sag, saga, sdca, sgd, svrg,
+    CatalystSettings, CocoaSettings, FinitoSettings, MisoMuSettings, MisoSettings,
+    ProxFinitoSettings, QningSettings, SagSettings, SagaSettings, SdcaSettings, SgdSettings,
+    SvrgSettings, catalyst, cocoa, finito, miso, miso_mu, prox_finito, qning, sag, saga, sdca, sgd,
+    svrg,
 };
 use fenchel_erm::prelude::Refusal;
 use fenchel_erm::{Error, Problem};
@@ -24,8 +25,9 @@ fn answer<T>(result: Result<T, Error>) -> char {
 }
 
 /// Columns: strongly convex; `mu = 0`; l2 and a proximal regulariser; a loss with a kink and l2.
-const MATRIX: [(&str, &str); 11] = [
+const MATRIX: [(&str, &str); 12] = [
     ("sdca", "ymyy"),
+    ("cocoa", "ymyy"),
     ("catalyst", "yyyu"),
     ("qning", "yyyu"),
     ("prox_finito", "ymyy"),
@@ -43,6 +45,7 @@ macro_rules! every {
         let (p, stop, o) = ($problem, $stop, &mut ());
         vec![
             ("sdca", answer(sdca(p, &SdcaSettings { stop, ..Default::default() }, None, o))),
+            ("cocoa", answer(cocoa(p, &CocoaSettings { stop, ..Default::default() }, None, o))),
             (
                 "catalyst",
                 answer(catalyst(p, &CatalystSettings { stop, ..Default::default() }, None, o)),

@@ -18,6 +18,7 @@ mod newton_cg;
 mod optimum;
 mod own;
 mod sparse_text;
+mod spread;
 mod structured;
 mod subsampled;
 mod textbook;

@@ -43,18 +43,29 @@ impl Centred {
     pub(super) fn new<D: Design>(design: &D, shares: &[f64], mut centre: Vec<f64>) -> Self {
         let (n, d) = (design.rows(), design.columns());
         // The mean of the differences is what rounding took from the mean.
-        let (mut rest, mut seen) = (vec![0.0; d], vec![0.0; d]);
+        let mut sums = vec![0.0; 2 * d];
+        design.add_rows(&mut sums, |rows, sums| {
+            let (rest, seen) = sums.split_at_mut(d);
+            for i in rows.filter(|&i| shares[i] > 0.0) {
+                design.row_entries(i, |j, x| {
+                    if centre[j] != 0.0 {
+                        rest[j] += shares[i] * (x - centre[j]);
+                        seen[j] += shares[i];
+                    }
+                });
+            }
+        });
+        let (rest, seen) = sums.split_at(d);
         let mut largest = vec![0.0_f64; d];
         for i in (0..n).filter(|&i| shares[i] > 0.0) {
             design.row_entries(i, |j, x| {
                 if centre[j] != 0.0 {
-                    rest[j] += shares[i] * (x - centre[j]);
-                    seen[j] += shares[i];
                     largest[j] = largest[j].max((x - centre[j]).abs());
                 }
             });
         }
-        let total: f64 = shares.iter().sum();
+        design.largest_of(&mut largest);
+        let total = design.sum_numbers(shares);
         let mut constant = vec![false; d];
         for j in 0..d {
             // Entries that are not stored are 0.

@@ -62,7 +62,7 @@ fn longest_row<D: Design, F: ScalarFamily>(
         objective.design.row_entries(i, |j, v| square += v * v * inverse[j]);
         longest = longest.max(square);
     }
-    longest
+    objective.design.largest(longest)
 }
 
 /// `(c + (1 - c) log(1 - c)) / k^2` with `c = k v`: `v^2 / 2` where `k` is 0, `None` from `c = 1` on.

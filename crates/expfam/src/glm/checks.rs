@@ -24,6 +24,7 @@ pub(super) fn check_squares<F: ScalarFamily, D: Design>(
                 largest = if j == column { largest.max(v.abs()) } else { largest }
             });
         }
+        let largest = design.largest(largest);
         if largest > 0.0 {
             let what = "design matrix";
             let reason = format!(
@@ -34,8 +35,11 @@ pub(super) fn check_squares<F: ScalarFamily, D: Design>(
         }
     }
     let counted = shares.iter().zip(y).filter(|(s, _)| **s > 0.0);
-    let largest = counted.clone().fold(0.0, |a: f64, (_, y)| a.max(y.abs()));
-    let square: f64 = counted.map(|(s, y)| s * y * y).sum();
+    let largest = design.largest(counted.fold(0.0, |a: f64, (_, y)| a.max(y.abs())));
+    let [square] = design.sum_rows(|rows| {
+        let counted = shares[rows.clone()].iter().zip(&y[rows]).filter(|(s, _)| **s > 0.0);
+        [counted.map(|(s, y)| s * y * y).sum()]
+    });
     if !F::KNOWN_DISPERSION && largest > 0.0 && !usable(square) {
         let expected =
             "targets whose squares neither overflow nor vanish: divide them by their size first";
@@ -46,14 +50,20 @@ pub(super) fn check_squares<F: ScalarFamily, D: Design>(
 
 /// Whether the likelihood increases without bound along the fitted direction `z`, the linear predictor without the
 /// offset.
-pub(super) fn recedes<F: ScalarFamily>(family: &F, y: &[f64], shares: &[f64], z: &[f64]) -> bool {
-    let largest = z.iter().fold(0.0, |m: f64, z| m.max(z.abs()));
+pub(super) fn recedes<F: ScalarFamily, D: Design>(
+    family: &F,
+    design: &D,
+    y: &[f64],
+    shares: &[f64],
+    z: &[f64],
+) -> bool {
+    let largest = design.largest(z.iter().fold(0.0, |m: f64, z| m.max(z.abs())));
     // What is below rounding has no sign.
     let clear = |z: f64| z == 0.0 || z.abs() > 1e-12 * largest;
     let mut rows = (0..z.len()).filter(|&i| shares[i] > 0.0);
     largest > 0.0
-        && rows.clone().any(|i| z[i] != 0.0)
-        && rows.all(|i| clear(z[i]) && family.recedes(y[i], z[i]))
+        && design.any(rows.clone().any(|i| z[i] != 0.0))
+        && !design.any(rows.any(|i| !(clear(z[i]) && family.recedes(y[i], z[i]))))
 }
 
 /// The Cholesky factor of the Hessian of `k` coefficients, the intercept behind the others.

@@ -1,10 +1,11 @@
 //! Fitting generalised linear models, and predicting with them.
 
+use fenchel_linalg::spread::{Shards, checksum_of};
 use fenchel_linalg::{AsDesign, Cholesky, Csr, Dense, Design, Invalid, Names};
 use fenchel_optim::newton::{
     QuasiNewtonSettings, TwiceDifferentiable, WithHessian, newton, quasi_newton,
 };
-use fenchel_optim::{Fit, MAX_MEMORY, Refusal, Report, Solution, Status, Stop, Watch};
+use fenchel_optim::{Fit, MAX_MEMORY, Placement, Refusal, Report, Solution, Status, Stop, Watch};
 use serde::{Deserialize, Serialize};
 
 use super::centre::{Centred, Storage, far_means};
@@ -94,22 +95,40 @@ impl<F: ScalarFamily + Clone> Glm<F> {
 
     /// Fits with weights of the rows (numbers of trials or of equal rows), a model to start from, or a closure that watches.
     ///
+    /// The rows may be spread over processes ([`Fit::spread`]): `x`, targets, offsets and weights are those of the own rows. The model
+    /// is then fitted by Newton's method, and every process gets all of it. Processes whose settings or starts differ, or of which some
+    /// only give weights or offsets, are refused.
+    ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Invalid::Layout`] for a negative weight, [`Invalid::Parameter`] if all are 0; [`Invalid::Length`] for a start with other columns.
-    pub fn fit_with<'y, X: AsDesign + ?Sized>(
+    /// As [`fit`](Self::fit); [`Invalid::Layout`] for a negative weight, [`Invalid::Parameter`] if all are 0 or for a limit of seconds
+    /// with spread rows; [`Invalid::Length`] for a start with other columns.
+    pub fn fit_with<'y, X: AsDesign + ?Sized, P: Placement>(
         &self,
         x: &X,
         y: impl Into<Targets<'y>>,
-        fit: Fit<'_, GlmModel<F>>,
+        fit: Fit<'_, GlmModel<F>, P>,
     ) -> Result<GlmModel<F>, Error> {
-        let design = x.as_design()?;
+        let Fit { start, mut watch, rows, weights } = fit;
+        let mut watch = watch.of_all(&rows);
+        let shards = rows.shards();
+        let design = x.as_design()?.spread(shards)?;
         let Targets { y, offset } = y.into();
         let (y, offset) = (y.to_vec(), offset.map(|offset| offset.to_vec()));
-        let weights = fit.weights.map(|weights| weights.to_vec());
+        let weights = weights.map(|weights| weights.to_vec());
         let (weights, offset) = (weights.as_deref(), offset.as_deref());
-        let Fit { start, mut watch, .. } = fit;
         let (n, d) = (design.rows(), design.columns());
-        self.check(n, &y, weights, offset)?;
+        let numbers =
+            |from: &GlmModel<F>| checksum_of(from.coefficients.iter().chain([&from.intercept]));
+        let (name, l2, intercept) = (F::NAME, self.l2, self.intercept);
+        let given = (weights.is_some(), offset.is_some(), start.map(numbers));
+        self.stop.check_spread(
+            shards,
+            format_args!(
+                "{name}, l2: {l2:?}, intercept: {intercept}, weights: {}, offset: {}, start: {:?}",
+                given.0, given.1, given.2
+            ),
+        )?;
+        self.check(&design, &y, weights, offset)?;
         if let Some(start) = start {
             Invalid::check_length("start (coefficients)", d, start.coefficients.len())?;
         }
@@ -119,10 +138,10 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             return Err(Invalid::Layout { what, reason }.into());
         }
         Invalid::check_nonnegative("l2", self.l2)?;
-        let total: f64 = weights.map_or(n as f64, |w| w.iter().sum());
+        let total = weights.map_or(design.all_rows() as f64, |w| design.sum_numbers(w));
         Invalid::check_positive("sum of the weights", total)?;
         let shares: Vec<f64> = match weights {
-            None => vec![1.0 / n as f64; n],
+            None => vec![1.0 / total; n],
             Some(w) => w.iter().map(|w| w / total).collect(),
         };
         let targets = Rows { y: &y, weights, shares: &shares, offset };
@@ -139,11 +158,11 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let Centred { centre, storage } = Centred::new(&design, &shares, means);
         let model = match &storage {
             Storage::Dense(matrix) => {
-                let design = Dense::new(matrix.view())?;
+                let design = Dense::new(matrix.view())?.spread(shards)?;
                 self.fit_design(design, &targets, Some(&centre), start, &mut watch)?
             }
             Storage::Sparse { offsets, columns, values } => {
-                let design = Csr::from_parts(offsets, columns, values, d)?;
+                let design = Csr::from_parts(offsets, columns, values, d)?.spread(shards)?;
                 self.fit_design(design, &targets, Some(&centre), start, &mut watch)?
             }
         };
@@ -177,7 +196,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             new
         };
         objective.units.clone_from(&units);
-        let (point, mut report) = if objective.has_many_rows() {
+        let (point, mut report) = if design.shards().is_none() && objective.has_many_rows() {
             self.by_some_rows(objective, start, make, watch)?
         } else {
             let solution = newton(objective, &self.stop, start, watch)?;
@@ -198,7 +217,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
                 None
             }
         };
-        let unbounded = self.l2 == 0.0 && recedes(&self.family, y, shares, &z);
+        let unbounded = self.l2 == 0.0 && recedes(&self.family, &design, y, shares, &z);
         let mut receding = false;
         if unbounded {
             report.status = Status::NoMinimiser;
@@ -262,7 +281,8 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         }
         // On the border of the means every Newton step moves the linear predictors by 1 once more.
         objective.multiply(&step, &mut z);
-        Ok((0..z.len()).any(|i| objective.shares[i] > 0.0 && z[i].abs() > 0.1))
+        let far = (0..z.len()).any(|i| objective.shares[i] > 0.0 && z[i].abs() > 0.1);
+        Ok(objective.design.any(far))
     }
 
     /// Refuses what needs more memory than allowed; the number of bytes is the product of the factors.
@@ -297,19 +317,22 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         Ok((second.state, second.report.with_spent(Some(&report))))
     }
 
-    fn check(
+    fn check<D: Design>(
         &self,
-        n: usize,
+        design: &D,
         y: &[f64],
         weights: Option<&[f64]>,
         offset: Option<&[f64]>,
     ) -> Result<(), Error> {
         self.family.check()?;
+        let n = design.rows();
         Invalid::check_length("targets", n, y.len())?;
-        if n == 0 {
+        if design.all_rows() == 0 {
             return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
         }
         if let Some((row, &value)) = y.iter().enumerate().find(|(_, y)| !self.family.accepts(**y)) {
+            // Its place among all rows.
+            let row = design.shards().map_or(0, Shards::before) + row;
             return Err(Invalid::Target { row, value, expected: F::TARGETS }.into());
         }
         if let Some(weights) = weights {
@@ -349,8 +372,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
     ) -> Result<Vec<f64>, Error> {
         let mut start = vec![0.0; d + usize::from(self.intercept)];
         if self.intercept {
-            let mean: f64 = objective.shares.iter().zip(objective.y).map(|(s, y)| s * y).sum();
-            let eta = self.family.link(mean);
+            let eta = self.family.link(objective.mean_target());
             if !eta.is_finite() {
                 return Err(Error::BoundaryMean {
                     family: F::NAME,

@@ -79,13 +79,16 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
         let mut z = vec![0.0; n];
         self.multiply(x, &mut z);
         let mut sums = vec![0.0; self.dimension()];
-        for i in (0..n).filter(|&i| self.shares[i] > 0.0) {
-            let part = self.shares[i] * (self.y[i].abs() + self.family.mean(self.eta(i, &z)).abs());
-            self.design.row_entries(i, |j, v| sums[j] += part * v.abs());
-            if self.intercept {
-                sums[d] += part;
+        self.design.add_rows(&mut sums, |rows, sums| {
+            for i in rows.filter(|&i| self.shares[i] > 0.0) {
+                let mean = self.family.mean(self.eta(i, &z));
+                let part = self.shares[i] * (self.y[i].abs() + mean.abs());
+                self.design.row_entries(i, |j, v| sums[j] += part * v.abs());
+                if self.intercept {
+                    sums[d] += part;
+                }
             }
-        }
+        });
         sums.iter_mut().filter(|s| !(**s > 0.0 && s.is_finite())).for_each(|s| *s = 1.0);
         sums
     }
@@ -106,7 +109,24 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
     fn sum_losses(&mut self, z: &[f64]) -> f64 {
         let rows =
             Rows { family: self.family, y: self.y, shares: self.shares, offset: self.offset };
-        rows.losses(0..z.len(), z, 0.0, &mut self.slopes)
+        self.design.sum_rows_of(&mut self.slopes, &mut [], |range, slopes, _| {
+            rows.losses(range.clone(), &z[range], 0.0, slopes)
+        })
+    }
+
+    /// The sum of one number a row.
+    fn sum(&self, numbers: &[f64]) -> f64 {
+        let [sum] = self.design.sum_rows(|rows| [lanes::sum(&numbers[rows])]);
+        sum
+    }
+
+    /// `sum_i share_i y_i`
+    pub(super) fn mean_target(&self) -> f64 {
+        let product = |(s, y): (&f64, &f64)| s * y;
+        let [mean] = self.design.sum_rows(|rows| {
+            [self.shares[rows.clone()].iter().zip(&self.y[rows]).map(product).sum()]
+        });
+        mean
     }
 
     /// Computes `out = X' slopes + l2 x`, and the sum of the slopes for the intercept. This is half a pass over the
@@ -116,7 +136,7 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
         multiply_transposed(&self.design, &self.slopes, &mut out[..d]);
         out.iter_mut().zip(&x[..d]).for_each(|(o, x)| *o += self.l2 * x);
         if self.intercept {
-            out[d] = lanes::sum(&self.slopes);
+            out[d] = self.sum(&self.slopes);
         }
     }
 
@@ -235,6 +255,10 @@ impl<D: Design, F: ScalarFamily> TwiceDifferentiable for Objective<'_, D, F> {
         self.y.len()
     }
 
+    fn terms(&self) -> usize {
+        self.design.all_rows()
+    }
+
     fn multiply(&self, v: &[f64], z: &mut [f64]) {
         let d = self.design.columns();
         multiply(&self.design, &v[..d], z);
@@ -264,7 +288,7 @@ impl<D: Design, F: ScalarFamily> TwiceDifferentiable for Objective<'_, D, F> {
         multiply_squares_transposed(&self.design, &self.curvature, &mut out[..d]);
         out[..d].iter_mut().for_each(|o| *o += self.l2);
         if self.intercept {
-            out[d] = lanes::sum(&self.curvature);
+            out[d] = self.sum(&self.curvature);
         }
     }
 
@@ -274,14 +298,16 @@ impl<D: Design, F: ScalarFamily> TwiceDifferentiable for Objective<'_, D, F> {
         multiply_transposed(&self.design, &bent, &mut out[..d]);
         out.iter_mut().zip(&v[..d]).for_each(|(o, v)| *o += self.l2 * v);
         if self.intercept {
-            out[d] = bent.iter().sum();
+            out[d] = self.sum(&bent);
         }
     }
 }
 
 impl<D: Design, F: ScalarFamily> WithHessian for Objective<'_, D, F> {
     fn hessian(&mut self) -> (Vec<f64>, f64) {
-        let mut matrix = self.gram(0..self.y.len());
+        let k = self.dimension();
+        let mut matrix = vec![0.0; k * k];
+        self.design.add_rows(&mut matrix, |rows, sum| sum.copy_from_slice(&self.gram(rows)));
         self.add_penalty(&mut matrix);
         (matrix, 0.25 * self.dimension() as f64)
     }
@@ -364,5 +390,29 @@ impl<D: Design, F: ScalarFamily> Preconditioned for Objective<'_, D, F> {
 
     fn estimate(&self, gradient: &[f64]) -> f64 {
         self.residual(0.0, gradient).value()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::glm::Identity;
+    use fenchel_linalg::spread::{Communicator, Shards, threads};
+    use fenchel_linalg::{Dense, Invalid};
+
+    /// The rounding of the objective is that of all rows.
+    #[test]
+    fn terms_are_those_of_all_rows() {
+        let x = ndarray::array![[0.0], [1.0], [2.0], [3.0]];
+        let terms = threads::run(2, |ranks| {
+            let rows = [0..1, 1..4][ranks.rank()].clone();
+            let shards = Shards::new(ranks, &[rows.len()])?;
+            let design =
+                Dense::new(x.slice_axis(ndarray::Axis(0), rows.clone().into()))?.spread(&shards)?;
+            let (y, shares) = (&[1.0, 2.0, 2.0, 3.0][rows.clone()], &[0.25; 4][rows]);
+            let objective = Objective::new(&Identity, design, (y, shares), None, 0.0, true);
+            Ok::<_, Invalid>((objective.margins(), objective.terms()))
+        });
+        assert_eq!(terms.unwrap(), [(1, 4), (3, 4)]);
     }
 }

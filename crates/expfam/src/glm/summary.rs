@@ -2,6 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 use std::fmt;
+use std::ops::Range;
 
 use fenchel_linalg::text::{aligned, cell, fixed, number, short};
 use fenchel_linalg::{Cholesky, Design, Invalid};
@@ -114,20 +115,24 @@ impl GlmSummary {
         let Ending { estimates, centre, factor, unbounded, receding } = ending;
         let (family, n, k) = (objective.family, objective.y.len(), estimates.len());
         let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
+        let design = &objective.design;
         let rows = (0..n).filter(|&i| weight(i) > 0.0);
-        let counted = rows.clone().count();
-        let total: f64 = (0..n).map(weight).sum();
+        // Over the rows of all processes that count.
+        let sum = |of: &(dyn Fn(usize) -> f64 + Sync)| {
+            let counted =
+                |rows: Range<usize>| rows.filter(|&i| weight(i) > 0.0).map(of).sum::<f64>();
+            let [sum] = design.sum_rows(|rows| [counted(rows)]);
+            sum
+        };
+        let counted = sum(&|_| 1.0) as usize;
+        let total = sum(&weight);
         let residual_degrees = counted.saturating_sub(k);
         let etas: Vec<f64> = (0..n).map(|i| objective.eta(i, z)).collect();
-        let deviance: f64 =
-            rows.clone().map(|i| weight(i) * family.deviance_at(objective.y[i], etas[i])).sum();
-        let pearson: f64 = rows
-            .clone()
-            .map(|i| {
-                let r = objective.y[i] - family.mean(etas[i]);
-                weight(i) * r * r / family.variance(etas[i])
-            })
-            .sum();
+        let deviance = sum(&|i| weight(i) * family.deviance_at(objective.y[i], etas[i]));
+        let pearson = sum(&|i| {
+            let r = objective.y[i] - family.mean(etas[i]);
+            weight(i) * r * r / family.variance(etas[i])
+        });
         let dispersion = match residual_degrees {
             _ if F::KNOWN_DISPERSION => 1.0,
             0 => f64::NAN,
@@ -136,24 +141,22 @@ impl GlmSummary {
         let null = if objective.intercept { null_intercept(objective) } else { 0.0 };
         let null: Vec<f64> =
             (0..n).map(|i| null + objective.offset.map_or(0.0, |o| o[i])).collect();
-        let null_deviance: f64 =
-            rows.clone().map(|i| weight(i) * family.deviance_at(objective.y[i], null[i])).sum();
-        let largest = rows.clone().fold(0.0, |a: f64, i| a.max(objective.y[i].abs()));
+        let null_deviance = sum(&|i| weight(i) * family.deviance_at(objective.y[i], null[i]));
+        let largest =
+            design.largest(rows.clone().fold(0.0, |a: f64, i| a.max(objective.y[i].abs())));
         let off = |i: usize| (objective.y[i] - family.mean(etas[i])).abs();
-        let perfect = residual_degrees == 0 || rows.clone().all(|i| off(i) <= 1e-12 * largest);
+        let perfect = residual_degrees == 0
+            || !design.any(rows.clone().any(|i| !(off(i) <= 1e-12 * largest)));
         let likely = match F::KNOWN_DISPERSION {
             true => 1.0,
             false if perfect => f64::NAN,
             false => deviance / counted as f64,
         };
-        let log_likelihood: f64 = rows
-            .clone()
-            .map(|i| family.log_likelihood_at(objective.y[i], etas[i], weight(i), likely))
-            .sum();
-        let at_border = if F::KNOWN_DISPERSION {
-            rows.filter(|&i| family.variance(etas[i]) < 1e-8).count()
-        } else {
-            0
+        let log_likelihood =
+            sum(&|i| family.log_likelihood_at(objective.y[i], etas[i], weight(i), likely));
+        let at_border = match F::KNOWN_DISPERSION {
+            true => sum(&|i| f64::from(u8::from(family.variance(etas[i]) < 1e-8))) as usize,
+            false => 0,
         };
         let mut coefficients = vec![];
         let d = k - usize::from(objective.intercept);
@@ -229,24 +232,35 @@ impl GlmSummary {
 /// With offsets from `o` to `O`, the intercept lies between `link(mean) - O` and `link(mean) - o`. Steps stay in that
 /// bracket, and there are at most 200.
 pub(super) fn null_intercept<D: Design, F: ScalarFamily>(objective: &Objective<'_, D, F>) -> f64 {
-    let (family, share) = (objective.family, objective.shares);
-    let mean: f64 = share.iter().zip(objective.y).map(|(s, y)| s * y).sum();
-    let eta = family.link(mean);
+    let (family, share, design) = (objective.family, objective.shares, &objective.design);
+    let eta = family.link(objective.mean_target());
     let Some(offset) = objective.offset else { return eta };
-    let rows: Vec<usize> = (0..share.len()).filter(|&i| share[i] > 0.0).collect();
-    let low = rows.iter().fold(f64::INFINITY, |low, &i| low.min(offset[i]));
-    let high = rows.iter().fold(f64::NEG_INFINITY, |high, &i| high.max(offset[i]));
+    let rows = (0..share.len()).filter(|&i| share[i] > 0.0);
+    let low = rows.clone().fold(f64::INFINITY, |low, i| low.min(offset[i]));
+    let high = rows.fold(f64::NEG_INFINITY, |high, i| high.max(offset[i]));
+    let (low, high) = (-design.largest(-low), design.largest(high));
     let excess = |b: f64| {
         // Outside of the domain the mean is beyond any number.
         if !family.in_domain(b + high) || !family.loss(0.0, b + high).is_finite() {
             return (f64::INFINITY, 0.0);
         }
-        rows.iter().fold((0.0, 0.0), |(value, slope), &i| {
-            let (y, eta) = (objective.y[i], b + offset[i]);
-            (value + share[i] * family.slope(y, eta), slope + share[i] * family.curvature(y, eta))
-        })
+        let [value, slope] = design.sum_rows(|rows| {
+            let counted = rows.filter(|&i| share[i] > 0.0);
+            counted.fold([0.0, 0.0], |[value, slope], i| {
+                let (y, eta) = (objective.y[i], b + offset[i]);
+                [
+                    value + share[i] * family.slope(y, eta),
+                    slope + share[i] * family.curvature(y, eta),
+                ]
+            })
+        });
+        (value, slope)
     };
-    let start = eta - rows.iter().map(|&i| share[i] * offset[i]).sum::<f64>();
+    let [offsets] = design.sum_rows(|rows| {
+        let counted = rows.filter(|&i| share[i] > 0.0);
+        [counted.map(|i| share[i] * offset[i]).sum()]
+    });
+    let start = eta - offsets;
     increasing_root(excess, eta - high, eta - low, start, 1e-15)
 }
 

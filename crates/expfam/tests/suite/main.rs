@@ -17,6 +17,7 @@ mod refusals;
 mod risk;
 mod samplers;
 mod special;
+mod spread;
 mod sweep;
 mod tails;
 mod univariate;

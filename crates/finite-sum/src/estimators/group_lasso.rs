@@ -73,7 +73,7 @@ impl GroupLasso {
         y: impl Into<ArrayView1<'a, f64>>,
         fit: Fit<'_, LinearModel>,
     ) -> Result<LinearModel, Error> {
-        let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
+        let (y, Fit { weights, start, mut watch, .. }) = (y.into(), fit);
         let GroupLasso { ref groups, group, l1, intercept, stop, seed } = *self;
         if groups.is_empty() {
             return Err(Invalid::Empty { what: "groups" }.into());

@@ -127,7 +127,7 @@ impl HuberRegressor {
         fit: Fit<'_, HuberModel>,
     ) -> Result<HuberModel, Error> {
         let HuberRegressor { epsilon, l2, intercept, stop, seed } = *self;
-        let (y, Fit { weights, start, mut watch }) = (y.into().to_vec(), fit);
+        let (y, Fit { weights, start, mut watch, .. }) = (y.into().to_vec(), fit);
         if !(epsilon >= 1.0 && epsilon.is_finite()) {
             let (name, expected) = ("epsilon", "a finite number >= 1");
             return Err(Invalid::Parameter { name, value: epsilon, expected }.into());

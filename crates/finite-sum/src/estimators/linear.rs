@@ -172,7 +172,7 @@ impl ElasticNet {
         y: impl Into<ArrayView1<'a, f64>>,
         fit: Fit<'_, LinearModel>,
     ) -> Result<LinearModel, Error> {
-        let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
+        let (y, Fit { weights, start, mut watch, .. }) = (y.into(), fit);
         let ElasticNet { l1, l2, intercept, stop, seed } = *self;
         let regulariser = L1 { strength: l1 };
         let penalised = Penalised { loss: Squared, regulariser, l2, intercept, stop, seed };

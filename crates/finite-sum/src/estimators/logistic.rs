@@ -83,7 +83,7 @@ impl LogisticRegression {
         y: impl Into<ArrayView1<'a, L>>,
         fit: Fit<'_, LogisticModel<L>>,
     ) -> Result<LogisticModel<L>, Error> {
-        let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
+        let (y, Fit { weights, start, mut watch, .. }) = (y.into(), fit);
         let start = start.map(|start| (start.point(), start.classes.clone()));
         let LogisticRegression { l1, intercept, stop, seed, .. } = *self;
         let by_default = if l1 > 0.0 { 0.0 } else { 1.0 / y.len().max(1) as f64 };

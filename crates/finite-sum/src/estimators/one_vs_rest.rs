@@ -64,7 +64,7 @@ impl OneVsRest {
         y: impl Into<ArrayView1<'a, L>>,
         fit: Fit<'_, OneVsRestModel<L>>,
     ) -> Result<OneVsRestModel<L>, Error> {
-        let Fit { weights, start, watch } = fit;
+        let Fit { weights, start, watch, .. } = fit;
         let (classes, codes) = Classes::from_labels(&y.into().to_vec())?;
         if let [label] = classes.labels() {
             let expected = "one of at least two distinct labels, but all rows have this one";
@@ -82,7 +82,7 @@ impl OneVsRest {
             let is_class: Vec<bool> = codes.iter().map(|&code| code == class).collect();
             let start = start.map(|models| &models[class]);
             let binary = LogisticRegression { stop: budget.left(), ..self.binary.clone() };
-            binary.fit_with(x, &is_class, Fit { weights, start, watch: watch.each() })
+            binary.fit_with(x, &is_class, Fit { weights, start, watch: watch.each(), ..Fit::new() })
         };
         let models = parallel::try_map(0..classes.len(), fit)?;
         Ok(OneVsRestModel { models, classes })

@@ -39,7 +39,7 @@ impl<L: Loss + Copy, R: Composite> Penalised<L, R> {
         y: impl Into<ArrayView1<'a, f64>>,
         fit: Fit<'_, LinearModel>,
     ) -> Result<LinearModel, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         let start = start.map(|start| start.point());
         let fitted = self.regress(x, y.into(), weights, start, &mut watch)?;
         Ok(LinearModel::new(fitted, x.names()))
@@ -57,7 +57,7 @@ impl<R: Composite> Penalised<Logistic, R> {
         y: impl Into<ArrayView1<'a, Y>>,
         fit: Fit<'_, LogisticModel<Y>>,
     ) -> Result<LogisticModel<Y>, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         let start = start.map(|start| (start.point(), start.classes.clone()));
         let (fitted, classes) = self.classify(x, y.into(), weights, start, &mut watch)?;
         Ok(LogisticModel::new(fitted, x.names(), classes))

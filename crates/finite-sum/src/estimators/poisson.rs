@@ -77,7 +77,7 @@ impl PoissonRegressor {
         y: impl Into<ArrayView1<'a, f64>>,
         fit: Fit<'_, PoissonModel>,
     ) -> Result<PoissonModel, Error> {
-        let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
+        let (y, Fit { weights, start, mut watch, .. }) = (y.into(), fit);
         let PoissonRegressor { l1, l2, intercept, mut stop, seed } = *self;
         let counts = |i: usize| weights.is_none_or(|w| w.get(i).is_none_or(|w| *w > 0.0));
         let unbounded = intercept && !y.iter().enumerate().any(|(i, y)| *y != 0.0 && counts(i));

@@ -90,7 +90,7 @@ impl SoftmaxRegression {
         y: impl Into<ArrayView1<'a, L>>,
         fit: Fit<'_, SoftmaxModel<L>>,
     ) -> Result<SoftmaxModel<L>, Error> {
-        let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
+        let (y, Fit { weights, start, mut watch, .. }) = (y.into(), fit);
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
         Invalid::check_nonnegative("l1", self.l1)?;

@@ -96,7 +96,7 @@ impl LinearSvc {
         y: impl Into<ArrayView1<'a, L>>,
         fit: Fit<'_, SvcModel<L>>,
     ) -> Result<SvcModel<L>, Error> {
-        let (y, Fit { weights, start, mut watch }) = (y.into(), fit);
+        let (y, Fit { weights, start, mut watch, .. }) = (y.into(), fit);
         let start = start.map(|start| (start.point(), start.classes.clone()));
         let LinearSvc { intercept, stop, seed, .. } = *self;
         let l2 = self.l2.unwrap_or(1.0 / y.len().max(1) as f64);

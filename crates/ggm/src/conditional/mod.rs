@@ -226,7 +226,7 @@ impl GaussianCrf {
             x.row_axpy(i, 1.0, &mut row[..inputs]);
             y.row_axpy(i, 1.0, &mut row[inputs..]);
         }
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         let statistics = both.statistics(weights, self.max_memory)?;
         self.solve(&statistics, inputs, start, &mut watch)
     }
@@ -241,7 +241,7 @@ impl GaussianCrf {
         inputs: usize,
         fit: Fit<'_, GaussianCrfModel>,
     ) -> Result<GaussianCrfModel, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         let statistics = statistics.statistics(weights, None)?;
         self.solve(&statistics, inputs, start, &mut watch)
     }

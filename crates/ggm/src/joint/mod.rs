@@ -125,7 +125,7 @@ impl JointGraphicalLasso {
         groups: &[X],
         fit: Fit<'_, JointModel>,
     ) -> Result<JointModel, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         if let Some(weights) = weights {
             let rows = groups.iter().map(AsStatistics::rows).sum();
             Invalid::check_length("weights", rows, weights.len())?;

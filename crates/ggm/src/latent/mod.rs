@@ -106,7 +106,7 @@ impl LatentGraphicalLasso {
         data: &(impl AsStatistics + ?Sized),
         fit: Fit<'_, LatentVariableModel>,
     ) -> Result<LatentVariableModel, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         let statistics = &*data.statistics(weights, self.max_memory)?;
         let p = statistics.variables();
         self.l1.check(p)?;

@@ -38,7 +38,7 @@ macro_rules! by_rows {
                 data: &(impl AsStatistics + ?Sized),
                 fit: Fit<'_, GaussianModel>,
             ) -> Result<GaussianModel, Error> {
-                let Fit { weights, start, mut watch } = fit;
+                let Fit { weights, start, mut watch, .. } = fit;
                 let statistics = &*data.statistics(weights, MAX_MEMORY)?;
                 let rows = self.rows(statistics.variables())?;
                 rows.solve(statistics, start, &self.stop, &mut watch)

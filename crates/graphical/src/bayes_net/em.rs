@@ -96,7 +96,7 @@ impl Em {
         data: ArrayView2<'_, usize>,
         fit: Fit<'_, BayesNet>,
     ) -> Result<EmFit, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         self.prior.check()?;
         net.check_data(data, true)?;
         self.prior.check_records(data.nrows())?;

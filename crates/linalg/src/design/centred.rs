@@ -5,7 +5,7 @@
 
 use ndarray::Array2;
 
-use super::{Csr, Dense, Design};
+use super::{Csr, Dense, Design, multiply_squares_transposed, multiply_transposed};
 use crate::Invalid;
 
 /// A column is far from 0 if its mean exceeds this many standard deviations. With the column of ones it then has a condition number
@@ -29,36 +29,48 @@ pub struct FarColumn {
 }
 
 /// The columns whose mean, by these weights of the rows (`None`: all 1), exceeds ten standard deviations, ascending. Constant columns
-/// other than 0 are among them. A look at 64 rows, and a pass over the columns that look so there.
+/// other than 0 are among them. A look at 64 rows, and a pass over the columns that look so there. Of rows that are spread over
+/// processes nobody sees 64 of all: two half passes over all columns take the place of the look.
 pub fn far_columns<D: Design>(design: &D, weights: Option<&[f64]>) -> Vec<FarColumn> {
     let weight = |i: usize| weights.map_or(1.0, |weights| weights[i]);
-    let n = design.rows();
-    let Some(heaviest) = (0..n).max_by(|&i, &j| weight(i).total_cmp(&weight(j)).then(j.cmp(&i)))
-    else {
-        return Vec::new();
+    // Distances from one row, or from a mean: the squares of the values would swallow those of the spread.
+    let (columns, from) = match design.shards() {
+        Some(_) => candidates_of_all(design, weights),
+        None => {
+            let heaviest =
+                (0..design.rows()).max_by(|&i, &j| weight(i).total_cmp(&weight(j)).then(j.cmp(&i)));
+            let Some(heaviest) = heaviest else { return Vec::new() };
+            let columns = candidates(design, weights, heaviest);
+            let mut from = vec![0.0; columns.len()];
+            design.row_part(heaviest, &columns, 1.0, &mut from);
+            (columns, from)
+        }
     };
-    let columns = candidates(design, weights, heaviest);
     let m = columns.len();
     if m == 0 {
         return Vec::new();
     }
-    // Distances from one row: the squares of the values would swallow those of the spread.
-    let (mut from, mut row) = (vec![0.0; m], vec![0.0; m]);
-    design.row_part(heaviest, &columns, 1.0, &mut from);
-    let (mut sums, mut squares, mut total) = (vec![0.0; m], vec![0.0; m], 0.0);
-    for i in (0..n).filter(|&i| weight(i) > 0.0) {
-        let w = weight(i);
-        total += w;
-        design.row_part(i, &columns, 1.0, &mut row);
-        for k in 0..m {
-            let x = row[k] - from[k];
-            sums[k] += w * x;
-            squares[k] += w * x * x;
+    // Of the distances, of their squares, and of the weights.
+    let mut sums = vec![0.0; 2 * m + 1];
+    design.add_rows(&mut sums, |rows, sums| {
+        let (sums, rest) = sums.split_at_mut(m);
+        let (squares, total) = rest.split_at_mut(m);
+        let mut row = vec![0.0; m];
+        for i in rows.filter(|&i| weight(i) > 0.0) {
+            let w = weight(i);
+            total[0] += w;
+            design.row_part(i, &columns, 1.0, &mut row);
+            for k in 0..m {
+                let x = row[k] - from[k];
+                sums[k] += w * x;
+                squares[k] += w * x * x;
+            }
         }
-    }
+    });
+    let total = sums[2 * m];
     let far = |k: usize| {
         let shift = sums[k] / total;
-        let variance = f64::max(squares[k] / total - shift * shift, 0.0);
+        let variance = f64::max(sums[m + k] / total - shift * shift, 0.0);
         let mean = from[k] + shift;
         (mean.is_finite() && mean.abs() > FAR * variance.sqrt()).then_some(FarColumn {
             column: columns[k],
@@ -67,6 +79,21 @@ pub fn far_columns<D: Design>(design: &D, weights: Option<&[f64]>) -> Vec<FarCol
         })
     };
     (0..m).filter_map(far).collect()
+}
+
+/// The columns of spread rows that may be far from 0, with their means. The variances are rough: half of [`FAR`] will do.
+fn candidates_of_all<D: Design>(design: &D, weights: Option<&[f64]>) -> (Vec<usize>, Vec<f64>) {
+    let weights = weights.map_or_else(|| vec![1.0; design.rows()], <[f64]>::to_vec);
+    let total = design.sum_numbers(&weights);
+    let (mut means, mut squares) = (vec![0.0; design.columns()], vec![0.0; design.columns()]);
+    multiply_transposed(design, &weights, &mut means);
+    multiply_squares_transposed(design, &weights, &mut squares);
+    means.iter_mut().for_each(|mean| *mean /= total);
+    let far = |&(c, mean): &(usize, f64)| {
+        let variance = f64::max(squares[c] / total - mean * mean, 0.0);
+        mean.is_finite() && mean.abs() > 0.5 * FAR * variance.sqrt()
+    };
+    means.iter().copied().enumerate().filter(far).unzip()
 }
 
 /// The columns that may be far from 0.
@@ -222,6 +249,34 @@ mod tests {
                     assert!((found.variance - 2.0).abs() < 1e-9, "{n}: {found:?}");
                 }
             }
+        }
+    }
+
+    /// The unit of a column far from 0 is that of its spread, which a difference of squares would lose.
+    #[test]
+    fn columns_of_spread_rows_are_those_of_all_rows() {
+        use crate::spread::{Communicator, Shards, threads};
+
+        let x =
+            Array2::from_shape_fn((90, 3), |(i, c)| [0.0, 1e6, 5.0][c] + (i % 5) as f64 / 1024.0);
+        let weights: Vec<f64> = (0..90).map(|i| 0.5 + (i % 3) as f64).collect();
+        let expected = far_columns(&x.as_design().unwrap(), Some(&weights));
+        assert_eq!(expected.iter().map(|far| far.column).collect::<Vec<_>>(), [1, 2]);
+        let found = threads::run(3, |ranks| {
+            let rows = [0..0, 0..60, 60..90][ranks.rank()].clone();
+            let shards = Shards::new(ranks, &[rows.len()])?;
+            let own = x.slice_axis(ndarray::Axis(0), rows.clone().into());
+            let design = own.as_design()?.spread(&shards)?;
+            Ok::<_, Invalid>(far_columns(&design, Some(&weights[rows])))
+        });
+        for found in found.unwrap() {
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!(found.column, expected.column);
+                assert!((found.mean - expected.mean).abs() <= 1e-9);
+                let off = (found.variance - expected.variance).abs();
+                assert!(off <= 1e-6 * expected.variance, "{found:?} {expected:?}");
+            }
+            assert_eq!(found.len(), 2);
         }
     }
 

@@ -5,6 +5,7 @@ use sprs::{CsMatI, CsMatViewI};
 use super::product::row_norms_squared;
 use super::{AsDesign, Design, Scalar, Subset, all_finite, sum_of_squares};
 use crate::Invalid;
+use crate::spread::Shards;
 
 /// An owned sparse matrix: `sprs` CSR with `u32` columns and `usize` offsets.
 pub type CsrMatrix<T> = CsMatI<T, u32, usize>;
@@ -18,6 +19,8 @@ pub struct Csr<'a, T> {
     columns: usize,
     /// The rows that are seen, in this order; all, unless it is a part.
     subset: Option<&'a Subset>,
+    /// Where the other rows are, if they are not here.
+    shards: Option<&'a Shards<'a>>,
 }
 
 impl<'a, T: Scalar> Csr<'a, T> {
@@ -108,7 +111,7 @@ impl<'a, T: Scalar> Csr<'a, T> {
         values: &'a [T],
         columns: usize,
     ) -> Self {
-        Csr { offsets, columns_of, values, columns, subset: None }
+        Csr { offsets, columns_of, values, columns, subset: None, shards: None }
     }
 
     /// Whether offsets and columns are valid. This is faster than finding the first error.
@@ -181,7 +184,20 @@ impl<'a, T: Scalar> Design for Csr<'a, T> {
     where
         'a: 's,
     {
-        Csr { subset: Some(subset), ..*self }
+        Csr { subset: Some(subset), shards: None, ..*self }
+    }
+
+    fn spread<'s>(&self, shards: impl Into<Option<&'s Shards<'s>>>) -> Result<Csr<'s, T>, Invalid>
+    where
+        'a: 's,
+    {
+        let shards = shards.into();
+        shards.map_or(Ok(()), |shards| shards.check(self.rows(), self.columns))?;
+        Ok(Csr { shards, ..*self })
+    }
+
+    fn shards(&self) -> Option<&Shards<'_>> {
+        self.shards
     }
 
     #[inline(always)]

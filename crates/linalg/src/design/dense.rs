@@ -5,6 +5,7 @@ use ndarray::{Array2, ArrayView2};
 use super::product::row_norms_squared;
 use super::{AsDesign, Design, Scalar, Subset, all_finite, sum_of_squares};
 use crate::Invalid;
+use crate::spread::Shards;
 
 /// A borrowed row-major matrix with finite entries.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +15,8 @@ pub struct Dense<'a, T> {
     columns: usize,
     /// The rows that are seen, in this order; all, unless it is a part.
     subset: Option<&'a Subset>,
+    /// Where the other rows are, if they are not here.
+    shards: Option<&'a Shards<'a>>,
 }
 
 impl<'a, T: Scalar> Dense<'a, T> {
@@ -56,7 +59,7 @@ impl<'a, T: Scalar> Dense<'a, T> {
                 ),
             });
         };
-        Ok(Dense { entries, rows, columns, subset: None })
+        Ok(Dense { entries, rows, columns, subset: None, shards: None })
     }
 
     /// Names the first entry from row `i` on that is not finite.
@@ -88,7 +91,20 @@ impl<'a, T: Scalar> Design for Dense<'a, T> {
     where
         'a: 's,
     {
-        Dense { rows: subset.rows(), subset: Some(subset), ..*self }
+        Dense { rows: subset.rows(), subset: Some(subset), shards: None, ..*self }
+    }
+
+    fn spread<'s>(&self, shards: impl Into<Option<&'s Shards<'s>>>) -> Result<Dense<'s, T>, Invalid>
+    where
+        'a: 's,
+    {
+        let shards = shards.into();
+        shards.map_or(Ok(()), |shards| shards.check(self.rows(), self.columns))?;
+        Ok(Dense { shards, ..*self })
+    }
+
+    fn shards(&self) -> Option<&Shards<'_>> {
+        self.shards
     }
 
     #[inline(always)]

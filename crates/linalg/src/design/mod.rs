@@ -43,6 +43,11 @@ pub use product::{
 pub use standardise::Standardiser;
 pub use subset::Subset;
 
+use std::ops::Range;
+
+use crate::Invalid;
+use crate::spread::Shards;
+
 /// A number type that a design matrix may be stored in. Arithmetic is always `f64`.
 pub trait Scalar: Copy + Send + Sync + 'static {
     /// The exact value.
@@ -93,6 +98,38 @@ pub trait Design: Sync {
     /// # Panics
     /// Reading a row panics if the subset was made of a design with more rows.
     fn part<'s>(&self, subset: &'s Subset) -> Self::Part<'s>
+    where
+        Self: 's;
+
+    /// The rows that this process holds, of a design whose other rows lie with other processes. A row index is that of an own row; sums
+    /// over rows are over all. All processes have the same columns, and call this and every product that is a sum over rows together. With
+    /// `None` all rows are here.
+    ///
+    /// ```
+    /// use fenchel_linalg::spread::{Communicator, Shards, threads};
+    /// use fenchel_linalg::{AsDesign, Design, multiply_transposed};
+    ///
+    /// let x = ndarray::array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
+    /// // Two ranks: one has the first row, the other two shards of a row each.
+    /// let products = threads::run(2, |ranks| {
+    ///     let (rows, own) = [(0..1, vec![1]), (1..3, vec![1, 1])][ranks.rank()].clone();
+    ///     let own_rows = x.slice(ndarray::s![rows, ..]);
+    ///     let shards = Shards::new(ranks, &own)?;
+    ///     let design = own_rows.as_design()?.spread(&shards)?;
+    ///     let mut out = [0.0; 2];
+    ///     multiply_transposed(&design, &vec![1.0; shards.rows()], &mut out);
+    ///     Ok::<_, fenchel_linalg::Invalid>(out)
+    /// });
+    /// assert_eq!(products.unwrap(), [[9.0, 12.0]; 2]);
+    /// ```
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for another number of rows than that of the shards, [`Invalid::Layout`] for processes with different
+    /// columns.
+    fn spread<'s>(
+        &self,
+        shards: impl Into<Option<&'s Shards<'s>>>,
+    ) -> Result<Self::Part<'s>, Invalid>
     where
         Self: 's;
 
@@ -157,6 +194,98 @@ pub trait Design: Sync {
         self.row_entries(i, |_, a| sum += a * a);
         sum
     }
+
+    /// The shards of a design that holds some of the rows only; `None` where all rows are here.
+    fn shards(&self) -> Option<&Shards<'_>>;
+
+    /// Number of rows, of all processes.
+    fn all_rows(&self) -> usize {
+        self.shards().map_or_else(|| self.rows(), Shards::all_rows)
+    }
+
+    /// Sums over all rows, of what `of` computes for a range of rows: `of(0..n)` where all rows are here. All processes call it, and
+    /// every other sum or maximum over spread rows, together.
+    fn sum_rows<const N: usize>(&self, of: impl Fn(Range<usize>) -> [f64; N] + Sync) -> [f64; N] {
+        let Some(shards) = self.shards() else { return of(0..self.rows()) };
+        let mut sums = [0.0; N];
+        shards.sum(&mut sums, &|_, rows, out| {
+            out.copy_from_slice(&of(rows));
+            0.0
+        });
+        sums
+    }
+
+    /// Fills `out` with the sum over all rows of what `add` adds to it for a range of rows.
+    fn add_rows(&self, out: &mut [f64], add: impl Fn(Range<usize>, &mut [f64]) + Sync) {
+        match self.shards() {
+            None => {
+                out.fill(0.0);
+                add(0..self.rows(), out);
+            }
+            Some(shards) => {
+                shards.sum(out, &|_, rows, out| {
+                    add(rows, out);
+                    0.0
+                });
+            }
+        }
+    }
+
+    /// Fills `out` with the sum over all rows of what `of` adds to it for a range of rows, and returns the sum of what it returns.
+    /// `of` may change the part of `numbers`, one a row, that belongs to its rows.
+    ///
+    /// # Panics
+    /// If there is not one number a row.
+    fn sum_rows_of(
+        &self,
+        numbers: &mut [f64],
+        out: &mut [f64],
+        of: impl Fn(Range<usize>, &mut [f64], &mut [f64]) -> f64 + Sync,
+    ) -> f64 {
+        assert_eq!(numbers.len(), self.rows());
+        match self.shards() {
+            None => {
+                out.fill(0.0);
+                of(0..numbers.len(), numbers, out)
+            }
+            Some(shards) => shards.sum_of(split(numbers, shards.own()), out, of),
+        }
+    }
+
+    /// The largest of the numbers of all processes.
+    fn largest(&self, own: f64) -> f64 {
+        let mut number = [own];
+        self.largest_of(&mut number);
+        number[0]
+    }
+
+    /// Whether it is so in one of all processes.
+    fn any(&self, here: bool) -> bool {
+        self.largest(f64::from(u8::from(here))) > 0.0
+    }
+
+    /// The sum over all rows of numbers of which this process has one an own row.
+    fn sum_numbers(&self, numbers: &[f64]) -> f64 {
+        let [sum] = self.sum_rows(|rows| [numbers[rows].iter().sum()]);
+        sum
+    }
+
+    /// Replaces each number by the largest of all processes.
+    fn largest_of(&self, own: &mut [f64]) {
+        if let Some(shards) = self.shards() {
+            shards.largest(own);
+        }
+    }
+}
+
+/// The parts of one number a row that belong to consecutive ranges of rows.
+fn split(mut numbers: &mut [f64], ranges: impl Iterator<Item = Range<usize>>) -> Vec<&mut [f64]> {
+    let next = |range: Range<usize>| {
+        let (part, rest) = std::mem::take(&mut numbers).split_at_mut(range.len());
+        numbers = rest;
+        part
+    };
+    ranges.map(next).collect()
 }
 
 /// Whether all numbers are finite, computed without a branch per entry.

@@ -1,15 +1,16 @@
 //! Products with the whole design matrix. They run on all cores if the feature `parallel` is on. In the formulas `A` is the
 //! design matrix with entries `a_ic`.
 //!
-//! The shape of the data alone fixes the order of all additions, so that results have the same bits with any number of threads.
+//! The shape of the data alone fixes the order of all additions, so that results have the same bits with any number of threads. Of
+//! a [spread](Design::spread) design each sum over rows is over the rows of all processes: this file is where it is taken.
 
 use std::ops::Range;
 
-use super::Design;
 use super::rows::{
     Add, Combination, Dots, Fill, Norms, RowByRow, RowMultiple, RowNumber, ScatteredDots,
     SquareCombination, SquareDots,
 };
+use super::{Design, split};
 use crate::{lanes, parallel};
 
 /// Number of stored entries below which a second thread is not used.
@@ -100,11 +101,12 @@ pub fn multiply_through<D: Design>(
     let n = design.rows();
     assert_eq!((x.len(), out.len()), (design.columns(), design.columns()));
     assert_eq!((t.len(), s.len()), (n, n));
-    let (block, chunk) = (rows_per_block(design, MAX_BLOCKS), rows_per_chunk(design));
-    let (dots, origin) = (Dots { design, x }, is_origin(x));
-    let parts: Vec<_> = t.chunks_mut(block).zip(s.chunks_mut(block)).collect();
-    sum_of_blocks(block, parts, out, |from, (t, s), out| {
-        let mut total = 0.0;
+    let (blocks, dots, origin) = (blocks(design), Dots { design, x }, is_origin(x));
+    let (t, s) = (split(t, blocks.iter().cloned()), split(s, blocks.iter().cloned()));
+    let parts = t.into_iter().zip(s).collect();
+    sum_of_blocks(design, blocks, parts, out, |block, (t, s), out| {
+        let (from, mut total) = (block.start, 0.0);
+        let chunk = rows_per_chunk(design, block);
         for (k, (t, s)) in t.chunks_mut(chunk).zip(s.chunks_mut(chunk)).enumerate() {
             let from = from + k * chunk;
             let rows = from..from + t.len();
@@ -149,11 +151,10 @@ pub fn multiply_row_by_row<D: Design>(
 ) -> f64 {
     assert_eq!((x.len(), out.len()), (design.columns(), design.columns()));
     assert_eq!(t.len(), design.rows());
-    let block = rows_per_block(design, MAX_BLOCKS);
-    let origin = is_origin(x);
-    let (multiple, parts) = (&multiple, t.chunks_mut(block).collect());
-    sum_of_blocks(block, parts, out, |from, t: &mut [f64], out| {
-        lanes::run(RowByRow { design, x, origin, multiple, from, t, out })
+    let (blocks, origin, multiple) = (blocks(design), is_origin(x), &multiple);
+    let parts = split(t, blocks.iter().cloned());
+    sum_of_blocks(design, blocks, parts, out, |block, t: &mut [f64], out| {
+        lanes::run(RowByRow { design, x, origin, multiple, from: block.start, t, out })
     })
 }
 
@@ -181,35 +182,38 @@ fn each_row<D: Design>(design: &D, of: &impl RowNumber, out: &mut [f64]) {
 }
 
 fn sum_of_rows<D: Design>(design: &D, of: &impl RowMultiple, out: &mut [f64]) {
-    let n = design.rows();
-    let block = rows_per_block(design, MAX_BLOCKS);
-    let parts = (0..n).step_by(block).map(|from| from..(from + block).min(n)).collect();
-    sum_of_blocks(block, parts, out, |_, rows, out| {
+    let blocks = blocks(design);
+    let parts = vec![(); blocks.len()];
+    sum_of_blocks(design, blocks, parts, out, |rows, (), out| {
         lanes::run(Add { of, rows, out });
         0.0
     });
 }
 
-/// Fills `out` with the sum of what `work` adds for each block of rows. `work` receives the first row of the block, the block's
-/// part of the data, and a vector of zeros. Returns the sum of the return values of `work`.
-fn sum_of_blocks<P: Send>(
-    block: usize,
+/// Fills `out` with the sum of what `work` adds for each block of rows, of all processes. `work` receives the block, its part of the
+/// data, and a vector of zeros. Returns the sum of the return values of `work`.
+fn sum_of_blocks<D: Design, P: Send>(
+    design: &D,
+    blocks: Vec<Range<usize>>,
     mut parts: Vec<P>,
     out: &mut [f64],
-    work: impl Fn(usize, P, &mut [f64]) -> f64 + Sync,
+    work: impl Fn(Range<usize>, P, &mut [f64]) -> f64 + Sync,
 ) -> f64 {
+    if let Some(shards) = design.shards() {
+        return shards.sum_of(parts, out, work);
+    }
     out.fill(0.0);
     if parts.len() <= 1 {
-        return parts.pop().map_or(0.0, |part| work(0, part, out));
+        return parts.pop().map_or(0.0, |part| work(0..design.rows(), part, out));
     }
     let columns = out.len();
-    let partial = |(b, part): (usize, P)| {
+    let partial = |(block, part): (Range<usize>, P)| {
         let mut sum = vec![0.0; columns];
-        let total = work(b * block, part, &mut sum);
+        let total = work(block, part, &mut sum);
         (total, sum)
     };
     let mut total = 0.0;
-    for (part, sum) in parallel::map(parts.into_iter().enumerate(), partial) {
+    for (part, sum) in parallel::map(blocks.into_iter().zip(parts), partial) {
         total += part;
         add(&sum, out);
     }
@@ -220,9 +224,23 @@ fn add(v: &[f64], out: &mut [f64]) {
     out.iter_mut().zip(v).for_each(|(o, v)| *o += v);
 }
 
-/// Number of rows that stay in the cache between two reads: a function of the shape alone, and a multiple of 8.
-fn rows_per_chunk<D: Design>(design: &D) -> usize {
-    let mean = design.stored() / design.rows().max(1) + 1;
+/// The blocks of rows whose sums are added: at most 8, or the shards of this process.
+fn blocks<D: Design>(design: &D) -> Vec<Range<usize>> {
+    if let Some(shards) = design.shards() {
+        return shards.own().collect();
+    }
+    let (n, block) = (design.rows(), rows_per_block(design, MAX_BLOCKS));
+    (0..n).step_by(block).map(|from| from..(from + block).min(n)).collect()
+}
+
+/// Number of rows that stay in the cache between two reads: a function of the shape alone, and a multiple of 8. In spread rows the
+/// shape is that of the shard.
+fn rows_per_chunk<D: Design>(design: &D, shard: Range<usize>) -> usize {
+    let (stored, rows) = match design.shards() {
+        None => (design.stored(), design.rows()),
+        Some(_) => (shard.clone().map(|i| design.row_stored(i)).sum(), shard.len()),
+    };
+    let mean = stored / rows.max(1) + 1;
     (ENTRIES_PER_CHUNK / mean).clamp(8, 256) / 8 * 8
 }
 

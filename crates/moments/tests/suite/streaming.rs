@@ -105,3 +105,49 @@ fn edges_must_ascend() {
     assert!(error.to_string().contains("expected length 2, found 5"), "{error}");
     assert!(Sir::default().fit_moments(&moments).is_err());
 }
+
+/// Sums of shards that lie with several ranks: the same file for any number of ranks, and the directions of all rows.
+#[test]
+fn sums_of_ranks_merge_to_the_same_bits() {
+    use fenchel_moments::{Error, Saved};
+    use fenchel_optim::spread::{Communicator, Shards, share, threads};
+
+    const SHARDS: [usize; 5] = [150, 0, 233, 100, 217];
+    let (x, y) = regression(700, 4, 1);
+    let edges = edges(&y);
+    let on_ranks = |size| {
+        let merged = threads::run(size, |ranks| {
+            let own = &SHARDS[share(SHARDS.len(), ranks.rank(), size)];
+            let shards = Shards::new(ranks, own)?;
+            let sums = shards.own().map(|rows| {
+                let rows = Slice::from(shards.before() + rows.start..shards.before() + rows.end);
+                let mut sums = SliceMoments::new(edges.clone(), 4)?;
+                if rows.start < rows.end.unwrap_or(0) {
+                    let x = x.slice_axis(Axis(0), rows);
+                    sums.partial_fit(&x, y.slice_axis(Axis(0), rows))?;
+                }
+                Ok(sums)
+            });
+            let sums = sums.collect::<Result<Vec<_>, Error>>()?;
+            let bytes = |sums: &SliceMoments| {
+                let mut bytes = Vec::new();
+                sums.save(&mut bytes).expect("memory");
+                bytes
+            };
+            let load = |bytes: &[u8]| Ok(SliceMoments::load(bytes).expect("what was saved"));
+            shards.merge(sums, bytes, load, |mut left, right| {
+                left.merge(&right)?;
+                Ok::<_, Error>(left)
+            })
+        });
+        let mut merged = merged.map_err(|(_, error)| error).unwrap();
+        let first = merged.remove(0);
+        merged.iter().for_each(|other| assert_eq!(*other, first));
+        first
+    };
+    let one = on_ranks(1);
+    (2..=6).for_each(|size| assert_eq!(on_ranks(size), one, "{size} ranks"));
+    let sir = Sir { components: Components::Fixed(2), slicing: Slicing::EqualCount(6) };
+    let (whole, merged) = (sir.fit(&x, &y).unwrap(), sir.fit_moments(&one).unwrap());
+    assert!(trace_error(whole.directions.view(), merged.directions.view()).unwrap() < 1e-22);
+}

@@ -49,7 +49,7 @@ impl NodewiseLogistic {
     /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
     /// variables.
     pub fn fit_with(&self, data: &Data, fit: Fit<'_, NetworkModel>) -> Result<NetworkModel, Error> {
-        let Fit { weights, start, watch } = fit;
+        let Fit { weights, start, watch, .. } = fit;
         let data = data.weighted(weights)?;
         let regressions = self.solve(&data, start, watch)?;
         let (layout, penalty) = (data.layout(Coordinates::Binary)?, Penalty::edges(self.l1));
@@ -123,7 +123,7 @@ impl NodewiseLogistic {
         let model = method.fit_with(
             &x,
             &y,
-            Fit { weights, start: start.as_ref(), watch: watch.again() },
+            Fit { weights, start: start.as_ref(), watch: watch.again(), ..Fit::new() },
         )?;
         for (at, &weight) in model.weights.iter().enumerate() {
             couplings[other(at)] = weight;

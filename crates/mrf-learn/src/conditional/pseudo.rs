@@ -65,7 +65,7 @@ impl PseudoLikelihood {
     /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
     /// variables.
     pub fn fit_with(&self, data: &Data, fit: Fit<'_, NetworkModel>) -> Result<NetworkModel, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         let data = data.weighted(weights)?;
         data.check_binary("PseudoLikelihood", self.coordinates)?;
         let layout = data.layout(self.coordinates)?;

@@ -72,7 +72,7 @@ impl InteractionScreening {
     /// As [`fit`](Self::fit); [`Error::Invalid`] for weights that are negative, all 0 or not one a row, and for a start with other
     /// variables.
     pub fn fit_with(&self, data: &Data, fit: Fit<'_, NetworkModel>) -> Result<NetworkModel, Error> {
-        let Fit { weights, start, watch } = fit;
+        let Fit { weights, start, watch, .. } = fit;
         let data = data.weighted(weights)?;
         Invalid::check_nonnegative("threshold", self.threshold)?;
         let regressions = self.solve(&data, start, watch)?;

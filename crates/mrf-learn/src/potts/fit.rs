@@ -29,7 +29,7 @@ impl PottsPseudoLikelihood {
         alignment: &Alignment,
         fit: Fit<'_, PottsModel>,
     ) -> Result<PottsModel, Error> {
-        let Fit { weights, start, mut watch } = fit;
+        let Fit { weights, start, mut watch, .. } = fit;
         if start.is_some() {
             // A start of the dual method would need dual variables, which a model does not have.
             return Err(

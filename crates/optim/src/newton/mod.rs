@@ -44,6 +44,11 @@ pub trait TwiceDifferentiable {
     /// Number of margins.
     fn margins(&self) -> usize;
 
+    /// Number of terms that `f` adds up, those of other processes among them: it bounds the rounding of the objective.
+    fn terms(&self) -> usize {
+        self.margins()
+    }
+
     /// Whether `f` is quadratic, so that one linear system is the whole problem.
     fn quadratic(&self) -> bool {
         false
@@ -163,7 +168,7 @@ impl<F: TwiceDifferentiable> Descent<F> {
 
     /// The rounding error of the objective, which is a sum of many terms.
     fn slack(&self) -> f64 {
-        let rounding = f64::EPSILON * (4.0 + (self.z.len() as f64).sqrt());
+        let rounding = f64::EPSILON * (4.0 + (self.function.terms() as f64).sqrt());
         rounding * self.objective.abs()
     }
 
@@ -228,4 +233,44 @@ impl<F: TwiceDifferentiable> Descent<F> {
 struct Point {
     x: Vec<f64>,
     z: Vec<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of a million terms is here.
+    struct Part;
+
+    impl TwiceDifferentiable for Part {
+        fn dimension(&self) -> usize {
+            1
+        }
+        fn margins(&self) -> usize {
+            1
+        }
+        fn terms(&self) -> usize {
+            1_000_000
+        }
+        fn multiply(&self, _: &[f64], _: &mut [f64]) {}
+        fn value(&mut self, _: &[f64], _: &[f64]) -> f64 {
+            // Within the rounding of so many terms, and beyond that of a few.
+            1.0 + 500.0 * f64::EPSILON
+        }
+        fn measure(&mut self, _: &mut [f64], _: &mut Vec<f64>, _: &mut [f64]) -> Certificate {
+            Certificate::gap(1.0, 0.0)
+        }
+        fn bend(&mut self, _: &[f64]) {}
+        fn diagonal(&mut self, _: &mut [f64]) {}
+        fn curve(&mut self, _: &[f64], _: &[f64], _: &mut [f64]) {}
+    }
+
+    /// All processes accept the same steps, however many terms each of them has.
+    #[test]
+    fn rounding_is_that_of_all_terms() {
+        let mut at = Descent::new(Part, vec![0.0]).unwrap();
+        at.measure();
+        let from = at.point();
+        assert!(at.search(&from, &[1.0], &[1.0], -1e-30));
+    }
 }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
+use fenchel_linalg::spread::Shards;
 use ndarray::ArrayView1;
 
 use super::{Observer, Progress, Report};
@@ -34,19 +35,46 @@ use super::{Observer, Progress, Report};
 /// let model = estimator.fit_with(&y, fit);
 /// # assert_eq!(model.0, 2.0);
 /// ```
+///
+/// The rows may be spread over processes, each of which holds some of them: [`spread`](Fit::spread) says which. Estimators that can be
+/// fitted so take a fit with any [`Placement`]; others do not compile with it.
 #[derive(Debug)]
-pub struct Fit<'a, M> {
+pub struct Fit<'a, M, P = Whole> {
     /// The weight of each row, `>= 0`; a weight of 2 is as good as the row twice. `None`: all 1.
     pub weights: Option<ArrayView1<'a, f64>>,
     /// A former model, of this data or of data like it, from which an iterative method starts.
     pub start: Option<&'a M>,
     /// The closure that watches the fit.
     pub watch: Watch<'a>,
+    /// Where the rows are.
+    pub rows: P,
+}
+
+/// All rows are here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Whole;
+
+/// Where the rows of a fit are: [all here](Whole), or [spread](Shards) over processes.
+pub trait Placement {
+    /// The shards of spread rows, for [`Design::spread`](fenchel_linalg::Design::spread).
+    fn shards(&self) -> Option<&Shards<'_>>;
+}
+
+impl Placement for Whole {
+    fn shards(&self) -> Option<&Shards<'_>> {
+        None
+    }
+}
+
+impl Placement for &Shards<'_> {
+    fn shards(&self) -> Option<&Shards<'_>> {
+        Some(self)
+    }
 }
 
 impl<M> Default for Fit<'_, M> {
     fn default() -> Self {
-        Fit { weights: None, start: None, watch: Watch::nobody() }
+        Fit { weights: None, start: None, watch: Watch::nobody(), rows: Whole }
     }
 }
 
@@ -54,6 +82,15 @@ impl<'a, M> Fit<'a, M> {
     /// Nothing besides the data.
     pub fn new() -> Self {
         Fit::default()
+    }
+}
+
+impl<'a, M, P> Fit<'a, M, P> {
+    /// The rows are these shards of those of all processes, each of which calls the same fit. Weights are those of the own rows. All
+    /// processes give weights or none does, and all give the same start. Any of them may watch; `Break` of one ends the fit for all.
+    pub fn spread<'s>(self, shards: &'s Shards<'s>) -> Fit<'a, M, &'s Shards<'s>> {
+        let Fit { weights, start, watch, .. } = self;
+        Fit { weights, start, watch, rows: shards }
     }
 
     /// One weight a row.
@@ -81,6 +118,8 @@ pub struct Watch<'a> {
     stopped: bool,
     /// The report of the methods before this one.
     spent: Option<Report>,
+    /// The processes that end with this one.
+    all: Option<&'a Shards<'a>>,
 }
 
 enum Eye<'a> {
@@ -102,13 +141,29 @@ trait Show {
 impl<'a> Watch<'a> {
     /// Nobody watches.
     pub fn nobody() -> Self {
-        Watch { eye: None, stopped: false, spent: None }
+        Watch { eye: None, stopped: false, spent: None, all: None }
+    }
+
+    /// The same closure; `Break` of one process ends the fit for all that hold some of the rows, whether they watch or not. All of them
+    /// call it together.
+    pub fn of_all<'s>(&'s mut self, rows: &'s impl Placement) -> Watch<'s> {
+        let mut some = [f64::from(u8::from(self.looks()))];
+        if let Some(shards) = rows.shards() {
+            shards.largest(&mut some);
+        }
+        Watch { all: rows.shards().filter(|_| some[0] > 0.0), ..self.again() }
+    }
+
+    /// Whether somebody watches, here or in another process.
+    fn looks(&self) -> bool {
+        self.eye.is_some() || self.all.is_some()
     }
 
     /// The same closure for one of several fits. After `Break` in one of them, the others end too.
     pub fn again(&mut self) -> Watch<'_> {
         let stopped = self.stopped;
-        Watch { eye: self.eye.is_some().then_some(Eye::Whole(self)), stopped, spent: None }
+        let eye = self.looks().then_some(Eye::Whole(self));
+        Watch { eye, stopped, ..Watch::nobody() }
     }
 
     /// Whether the closure has answered `Break`.
@@ -133,8 +188,12 @@ impl<'a> Watch<'a> {
             Some(Eye::Whole(watch)) => watch.show(&progress),
             Some(Eye::Shared(watch)) => watch.show(&progress),
         };
-        self.stopped = answer.is_break();
-        answer
+        let mut stopped = [f64::from(u8::from(answer.is_break()))];
+        if let Some(shards) = self.all {
+            shards.largest(&mut stopped);
+        }
+        self.stopped = stopped[0] > 0.0;
+        if self.stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -152,11 +211,11 @@ impl std::fmt::Debug for Watch<'_> {
 
 impl<M: ?Sized> Observer<M> for Watch<'_> {
     fn watches(&self) -> bool {
-        self.eye.is_some()
+        self.looks()
     }
 
     fn polls(&self) -> bool {
-        self.eye.is_some()
+        self.looks()
     }
 
     fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
@@ -177,7 +236,7 @@ pub struct SharedWatch<'a> {
 
 impl<'a> From<Watch<'a>> for SharedWatch<'a> {
     fn from(watch: Watch<'a>) -> Self {
-        let watches = watch.eye.is_some();
+        let watches = watch.looks();
         SharedWatch { watches, watch: Mutex::new(watch) }
     }
 }

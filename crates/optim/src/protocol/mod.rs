@@ -12,7 +12,7 @@ mod stop;
 pub use average::{Average, RunningMean};
 pub use certificate::Certificate;
 pub use clock::{Budget, Clock, Wall};
-pub use fit::{Fit, SharedWatch, Watch};
+pub use fit::{Fit, Placement, SharedWatch, Watch, Whole};
 pub use observer::{Observer, Progress, Trace};
 pub use run::{CertificateCost, Iterative, run, run_by};
 pub use stop::{Cadence, Stop, limit};

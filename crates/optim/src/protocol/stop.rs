@@ -1,6 +1,9 @@
 //! The stopping rule of a run, and the cadence of its certificates.
 
+use std::fmt::Arguments;
+
 use fenchel_linalg::Invalid;
+use fenchel_linalg::spread::Shards;
 use serde::{Deserialize, Serialize};
 
 use super::Certificate;
@@ -93,6 +96,25 @@ impl Stop {
             }
             Cadence::Adaptive => Ok(()),
         }
+    }
+
+    /// What a fit of rows that are spread over processes begins with: all have the same rule and the same other `settings`, and no
+    /// limit of seconds, as their clocks differ. All processes call it together. Nothing is checked where all rows are here.
+    ///
+    /// # Errors
+    /// [`Invalid::Layout`] with the first process that differs, [`Invalid::Parameter`] for a limit of seconds.
+    pub fn check_spread(
+        &self,
+        shards: Option<&Shards<'_>>,
+        settings: Arguments<'_>,
+    ) -> Result<(), Invalid> {
+        let Some(shards) = shards else { return Ok(()) };
+        let own = format!("{self:?}, {settings}");
+        shards.communicator().check_alike("settings of the fit", &own)?;
+        let Some(value) = self.max_seconds else { return Ok(()) };
+        let (name, expected) =
+            ("stop.max_seconds", "none, for rows that are spread over processes");
+        Err(Invalid::Parameter { name, value, expected })
     }
 
     /// The largest value of a gap that ends the run at this objective.

@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 mod batches;
-mod checkpoints;
 mod dump;
 mod eval;
 mod evaluation;

@@ -17,6 +17,7 @@
 //! | [`miso_mu`] | constant steps only, damped | the low-memory form of Finito; the same steps as `sdca`'s `Constant` |
 //! | [`prox_finito`] | `sdca` in other variables | to draw terms by their Lipschitz constants |
 //! | [`catalyst`] | a proximal centre that is extrapolated | `n mu < L` |
+//! | [`cocoa`] | `sdca` in shards, and a sum a round | rows on several processes |
 //! | [`qning`] | a proximal centre that L-BFGS moves | no strong convexity, small l1 |
 //!
 //! | symbol | name |
@@ -27,6 +28,7 @@
 mod ascent;
 mod batches;
 mod catalyst;
+mod cocoa;
 mod miso_mu;
 mod momentum;
 mod prox_finito;
@@ -42,6 +44,7 @@ pub(crate) use catalyst::default_centre;
 pub(crate) use momentum::Momentum;
 
 pub use catalyst::{Catalyst, CatalystSettings, catalyst};
+pub use cocoa::{Cocoa, CocoaSettings, cocoa};
 pub use miso_mu::{MisoMuSettings, miso_mu};
 pub use prox_finito::{ProxFinitoSettings, prox_finito};
 pub use qning::{Qning, QningSettings, qning};

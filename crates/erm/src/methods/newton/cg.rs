@@ -46,7 +46,7 @@ where
     R: Regulariser,
     O: Observer<NewtonCg<SmoothPart<'p, 'a, D, L, R>>>,
 {
-    let stop = problem.stop(&settings.stop)?;
+    let stop = problem.batch_stop(&settings.stop)?;
     let settings = &NewtonCgSettings { stop, ..settings.clone() };
     problem.check_twice_differentiable("newton_cg")?;
     problem.check_unpenalised("newton_cg")?;

@@ -158,7 +158,7 @@ impl ElasticNetCv {
         y: impl Into<ArrayView1<'a, f64>>,
         fit: Fit<'_, CrossValidated<LinearModel>>,
     ) -> Result<CrossValidated<LinearModel>, Error> {
-        let (y, Fit { weights, start, watch }) = (y.into(), fit);
+        let (y, Fit { weights, start, watch, .. }) = (y.into(), fit);
         let ElasticNetCv { folds, choose, intercept, stop, seed, .. } = *self;
         let (design, targets) = (x.as_design()?, y.to_vec());
         Invalid::check_length("targets", design.rows(), targets.len())?;
@@ -180,7 +180,7 @@ impl ElasticNetCv {
             let (l1, l2, stop) = (score.l1(), score.l2(), whole.stop());
             let net = ElasticNet { l1, l2, intercept, stop, seed };
             let (start, watch) = (start.map(|start| &start.model), whole.watch());
-            net.fit_with(x, y, Fit { weights, start, watch })
+            net.fit_with(x, y, Fit { weights, start, watch, ..Fit::new() })
         })?;
         Ok(whole.judged(fitted, |model| &mut model.report))
     }
@@ -250,7 +250,7 @@ impl SoftmaxRegressionCv {
         y: impl Into<ArrayView1<'a, L>>,
         fit: Fit<'_, CrossValidated<SoftmaxModel<L>>>,
     ) -> Result<CrossValidated<SoftmaxModel<L>>, Error> {
-        let (y, Fit { weights, start, watch }) = (y.into(), fit);
+        let (y, Fit { weights, start, watch, .. }) = (y.into(), fit);
         let SoftmaxRegressionCv { folds, choose, scoring, intercept, stop, seed, .. } = *self;
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
@@ -283,7 +283,7 @@ impl SoftmaxRegressionCv {
             let base = SoftmaxRegression::default();
             let softmax = SoftmaxRegression { l1, l2, intercept, stop, seed, ..base };
             let (start, watch) = (start.map(|start| &start.model), whole.watch());
-            softmax.fit_with(x, y, Fit { weights, start, watch })
+            softmax.fit_with(x, y, Fit { weights, start, watch, ..Fit::new() })
         })?;
         Ok(whole.judged(fitted, |model| &mut model.report))
     }

@@ -105,7 +105,7 @@ impl LogisticRegressionCv {
         y: impl Into<ArrayView1<'a, L>>,
         fit: Fit<'_, CrossValidated<LogisticModel<L>>>,
     ) -> Result<CrossValidated<LogisticModel<L>>, Error> {
-        let (y, Fit { weights, start, watch }) = (y.into(), fit);
+        let (y, Fit { weights, start, watch, .. }) = (y.into(), fit);
         let LogisticRegressionCv { choose, intercept, stop, seed, .. } = *self;
         let own = self.class_weights.times(y, weights)?;
         let weights = own.as_deref().map(ArrayView1::from).or(weights);
@@ -125,7 +125,7 @@ impl LogisticRegressionCv {
             let base = LogisticRegression::default();
             let logistic = LogisticRegression { l1, l2, intercept, stop, seed, ..base };
             let (start, watch) = (start.map(|start| &start.model), whole.watch());
-            logistic.fit_with(x, y, Fit { weights, start, watch })
+            logistic.fit_with(x, y, Fit { weights, start, watch, ..Fit::new() })
         })?;
         Ok(whole.judged(fitted, |model| &mut model.report))
     }
@@ -157,7 +157,7 @@ impl LinearSvcCv {
         y: impl Into<ArrayView1<'a, L>>,
         fit: Fit<'_, CrossValidated<SvcModel<L>>>,
     ) -> Result<CrossValidated<SvcModel<L>>, Error> {
-        let (y, Fit { weights, start, watch }) = (y.into(), fit);
+        let (y, Fit { weights, start, watch, .. }) = (y.into(), fit);
         let LinearSvcCv { loss, choose, intercept, stop, seed, .. } = *self;
         let own = self.class_weights.times(y, weights)?;
         let weights = own.as_deref().map(ArrayView1::from).or(weights);
@@ -182,7 +182,7 @@ impl LinearSvcCv {
             let (l2, stop) = (Some(score.l2()), whole.stop());
             let svc = LinearSvc { loss, l2, intercept, stop, seed, ..LinearSvc::default() };
             let (start, watch) = (start.map(|start| &start.model), whole.watch());
-            svc.fit_with(x, y, Fit { weights, start, watch })
+            svc.fit_with(x, y, Fit { weights, start, watch, ..Fit::new() })
         })?;
         Ok(whole.judged(fitted, |model| &mut model.report))
     }

@@ -4,14 +4,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use fenchel_crf::training::{Snapshot, Start, train};
+use fenchel_crf::training::{Checkpoints, Snapshot, Start, train};
 use fenchel_crf::{Corpus, Crf, Method, Observer, Progress, Report, Status};
 
-use crate::checkpoints::Checkpoints;
 use crate::input::{self, Recipe};
 use fenchel_cli::Failure;
 use fenchel_cli::interrupts::{self, interrupted};
-use fenchel_cli::output::{Target, check_apart, same_file, used_twice};
+use fenchel_cli::output::{Target, check_apart, used_twice};
 use fenchel_cli::progress::Display;
 use fenchel_cli::say::{complain, log_to};
 
@@ -72,12 +71,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let model = arguments.model.as_deref();
     let checkpoints = model.and_then(|path| Checkpoints::new(path, arguments.checkpoint));
     if let (Some(checkpoints), None) = (&checkpoints, &arguments.resume)
-        && checkpoints.path().exists()
+        && let Some(warning) = checkpoints.warning()
     {
-        let path = checkpoints.path().display();
-        complain(format_args!(
-            "warning: {path} is of a training that did not end; without --resume {path} it will be written over"
-        ));
+        complain(warning);
     }
     display.head(judge.as_ref().map(Judge::name));
     let mut follower = Follower {
@@ -184,12 +180,12 @@ impl Follower<'_> {
     fn goes_on(&mut self, at: &Snapshot<'_>) -> ControlFlow<()> {
         if interrupted() {
             if let Some(checkpoints) = &mut self.checkpoints {
-                checkpoints.write(at);
+                checkpoints.write(at).unwrap_or_else(complain);
             }
             return ControlFlow::Break(());
         }
         if let Some(checkpoints) = &mut self.checkpoints {
-            checkpoints.tick(at);
+            checkpoints.tick(at).unwrap_or_else(complain);
         }
         ControlFlow::Continue(())
     }

@@ -1,0 +1,104 @@
+//! The tool `fenchel-mpi`: fits models on files of which each process of `mpirun` reads its part.
+#![forbid(unsafe_code)]
+
+mod fit;
+mod learn;
+mod show;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use fenchel_mpi::{Error, Mpi};
+use fenchel_optim::model::ModelError;
+use fenchel_optim::spread::Communicator;
+use fenchel_optim::{Stop, file};
+
+#[derive(Parser)]
+#[command(
+    name = "fenchel-mpi",
+    version,
+    about = "Certified fits on rows that are spread over processes",
+    after_help = "Examples:\n  \
+                  mpirun -n 4 fenchel-mpi fit logistic train.svm --l2 1e-6 -m model.json\n  \
+                  mpirun -n 4 fenchel-mpi glm poisson claims.csv --target claims -m model.json\n  \
+                  mpirun -n 4 fenchel-mpi learn --template-preset chunking train.txt -m chunks.json\n\n\
+                  The model is the same file for any number of processes. Files are plain, and every process sees them."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Fit a linear model
+    Fit(fit::Linear),
+    /// Fit a generalised linear model, with standard errors
+    Glm(fit::Generalised),
+    /// Train a conditional random field
+    Learn(Box<learn::Arguments>),
+}
+
+/// What all commands take.
+#[derive(clap::Args)]
+struct Common {
+    /// Texts; each process reads its part of each
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Where to save the model
+    #[arg(short, long, value_name = "MODEL")]
+    model: PathBuf,
+    /// End when the certificate is at most this fraction of the objective [default: 1e-4]; for glm: when the gradient is at most this
+    /// fraction of its terms [default: 1e-10]
+    #[arg(long, value_name = "X")]
+    tolerance: Option<f64>,
+    /// End after this many passes over the data [default: 1000; for glm: 1e6]
+    #[arg(long, value_name = "N")]
+    max_passes: Option<f64>,
+    /// Number of threads of each process
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+    /// Show nothing
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Common {
+    fn stop(&self) -> Stop {
+        let base = Stop::default();
+        let relative = self.tolerance.unwrap_or(base.relative);
+        Stop { relative, max_passes: self.max_passes.unwrap_or(base.max_passes), ..base }
+    }
+
+    /// What is known before anything is read. `read` are the files beside the texts.
+    fn begin(&self, ranks: &Mpi, read: &[&Path]) -> Result<(), Error> {
+        self.stop().check()?;
+        if ranks.rank() == 0 {
+            let texts = self.files.iter().map(PathBuf::as_path);
+            if texts.chain(read.iter().copied()).any(|text| file::same_file(text, &self.model)) {
+                let model = self.model.display();
+                let reason = format!("--model {model}: it is read too; name another file");
+                return Err(Error::Usage(reason));
+            }
+            file::check_writable(&self.model).map_err(ModelError::Io)?;
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global();
+        pool.map_err(|error| Error::Usage(format!("--threads {}: {error}", self.threads)))
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    Mpi::run(|ranks| {
+        let words: Vec<String> =
+            std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+        ranks.check_alike("version", env!("CARGO_PKG_VERSION"))?;
+        ranks.check_alike("arguments", &words.join(" "))?;
+        match &arguments.command {
+            Command::Fit(arguments) => arguments.run(ranks),
+            Command::Glm(arguments) => arguments.run(ranks),
+            Command::Learn(arguments) => arguments.run(ranks),
+        }
+    })
+}

@@ -1,0 +1,60 @@
+//! What rank 0 says.
+
+use std::fmt::Display;
+use std::time::Instant;
+
+use fenchel_optim::spread::{Communicator, Shards, Traffic};
+use fenchel_optim::{Certificate, Progress};
+
+/// The messages of all processes, which rank 0 shows.
+pub(crate) struct Show {
+    speaks: bool,
+    start: Instant,
+    last: Option<Certificate>,
+}
+
+impl Show {
+    pub(crate) fn new(ranks: &dyn Communicator, quiet: bool) -> Self {
+        Show { speaks: ranks.rank() == 0 && !quiet, start: Instant::now(), last: None }
+    }
+
+    pub(crate) fn say(&self, line: impl Display) {
+        if self.speaks {
+            eprintln!("{line}");
+        }
+    }
+
+    /// What was read, and the processes that have nothing to do.
+    pub(crate) fn begin(&self, read: impl Display, shards: &Shards<'_>) {
+        self.say(read);
+        let (size, pieces) = (shards.communicator().size(), shards.count());
+        if size > pieces {
+            let idle = size - pieces;
+            self.say(format_args!(
+                "warning: {idle} of {size} processes are idle: the files have {pieces} pieces"
+            ));
+        }
+    }
+
+    /// A line for each certificate.
+    pub(crate) fn check(&mut self, progress: &Progress) {
+        if self.last.replace(progress.certificate) != Some(progress.certificate) {
+            let seconds = self.start.elapsed().as_secs_f64();
+            let Progress { passes, certificate, .. } = progress;
+            self.say(format_args!("{passes:>8.1} passes {seconds:>8.1} s  {certificate}"));
+        }
+    }
+
+    /// How a fit ended, and what was sent. All processes call it together.
+    pub(crate) fn end(&self, report: impl Display, shards: &Shards<'_>) {
+        let ranks = shards.communicator();
+        let Traffic { rounds, sent, received } = shards.traffic();
+        let sent_by_all: u64 = ranks.gather_numbers(&[sent]).concat().iter().sum();
+        self.say(report);
+        self.say(format_args!(
+            "{} processes, {} shards, {rounds} sums; for these all sent {sent_by_all} bytes, and rank 0 received {received}",
+            ranks.size(),
+            shards.count()
+        ));
+    }
+}
