@@ -83,6 +83,14 @@ impl Context<'_> {
         }
     }
 
+    /// The claim where it was run at the document's size; a smaller run does not judge it.
+    pub fn at_full(&self, claim: Claim, smaller: &str) -> Claim {
+        match self.size {
+            Size::Full => claim,
+            Size::Quick => claim.not_judged(smaller),
+        }
+    }
+
     /// Returns an error if the user asked to stop: `context.check()?`.
     ///
     /// # Errors

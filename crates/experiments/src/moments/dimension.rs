@@ -10,7 +10,7 @@ use fenchel_moments::{
 
 use super::curves::{NOTHING, curves, error, figure_and_table};
 use super::thesis;
-use crate::{Axis, Claim, Context, Experiment, Failure, Outcome, Reason, Size, Source};
+use crate::{Axis, Context, Experiment, Failure, Outcome, Reason, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e9",
@@ -67,10 +67,7 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     outcome.figure(figure).table(table);
     // The quick problem has other numbers of directions and features than the document's.
-    let judged = |claim: Claim| match context.size {
-        Size::Full => claim,
-        Size::Quick => claim.not_judged("a smaller problem, of 4 directions"),
-    };
+    let judged = |claim| context.at_full(claim, "a smaller problem, of 4 directions");
     let [sade, mave] = [&all[0], &all[2]].map(|c| c.points());
     let ratios: Vec<f64> = mave.iter().zip(&sade).map(|(m, s)| m.1 / s.1).collect();
     let (first, last) = (ratios[0], ratios[ratios.len() - 1]);

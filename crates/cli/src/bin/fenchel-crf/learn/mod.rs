@@ -13,6 +13,7 @@ use fenchel_cli::interrupts::{self, interrupted};
 use fenchel_cli::output::{Target, check_apart, used_twice};
 use fenchel_cli::progress::Display;
 use fenchel_cli::say::{complain, log_to};
+use fenchel_optim::file::same_file;
 
 mod arguments;
 mod corpus;
