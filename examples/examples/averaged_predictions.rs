@@ -113,7 +113,7 @@ fn compare<X: AsDesign>(
         fixed(linear, 3)
     );
     let figure = Figure::new(title, x, y)
-        .note("One pass of stochastic gradient descent for each constant step; what is averaged is told by the names.")
+        .note("One pass of stochastic gradient descent for each constant step; what is averaged is told by the names. R^2: the mean squared length of a row. The best linear model is the best on the rows that all learn from.")
         .with(Series::line_points("averaged parameters", parameters))
         .with(Series::line_points("averaged predictions", predictions))
         .with(Series::line("best linear model", vec![(0.1, linear), (8.0, linear)]).dashed());

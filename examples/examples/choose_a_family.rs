@@ -63,7 +63,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         }
     }
     print!("{}", aligned(&table, 0));
-    let (x, y) = (Axis::log("times seen"), Axis::log("divergence from the truth (nats)"));
+    let (x, y) = (Axis::log("number of times seen"), Axis::log("divergence from the truth (nats)"));
     let [ml, map] = curves;
     let figure = Figure::new(
         "The estimates of a rate come nearer to the truth as times are seen",

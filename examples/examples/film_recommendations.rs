@@ -66,9 +66,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let rows = Series::rows("", top.iter().map(|of| of.prediction), intervals);
     let x = Axis::linear("predicted rating, one standard error on either side");
     let rated = known.map(|(item, rating)| format!("{} {rating}", titles[item as usize]));
-    let figure = Figure::new(format!("For a user who gave {}", rated.join(" and ")), x, names)
+    let figure = Figure::new(format!("Films to recommend to a user who gave {}", rated.join(" and ")), x, names)
         .note(format!(
-            "Learned from {} ratings; sorted by the lower ends of the lines.",
+            "A Gaussian field of the films, learned from {} ratings; sorted by the lower ends of the lines. A line is the standard error of a film's mean, which falls with its raters.",
             train.count()
         ))
         .with(rows.colour(Colour::Blue));

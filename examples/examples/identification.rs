@@ -11,6 +11,7 @@
 use std::error::Error as AnyError;
 use std::process::ExitCode;
 
+use fenchel::plot::Network;
 use fenchel_causal::adjustment::{SetSearch, back_door_sets};
 use fenchel_causal::{Admg, Error, LatentModel, identify};
 use fenchel_examples::Show;
@@ -37,9 +38,19 @@ fn example(show: &Show) -> Result<(), Box<dyn AnyError>> {
         Some(&set) => graph.adjustment_network(treatment, outcome, set),
         None => graph.network(),
     };
-    show.picture("graph", &drawn.svg())?;
+    let found = identify(&graph, query);
+    let title = match &found {
+        Ok(_) if sets.is_empty() => {
+            "The effect can be computed from data, though no set of variables is enough to adjust for"
+        }
+        Ok(_) => "The effect can be computed from data, by adjustment",
+        Err(_) => "No data of these variables determine the effect",
+    };
+    let asked = format!("{}, {}", graph.show(treatment), graph.show(outcome));
+    let title = format!("The effect of {}: {}", asked.replace(", ", " on "), title);
+    show.picture("graph", &Network { title, ..drawn }.svg())?;
 
-    match identify(&graph, query) {
+    match found {
         Ok(estimand) => {
             println!("{estimand}\n{}", estimand.latex());
             if !estimand.arbitrary.is_empty() {

@@ -47,7 +47,10 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     println!("a line on the least-squares index  {line:.3}");
     println!("a curve on the index of SIR        {:.3}", by_sir.cross_validated_r2);
     println!("a curve on the index of SADE       {:.3}", by_sade.cross_validated_r2);
-    show.picture("index", &by_sir.svg())?;
+    let mut figure = by_sir.figure();
+    figure.title = format!("Alcohol of wines. {}", figure.title);
+    figure.note = "Sliced inverse regression: the index is a sum of twelve measurements with weights. Points: the 178 wines; the curve is fitted to all, R2 is of 5 folds.".into();
+    show.picture("index", &figure.svg())?;
     show.picture("eigenvalues", &by_sir.reduction.scree().svg())?;
     let shares = by_sir.reduction.explained();
     let shares: Vec<String> = shares.iter().take(4).map(|share| fixed(*share, 2)).collect();

@@ -53,7 +53,12 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     };
     let fitted = cv.fit(&x, &y)?;
     println!("1 - AUC on 5 folds\n{fitted}");
-    show.picture("cross_validation", &fitted.svg())?;
+    let mut figure = fitted.figure();
+    figure.note = format!(
+        "l1 logistic regression, a rare class; the score is 1 - AUC on 5 folds. {}",
+        figure.note
+    );
+    show.picture("cross_validation", &figure.svg())?;
     let file = show.path("model.json");
     fitted.model.save_file(&file)?;
 
