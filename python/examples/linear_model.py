@@ -37,7 +37,7 @@ for k in used[np.argsort(-abs(path.coefs[used, -1]))]:
     plt.semilogx(path.alphas, path.coefs[k], linewidth=1.2, label=names[k])
 plt.axvline(alpha, color="black", linestyle=":", linewidth=1)
 plt.gca().invert_xaxis()
-plt.legend(fontsize=7, loc="upper left")
+plt.legend(fontsize=7, loc="lower left")
 plt.xlabel("penalty on the sum of the absolute weights (dotted: chosen by cross-validation)")
 plt.ylabel("log odds of benign, per standard deviation")
 save("linear_model")
