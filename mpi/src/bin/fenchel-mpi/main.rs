@@ -5,6 +5,7 @@ mod fit;
 mod learn;
 mod show;
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -82,6 +83,13 @@ impl Common {
                 return Err(Error::Usage(reason));
             }
             file::check_writable(&self.model).map_err(ModelError::Io)?;
+        }
+        let cores = std::thread::available_parallelism().map_or(self.threads, NonZero::get);
+        if ranks.rank() == 0 && cores < self.threads && !self.quiet {
+            eprintln!(
+                "--threads {}: this process is bound to {cores} of the cores; `mpirun --bind-to none` gives it all",
+                self.threads
+            );
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global();
         pool.map_err(|error| Error::Usage(format!("--threads {}: {error}", self.threads)))
