@@ -107,13 +107,20 @@ fn compare<X: AsDesign>(
     let y = Axis::linear("held-out log loss").limits(0.97 * linear.min(least[1]), 1.1 * linear);
     let x = Axis::log("step size, in units of 4 / R^2");
     let [parameters, predictions] = curves;
+    let (label, data) = match name {
+        "curve" => (
+            "A curve",
+            "Generated: the log odds of the classes are a saturating curve, which no linear model fits",
+        ),
+        _ => ("Census", "Census income (adult)"),
+    };
     let title = format!(
-        "{name}: averaged predictions reach a log loss of {}, the best linear model {}",
+        "{label}: averaged predictions reach a log loss of {}, the best linear model {}",
         fixed(least[1], 3),
         fixed(linear, 3)
     );
     let figure = Figure::new(title, x, y)
-        .note("One pass of stochastic gradient descent for each constant step; what is averaged is told by the names. R^2: the mean squared length of a row. The best linear model is the best on the rows that all learn from.")
+        .note(format!("{data}. One pass of stochastic gradient descent for each constant step; what is averaged is told by the names. R^2: the mean squared length of a row. The best linear model is the best on the rows that all learn from."))
         .with(Series::line_points("averaged parameters", parameters))
         .with(Series::line_points("averaged predictions", predictions))
         .with(Series::line("best linear model", vec![(0.1, linear), (8.0, linear)]).dashed());

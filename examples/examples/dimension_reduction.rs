@@ -59,7 +59,12 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     let sade = Sade { components, ..Sade::default() }.fit(&problem.x, &problem.y, &density)?;
     let shares: Vec<String> = sade.explained().iter().map(|share| fixed(*share, 2)).collect();
     show.picture("directions", &sade.svg())?;
-    show.picture("eigenvalues", &sade.scree().svg())?;
+    let mut scree = sade.scree();
+    scree.note = format!(
+        "SADE (sliced average derivative estimation) of a generated response that depends on two indices. {}",
+        scree.note
+    );
+    show.picture("eigenvalues", &scree.svg())?;
     println!("\nshares of the eigenvalues of SADE, two of which matter: {}", shares.join(" "));
     show.conclude(format_args!(
         "with 64 times as many samples the error of SIR falls by a factor of {:.1}, that of SADE by {:.0}.",

@@ -41,13 +41,13 @@ fn example(show: &Show) -> Result<(), Box<dyn AnyError>> {
     let found = identify(&graph, query);
     let title = match &found {
         Ok(_) if sets.is_empty() => {
-            "The effect can be computed from data, though no set of variables is enough to adjust for"
+            "the effect can be computed from data, though no set of variables is enough to adjust for"
         }
-        Ok(_) => "The effect can be computed from data, by adjustment",
-        Err(_) => "No data of these variables determine the effect",
+        Ok(_) => "the effect can be computed from data, by adjustment",
+        Err(_) => "no data of these variables determine the effect",
     };
     let asked = format!("{}, {}", graph.show(treatment), graph.show(outcome));
-    let title = format!("The effect of {}: {}", asked.replace(", ", " on "), title);
+    let title = format!("{}: {}", asked.replace(", ", " on "), title);
     show.picture("graph", &Network { title, ..drawn }.svg())?;
 
     match found {

@@ -55,7 +55,9 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
     println!("1 - AUC on 5 folds\n{fitted}");
     let mut figure = fitted.figure();
     figure.note = format!(
-        "l1 logistic regression, a rare class; the score is 1 - AUC on 5 folds. {}",
+        "l1 logistic regression on {} rows of {}; the score is 1 - AUC on 5 folds. {}",
+        y.len(),
+        path.file_stem().map_or("the file".into(), |name| name.to_string_lossy()),
         figure.note
     );
     show.picture("cross_validation", &figure.svg())?;

@@ -72,10 +72,18 @@ impl<F: ScalarFamily> GlmModel<F> {
         };
         let points: Vec<(f64, f64)> =
             residuals.iter().enumerate().map(|(k, r)| (quantile(k), *r)).collect();
+        let mut targets = y.to_vec();
+        targets.sort_by(f64::total_cmp);
+        let commonest = targets.chunk_by(|a, b| a == b).map(<[f64]>::len).max().unwrap_or(0);
+        let note = if 10 * commonest > targets.len() {
+            "The targets take few values: the points leave the dashed line even where the family fits."
+        } else {
+            "Near the dashed line: the family fits."
+        };
         let ends = points.first().zip(points.last()).map_or((0.0, 0.0), |(a, b)| (a.0, b.0));
         let (x, y) = (Axis::linear("normal quantile"), Axis::linear("deviance residual"));
         Ok(Figure::new(format!("Q-Q plot ({} family)", self.summary.family), x, y)
-            .note(format!("{n} residuals, sorted. Near the dashed line: the family fits."))
+            .note(format!("{n} residuals, sorted. {note}"))
             .with(Series::points("residuals", points))
             .with(Series::line("equal", vec![(ends.0, ends.0), (ends.1, ends.1)]).dashed()))
     }
