@@ -111,7 +111,7 @@ fn adaptation(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let runs = Runs::new(context, &format!("normal pairs, {name}"), |seed| {
             let tasks: Vec<NormalTask> = pairs(seed, target, PAIRS)?
                 .iter()
-                .map(|(p, q)| NormalTask::new(p, q, false))
+                .map(|(p, q)| NormalTask::new(p, q))
                 .collect::<Result<_, _>>()?;
             let steps = vec![0.001, 0.003, 0.01, 0.03, 0.1];
             Ok(sweep(&tasks, &SweepSettings { steps, seed, ..SweepSettings::default() })?)

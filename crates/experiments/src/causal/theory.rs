@@ -1,7 +1,7 @@
 //! These experiments test formulas of R. Le Priol, PhD thesis 2021: the ball of proposition 4.5.2, table 4.1, the
 //! direction learned from adaptation, a counter-example to theorem 4.D.2, and the data on kidney stones.
 
-use super::methods::adapt::{Average, ProximalSgd, ProximalStep};
+use super::methods::adapt::{Average, ProximalSgd};
 use super::methods::meta::learn_direction;
 use super::methods::theory::{
     effect_ball, expected_partition_variance, proximal_bound, radius_sq_thesis,
@@ -311,7 +311,7 @@ fn counter_example(context: &Context, outcome: &mut Outcome) -> Result<(), Failu
         let mut total = 0.0;
         for run in 0..runs {
             let mut rng = stream(context.seed, 7_000_000 + run);
-            let step = ProximalStep::Constant(c / (steps as f64).sqrt());
+            let step = c / (steps as f64).sqrt();
             let mut sgd = ProximalSgd::new(&start, step, Average::Tail { from: 1 })?;
             for _ in 0..=steps {
                 let u: f64 = rng.random();

@@ -17,7 +17,7 @@ use fenchel_linalg::special::{log_add_exp, sigmoid, softplus};
 use fenchel_optim::random::stream;
 use rand::RngExt;
 
-use super::adapt::{Average, CategoricalSgd, Momentum, mean_gradient_step};
+use super::adapt::mean_gradient_step;
 use fenchel_causal::Error;
 use fenchel_causal::categorical::CategoricalPair;
 use fenchel_causal::prior::{CategoricalPrior, Target};
@@ -92,11 +92,8 @@ fn online(start: &CategoricalPair, samples: &[(usize, usize)]) -> Result<f64, Er
     let mut model = start.clone();
     let mut likelihood = 0.0;
     for batch in samples.chunks(BATCH) {
-        // The mean gradient of a batch is that of its empirical distribution at one point.
-        let fixed = CategoricalSgd::new(&model, STEP, Average::Last, Momentum::Off)?;
-        for &sample in batch {
-            likelihood -= fixed.loss(sample)?;
-        }
+        let log = model.log_joint();
+        likelihood += batch.iter().map(|&sample| log[sample]).sum::<f64>();
         model = mean_gradient_step(&model, batch, STEP)?;
     }
     Ok(likelihood)

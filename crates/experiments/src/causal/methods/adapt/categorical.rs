@@ -4,10 +4,11 @@
 //! updated only when their row is changed or read, by `sum_r += (t - last_r) theta_r`. So one step costs O(K) and
 //! allocates nothing.
 
+use fenchel_linalg::special::log_sum_exp;
 use fenchel_linalg::{Invalid, lanes};
 use serde::{Deserialize, Serialize};
 
-use super::kernels::{Divergence, Goal, Lanes, Scores, Walk, scratch_lanes};
+use super::kernels::{Divergence, Goal, Lanes, Place, Scores, Walk, scratch_lanes};
 use super::{Average, check_step};
 use fenchel_causal::Error;
 use fenchel_causal::categorical::{CategoricalPair, Direction, JointCategorical};
@@ -52,7 +53,7 @@ impl Momentum {
     }
 }
 
-/// Averaged stochastic gradient descent on one factorisation.
+/// Averaged stochastic gradient descent on one factorisation, or on joint scores.
 ///
 /// ```
 /// use fenchel_experiments::causal::methods::adapt::{Average, CategoricalSgd, Momentum};
@@ -67,13 +68,16 @@ impl Momentum {
 /// ```
 #[derive(Debug, Clone)]
 pub struct CategoricalSgd {
-    marginal: Scores,
+    /// None for joint scores, which are one row.
+    marginal: Option<Scores>,
     rows: Scores,
+    /// States of X and of Y.
+    shape: (usize, usize),
     step: f64,
     average: Average,
     momentum: Momentum,
     now: usize,
-    direction: Direction,
+    place: Place,
     scratch: Vec<Lanes>,
 }
 
@@ -93,19 +97,47 @@ impl CategoricalSgd {
         let (a, b) = start.shape();
         let moves = momentum != Momentum::Off;
         Ok(CategoricalSgd {
-            marginal: Scores::new(start.marginal().iter().copied(), a, moves),
+            marginal: Some(Scores::new(start.marginal().iter().copied(), a, moves)),
             rows: Scores::new(start.conditional().iter().copied(), b, moves),
+            shape: if start.direction() == Direction::Causal { (a, b) } else { (b, a) },
+            place: match start.direction() {
+                Direction::Causal => Place::Causal,
+                Direction::Anticausal => Place::Anticausal,
+            },
             step,
             average,
             momentum,
             now: 0,
-            direction: start.direction(),
             scratch: vec![Lanes::default(); scratch_lanes(a, b)],
         })
     }
 
+    /// A learner of joint scores that starts at a joint distribution.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a step that is not positive or above 1e100.
+    pub fn joint(
+        start: &JointCategorical,
+        step: f64,
+        average: Average,
+    ) -> Result<CategoricalSgd, Error> {
+        check_step(step)?;
+        let logits = start.logits();
+        Ok(CategoricalSgd {
+            marginal: None,
+            rows: Scores::new(logits.iter().copied(), logits.len(), false),
+            shape: logits.dim(),
+            step,
+            average,
+            momentum: Momentum::Off,
+            now: 0,
+            place: Place::Joint(logits.ncols()),
+            scratch: vec![Lanes::default(); scratch_lanes(1, logits.len())],
+        })
+    }
+
     /// One step on a sample `(x, y)`. The cause comes first, whatever the direction of the model. O(K) without
-    /// momentum.
+    /// momentum, O(K^2) for joint scores.
     ///
     /// # Errors
     /// [`Error::Category`].
@@ -113,21 +145,17 @@ impl CategoricalSgd {
         self.learn_all(&[sample])
     }
 
-    /// One step per sample, in the order given. If any sample is not a valid pair of categories, no step is taken. O(K)
-    /// per sample without momentum.
+    /// One step per sample, in the order given. If any sample is not a valid pair of categories, no step is taken.
     ///
     /// # Errors
     /// [`Error::Category`].
     pub fn learn_all(&mut self, samples: &[(usize, usize)]) -> Result<(), Error> {
-        let swapped = self.direction == Direction::Anticausal;
-        let (rows, columns) = (self.rows.rows(), self.rows.width());
-        let (xs, ys) = if swapped { (columns, rows) } else { (rows, columns) };
-        check_samples(samples, xs, ys)?;
+        samples.iter().try_for_each(|&sample| self.check(sample))?;
         lanes::run(Walk {
-            marginal: Some(&mut self.marginal),
+            marginal: self.marginal.as_mut(),
             rows: &mut self.rows,
             samples,
-            swapped,
+            place: self.place,
             step: self.step,
             momentum: self.momentum.pace(),
             average: self.average,
@@ -142,7 +170,7 @@ impl CategoricalSgd {
     pub(super) fn divergence(&mut self, goal: &Goal) -> f64 {
         lanes::run(Divergence {
             goal,
-            weights: Some(&self.marginal),
+            weights: self.marginal.as_ref(),
             rows: &self.rows,
             average: self.average,
             now: self.now,
@@ -152,105 +180,25 @@ impl CategoricalSgd {
 
     /// The average so far. O(K^2).
     pub fn model(&self) -> CategoricalPair {
-        let averages = |scores: &Scores| scores.averages(self.now, self.average);
-        let pair = CategoricalPair::centred(averages(&self.marginal), averages(&self.rows));
-        if self.direction == Direction::Causal { pair } else { pair.with_direction(self.direction) }
-    }
-
-    /// The negative log-likelihood of a sample under the last iterate, in nats. This is the loss of an online learner,
-    /// which predicts a sample before it learns from it. O(K).
-    ///
-    /// # Errors
-    /// [`Error::Category`].
-    pub fn loss(&self, sample: (usize, usize)) -> Result<f64, Error> {
-        let (a, b) = match self.direction {
-            Direction::Causal => sample,
-            Direction::Anticausal => (sample.1, sample.0),
+        let rows = self.rows.averages(self.now, self.average);
+        let marginal = match &self.marginal {
+            Some(marginal) => marginal.averages(self.now, self.average),
+            None => rows.chunks_exact(self.shape.1).map(log_sum_exp).collect(),
         };
-        let (rows, columns) = (self.rows.rows(), self.rows.width());
-        if a >= rows || b >= columns {
-            let categories = if a >= rows { rows } else { columns };
-            return Err(Error::Category { what: "the sample", value: a.max(b), categories });
+        let pair = CategoricalPair::centred(marginal, rows);
+        match self.place {
+            Place::Anticausal => pair.with_direction(Direction::Anticausal),
+            _ => pair,
         }
-        let (marginal, row) = (self.marginal.row(0), self.rows.row(a));
-        let lse = |s: &[f64]| fenchel_linalg::special::log_sum_exp(s);
-        Ok(lse(marginal) - marginal[a] + lse(row) - row[b])
     }
-}
 
-/// Samples are categories of X and of Y.
-fn check_samples(samples: &[(usize, usize)], xs: usize, ys: usize) -> Result<(), Error> {
-    for &(x, y) in samples {
-        for (what, value, categories) in [("X", x, xs), ("Y", y, ys)] {
+    /// Samples are categories of X and of Y.
+    fn check(&self, (x, y): (usize, usize)) -> Result<(), Error> {
+        for (what, value, categories) in [("X", x, self.shape.0), ("Y", y, self.shape.1)] {
             if value >= categories {
                 return Err(Error::Category { what, value, categories });
             }
         }
-    }
-    Ok(())
-}
-
-/// Averaged stochastic gradient descent on joint scores.
-#[derive(Debug, Clone)]
-pub struct JointSgd {
-    scores: Scores,
-    /// States of X and of Y.
-    shape: (usize, usize),
-    step: f64,
-    average: Average,
-    now: usize,
-    scratch: Vec<Lanes>,
-}
-
-impl JointSgd {
-    /// A learner that starts at a joint distribution.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for a step that is not positive or above 1e100.
-    pub fn new(start: &JointCategorical, step: f64, average: Average) -> Result<JointSgd, Error> {
-        check_step(step)?;
-        let logits = start.logits();
-        let scores = Scores::new(logits.iter().copied(), logits.len(), false);
-        let scratch = vec![Lanes::default(); scratch_lanes(1, logits.len())];
-        Ok(JointSgd { scores, shape: logits.dim(), step, average, now: 0, scratch })
-    }
-
-    /// One step on a sample `(x, y)`. O(K^2).
-    ///
-    /// # Errors
-    /// [`Error::Category`].
-    pub fn learn(&mut self, (x, y): (usize, usize)) -> Result<(), Error> {
-        let (xs, ys) = self.shape;
-        check_samples(&[(x, y)], xs, ys)?;
-        lanes::run(Walk {
-            marginal: None,
-            rows: &mut self.scores,
-            samples: &[(0, x * ys + y)],
-            swapped: false,
-            step: self.step,
-            momentum: None,
-            average: self.average,
-            now: self.now,
-            scratch: &mut self.scratch,
-        });
-        self.now += 1;
         Ok(())
-    }
-
-    /// `KL(goal || average)`. O(K^2), nothing is allocated.
-    pub(super) fn divergence(&mut self, goal: &Goal) -> f64 {
-        lanes::run(Divergence {
-            goal,
-            weights: None,
-            rows: &self.scores,
-            average: self.average,
-            now: self.now,
-            scratch: &mut self.scratch,
-        })
-    }
-
-    /// The average scores so far, one row per state of X.
-    pub fn scores(&self) -> Vec<f64> {
-        self.scores.averages(self.now, self.average)
     }
 }

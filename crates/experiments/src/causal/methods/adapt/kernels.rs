@@ -65,15 +65,6 @@ impl Scores {
         self.last.len()
     }
 
-    pub(super) fn width(&self) -> usize {
-        self.width
-    }
-
-    /// The scores of a row, as they are now.
-    pub(super) fn row(&self, r: usize) -> &[f64] {
-        &self.scores.as_flattened()[r * self.chunks * LANES..][..self.width]
-    }
-
     /// The averages of all rows, one behind the other.
     pub(super) fn averages(&self, now: usize, average: Average) -> Vec<f64> {
         let mut out = vec![[0.0; LANES]; self.chunks];
@@ -176,15 +167,34 @@ struct Pace {
     now: usize,
 }
 
+/// The row and the cell of a sample `(x, y)`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Place {
+    Causal,
+    Anticausal,
+    /// One row for all pairs of states; so many states of Y.
+    Joint(usize),
+}
+
+impl Place {
+    #[inline(always)]
+    pub(super) fn of(self, (x, y): (usize, usize)) -> (usize, usize) {
+        match self {
+            Place::Causal => (x, y),
+            Place::Anticausal => (y, x),
+            Place::Joint(ys) => (0, x * ys + y),
+        }
+    }
+}
+
 /// Learns samples one after the other: the marginal, and one row of the conditional.
 pub(super) struct Walk<'a> {
     /// None for a model that is one row.
     pub(super) marginal: Option<&'a mut Scores>,
     pub(super) rows: &'a mut Scores,
-    /// State of the marginal variable (the row), state of the other.
+    /// States of X and Y.
     pub(super) samples: &'a [(usize, usize)],
-    /// Whether samples have the other variable first.
-    pub(super) swapped: bool,
+    pub(super) place: Place,
     pub(super) step: f64,
     /// `beta`, and how many velocities ahead gradients are taken.
     pub(super) momentum: Option<(f64, f64)>,
@@ -199,10 +209,10 @@ impl Kernel for Walk<'_> {
 
     #[inline(always)]
     fn compute(self) {
-        let Walk { mut marginal, rows, samples, swapped, step, momentum, average, now, scratch } =
+        let Walk { mut marginal, rows, samples, place, step, momentum, average, now, scratch } =
             self;
         for t in 0..samples.len() {
-            let (row, cell) = if swapped { (samples[t].1, samples[t].0) } else { samples[t] };
+            let (row, cell) = place.of(samples[t]);
             if average == (Average::Tail { from: now + t }) {
                 rows.forget(now + t);
                 if let Some(marginal) = &mut marginal {

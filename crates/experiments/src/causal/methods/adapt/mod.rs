@@ -7,7 +7,7 @@
 //! | learner | for | a step costs |
 //! |---|---|---|
 //! | [`CategoricalSgd`] | a factorisation of two categorical variables | O(K): one sample touches the marginal and one row |
-//! | [`JointSgd`] | the joint vector of scores | O(K^2) |
+//! | [`CategoricalSgd::joint`] | the joint vector of scores | O(K^2) |
 //! | [`ProximalSgd`] | two normal vectors in Cholesky parameters | O(K^2) |
 //!
 //! [`sweep`] runs every model with every step size on many tasks. A task is a pair of a reference and a transfer
@@ -29,9 +29,9 @@ mod task;
 
 use serde::{Deserialize, Serialize};
 
-pub use categorical::{CategoricalSgd, JointSgd, Momentum};
-pub use gradient::{expected_gradient_step, mean_gradient_step};
-pub use normal::{NormalTask, ProximalSgd, ProximalStep};
+pub use categorical::{CategoricalSgd, Momentum};
+pub use gradient::mean_gradient_step;
+pub use normal::{NormalTask, ProximalSgd};
 pub use sweep::{Curve, Summary, Sweep, SweepSettings, Task, sweep};
 pub use task::CategoricalTask;
 

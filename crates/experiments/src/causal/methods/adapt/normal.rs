@@ -16,21 +16,11 @@
 use fenchel_linalg::Invalid;
 use ndarray::{Array1, Array2, ArrayView1};
 use rand::Rng;
-use serde::{Deserialize, Serialize};
 
 use super::{Average, Task, check_step};
 use fenchel_causal::Error;
 use fenchel_causal::categorical::Direction;
 use fenchel_causal::normal::CholeskyPair;
-
-/// The step size of a proximal step.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub enum ProximalStep {
-    /// A constant step size.
-    Constant(f64),
-    /// The smaller of this step size and `1 / (1 + |x|^2 + |y|^2)`. With this step size the method cannot diverge.
-    Clipped(f64),
-}
 
 /// A mechanism with its running sums.
 #[derive(Debug, Clone)]
@@ -104,7 +94,7 @@ pub struct ProximalSgd {
     marginal: Mechanism,
     conditional: Mechanism,
     direction: Direction,
-    step: ProximalStep,
+    step: f64,
     average: Average,
     now: usize,
 }
@@ -114,13 +104,8 @@ impl ProximalSgd {
     ///
     /// # Errors
     /// [`Error::Invalid`] for a step that is not positive or above 1e100.
-    pub fn new(
-        start: &CholeskyPair,
-        step: ProximalStep,
-        average: Average,
-    ) -> Result<ProximalSgd, Error> {
-        let (ProximalStep::Constant(size) | ProximalStep::Clipped(size)) = step;
-        check_step(size)?;
+    pub fn new(start: &CholeskyPair, step: f64, average: Average) -> Result<ProximalSgd, Error> {
+        check_step(step)?;
         let (a, _) = start.shape();
         Ok(ProximalSgd {
             marginal: Mechanism::new(
@@ -154,10 +139,6 @@ impl ProximalSgd {
                 (y, x)
             }
         };
-        let step = match self.step {
-            ProximalStep::Constant(step) => step,
-            ProximalStep::Clipped(step) => step.min(1.0 / (1.0 + sample.dot(&sample))),
-        };
         if self.average == (Average::Tail { from: self.now }) {
             self.marginal.forget();
             self.conditional.forget();
@@ -165,8 +146,8 @@ impl ProximalSgd {
         self.marginal.add_up();
         self.conditional.add_up();
         self.now += 1;
-        self.marginal.step(ArrayView1::from(&[]), first, step);
-        self.conditional.step(first, second, step);
+        self.marginal.step(ArrayView1::from(&[]), first, self.step);
+        self.conditional.step(first, second, self.step);
         Ok(())
     }
 
@@ -186,27 +167,21 @@ pub struct NormalTask {
     reference: CholeskyPair,
     transfer: CholeskyPair,
     backward: CholeskyPair,
-    clip: bool,
 }
 
 impl NormalTask {
-    /// The task for two pairs in the causal direction: reference and transfer. `clip` makes every step a
-    /// [`ProximalStep::Clipped`].
+    /// The task for two pairs in the causal direction: reference and transfer.
     ///
     /// # Errors
     /// [`Error::Invalid`] for different dimensions or different directions.
-    pub fn new(
-        reference: &CholeskyPair,
-        transfer: &CholeskyPair,
-        clip: bool,
-    ) -> Result<NormalTask, Error> {
+    pub fn new(reference: &CholeskyPair, transfer: &CholeskyPair) -> Result<NormalTask, Error> {
         reference.distance_sq(transfer)?;
         if reference.direction() != Direction::Causal {
             let reason = "expected causal pairs: reverse them first".into();
             return Err(Invalid::Layout { what: "the direction", reason }.into());
         }
         let (reference, transfer) = (reference.clone(), transfer.clone());
-        Ok(NormalTask { backward: transfer.reverse(), reference, transfer, clip })
+        Ok(NormalTask { backward: transfer.reverse(), reference, transfer })
     }
 }
 
@@ -239,8 +214,6 @@ impl Task for NormalTask {
         } else {
             (self.reference.reverse(), &self.backward)
         };
-        let step =
-            if self.clip { ProximalStep::Clipped(step) } else { ProximalStep::Constant(step) };
         let mut curve = vec![target.kl(&start)?];
         let mut sgd = ProximalSgd::new(&start, step, average)?;
         for (t, sample) in samples.iter().enumerate() {

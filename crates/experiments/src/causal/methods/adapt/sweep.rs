@@ -99,14 +99,6 @@ pub struct Sweep {
     pub models: Vec<Summary>,
 }
 
-impl Sweep {
-    /// The mean KL of a model at a time of the curves.
-    pub fn mean_at(&self, model: usize, time: usize) -> f64 {
-        let at = self.times.iter().position(|&t| t == time);
-        at.map_or(f64::NAN, |k| self.models[model].mean[k])
-    }
-}
-
 /// Runs every model with every step size on every task. For each model it keeps the step size with the smallest mean KL
 /// at `tune_at`.
 ///

@@ -5,7 +5,7 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 
 use super::kernels::Goal;
-use super::{Average, CategoricalSgd, JointSgd, Momentum, Task};
+use super::{Average, CategoricalSgd, Momentum, Task};
 use fenchel_causal::Error;
 use fenchel_causal::categorical::{Anova, CategoricalPair, Direction, JointCategorical};
 
@@ -81,19 +81,11 @@ impl Task for CategoricalTask {
         samples: &[(usize, usize)],
     ) -> Result<Vec<f64>, Error> {
         let goal = &self.goals[model];
+        let mut sgd = match self.starts.get(model) {
+            Some(start) => CategoricalSgd::new(start, step, average, self.momentum)?,
+            None => CategoricalSgd::joint(&self.start, step, average)?,
+        };
         let mut curve = Vec::with_capacity(1 + samples.len() / every);
-        if model == 2 {
-            let mut sgd = JointSgd::new(&self.start, step, average)?;
-            curve.push(sgd.divergence(goal));
-            for batch in samples.chunks_exact(every) {
-                for &sample in batch {
-                    sgd.learn(sample)?;
-                }
-                curve.push(sgd.divergence(goal));
-            }
-            return Ok(curve);
-        }
-        let mut sgd = CategoricalSgd::new(&self.starts[model], step, average, self.momentum)?;
         curve.push(sgd.divergence(goal));
         for batch in samples.chunks_exact(every) {
             sgd.learn_all(batch)?;
