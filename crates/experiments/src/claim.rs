@@ -176,7 +176,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Origin::Document => "document",
-            Origin::Ours => "ours",
+            Origin::Ours => "project",
         })
     }
 }

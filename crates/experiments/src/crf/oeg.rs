@@ -54,7 +54,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .claim("sampling by gaps can be used in OEG too")
             .rests_on(&NAMES[..2])
             .reported(
-                "oracle calls / n of OEG to P - P* = 1e-4 P*, by gaps and with uniform draws",
+                "oracle calls (inference on one sequence each) of OEG for each sequence, until the objective P is within 1e-4 P* of its optimum P*: with draws by gaps, and with uniform draws",
                 measured.join("; "),
             ),
     );

@@ -18,7 +18,7 @@ use crate::{Context, Experiment, Failure, Outcome, Reason, SEEDS};
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex2",
     title: "Figure 3.2: regression in the big-data regime",
-    question: "Do the methods come in the same order for least squares as for classification (fs-ex1)?",
+    question: "Which of the methods is fastest for least squares?",
     learnt: "The million songs of the figure are absent. Abalone, a small real set, is drawn in their place: there the order of the methods is shown, and not judged. One claim is judged, on abalone, because it is about a rule of the thesis and no data set: Finito that takes up its terms one by one in the first pass diverges.",
     quick: "3,000 generated rows in the place of 53,500",
     smaller: "abalone for the million songs",

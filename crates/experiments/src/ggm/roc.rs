@@ -146,7 +146,7 @@ fn experiment(context: &Context, outcome: &mut Outcome, truth: &Truth) -> Result
             .known_failure(
                 (means, mean("SHORTCUT") > mean("CCT 1")),
                 Reason::checked(
-                    "both give a pair the same score, except that SHORTCUT gives 0 to pairs that it did not look at. The shares of the two differ by at most",
+                    "both give a pair the same score, except that SHORTCUT gives 0 to pairs that it did not look at. The largest difference between the two shares",
                     spread("SHORTCUT"),
                     spread("SHORTCUT") <= 0.02,
                 ),
@@ -173,7 +173,7 @@ fn experiment(context: &Context, outcome: &mut Outcome, truth: &Truth) -> Result
                     rules.iter().all(|rule| mean(rule) < least),
                 ),
                 Reason::checked(
-                    "here a pair is ranked by the largest penalty at which it enters. With this ranking the union finds about the same share as SHORTCUT. Its mean share less that of SHORTCUT",
+                    "here a pair is ranked by the largest penalty at which it enters. With this ranking the union finds about the same share as SHORTCUT. The mean share of the union minus that of SHORTCUT",
                     mean(rules[0]) - mean("SHORTCUT"),
                     mean(rules[0]) - mean("SHORTCUT") > -0.02,
                 ),

@@ -14,7 +14,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-33",
     title: "Figure 8.1: the work of SHORTCUT against that of CCT",
     question: "How does the work of SHORTCUT, which scores pairs of variables, grow with the number p of variables?",
-    learnt: "About like p^2.5 for independent variables. CCT, which tries every third variable for every pair, grows like p^3. For a pair SHORTCUT looks at a number of products that grows like the square root of p.",
+    learnt: "About like p^2.5 for independent variables. CCT, which tries all other variables for each pair, grows like p^3. For a pair SHORTCUT looks at a number of products that grows like the square root of p.",
     quick: "4,000 variables at most in the place of 8,000, and 40 pairs of each size in the place of 200",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
@@ -75,7 +75,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.setting("pairs a size", pairs).setting("samples", "p / 4, independent columns");
     outcome.note(
         "The score of a pair i, j is a maximum over third variables k of the product of the correlations of i with k and of j with k. The thesis compares \
-         seconds. Here the products that each algorithm looks at are counted, over a sample of the pairs. CCT is conditional covariance thresholding; eta is \
+         seconds. Here we count the products that each algorithm looks at, on a sample of the pairs, and multiply up to all. CCT is conditional covariance thresholding; eta is \
          the number of variables that it conditions on.",
     );
     let mut curves = [Vec::new(), Vec::new()];

@@ -53,13 +53,12 @@ fn why(claim: &Claim) -> String {
 fn expected(claim: &Claim) -> String {
     let threshold = &claim.threshold;
     let origin = match claim.verdict {
-        Verdict::Reported => String::new(),
-        _ => format!("{}; {}; ", threshold.origin, claim.ground),
+        Verdict::Reported if claim.source.is_ours() => "shown, not judged; ".into(),
+        Verdict::Reported => "shown: the sentence gives neither order nor number; ".into(),
+        _ => format!("threshold of the {}; {}; ", threshold.origin, claim.ground),
     };
     let origin = escape(format!("{origin}{}", claim.size()).trim_end_matches("; "));
-    let origin =
-        if origin.is_empty() { origin } else { format!("<p class=\"quote\">{origin}</p>") };
-    format!("{}{origin}", inline(&threshold.text))
+    format!("{}<p class=\"quote\">{origin}</p>", inline(&threshold.text))
 }
 
 /// The mark of what the filter hides.
