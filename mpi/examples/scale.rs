@@ -1,8 +1,9 @@
 //! How a fit scales: what is measured on the processes of this machine, and what a model of a network makes of it.
 //!
 //! `mpirun -n 2 scale [ROWS] [COLUMNS] [ENTRIES A ROW]` prints the seconds, the traffic and the memory of an l2 logistic regression by L-BFGS
-//! on generated rows, and a table for up to 64 workers, as many as there are shards. The table is a model, and says so: computation that
-//! divides by the number of workers, and for each sum `2 ceil(log2 K)` messages one after the other, each with a latency and its bytes through a line.
+//! on generated rows, and tables for up to 1,024 workers: of these rows, and of so many more that a file of them has 1,024 pieces. The
+//! tables are a model, and say so: computation that divides by the number of workers, of which those beyond the pieces are idle, and for
+//! each sum `2 ceil(log2 K)` messages one after the other, each with a latency and its bytes through a line.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -12,6 +13,7 @@ use fenchel_erm::loss::Logistic;
 use fenchel_erm::methods::{LbfgsSettings, lbfgs};
 use fenchel_erm::prox::Zero;
 use fenchel_linalg::{AsDesign, CsrMatrix, Design};
+use fenchel_mpi::text::number;
 use fenchel_mpi::{Error, Mpi};
 use fenchel_optim::Stop;
 use fenchel_optim::random::stream;
@@ -21,6 +23,12 @@ use rand::RngExt;
 /// Networks: a name, seconds of latency, and bytes a second.
 const NETWORKS: [(&str, f64, f64); 2] =
     [("1 GbE, 50 us", 50e-6, 0.125e9), ("10 GbE, 20 us", 20e-6, 1.25e9)];
+
+/// Bytes of an entry in a file: a blank, an index of five digits, a colon, and a number of six characters.
+const ENTRY: usize = 13;
+
+/// Bytes of a file that has as many pieces as the most workers of the model.
+const LARGE: u64 = 1 << 36;
 
 fn main() -> ExitCode {
     Mpi::run(measure)
@@ -35,7 +43,8 @@ fn measure(ranks: &Mpi) -> Result<ExitCode, Error> {
     let (n, d, entries) = (argument(1, 100_000)?, argument(2, 20_000)?, argument(3, 100)?);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build_global();
     pool.map_err(|error| Error::Usage(error.to_string()))?;
-    let count = 64;
+    let bytes = (n * entries * ENTRY) as u64;
+    let count = number(bytes) as usize;
     let own = share(count, ranks.rank(), ranks.size());
     let sizes: Vec<usize> = own.clone().map(|shard| share(n, shard, count).len()).collect();
     let rows: usize = sizes.iter().sum();
@@ -91,17 +100,26 @@ fn measure(ranks: &Mpi) -> Result<ExitCode, Error> {
     if k == 1 {
         return Ok(ExitCode::SUCCESS);
     }
-    println!("\nmodel, from these seconds times {k} processes as the work of one:");
-    println!("{:>8}  {:>22}  {:>22}", "workers", NETWORKS[0].0, NETWORKS[1].0);
     let work = seconds * k as f64;
-    for workers in [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0_f64] {
-        let cell = |(_, latency, bandwidth): (&str, f64, f64)| {
-            // Rank 0 gives each sum away once.
-            let hops = 2.0 * workers.log2().ceil();
-            let time = work / workers + hops * (rounds * latency + sent / bandwidth);
-            format!("{time:>10.3} s {:>8.1} x", work / time)
-        };
-        println!("{workers:>8}  {:>22}  {:>22}", cell(NETWORKS[0]), cell(NETWORKS[1]));
+    println!(
+        "\nA model of {rounds} sums of {:.1} MB each, from these seconds times {k} as the work of one process.",
+        sent / rounds / 1e6
+    );
+    let times = LARGE.div_ceil(bytes.max(1)).max(1);
+    for times in [1, times] {
+        let (pieces, work) = (number(times * bytes), work * times as f64);
+        println!("\n{times} times the rows: {pieces} pieces, {work:.1} s on one process");
+        println!("{:>8}  {:>22}  {:>22}", "workers", NETWORKS[0].0, NETWORKS[1].0);
+        for workers in (0..=10).map(|power| 1_u64 << power) {
+            let busy = workers.min(pieces) as f64;
+            let cell = |(_, latency, bandwidth): (&str, f64, f64)| {
+                // Rank 0 gives each sum away once.
+                let hops = 2.0 * (workers as f64).log2().ceil();
+                let time = work / busy + hops * (rounds * latency + sent / bandwidth);
+                format!("{time:>10.3} s {:>8.1} x", work / time)
+            };
+            println!("{workers:>8}  {:>22}  {:>22}", cell(NETWORKS[0]), cell(NETWORKS[1]));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

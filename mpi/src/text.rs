@@ -1,8 +1,8 @@
 //! Pieces of big texts: the shards of a file, of which a process reads its own.
 //!
-//! The number of pieces and their ends depend on the sizes and the content of the files alone, not on the number of processes. There are
-//! at most 64, and one more for each further file: more processes than pieces are idle. A process reads its pieces, the line or the
-//! sequence at each end, and 4 kB at each cut, by which processes see that they read the same files.
+//! The number of pieces and their ends depend on the sizes and the content of the files alone, not on the number of processes: see
+//! [`number`]. There is one more for each further file. More processes than pieces are idle. A process reads its pieces, the line or
+//! the sequence at each end, and 4 kB at each cut, by which processes see that they read the same files.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Take};
@@ -14,8 +14,12 @@ use crate::Error;
 
 /// The least size of a piece of several, in bytes.
 const LEAST: u64 = 1 << 17;
-/// The largest number of pieces.
+/// The largest number of pieces below [`LARGE`] bytes each: every piece has its own sum of a gradient.
 const MOST: u64 = 64;
+/// The least size of a piece where there are more than [`MOST`], in bytes: its rows cost far more than its sum.
+const LARGE: u64 = 1 << 26;
+/// The largest number of pieces.
+const LIMIT: u64 = 1024;
 /// The bytes at each cut by which processes compare their files.
 const SAMPLE: u64 = 1 << 12;
 
@@ -69,6 +73,17 @@ impl Piece {
     }
 }
 
+/// The number of pieces of so many bytes: up to 64 of 128 kB at least, and up to 1,024 of 64 MB at least. It is a power of two, so that
+/// the halves of the tree over the shards of one file are those of two processes.
+///
+/// ```text
+/// below 256 kB   1 piece      8 MB to 8 GB   64 pieces      64 GB and more   1024 pieces
+/// ```
+pub fn number(bytes: u64) -> u64 {
+    let pieces = (bytes / LEAST).clamp(1, MOST).max((bytes / LARGE).min(LIMIT));
+    1 << pieces.ilog2()
+}
+
 /// The pieces of files that this process reads, in their order. All processes call it together, with the same files.
 ///
 /// # Errors
@@ -89,8 +104,7 @@ pub fn pieces(
     let sizes = files.iter().map(size).collect::<Result<Vec<u64>, Error>>()?;
     communicator.check_alike("sizes of the files", &format!("{sizes:?}"))?;
     let total: u64 = sizes.iter().sum();
-    // A power of two, so that the halves of the tree over the shards of one file are those of two processes.
-    let pieces = 1_u64 << (total / LEAST).clamp(1, MOST).ilog2();
+    let pieces = number(total);
     let mut places = Vec::new();
     for (file, &size) in files.iter().zip(&sizes) {
         let own = (pieces * size).div_ceil(total.max(1)).max(1);
@@ -213,6 +227,12 @@ mod tests {
         }
         assert_eq!(pieces_of(b"", Cut::Lines, 2), [b""]);
         assert_eq!(pieces_of(b"a,b\n1,2\n", Cut::LinesAfterNames, 2), [b"1,2\n"]);
+    }
+
+    #[test]
+    fn large_files_have_more_pieces() {
+        let sizes = [0, 1 << 18, 1 << 23, (1 << 33) - 1, 1 << 33, 1 << 36, u64::MAX];
+        assert_eq!(sizes.map(number), [1, 2, 64, 64, 128, 1024, 1024]);
     }
 
     /// A form feed is a token; `@eos` ends a sequence in CRFsuite's text alone.

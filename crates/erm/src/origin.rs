@@ -46,11 +46,27 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         self.batch_stop(stop)
     }
 
+    /// What tells losses and penalties with other parameters apart: some of their values.
+    fn checksum(&self) -> String {
+        let losses = [-1e3, -1.0, -1e-3, 1e-3, 1.0, 1e3].map(|t| self.loss().value(t, 1.0));
+        let proximal = [1e-3, 1.0, 1e3].map(|step| {
+            let mut x: Vec<f64> = (0..self.d()).map(|c| [1.0, -1.0][c % 2]).collect();
+            self.regulariser().prox(&mut x, step);
+            x
+        });
+        checksum_of(losses.iter().chain(proximal.iter().flatten()))
+    }
+
     /// The same for a method that takes rows which are spread over processes.
     pub(crate) fn batch_stop(&self, stop: &Stop) -> Result<Stop, Invalid> {
-        let (l2, intercept, weights) = (self.l2(), self.intercept(), self.weighted());
-        let settings = format_args!("l2: {l2:?}, intercept: {intercept}, weights: {weights}");
-        stop.check_spread(self.design().shards(), settings)?;
+        if let Some(shards) = self.design().shards() {
+            let (l2, intercept, weights) = (self.l2(), self.intercept(), self.weighted());
+            let (loss, penalty, sum) = (L::NAME, R::NAME, self.checksum());
+            stop.check_spread(
+                Some(shards),
+                format_args!("l2: {l2:?}, intercept: {intercept}, weights: {weights}, loss: {loss}, penalty: {penalty} (checksum {sum})"),
+            )?;
+        }
         stop.check()?;
         // Counts have no unit, and the losses of some cancel those of others.
         let counts = self.loss().twice_differentiable() && !self.loss().curvature().is_finite();

@@ -26,9 +26,13 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     ///
     /// # Errors
     /// [`Invalid::Length`] for weights that are not one a row; [`Invalid::Parameter`] for a negative or
-    /// non-finite weight, or if all are 0.
+    /// non-finite weight, or if all are 0; [`Invalid::Layout`] where some processes give weights to spread rows and others give none.
     pub fn with_weights(self, weights: &[f64]) -> Result<Self, Error> {
-        let scales = scales_over(self.design(), weights, self.n())?;
+        if let Some(shards) = self.design().shards() {
+            // A process without weights is at the settings of its fit by now, and sees that others are not.
+            shards.communicator().check_alike("settings of the fit", "rows with weights")?;
+        }
+        let scales = scales_over(self.design(), weights)?;
         self.scaled(scales)
     }
 
@@ -273,32 +277,38 @@ fn shift(x: &mut [f64], by: f64) {
 /// # Errors
 /// [`Invalid`] for another number of weights than rows, a negative weight, or none above 0.
 pub fn term_scales(weights: &[f64], n: usize) -> Result<Vec<f64>, Invalid> {
-    Invalid::check_weights("sample weights", n, weights.iter())?;
-    let largest = weights.iter().copied().fold(0.0, f64::max);
-    Invalid::check_positive("largest sample weight", largest)?;
-    // Dividing by the largest keeps the sum finite.
-    let mean = weights.iter().map(|w| w / largest).sum::<f64>() / n as f64;
-    Ok(on_mean_one(weights, largest, mean))
+    let mean = |share: &Share<'_>| share(0..n) / n as f64;
+    scales_by(weights, n, |largest| largest, mean)
 }
 
-/// Weights over their mean, given the largest of all and the mean of the shares in it.
-fn on_mean_one(weights: &[f64], largest: f64, mean: f64) -> Vec<f64> {
+/// The same for the rows of a design, of which others may lie with other processes.
+fn scales_over<D: Design>(design: &D, weights: &[f64]) -> Result<Vec<f64>, Invalid> {
+    let mean = |share: &Share<'_>| {
+        let [sum] = design.sum_rows(|rows| [share(rows)]);
+        sum / design.all_rows() as f64
+    };
+    scales_by(weights, design.rows(), |largest| design.largest(largest), mean)
+}
+
+/// The sum of the weights of some rows, each divided by the largest of all.
+type Share<'w> = dyn Fn(Range<usize>) -> f64 + Sync + 'w;
+
+/// Weights over their mean. `of_all` makes the largest own weight the largest of all, and `mean` is the mean over all rows.
+fn scales_by(
+    weights: &[f64],
+    n: usize,
+    of_all: impl FnOnce(f64) -> f64,
+    mean: impl FnOnce(&Share<'_>) -> f64,
+) -> Result<Vec<f64>, Invalid> {
+    Invalid::check_weights("sample weights", n, weights.iter())?;
+    let largest = of_all(weights.iter().copied().fold(0.0, f64::max));
+    Invalid::check_positive("largest sample weight", largest)?;
+    // Dividing by the largest keeps the sum finite.
+    let mean = mean(&|rows| weights[rows].iter().map(|w| w / largest).sum());
     // A product with a smaller one would lose its digits.
     let least = f64::MIN_POSITIVE / f64::EPSILON;
     let scales = weights.iter().map(|w| w / largest / mean);
-    scales.map(|scale| if scale < least { 0.0 } else { scale }).collect()
-}
-
-/// The same for rows of which others lie with other processes.
-fn scales_over<D: Design>(design: &D, weights: &[f64], n: usize) -> Result<Vec<f64>, Invalid> {
-    if design.shards().is_none() {
-        return term_scales(weights, n);
-    }
-    Invalid::check_weights("sample weights", n, weights.iter())?;
-    let largest = design.largest(weights.iter().copied().fold(0.0, f64::max));
-    Invalid::check_positive("largest sample weight", largest)?;
-    let [sum] = design.sum_rows(|rows| [weights[rows].iter().map(|w| w / largest).sum()]);
-    Ok(on_mean_one(weights, largest, sum / design.all_rows() as f64))
+    Ok(scales.map(|scale| if scale < least { 0.0 } else { scale }).collect())
 }
 
 /// `x_i <- factor c_i x_i`; 0 for a term of weight 0, whatever `x_i` is.

@@ -9,7 +9,9 @@
 //! 6.1 to 6.4. The cost is `n p^2 / 2` products, in two passes over the data.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
+use fenchel_linalg::spread::Shards;
 use fenchel_linalg::text::short;
 use fenchel_linalg::{AsDesign, Design, Gram, Invalid, Names, factor};
 use fenchel_optim::MAX_MEMORY;
@@ -75,6 +77,38 @@ impl Statistics {
         weights: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<Statistics, Error> {
         Statistics::weighted_within(x, weights.into(), MAX_MEMORY)
+    }
+
+    /// As [`from_data`](Statistics::from_data), of rows of which this process has those of its shards, and maybe none. All processes call
+    /// it together and get the statistics of all rows, with the same bits for any number of processes; then each can fit any model of the
+    /// crate to them. It takes three sums, of `p`, `p` and `p^2` numbers.
+    ///
+    /// ```
+    /// use fenchel_ggm::Statistics;
+    /// use fenchel_optim::spread::{Communicator, Shards, threads};
+    ///
+    /// // Two ranks: one has the first row, the other the rest.
+    /// let x = ndarray::array![[1.0, 2.0], [3.0, 4.0], [5.0, 0.0]];
+    /// let found = threads::run(2, |ranks| {
+    ///     let rows = [0..1, 1..3][ranks.rank()].clone();
+    ///     let shards = Shards::new(ranks, &[rows.len()])?;
+    ///     Statistics::from_spread(&x.slice(ndarray::s![rows, ..]), &shards)
+    /// });
+    /// assert_eq!(found.unwrap()[1].mean, ndarray::array![3.0, 2.0]);
+    /// ```
+    ///
+    /// # Errors
+    /// As [`from_data`](Statistics::from_data); [`Invalid::Length`] for another number of rows than that of the shards, and
+    /// [`Invalid::Layout`] for processes with different columns.
+    pub fn from_spread<X: AsDesign + ?Sized>(
+        x: &X,
+        shards: &Shards<'_>,
+    ) -> Result<Statistics, Error> {
+        let (design, names) = (design(x)?.spread(shards)?, x.names());
+        let own = names.iter().collect::<Vec<_>>();
+        shards.communicator().check_alike("names of the columns", &format!("{own:?}"))?;
+        check_rows(&design, MAX_MEMORY)?;
+        Ok(Statistics { names: names.clone(), ..weighted(&design, None)? })
     }
 
     pub(crate) fn weighted_within<X: AsDesign + ?Sized>(
@@ -322,10 +356,10 @@ pub(crate) fn check_order(p: usize, max_memory: Option<u64>) -> Result<(), Error
 }
 
 fn check_rows(x: &impl Design, max_memory: Option<u64>) -> Result<(), Error> {
-    if x.rows() == 0 || x.columns() == 0 {
+    if x.all_rows() == 0 || x.columns() == 0 {
         return Err(Invalid::Empty { what: "data" }.into());
     }
-    if x.rows() < 2 {
+    if x.all_rows() < 2 {
         return Err(
             Invalid::Parameter { name: "samples", value: 1.0, expected: "at least 2" }.into()
         );
@@ -334,36 +368,47 @@ fn check_rows(x: &impl Design, max_memory: Option<u64>) -> Result<(), Error> {
 }
 
 fn weighted<D: Design>(x: &D, shares: Option<&[f64]>) -> Result<Statistics, Error> {
-    let (n, p) = (x.rows(), x.columns());
+    let (n, p) = (x.all_rows(), x.columns());
     let share = |i: usize| shares.map_or(1.0 / n as f64, |s| s[i]);
     let mut mean = vec![0.0; p];
-    for i in 0..n {
-        x.row_axpy(i, share(i), &mut mean);
-    }
+    x.add_rows(&mut mean, |rows, mean| rows.for_each(|i| x.row_axpy(i, share(i), mean)));
     // A second pass removes the rounding of the first: exact zeros for columns that never vary.
     let mut rest = vec![0.0; p];
-    let mut row = vec![0.0; p];
-    for i in 0..n {
-        for (r, m) in row.iter_mut().zip(&mean) {
-            *r = -m;
+    x.add_rows(&mut rest, |rows, rest| {
+        let mut row = vec![0.0; p];
+        for i in rows {
+            for (r, m) in row.iter_mut().zip(&mean) {
+                *r = -m;
+            }
+            x.row_axpy(i, 1.0, &mut row);
+            rest.iter_mut().zip(&row).for_each(|(s, r)| *s += share(i) * r);
         }
-        x.row_axpy(i, 1.0, &mut row);
-        rest.iter_mut().zip(&row).for_each(|(s, r)| *s += share(i) * r);
-    }
+    });
     mean.iter_mut().zip(&rest).for_each(|(m, r)| *m += r);
-    let mut gram = Gram::new(p);
-    for i in 0..n {
-        let root = shares.map_or(1.0, |s| s[i].sqrt());
-        if root == 0.0 {
-            continue;
+    let products = |rows: Range<usize>| {
+        let mut gram = Gram::new(p);
+        for i in rows {
+            let root = shares.map_or(1.0, |s| s[i].sqrt());
+            if root == 0.0 {
+                continue;
+            }
+            let out = &mut gram.next_row()[..p];
+            for (r, m) in out.iter_mut().zip(&mean) {
+                *r = -m * root;
+            }
+            x.row_axpy(i, root, out);
         }
-        let out = &mut gram.next_row()[..p];
-        for (r, m) in out.iter_mut().zip(&mean) {
-            *r = -m * root;
+        gram.finish()
+    };
+    let mut sums = match x.shards() {
+        // Where all rows are here their products are the sum, without a copy.
+        None => products(0..n),
+        Some(_) => {
+            let mut sums = vec![0.0; p * p];
+            x.add_rows(&mut sums, |rows, sums| sums.copy_from_slice(&products(rows)));
+            sums
         }
-        x.row_axpy(i, root, out);
-    }
-    let mut sums = gram.finish();
+    };
     if shares.is_none() {
         sums.iter_mut().for_each(|v| *v /= n as f64);
     }

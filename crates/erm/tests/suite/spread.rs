@@ -217,23 +217,44 @@ fn an_error_of_one_rank_ends_all() {
 #[test]
 fn ranks_that_differ_are_refused() {
     let x = Array2::from_shape_fn((6, 2), |(i, c)| (i + c) as f64);
-    let refused = |with: &(dyn Fn(usize) -> (f64, bool) + Sync)| {
+    let refused = |with: &(dyn Fn(usize) -> (f64, bool, bool) + Sync)| {
         let found = threads::run(3, |ranks| {
             let rows = share(6, ranks.rank(), 3);
             let shards = Shards::new(ranks, &[rows.len()])?;
             let part = x.slice_axis(Axis(0), Slice::from(rows));
             let design = part.as_design()?.spread(&shards)?;
-            let (l2, start) = with(ranks.rank());
+            let (l2, start, weighted) = with(ranks.rank());
             let start = start.then(|| Point { weights: vec![0.1, 0.0], intercept: 0.0 });
             let problem = Problem::new(design, &[1.0, -1.0], Logistic, Zero, l2)?;
+            let problem = match weighted {
+                true => problem.with_weights(&[1.0, 2.0])?,
+                false => problem,
+            };
             Ok::<_, Error>(batch(&problem, &Stop::default(), start, &mut ())?.state.point)
         });
         found.unwrap_err().1.to_string()
     };
-    let error = refused(&|rank| (if rank == 1 { 0.2 } else { 0.1 }, false));
+    let error = refused(&|rank| (if rank == 1 { 0.2 } else { 0.1 }, false, false));
     assert!(error.starts_with("settings of the fit: rank 1 has "), "{error}");
-    let error = refused(&|rank| (0.1, rank != 2));
+    let error = refused(&|rank| (0.1, rank != 2, false));
     assert!(error.starts_with("start: rank 2 has \"none\", rank 0 has "), "{error}");
+    let penalty = threads::run(3, |ranks| {
+        let shards = Shards::new(ranks, &[2])?;
+        let part = x.slice_axis(Axis(0), Slice::from(2 * ranks.rank()..2 * ranks.rank() + 2));
+        let design = part.as_design()?.spread(&shards)?;
+        let penalty = L1 { strength: if ranks.rank() == 2 { 0.2 } else { 0.1 } };
+        let problem = Problem::new(design, &[1.0, -1.0], Logistic, penalty, 0.0)?;
+        Ok::<_, Error>(batch(&problem, &Stop::default(), None, &mut ())?.state.point)
+    });
+    let error = penalty.unwrap_err().1.to_string();
+    assert!(error.starts_with("settings of the fit: rank 2 has "), "{error}");
+    for other in 0..3 {
+        for weighted in [true, false] {
+            let error = refused(&|rank| (0.1, false, (rank == other) == weighted));
+            let of = format!("settings of the fit: rank {} has ", other.max(1));
+            assert!(error.starts_with(&of) && error.contains("rows with weights"), "{error}");
+        }
+    }
 }
 
 /// A loss with a kink, and a smooth one under an l1 penalty: the gap is proved, and the bits do not depend on the number of ranks.

@@ -17,5 +17,6 @@ mod path;
 mod saved;
 mod scale_free;
 mod shortcut;
+mod spread;
 mod synthetic;
 mod warm;

@@ -98,7 +98,7 @@ impl Em {
     ) -> Result<EmFit, Error> {
         let Fit { weights, start, mut watch, .. } = fit;
         self.prior.check()?;
-        net.check_data(data, true)?;
+        net.check_data(data, 0, true)?;
         self.prior.check_records(data.nrows())?;
         if let Some(weights) = weights {
             Invalid::check_weights("weights", data.nrows(), weights.iter())?;

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::ln_gamma;
-use ndarray::{ArrayView1, ArrayView2};
+use fenchel_linalg::spread::Shards;
+use ndarray::{ArrayView1, ArrayView2, Axis, Slice};
 use serde::{Deserialize, Serialize};
 
 use super::{BayesNet, Cpt};
@@ -163,29 +164,77 @@ impl BayesNet {
     /// under a prior without pseudo-counts, and for a shape or a prior that does not fit.
     pub fn fit_cpts(&self, data: ArrayView2<'_, usize>, prior: Prior) -> Result<BayesNet, Error> {
         prior.check()?;
-        self.check_data(data, false)?;
+        self.check_data(data, 0, false)?;
         prior.check_records(data.nrows())?;
-        let columns = match data.nrows() {
-            0 => None,
-            _ => Some(Columns::new(data, &self.cards)?),
-        };
+        let mut counts = self.no_counts();
+        self.count(data, &mut counts);
+        Ok(self.counted(&counts, prior))
+    }
+
+    /// As [`fit_cpts`](Self::fit_cpts), from records of which this process has those of its shards, and maybe none. All processes call it
+    /// together and get the network of all records, the same for any number of processes. It takes one sum, of a number a cell.
+    ///
+    /// # Errors
+    /// As [`fit_cpts`](Self::fit_cpts), which names the row by its place among all; [`Error::Invalid`] for another number of records than
+    /// that of the shards, and for processes with other graphs or priors.
+    pub fn fit_cpts_spread(
+        &self,
+        own: ArrayView2<'_, usize>,
+        prior: Prior,
+        shards: &Shards<'_>,
+    ) -> Result<BayesNet, Error> {
+        prior.check()?;
+        Invalid::check_length("records of the shards", own.nrows(), shards.rows())?;
+        self.check_data(own, shards.before(), false)?;
+        let families: Vec<_> = self.variables().map(|v| self.parents_of(v)).collect();
+        let settings = format!("{prior:?}, states: {:?}, parents: {families:?}", self.cards);
+        shards.communicator().check_alike("prior and graph", &settings)?;
+        let mut counts = self.no_counts();
+        shards.sum(&mut counts, &|_, rows, counts| {
+            self.count(own.slice_axis(Axis(0), Slice::from(rows)), counts);
+            0.0
+        });
+        Ok(self.counted(&counts, prior))
+    }
+
+    /// A zero for every cell of every table.
+    fn no_counts(&self) -> Vec<f64> {
+        vec![0.0; self.variables().map(|v| self.cpt_of(v).len()).sum()]
+    }
+
+    /// Adds the counts `N_rk` of all tables, one table after the other.
+    fn count(&self, records: ArrayView2<'_, usize>, counts: &mut [f64]) {
+        let mut start = 0;
+        for v in self.variables() {
+            let (parents, k) = (self.parents_of(v), self.cards[v.index()]);
+            for record in records.rows() {
+                let state = |r: usize, p: &VarId| r * self.cards[p.index()] + record[p.index()];
+                let row = parents.iter().fold(0, state);
+                counts[start + row * k + record[v.index()]] += 1.0;
+            }
+            start += self.cpt_of(v).len();
+        }
+    }
+
+    /// The network whose tables are the posterior means given all counts.
+    fn counted(&self, mut counts: &[f64], prior: Prior) -> BayesNet {
         let mut fitted = self.clone();
         for v in self.variables() {
-            let parents: Vec<u32> = self.parents_of(v).iter().map(|p| p.0).collect();
             let k = self.cards[v.index()];
-            let mut values = vec![1.0 / k as f64; self.cpt_of(v).len()];
-            if let Some(columns) = &columns {
-                let counts = columns.counts(v.0, &parents)?;
-                let alpha = prior.cell(counts.configurations as f64, k as f64);
-                for (&row, seen) in counts.rows.iter().zip(counts.seen()) {
-                    let total = seen.iter().sum::<f64>() + alpha * k as f64;
-                    let out = &mut values[row as usize * k..][..k];
+            let (table, others) = counts.split_at(self.cpt_of(v).len());
+            counts = others;
+            let alpha = prior.cell((table.len() / k) as f64, k as f64);
+            let mut values = vec![1.0 / k as f64; table.len()];
+            for (out, seen) in values.chunks_mut(k).zip(table.chunks(k)) {
+                let records: f64 = seen.iter().sum();
+                if records > 0.0 {
+                    let total = records + alpha * k as f64;
                     out.iter_mut().zip(seen).for_each(|(p, n)| *p = (n + alpha) / total);
                 }
             }
             fitted.cpts[v.index()] = Cpt::new(self.parents_of(v).to_vec(), values, k);
         }
-        Ok(fitted)
+        fitted
     }
 
     /// The log-likelihood `sum_rows log P(row)` in nats; `-inf` if a row is impossible.
@@ -194,7 +243,7 @@ impl BayesNet {
     /// [`Error::Cell`], which names row and column, for a value that is missing or no state; [`Error::Invalid`] for another number
     /// of columns.
     pub fn log_likelihood(&self, data: ArrayView2<'_, usize>) -> Result<f64, Error> {
-        self.check_data(data, false)?;
+        self.check_data(data, 0, false)?;
         let one = |row: ArrayView1<'_, usize>| self.log_probability(&row.to_vec());
         data.rows().into_iter().map(one).sum()
     }

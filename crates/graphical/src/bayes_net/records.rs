@@ -196,10 +196,11 @@ impl BayesNet {
         files::write(path.as_ref(), |to| self.write_csv(data, to))
     }
 
-    /// Checks that every cell is a state; `missing` says whether [`MISSING`] is one.
+    /// Checks that every cell is a state; `missing` says whether [`MISSING`] is one. `first` is the number of the first row.
     pub(super) fn check_data(
         &self,
         data: ArrayView2<'_, usize>,
+        first: usize,
         missing: bool,
     ) -> Result<(), Error> {
         Invalid::check_length("columns of data", self.len(), data.ncols())?;
@@ -210,7 +211,7 @@ impl BayesNet {
                 continue;
             }
             let source = unusable(variable, state, cardinality);
-            return Err(Error::cell(row, format!("{:?}", self.name_of(variable)), source));
+            return Err(Error::cell(first + row, format!("{:?}", self.name_of(variable)), source));
         }
         Ok(())
     }

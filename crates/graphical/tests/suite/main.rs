@@ -22,6 +22,7 @@ mod mean_field;
 mod moment_matching;
 mod posteriors;
 mod queries;
+mod spread;
 mod structure;
 mod tables;
 mod uai;

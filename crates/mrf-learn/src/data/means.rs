@@ -1,10 +1,11 @@
 //! Sufficient statistics of rows.
 
-use fenchel_linalg::parallel;
 use fenchel_linalg::special::xlogx;
-use ndarray::Array2;
+use fenchel_linalg::spread::Shards;
+use fenchel_linalg::{Invalid, parallel};
+use ndarray::{ArrayView2, Axis, Slice};
 
-use super::rows::{Cells, Data};
+use super::rows::{Cells, Data, check_states};
 use crate::error::Error;
 use crate::layout::{Coordinates, Layout, pair_index, pairs};
 
@@ -18,11 +19,66 @@ impl Data {
         Ok(self.means_of(&self.layout(coordinates)?))
     }
 
+    /// The [means](Self::means) of rows of states of which this process has those of its shards, and maybe none: the frequencies of
+    /// states and of pairs of states, in these coordinates. All processes call it together, with the numbers of states of all variables,
+    /// and get the means of all rows, the same for any number of processes. It takes one sum, of a number a pair of states.
+    ///
+    /// [`ExactMle::fit_means`](crate::ExactMle::fit_means) fits a model to them, and they are the target of an
+    /// [`SpgProblem`](crate::spg::SpgProblem).
+    ///
+    /// ```
+    /// use fenchel_mrf_learn::{Coordinates, Data};
+    /// use fenchel_optim::spread::{Communicator, Shards, threads};
+    ///
+    /// // Two ranks: one has the first row, the other the rest.
+    /// let x = ndarray::array![[1, 1], [0, 1], [1, 0], [1, 1]];
+    /// let means = threads::run(2, |ranks| {
+    ///     let rows = [0..1, 1..4][ranks.rank()].clone();
+    ///     let shards = Shards::new(ranks, &[rows.len()])?;
+    ///     Data::spread_means(x.slice(ndarray::s![rows, ..]), &[2, 2], Coordinates::Binary, &shards)
+    /// });
+    /// assert_eq!(means.unwrap(), [[0.75, 0.5, 0.75]; 2]);
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Layout::new`]; [`Error::Entry`] for a state that there is not, with the place of its row among all; [`Invalid::Length`] for
+    /// another number of rows than that of the shards, or of columns; [`Invalid::Layout`] for processes with other variables or
+    /// coordinates.
+    pub fn spread_means(
+        own: ArrayView2<u8>,
+        cards: &[usize],
+        coordinates: Coordinates,
+        shards: &Shards<'_>,
+    ) -> Result<Vec<f64>, Error> {
+        let layout = Layout::new(cards, coordinates)?;
+        let states = Layout::new(cards, Coordinates::Indicators)?;
+        Invalid::check_length("rows of the shards", own.nrows(), shards.rows())?;
+        Invalid::check_length("cards", own.ncols(), cards.len())?;
+        check_states(own, cards, shards.before())?;
+        let settings = format!("{coordinates:?}, states: {cards:?}");
+        shards.communicator().check_alike("coordinates and variables", &settings)?;
+        let mut means = vec![0.0; states.len()];
+        shards.sum(&mut means, &|_, rows, counts| {
+            let rows = own.slice_axis(Axis(0), Slice::from(rows));
+            counts.copy_from_slice(&means_of_states(&states, rows, |_| 1.0));
+            0.0
+        });
+        means.iter_mut().for_each(|count| *count /= shards.all_rows() as f64);
+        if coordinates == Coordinates::Indicators {
+            return Ok(means);
+        }
+        // The last number of a block is that of states 1 and 1.
+        let both: Vec<f64> = states.blocks().map(|(_, block)| means[block.end - 1]).collect();
+        let mut out = vec![0.0; layout.len()];
+        layout.expand(&layout.reference()?, &both, &mut out);
+        Ok(out)
+    }
+
     /// The same in the order of a layout of these variables.
     pub(crate) fn means_of(&self, layout: &Layout) -> Vec<f64> {
         let (words, columns) = match &self.cells {
             Cells::States(states) => {
-                return means_of_states(layout, states, |row| self.weight(row));
+                return means_of_states(layout, states.view(), |row| self.weight(row));
             }
             Cells::Bits { words, columns } => (*words, columns),
         };
@@ -76,7 +132,7 @@ impl Data {
 /// Means of the indicators over rows of states; variables in parallel, rows in order.
 pub(crate) fn means_of_states(
     layout: &Layout,
-    states: &Array2<u8>,
+    states: ArrayView2<u8>,
     weight: impl Fn(usize) -> f64 + Sync + Send,
 ) -> Vec<f64> {
     let (p, cards) = (layout.variables(), layout.cards());

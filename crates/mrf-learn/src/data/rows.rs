@@ -61,6 +61,22 @@ fn check_shape(rows: usize, columns: usize) -> Result<(), Error> {
     Ok(())
 }
 
+/// Checks that every cell is a state. `first` is the number of the first row.
+pub(super) fn check_states(
+    states: ArrayView2<u8>,
+    cards: &[usize],
+    first: usize,
+) -> Result<(), Error> {
+    for ((row, column), &state) in states.indexed_iter() {
+        if usize::from(state) >= cards[column] {
+            let expected = "a state below the number of states of its variable";
+            let (row, value) = (first + row, state.to_string());
+            return Err(Error::Entry { row, column, value, expected });
+        }
+    }
+    Ok(())
+}
+
 impl Data {
     /// Checks and packs an array of binary values, samples x variables.
     ///
@@ -143,12 +159,7 @@ impl Data {
             let (name, value) = ("states", card as f64);
             return Err(Invalid::Parameter { name, value, expected: "1 to 255" }.into());
         }
-        for ((row, column), &state) in states.indexed_iter() {
-            if usize::from(state) >= cards[column] {
-                let expected = "a state below the number of states of its variable";
-                return Err(Error::Entry { row, column, value: state.to_string(), expected });
-            }
-        }
+        check_states(states, cards, 0)?;
         if cards.iter().all(|&card| card == 2) {
             return Data::binary(states, MissingPolicy::Error);
         }

@@ -98,16 +98,15 @@ impl Sampler for StateSampler {
     fn means(&self, out: &mut [f64]) {
         let states = self.states();
         let share = 1.0 / states.nrows() as f64;
-        out.copy_from_slice(&means_of_states(&self.layout, &states, |_| share));
+        out.copy_from_slice(&means_of_states(&self.layout, states.view(), |_| share));
     }
 
     fn half_means(&self, first: &mut [f64], second: &mut [f64]) {
         let states = self.states();
         let (a, b) = states.view().split_at(Axis(0), states.nrows() / 2);
         for (out, part) in [(first, a), (second, b)] {
-            let rows = part.to_owned();
-            let share = 1.0 / rows.nrows() as f64;
-            out.copy_from_slice(&means_of_states(&self.layout, &rows, |_| share));
+            let share = 1.0 / part.nrows() as f64;
+            out.copy_from_slice(&means_of_states(&self.layout, part, |_| share));
         }
     }
 

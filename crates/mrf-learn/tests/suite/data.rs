@@ -227,3 +227,54 @@ fn lists_that_are_no_network_are_refused() {
     let mut bytes = vec![];
     assert!(other.save(&mut bytes).is_err() || NetworkModel::load(&bytes[..]).is_err());
 }
+
+/// Rows that are spread over ranks, which are threads here: the means of all rows, the same for any number of ranks.
+#[test]
+fn means_of_spread_rows_are_those_of_all() {
+    use fenchel_mrf_learn::ExactMle;
+    use fenchel_optim::spread::{Communicator, Shards, share, threads};
+    use ndarray::{Axis, Slice};
+
+    // Of no even size, and none at all among them.
+    const SHARDS: [usize; 6] = [13, 0, 64, 1, 30, 22];
+    for (most, coordinates) in [
+        (2, Coordinates::Binary),
+        (2, Coordinates::Spins),
+        (2, Coordinates::Indicators),
+        (4, Coordinates::Indicators),
+    ] {
+        let x = Array2::from_shape_fn((130, 4), |(r, i)| ((r * (i + 3) + r / 7) % most) as u8);
+        let cards = [most; 4];
+        let on_ranks = |x: &Array2<u8>, size: usize, other: usize| {
+            threads::run(size, |ranks| {
+                let own = &SHARDS[share(SHARDS.len(), ranks.rank(), size)];
+                let shards = Shards::new(ranks, own)?;
+                let rows = Slice::from(shards.before()..shards.before() + shards.rows());
+                let cards = if ranks.rank() == other { [4; 4] } else { cards };
+                let own = x.slice_axis(Axis(0), rows);
+                Data::spread_means(own, &cards, coordinates, &shards)
+            })
+        };
+        let first = on_ranks(&x, 1, 9).unwrap().remove(0);
+        for size in [2, 3, 4, 8] {
+            assert!(on_ranks(&x, size, 9).unwrap().iter().all(|means| *means == first));
+        }
+        let whole = Data::with_cards(x.view(), &cards).unwrap().means(coordinates).unwrap();
+        assert_eq!(first.len(), whole.len());
+        // Sums of 130 shares in one case, a quotient of counts in the other.
+        assert!(first.iter().zip(&whole).all(|(a, b)| (a - b).abs() <= 1e-14), "{coordinates:?}");
+        if coordinates != Coordinates::Indicators {
+            let fit = ExactMle { coordinates, ..ExactMle::default() };
+            assert!(fit.fit_means(&first).is_ok());
+        }
+        if (most, coordinates) == (2, Coordinates::Indicators) {
+            let (_, error) = on_ranks(&x, 3, 1).unwrap_err();
+            let named = error.to_string();
+            assert!(named.starts_with("coordinates and variables: rank 1 has "), "{named}");
+            let mut odd = x.clone();
+            odd[[100, 3]] = 2;
+            let (rank, error) = on_ranks(&odd, 3, 9).unwrap_err();
+            assert!(rank > 0 && error.to_string().contains("row 100, column 3 is 2"), "{error}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ use fenchel_erm::auto::batch;
 use fenchel_erm::loss::{Hinge, Logistic, Poisson, Squared};
 use fenchel_erm::methods::{Cocoa, CocoaSettings, cocoa};
 use fenchel_erm::prox::L1;
-use fenchel_erm::{AutoState, Method, Problem};
+use fenchel_erm::{AutoState, Choice, Method, Problem};
 use fenchel_expfam::glm::{self, Glm, ScalarFamily};
 use fenchel_finite_sum::{LinearModel, LogisticModel, PoissonModel, SvcModel};
 use fenchel_linalg::{AsDesign, Design, Invalid};
@@ -128,43 +128,30 @@ impl Linear {
         let shards = Shards::new(ranks, &rows.sizes)?;
         let mut show = Show::new(ranks, self.common.quiet);
         show.begin(format_args!("{} rows", shards.all_rows()), &shards);
-        let names = rows.x.names.clone();
+        // Each kind has its own type of model, of the same fields.
+        macro_rules! saved {
+            ($model:ident, $fitted:expr $(, $classes:ident)?) => {{
+                let Fitted { weights, intercept, report, choice } = $fitted;
+                let names = rows.x.names.clone();
+                let model = $model { weights, intercept, $($classes,)? names, report, choice };
+                save(&model, &self.common, ranks)?;
+                report
+            }};
+        }
+        let (x, y) = (&rows.x, &rows.y[..]);
         let report = match self.kind {
-            Kind::Logistic => {
-                let classes = classes(&rows.y, ranks)?;
+            Kind::Linear => saved!(LinearModel, self.solve(x, y, Squared, &shards, &mut show)?),
+            Kind::Poisson => saved!(PoissonModel, self.solve(x, y, Poisson, &shards, &mut show)?),
+            Kind::Logistic | Kind::Svc => {
+                let classes = classes(y, ranks)?;
                 let sign = |y: &f64| if *y == classes[0] { -1.0 } else { 1.0 };
-                let signs: Vec<f64> = rows.y.iter().map(sign).collect();
-                let fitted = self.solve(&rows.x, &signs, Logistic, &shards, &mut show)?;
-                let Fitted { weights, intercept, report, choice } = fitted;
-                let choice = Some(choice);
-                self.save(
-                    &LogisticModel { weights, intercept, classes, names, report, choice },
-                    ranks,
-                )?;
-                report
-            }
-            Kind::Linear => {
-                let fitted = self.solve(&rows.x, &rows.y, Squared, &shards, &mut show)?;
-                let Fitted { weights, intercept, report, choice } = fitted;
-                let choice = Some(choice);
-                self.save(&LinearModel { weights, intercept, names, report, choice }, ranks)?;
-                report
-            }
-            Kind::Poisson => {
-                let fitted = self.solve(&rows.x, &rows.y, Poisson, &shards, &mut show)?;
-                let Fitted { weights, intercept, report, choice } = fitted;
-                let choice = Some(choice);
-                self.save(&PoissonModel { weights, intercept, names, report, choice }, ranks)?;
-                report
-            }
-            Kind::Svc => {
-                let classes = classes(&rows.y, ranks)?;
-                let sign = |y: &f64| if *y == classes[0] { -1.0 } else { 1.0 };
-                let signs: Vec<f64> = rows.y.iter().map(sign).collect();
-                let (weights, report) = self.ascend(&rows.x, &signs, &shards, &mut show)?;
-                let (intercept, choice) = (0.0, None);
-                self.save(&SvcModel { weights, intercept, classes, names, report, choice }, ranks)?;
-                report
+                let signs: Vec<f64> = y.iter().map(sign).collect();
+                if self.kind == Kind::Svc {
+                    saved!(SvcModel, self.ascend(x, &signs, &shards, &mut show)?, classes)
+                } else {
+                    let fitted = self.solve(x, &signs, Logistic, &shards, &mut show)?;
+                    saved!(LogisticModel, fitted, classes)
+                }
             }
         };
         show.end(report, &shards);
@@ -178,7 +165,7 @@ impl Linear {
         signs: &[f64],
         shards: &Shards<'_>,
         show: &mut Show,
-    ) -> Result<(Array1<f64>, Report), Error> {
+    ) -> Result<Fitted, Error> {
         let (penalty, l2) = self.penalty(shards);
         let design = x.as_design()?.spread(shards)?;
         let problem = Problem::new(design, signs, Hinge, penalty, l2)?;
@@ -188,7 +175,7 @@ impl Linear {
             ControlFlow::Continue(())
         };
         let Solution { state, report } = cocoa(&problem, &settings, None, &mut observer)?;
-        Ok((state.point.weights.into(), report))
+        Ok(Fitted { weights: state.point.weights.into(), intercept: 0.0, report, choice: None })
     }
 
     /// The l1 penalty, and the weight of half the squared norm.
@@ -215,11 +202,8 @@ impl Linear {
         };
         let Solution { state, report } = batch(&problem, &self.common.stop(), None, &mut observer)?;
         let AutoState { point, choice, .. } = state;
-        Ok(Fitted { weights: point.weights.into(), intercept: point.intercept, report, choice })
-    }
-
-    fn save(&self, model: &impl Saved, ranks: &Mpi) -> Result<(), Error> {
-        save(model, &self.common, ranks)
+        let (intercept, choice) = (point.intercept, Some(choice));
+        Ok(Fitted { weights: point.weights.into(), intercept, report, choice })
     }
 }
 
@@ -228,7 +212,7 @@ struct Fitted {
     weights: Array1<f64>,
     intercept: f64,
     report: Report,
-    choice: fenchel_erm::Choice,
+    choice: Option<Choice>,
 }
 
 /// Rank 0 writes the model, which all have.

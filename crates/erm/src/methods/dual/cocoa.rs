@@ -59,8 +59,9 @@ pub struct Cocoa<'p, 'a, D, L, R> {
 /// u_i = phi_i'(m - q u_i),     m = a_i.(x + sigma dv / l2) + q u_i,     q = sigma ||a_i||^2 / (l2 n)
 /// ```
 ///
-/// With `sigma` equal to the number of shards the sum of all changes never lowers the dual objective. Most rows of different shards have
-/// little in common, so that `sigma` starts at 1. The sum of the changes is scaled by 1, 1/2, 1/4, ... to the best of these, and
+/// With `sigma` equal to the number of shards the sum of all changes never lowers the dual objective, and raises it by at least what the
+/// shards' own models say (lemma 3 of the source with `gamma = 1`). Most rows of different shards have little in common, so that
+/// `sigma` starts at 1. The sum of the changes is scaled by 1, 1/2, 1/4, ... to the best of these, and
 /// `sigma` doubles if that is less than 1, and else falls by a tenth. A value of the dual objective costs O(n + d).
 ///
 /// It takes any loss whose conjugate is known, among them the hinge, and any regulariser, with `l2 > 0`. It is for rows that are spread
@@ -266,5 +267,91 @@ impl<D: Design, L: Loss, R: Regulariser> Iterative for Cocoa<'_, '_, D, L, R> {
 
     fn verdict(&self) -> Option<Status> {
         self.stalled.then_some(Status::Stalled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fenchel_linalg::AsDesign;
+    use fenchel_linalg::spread::Alone;
+    use fenchel_optim::loss::{Hinge, Logistic, Squared};
+    use fenchel_optim::prox::{L1, Zero};
+    use ndarray::Array2;
+
+    /// What the changes of the shards promise and keep, with the sum of all changes and `sigma`: the value `-D` before, the bound
+    /// `-D(u) + sum_k [G_k(du_k) - G_k(0)]` and the value after, where
+    ///
+    /// ```text
+    /// G_k(du_k) = 1/n sum_(i in k) phi_i*(u_i + du_i) + x.dv_k + sigma / (2 l2) ||dv_k||^2,   dv_k = -1/n A_k'du_k
+    /// ```
+    fn round<L: Loss, R: Regulariser>(
+        problem: &Problem<'_, impl Design, L, R>,
+        shards: &Shards<'_>,
+        start: f64,
+        sigma: f64,
+    ) -> [f64; 3] {
+        let n = problem.n();
+        let mut at = Cocoa {
+            problem,
+            x: vec![0.0; problem.d()],
+            v: vec![0.0; problem.d()],
+            dual: vec![0.0; n],
+            value: 0.0,
+            sigma,
+            rounds: 0,
+            seed: 1,
+            gap: Gap::new(problem),
+            best: None,
+            stalled: false,
+        };
+        // Halfway to the slopes at the origin, which lie in the domain of the conjugates.
+        at.dual = (0..n).map(|i| start * problem.derivative(i, 0.0)).collect();
+        at.refresh();
+        let (mut dual, mut v) = (at.dual.clone(), at.v.clone());
+        let mut bound = problem.regulariser().conjugate(&at.v, problem.l2());
+        for rows in shards.own() {
+            let mut change = vec![0.0; problem.d()];
+            at.visit(rows.clone(), &mut dual[rows], &mut change);
+            for ((v, x), change) in v.iter_mut().zip(&at.x).zip(&change) {
+                *v += change;
+                bound += x * change + sigma / (2.0 * problem.l2()) * change * change;
+            }
+        }
+        bound += problem.sum_conjugates(&dual, 1.0) / problem.terms();
+        [at.value, bound, at.minus_dual(&dual, &v)]
+    }
+
+    /// The changes of all shards, added up with `sigma` equal to the number of shards, are at least as good as their models say, which
+    /// are no worse than no change (Ma et al. 2015, lemma 3 with `gamma = 1`). The rows of all shards are alike, which is the worst case:
+    /// with `sigma = 1` the sum overshoots.
+    #[test]
+    fn the_safe_sum_of_changes_keeps_its_bound() {
+        const COUNT: usize = 8;
+        let one_row = |i: usize, c: usize| 1.0 + 0.1 * ((i * (c + 3)) % 5) as f64;
+        let x = Array2::from_shape_fn((64, 3), |(i, c)| one_row(i % 8, c));
+        let y: Vec<f64> = (0..64).map(|i| if i % 8 < 6 { 1.0 } else { -1.0 }).collect();
+        let shards = Shards::new(&Alone, &[8; COUNT]).unwrap();
+        let mut overshot = 0;
+        macro_rules! check {
+            ($loss:expr, $penalty:expr) => {
+                for l2 in [1e-3, 1e-1, 10.0] {
+                    for start in [0.0, 0.5] {
+                        let design = x.as_design().unwrap().spread(&shards).unwrap();
+                        let problem = Problem::new(design, &y, $loss, $penalty, l2).unwrap();
+                        let [before, bound, after] = round(&problem, &shards, start, COUNT as f64);
+                        let rounding = 1e-13 * (1.0 + before.abs());
+                        assert!(bound <= before + rounding, "{l2} {start}: {bound} {before}");
+                        assert!(after <= bound + rounding, "{l2} {start}: {after} {bound}");
+                        let [before, _, after] = round(&problem, &shards, start, 1.0);
+                        overshot += usize::from(after > before);
+                    }
+                }
+            };
+        }
+        check!(Hinge, Zero);
+        check!(Logistic, L1 { strength: 0.01 });
+        check!(Squared, Zero);
+        assert!(overshot > 0);
     }
 }
