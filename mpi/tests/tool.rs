@@ -32,7 +32,9 @@ fn same_model(folder: &Path, numbers: &[usize], words: &[&str]) -> Vec<u8> {
         let done = run(processes, &[words, &["-m", &path]].concat());
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(done.status.success(), "{said}");
-        assert!(said.contains(&format!("{processes} processes, ")), "{said}");
+        let number =
+            if processes == 1 { "1 process, " } else { &format!("{processes} processes, ") };
+        assert!(said.contains(number), "{said}");
         let bytes = std::fs::read(&model).unwrap();
         std::fs::remove_file(&model).unwrap();
         match &first {
@@ -146,6 +148,7 @@ fn a_conditional_random_field_is_the_same_file_and_goes_on_from_a_checkpoint() {
     let bytes = same_model(folder.path(), &[1, 3], &words);
     let model = fenchel_crf::CrfModel::load(&bytes[..]).unwrap();
     assert_eq!(model.labels().iter().collect::<Vec<_>>(), ["B-NP", "I-NP", "O"]);
+    same_model(folder.path(), &[1, 3], &[&words[..], &["--algorithm", "sdca"]].concat());
     // From a model of a few passes, with another number of processes.
     let early = folder.path().join("early.json").display().to_string();
     let done = run(3, &[&words[..], &["--max-passes", "4", "-m", &early]].concat());
@@ -179,13 +182,21 @@ fn mistakes_are_told_before_anything_is_read() {
     let good = write(folder.path(), "good.svm", "+1 1:1\n-1 1:2\n").display().to_string();
     let model = folder.path().join("m.json").display().to_string();
     let none = "/no/such/file";
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 12] = [
         (&["fit", "logistic", &good, "-m", &good], "it is read too"),
         (&["fit", "logistic", &good, "-m", "/no/such/folder/m.json"], "/no/such/folder/m.json"),
         (&["fit", "logistic", none, "-m", &model, "--l1=-1"], "--l1 = -1"),
         (&["fit", "svc", none, "-m", &model], "--no-intercept"),
         (&["fit", "poisson", none, "-m", &model, "--l1", "1"], "poisson takes no --l1"),
         (&["learn", none, "-m", &model, "--c2", "0"], "--c2 = 0"),
+        (&["learn", none, "-m", &model, "--checkpoint", "-1"], "--checkpoint = -1"),
+        (&["fit", "linear", none, "-m", &model, "--tolerance", "-1"], "--tolerance = -1"),
+        (&["fit", "linear", none, "-m", &model, "--max-passes", "NaN"], "--max-passes = NaN"),
+        (&["glm", "normal", none, "-m", &model, "--l2", "-1"], "--l2 = -1"),
+        (
+            &["fit", "linear", none, "-m", &model, "--threads", "5000"],
+            "expected a number from 0 to",
+        ),
         (&["learn", none, "-m", &model, "--resume", "/no/such/start"], "/no/such/start"),
     ];
     for (words, expected) in cases {
@@ -194,6 +205,29 @@ fn mistakes_are_told_before_anything_is_read() {
         assert!(!done.status.success() && said.contains(expected), "{words:?}: {said}");
     }
     assert_eq!(std::fs::read_to_string(&good).unwrap(), "+1 1:1\n-1 1:2\n");
+}
+
+/// All processes are given the same words: one of them says what is wrong with these.
+#[test]
+fn a_wrong_usage_is_told_once() {
+    let done = run(3, &["fit", "logistic"]);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(
+        (done.status.code(), said.matches("required arguments").count()),
+        (Some(2), 1),
+        "{said}"
+    );
+}
+
+#[test]
+fn columns_without_templates_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file =
+        write(folder.path(), "train.txt", "a DT B\nb NN I\n\na DT O\n").display().to_string();
+    let model = folder.path().join("m.json").display().to_string();
+    let done = run(2, &["learn", &file, "-m", &model]);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(!done.status.success() && said.contains("columns need --template"), "{said}");
 }
 
 /// The limits of a generalised linear model are its own, unless they are given; more processes than pieces are said to be idle.
@@ -212,7 +246,7 @@ fn limits_of_a_generalised_linear_model() {
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(done.status.success(), "{said}");
         assert!(
-            said.contains("warning: 1 of 2 processes are idle: the files have 1 piece"),
+            said.contains("warning: 1 of 2 processes is idle: the files have 1 piece\n"),
             "{said}"
         );
         GlmModel::<PoissonLog>::load(&std::fs::read(&model).unwrap()[..]).unwrap().report.passes

@@ -33,7 +33,7 @@ use fenchel_graphical::chain::ChainMarginals;
 use fenchel_linalg::Invalid;
 use fenchel_linalg::spread::{Shards, checksum_of};
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn};
-use fenchel_optim::{Certificate, Observer, Progress, Refusal, Report, Status, Stop};
+use fenchel_optim::{Certificate, Observer, Progress, Report, Status, Stop};
 
 use crate::Error;
 use crate::builder::Corpus;
@@ -42,7 +42,10 @@ pub use crate::checkpoint::{Checkpoint, Duals, is_checkpoint};
 pub use crate::checkpoints::Checkpoints;
 use crate::likelihood::Likelihood;
 use crate::methods::lbfgs::{lbfgs, owlqn};
-use crate::methods::sdca::{DualState, Init, Sdca, SdcaSettings, sdca};
+use crate::methods::sdca::cocoa::{Cocoa, cocoa};
+use crate::methods::sdca::{
+    DualState, Init, Sdca, SdcaSettings, sdca, single_precision_suffices_for,
+};
 use crate::model::CrfModel;
 use crate::problem::Problem;
 use crate::settings::{Crf, Method, check_finite};
@@ -109,11 +112,14 @@ pub fn train(
 
 /// As [`train`], on sequences that are these shards of those of all processes, whose words have [common
 /// numbers](crate::CorpusBuilder::share). All processes call it together, with the same settings and the same start, and get the same
-/// model. The method is L-BFGS (or OWL-QN): [`Method::Auto`] means that here. The observers of all processes answer alike.
+/// model. The observers of all processes answer alike.
+///
+/// [`Method::Lbfgs`] takes one sum a pass, and so does [`Method::Sdca`], which is dual ascent in every shard at once (CoCoA). It needs fewer
+/// passes on sparse text, more of them for more shards, and memory for the marginals twice; its checkpoints hold no dual variables.
+/// [`Method::Auto`] is L-BFGS here.
 ///
 /// # Errors
-/// As [`train`]; [`Error::Refused`] for [`Method::Sdca`], [`Error::Invalid`] for processes whose settings, words or starts differ, and for
-/// a limit of seconds: the clocks differ.
+/// As [`train`]; [`Error::Invalid`] for processes whose settings, words or starts differ, and for a limit of seconds: the clocks differ.
 pub fn train_spread(
     crf: &Crf,
     corpus: &Corpus,
@@ -126,12 +132,9 @@ pub fn train_spread(
         Some(shards),
         format_args!("{crf:?}, {attributes} attributes, {labels} labels"),
     )?;
-    if crf.method == Method::Sdca {
-        let what = "sequences that are spread over processes; use Method::Lbfgs";
-        return Err(Refusal::unsupported("SDCA", what).into());
-    }
     Invalid::check_length("sequences of the shards", corpus.data.sequences(), shards.rows())?;
-    let crf = &Crf { method: Method::Lbfgs, ..crf.clone() };
+    let method = if crf.method == Method::Sdca { Method::Sdca } else { Method::Lbfgs };
+    let crf = &Crf { method, ..crf.clone() };
     train_on(crf, corpus, Some(shards), start, observer)
 }
 
@@ -163,7 +166,10 @@ fn solve(
     observer: &mut dyn for<'s> Observer<Snapshot<'s>>,
 ) -> Result<(Weights, Report), Error> {
     let (duals, primal) = match &start {
-        Some(Start::Checkpoint(at)) => (fitting_duals(at, corpus), at.duals.is_none()),
+        // Those of a checkpoint are of all sequences.
+        Some(Start::Checkpoint(at)) if problem.shards.is_none() => {
+            (fitting_duals(at, corpus), at.duals.is_none())
+        }
         _ => (None, false),
     };
     let given = start.map(|start| start.weights(corpus));
@@ -239,7 +245,7 @@ struct Training<'t, 'p> {
 impl<'p> Training<'_, 'p> {
     /// Dual ascent in the precision that the tolerance requires.
     fn dual(&mut self, duals: Option<Duals>, stop: Stop) -> Result<(Weights, Report), Error> {
-        if self.crf.single_precision(&self.corpus.data) {
+        if single_precision_suffices_for(self.problem, self.crf.stop.relative) {
             let duals =
                 duals.and_then(|duals| if let Duals::Single(m) = duals { Some(m) } else { None });
             self.ascend::<f32>(duals, stop)
@@ -269,7 +275,11 @@ impl<'p> Training<'_, 'p> {
         let weights =
             || Weights::zeros(self.problem.data().attributes(), self.problem.data().labels());
         let start = duals.map(|marginals| DualState { weights: weights(), marginals });
-        let found = sdca::<T, _>(self.problem, &settings, start, &mut self.watcher())?;
+        let problem = self.problem;
+        let found = match problem.shards {
+            None => sdca::<T, _>(problem, &settings, start, &mut self.watcher())?,
+            Some(shards) => cocoa::<T, _>(problem, shards, &settings, &mut self.watcher())?,
+        };
         Ok(self.finish(found.state.weights, found.report))
     }
 
@@ -415,6 +425,12 @@ impl<T: Storage> Snap for Sdca<'_, '_, T> {
 
     fn duals_now(&self) -> Option<Box<dyn WriteDuals + '_>> {
         Some(Box::new(Borrowed(self.marginals())))
+    }
+}
+
+impl<T: Storage> Snap for Cocoa<'_, '_, T> {
+    fn weights_now(&self, _: &Problem<'_>) -> Weights {
+        self.weights()
     }
 }
 

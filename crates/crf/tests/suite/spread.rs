@@ -47,12 +47,16 @@ fn on_each(
 
 #[test]
 fn a_model_has_the_same_bits_for_any_number_of_ranks() {
-    for (states, l1, min_frequency) in
-        [(Support::All, 0.0, 1), (Support::Observed, 0.0, 3), (Support::Observed, 0.002, 1)]
-    {
+    for (states, l1, min_frequency, method) in [
+        (Support::All, 0.0, 1, Method::Auto),
+        (Support::Observed, 0.0, 3, Method::Lbfgs),
+        (Support::Observed, 0.002, 1, Method::Auto),
+        (Support::All, 0.0, 1, Method::Sdca),
+        (Support::Observed, 0.002, 3, Method::Sdca),
+    ] {
         let features = Features { states, transitions: states, ..Features::default() };
         let stop = Stop::at_relative(1e-6);
-        let crf = Crf { features, l1, stop, ..Crf::default() };
+        let crf = Crf { features, l1, stop, method, ..Crf::default() };
         let first = on_ranks(&crf, min_frequency, 1).unwrap().remove(0);
         for size in [2, 3, 4, 8] {
             for model in on_ranks(&crf, min_frequency, size).unwrap() {
@@ -73,6 +77,38 @@ fn a_model_has_the_same_bits_for_any_number_of_ranks() {
         let best = Crf { method: Method::Sdca, stop: Stop::at_relative(1e-8), ..crf.clone() };
         let best = best.fit(&corpus).unwrap().report.unwrap().certificate.objective().unwrap();
         assert!(lower_bound <= best * (1.0 + 1e-12) && objective <= best * (1.0 + 2e-6));
+    }
+}
+
+/// In single and in double precision, which all ranks choose by all sequences; from a model, which is no worse afterwards.
+#[test]
+fn dual_ascent_in_shards_proves_its_point() {
+    let sdca = |relative| {
+        let stop = Stop::at_relative(relative);
+        Crf { method: Method::Sdca, stop, ..Crf::default() }
+    };
+    let mut before: Option<CrfModel> = None;
+    for relative in [1e-2, 1e-4, 1e-8] {
+        let fit = |size| {
+            let before = before.as_ref();
+            on_each(size, 1, |_, corpus, shards| {
+                let mut fit = Fit::new();
+                fit.start = before;
+                sdca(relative).fit_with(corpus, fit.spread(shards))
+            })
+        };
+        let first = fit(1).unwrap().remove(0);
+        assert!(fit(3).unwrap().iter().all(|model| *model == first));
+        let report = first.report.unwrap();
+        assert_eq!(report.status, Status::Converged, "{report}");
+        let whole = sdca(1e-9).fit(&whole(1)).unwrap().report.unwrap().certificate;
+        let (Certificate::Gap { objective, lower_bound }, Certificate::Gap { objective: best, .. }) =
+            (report.certificate, whole)
+        else {
+            panic!("{report}")
+        };
+        assert!(lower_bound <= best && objective <= best * (1.0 + 2.0 * relative), "{report}");
+        before = Some(first);
     }
 }
 
@@ -115,11 +151,6 @@ fn ranks_that_differ_are_refused() {
 
 #[test]
 fn what_does_not_run_on_ranks_is_refused() {
-    let sdca = Crf { method: Method::Sdca, ..Crf::default() };
-    let (_, error) = on_ranks(&sdca, 1, 2).unwrap_err();
-    let expected =
-        "SDCA does not support sequences that are spread over processes; use Method::Lbfgs";
-    assert_eq!(error.to_string(), expected);
     let stop = Stop { max_seconds: Some(1.0), ..Stop::default() };
     let (_, error) = on_ranks(&Crf { stop, ..Crf::default() }, 1, 2).unwrap_err();
     assert!(error.to_string().starts_with("stop.max_seconds = 1; expected none"), "{error}");

@@ -248,7 +248,7 @@ pub trait Design: Sync {
                 out.fill(0.0);
                 of(0..numbers.len(), numbers, out)
             }
-            Some(shards) => shards.sum_of(split(numbers, shards.own()), out, of),
+            Some(shards) => shards.sum_of(shards.split(numbers), out, of),
         }
     }
 
@@ -276,16 +276,6 @@ pub trait Design: Sync {
             shards.largest(own);
         }
     }
-}
-
-/// The parts of one number a row that belong to consecutive ranges of rows.
-fn split(mut numbers: &mut [f64], ranges: impl Iterator<Item = Range<usize>>) -> Vec<&mut [f64]> {
-    let next = |range: Range<usize>| {
-        let (part, rest) = std::mem::take(&mut numbers).split_at_mut(range.len());
-        numbers = rest;
-        part
-    };
-    ranges.map(next).collect()
 }
 
 /// Whether all numbers are finite, computed without a branch per entry.

@@ -6,11 +6,12 @@
 
 use std::ops::Range;
 
+use super::Design;
 use super::rows::{
     Add, Combination, Dots, Fill, Norms, RowByRow, RowMultiple, RowNumber, ScatteredDots,
     SquareCombination, SquareDots,
 };
-use super::{Design, split};
+use crate::spread::split;
 use crate::{lanes, parallel};
 
 /// Number of stored entries below which a second thread is not used.

@@ -26,6 +26,7 @@
 mod shards;
 pub mod threads;
 
+pub(crate) use shards::split;
 pub use shards::{Shards, Traffic, share};
 
 use crate::Invalid;

@@ -75,7 +75,7 @@ impl<'c> Shards<'c> {
         }
         let all_rows = all.iter().map(rows).sum();
         if all_rows == 0 {
-            return Err(Invalid::Empty { what: "design matrix (rows of all processes)" });
+            return Err(Invalid::Empty { what: "data (rows of all processes)" });
         }
         let numbers: Vec<usize> = all.iter().map(Vec::len).collect();
         let mut shards = Shards {
@@ -129,6 +129,14 @@ impl<'c> Shards<'c> {
     /// The own shards as ranges of the own rows.
     pub fn own(&self) -> impl ExactSizeIterator<Item = Range<usize>> {
         self.offsets.windows(2).map(|ends| ends[0]..ends[1])
+    }
+
+    /// The parts of one value an own row that belong to the own shards, for [`sum_of`](Self::sum_of).
+    ///
+    /// # Panics
+    /// If there are fewer values than own rows.
+    pub fn split<'n, T>(&self, values: &'n mut [T]) -> Vec<&'n mut [T]> {
+        split(values, self.own())
     }
 
     /// Number of own rows.
@@ -380,6 +388,19 @@ impl<'c> Shards<'c> {
     }
 }
 
+/// The parts of one value a row that belong to consecutive ranges of rows.
+pub(crate) fn split<T>(
+    mut values: &mut [T],
+    ranges: impl Iterator<Item = Range<usize>>,
+) -> Vec<&mut [T]> {
+    let next = |range: Range<usize>| {
+        let (part, rest) = std::mem::take(&mut values).split_at_mut(range.len());
+        values = rest;
+        part
+    };
+    ranges.map(next).collect()
+}
+
 fn add(a: f64, b: f64) -> f64 {
     a + b
 }
@@ -513,6 +534,6 @@ mod tests {
     #[test]
     fn nothing_at_all_is_refused() {
         let error = Shards::new(&Alone, &[0, 0]).unwrap_err();
-        assert_eq!(error.to_string(), "design matrix (rows of all processes) is empty");
+        assert_eq!(error.to_string(), "data (rows of all processes) is empty");
     }
 }

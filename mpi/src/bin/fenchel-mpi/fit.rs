@@ -59,10 +59,10 @@ pub(crate) struct Linear {
     #[arg(long, value_name = "COLUMN")]
     target: Option<String>,
     /// Weight of the l1 norm
-    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true)]
     l1: f64,
     /// Weight of half the squared norm [default: 0 where --l1 is given, else 1/rows]
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
     l2: Option<f64>,
     /// Fit no intercept
     #[arg(long)]
@@ -80,7 +80,7 @@ pub(crate) struct Generalised {
     #[arg(long, value_name = "COLUMN")]
     target: Option<String>,
     /// Weight of half the squared norm
-    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true)]
     l2: f64,
     /// Fit no intercept
     #[arg(long)]

@@ -35,6 +35,14 @@ enum Preset {
     Ner,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Algorithm {
+    /// Dual coordinate ascent in the shards (CoCoA): few passes on sparse text, and memory for all pairs of labels at all tokens
+    Sdca,
+    /// L-BFGS, with --c1 OWL-QN
+    Lbfgs,
+}
+
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -45,11 +53,14 @@ pub(crate) struct Arguments {
     /// Templates that are part of the tool, for columns, of which the last is the label
     #[arg(long, value_name = "NAME")]
     template_preset: Option<Preset>,
+    /// What trains
+    #[arg(short, long, value_enum, default_value_t = Algorithm::Lbfgs)]
+    algorithm: Algorithm,
     /// Weight of the squared norm, as in CRFsuite: added to the sum over the sequences
-    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true)]
     c2: f64,
     /// Weight of the l1 norm, as in CRFsuite
-    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true)]
     c1: f64,
     /// Leave out attributes that occur fewer than this many times
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -64,7 +75,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "MODEL")]
     resume: Option<PathBuf>,
     /// Write a checkpoint, MODEL.checkpoint, at intervals of this many seconds; 0 for none. It is removed when the model is saved
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, allow_negative_numbers = true)]
     checkpoint: f64,
 }
 
@@ -74,11 +85,17 @@ impl Arguments {
             .begin(ranks, &self.template.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         Invalid::check_positive("--c2", self.c2)?;
         Invalid::check_nonnegative("--c1", self.c1)?;
+        Invalid::check_nonnegative("--checkpoint", self.checkpoint)?;
         let template = self.templates()?;
         let resumed = self.resume.as_deref().map(|path| load(path, ranks)).transpose()?;
         let (builder, sizes) = self.read(template, ranks)?;
         let shards = Shards::new(ranks, &sizes)?;
         let corpus = builder.share(ranks)?.finish(self.min_frequency)?;
+        // Without tabs a whole line is a label.
+        if corpus.attributes.is_empty() && corpus.labels.iter().any(|label| label.contains(' ')) {
+            let reason = "no attributes: CRFsuite's text has tabs, and columns need --template FILE, or --template-preset";
+            return Err(Error::file(&self.common.files[0], reason));
+        }
         let mut show = Show::new(ranks, self.common.quiet);
         let n = shards.all_rows() as f64;
         let (attributes, labels) = (corpus.attributes.len(), corpus.labels.len());
@@ -94,7 +111,10 @@ impl Arguments {
                 bias: self.bias,
                 ends: self.bias,
             },
-            method: Method::Lbfgs,
+            method: match self.algorithm {
+                Algorithm::Sdca => Method::Sdca,
+                Algorithm::Lbfgs => Method::Lbfgs,
+            },
             stop: self.common.stop(),
             ..Crf::default()
         };

@@ -29,9 +29,10 @@ impl Show {
         self.say(read);
         let (size, pieces) = (shards.communicator().size(), shards.count());
         if size > pieces {
-            let idle = size - pieces;
+            let (idle, are) = (size - pieces, if size - pieces == 1 { "is" } else { "are" });
+            let pieces = counted(pieces, "piece");
             self.say(format_args!(
-                "warning: {idle} of {size} processes are idle: the files have {pieces} pieces"
+                "warning: {idle} of {size} processes {are} idle: the files have {pieces}"
             ));
         }
     }
@@ -51,10 +52,20 @@ impl Show {
         let Traffic { rounds, sent, received } = shards.traffic();
         let sent_by_all: u64 = ranks.gather_numbers(&[sent]).concat().iter().sum();
         self.say(report);
+        let own = counted(ranks.size(), "process");
+        let shards = counted(shards.count(), "shard");
         self.say(format_args!(
-            "{} processes, {} shards, {rounds} sums; for these all sent {sent_by_all} bytes, and rank 0 received {received}",
-            ranks.size(),
-            shards.count()
+            "{own}, {shards}, {rounds} sums; for these all sent {sent_by_all} bytes, and rank 0 received {received}"
         ));
     }
+}
+
+/// A number with its noun.
+fn counted(count: usize, noun: &str) -> String {
+    let end = match noun {
+        _ if count == 1 => "",
+        "process" => "es",
+        _ => "s",
+    };
+    format!("{count} {noun}{end}")
 }

@@ -27,6 +27,7 @@
 
 mod block;
 mod catalyst;
+pub(crate) mod cocoa;
 mod init;
 mod line_search;
 mod point;
@@ -47,7 +48,7 @@ pub use settings::SdcaSettings;
 pub use state::{DualState, memory, single_precision_suffices};
 
 pub(crate) use settings::sampler;
-pub(crate) use state::{checked, mean};
+pub(crate) use state::{checked, mean, single_precision_suffices_for};
 
 use crate::Error;
 use crate::likelihood::{Likelihood, entropies};
@@ -347,6 +348,31 @@ impl<'p, M: Marginals, P: Oracle<M>> DualAscent<'p, P, M> {
     }
 }
 
+/// The gap between `P` at the weights of the point and `D` at the marginals, whose weights are computed anew. Two passes.
+fn gap_of<M: Marginals, P: Oracle<M>>(
+    likelihood: &mut Likelihood<'_, P>,
+    point: &Point,
+    marginals: &[M],
+) -> Certificate {
+    let problem = likelihood.problem();
+    let objective = likelihood.value(point.weights()) + point.l1_penalty();
+    // Marginals in single precision contradict each other by rounding, which adds up.
+    let nu = likelihood.weights_of(marginals, M::ROUNDED);
+    let entropy = of_all(problem, &entropies(marginals, M::ROUNDED));
+    Certificate::gap(objective, entropy - point.conjugate(problem.common(), &nu))
+}
+
+/// The mean over all terms, of which others may lie with other processes, of numbers of the own ones.
+fn of_all<P: Terms>(problem: &P, numbers: &[f64]) -> f64 {
+    match problem.shards() {
+        None => mean(numbers),
+        Some(shards) => {
+            let sum = shards.sum(&mut [], &|_, rows, _| numbers[rows].iter().sum());
+            sum / problem.common().n as f64
+        }
+    }
+}
+
 impl<M: Marginals, P: Oracle<M>> Iterative for DualAscent<'_, P, M> {
     fn advance(&mut self, passes: f64) -> f64 {
         self.cold = false;
@@ -369,13 +395,8 @@ impl<M: Marginals, P: Oracle<M>> Iterative for DualAscent<'_, P, M> {
         steps as f64 / n as f64
     }
 
-    /// The gap between `P` at the current weights and `D` at the marginals, whose weights are computed anew.
     fn certify(&mut self) -> Certificate {
-        let objective = self.likelihood.value(self.point.weights()) + self.point.l1_penalty();
-        // Marginals in single precision contradict each other by rounding, which adds up.
-        let nu = self.likelihood.weights_of(&self.marginals, M::ROUNDED);
-        let entropy = mean(&entropies(&self.marginals, M::ROUNDED));
-        Certificate::gap(objective, entropy - self.point.conjugate(self.problem.common(), &nu))
+        gap_of(&mut self.likelihood, &self.point, &self.marginals)
     }
 
     /// The primal objective may increase while the dual increases.

@@ -102,7 +102,13 @@ impl Point {
         if self.l1 > 0.0 { common.penalty(&self.shrunk_of(nu)) } else { common.penalty(nu) }
     }
 
-    fn shrunk_of(&self, nu: &[f64]) -> Vec<f64> {
+    /// `nu + share change`
+    pub(super) fn moved(&self, change: &[f64], share: f64) -> Vec<f64> {
+        self.nu.iter().zip(change).map(|(nu, change)| nu + share * change).collect()
+    }
+
+    /// `S(nu)`
+    pub(super) fn shrunk_of(&self, nu: &[f64]) -> Vec<f64> {
         nu.iter().map(|&x| shrink(x, self.threshold)).collect()
     }
 

@@ -1,11 +1,14 @@
 //! The state of [`sdca`](fn@super::sdca): marginals, and what is computed from them.
 
+use std::ops::Range;
+
 use fenchel_graphical::chain::{ChainMarginals, Probability, stride};
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::dataset::Dataset;
+use crate::problem::Problem;
 use crate::sequences::agreeing;
 use crate::weights::Weights;
 
@@ -36,9 +39,22 @@ pub fn memory<T>(data: &Dataset) -> u64 {
 /// A visit rounds the pairs of a sequence by a relative error of `2^-24`, and weights are sums of marginals over `l2 n`. The
 /// scores of a labelling of mean length `T` are then wrong by about `2^-24 T / (l2 n)` nats, and so is the objective.
 pub fn single_precision_suffices(data: &Dataset, l2: f64, relative: f64) -> bool {
-    let n = data.sequences() as f64;
-    let length = data.tokens() as f64 / n;
-    <f32 as Probability>::ROUNDING * length <= relative * l2 * n
+    suffices(data.tokens() as f64, data.sequences() as f64, l2, relative)
+}
+
+/// The same for a problem, whose sequences may lie with several processes.
+pub(crate) fn single_precision_suffices_for(problem: &Problem<'_>, relative: f64) -> bool {
+    let data = problem.data();
+    let length = |rows: Range<usize>| rows.map(|i| data.sequence(i).len() as f64).sum();
+    let tokens = match problem.shards {
+        None => data.tokens() as f64,
+        Some(shards) => shards.sum(&mut [], &|_, rows, _| length(rows)),
+    };
+    suffices(tokens, problem.n() as f64, problem.l2(), relative)
+}
+
+fn suffices(tokens: f64, n: f64, l2: f64, relative: f64) -> bool {
+    <f32 as Probability>::ROUNDING * (tokens / n) <= relative * l2 * n
 }
 
 /// The mean of numbers.
