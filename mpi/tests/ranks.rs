@@ -2,8 +2,10 @@
 
 use std::process::{Command, ExitCode, Output};
 
+use fenchel_ggm::Statistics;
 use fenchel_mpi::{Error, Mpi};
-use fenchel_optim::spread::Communicator;
+use fenchel_optim::spread::{Alone, Communicator, Shards, share};
+use ndarray::{Array2, Axis, Slice};
 
 /// Set in the processes that `mpirun` starts.
 const STARTED: &str = "FENCHEL_MPI_RANKS";
@@ -55,11 +57,24 @@ fn broadcast_less(ranks: &Mpi) -> ExitCode {
 
 fn checks(ranks: &Mpi) -> Result<ExitCode, Error> {
     messages(ranks);
+    statistics(ranks)?;
     let rank = ranks.rank();
     let unlike = ranks.check_alike("arguments", if rank == 2 { "b" } else { "a" });
     let message = unlike.unwrap_err().to_string();
     assert_eq!(message, r#"arguments: rank 2 has "b", rank 0 has "a""#);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Covariances of the rows of all processes have the bits that one process computes of all shards.
+fn statistics(ranks: &Mpi) -> Result<(), Error> {
+    const SHARDS: [usize; 5] = [4, 0, 7, 5, 3];
+    let x = Array2::from_shape_fn((19, 3), |(i, c)| ((i * (c + 3)) % 11) as f64 / 7.0);
+    let shards = Shards::new(ranks, &SHARDS[share(5, ranks.rank(), ranks.size())])?;
+    let rows = Slice::from(shards.before()..shards.before() + shards.rows());
+    let found = Statistics::from_spread(&x.slice_axis(Axis(0), rows), &shards);
+    let alone = Statistics::from_spread(&x, &Shards::new(&Alone, &SHARDS)?);
+    assert_eq!(found.expect("statistics"), alone.expect("statistics"));
+    Ok(())
 }
 
 fn messages(ranks: &Mpi) {

@@ -21,7 +21,8 @@ pub enum Method {
     Auto,
     /// Dual coordinate ascent with gap sampling. It needs the fewest passes, and memory for the marginals of all pairs. These
     /// are stored in single precision if the tolerance and `l2` allow it ([`single_precision_suffices`]), and otherwise in
-    /// double precision.
+    /// double precision. On sequences that are spread over processes it runs in every shard at once; see
+    /// [`train_spread`](crate::training::train_spread).
     Sdca,
     /// L-BFGS on all cores, or OWL-QN with an l1 penalty. It stores up to 100 pairs of vectors as long as they take at most 64
     /// MiB, and at least 10 pairs.
