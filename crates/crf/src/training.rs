@@ -115,8 +115,8 @@ pub fn train(
 /// model. The observers of all processes answer alike.
 ///
 /// [`Method::Lbfgs`] takes one sum a pass, and so does [`Method::Sdca`], which is dual ascent in every shard at once (CoCoA). It needs fewer
-/// passes on sparse text, more of them for more shards, and memory for the marginals twice; its checkpoints hold no dual variables.
-/// [`Method::Auto`] is L-BFGS here.
+/// passes on sparse text, and more of them for more shards; a pass takes longer, and needs memory for the marginals twice. Its checkpoints
+/// hold no dual variables. It is for a slow network; [`Method::Auto`] is L-BFGS here.
 ///
 /// # Errors
 /// As [`train`]; [`Error::Invalid`] for processes whose settings, words or starts differ, and for a limit of seconds: the clocks differ.
