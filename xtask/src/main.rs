@@ -1,9 +1,13 @@
 //! The program `cargo xtask <command>` has the commands that contributors need. Each command has its own file.
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod api;
 mod ci;
 #[cfg(feature = "experiments")]
 mod data;
+#[cfg(test)]
+mod dependencies;
 #[cfg(test)]
 mod doc_tables;
 mod docs;

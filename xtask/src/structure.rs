@@ -24,7 +24,7 @@ fn a_root_has_few_names() {
     assert!(broad.is_empty(), "more than {NAMES_AT_A_ROOT} names: {broad:?}");
 }
 
-fn crates() -> Vec<Crate> {
+pub(crate) fn crates() -> Vec<Crate> {
     let folders = std::fs::read_dir(workspace::root().join("crates")).unwrap();
     let mut roots: Vec<PathBuf> =
         folders.map(|entry| entry.unwrap().path().join("src/lib.rs")).collect();
@@ -64,8 +64,8 @@ enum Visibility {
 }
 
 /// The modules of a crate. The root is the first.
-struct Crate {
-    name: String,
+pub(crate) struct Crate {
+    pub(crate) name: String,
     files: Vec<PathBuf>,
     modules: Vec<Module>,
     /// The macros that are exported, at the root by the rules of the language, and the modules that define them.
@@ -259,13 +259,36 @@ impl Crate {
     }
 
     /// The names that a user finds at the root. Modules do not count: they keep it short.
-    fn root_names(&self) -> BTreeSet<String> {
+    pub(crate) fn root_names(&self) -> BTreeSet<String> {
         let mut names: BTreeSet<String> = self.macros.keys().cloned().collect();
         self.public_names(0, &mut names);
         names
     }
 
-    fn public_names(&self, module: usize, names: &mut BTreeSet<String>) {
+    /// The modules that a user can name, by their paths: public ones, and those that `pub use` hands on.
+    pub(crate) fn public_modules(
+        &self,
+        module: usize,
+        path: String,
+        found: &mut BTreeMap<String, usize>,
+    ) {
+        let here = &self.modules[module];
+        let children = here.children.iter().filter(|(name, _)| here.items[*name]);
+        let mut inside: Vec<(&String, usize)> = children.map(|(name, at)| (name, *at)).collect();
+        for (name, import) in here.imports.iter().filter(|(_, i)| i.visible == Visibility::Public) {
+            if let Some(Target::Module(at)) = self.resolve(module, &import.path, 0) {
+                inside.push((name, at));
+            }
+        }
+        for (name, at) in inside {
+            let path = format!("{path}::{name}");
+            if found.insert(path.clone(), at).is_none() {
+                self.public_modules(at, path, found);
+            }
+        }
+    }
+
+    pub(crate) fn public_names(&self, module: usize, names: &mut BTreeSet<String>) {
         let here = &self.modules[module];
         let items = here.items.iter().filter(|(name, _)| !here.children.contains_key(*name));
         names.extend(items.filter(|(_, public)| **public).map(|(name, _)| name.clone()));
