@@ -3,7 +3,7 @@
 mod pipe;
 mod show;
 
-pub use pipe::end_on_closed_pipe;
+pub use pipe::end_on_lost_output;
 pub use show::{Show, certificates, of_file};
 
 /// The examples of the repository's README are tests.

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use fenchel_datasets::{Folder, sets};
 use fenchel_optim::Progress;
 
-use crate::end_on_closed_pipe;
+use crate::end_on_lost_output;
 
 /// The command line and the screen of an example.
 ///
@@ -25,7 +25,7 @@ pub struct Show {
 impl Show {
     /// Runs an example: hands it the command line, and shows its error in words.
     pub fn run(example: fn(&Show) -> Result<(), Box<dyn Error>>) -> ExitCode {
-        end_on_closed_pipe();
+        end_on_lost_output();
         match Show::new(std::env::args().skip(1)).and_then(|show| example(&show)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {

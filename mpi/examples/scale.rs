@@ -41,8 +41,7 @@ fn argument(place: usize, default: usize) -> Result<usize, Error> {
 
 fn measure(ranks: &Mpi) -> Result<ExitCode, Error> {
     let (n, d, entries) = (argument(1, 100_000)?, argument(2, 20_000)?, argument(3, 100)?);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build_global();
-    pool.map_err(|error| Error::Usage(error.to_string()))?;
+    fenchel_linalg::parallel::start(1).map_err(Error::Usage)?;
     let bytes = (n * entries * ENTRY) as u64;
     let count = number(bytes) as usize;
     let own = share(count, ranks.rank(), ranks.size());

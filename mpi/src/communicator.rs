@@ -1,6 +1,7 @@
 //! The processes that `mpirun` has started.
 
 use std::fmt::Display;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -35,6 +36,11 @@ fn world() -> SimpleCommunicator {
     SimpleCommunicator::world()
 }
 
+/// Writes a line, unless nobody can read it.
+fn say(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 fn process(rank: usize) -> i32 {
     i32::try_from(rank).unwrap_or(i32::MAX)
 }
@@ -45,11 +51,11 @@ impl Mpi {
     pub fn run<E: Display>(work: impl FnOnce(&Mpi) -> Result<ExitCode, E>) -> ExitCode {
         // The threads of a process compute; the one that is here sends.
         let Some((universe, level)) = mpi::initialize_with_threading(Threading::Funneled) else {
-            eprintln!("MPI was started before");
+            say("MPI was started before");
             return ExitCode::FAILURE;
         };
         if level == Threading::Single {
-            eprintln!("this MPI allows no threads beside the one that sends");
+            say("this MPI allows no threads beside the one that sends");
             world().abort(1);
         }
         let number = |count: i32| usize::try_from(count).unwrap_or(0);
@@ -61,7 +67,7 @@ impl Mpi {
             Ok(Ok(code)) => code,
             Ok(Err(error)) => {
                 wait();
-                eprintln!("rank {rank}: {error}");
+                say(format_args!("rank {rank}: {error}"));
                 world().abort(1)
             }
             // Its message was shown when it began.

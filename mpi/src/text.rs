@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::{Path, PathBuf};
 
+use fenchel_optim::file::Whole;
 use fenchel_optim::spread::{Communicator, checksum, share};
 
 use crate::Error;
@@ -48,7 +49,7 @@ pub struct Piece {
 }
 
 /// The text of a piece.
-pub type Text = BufReader<Take<File>>;
+pub type Text = BufReader<Whole<Take<File>>>;
 
 impl Piece {
     /// Opens the piece.
@@ -59,7 +60,8 @@ impl Piece {
         let open = || {
             let mut file = File::open(&self.file)?;
             file.seek(SeekFrom::Start(self.start))?;
-            Ok(BufReader::with_capacity(1 << 20, file.take(self.end - self.start)))
+            let bytes = self.end - self.start;
+            Ok(BufReader::with_capacity(1 << 20, Whole::new(file.take(bytes), bytes)))
         };
         open().map_err(|error: std::io::Error| Error::file(&self.file, error))
     }
@@ -180,6 +182,7 @@ fn after(file: &Path, cut: Cut, from: u64, size: u64) -> std::io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fenchel_optim::file::Whole;
     use fenchel_optim::spread::threads;
     use std::io::Write;
 
@@ -270,6 +273,22 @@ mod tests {
             error.to_string().starts_with("content of the files (checksums): rank 1"),
             "{error}"
         );
+    }
+
+    /// Half of a line may be another number: no reader sees the rest of a file that was cut.
+    #[test]
+    fn a_file_that_loses_its_end_is_an_error() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        (0..99_999).for_each(|i| writeln!(file, "{i:06}").unwrap());
+        let files = [file.path().to_path_buf()];
+        let found = pieces(&files, Cut::Lines, &fenchel_optim::spread::Alone).unwrap();
+        file.as_file().set_len(found[1].end - 7).unwrap();
+        let read = |piece: &Piece| {
+            piece.open()?.read_to_end(&mut Vec::new()).map_err(|e| Error::file(&piece.file, e))
+        };
+        assert_eq!(read(&found[0]).unwrap() as u64, found[0].end);
+        let error = read(&found[1]).unwrap_err().to_string();
+        assert!(error.ends_with("the file became 7 bytes shorter while it was read"), "{error}");
     }
 
     #[test]

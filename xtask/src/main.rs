@@ -12,6 +12,8 @@ mod dependencies;
 mod doc_tables;
 mod docs;
 mod environment;
+#[cfg(all(feature = "experiments", target_os = "linux"))]
+mod faults;
 mod gallery;
 #[cfg(feature = "experiments")]
 mod meter;
@@ -44,6 +46,9 @@ enum Command {
     Ci(ci::Arguments),
     /// The pages of all crates, with formulas rendered and links checked
     Docs,
+    /// Interrupt, kill and starve the long-running programs, and check what they leave behind
+    #[cfg(all(feature = "experiments", target_os = "linux"))]
+    Faults(faults::Arguments),
     /// Run all examples, and make a page of what they show
     Gallery(gallery::Arguments),
     /// Check the crate for MPI, under mpirun
@@ -64,10 +69,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    pipe::end_on_closed_pipe();
+    pipe::end_on_lost_output();
     let result: Result<ExitCode, String> = match Command::parse() {
         Command::Ci(arguments) => ci::run(&arguments).map_err(|error| error.to_string()),
         Command::Docs => docs::run().map_err(|error| error.to_string()),
+        #[cfg(all(feature = "experiments", target_os = "linux"))]
+        Command::Faults(arguments) => faults::run(&arguments).map_err(|error| error.to_string()),
         Command::Gallery(arguments) => gallery::run(&arguments).map_err(|error| error.to_string()),
         Command::Mpi => mpi::run().map_err(|error| error.to_string()),
         Command::Package(arguments) => package::run(&arguments).map_err(|e| e.to_string()),

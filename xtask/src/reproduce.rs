@@ -10,7 +10,7 @@ use fenchel_experiments::report::{self, Entry, Key, Provenance, Record, State, S
 use fenchel_experiments::{
     Claim, Context, Experiment, Failure, Outcome, Size, Table, data, registry,
 };
-use fenchel_linalg::text;
+use fenchel_linalg::{parallel, text};
 
 use crate::data::{data_folder, describe_data};
 use crate::meter::Meter;
@@ -77,6 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
 
+    parallel::start(0).map_err(Failure::new)?;
     let stop = stop_on_ctrl_c()?;
     let stopped = || stop.load(Ordering::Relaxed);
     let context = Context { data: folder, size, stopped: &stopped, ..Context::new(arguments.seed) };

@@ -2,6 +2,18 @@
 
 use std::process::Command;
 
+/// The first moments of `cargo xtask faults`, for the programs that other tests of the workspace have built.
+#[cfg(target_os = "linux")]
+#[test]
+fn programs_keep_files_whole_under_faults() {
+    let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let output = xtask.args(["faults", "--built", "--moments", "1"]).output().unwrap();
+    let [table, faults] =
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(output.status.success(), "{table}\n{faults}");
+    assert!(table.contains("| xtask reproduce | SIGKILL |"), "{table}");
+}
+
 #[test]
 fn the_quickest_experiments_are_reproduced() {
     let folder = tempfile::tempdir().unwrap();

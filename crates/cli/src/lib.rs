@@ -29,19 +29,19 @@ pub fn end(done: Result<ExitCode, Failure>) -> ExitCode {
     }
 }
 
-/// Sets the number of threads for all parallel work; `None` and 0 are all cores.
+/// Starts the threads for all parallel work; `None` and 0 are all cores. Work that finds no threads would start them, and panic where
+/// the system has no more.
 ///
 /// # Errors
-/// [`Failure::Usage`] for more than 4096 threads, or a pool that cannot be started.
+/// [`Failure::Usage`] for more than 4096 threads, or threads that cannot be started.
 pub fn use_threads(threads: Option<usize>) -> Result<(), Failure> {
     /// Largest number of threads. Starting more would take minutes.
     const MOST: usize = 4096;
-    let Some(threads) = threads else { return Ok(()) };
+    let threads = threads.unwrap_or(0);
     if threads > MOST {
         let reason =
             format!("--threads {threads}: expected a number from 0 to {MOST}, 0 for all cores");
         return Err(Failure::Usage(reason));
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    pool.map_err(|error| Failure::Usage(format!("--threads {threads}: {error}")))
+    fenchel_linalg::parallel::start(threads).map_err(Failure::Usage)
 }

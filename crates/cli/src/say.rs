@@ -28,8 +28,10 @@ pub fn complain(line: impl Display) {
 pub fn note(line: impl Display) {
     if let Ok(mut log) = LOG.lock()
         && let Some(file) = log.as_mut()
+        && let Err(error) = writeln!(file, "{line}")
     {
-        let _ = writeln!(file, "{line}");
+        *log = None;
+        let _ = writeln!(io::stderr(), "the log ends here: {error}");
     }
 }
 
@@ -55,7 +57,7 @@ pub fn log_to(path: &Path, head: &str) -> Result<(), Failure> {
     let mut file = options.write(true).create(true).truncate(is_file).open(path).map_err(failed)?;
     let arguments: Vec<String> =
         std::env::args_os().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
-    let _ = writeln!(file, "{head} {}", arguments.join(" "));
+    writeln!(file, "{head} {}", arguments.join(" ")).map_err(failed)?;
     if let Ok(mut log) = LOG.lock() {
         *log = Some(file);
     }

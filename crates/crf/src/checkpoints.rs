@@ -77,8 +77,9 @@ impl Checkpoints {
         }
     }
 
-    /// Removes the checkpoint after the model is saved.
+    /// Removes the checkpoint after the model is saved, and what a killed training has left of another.
     pub fn remove(&self) {
+        let _ = file::check_writable(&self.path);
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -4,9 +4,10 @@
 //! anything else is read unchanged. A file of several compressed streams one after the other, as `cat a.gz b.gz` or a parallel
 //! compressor makes it, is read to its end.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
+
+use fenchel_optim::file;
 
 use crate::Error;
 
@@ -22,7 +23,7 @@ const MAGIC: usize = 4;
 /// [`Error::Io`] with the path.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn BufRead>, Error> {
     let path = path.as_ref();
-    File::open(path)
+    file::open(path)
         .and_then(decompress)
         .map_err(|source| Error::Io { file: Some(path.to_path_buf()), source })
 }
@@ -101,6 +102,20 @@ mod tests {
             let mut out = Vec::new();
             assert!(decompress(half).unwrap().read_to_end(&mut out).is_err());
         }
+    }
+
+    #[test]
+    fn a_file_that_loses_its_end_is_an_error() {
+        let mut cut = tempfile::NamedTempFile::new().unwrap();
+        cut.write_all(&b"1 2\n".repeat(BUFFER)).unwrap();
+        let mut text = open(cut.path()).unwrap();
+        text.read_exact(&mut [0; 4]).unwrap();
+        cut.as_file().set_len(2 * BUFFER as u64).unwrap();
+        let error = text.read_to_end(&mut Vec::new()).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!("the file became {} bytes shorter while it was read", 2 * BUFFER)
+        );
     }
 
     #[test]

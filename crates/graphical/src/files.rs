@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
+use fenchel_optim::file::Whole;
+
 use crate::Error;
 
 /// Reads a file. A file compressed by gzip is decompressed, whatever its name. A byte order mark at the beginning is skipped.
@@ -11,7 +13,7 @@ pub(crate) fn read<T>(
     path: &Path,
     read: impl FnOnce(Box<dyn BufRead>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let text = File::open(path).and_then(unpack).map_err(Error::from);
+    let text = fenchel_optim::file::open(path).and_then(unpack).map_err(Error::from);
     text.and_then(read).map_err(|error| named(path, error))
 }
 
@@ -51,7 +53,7 @@ fn named(path: &Path, error: Error) -> Error {
 }
 
 /// The text of a file that may be compressed.
-fn unpack(file: File) -> io::Result<Box<dyn BufRead>> {
+fn unpack(file: Whole<File>) -> io::Result<Box<dyn BufRead>> {
     let text: Box<dyn BufRead> = Box::new(BufReader::new(file));
     let (head, text) = peek(text)?;
     let text: Box<dyn BufRead> = match head {

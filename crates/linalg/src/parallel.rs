@@ -113,6 +113,22 @@ pub fn threads() -> usize {
     threads
 }
 
+/// Starts so many threads for all loops of this process; 0 is one for each core. Otherwise the first loop starts them, and panics if
+/// the system has no threads left: a program calls this first.
+///
+/// # Errors
+/// Why the threads cannot be started, in words; among the reasons is that they were started before.
+pub fn start(threads: usize) -> Result<(), String> {
+    #[cfg(feature = "parallel")]
+    let started = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    #[cfg(not(feature = "parallel"))]
+    let started = {
+        let _ = threads;
+        Ok::<(), Infallible>(())
+    };
+    started.map_err(|error| format!("the threads cannot be started: {error}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{map, try_map};

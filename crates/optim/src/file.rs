@@ -1,10 +1,10 @@
-//! Atomic replacement of files.
+//! Atomic replacement of files, and reading them whole.
 //!
 //! [`replace`] writes a draft beside the file, and renames it when everything is written and on the disk. A reader of the file,
 //! or a crash during the writing, finds either the old content or the new one.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -60,6 +60,45 @@ pub fn check_writable(path: impl AsRef<Path>) -> io::Result<()> {
         Target::Pipe(_) => Ok(()),
     };
     target(path).and_then(check).map_err(|error| at(path, &error))
+}
+
+/// Opens a file whose end must stay where it is while it is read: [`Whole`].
+///
+/// # Errors
+/// Those of the file system.
+pub fn open(path: impl AsRef<Path>) -> io::Result<Whole<File>> {
+    let file = File::open(path)?;
+    let found = file.metadata()?;
+    // Devices and pipes have no length.
+    let bytes = if found.is_file() { found.len() } else { 0 };
+    Ok(Whole::new(file, bytes))
+}
+
+/// A text that has a certain number of bytes at least. A text that ends before is an error of reading: the file was cut while it was
+/// read, and half of a line may be another number.
+#[derive(Debug)]
+pub struct Whole<R> {
+    text: R,
+    left: u64,
+}
+
+impl<R: Read> Whole<R> {
+    /// A text of at least so many bytes.
+    pub fn new(text: R, bytes: u64) -> Self {
+        Whole { text, left: bytes }
+    }
+}
+
+impl<R: Read> Read for Whole<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let count = self.text.read(to)?;
+        if count == 0 && self.left > 0 && !to.is_empty() {
+            let reason = format!("the file became {} bytes shorter while it was read", self.left);
+            return Err(io::Error::other(reason));
+        }
+        self.left = self.left.saturating_sub(count as u64);
+        Ok(count)
+    }
 }
 
 /// Whether two paths are one file.
@@ -313,6 +352,32 @@ mod tests {
         fs::hard_link(&path, folder.0.join("other name")).unwrap();
         replace(&path, |to| to.write_all(b"newer")).unwrap();
         assert_eq!(fs::read(folder.0.join("other name")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_file_that_loses_its_end_is_an_error() {
+        let folder = Folder::new("shorter");
+        let path = folder.0.join("text");
+        fs::write(&path, "1 2 3\n4 5 6\n").unwrap();
+        let read = |cut: Option<u64>| {
+            let mut text = open(&path).unwrap();
+            text.read_exact(&mut [0; 6]).unwrap();
+            if let Some(length) = cut {
+                OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
+            }
+            let mut rest = String::new();
+            text.read_to_string(&mut rest).map(|_| rest)
+        };
+        assert_eq!(read(None).unwrap(), "4 5 6\n");
+        let error = read(Some(8)).unwrap_err().to_string();
+        assert_eq!(error, "the file became 4 bytes shorter while it was read");
+        // It may become longer.
+        let mut text = open(&path).unwrap();
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"7").unwrap();
+        let mut found = String::new();
+        text.read_to_string(&mut found).unwrap();
+        assert_eq!(found, "1 2 3\n4 7");
+        assert_eq!(open("/dev/null").unwrap().read(&mut [0]).unwrap(), 0);
     }
 
     /// A file without write permission is not replaced, although the permissions of its folder would allow it.

@@ -43,7 +43,7 @@
 //! | [`newton`](mod@newton) | twice differentiable functions: Newton-CG, and Newton with a Cholesky factorisation |
 //! | [`spread`] | rows that are spread over processes: communicators, shards, sums over all of them |
 //! | [`model`] | saving and loading, versioned and checked |
-//! | [`file`](mod@file) | atomic replacement of files |
+//! | [`file`](mod@file) | atomic replacement of files, and reading them whole |
 #![forbid(unsafe_code)]
 
 pub mod file;

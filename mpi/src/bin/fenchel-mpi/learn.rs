@@ -22,7 +22,7 @@ use fenchel_optim::model::Saved;
 use fenchel_optim::spread::{Communicator, Shards, checksum};
 
 use crate::Common;
-use crate::show::Show;
+use crate::show::{Show, say};
 
 /// Lists of templates that come with the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -267,7 +267,7 @@ impl Observer<Snapshot<'_>> for Follower<'_> {
     fn poll(&mut self, _: &Progress, at: &Snapshot<'_>) -> ControlFlow<()> {
         // Who relies on checkpoints wants to know, --quiet or not.
         if let Some(checkpoints) = &mut self.checkpoints {
-            checkpoints.tick(at).unwrap_or_else(|warning| eprintln!("{warning}"));
+            checkpoints.tick(at).unwrap_or_else(say);
         }
         ControlFlow::Continue(())
     }

@@ -102,13 +102,12 @@ impl Common {
         }
         let cores = std::thread::available_parallelism().map_or(self.threads, NonZero::get);
         if ranks.rank() == 0 && cores < self.threads && !self.quiet {
-            eprintln!(
+            show::say(format_args!(
                 "--threads {}: this process is bound to {cores} of the cores; `mpirun --bind-to none` gives it all",
                 self.threads
-            );
+            ));
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global();
-        pool.map_err(|error| Error::Usage(format!("--threads {}: {error}", self.threads)))
+        fenchel_linalg::parallel::start(self.threads).map_err(Error::Usage)
     }
 }
 

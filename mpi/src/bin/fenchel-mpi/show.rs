@@ -1,10 +1,16 @@
 //! What rank 0 says.
 
 use std::fmt::Display;
+use std::io::Write;
 use std::time::Instant;
 
 use fenchel_optim::spread::{Communicator, Shards, Traffic};
 use fenchel_optim::{Certificate, Progress};
+
+/// Writes a line. If its reader has gone away, or the disk is full, the line is lost and the fit continues.
+pub(crate) fn say(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
 
 /// The messages of all processes, which rank 0 shows.
 pub(crate) struct Show {
@@ -20,7 +26,7 @@ impl Show {
 
     pub(crate) fn say(&self, line: impl Display) {
         if self.speaks {
-            eprintln!("{line}");
+            say(line);
         }
     }
 

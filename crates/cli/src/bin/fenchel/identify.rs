@@ -43,6 +43,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    fenchel_cli::use_threads(None)?;
     let graph = match arguments.graph.as_str() {
         "-" => {
             let mut text = String::new();

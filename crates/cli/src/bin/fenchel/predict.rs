@@ -32,6 +32,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    fenchel_cli::use_threads(None)?;
     let fitted = Fitted::load(&arguments.model)?;
     let Data { rows, y, .. } = arguments.source.read_for(&fitted)?;
     let model = fitted.model;

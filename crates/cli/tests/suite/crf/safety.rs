@@ -82,6 +82,17 @@ fn a_model_is_piped() {
     assert_eq!(closed.wait().unwrap().code(), Some(1), "a model that nobody reads is lost");
 }
 
+/// A log that cannot be written is refused before the training, and so is not lost line by line.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_on_a_full_disk_is_refused() {
+    let folder = Folder::crf();
+    folder.write("train.txt", attributes());
+    let error = folder.error("learn -q -m m.json -l /dev/full train.txt");
+    assert!(error.starts_with("/dev/full: No space left on device"), "{error}");
+    assert!(!folder.path("m.json").exists());
+}
+
 /// Checkpoints hold what the model holds: nobody else may read them.
 #[cfg(unix)]
 #[test]
@@ -186,15 +197,19 @@ fn a_killed_training_goes_on_from_its_checkpoint() {
     folder.ok(&format!(
         "learn -q -m other.json {options} {tight} --resume m.json.checkpoint other.txt"
     ));
-    // Drafts of the killed run are gone.
+    let kept = fs::read(folder.path("m.json.checkpoint")).unwrap();
+    // Drafts of killed runs are gone, of the model and of its checkpoint.
+    folder.write(".m.json.1-0.partial", "half");
+    folder.write(".m.json.checkpoint.1-0.partial", "half");
+    folder.ok(&format!("learn -q -m m.json {options} train.txt"));
     let drafts = fs::read_dir(folder.path(".")).unwrap();
     let drafts: Vec<_> = drafts
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-        .filter(|name| name.starts_with(".other.json") && name.ends_with(".partial"))
+        .filter(|name| name.ends_with(".partial"))
         .collect();
     assert_eq!(drafts, [""; 0]);
     // A damaged checkpoint is refused.
-    let mut bytes = fs::read(folder.path("m.json.checkpoint")).unwrap();
+    let mut bytes = kept;
     let middle = bytes.len() / 2;
     bytes[middle] ^= 4;
     folder.write("damaged", bytes);

@@ -41,6 +41,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    fenchel_cli::use_threads(None)?;
     if arguments.file == "-" && arguments.evidence_file.as_deref() == Some("-") {
         let reason = "--evidence-file -: the network is read from standard input too";
         return Err(Failure::Usage(reason.to_owned()));
