@@ -14,6 +14,7 @@ mod docs;
 mod environment;
 #[cfg(all(feature = "experiments", target_os = "linux"))]
 mod faults;
+mod fuzz;
 mod gallery;
 #[cfg(feature = "experiments")]
 mod meter;
@@ -49,6 +50,8 @@ enum Command {
     /// Interrupt, kill and starve the long-running programs, and check what they leave behind
     #[cfg(all(feature = "experiments", target_os = "linux"))]
     Faults(faults::Arguments),
+    /// Feed a reader or an estimator with inputs that a fuzzer makes
+    Fuzz(fuzz::Arguments),
     /// Run all examples, and make a page of what they show
     Gallery(gallery::Arguments),
     /// Check the crate for MPI, under mpirun
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Command::Docs => docs::run().map_err(|error| error.to_string()),
         #[cfg(all(feature = "experiments", target_os = "linux"))]
         Command::Faults(arguments) => faults::run(&arguments).map_err(|error| error.to_string()),
+        Command::Fuzz(arguments) => fuzz::run(&arguments).map_err(|error| error.to_string()),
         Command::Gallery(arguments) => gallery::run(&arguments).map_err(|error| error.to_string()),
         Command::Mpi => mpi::run().map_err(|error| error.to_string()),
         Command::Package(arguments) => package::run(&arguments).map_err(|e| e.to_string()),
