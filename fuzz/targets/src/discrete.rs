@@ -1,10 +1,12 @@
 //! Taggers, networks of discrete variables, effects, causal models, and saddle points.
 
+use std::sync::OnceLock;
+
 use arbitrary::Unstructured;
 use fenchel::causal::categorical::CategoricalPair;
 use fenchel::causal::effect::{EffectEstimator, EffectMethod};
 use fenchel::causal::{Admg, LatentModel, NodeSet, ProbabilityTable, Query, identify};
-use fenchel::crf::training::Checkpoint;
+use fenchel::crf::training::{Checkpoint, Start, train};
 use fenchel::crf::{
     CliqueTemplate, Corpus, CorpusBuilder, Crf, CrfModel, GraphCrf, GraphDataset, GraphInstance,
     Instance, Method, methods as crf_methods,
@@ -124,13 +126,33 @@ pub(crate) fn crf_solvers(bytes: &[u8]) {
     }
 }
 
-/// Checkpoints as bytes, with a right checksum where there is one.
+/// Checkpoints: a right model, then bytes for the dual variables, with their checksum. A training goes on from what is accepted.
 pub(crate) fn checkpoint(bytes: &[u8]) {
-    if let Ok(checkpoint) = Checkpoint::load(bytes) {
+    static BEGUN: OnceLock<(Corpus, Vec<u8>)> = OnceLock::new();
+    let (corpus, begun) = BEGUN.get_or_init(|| {
+        let mut builder = CorpusBuilder::new();
+        let mut instance = Instance::new();
+        for label in ["A", "B"] {
+            instance.begin_token(label);
+            instance.push(label, 1.0);
+        }
+        builder.push(&instance).expect("a sequence");
+        let corpus = builder.finish(0).expect("a corpus");
+        let model = Crf::default().fit(&corpus).expect("a model");
         let mut file = Vec::new();
-        checkpoint.save(&mut file).expect("memory takes all");
-        assert!(Checkpoint::load(&file[..]).is_ok());
-    }
+        Checkpoint { model, duals: None }.save(&mut file).expect("memory takes all");
+        // Without the mark of no dual variables, and without the checksum.
+        file.truncate(file.len() - 5);
+        (corpus, file)
+    });
+    let mut file = [begun, bytes].concat();
+    file.extend(crc32fast::hash(&file).to_le_bytes());
+    let Ok(checkpoint) = Checkpoint::load(&file[..]) else { return };
+    let mut again = Vec::new();
+    checkpoint.save(&mut again).expect("memory takes all");
+    assert!(Checkpoint::load(&again[..]).is_ok());
+    let crf = Crf { method: Method::Sdca, ..Crf::default() };
+    let _ = train(&crf, corpus, Some(Start::Checkpoint(Box::new(checkpoint))), &mut ());
 }
 
 /// Fields over graphs.
