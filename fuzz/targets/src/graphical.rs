@@ -44,11 +44,11 @@ pub(crate) fn answers(model: &FactorGraph, evidence: Option<&Evidence>) {
             assert!(
                 model.log_score(&best.map()).is_ok_and(|score| score
                     <= sum + 1e-6 * (1.0 + sum.abs())
-                    || evidence.len() > 0)
+                    || !evidence.is_empty())
             );
         }
     }
-    if model.len() > 0 {
+    if !model.is_empty() {
         let _ = variable_elimination(model, &[VarId(0)], evidence, &options);
     }
 }

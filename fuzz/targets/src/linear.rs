@@ -274,7 +274,7 @@ fn on_loss<L: Loss + Copy>(
     l2: f64,
     intercept: bool,
 ) {
-    let Ok(design) = (&rows.x).as_design() else { return };
+    let Ok(design) = rows.x.as_design() else { return };
     let Ok(problem) = Problem::new(design, y, loss, L1 { strength: l1 }, l2) else { return };
     let problem = if intercept { problem.with_intercept() } else { problem };
     let smooth = || {

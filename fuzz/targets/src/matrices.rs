@@ -184,7 +184,7 @@ pub(crate) fn moments(bytes: &[u8]) {
         }};
     }
     match kind {
-        0 => fit!([Sir { components, slicing, ..Sir::default() }]),
+        0 => fit!([Sir { components, slicing }]),
         1 => fit!([Save { components, slicing, ..Save::default() }]),
         2 => fit!([DirectionalRegression {
             components,
@@ -240,7 +240,7 @@ pub(crate) fn moments(bytes: &[u8]) {
             oracle::model(&fitted.model);
         }
         10 | 11 => {
-            let Some(sir) = tree::like(u, &[Sir { components, slicing, ..Sir::default() }]) else {
+            let Some(sir) = tree::like(u, &[Sir { components, slicing }]) else {
                 return;
             };
             let regressor = IndexRegressor::new(sir);
