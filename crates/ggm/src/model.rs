@@ -4,14 +4,14 @@ use std::fmt;
 
 use fenchel_graphical::Graph;
 use fenchel_linalg::{AsDesign, Design, Invalid, NamedEdges, Names, factor};
-use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
+use fenchel_optim::{MAX_MEMORY, Report};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::{Error, check_memory};
 
 /// `N(mu, Theta^-1)` with a sparse `Theta`.
 ///
@@ -239,7 +239,7 @@ pub(crate) fn partials(precision: ArrayView2<f64>) -> Array2<f64> {
 /// Samples of `N(mean, precision^-1)`, one per row.
 ///
 /// # Errors
-/// [`Invalid::NotPositiveDefinite`].
+/// [`Invalid::NotPositiveDefinite`]; [`Error::Refused`] for more draws than memory.
 pub fn sample(
     precision: ArrayView2<f64>,
     mean: &Array1<f64>,
@@ -249,6 +249,7 @@ pub fn sample(
     let p = Invalid::check_square("precision", precision.dim())?;
     Invalid::check_length("mean", p, mean.len())?;
     Invalid::check_finite("mean", &mean.to_vec())?;
+    check_memory("the draws", (n as u64).saturating_mul(p as u64), MAX_MEMORY, "take fewer draws")?;
     let factor = factor::cholesky(precision)?;
     let mut out = Array2::zeros((n, p));
     let mut z = vec![0.0; p];

@@ -89,7 +89,7 @@ pub struct Stars {
 /// all larger penalties.
 ///
 /// # Errors
-/// As [`GraphicalLasso::fit`]; [`Invalid`] for no subsamples, a size that is not in `2..=n`, or a threshold that is negative.
+/// As [`GraphicalLasso::fit`]; [`Invalid`] for no subsamples or more than a million, a size that is not in `2..=n`, or a threshold that is negative.
 pub fn stars<'a>(
     x: impl Into<ArrayView2<'a, f64>>,
     settings: &StarsSettings,
@@ -172,10 +172,6 @@ pub fn stability_selection<'a>(
     }
     let x = x.into();
     let (n, p) = x.dim();
-    if pairs > 1_000_000 {
-        let (name, value) = ("pairs", pairs as f64);
-        return Err(Invalid::Parameter { name, value, expected: "at most 1,000,000" }.into());
-    }
     check_subsamples(n, n / 2, pairs)?;
     let graphs = each(2 * pairs, |k| {
         let order = subsample(n, n, seed, k as u64 / 2);
@@ -225,9 +221,9 @@ fn check_subsamples(n: usize, size: usize, count: usize) -> Result<(), Error> {
         let (name, value) = ("rows of a subsample", size as f64);
         return Err(Invalid::Parameter { name, value, expected: "at least 2, at most all" }.into());
     }
-    if count == 0 {
-        let (name, expected) = ("number of subsamples or pairs", "at least 1");
-        return Err(Invalid::Parameter { name, value: 0.0, expected }.into());
+    if !(1..=1_000_000).contains(&count) {
+        let (name, expected) = ("number of subsamples or pairs", "1 to 1,000,000");
+        return Err(Invalid::Parameter { name, value: count as f64, expected }.into());
     }
     Ok(())
 }

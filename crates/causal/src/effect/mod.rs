@@ -25,7 +25,7 @@ mod overlap;
 use fenchel_linalg::Invalid;
 use fenchel_linalg::parallel::try_map;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Budget, Fit, Refusal, SharedWatch, Stop, settings};
+use fenchel_optim::{Budget, Fit, MAX_MEMORY, Refusal, SharedWatch, Stop, settings};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use rand::RngExt;
 
@@ -36,6 +36,9 @@ pub use method::EffectMethod;
 pub use model::EffectModel;
 pub use overlap::Overlap;
 use overlap::overlap;
+
+/// Bytes of a resample while it waits for a core, and of its effect.
+const RESAMPLE: u64 = 64;
 
 settings! {
     /// Average effect of a binary treatment.
@@ -107,6 +110,8 @@ impl EffectEstimator {
         let n = x.nrows();
         let mut given = fit.weights.map_or_else(|| vec![1.0; n], |weights| weights.to_vec());
         self.check(x, treated, &y, &given)?;
+        let bytes = (self.bootstrap as u64).saturating_mul(RESAMPLE);
+        Refusal::check_memory("the resamples", bytes, MAX_MEMORY, "take fewer resamples")?;
         // Without columns everybody has the same propensity, as with a column of zeros: a randomised trial.
         let zeros = Array2::zeros((n, 1));
         let x = if x.ncols() == 0 { zeros.view() } else { x };

@@ -1,6 +1,7 @@
 //! Structural causal models with linear functions and normal noise.
 
 use fenchel_linalg::{Cholesky, Invalid};
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::{Array1, Array2, ArrayView2};
 use rand::{Rng, RngExt};
 use rand_distr::StandardNormal;
@@ -268,7 +269,7 @@ impl LinearGaussianScm {
     /// Draws, one per row, after some nodes are set.
     ///
     /// # Errors
-    /// As [`law`](Self::law).
+    /// As [`law`](Self::law), and [`Error::Refused`] for more draws than memory.
     pub fn sample(
         &self,
         draws: usize,
@@ -276,6 +277,8 @@ impl LinearGaussianScm {
         rng: &mut (impl Rng + ?Sized),
     ) -> Result<Array2<f64>, Error> {
         let (w, c, keep) = self.set(set)?;
+        let bytes = (draws as u64).saturating_mul(8 * c.len() as u64);
+        Refusal::check_memory("the draws", bytes, MAX_MEMORY, "take fewer draws")?;
         let t = self.total(&w);
         let mut out = Array2::zeros((draws, c.len()));
         for mut row in out.rows_mut() {

@@ -59,6 +59,8 @@ fn saved_models_are_checked() {
     let linear =
         LinearGaussianScm::new(g.clone(), &[(0, 1, 2.0)], vec![0.0; 2], vec![1.0; 2]).unwrap();
     assert!(altered(&linear, "variances", json!([1.0, -1.0])));
+    let endless = linear.sample(usize::MAX, &[], &mut crate::common::rng(1)).unwrap_err();
+    assert!(endless.to_string().contains("take fewer draws"), "{endless}");
     assert!(altered(
         &linear,
         "weights",

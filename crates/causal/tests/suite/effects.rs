@@ -297,6 +297,13 @@ fn refusals() {
         message(estimator.fit(array![[f64::NAN], [1.0]].view(), &[true, false], &[0.0, 1.0]))
             .contains("NaN")
     );
+    let pairs = Array2::from_shape_fn((8, 1), |(i, _)| (i / 2) as f64);
+    let (treated, y): (Vec<bool>, Vec<f64>) = (0..8).map(|i| (i % 2 == 1, f64::from(i))).unzip();
+    for bootstrap in [1 << 40, usize::MAX] {
+        let endless = EffectEstimator { bootstrap, ..estimator.clone() };
+        let refused = message(endless.fit(pairs.view(), &treated, &y));
+        assert!(refused.contains("take fewer resamples"), "{refused}");
+    }
     let estimator = EffectEstimator { interactions: vec![3], ..estimator };
     assert!(
         message(estimator.fit(x.view(), &[true, false], &[0.0, 1.0]))

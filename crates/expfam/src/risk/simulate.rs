@@ -2,6 +2,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -34,7 +35,7 @@ impl Simulated {
 /// the seed. Without a prior the estimate is maximum likelihood.
 ///
 /// # Errors
-/// [`Invalid::Parameter`] for 0 trials or 0 observations.
+/// [`Invalid::Parameter`] for 0 trials or 0 observations; [`Error::Refused`] for more trials than memory.
 pub fn monte_carlo<F: Sample + Clone + PartialEq>(
     truth: &Distribution<F>,
     prior: Option<&Prior<F>>,
@@ -43,6 +44,8 @@ pub fn monte_carlo<F: Sample + Clone + PartialEq>(
     seed: u64,
 ) -> Result<Simulated, Error> {
     Invalid::check_count("trials", trials)?;
+    let bytes = (trials as u64).saturating_mul(8);
+    Refusal::check_memory("the trials", bytes, MAX_MEMORY, "take fewer trials")?;
     Invalid::check_count("n", n)?;
     let mut sorted: Vec<f64> = (0..trials)
         .map(|trial| {

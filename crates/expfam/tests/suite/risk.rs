@@ -308,6 +308,7 @@ fn a_simulation_with_only_failures_has_no_mean() {
     assert_eq!(found.failures, 5);
     assert!(found.mean.is_nan() && found.standard_error.is_nan(), "{found:?}");
     assert!(monte_carlo(&coin, None, 200, 1, 1).unwrap().standard_error.is_nan());
+    assert!(matches!(monte_carlo(&coin, None, 2, usize::MAX, 0), Err(Error::Refused(_))));
 }
 
 /// Weights whose sum overflows are refused, however they arrive.

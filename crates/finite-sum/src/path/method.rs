@@ -21,7 +21,7 @@ pub enum Grid {
     /// `count` of them, equally spaced in the logarithm, from the smallest penalty with an empty support down to
     /// `smallest` times that.
     Log {
-        /// The number of penalties, at least 1.
+        /// The number of penalties, from 1 to 1,000,000.
         count: usize,
         /// The ratio of the last penalty to the first, above 0 and at most 1.
         smallest: f64,
@@ -265,6 +265,12 @@ pub(crate) fn penalties(grid: &Grid, largest: f64) -> Result<Vec<f64>, Error> {
             }
             if *count == 0 {
                 return Err(Invalid::Empty { what: "grid of penalties" }.into());
+            }
+            if *count > 1_000_000 {
+                let (name, value) = ("count of the grid", *count as f64);
+                return Err(
+                    Invalid::Parameter { name, value, expected: "at most 1,000,000" }.into()
+                );
             }
             if !largest.is_finite() {
                 let (name, expected) =

@@ -177,6 +177,8 @@ fn settings_out_of_range_are_named() {
     assert!(text(PathSettings { grid, ..base.clone() }).contains("grid of penalties is empty"));
     let grid = Grid::Log { count: 3, smallest: 2.0 };
     assert!(text(PathSettings { grid, ..base.clone() }).contains("smallest of the grid = 2"));
+    let grid = Grid::Log { count: usize::MAX, smallest: 0.5 };
+    assert!(text(PathSettings { grid, ..base.clone() }).contains("at most 1,000,000"));
     let limited = PathSettings { max_memory: Some(10), ..base };
     assert!(matches!(refused(limited), Error::Refused(Refusal::MemoryLimit { .. })));
 }

@@ -350,6 +350,8 @@ fn arguments_that_do_not_fit_are_refused_by_name() {
     assert!(entropy(&[1.0, 1.0], &[(0, 1)], &[]).is_err());
     assert!(ErgSampler::new(4, &DegreePrior::default(), f64::NAN).is_err());
     assert!(grid(1.0, 0.5, usize::MAX).is_err());
+    let many = sample(Array2::eye(2).view(), &Array1::zeros(2), usize::MAX, &mut stream(1, 0));
+    assert!(matches!(many, Err(Error::Refused(_))), "{many:?}");
     let p = [0.0, f64::NAN];
     assert!(matches!(
         sample(Array2::eye(2).view(), &Array1::from(p.to_vec()), 3, &mut stream(1, 0)),

@@ -167,7 +167,9 @@ fn bad_settings_are_refused() {
     let expected = "folds = 21; expected at least 2 and at most 20, the number of samples";
     assert_eq!(folds(21), expected);
     assert_eq!(folds(1), expected.replace("21", "1"));
-    assert!(stars(&x, &StarsSettings { subsamples: 0, ..Default::default() }).is_err());
+    for subsamples in [0, usize::MAX] {
+        assert!(stars(&x, &StarsSettings { subsamples, ..Default::default() }).is_err());
+    }
     assert!(stars(&x, &StarsSettings { size: Some(21), ..Default::default() }).is_err());
     let lasso = GraphicalLasso::default();
     assert!(stability_selection(&x, &lasso, 5, 0.5, 0).is_err());

@@ -38,7 +38,7 @@ impl BayesNet {
     /// Source: Fung and Chang, UAI 1989; Shachter and Peot, UAI 1989.
     ///
     /// # Errors
-    /// What [`Evidence::check`] refuses; [`Invalid::Parameter`] for no draws.
+    /// What [`Evidence::check`] refuses; [`Invalid::Parameter`] for no draws; [`Error::Memory`] for more than fit.
     pub fn likelihood_weighting(
         &self,
         evidence: &Evidence,
@@ -47,6 +47,7 @@ impl BayesNet {
     ) -> Result<WeightedSample, Error> {
         evidence.check(&self.cards)?;
         Invalid::check_count("draws", draws)?;
+        Error::check_memory("draws", draws, 8 * (self.len() + 1))?;
         let mut configurations = Array2::zeros((draws, self.len()));
         let mut log_weights = Vec::with_capacity(draws);
         let mut configuration = vec![0; self.len()];

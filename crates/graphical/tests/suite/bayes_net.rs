@@ -177,6 +177,8 @@ fn likelihood_weighting_is_within_its_own_error_of_the_posterior() {
     let free = net.likelihood_weighting(&Evidence::new(), 100, &mut stream(3, 0)).unwrap();
     assert!((free.effective_size() - 100.0).abs() < 1e-9);
     assert_eq!(free.log_evidence(), 0.0);
+    let endless = net.likelihood_weighting(&Evidence::new(), usize::MAX, &mut stream(3, 0));
+    assert!(matches!(endless, Err(Error::Memory { .. })));
     // Tuberculosis or cancer without either: impossible.
     let none = net.evidence(&[("either", "no"), ("lung", "yes")]).unwrap();
     let sample = net.likelihood_weighting(&none, 100, &mut stream(4, 0)).unwrap();

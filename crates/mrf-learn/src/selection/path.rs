@@ -42,7 +42,7 @@ pub struct Path {
 /// `count` strengths from [`Learner::largest_strength`] down to `ratio` times it, in equal ratios.
 ///
 /// # Errors
-/// [`Invalid::Parameter`] for a ratio outside (0, 1) or no strength; as [`Learner::largest_strength`].
+/// [`Invalid::Parameter`] for a ratio outside (0, 1), no strength, or more than a million; as [`Learner::largest_strength`].
 pub fn falling_grid(
     data: &Data,
     learner: &impl Learner,
@@ -53,7 +53,10 @@ pub fn falling_grid(
         let expected = "a number in (0, 1)";
         return Err(Invalid::Parameter { name: "ratio", value: ratio, expected }.into());
     }
-    Invalid::check_count("count", count)?;
+    if !(1..=1_000_000).contains(&count) {
+        let (name, value) = ("count", count as f64);
+        return Err(Invalid::Parameter { name, value, expected: "1 to 1,000,000" }.into());
+    }
     let most = learner.largest_strength(data)?;
     let last = (count - 1).max(1) as f64;
     Ok((0..count).map(|k| most * ratio.powf(k as f64 / last)).collect())

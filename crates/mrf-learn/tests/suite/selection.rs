@@ -84,6 +84,7 @@ fn learners_walk_paths() {
     assert!(penalty_path(&data, &pseudo, &[]).is_err());
     assert!(penalty_path(&data, &pseudo, &[f64::NAN]).is_err());
     assert!(falling_grid(&data, &pseudo, 5, 1.5).is_err());
+    assert!(falling_grid(&data, &pseudo, usize::MAX, 0.5).is_err());
 }
 
 #[test]
