@@ -155,7 +155,8 @@ impl<'a> Bench<'a> {
         for name in ["INT", "KILL"] {
             let ends = match (spread, name) {
                 // mpirun ends with 1 or with the signal of a process, which is 130 or 137.
-                (true, _) => &["exit 0", "exit 1", "exit 130", "exit 137", "signal 9"][..],
+                (true, "INT") => &["exit 0", "exit 1", "exit 130", "signal 2"][..],
+                (true, _) => &["exit 0", "exit 1", "exit 137", "signal 9"],
                 // Before it listens, a program is ended by the signal.
                 (false, "INT") => &["exit 0", "exit 130", "signal 2"],
                 (false, _) => &["exit 0", "signal 9"],

@@ -1,5 +1,6 @@
 //! What a program needs is taken away: room on the disk, the right to write, memory, readers, the rest of its input, the clock.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ exit $code"#;
 impl Bench<'_> {
     pub(super) fn surroundings(&mut self, moments: u32) -> io::Result<()> {
         self.full_disk(moments.div_ceil(5))?;
-        self.memory(moments.div_ceil(5))?;
+        self.memory(moments.div_ceil(5).max(6))?;
         self.outputs()?;
         if self.subject != Subject::Reproduce {
             self.shrinking(moments.div_ceil(5))?;
@@ -82,26 +83,30 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Address spaces of 16 MB to 4 GB beside the program. Where an allocation fails, Rust aborts.
+    /// Address spaces of 8 MB to 4 GB, of those in which the program starts. Where an allocation fails, Rust aborts.
     fn memory(&mut self, limits: u32) -> io::Result<()> {
         let mut tally = Tally::default();
-        let ends = ["exit 0", "exit 1", "signal 6", "exit 134", "exit 127"];
-        let least = fs::metadata(self.programs.join(self.subject.program()))?.len() / 1024;
+        let ends = ["exit 0", "exit 1", "signal 6", "exit 134"];
         for k in 0..limits {
+            let kilobytes = (8.0 * 1024.0 * 512_f64.powf(f64::from(k) / f64::from(limits))) as u64;
+            let limited = |words: &mut dyn Iterator<Item = &OsStr>| {
+                let mut command = Command::new("sh");
+                command.args(["-c", "ulimit -v $0; exec \"$@\"", &kilobytes.to_string()]);
+                command.args(words);
+                command
+            };
             self.begin()?;
-            let kilobytes =
-                least + (16.0 * 1024.0 * 256_f64.powf(f64::from(k) / f64::from(limits))) as u64;
-            let own = self.subject.command(self.programs, &self.trial, None);
-            let mut command = Command::new("sh");
-            command.args(["-c", "ulimit -v $0; exec \"$@\"", &kilobytes.to_string()]);
-            command.arg(own.get_program()).args(own.get_args());
-            self.trial(
-                &mut tally,
-                &mut command,
-                false,
-                &ends,
-                &format!("{kilobytes} kB of memory"),
-            )?;
+            let program = self.programs.join(self.subject.program());
+            let version = [program.as_os_str(), OsStr::new("--version")];
+            let started = limited(&mut version.into_iter()).output()?;
+            if !started.status.success() {
+                continue;
+            }
+            // Without mpirun, which may hang where it has no memory itself.
+            let own = self.subject.alone(self.programs, &self.trial);
+            let mut words = std::iter::once(own.get_program()).chain(own.get_args());
+            let at = format!("{kilobytes} kB of memory");
+            self.trial(&mut tally, &mut limited(&mut words), false, &ends, &at)?;
         }
         self.show("RLIMIT_AS", tally);
         Ok(())
