@@ -169,8 +169,9 @@ impl<'a> Bench<'a> {
                 // Of a program that starts others, in turns one of these and itself.
                 let other = spread && k % 2 == 0;
                 let disturb = |child: &Child| {
-                    let started = processes(&self.trial).into_iter().filter(|id| *id != child.id());
-                    let process = if other { started.last() } else { Some(child.id()) };
+                    let mut started =
+                        processes(&self.trial).into_iter().filter(|id| *id != child.id());
+                    let process = if other { started.next_back() } else { Some(child.id()) };
                     process.into_iter().for_each(|process| signal(name, process));
                 };
                 let run = |passes| self.subject.command(self.programs, &self.trial, passes);
