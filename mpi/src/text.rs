@@ -182,7 +182,6 @@ fn after(file: &Path, cut: Cut, from: u64, size: u64) -> std::io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fenchel_optim::file::Whole;
     use fenchel_optim::spread::threads;
     use std::io::Write;
 

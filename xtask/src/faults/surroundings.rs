@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::subject::{Subject, files, run};
+use super::subject::{Ran, Subject, files, run};
 use super::{Bench, NEVER, Tally, moment};
 
 /// Puts a disk of so many kilobytes in the place of a folder, in a name space of its own; runs a command; puts what is left into the
@@ -43,15 +43,20 @@ impl Bench<'_> {
         quiet: bool,
         ends: &[&str],
         at: &str,
-    ) -> io::Result<()> {
+    ) -> io::Result<Ran> {
         let ran = run(command, &self.trial, quiet, NEVER, |_| ())?;
         let faults = ran.faults(ends).into_iter().chain(self.left(false));
         tally.add(&ran, faults.map(|fault| format!("{at}: {fault}")));
-        Ok(())
+        Ok(ran)
     }
 
     /// A disk with room for ever more of what a run writes, and one that is read-only.
     fn full_disk(&mut self, disks: u32) -> io::Result<()> {
+        let may = Command::new("unshare").args(["--map-root-user", "--mount", "true"]).output();
+        if !may.is_ok_and(|output| output.status.success()) {
+            eprintln!("no disks: this user may not mount (unshare)");
+            return Ok(());
+        }
         let kilobytes = |folder: &Path| -> u64 {
             let sizes =
                 files(folder).into_iter().map(|path| fs::metadata(path).map_or(0, |m| m.len()));
@@ -72,11 +77,15 @@ impl Bench<'_> {
                 .args([&size, mode])
                 .arg(own.get_program())
                 .args(own.get_args());
-            let (tally, ends) = match read_only {
-                true => (&mut fixed, &["exit 1"][..]),
-                false => (&mut full, &["exit 0", "exit 1"][..]),
+            let (tally, ends, reason) = match read_only {
+                true => (&mut fixed, &["exit 1"][..], "Read-only file system"),
+                false => (&mut full, &["exit 0", "exit 1"][..], "No space left on device"),
             };
-            self.trial(tally, &mut command, false, ends, &format!("a disk of {size} kB"))?;
+            let at = format!("a disk of {size} kB");
+            let ran = self.trial(tally, &mut command, false, ends, &at)?;
+            if ran.end == "exit 1" && !ran.said.contains(reason) {
+                tally.faults.push(format!("{at}: no word of it: {}", ran.said.trim_end()));
+            }
         }
         self.show("full disk", full);
         self.show("read-only disk", fixed);
