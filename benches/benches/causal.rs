@@ -4,9 +4,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use fenchel_causal::categorical::JointCategorical;
 use fenchel_causal::prior::{CategoricalPrior, NormalPrior};
 use fenchel_causal::{Admg, LatentModel, identify};
-use fenchel_experiments::causal::methods::adapt::{
-    Average, CategoricalSgd, JointSgd, Momentum, ProximalSgd, ProximalStep,
-};
+use fenchel_experiments::causal::methods::adapt::{Average, CategoricalSgd, Momentum, ProximalSgd};
 use fenchel_optim::random::stream;
 
 fn identification(c: &mut Criterion) {
@@ -45,7 +43,7 @@ fn steps(c: &mut Criterion) {
         });
         if k < 1000 {
             let joint = JointCategorical::of(&pair);
-            let mut sgd = JointSgd::new(&joint, 0.1, Average::Uniform).expect("a learner");
+            let mut sgd = CategoricalSgd::joint(&joint, 0.1, Average::Uniform).expect("a learner");
             group.bench_function(format!("joint, K = {k}"), |b| {
                 b.iter(|| sgd.learn(next()).expect("a step"));
             });
@@ -55,8 +53,7 @@ fn steps(c: &mut Criterion) {
     for k in [10, 100] {
         let pair = NormalPrior::new(k).sample(&mut stream(3, 0)).expect("a pair");
         let samples = pair.sample(64, &mut stream(3, 1));
-        let step = ProximalStep::Clipped(0.01);
-        let mut sgd = ProximalSgd::new(&pair, step, Average::Uniform).expect("a learner");
+        let mut sgd = ProximalSgd::new(&pair, 1e-4, Average::Uniform).expect("a learner");
         let mut at = 0;
         group.bench_function(format!("proximal, K = {k}"), |b| {
             b.iter(|| {
