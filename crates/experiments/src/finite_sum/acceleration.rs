@@ -24,7 +24,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Section 2.3.3: accelerated SDCA and the condition number",
     question: "How many passes does acceleration save SDCA, and what does a wrong smoothness constant L cost?",
     learnt: "Acceleration saves most of the passes where the condition number L / mu is a hundred times the number n of terms. It saves none where L / mu = n / 2, the big-data regime; there a wrong L makes it slower than SDCA.",
-    quick: "adult alone in the place of adult and w8a",
+    quick: "one data set of two: adult, without w8a",
     needs: &["w8a", "adult"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
