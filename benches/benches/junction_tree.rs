@@ -4,29 +4,14 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fenchel_graphical::junction_tree::Domain;
-use fenchel_graphical::{Evidence, FactorGraph, JunctionTree, OrderingOptions, VarId};
-
-/// An Ising grid: its cliques hold about `side^2 2^side` cells.
-fn grid(side: u32) -> FactorGraph {
-    let build = || {
-        let mut model = FactorGraph::new(&vec![2; (side * side) as usize])?;
-        for v in 0..side * side {
-            model.add(&[VarId(v)], &[0.0, 0.1])?;
-            if v % side > 0 {
-                model.add(&[VarId(v - 1), VarId(v)], &[0.3, -0.3, -0.3, 0.3])?;
-            }
-            if v >= side {
-                model.add(&[VarId(v - side), VarId(v)], &[0.3, -0.3, -0.3, 0.3])?;
-            }
-        }
-        Ok::<_, fenchel_graphical::Error>(model)
-    };
-    build().expect("the model is valid")
-}
+use fenchel_graphical::{Evidence, JunctionTree, OrderingOptions, VarId};
+use fenchel_mrf_learn::synthetic::ising_grid;
 
 fn junction_tree(c: &mut Criterion) {
     for side in [4, 10] {
-        let model = grid(side);
+        // Cliques of an Ising grid hold about `side^2 2^side` cells.
+        let grid = ising_grid(side as usize, 0.3).and_then(|model| Ok(model.factor_graph()?));
+        let model = grid.expect("the model is valid");
         let options = OrderingOptions::default();
         let tree = JunctionTree::compile(&model, &options).expect("small");
         let mut workspace = tree.workspace();

@@ -19,7 +19,7 @@ pub(super) const FIGURE_7: Experiment = Experiment {
     title: "Figure 7: test errors against updates",
     question: "Do all methods reach the same test error, and how soon?",
     learnt: "On text all come near the error of the optimum within a few passes. On handwritten words (OCR) the errors still change after 15 passes. After 5 passes SDCA by gaps has fewer errors than OEG.",
-    quick: "2,000 words, and 150 to 750 sentences of each text",
+    quick: "2,000 words, and 120 to 600 sentences of each text",
     smaller: super::tasks::PARTS,
     needs: &["ocr", "conll2000", "conll2002-nl"],
     run: errors,

@@ -19,7 +19,7 @@ pub(super) const FIGURE_4: Experiment = Experiment {
     title: "Figures 4 and 6: SDCA and its rivals on four data sets",
     question: "Does SDCA with sampling by gaps need the fewest updates and the fewest oracle calls to a given accuracy?",
     learnt: "On the three sets of text it does. On handwritten words (OCR) SAG-NUS needs fewer updates.",
-    quick: "2,000 words, and 150 to 750 sentences of each text",
+    quick: "2,000 words, and 120 to 600 sentences of each text",
     smaller: super::tasks::PARTS,
     needs: &["ocr", "conll2002-nl", "conll2000"],
     run: race,
@@ -49,7 +49,7 @@ pub(super) fn runs(
     set: Set,
     count: usize,
 ) -> Result<(Arc<Course>, Vec<Line>), Failure> {
-    lines(context, (set, Part::Few), &methods()[..count], PASSES, SEEDS as u64)
+    lines(context, (set, Part::Race), &methods()[..count], PASSES, SEEDS as u64)
 }
 
 fn race(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {

@@ -41,7 +41,7 @@ pub(super) const FIGURE_9: Experiment = Experiment {
     title: "Figure 9: the estimate of the duality gap against the true gap",
     question: "Is the mean of the last known gaps of the sequences a good estimate of the duality gap?",
     learnt: "With four fifths of the draws by gaps it is nearly always within a factor of two, and in the median too large. With uniform draws it is larger than that, and useless until every sequence was drawn once.",
-    quick: "2,000 words; 3,000 sentences for entities, 1,200 for chunks, 300 for parts of speech",
+    quick: "800 words; 3,000 sentences for entities, 500 for chunks, 150 for parts of speech",
     smaller: super::tasks::PARTS,
     needs: &["conll2002-nl", "ocr", "conll2000"],
     run: estimates,
@@ -56,7 +56,7 @@ const NAMES: [&str; 5] = ["gaps 0 %", "gaps 20 %", "gaps 50 %", "gaps 80 %", "ga
 fn schemes(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     settings(outcome);
     let scheme = |order: Order, share: f64| Method::Sdca(order, share, NEWTON);
-    let n = super::runs::course(context, Set::Ocr, Part::Most)?.task.train.sequences();
+    let n = super::runs::course(context, Set::Ocr, Part::Race)?.task.train.sequences();
     // Of a table that is never updated the first sequence stays the largest: four fifths of the draws.
     let mut stale = vec![0.2 / n as f64; n];
     stale[0] += 0.8;
@@ -69,7 +69,7 @@ fn schemes(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         ("Max alone", scheme(Order::LargestGap, 1.0)),
         ("Max, table not updated", scheme(Order::Weighted(stale), 0.8)),
     ];
-    let (course, all) = lines(context, (Set::Ocr, Part::Most), &methods, PASSES, SEEDS as u64)?;
+    let (course, all) = lines(context, (Set::Ocr, Part::Race), &methods, PASSES, SEEDS as u64)?;
     course.task.describe(outcome);
     let one = std::slice::from_ref(&course);
     let compared = |statement: &str, quote: &'static str, [winner, loser]: [usize; 2]| {
@@ -120,7 +120,7 @@ fn schemes(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
 fn by_share(context: &Context, set: Set) -> Result<(Arc<Course>, Vec<Line>), Failure> {
     let shares = if set == Set::Entities { &[0, 1, 2, 3, 4][..] } else { &[0, 3] };
     let methods: Vec<_> = shares.iter().map(|&k| (NAMES[k], Method::gap(SHARES[k]))).collect();
-    lines(context, (set, Part::Most), &methods, PASSES, SEEDS as u64)
+    lines(context, (set, Part::Steps), &methods, PASSES, SEEDS as u64)
 }
 
 fn shares(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {

@@ -32,6 +32,10 @@ pub(super) fn descend(block: &Block, x: &[f64], w: &[f64], direction: &mut Direc
 
 /// The number of entries that may become 0 one after the other.
 const ROUNDS: usize = 10;
+/// Iterations of one run. The support changes before a longer run pays.
+const ITERATIONS: usize = 10;
+/// The share of the residual's square at which a run ends.
+const ACCURACY: f64 = 1e-2;
 
 /// One run of conjugate gradients. Returns the decrease, and whether the step ended where an entry became 0.
 fn minimise(block: &Block, x: &[f64], w: &[f64], direction: &mut Direction) -> (f64, bool) {
@@ -82,8 +86,8 @@ fn minimise(block: &Block, x: &[f64], w: &[f64], direction: &mut Direction) -> (
         (0..count).map(|at| if active[at] { z[at] } else { 0.0 }).collect();
     let first = inner(&residual, &z);
     let mut size = first;
-    for _ in 0..60 {
-        if !(size > 1e-4 * first) || !size.is_finite() {
+    for _ in 0..ITERATIONS {
+        if !(size > ACCURACY * first) || !size.is_finite() {
             break;
         }
         step.values.copy_from_slice(&conjugate);
