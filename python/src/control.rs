@@ -1,6 +1,8 @@
 //! When a fit ends, and how it runs.
 
 use std::any::Any;
+use std::error::Error;
+use std::fmt::Display;
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -175,19 +177,28 @@ pub(crate) fn pieces<E: Raise + Send>(
     Ok(())
 }
 
-/// The process in which the first fit ran.
-static FIRST: OnceLock<u32> = OnceLock::new();
+/// The process in which the first fit ran, and why its threads could not be started. Started here, they end in an error; started by
+/// the first loop, in a panic.
+static FIRST: OnceLock<(u32, Option<String>)> = OnceLock::new();
 
 /// A pool of so many threads, or `None` for the pool of the process. The threads of that do not survive a fork, after which a
 /// fit on it would wait for ever: the child gets a pool of its own.
 fn pool(threads: Option<usize>) -> PyResult<Option<rayon::ThreadPool>> {
     let process = std::process::id();
-    let forked = *FIRST.get_or_init(|| process) != process;
-    if threads.is_none() && !forked {
-        return Ok(None);
+    let no_threads =
+        |why: &dyn Display| PyRuntimeError::new_err(format!("threads cannot be started: {why}"));
+    let builder = || rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
+    if threads.is_none() {
+        let (first, failure) = FIRST.get_or_init(|| {
+            let failure = builder().build_global().err();
+            // Without a source it is that they run already.
+            (process, failure.filter(|e| e.source().is_some()).map(|e| e.to_string()))
+        });
+        if *first == process {
+            return failure.as_ref().map_or(Ok(None), |why| Err(no_threads(why)));
+        }
     }
-    let built = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
-    built.map(Some).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    builder().build().map(Some).map_err(|error| no_threads(&error))
 }
 
 impl Shared {

@@ -234,6 +234,29 @@ def test_threads_change_no_bit():
     assert all((fit.coef_ == fits[0].coef_).all() for fit in fits)
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs limits of memory")
+def test_threads_that_cannot_be_started_are_an_error():
+    code = """
+import os, resource
+import numpy as np
+from fenchel.linear_model import Ridge
+x = np.random.default_rng(1).normal(size=(100, 3))
+pages = int(open("/proc/self/statm").read().split()[0])
+room = pages * resource.getpagesize() + (100 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+os.environ["RAYON_NUM_THREADS"] = "500"
+for _ in range(2):
+    try:
+        Ridge().fit(x, x[:, 0])
+    except RuntimeError as error:
+        assert str(error).startswith("threads cannot be started"), error
+    else:
+        raise AssertionError("500 stacks in 100 MB")
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=HERE)
+    assert ran.returncode == 0, ran.stderr
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_fits_too():
     """The threads of a pool do not survive a fork."""
