@@ -50,7 +50,7 @@ const JOBS: [Job; 12] = [
     ("graphical lasso, 500 variables", glasso),
     ("Potts pseudo-likelihood, 4,000 x 60", potts),
     ("SADE, 400,000 x 30", sade),
-    ("junction tree, grid 16 x 16", grid),
+    ("junction tree, grid 16 x 16, eight times", grid),
     ("Gibbs, 4,096 chains of 32 x 32", gibbs),
 ];
 
@@ -163,8 +163,11 @@ fn grid() -> Result<Box<dyn FnOnce() -> Result<Answer, Failure>>, Failure> {
     let tree = JunctionTree::compile(&model, &OrderingOptions::default())?;
     let mut workspace = tree.workspace();
     Ok(Box::new(move || {
-        let answers = tree.calibrate(&model, &Evidence::new(), &mut workspace)?;
-        Ok(vec![answers.log_partition()])
+        let calibrate = |v| -> Result<f64, Failure> {
+            let evidence = Evidence::new().observe(VarId(v), 1);
+            Ok(tree.calibrate(&model, &evidence, &mut workspace)?.log_partition())
+        };
+        (0..8).map(calibrate).collect()
     }))
 }
 
@@ -199,7 +202,8 @@ fn main() -> Result<(), Failure> {
                 let (seconds, shared): (f64, f64) = (seconds.parse()?, shared.parse()?);
                 if seconds < least[threads - 1] {
                     least[threads - 1] = seconds;
-                    serial = seconds - shared;
+                    // With one thread nothing is shared.
+                    serial = if threads == 2 { seconds - shared } else { serial };
                 }
                 if *answer.get_or_insert_with(|| bits.clone()) != *bits {
                     return Err(

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use fenchel_linalg::{lanes, parallel};
+use fenchel_linalg::parallel;
+use fenchel_linalg::vectors::{dot, in_runs};
 use fenchel_optim::Certificate;
 use fenchel_optim::lbfgs::Smooth;
 
@@ -77,12 +78,14 @@ impl<'p, P: Terms> Likelihood<'p, P> {
             for part in parallel::map(self.workers.iter_mut().zip(ranges), of_part) {
                 log_partitions += part;
             }
-            for worker in &self.workers[..ranges.len()] {
-                lanes::dispatch(|| {
-                    let counts = self.counts.iter_mut().zip(&worker.counts);
+            let counts: Vec<_> =
+                self.workers[..ranges.len()].iter().map(|worker| &worker.counts).collect();
+            in_runs(&mut self.counts, |run, sums| {
+                for counts in &counts {
+                    let counts = sums.iter_mut().zip(&counts[run.clone()]);
                     counts.for_each(|(sum, count)| *sum += count);
-                });
-            }
+                }
+            });
         }
         log_partitions
     }
@@ -138,11 +141,11 @@ impl<P: Terms> Smooth for Likelihood<'_, P> {
         });
         let common = problem.common();
         let (l2, scale) = (common.l2, 1.0 / common.n as f64);
-        for (((g, w), expected), count) in
-            gradient.iter_mut().zip(w).zip(&self.counts).zip(&common.counts)
-        {
-            *g = l2 * w + scale * (expected - count);
-        }
+        in_runs(gradient, |run, gradient| {
+            let (w, expected) = (&w[run.clone()], &self.counts[run.clone()]);
+            let terms = gradient.iter_mut().zip(w).zip(expected.iter().zip(&common.counts[run]));
+            terms.for_each(|((g, w), (expected, count))| *g = l2 * w + scale * (expected - count));
+        });
         common.objective(w, logs)
     }
 
@@ -153,7 +156,7 @@ impl<P: Terms> Smooth for Likelihood<'_, P> {
     /// By strong convexity `P(w) - P* <= norm(gradient)^2 / (2 l2)`, which is the duality gap between `w` and the marginals of
     /// the model.
     fn certify(&mut self, _: &[f64], value: f64, gradient: &[f64]) -> Certificate {
-        let square = lanes::dispatch(|| lanes::dot(gradient, gradient));
+        let square = dot(gradient, gradient);
         Certificate::gap(value, value - square / (2.0 * self.problem.common().l2))
     }
 }

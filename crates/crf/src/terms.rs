@@ -14,8 +14,8 @@
 use std::ops::Range;
 
 use fenchel_graphical::chain::LineTerms;
-use fenchel_linalg::lanes;
 use fenchel_linalg::spread::Shards;
+use fenchel_linalg::vectors::dot;
 
 use crate::Error;
 
@@ -33,12 +33,12 @@ pub struct Common {
 impl Common {
     /// `l2/2 norm(w)^2`
     pub(crate) fn penalty(&self, w: &[f64]) -> f64 {
-        0.5 * self.l2 * lanes::dispatch(|| lanes::dot(w, w))
+        0.5 * self.l2 * dot(w, w)
     }
 
     /// `P(w)`, from the sum of the log-partition functions.
     pub(crate) fn objective(&self, w: &[f64], log_partitions: f64) -> f64 {
-        let scores = lanes::dispatch(|| lanes::dot(w, &self.counts));
+        let scores = dot(w, &self.counts);
         (log_partitions - scores) / self.n as f64 + self.penalty(w)
     }
 

@@ -386,19 +386,19 @@ fn weighted<D: Design>(x: &D, shares: Option<&[f64]>) -> Result<Statistics, Erro
     });
     mean.iter_mut().zip(&rest).for_each(|(m, r)| *m += r);
     let products = |rows: Range<usize>| {
-        let mut gram = Gram::new(p);
-        for i in rows {
-            let root = shares.map_or(1.0, |s| s[i].sqrt());
-            if root == 0.0 {
-                continue;
+        Gram::in_parts(p, rows.len(), |part, gram| {
+            for i in rows.start + part.start..rows.start + part.end {
+                let root = shares.map_or(1.0, |s| s[i].sqrt());
+                if root == 0.0 {
+                    continue;
+                }
+                let out = &mut gram.next_row()[..p];
+                for (r, m) in out.iter_mut().zip(&mean) {
+                    *r = -m * root;
+                }
+                x.row_axpy(i, root, out);
             }
-            let out = &mut gram.next_row()[..p];
-            for (r, m) in out.iter_mut().zip(&mean) {
-                *r = -m * root;
-            }
-            x.row_axpy(i, root, out);
-        }
-        gram.finish()
+        })
     };
     let mut sums = match x.shards() {
         // Where all rows are here their products are the sum, without a copy.

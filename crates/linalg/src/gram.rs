@@ -4,8 +4,14 @@
 //! is cut into panels of eight columns. Each tile of the lower triangle of `G` then processes the whole block while its partial
 //! sums stay in registers.
 
-use crate::lanes;
+use std::ops::Range;
 
+use crate::{lanes, parallel};
+
+/// Numbers of the rows below which a second thread is not used.
+const NUMBERS_PER_PART: usize = 1 << 16;
+/// Largest number of parts of [`Gram::in_parts`], each of which has sums of its own.
+const MAX_PARTS: usize = 8;
 /// Rows of a block.
 const ROWS: usize = 64;
 /// Columns of a panel.
@@ -57,6 +63,38 @@ impl Gram {
         let row = &mut self.block[self.filled * self.width..][..self.width];
         self.filled += 1;
         row
+    }
+
+    /// The sum over `rows` rows in row-major order, with both triangles, on all cores. `add` takes the rows of a range: it may leave
+    /// some out. The number of rows and the order alone determine the ranges, at most 8, and so the bits of the result. Their sums take
+    /// no more memory than as many rows.
+    ///
+    /// ```
+    /// use fenchel_linalg::Gram;
+    ///
+    /// let rows = [[1.0, 2.0], [3.0, 4.0]];
+    /// let gram = Gram::in_parts(2, rows.len(), |range, gram| {
+    ///     range.for_each(|i| gram.next_row()[..2].copy_from_slice(&rows[i]));
+    /// });
+    /// assert_eq!(gram, [10.0, 14.0, 14.0, 20.0]);
+    /// ```
+    pub fn in_parts(
+        order: usize,
+        rows: usize,
+        add: impl Fn(Range<usize>, &mut Gram) + Sync,
+    ) -> Vec<f64> {
+        let numbers = NUMBERS_PER_PART.max(order.saturating_mul(order));
+        let parts = (rows.saturating_mul(order) / numbers).clamp(1, MAX_PARTS);
+        let ranges = (0..parts).map(|part| part * rows / parts..(part + 1) * rows / parts);
+        let sums = parallel::map(ranges, |range| {
+            let mut gram = Gram::new(order);
+            add(range, &mut gram);
+            gram.finish()
+        });
+        let mut sums = sums.into_iter();
+        let mut total = sums.next().unwrap_or_default();
+        sums.for_each(|sum| total.iter_mut().zip(sum).for_each(|(total, part)| *total += part));
+        total
     }
 
     fn flush(&mut self) {

@@ -14,6 +14,7 @@
 //! | `sum_i b_i b_i'` of dense rows | [`Gram`] | `n m^2 / 2` |
 //! | labels of any type as codes `0..k` or as -1, +1 | [`labels::Classes`], [`labels::binary_signs`] | O(n log n) |
 //! | `exp`, `ln`, sums and dots that vectorise; use of the widest vector instructions | [`lanes`] | O(n) |
+//! | dots and sums of vectors so long that threads share them | [`vectors`] | O(n) |
 //! | log-sum-exp, softmax, entropy, gamma family | [`special`] | O(n), O(1) |
 //! | integrals of one variable: Gauss rules, adaptive Gauss-Kronrod | [`quadrature`] | O(n) |
 //! | projections on simplex, balls, boxes, monotone sequences | [`project`] | O(d), O(d log d) |
@@ -44,6 +45,7 @@ pub mod special;
 pub mod spectral;
 pub mod spread;
 pub mod text;
+pub mod vectors;
 
 pub use cholesky::Cholesky;
 pub use design::{

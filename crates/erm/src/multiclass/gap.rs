@@ -1,7 +1,7 @@
 //! Duality gaps of multinomial problems, and the optimal intercepts.
 
 use fenchel_linalg::special::{softmax_in_place, xlogx};
-use fenchel_linalg::{Cholesky, Design};
+use fenchel_linalg::{Cholesky, Design, Gram};
 use fenchel_optim::{Certificate, Regulariser};
 
 use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
@@ -65,14 +65,12 @@ impl<D: Design, R: Regulariser> MulticlassProblem<'_, D, R> {
         &self,
         gap: &mut Gap,
         point: &mut MulticlassPoint,
-        read: impl Fn(usize, &mut [f64]),
+        read: impl Fn(usize, &mut [f64]) + Sync,
     ) -> Certificate {
         let objective = self.settle(gap, point);
         let weights = &point.weights;
         if has_gap(self) {
-            for (i, p) in gap.table.chunks_exact_mut(self.classes()).enumerate() {
-                read(i, p);
-            }
+            self.each_row(&mut gap.table, read);
         } else {
             self.apply_softmax(gap);
         }
@@ -96,7 +94,7 @@ impl<D: Design, R: Regulariser> MulticlassProblem<'_, D, R> {
     }
 
     fn apply_softmax(&self, gap: &mut Gap) {
-        gap.table.chunks_exact_mut(self.classes()).for_each(|z| {
+        self.each_row(&mut gap.table, |_, z| {
             softmax_in_place(z);
         });
     }
@@ -116,15 +114,12 @@ impl<D: Design, R: Regulariser> MulticlassProblem<'_, D, R> {
         if scale < 1.0 {
             gap.correlation.iter_mut().for_each(|v| *v *= scale);
         }
-        let rows = gap.table.chunks_exact(r).zip(self.labels());
-        let conjugates: f64 = rows
-            .enumerate()
-            .map(|(i, (p, &y))| {
-                let others: f64 =
-                    (0..r).filter(|&k| k != y).map(|k| xlogx(scale * p[k].max(0.0))).sum();
-                self.term_weight(i) * (others + xlogx((1.0 - scale + scale * p[y]).max(0.0)))
-            })
-            .sum();
+        let conjugates = self.sum_rows(&gap.table, |i, p| {
+            let y = self.labels()[i];
+            let others: f64 =
+                (0..r).filter(|&k| k != y).map(|k| xlogx(scale * p[k].max(0.0))).sum();
+            self.term_weight(i) * (others + xlogx((1.0 - scale + scale * p[y]).max(0.0)))
+        });
         let dual =
             -conjugates / self.n() as f64 - regulariser.conjugate(&gap.correlation, self.l2());
         Certificate::gap(objective, dual)
@@ -242,25 +237,31 @@ impl Slopes {
         scores: &[f64],
     ) -> Self {
         let (r, n) = (problem.classes(), problem.n() as f64);
-        let mut value = 0.0;
-        let mut gradient: Vec<f64> = problem.counts().iter().map(|count| -count).collect();
+        // Rows of `p_i`, 1 and the term, times the root of the weight: all sums are among their products.
+        let order = r + 2;
+        let products = Gram::in_parts(order, problem.n(), |rows, gram| {
+            let scores = scores[rows.start * r..rows.end * r].chunks_exact(r);
+            for (i, z) in rows.zip(scores) {
+                let weight = problem.term_weight(i);
+                if weight == 0.0 {
+                    continue;
+                }
+                let row = &mut gram.next_row()[..order];
+                row[..r].copy_from_slice(z);
+                row[r + 1] = softmax_in_place(&mut row[..r]) - z[problem.labels()[i]];
+                row[r] = 1.0;
+                let root = weight.sqrt();
+                row.iter_mut().for_each(|x| *x *= root);
+            }
+        });
+        let sums = &products[r * order..(r + 1) * order];
+        let value = sums[r + 1];
+        let gradient = sums.iter().zip(problem.counts()).map(|(sum, count)| sum - count).collect();
         // The direction of equal shifts is flat: it gets a curvature of its own.
         let mut hessian = vec![n / r as f64; r * r];
-        let mut probabilities = vec![0.0; r];
-        for (i, (z, &y)) in scores.chunks_exact(r).zip(problem.labels()).enumerate() {
-            let weight = problem.term_weight(i);
-            if weight == 0.0 {
-                continue;
-            }
-            probabilities.copy_from_slice(z);
-            value += weight * (softmax_in_place(&mut probabilities) - z[y]);
-            for k in 0..r {
-                let p = weight * probabilities[k];
-                gradient[k] += p;
-                hessian[k * r + k] += p;
-                let row = &mut hessian[k * r + k..(k + 1) * r];
-                row.iter_mut().zip(&probabilities[k..]).for_each(|(h, q)| *h -= p * q);
-            }
+        for (k, row) in hessian.chunks_exact_mut(r).enumerate() {
+            row.iter_mut().zip(&products[k * order..]).for_each(|(h, product)| *h -= product);
+            row[k] += sums[k];
         }
         Slopes { value, gradient, hessian }
     }

@@ -107,22 +107,24 @@ impl<D: Design, R: Regulariser> WithHessian for MulticlassSmooth<'_, '_, D, R> {
         let mut hessian = vec![0.0; m * m];
         for k in 0..r {
             for l in 0..=k {
-                let mut gram = Gram::new(order);
-                for (i, p) in self.probabilities.chunks_exact(r).enumerate() {
-                    // 1 - p_k without cancellation.
-                    let other = if k == l { p.iter().sum::<f64>() - p[k] } else { p[l] };
-                    let weight = problem.term_weight(i) / n * p[k] * other.max(0.0);
-                    if weight > 0.0 {
-                        let root = weight.sqrt();
-                        let row = gram.next_row();
-                        problem.design().row_entries(i, |c, a| row[c] = root * a);
-                        if intercepts {
-                            row[d] = root;
+                let gram = Gram::in_parts(order, problem.n(), |rows, gram| {
+                    let terms = self.probabilities[rows.start * r..rows.end * r].chunks_exact(r);
+                    for (i, p) in rows.zip(terms) {
+                        // 1 - p_k without cancellation.
+                        let other = if k == l { p.iter().sum::<f64>() - p[k] } else { p[l] };
+                        let weight = problem.term_weight(i) / n * p[k] * other.max(0.0);
+                        if weight > 0.0 {
+                            let root = weight.sqrt();
+                            let row = gram.next_row();
+                            problem.design().row_entries(i, |c, a| row[c] = root * a);
+                            if intercepts {
+                                row[d] = root;
+                            }
                         }
                     }
-                }
+                });
                 let sign = if k == l { 1.0 } else { -1.0 };
-                for (c, row) in gram.finish().chunks_exact(order).enumerate() {
+                for (c, row) in gram.chunks_exact(order).enumerate() {
                     for (e, &value) in row.iter().enumerate() {
                         hessian[(c * r + k) * m + e * r + l] = sign * value;
                         hessian[(c * r + l) * m + e * r + k] = sign * value;

@@ -1,7 +1,7 @@
 //! The problem: data, class codes, regulariser, checked once.
 
 use fenchel_linalg::special::log_sum_exp;
-use fenchel_linalg::{Design, Invalid, row_norms_squared};
+use fenchel_linalg::{Design, Invalid, parallel, row_norms_squared};
 use fenchel_optim::prox::Groups;
 use fenchel_optim::{Regulariser, Report, Status};
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,8 @@ use crate::terms::term_scales;
 
 /// The curvature of `log sum exp`: no eigenvalue of its Hessian exceeds 1/2.
 pub const CURVATURE: f64 = 0.5;
+/// Numbers of a table that a thread takes at a time: their exponentials take some ten times as long as it takes to share them.
+const NUMBERS_PER_PART: usize = 1 << 13;
 
 /// Regularised multinomial logistic regression; see the [module](super).
 #[derive(Debug, Clone)]
@@ -342,15 +344,35 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
 
     /// The risk and the l2 term, from the scores.
     pub(crate) fn smooth_objective_at(&self, scores: &[f64], weights: &[f64]) -> f64 {
-        let rows = scores.chunks_exact(self.classes).zip(self.labels);
-        let risk: f64 = rows
-            .enumerate()
-            .map(|(i, (z, &y))| match self.term_weight(i) {
-                0.0 => 0.0,
-                weight => weight * (log_sum_exp(z) - z[y]),
-            })
-            .sum();
+        let risk = self.sum_rows(scores, |i, z| match self.term_weight(i) {
+            0.0 => 0.0,
+            weight => weight * (log_sum_exp(z) - z[self.labels[i]]),
+        });
         risk / self.n() as f64 + self.quadratic(weights)
+    }
+
+    /// The sum of what `of` computes for the rows of an `n x r` table, on all cores. The number of classes alone decides which rows are
+    /// added first.
+    pub(super) fn sum_rows(&self, table: &[f64], of: impl Fn(usize, &[f64]) -> f64 + Sync) -> f64 {
+        let (r, rows) = (self.classes, self.rows_together());
+        let parts = table.chunks(rows * r).enumerate();
+        let sums = parallel::map(parts, |(part, table)| -> f64 {
+            table.chunks_exact(r).enumerate().map(|(k, row)| of(part * rows + k, row)).sum()
+        });
+        sums.into_iter().sum()
+    }
+
+    /// Calls `of` for every row of an `n x r` table, on all cores.
+    pub(super) fn each_row(&self, table: &mut [f64], of: impl Fn(usize, &mut [f64]) + Sync) {
+        let (r, rows) = (self.classes, self.rows_together());
+        parallel::map(table.chunks_mut(rows * r).enumerate(), |(part, table)| {
+            table.chunks_exact_mut(r).enumerate().for_each(|(k, row)| of(part * rows + k, row));
+        });
+    }
+
+    /// Rows of a table whose exponentials are worth a thread.
+    fn rows_together(&self) -> usize {
+        (NUMBERS_PER_PART / self.classes).max(1)
     }
 
     pub(super) fn check_point(&self, point: &MulticlassPoint) -> Result<(), Invalid> {

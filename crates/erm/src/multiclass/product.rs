@@ -3,13 +3,20 @@
 //! The shape of the data determines the order of all additions. So the result is the same bit for bit on any number
 //! of threads.
 
+use std::ops::Range;
+
 use fenchel_linalg::lanes::{self, Kernel};
-use fenchel_linalg::{Design, parallel};
+use fenchel_linalg::{Design, nonzeros_by_column, parallel};
 
 /// The least number of multiplications for which a second thread is used. Fewer take less time than a thread takes to start.
 const WORK_PER_BLOCK: usize = 1 << 16;
 /// The most blocks of rows in [`multiply_transposed_rows`], because each has a `d x r` matrix of its own. By judgement.
 const MAX_BLOCKS: usize = 8;
+/// Columns of a matrix from which on a product of sparse data is shared by the columns of the data: an entry then takes several vector
+/// instructions, beside which its place is read for little. By judgement.
+const BY_COLUMNS: usize = 16;
+/// Parts of such a product for each thread, so that none waits long for the others.
+const PARTS_PER_THREAD: usize = 2;
 /// Rows of dense data that are read together, so that what belongs to a column is loaded once for all of them.
 const TOGETHER: usize = 4;
 
@@ -39,7 +46,8 @@ pub fn multiply_rows<D: Design>(design: &D, w: &[f64], b: &[f64], out: &mut [f64
     }
 }
 
-/// `out = A'S` for `S` of `n x r`. O(nnz r), with a `d x r` matrix for each of at most 8 blocks of rows.
+/// `out = A'S` for `S` of `n x r`. O(nnz r), with a `d x r` matrix for each of at most 8 blocks of rows; none of sparse data with many
+/// columns of `S`, which threads share by the columns of `A`.
 pub(crate) fn multiply_transposed_rows<D: Design>(
     design: &D,
     r: usize,
@@ -47,8 +55,11 @@ pub(crate) fn multiply_transposed_rows<D: Design>(
     out: &mut [f64],
 ) {
     assert_eq!((s.len(), out.len()), (design.rows() * r, design.columns() * r));
-    let block = rows_per_block(design, r, MAX_BLOCKS);
     out.fill(0.0);
+    if !D::DENSE && r >= BY_COLUMNS {
+        return sum_by_columns(design, r, s, out);
+    }
+    let block = rows_per_block(design, r, MAX_BLOCKS);
     let accumulate = |(start, s): (usize, &[f64]), out: &mut [f64]| {
         let mut rows = Rows::of(design);
         for (k, s) in s.chunks(TOGETHER * r).enumerate() {
@@ -76,6 +87,35 @@ pub(crate) fn multiply_transposed_rows<D: Design>(
             *o += v;
         }
     }
+}
+
+/// `out += A'S` for sparse data: a thread has some of the rows of `out`, and reads the places of all entries. Each number is a sum over
+/// the rows in their order, however many threads there are.
+fn sum_by_columns<D: Design>(design: &D, r: usize, s: &[f64], out: &mut [f64]) {
+    let (stored, threads) = (design.stored(), parallel::threads());
+    let least = stored.saturating_mul(r) / WORK_PER_BLOCK;
+    let parts = if threads > 1 { least.clamp(1, PARTS_PER_THREAD * threads) } else { 1 };
+    let mut ends = Vec::with_capacity(parts);
+    if parts > 1 {
+        // As many entries in each: a few columns may have most of them.
+        let mut sum = 0;
+        for (c, count) in nonzeros_by_column(design).into_iter().enumerate() {
+            sum += count;
+            if sum * parts >= stored * (ends.len() + 1) {
+                ends.push(c + 1);
+            }
+        }
+    }
+    ends.push(design.columns());
+    let (mut rest, mut from) = (out, 0);
+    let shares = ends.into_iter().map(|to| {
+        let (own, others) = std::mem::take(&mut rest).split_at_mut((to - from) * r);
+        rest = others;
+        (std::mem::replace(&mut from, to)..to, own)
+    });
+    parallel::map(shares.collect::<Vec<_>>(), |(columns, out): (Range<usize>, &mut [f64])| {
+        lanes::run(SumByColumns { design, r, s, columns, out });
+    });
 }
 
 /// Number of rows in a block, at least 1. It depends on the shape only.
@@ -321,6 +361,36 @@ impl<D: Design> Kernel for RowScores<'_, D> {
     #[inline(always)]
     fn compute(self) {
         by_width!(self, self.out.len());
+    }
+}
+
+/// See [`sum_by_columns`].
+struct SumByColumns<'k, D> {
+    design: &'k D,
+    r: usize,
+    s: &'k [f64],
+    columns: Range<usize>,
+    out: &'k mut [f64],
+}
+
+impl<D: Design> Kernel for SumByColumns<'_, D> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        let SumByColumns { design, r, s, columns, out } = self;
+        for (i, s) in s.chunks_exact(r).enumerate() {
+            design.row_entries(
+                i,
+                #[inline(always)]
+                |c, a| {
+                    if columns.contains(&c) {
+                        let out = &mut out[(c - columns.start) * r..][..r];
+                        out.iter_mut().zip(s).for_each(|(o, s)| *o += a * s);
+                    }
+                },
+            );
+        }
     }
 }
 

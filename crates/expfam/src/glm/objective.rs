@@ -176,22 +176,22 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
             .collect()
     }
 
-    /// `sum_i h_i x_i x_i'` over some rows, the intercept last, without the penalty.
-    fn gram(&self, rows: impl Iterator<Item = usize>) -> Vec<f64> {
+    /// `sum_i h_i x_i x_i'` over so many rows, of which `row` is the number of each, the intercept last, without the penalty.
+    fn gram(&self, rows: usize, row: impl Fn(usize) -> usize + Sync) -> Vec<f64> {
         let (d, k) = (self.design.columns(), self.dimension());
-        let mut gram = Gram::new(k);
-        for i in rows {
-            let h = self.curvature[i];
-            if h > 0.0 {
-                let root = h.sqrt();
-                let row = gram.next_row();
-                self.design.row_axpy(i, root, &mut row[..d]);
-                if self.intercept {
-                    row[d] = root;
+        Gram::in_parts(k, rows, |range, gram| {
+            for i in range.map(&row) {
+                let h = self.curvature[i];
+                if h > 0.0 {
+                    let root = h.sqrt();
+                    let row = gram.next_row();
+                    self.design.row_axpy(i, root, &mut row[..d]);
+                    if self.intercept {
+                        row[d] = root;
+                    }
                 }
             }
-        }
-        gram.finish()
+        })
     }
 
     fn add_penalty(&self, matrix: &mut [f64]) {
@@ -307,7 +307,9 @@ impl<D: Design, F: ScalarFamily> WithHessian for Objective<'_, D, F> {
     fn hessian(&mut self) -> (Vec<f64>, f64) {
         let k = self.dimension();
         let mut matrix = vec![0.0; k * k];
-        self.design.add_rows(&mut matrix, |rows, sum| sum.copy_from_slice(&self.gram(rows)));
+        self.design.add_rows(&mut matrix, |rows, sum| {
+            sum.copy_from_slice(&self.gram(rows.len(), |k| rows.start + k));
+        });
         self.add_penalty(&mut matrix);
         (matrix, 0.25 * self.dimension() as f64)
     }
@@ -324,7 +326,7 @@ impl<D: Design, F: ScalarFamily> Preconditioned for Objective<'_, D, F> {
             passes += 0.5;
             (self.draw(), vec![])
         });
-        let mut matrix = self.gram(rows.iter().copied());
+        let mut matrix = self.gram(rows.len(), |k| rows[k]);
         let first = growth.is_empty();
         let mut growth = growth;
         if first {

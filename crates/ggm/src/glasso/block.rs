@@ -44,6 +44,20 @@ impl Lambda {
             Lambda::Dense { k, entries } => entries[i * k + j],
         }
     }
+
+    /// The weights of row `i` from the diagonal on.
+    #[inline(always)]
+    pub(super) fn row(&self, i: usize, out: &mut [f64]) {
+        match self {
+            Lambda::Product { rate, diagonal } => {
+                out.iter_mut().zip(&rate[i..]).for_each(|(out, r)| *out = rate[i] * r);
+                out[0] = diagonal[i];
+            }
+            Lambda::Dense { k, entries } => {
+                out.copy_from_slice(&entries[i * k + i..(i + 1) * k]);
+            }
+        }
+    }
 }
 
 impl Block {

@@ -15,7 +15,9 @@
 //!
 //! Source: Guillot, Rajaratnam, Rolfs, Maleki and Wong, "Iterative thresholding algorithm for sparse inverse covariance estimation", NIPS 2012.
 
-use fenchel_linalg::factor;
+use std::ops::Range;
+
+use fenchel_linalg::{factor, lanes, parallel};
 
 use super::block::Block;
 use super::point::Point;
@@ -41,6 +43,8 @@ pub(super) struct Gradients {
 /// Blocks of lower order use only Newton steps: their sweeps stay in the cache, and blocked factorisations gain
 /// nothing.
 const SMALL: usize = 100;
+/// Rows that a thread takes at a time.
+const ROWS: usize = 64;
 
 /// The number of gradient steps that cost as much as one Newton step with this many free entries on or above the
 /// diagonal. It is 0 if the number is too small to be useful.
@@ -53,6 +57,7 @@ fn affordable(k: usize, free: usize) -> usize {
 }
 
 /// A proximal step `D`; sums over both triangles.
+#[derive(Default)]
 struct Trial {
     /// `<W, D>`
     inverse: f64,
@@ -165,55 +170,111 @@ impl Gradients {
     /// Puts the upper triangle of the new point into `next`.
     fn try_step(&mut self, block: &Block, point: &Point, size: f64) -> Trial {
         let k = block.k;
-        let next = &mut self.next;
-        next.resize(k * k, 0.0);
-        let (mut inverse, mut square, mut linear) = (0.0, 0.0, 0.0);
-        for i in 0..k {
-            let row = i * k + i..(i + 1) * k;
-            let (x, w, c) = (&point.x[row.clone()], &point.w[row.clone()], &block.c[row.clone()]);
-            let next = &mut next[row];
-            for (j, new) in next.iter_mut().enumerate() {
-                let z = x[j] - size * (c[j] - w[j]);
-                let t = size * block.lambda.at(i, i + j);
-                *new = z - z.max(-t).min(t);
-            }
-            let (mut along, mut length, mut value) = (0.0, 0.0, 0.0);
-            for j in 1..next.len() {
-                let d = next[j] - x[j];
-                along += w[j] * d;
-                length += d * d;
-                if next[j] != 0.0 {
-                    value += c[j] * next[j] + block.lambda.at(i, i + j) * next[j].abs();
-                }
-            }
-            let d = next[0] - x[0];
-            inverse += 2.0 * along + w[0] * d;
-            square += 2.0 * length + d * d;
-            linear += 2.0 * value + (c[0] + block.lambda.at(i, i)) * next[0];
-        }
-        Trial { inverse, square, linear }
+        self.next.resize(k * k, 0.0);
+        let parts = self.next.chunks_mut(ROWS * k).enumerate();
+        let of_rows = |(part, next): (usize, &mut [f64])| {
+            lanes::run(Step { block, point, size, first: part * ROWS, next })
+        };
+        parallel::map(parts, of_rows).into_iter().fold(Trial::default(), |sum, part| Trial {
+            inverse: sum.inverse + part.inverse,
+            square: sum.square + part.square,
+            linear: sum.linear + part.linear,
+        })
     }
 
     /// The size of the next step, from the changes of point and inverse in the last one. At this time `next` and
     /// `inverse` are not yet swapped in.
     fn next_size(&mut self, k: usize, point: &Point, square: f64) {
-        let (mut along, mut change) = (0.0, 0.0);
-        for i in 0..k {
-            let row = i * k + i..(i + 1) * k;
-            let (x, next) = (&point.x[row.clone()], &self.next[row.clone()]);
-            let (w, old) = (&point.w[row.clone()], &self.inverse[row]);
-            for j in 0..x.len() {
-                let twice = if j == 0 { 1.0 } else { 2.0 };
-                let y = old[j] - w[j];
-                along += twice * (next[j] - x[j]) * y;
-                change += twice * y * y;
-            }
-        }
+        let of_rows = |from: usize| {
+            lanes::run(Changes {
+                k,
+                rows: from..k.min(from + ROWS),
+                x: [&point.x, &self.next],
+                w: [&self.inverse, &point.w],
+            })
+        };
+        let sums = parallel::map((0..k).step_by(ROWS), of_rows);
+        let (along, change) = sums.into_iter().fold((0.0, 0.0), |(a, c), (b, d)| (a + b, c + d));
         let size = if self.short { along / change } else { square / along };
         self.short = !self.short;
         if size > 0.0 && size.is_finite() {
             self.size = size;
         }
+    }
+}
+
+/// A proximal step of some rows, whose upper triangle goes to `next`.
+struct Step<'a> {
+    block: &'a Block,
+    point: &'a Point,
+    size: f64,
+    first: usize,
+    next: &'a mut [f64],
+}
+
+impl lanes::Kernel for Step<'_> {
+    type Output = Trial;
+
+    #[inline(always)]
+    fn compute(self) -> Trial {
+        let Step { block, point, size, first, next } = self;
+        let k = block.k;
+        let mut trial = Trial::default();
+        let (mut weights, mut change) = (vec![0.0; k], vec![0.0; k]);
+        for (i, next) in (first..k).zip(next.chunks_exact_mut(k)) {
+            let row = i * k + i..(i + 1) * k;
+            let (x, w, c) = (&point.x[row.clone()], &point.w[row.clone()], &block.c[row]);
+            let n = x.len();
+            let (next, weights, d) = (&mut next[i..][..n], &mut weights[..n], &mut change[..n]);
+            let (w, c) = (&w[..n], &c[..n]);
+            block.lambda.row(i, weights);
+            for j in 0..n {
+                let z = x[j] - size * (c[j] - w[j]);
+                let t = size * weights[j];
+                next[j] = z - z.max(-t).min(t);
+                d[j] = next[j] - x[j];
+                // An infinite weight times 0 is no penalty.
+                weights[j] = if next[j] != 0.0 { weights[j] * next[j].abs() } else { 0.0 };
+            }
+            // Both triangles; the diagonal counts once.
+            trial.inverse += 2.0 * lanes::dot(w, d) - w[0] * d[0];
+            trial.square += 2.0 * lanes::dot(d, d) - d[0] * d[0];
+            let linear = lanes::dot(c, next) + lanes::sum(weights);
+            trial.linear += 2.0 * linear - (c[0] * next[0] + weights[0]);
+        }
+        trial
+    }
+}
+
+/// The inner product of the changes of point and inverse over some rows, and the square of the latter.
+struct Changes<'a> {
+    k: usize,
+    rows: Range<usize>,
+    x: [&'a [f64]; 2],
+    w: [&'a [f64]; 2],
+}
+
+impl lanes::Kernel for Changes<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn compute(self) -> (f64, f64) {
+        let Changes { k, rows, x, w } = self;
+        let (mut of_x, mut of_w) = (vec![0.0; k], vec![0.0; k]);
+        let (mut along, mut change) = (0.0, 0.0);
+        for i in rows {
+            let row = i * k + i..(i + 1) * k;
+            let n = row.len();
+            let ([x, next], [old, w]) = (x.map(|x| &x[row.clone()]), w.map(|w| &w[row.clone()]));
+            let (d, y) = (&mut of_x[..n], &mut of_w[..n]);
+            for j in 0..n {
+                d[j] = next[j] - x[j];
+                y[j] = old[j] - w[j];
+            }
+            along += 2.0 * lanes::dot(d, y) - d[0] * y[0];
+            change += 2.0 * lanes::dot(y, y) - y[0] * y[0];
+        }
+        (along, change)
     }
 }
 

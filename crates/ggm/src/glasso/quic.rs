@@ -21,7 +21,7 @@ use fenchel_linalg::{factor, lanes};
 
 use super::bcd::Bcd;
 use super::block::{Block, Lambda};
-use super::direction::{Direction, Products, add_entry, direction_times};
+use super::direction::{Direction, add_entry, direction_times};
 use super::gradient::Gradients;
 use super::point::Point;
 use super::solver::{Solution, Solver};
@@ -80,8 +80,7 @@ impl Quic {
             columns.extend(free.map(|j| j as u32));
             starts.push(columns.len());
         }
-        let values = vec![0.0; columns.len()];
-        Direction { starts, columns, values }
+        Direction::new(starts, columns)
     }
 
     /// Minimises the model by coordinate descent, and by conjugate gradients on the support where that is slow. Returns the decrease of
@@ -89,16 +88,11 @@ impl Quic {
     fn descend(&self, block: &Block, direction: &mut Direction) -> (f64, f64) {
         let (mut total, mut last) = (0.0, 0.0);
         // Many free entries: the products `D W` are kept, since making `D w_i` from the entries would cost more than all else.
-        let dense = direction.columns.len() > 4 * block.k;
+        let dense = direction.dense();
         let mut products = if dense { vec![0.0; block.k * block.k] } else { Vec::new() };
         for round in 0..12 {
             if dense && round > 0 {
-                lanes::run(Products {
-                    k: block.k,
-                    m: &self.point.w,
-                    direction,
-                    out: &mut products,
-                });
+                direction.times(&self.point.w, &mut products);
             }
             for sweep in 0..if round == 0 { 10 } else { 4 } {
                 last = lanes::run(Sweep {
@@ -267,7 +261,7 @@ impl lanes::Kernel for Sweep<'_> {
     #[inline(always)]
     fn compute(self) -> f64 {
         let Sweep { k, c, x, w, lambda, direction, products } = self;
-        let Direction { starts, columns, values } = direction;
+        let Direction { starts, columns, values, .. } = direction;
         let mut v = vec![0.0; k];
         let mut g = Vec::new();
         let mut before = Vec::new();

@@ -11,10 +11,12 @@
 //! needs a number of sweeps proportional to the squared condition number. One iteration of conjugate gradients costs
 //! about two sweeps.
 
-use fenchel_linalg::lanes;
+use std::ops::Range;
+
+use fenchel_linalg::{lanes, parallel};
 
 use super::block::Block;
-use super::direction::{Direction, Products, direction_times};
+use super::direction::{Direction, direction_times};
 
 /// Improves the direction without leaving its support; entries may become 0. Returns the decrease of the model, 0 if
 /// there is none.
@@ -68,11 +70,7 @@ fn minimise(block: &Block, x: &[f64], w: &[f64], direction: &mut Direction) -> (
     let inner = |a: &[f64], b: &[f64]| {
         (0..count).map(|at| if active[at] { twice(at) * a[at] * b[at] } else { 0.0 }).sum::<f64>()
     };
-    let mut step = Direction {
-        starts: direction.starts.clone(),
-        columns: direction.columns.clone(),
-        values: vec![0.0; count],
-    };
+    let mut step = direction.clone();
     let mut move_by = vec![0.0; count];
     let precondition = |residual: &[f64], step: &mut Direction, out: &mut [f64]| {
         for at in 0..count {
@@ -183,44 +181,66 @@ fn accept(
 /// `(M D M)_ij` on the stored entries of `D`, for symmetric `M`.
 fn congruence(k: usize, m: &[f64], direction: &Direction, out: &mut [f64]) {
     let mut products = Vec::new();
-    if direction.columns.len() > 4 * k {
+    if direction.dense() {
         products.resize(k * k, 0.0);
-        lanes::run(Products { k, m, direction, out: &mut products });
+        direction.times(m, &mut products);
     }
-    lanes::run(Congruence { k, m, direction, products: &products, out });
+    let (products, mut rest) = (&products[..], out);
+    let rows = direction.rows_together();
+    let parts = (0..k).step_by(rows).map(|from| {
+        let rows = from..k.min(from + rows);
+        let entries = direction.starts[rows.end] - direction.starts[rows.start];
+        let (out, others) = std::mem::take(&mut rest).split_at_mut(entries);
+        rest = others;
+        (rows, out)
+    });
+    parallel::map(parts.collect::<Vec<_>>(), |(rows, out)| {
+        lanes::run(Congruence { k, m, direction, products, rows, out });
+    });
 }
 
+/// The entries of some rows.
 struct Congruence<'a> {
     k: usize,
     m: &'a [f64],
     direction: &'a Direction,
     /// `D M` by rows, or empty.
     products: &'a [f64],
+    rows: Range<usize>,
     out: &'a mut [f64],
 }
+
+/// Columns of the products that are read together: they lie in a line of the cache.
+const TOGETHER: usize = 8;
 
 impl lanes::Kernel for Congruence<'_> {
     type Output = ();
 
     #[inline(always)]
     fn compute(self) {
-        let Congruence { k, m, direction, products, out } = self;
-        let Direction { starts, columns, values } = direction;
-        let mut v = vec![0.0; k];
-        for i in 0..k {
-            let (from, to) = (starts[i], starts[i + 1]);
-            if from == to {
-                continue;
-            }
+        let Congruence { k, m, direction, products, rows, out } = self;
+        let Direction { starts, columns, values, .. } = direction;
+        let first = starts[rows.start];
+        let mut columns_of = vec![0.0; TOGETHER * k];
+        for from in rows.clone().step_by(TOGETHER) {
+            let to = rows.end.min(from + TOGETHER);
             if products.is_empty() {
-                direction_times(k, starts, columns, values, &m[i * k..][..k], &mut v);
+                for (i, v) in (from..to).zip(columns_of.chunks_exact_mut(k)) {
+                    if starts[i] < starts[i + 1] {
+                        direction_times(k, starts, columns, values, &m[i * k..][..k], v);
+                    }
+                }
             } else {
                 for l in 0..k {
-                    v[l] = products[l * k + i];
+                    for i in from..to {
+                        columns_of[(i - from) * k + l] = products[l * k + i];
+                    }
                 }
             }
-            for at in from..to {
-                out[at] = lanes::dot(&m[columns[at] as usize * k..][..k], &v);
+            for (i, v) in (from..to).zip(columns_of.chunks_exact(k)) {
+                for at in starts[i]..starts[i + 1] {
+                    out[at - first] = lanes::dot(&m[columns[at] as usize * k..][..k], v);
+                }
             }
         }
     }

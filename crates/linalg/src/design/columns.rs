@@ -1,7 +1,10 @@
 //! Access to a design by columns, for methods that update one feature at a time.
 
 use super::Design;
-use crate::Invalid;
+use crate::{Invalid, lanes, parallel};
+
+/// Number of entries that a thread reads at a time.
+const ENTRIES_PER_PART: usize = 1 << 16;
 
 /// An owned copy of a design, stored by columns: the explicit transpose that coordinate descent needs.
 ///
@@ -112,7 +115,7 @@ impl Columns {
 
     /// Rows (`None` for every row in order) and values of the stored entries of column `c`, rows ascending.
     #[inline]
-    pub fn column(&self, c: usize) -> (Option<&[u32]>, &[f64]) {
+    fn column(&self, c: usize) -> (Option<&[u32]>, &[f64]) {
         let range = self.offsets[c]..self.offsets[c + 1];
         let rows = if self.whole { None } else { Some(&self.rows_of[range.clone()]) };
         (rows, &self.values[range])
@@ -135,11 +138,29 @@ impl Columns {
     }
 
     /// `A_c . v`
-    #[inline]
+    #[inline(always)]
     pub fn dot(&self, c: usize, v: &[f64]) -> f64 {
-        let mut sum = 0.0;
-        self.entries(c, |i, a| sum += a * v[i]);
-        sum
+        let (rows, values) = self.column(c);
+        let Some(rows) = rows else { return lanes::dispatch(|| lanes::dot(values, v)) };
+        let (rows, last_rows) = rows.as_chunks::<4>();
+        let (values, last) = values.as_chunks::<4>();
+        let mut sums = [0.0; 4];
+        for (rows, values) in rows.iter().zip(values) {
+            for l in 0..4 {
+                sums[l] += values[l] * v[rows[l] as usize];
+            }
+        }
+        let rest: f64 = last_rows.iter().zip(last).map(|(&i, a)| a * v[i as usize]).sum();
+        (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
+    }
+
+    /// `A_c . v` of several columns, on all cores.
+    pub fn dots(&self, columns: &[usize], v: &[f64]) -> Vec<f64> {
+        let stored: usize = columns.iter().map(|&c| self.stored(c)).sum();
+        let parts = (stored / ENTRIES_PER_PART).clamp(1, columns.len().max(1));
+        let parts = columns.chunks(columns.len().div_ceil(parts).max(1));
+        parallel::map(parts, |part| part.iter().map(|&c| self.dot(c, v)).collect::<Vec<_>>())
+            .concat()
     }
 
     /// `out += scale * A_c`

@@ -21,9 +21,10 @@
 //! the optimum, as without bounds.
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::vectors::dot;
 
 use super::descent::{Descent, Downhill, advance};
-use super::memory::{check_pairs, dot, norm};
+use super::memory::{check_pairs, norm};
 use super::{LbfgsSettings, LbfgsState, Smooth};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, run};
 

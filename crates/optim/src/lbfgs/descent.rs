@@ -1,5 +1,7 @@
 //! The common part of L-BFGS and OWL-QN.
 
+use fenchel_linalg::vectors::in_runs;
+
 use super::memory::{Memory, norm};
 use super::smooth::{LbfgsState, Smooth};
 
@@ -147,9 +149,7 @@ impl<S: Smooth> Descent<S> {
 
 /// Writes `r = -H g` with the stored pairs.
 pub(super) fn quasi_newton(memory: &Memory, diagonal: Option<&[f64]>, g: &[f64], r: &mut [f64]) {
-    for (r, g) in r.iter_mut().zip(g) {
-        *r = -g;
-    }
+    in_runs(r, |range, r| r.iter_mut().zip(&g[range]).for_each(|(r, g)| *r = -g));
     match diagonal {
         Some(diagonal) => memory.apply_scaled(r, diagonal),
         None => memory.apply(r, None),

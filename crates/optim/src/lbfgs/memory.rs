@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use fenchel_linalg::{Invalid, lanes};
+use fenchel_linalg::Invalid;
+use fenchel_linalg::vectors::{axpy, dot, in_runs};
 use serde::{Deserialize, Serialize};
 
 /// An estimate `H` of an inverse Hessian from the last few steps `s_k` and gradient differences `z_k`.
@@ -64,7 +65,7 @@ impl Memory {
         let scale = first_scale.or(self.pairs.back().map(of_last)).unwrap_or(1.0);
         self.apply_to(r, |r| {
             if scale != 1.0 {
-                r.iter_mut().for_each(|r| *r *= scale);
+                in_runs(r, |_, r| r.iter_mut().for_each(|r| *r *= scale));
             }
         });
     }
@@ -168,19 +169,12 @@ impl Memory {
 
 fn difference(a: &[f64], b: &[f64], out: &mut [f64]) {
     assert!(a.len() == out.len() && b.len() == out.len(), "vectors of one length");
-    for (out, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
-        *out = a - b;
-    }
-}
-
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    lanes::dispatch(|| lanes::dot(a, b))
+    in_runs(out, |range, out| {
+        let differences = a[range.clone()].iter().zip(&b[range]).map(|(a, b)| a - b);
+        out.iter_mut().zip(differences).for_each(|(out, difference)| *out = difference);
+    });
 }
 
 pub(crate) fn norm(a: &[f64]) -> f64 {
     dot(a, a).sqrt()
-}
-
-fn axpy(scale: f64, a: &[f64], out: &mut [f64]) {
-    lanes::dispatch(|| out.iter_mut().zip(a).for_each(|(o, a)| *o += scale * a));
 }

@@ -11,6 +11,7 @@
 //! | `r` | search direction |
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::vectors::{dot, in_runs};
 
 use crate::line_search::{Search, Wolfe};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
@@ -27,7 +28,7 @@ pub use owlqn::{Owlqn, owlqn};
 pub use smooth::{LbfgsState, Smooth};
 
 use descent::{Descent, Downhill, advance, quasi_newton};
-pub(crate) use memory::{check_pairs, dot};
+pub(crate) use memory::check_pairs;
 
 crate::settings! {
     /// Settings of [`lbfgs`].
@@ -91,9 +92,10 @@ impl<S: Smooth> Downhill for Lbfgs<S> {
         let direction = std::mem::take(&mut at.direction);
         let accepted = loop {
             let step = wolfe.step();
-            for ((t, x), r) in at.trial.iter_mut().zip(&at.x).zip(&direction) {
-                *t = x + step * r;
-            }
+            in_runs(&mut at.trial, |range, trial| {
+                let ends = at.x[range.clone()].iter().zip(&direction[range]);
+                trial.iter_mut().zip(ends).for_each(|(t, (x, r))| *t = x + step * r);
+            });
             let (value, gradient) = at.try_point();
             match wolfe.record(value, dot(gradient, &direction)) {
                 Search::Accept => {

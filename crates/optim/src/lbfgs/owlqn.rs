@@ -11,9 +11,10 @@
 //! Reference: Andrew and Gao, "Scalable training of L1-regularized log-linear models" (2007).
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::vectors::dot;
 
 use super::descent::{Descent, Downhill, advance, quasi_newton};
-use super::memory::{check_pairs, dot};
+use super::memory::check_pairs;
 use super::{LbfgsSettings, LbfgsState, Smooth};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, run};
 

@@ -1,8 +1,9 @@
 //! Newton's method with an explicit Hessian.
 
+use fenchel_linalg::vectors::dot;
 use fenchel_linalg::{Cholesky, Invalid};
 
-use super::{Descent, WithHessian, dot};
+use super::{Descent, WithHessian};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
 
 /// Minimises a function of few variables from `start` by Newton's method with a line search.

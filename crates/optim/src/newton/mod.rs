@@ -31,7 +31,6 @@ pub use quasi::{QuasiNewton, QuasiNewtonSettings, quasi_newton};
 use fenchel_linalg::Invalid;
 
 use crate::Certificate;
-use crate::lbfgs::dot;
 
 /// A decrease of the objective below this fraction of its value is taken for rounding.
 const INVISIBLE: f64 = 1e-16;

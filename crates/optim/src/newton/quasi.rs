@@ -1,8 +1,9 @@
 //! L-BFGS whose first matrix is the inverse of a matrix near the Hessian.
 
+use fenchel_linalg::vectors::dot;
 use fenchel_linalg::{Cholesky, Invalid};
 
-use super::{Descent, Point, Preconditioned, dot};
+use super::{Descent, Point, Preconditioned};
 use crate::lbfgs::{Memory, check_pairs};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
 

@@ -1,6 +1,8 @@
 //! Conjugate gradients for the Newton system `H w = -g`.
 
-use super::{TwiceDifferentiable, dot};
+use fenchel_linalg::vectors::{axpy, dot};
+
+use super::TwiceDifferentiable;
 
 /// Largest number of products in one Newton step.
 const PRODUCTS: usize = 200;
@@ -143,10 +145,4 @@ fn to_the_boundary(w: &[f64], p: &[f64], m: &[f64], radius: f64) -> f64 {
     let room = (radius * radius - ww).max(0.0);
     let root = (wp * wp + pp * room).sqrt();
     if wp >= 0.0 { room / (wp + root) } else { (root - wp) / pp }
-}
-
-fn axpy(scale: f64, a: &[f64], out: &mut [f64]) {
-    for (o, a) in out.iter_mut().zip(a) {
-        *o += scale * a;
-    }
 }

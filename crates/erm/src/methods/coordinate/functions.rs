@@ -20,20 +20,7 @@ impl Selected<'_> {
     #[inline(always)]
     fn slope(self, k: usize, x: f64, u: &[f64]) -> f64 {
         let Some(&c) = self.set.get(k) else { return lanes::dispatch(|| lanes::sum(u)) };
-        let (rows, values) = self.columns.column(c);
-        let Some(rows) = rows else {
-            return lanes::dispatch(|| lanes::dot(values, u)) + self.l2 * x;
-        };
-        let (rows, last_rows) = rows.as_chunks::<4>();
-        let (values, last) = values.as_chunks::<4>();
-        let mut sums = [0.0; 4];
-        for (rows, values) in rows.iter().zip(values) {
-            for l in 0..4 {
-                sums[l] += values[l] * u[rows[l] as usize];
-            }
-        }
-        let rest: f64 = last_rows.iter().zip(last).map(|(&i, a)| a * u[i as usize]).sum();
-        (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest + self.l2 * x
+        self.columns.dot(c, u) + self.l2 * x
     }
 
     /// Calls `f(row, value)` for the entries of coordinate `k`.

@@ -58,19 +58,19 @@ impl Variables<'_> {
 
     fn of_dense_rows<D: Design>(&self, design: &D, place: &[u32], rows: &Weighted) -> Vec<f64> {
         let (m, w) = (self.order(), self.set.len());
-        let mut gram = Gram::new(m);
-        for &(i, h) in rows {
-            let root = h.sqrt();
-            let row = gram.next_row();
-            if D::DENSE {
-                design.row_part(i, self.set, root, row);
-            } else {
-                design.row_entries(i, |c, a| row[place[c] as usize] = root * a);
+        Gram::in_parts(m, rows.len(), |range, gram| {
+            for &(i, h) in &rows[range] {
+                let root = h.sqrt();
+                let row = gram.next_row();
+                if D::DENSE {
+                    design.row_part(i, self.set, root, row);
+                } else {
+                    design.row_entries(i, |c, a| row[place[c] as usize] = root * a);
+                }
+                // Over what was not in the set, if there is no intercept: that counts nothing.
+                row[w] = root;
             }
-            // Over what was not in the set, if there is no intercept: that counts nothing.
-            row[w] = root;
-        }
-        gram.finish()
+        })
     }
 
     fn of_sparse_rows<D: Design>(&self, design: &D, place: &[u32], rows: &Weighted) -> Vec<f64> {
