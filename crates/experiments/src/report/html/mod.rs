@@ -2,6 +2,7 @@
 
 mod claims;
 mod contents;
+mod glossary;
 mod parts;
 mod section;
 
@@ -61,8 +62,8 @@ fn header(provenance: &Provenance, entries: &[Entry]) -> String {
          <p class=\"lead\">Every claim of the documents that this version repeats, with what was \
          expected, what was measured, and the verdict. Each quotes its document. Where that gives an order or a number, this is the \
          threshold, and the column Expected says how it was made testable; only claims of this project have thresholds of its own. A claim that is \
-         known not to hold stays here with the reason. In brackets, [a, b], stand the least and the largest value over the seeds; inf means not \
-         reached, or diverged.</p>\n\
+         known not to hold stays here with the reason. In a [b, c], a is the median over the seeds, b and c are the least and the largest value; inf means not \
+         reached, or diverged. Orders are those of the medians.</p>\n\
          {}<details>\n<summary>How it was run</summary>\n<dl class=\"facts\">\n<dt>Version</dt><dd>{}</dd>\n\
          <dt>Size</dt><dd>{size}</dd>\n<dt>Seed</dt><dd>{}</dd>\n<dt>Data</dt><dd>{data}</dd>\n{facts}{time}</dl>\n\
          </details>\n</header>\n",

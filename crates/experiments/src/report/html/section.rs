@@ -2,8 +2,8 @@
 
 use fenchel_linalg::text;
 
-use super::claims;
 use super::parts::{escape, figure_id, holds, inline, table_of};
+use super::{claims, glossary};
 use crate::report::entry::{Attachments, Drawing, Entry, State};
 use crate::{Outcome, Table};
 
@@ -19,11 +19,12 @@ pub(super) fn section(entry: &Entry, attached: &Attachments) -> String {
         ),
         State::Stopped => "<p>The run was stopped before this experiment finished.</p>\n".into(),
     };
+    let question = question(e.question, e.learnt);
+    let terms = glossary::terms(e.id, &format!("<p>{}</p>{question}{body}", escape(e.title)));
     format!(
-        "<section class=\"experiment{class}\">\n<details{open}>\n<summary><h2><span class=\"id\">{id}</span> {}</h2>\n{}</summary>\n\
-         <div class=\"body\" id=\"{id}\">\n<p class=\"source\">{}</p>\n{}{}{body}</div>\n</details>\n</section>\n",
+        "<section class=\"experiment{class}\">\n<details{open}>\n<summary><h2><span class=\"id\">{id}</span> {}</h2>\n{question}</summary>\n\
+         <div class=\"body\" id=\"{id}\">\n<p class=\"source\">{}</p>\n{}{}{terms}{body}</div>\n</details>\n</section>\n",
         escape(e.title),
-        question(e.question, e.learnt),
         escape(e.document),
         data_line(entry),
         origin_line(entry),
