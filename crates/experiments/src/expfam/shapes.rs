@@ -19,12 +19,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const UPPER: Source = le_priol(
     "5.A.2",
-    "Illustration of  $\\phi(z)$  (orange) and its upper bound  $\\phi(z) + \\phi(z^{-1})$  (grey). They both are barriers near 0.",
+    "Illustration of phi(z) (orange) and its upper bound phi(z) + phi(z^(-1)) (grey). They both are barriers near 0.",
 );
-const CROSSING: Source = le_priol("5.D", "The two curves cross each other at  $t \\approx 0.21$ .");
+const CROSSING: Source =
+    le_priol("5.D", "The two curves [w*(t / (1 - t)) and t^2] cross each other at t ~ 0.21.");
 const MAPS: Source = le_priol(
     "5.B",
-    "**Figure 5.7 – Visualizations of the Gaussian mirror-map.** (top) Grid deformation produce by  $\\nabla A(\\theta)$ . (bottom) Grid deformation produced by  $\\nabla A^*(\\mu)$ .",
+    "Visualizations of the Gaussian mirror-map. (top) Grid deformation produce by grad A(theta). (bottom) Grid deformation produced by grad A*(mu).",
 );
 
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
@@ -174,7 +175,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             }),
     );
     outcome.claim(
-        MAPS.claim("the maps from natural to mean parameters and back undo each other")
+        MAPS.claim("the two drawn maps of a normal law, from natural to mean parameters (grad A) and back (grad A*), undo each other")
             .document("largest deviation on the grid at most 1e-12, the rounding")
             .exact((worst, worst <= 1e-12)),
     );
