@@ -230,7 +230,7 @@ fn judge(outcome: &mut Outcome, found: &Found) -> Result<(), Failure> {
         let counts = [not_above(&exact, &climbing), not_above(&exact, &truth)];
         outcome.claim(
             SCORES
-                .claim(format!("{name}: hill climbing finds no graph of higher score than the exact search, and the true graph has none either"))
+                .claim(format!("{name}: hill climbing finds no graph of higher score than the exact search, and the score of the true graph is not higher either"))
                 .rests_on([EXACT])
                 .document("on every sample its score is at least that of hill climbing, and at least that of the true graph")
                 .holds((

@@ -127,7 +127,7 @@ fn run(
     outcome
         .setting(
             "true parameters",
-            "a coupling of two nodes is nonzero with probability 0.3; sizes uniform in [1, 2]",
+            "each coupling and each bias is nonzero with probability 0.3, with a size uniform in [1, 2] and a sign by a coin",
         )
         .setting("step", 0.4)
         .setting("trials, one a seed: a network, data and chains each", trials);
