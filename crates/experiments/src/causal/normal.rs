@@ -113,6 +113,9 @@ fn distances(context: &Context, outcome: &mut Outcome, target: Target) -> Result
 }
 
 fn adaptation(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    outcome
+        .setting("X and Y", format!("normal vectors of dimension {K}; Y = A X + a + normal noise"))
+        .setting("method", "averaged stochastic proximal gradient in Cholesky parameters, one step a sample of the law after the intervention");
     for (name, target) in [("cause", Target::Cause), ("effect", Target::Effect)] {
         let runs = Runs::new(context, &format!("normal pairs, {name}"), |seed| {
             let tasks: Vec<NormalTask> = pairs(seed, target, PAIRS)?

@@ -71,10 +71,6 @@ const SIZES: Source = thesis(
     "4.B.3",
     "For dense prior radii are much smaller than deviations, whereas for the sparse prior they have similar magnitude.",
 );
-const ESTIMATE: Source = thesis(
-    "4.B.3",
-    "Finally we get the following approximation for the squared radius [R^2: K psi'(K l) + psi'(l), for laws P(Y | X = x) with Dirichlet concentrations l and the trigamma function psi']",
-);
 
 fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (k, draws) = (20, 1000);
@@ -126,7 +122,7 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                 .exact((shown, (d_low..d_high).contains(&r) && (r_low..r_high).contains(&d)))
         });
         let exact = expected_partition_variance(k, prior.rows);
-        let judged = ESTIMATE
+        let judged = thesis("4.B.3", "Finally we get the following approximation for the squared radius [R^2: K psi'(K l) + psi'(l), for laws P(Y | X = x) with Dirichlet concentrations l and the trigamma function psi']")
             .claim(format!("{name} prior: the printed estimate of the squared radius, the line of figure 4.7b, lies in its box, from the lower to the upper quartile of the draws"))
             .on(Ground::Exact)
             .document("between the quartiles of the draws");
@@ -206,6 +202,7 @@ fn table(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         ["K", "table 4.1", "here", "standard error", "tolerance"],
     );
     let draws = context.pick(200_000, 1_000_000);
+    outcome.setting("joint laws drawn for each K, one seed", draws);
     let mut off = vec![];
     for (k, error) in (2_usize..).zip(printed) {
         context.check()?;

@@ -15,14 +15,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ..Experiment::of(LE_PRIOL)
 };
 
-const BIAS: Source = le_priol(
-    "5.5.2",
-    "These observations [on the bias of two estimates] hint towards a general O(1/n^2) upper bound for the bias",
-);
-const COVARIANCE: Source = le_priol(
-    "5.E.2",
-    "E[B_A*(mu~_n, mu^_n)] <= n E[S_A*(mu^_n, E_n[mu^_n])] [on the left the variance of the estimate mu^_n; E_n: the mean over the last observation alone]",
-);
 const ASYMPTOTE: Source = le_priol("5.5.2", "The asymptote [of figure 5.3] is 1/n.");
 
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
@@ -52,7 +44,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let at = |n: f64| rows.iter().find(|r| r.0 == n).copied().unwrap_or_default();
     let slope = (at(100.0).2 / at(30.0).2).ln() / (100.0_f64 / 30.0).ln();
     outcome.claim(
-        BIAS.claim("the bias of the MAP estimate falls like `1/n^2`")
+        le_priol("5.5.2", "These observations [on the bias of two estimates] hint towards a general O(1/n^2) upper bound for the bias").claim("the bias of the MAP estimate falls like `1/n^2`")
             .document("slope of log bias against log n from 30 to 100 nearer to -2 than to -1")
             .exact((slope, slope < -1.5)),
     );
@@ -68,7 +60,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .map(|n| gamma_map_parts(0.5, 1.0, 2.0, n).1 / gamma_map_variance_bound(0.5, 1.0, 2.0, n));
     let slack = slack.fold(0.0, f64::max);
     outcome.claim(
-        COVARIANCE
+        le_priol("5.E.2", "E[B_A*(mu~_n, mu^_n)] <= n E[S_A*(mu^_n, E_n[mu^_n])] [on the left the variance of the estimate mu^_n; E_n: the mean over the last observation alone]")
             .claim("for the estimate of the variance of a normal law of mean 0, the variance of MAP is at most its bound (5.128), n times the symmetrised divergence S_A* that the last observation alone makes")
             .document("variance over bound at most 1 for n = 1 to 100 (shown: the largest)")
             .exact((slack, slack <= 1.0)),

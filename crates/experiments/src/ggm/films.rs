@@ -38,22 +38,6 @@ const DEGRADES: Source = thesis(
     "9.8",
     "Increasing the neighbourhood size past roughly 10 actually starts to degrade the performance of the item field model",
 );
-const TRAININGS: Source = thesis(
-    "9.8",
-    "We found this [that 50 neighbours are worse than 10] occurred with the other training methods as well.",
-);
-const EXPECTATION: Source = thesis(
-    "9.10.1",
-    "we explored an Expectation-Maximisation (EM) approach, which did not result in a significant improvement in the predictions made",
-);
-const COVARIANCES: Source = thesis(
-    "9.10.1",
-    "It [Expectation-Maximisation] did however give better prediction covariances.",
-);
-const TIMES: Source = thesis(
-    "9.8",
-    "[The maximum entropy method is] roughly two thousand times faster to train [than latent factors and least-squares neighbours]",
-);
 
 /// The five splits as published, or five of generated tastes.
 pub(super) fn folds(context: &Context) -> Result<(Vec<(Ratings, Ratings)>, bool), Failure> {
@@ -199,7 +183,7 @@ fn of_expectation(
     outcome.table(table);
     let better = densities.below(&em_densities);
     Ok([
-        EXPECTATION
+        thesis("9.10.1", "we explored an Expectation-Maximisation (EM) approach, which did not result in a significant improvement in the predictions made")
             .claim("three steps of expectation maximisation do not improve the error significantly")
             .rests_on([EM])
             .document("not significant: the mean gain over five splits is below 2.13 of its standard errors (one-sided 5 %); the steps improve the densities")
@@ -210,7 +194,7 @@ fn of_expectation(
                 ))
                 .and(better.clone()),
             ),
-        COVARIANCES
+        thesis("9.10.1", "It [Expectation-Maximisation] did however give better prediction covariances.")
             .claim("held-out ratings have a larger density with expectation maximisation")
             .rests_on([EM])
             .document("larger mean log-density under the conditional variances, in the median over the splits")
@@ -292,7 +276,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .rests_on([PRINTED])
             .document("larger mean absolute error, in stars")
             .holds((format!("{wide:.4} against {printed:.4}"), wide > printed)),
-        TRAININGS
+        thesis("9.8", "We found this [that 50 neighbours are worse than 10] occurred with the other training methods as well.")
             .claim("with the factor 1/2 in the training, which the thesis does not print, fifty neighbours are worse than ten")
             .rests_on([ENTROPY])
             .document("larger mean absolute error, in stars")
@@ -305,7 +289,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                     wide - corrected > printed - ten,
                 ),
             ),
-        TIMES.claim("an item field is trained faster than the methods that go through the ratings one by one").reported(
+        thesis("9.8", "[The maximum entropy method is] roughly two thousand times faster to train [than latent factors and least-squares neighbours]").claim("an item field is trained faster than the methods that go through the ratings one by one").reported(
             "seconds of least squares (k = 10) and of latent factors, over those of maximum entropy (k = 10); no verdict, since seconds depend on the machine and the implementation",
             format!(
                 "{:.0}, {:.0}",

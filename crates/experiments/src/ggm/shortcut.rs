@@ -8,7 +8,7 @@ use rand::RngExt;
 
 use super::thesis;
 use crate::race::exponent;
-use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-33",
@@ -19,19 +19,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
 };
-
-const BOUND: Source = thesis(
-    "8.2",
-    "It [the running time of SHORTCUT] behaves empirically as predicted by the asymptotic bound [p^2.5].",
-);
-const FACTOR: Source = thesis(
-    "8.2",
-    "The performance advantage [over the naive approach, CCT] is roughly a factor of 4 at 4000 nodes.",
-);
-const IDEAL: Source = thesis(
-    "8.2",
-    "We have never observed this worst-case complexity [in proportion to p] when the max-product method is applied to correlation matrices",
-);
 
 /// Correlations of independent noise. A row has unit length and belongs to one variable.
 fn noise(p: usize, seed: u64) -> Array2<f64> {
@@ -128,7 +115,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     outcome.table(table);
     outcome.claim(
-        BOUND
+        thesis("8.2", "It [the running time of SHORTCUT] behaves empirically as predicted by the asymptotic bound [p^2.5].")
             .claim("the products of SHORTCUT grow like p^2.5, those of CCT like p^3")
             .rests_on(["SHORTCUT"])
             .document("slope of log products against log p: of SHORTCUT nearer to 2.5 than to 3, of CCT nearer to 3")
@@ -138,13 +125,13 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             )),
     );
     outcome.claim(
-        FACTOR.claim("at 4,000 variables SHORTCUT is about four times as fast as CCT").reported(
+        thesis("8.2", "The performance advantage [over the naive approach, CCT] is roughly a factor of 4 at 4000 nodes.").claim("at 4,000 variables SHORTCUT is about four times as fast as CCT").reported(
             "products that CCT looks at, over those of SHORTCUT; no verdict, since the sentence is about seconds",
             factor,
         ),
     );
     outcome.claim(
-        IDEAL
+        thesis("8.2", "We have never observed this worst-case complexity [in proportion to p] when the max-product method is applied to correlation matrices")
             .claim("on correlations of independent columns the products that SHORTCUT looks at for a pair grow like the root of p")
             .rests_on(["SHORTCUT"])
             .document("slope of log products of a pair against log p nearer to 1/2, the root, than to 1, the worst case")

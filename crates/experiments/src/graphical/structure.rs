@@ -22,11 +22,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ..Experiment::of(super::DOCUMENT)
 };
 
-const SCORES: Source = thesis(
-    "2.3.2",
-    "[Two ways of structure learning; the second:] Use a scoring function to explore all possible graphs and keep the one with the highest score.",
-);
-
 const CLIMBING: &str = "hill climbing";
 const EXACT: &str = "exact search";
 const PC: &str = "PC";
@@ -229,7 +224,7 @@ fn judge(outcome: &mut Outcome, found: &Found) -> Result<(), Failure> {
     if let (Some(exact), Some(climbing)) = (losses(EXACT), losses(CLIMBING)) {
         let counts = [not_above(&exact, &climbing), not_above(&exact, &truth)];
         outcome.claim(
-            SCORES
+            thesis("2.3.2", "[Two ways of structure learning; the second:] Use a scoring function to explore all possible graphs and keep the one with the highest score.")
                 .claim(format!("{name}: hill climbing finds no graph of higher score than the exact search, and the score of the true graph is not higher either"))
                 .rests_on([EXACT])
                 .document("on every sample its score is at least that of hill climbing, and at least that of the true graph")

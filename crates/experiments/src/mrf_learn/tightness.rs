@@ -24,10 +24,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ..Experiment::of(super::DOCUMENT)
 };
 
-const CLOSE: Source = paper(
-    "7.2",
-    "bound (12) is close to and even slightly less than the real error [of the gradient]",
-);
 const LOOSE: Source =
     paper("7.2", "the bound in Fischer [2015] gets extraordinarily loose with more iterations");
 
@@ -111,7 +107,7 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         [middle(Some(late), |row| row[0]), middle(Some(late), |row| row[3])].map(short);
     let below = ratios.iter().filter(|ratio| **ratio < 1.0).count();
     outcome.claim(
-        CLOSE
+        paper("7.2", "bound (12) is close to and even slightly less than the real error [of the gradient]")
             .claim("from iteration 10 on, bound (12) is nearer to the error of the gradient than the bound in the manner of Fischer, and below it in some iterations")
             .rests_on(["TAY"])
             .document("in every iteration nearer to the error, on a log scale, than the bound in the manner of Fischer; in some below the error")
