@@ -55,7 +55,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         Axis::log("length m of the two lists"),
         Axis::log("products that are looked at"),
     )
-    .caption("Means over the draws. Step s of the fast search looks at two products: those of the s-th largest entries of either list, with their partners. It ends when the next place in one list is at or below the partner of an entry that was seen in the other: all later products are smaller. `independent`: both entries of a pair uniform; `diamond`: the pair (a_k, b_k) uniform on a square that stands on its corner.");
+    .caption("Means over the draws. Step s of the fast search looks at two products: those of the s-th largest entries of either list, with their partners. It ends when it arrives, in one list, at an element that it has already seen from the other: all products that are left are smaller. `independent`: both entries of a pair uniform; `diamond`: the pair (a_k, b_k) uniform on a square that stands on its corner.");
     let mut table = Table::new("Mean number of products", ["length m", "independent", "diamond"]);
     let draws: [(&str, Draw); 2] = [("independent", independent), ("diamond", diamond)];
     let mut curves = Vec::new();

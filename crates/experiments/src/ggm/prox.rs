@@ -169,7 +169,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         }
     }
     let columns = ["method", "iterations to 1e-8, median", "suboptimality at the end, median"];
-    let mut table = Table::new("Proximal operator: suboptimality over that at the start", columns);
+    let mut table = Table::new(
+        "Proximal operator: suboptimality over that at the start (never: not within the iterations of the settings)",
+        columns,
+    );
     let reached: Vec<Sample> =
         reached.into_iter().map(Sample::over_seeds).collect::<Result<_, _>>()?;
     let left: Vec<Sample> = left.into_iter().map(Sample::over_seeds).collect::<Result<_, _>>()?;

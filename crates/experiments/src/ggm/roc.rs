@@ -146,7 +146,7 @@ fn experiment(context: &Context, outcome: &mut Outcome, truth: &Truth) -> Result
             .known_failure(
                 (means, mean("SHORTCUT") > mean("CCT 1")),
                 Reason::checked(
-                    "both give a pair the same score, except that SHORTCUT gives 0 to pairs that it did not look at. The largest difference between the two shares",
+                    "both give a pair i, j the same score, except that SHORTCUT gives 0 where for some third variable k the product r_ik r_kj of correlations goes beyond r_ij. The largest difference between the two shares",
                     spread("SHORTCUT"),
                     spread("SHORTCUT") <= 0.02,
                 ),

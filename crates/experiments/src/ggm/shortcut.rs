@@ -14,7 +14,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-33",
     title: "Figure 8.1: the work of SHORTCUT against that of CCT",
     question: "How does the work of SHORTCUT, which scores pairs of variables, grow with the number p of variables?",
-    learnt: "About like p^2.5 for independent variables. CCT, which tries all other variables for each pair, grows like p^3. For a pair SHORTCUT looks at a number of products that grows like the square root of p.",
+    learnt: "About like p^2.5 for independent variables. CCT, which tries all other variables for each pair, grows like p^3. For a pair SHORTCUT looks at a number of products that grows like the root of p.",
     quick: "4,000 variables at most in the place of 8,000, and 40 pairs of each size in the place of 200",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
