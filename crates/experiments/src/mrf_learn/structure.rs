@@ -119,7 +119,7 @@ fn run(
     outcome
         .setting(
             "true parameters",
-            "each coupling and each bias is nonzero with probability 0.3, with a size uniform in [1, 2] and a sign by a coin",
+            "each, of a pair or of a single node, is nonzero with probability 0.3, with a size uniform in [1, 2] and a sign by a coin",
         )
         .setting("step", 0.4)
         .setting("trials, one a seed: a network, data and chains each", trials);

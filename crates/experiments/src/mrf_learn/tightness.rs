@@ -40,7 +40,7 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.note(
         "TAY (tighten asymptotically) samples the gradient by Gibbs chains. It makes more sweeps of them where bound (12) asks for them. Bound (12) is of the norm of the \
          bias that the chains have left. The error is the norm of the sampled gradient less the exact one, which is computed by enumeration. It has the bias and \
-         the noise of 2,000 chains, and so may lie above the bound. The paper does not print the bound of Fischer; the one here is derived in its manner. One run: one network, each of whose couplings and biases is nonzero with probability 0.3, with a size in [1, 2], and 1,000 rows drawn from it.",
+         the noise of 2,000 chains, and so may lie above the bound. The paper does not print the bound of Fischer; the one here is derived in its manner. One run: one network, whose parameters, of pairs and of single nodes, are each nonzero with probability 0.3 and of a size in [1, 2], and 1,000 rows drawn from it.",
     );
     let seed = context.seed;
     let truth = synthetic::random_network(NODES, 0.3, (1.0, 2.0), seed)?;
