@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const LIMIT: Source = le_priol(
     "5.5.1",
-    "Plugging the MLE (5.2) or MAP (5.11) into (5.22), we get E B(E[T(X)]; mu_n) = d/(2n) + O(n^(-3/2))",
+    "Plugging the MLE (5.2) or MAP (5.11) into (5.22) [the quadratic approximation of the divergence B], we get E B(E[T(X)]; mu_n) = d/(2n) + O(n^(-3/2))",
 );
 
 /// A family, the dimension of its parameter, and its risk as a function of `n`.
@@ -44,7 +44,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         Axis::log("observations n"),
         Axis::log("|2 n risk / d - 1|"),
     )
-    .caption("Closed forms, one-dimensional integrals and finite sums. MAP pulls towards its prior while n is small.");
+    .caption("Closed forms, one-dimensional integrals and finite sums; nothing is drawn. The priors of MAP are worth n0 = 1 observation. MAP pulls towards its prior while n is small.");
     let (mut worst, mut orders) = (0.0_f64, (f64::INFINITY, 0.0_f64));
     for (name, d, risk) in CASES {
         context.check()?;

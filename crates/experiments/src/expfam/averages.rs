@@ -15,7 +15,7 @@ use crate::{Claim, Context, Experiment, Failure, Outcome, Sample, Source};
 pub(super) const FIRST: Experiment = Experiment {
     id: "cs-1",
     title: "Figure 3-5: averaged parameters and averaged predictions",
-    question: "With constant steps, are averages of the predictions of all iterates better than the prediction by averaged parameters, and than the best linear model?",
+    question: "With constant steps, are averages of the predictions of all iterates better than the prediction by averaged parameters, and than the best linear model of the log-odds?",
     learnt: "They are better than both, on these data, which no linear model fits, and the more so the larger the step. The Taylor expansion, by which the thesis averages predictions, breaks down with the largest step.",
     quick: "100,000 observations and 5 seeds in the place of 1,000,000 and 10",
     run: first,
@@ -46,7 +46,7 @@ const WORSE: Source = babichev(
 );
 const ORDERS: Source = babichev(
     "3.7.1",
-    "we can see the dependency of the final performance in γ for averaging predictions, instead of γ^2 for averaging parameters",
+    "we can see the dependency of the final performance in γ [the step size] for averaging predictions, instead of γ^2 for averaging parameters",
 );
 const PLATEAU: Source = babichev(
     "3.7.1",

@@ -15,7 +15,7 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-6",
     title: "Table 5.1: three notions of the noise of stochastic mirror descent",
-    question: "Which notion of the noise of a stochastic gradient stays finite where the objective is a barrier, as for a variance?",
+    question: "Stochastic mirror descent estimates a variance. Three notions measure the noise of its gradients. Which of them stays finite when the estimate comes near 0, where the objective explodes?",
     learnt: "The gap (5.35) does. The two usual ones, the variances (5.31) and (5.33), do not. With a constant step the method stays in a ball around the optimum.",
     quick: "400 runs in the place of 4,000",
     run: experiment,
@@ -24,17 +24,17 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const UNBOUNDED: Source = le_priol(
     "5.6.2",
-    "In general, this uniform bound over  $\\hat{\\mu}_n$  cannot hold for *barrier* objectives – functions exploding to infinity in some finite point of space.",
+    "In general, this uniform bound over mu^_n [a bound of the variances (5.31) and (5.33) for every iterate mu^_n] cannot hold for barrier objectives – functions exploding to infinity in some finite point of space.",
 );
 const GAP: Source = le_priol(
     "5.6.2",
-    "For probabilistic models, such a bound is finite as soon as the model cannot give infinite density to any data point  $x$ .",
+    "For probabilistic models, such a bound [on the gap (5.35)] is finite as soon as the model cannot give infinite density to any data point x.",
 );
 const CONSTANT: Source = le_priol(
     "5.6.2",
-    "only proves linear convergence to a variance ball of size  $\\frac{C}{\\alpha}$  under constant step-size",
+    "D’Orazio et al. (2021, Thm.1) only proves linear convergence to a variance ball of size C/alpha under constant step-size [C: the bound on the noise; alpha: strong convexity]",
 );
-const RATE: Source = le_priol("5.6", "we know that MAP converges asymptotically as  $O(n^{-1})$");
+const RATE: Source = le_priol("5.6", "we know that MAP converges asymptotically as O(n^(-1))");
 
 /// Mean divergence from the truth after so many observations.
 fn mean_risk(
@@ -67,7 +67,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .setting("truth", "N(0, 1)")
         .setting("start", "variance 4")
         .setting("step of (5.31) and (5.33)", "1/2")
-        .setting("trials of the runs", trials);
+        .setting("runs", format!("{trials}, each with its own observations; one seed"));
     let places = [1.0, 1e-2, 1e-4, 1e-6, 1e-8];
     let noise: Vec<f64> = places.iter().map(|&m| normal_variance_noise(1.0, m, 0.5)).collect();
     let slope = (noise[4] / noise[3]).ln() / (places[4] / places[3]).ln();
@@ -94,7 +94,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.table(table);
     outcome.claim(
         UNBOUNDED
-            .claim("the variance (5.31) is unbounded: at the estimate m it is like `m^(-1/2)`")
+            .claim("the variance (5.31) of a step is unbounded: at the estimate m of the variance it is like `m^(-1/2)`")
             .at_size("")
             .document("larger at each smaller m; slope of the logarithms nearer to -1/2 than to 0")
             .exact((slope, noise.windows(2).all(|pair| pair[1] > pair[0]) && slope < -0.25)),
@@ -108,7 +108,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .exact((least, least > 0.0)),
     );
     outcome.claim(
-        GAP.claim("the gap (5.35) is finite")
+        GAP.claim("the gap (5.35), which does not depend on the estimate m, is finite")
             .at_size("")
             .document("finite")
             .exact((gap, gap.is_finite())),

@@ -12,8 +12,8 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-4",
     title: "Figures 5.2 and 5.8: estimates of a normal law in mean and in natural parameters",
-    question: "Where does the mean of the MAP estimate of a normal law lie, in mean and in natural parameters?",
-    learnt: "In mean parameters it lies on the segment from prior to truth, and maximum likelihood (MLE) is unbiased. The mean of the natural parameters belongs to another point.",
+    question: "Where does the mean of the MAP estimate of a normal law lie, in mean parameters (the thesis: dual space) and in natural parameters (primal space)?",
+    learnt: "In mean parameters it lies on the segment from prior to truth, and maximum likelihood (MLE) is unbiased. The mean of the natural parameters belongs to another normal law. Its divergence from the truth is the bias term of the risk.",
     quick: "4,000 trials in the place of 50,000",
     run: experiment,
     ..Experiment::of(LE_PRIOL)
@@ -21,11 +21,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const DUAL: Source = le_priol(
     "5.4.2",
-    "In dual space, MAP is a scaled version of the MLE (5.11) with expectation  $\\mathbb{E}[\\hat{\\mu}_n^{\\text{MAP}}] =: \\bar{\\mu}_n$  (light green), and MLE is unbiased",
+    "In dual space [the mean parameters mu], MAP is a scaled version of the MLE (5.11) with expectation E[mu^_n of MAP] =: mu-bar_n (light green), and MLE is unbiased",
 );
 const PRIMAL: Source = le_priol(
     "5.4.2",
-    "In primal space, MAP has expectation  $\\tilde{\\theta}_n$  (red), which intervenes in the bias-variance decomposition (5.30)",
+    "In primal space [the natural parameters theta], MAP has expectation theta~_n (red), which intervenes in the bias-variance decomposition (5.30) [E B(mu*; mu^_n) = B(mu*; mu~_n) + E B(mu~_n; mu^_n): risk = bias + variance, with the mean parameters mu~_n that belong to theta~_n]",
 );
 
 /// The prior of figure 5.8: four pseudo-observations of mean 1 and second moment 2.
@@ -112,7 +112,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("truth", "N(0, 1)")
         .setting("prior", "n0 = 4 pseudo-observations of mean 1 and second moment 2 (mu0)")
-        .setting("trials", trials);
+        .setting(
+            "trials",
+            format!("{trials} for each n, each a sample of n observations; one seed"),
+        );
     let (mut dual_map, mut dual_mle, mut bias_off) = (0.0_f64, 0.0_f64, 0.0_f64);
     let (mut dual, mut primal) = (vec![], vec![]);
     let mut least_gap = f64::INFINITY;
@@ -149,29 +152,29 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.figure(paths(context)?);
     outcome.figure(
         Figure::new("Mean of the MAP estimate for n = 3, 5, 10, 20 (figure 5.2)", Axis::linear("E x"), Axis::linear("E x^2"))
-            .caption("mu: mean parameters, eta: natural parameters. The mean of mu lies on the segment from prior to truth; the mu that belongs to the mean of eta does not.")
+            .caption("mu = (E x, E x^2): mean parameters, eta = (mean, -1/2) / variance: natural parameters (theta in the thesis). The mean of mu lies on the segment from prior to truth; the mu that belongs to the mean of eta does not.")
             .with(Series::line_points("mean of mu", dual))
             .with(Series::line_points("mu of the mean of eta", primal))
             .with(Series::line("segment", vec![(MU0[0], MU0[1]), (MU[0], MU[1])]).dashed()),
     );
     outcome.claim(
-        DUAL.claim("the MAP estimate of the mean parameters has the mean `(n0 mu0 + n mu*) / (n0 + n)`, with the true mean parameters mu*")
+        DUAL.claim("the MAP estimate of the mean parameters, (n0 mu0 + n MLE) / (n0 + n), has the mean `(n0 mu0 + n mu*) / (n0 + n)`, with the true mean parameters mu*")
             .rests_on(["MAP"])
-            .document("distance from it at most 4.5 standard errors of the simulation, for n = 3, 5, 10 and 20 (shown: the largest)")
+            .document("distance from it at most 4.5 standard errors of the simulation, for n = 3, 5, 10 and 20 (shown: the largest; MAP less its mean is a multiple of MLE less its mean, so that this is the number of MLE too)")
             .holds((dual_map, dual_map <= 4.5)),
     );
     outcome.claim(
         DUAL.claim("maximum likelihood is unbiased in the mean parameters")
             .rests_on(["MLE"])
-            .document("distance from it at most 4.5 standard errors of the simulation, for n = 3, 5, 10 and 20 (shown: the largest)")
+            .document("distance of its mean from mu* at most 4.5 standard errors of the simulation, for n = 3, 5, 10 and 20 (shown: the largest; the number of MAP, as said there)")
             .holds((dual_mle, dual_mle <= 4.5)),
     );
     outcome.claim(
         PRIMAL
-            .claim("the mean of the natural parameters gives the bias term of the risk, and belongs to another point than the mean of the mean parameters")
+            .claim("the divergence B(mu*; mu~_n) of the truth from the mean theta~_n of the natural parameters is the bias term of the risk, and theta~_n belongs to another law than the mean of the mean parameters")
             .rests_on(["MAP"])
-            .document("divergence of the truth from it nearer to the exact bias term than to half or twice of it; the two points more than 4.5 standard errors apart")
-            .holds((format!("off by a factor of {:.3} at most; {least_gap:.1} standard errors apart at least", bias_off.exp2()), bias_off < 0.5 && least_gap > 4.5)),
+            .document("simulated divergence of the truth from theta~_n nearer to the exact bias term (by one-dimensional integrals for the mean of eta, no simulation) than to half or twice of it; the two laws, in mean parameters, more than 4.5 standard errors apart")
+            .holds((format!("the simulated bias is off by a factor of {:.3} at most; {least_gap:.1} standard errors apart at least", bias_off.exp2()), bias_off < 0.5 && least_gap > 4.5)),
     );
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source}
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-2",
     title: "Figure 5.5: the prior with the least risk",
-    question: "Which prior mean mu0 gives the MAP estimate of a variance mu* the least risk, for each strength n0 of the prior?",
+    question: "Which prior mean mu0 gives the MAP estimate of the variance mu* of a normal law the least risk, for each strength n0 of the prior?",
     learnt: "For a strong prior the truth itself. For a weak one a larger mean, near 1 + 1/n0 times the truth.",
     quick: "17 strengths of the prior in the place of 41",
     run: experiment,
@@ -19,7 +19,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const VALLEY: Source = le_priol(
     "5.A.6",
-    "for large values of $n_0$, it is $\\mu_0 = \\mu^*$ is the best prior, but for small $n_0$, one better sets larger values for $\\mu_0$. In Figure 5.5, we observe this behavior numerically.",
+    "for large values of n_0, it is mu_0 = mu* is the best prior, but for small n_0, one better sets larger values for mu_0. In Figure 5.5, we observe this behavior numerically.",
 );
 
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
@@ -34,7 +34,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .collect();
     outcome
         .setting("grid", format!("{points} strengths in [1e-2, 1e2], means in [1e-2, 1e4]"))
-        .setting("truth", "N(0, 1)");
+        .setting("truth", "N(0, 1), so that mu* = 1");
     let (mut weakest, mut strongest) = (f64::INFINITY, vec![]);
     let valley =
         || Series::line("1 + 1/n0", axis.iter().map(|&n0| (n0, 1.0 + 1.0 / n0)).collect()).dashed();

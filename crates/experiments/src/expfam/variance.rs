@@ -22,7 +22,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ..Experiment::of(LE_PRIOL)
 };
 
-const INFINITE: Source = le_priol("5.1", "The MLE expected KL is infinite for $n = 1$ and $n = 2$");
+const INFINITE: Source = le_priol("5.1", "The MLE expected KL is infinite for n = 1 and n = 2");
 const LOWER_VARIANCE: Source =
     le_priol("5.1", "MAP’s expected KL is always finite, and it has lower variance than MLE");
 const BOUNDS: Source = le_priol(
@@ -35,11 +35,10 @@ const MU0: f64 = 2.0;
 
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let trials = context.pick(4000, 100_000);
-    outcome
-        .setting("truth", "N(0, 1)")
-        .setting("n0", N0)
-        .setting("mu0", MU0)
-        .setting("trials", trials);
+    outcome.setting("truth", "N(0, 1)").setting("n0", N0).setting("mu0", MU0).setting(
+        "trials",
+        format!("{trials} for each n, each a sample of n observations; one seed"),
+    );
     outcome.note("The thesis does not state the prior of the figure. Here it is n0 = 1 pseudo-observation of variance mu0 = 2, twice the truth.");
     let family = NormalKnownMean::default();
     let truth = family.with_variance(1.0)?;
@@ -128,7 +127,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .document("the band from 5 % to 95 % of the trials is narrower at n = 3, 6 and 10; simulated means for n >= 6 within four standard errors of the exact risks")
             .holds((
                 format!(
-                    "widths, MAP against MLE: {}; the means are {} standard errors away at most",
+                    "widths in nats, MAP against MLE: {}; the means are {} standard errors away at most",
                     widths.join(", "),
                     short(off)
                 ),

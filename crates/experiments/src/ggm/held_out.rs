@@ -22,8 +22,8 @@ use crate::{
 pub(super) const STOCKS: Experiment = Experiment {
     id: "gg-37",
     title: "Figure 8.5: graphs of share returns, judged by held-out likelihood",
-    question: "Which rule selects the graph of share returns whose normal model gives held-out days the largest likelihood?",
-    learnt: "The shares of the thesis are absent, so nothing is judged. On generated shares the rules do not come in the order of the thesis.",
+    question: "Seven rules select graphs of share returns. Which graph has the normal model that gives held-out days the largest likelihood?",
+    learnt: "The shares of the thesis are absent, so nothing is judged. On generated returns the rules do not come in the order of the thesis.",
     quick: "48 generated shares in the place of 235",
     run: stocks,
     ..Experiment::of(super::DOCUMENT)
@@ -32,7 +32,7 @@ pub(super) const STOCKS: Experiment = Experiment {
 pub(super) const CLIMATE: Experiment = Experiment {
     id: "gg-38",
     title: "Figure 8.6: graphs of temperatures, judged by held-out likelihood",
-    question: "Which rule selects the best graph for temperatures, where neighbouring sites are much alike?",
+    question: "Seven rules select graphs of temperatures. Which graph has the normal model that gives held-out days the largest likelihood?",
     learnt: "The temperatures of the thesis are absent, so nothing is judged. On a generated field the rules are close, and do not come in the order of the thesis.",
     quick: "40 generated sites in the place of 171",
     run: climate,
@@ -47,15 +47,15 @@ const SIMILAR: Source =
     thesis("8.3.2", "SHORTCUT performs similar to or better than the CCT eta = 1 method");
 const MIDDLE: Source =
     thesis("8.3.2", "The neighbourhood selection methods give middle of the pack performance.");
-const QUARTIC: Source = thesis("8.3.2", "it outperforms the other methods");
+const QUARTIC: Source = thesis("8.3.2", "it [CCT eta = 2] outperforms the other methods");
 const ALIKE: Source = thesis("8.3.2", "SHORTCUT performs similarly to CCT eta = 1");
 const CORRELATION: Source = thesis(
     "8.3.2",
-    "simple correlation thresholding is more effective than either for this problem",
+    "simple correlation thresholding is more effective than either [SHORTCUT or CCT eta = 1] for this problem",
 );
 const UNION: Source = thesis(
     "8.3.2",
-    "Neighbourhood selection performs very well using the union variant, and very poorly using the disjunction variant",
+    "Neighbourhood selection performs very well using the union variant, and very poorly using the disjunction variant [the intersection]",
 );
 
 /// The best results on each data set. `best` has one sample per method.
@@ -126,13 +126,13 @@ fn judge(
 ) -> Result<Found, Failure> {
     let sets = SEEDS as u64;
     let counts: Vec<usize> = [1, 2, 3, 4, 6, 8, 10, 12].iter().map(|k| k * p / 2).collect();
-    outcome.setting("data sets", sets).setting("variables", p).setting("samples", n);
+    outcome.setting("data sets, one a seed", sets).setting("variables", p).setting("samples", n);
     let mut best = vec![Vec::new(); METHODS.len()];
     let mut empties = Vec::new();
     let mut apart = 0.0_f64;
     let mut figure =
         Figure::new(title, Axis::linear("edges"), Axis::linear("held-out log-likelihood (nats, up to factor and constant)"))
-            .caption("The first data set. The precision matrix is fitted again on the strongest edges of each rule; every second sample is held out. `CCT k`: conditional covariance thresholding with k variables.");
+            .caption("The first data set. The precision matrix is fitted again on the strongest edges of each rule; every second sample is held out. `CCT k`: conditional covariance thresholding, given at most k other variables (eta = k in the thesis).");
     for set in 0..sets {
         let x = draw(p, n, context.seed + 60 + set)?;
         let (train, test) = split(&x)?;
@@ -232,7 +232,7 @@ fn joined(found: &Found, methods: &[&str]) -> (String, bool) {
 
 fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.note(
-        "The returns of the ASX300 are absent: generated returns with a market, eight sectors and links between single shares take their place.",
+        "The returns of the ASX300 are absent: generated returns with a market, eight sectors, links between single shares and heavy tails (t law, 6 degrees of freedom) take their place. Every second day is held out.",
     );
     let shape = context.pick((48, 250), (235, 250));
     let found = judge(context, outcome, "Shares (figure 8.5)", returns, shape)?;
@@ -240,7 +240,7 @@ fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let of = |method: &str| found.of(method);
     outcome.claim(
         BETTER
-            .claim("SHORTCUT predicts better than the l1 norm, which predicts better than correlations")
+            .claim("SHORTCUT predicts better than L1, which predicts better than correlations")
             .rests_on(["SHORTCUT", "L1", "correlation"])
             .document("best held-out likelihoods in this order, in the median over the data sets; all above that of independent columns")
             .holds(
@@ -281,7 +281,7 @@ fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
 
 fn climate(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.note(
-        "The temperatures of New South Wales are absent: a random field with a season takes their place. Every second day is held out.",
+        "The temperatures of New South Wales are absent: a random field with a season, normal with Matern covariance in space and correlation 0.6 from day to day, takes their place. Every second day is held out.",
     );
     let shape = context.pick((40, 336), (171, 336));
     let found = judge(context, outcome, "Temperatures (figure 8.6)", temperatures, shape)?;

@@ -17,8 +17,8 @@ use crate::{Context, Experiment, Failure, Network, Outcome, Sample, Source, Tabl
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-28",
     title: "Figure 7.2: hubs and clusters of a network of genes",
-    question: "Does the degree prior show the hubs of a network of genes more clearly than the l1 norm?",
-    learnt: "The genes of the thesis are absent, so nothing is judged. On generated networks, all estimated with about 50 edges, the largest node has at least as many neighbours as under the l1 norm, and the degree prior forms the tightest clusters.",
+    question: "Does the degree prior show the hubs of a network of genes more clearly than L1?",
+    learnt: "The genes of the thesis are absent, so nothing is judged. On generated networks, all estimated with about 50 edges, the degree prior gives the largest node at least as many neighbours as L1, and the degree prior forms the tightest clusters.",
     quick: "80 generated genes in the place of 500",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
@@ -26,7 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const STAR: Source = thesis(
     "7.5.2",
-    "The star subgraph centered around gene 60 is more clearly defined in the submodular relaxation reconstruction",
+    "The star subgraph centered around gene 60 is more clearly defined in the submodular relaxation reconstruction [that of the degree prior]",
 );
 const LESS: Source = thesis(
     "7.5.2",
@@ -130,9 +130,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (p, networks) = context.pick((80, 5), (500, 5));
     outcome
         .setting("genes", p)
-        .setting("networks", networks)
-        .setting("truth", "power law of degrees, exponent 2; edge weights -1; 69 samples")
-        .setting("edges", format!("{} +- {}", EDGES.0, EDGES.1));
+        .setting("networks, one a seed", networks)
+        .setting("truth", "power law of degrees, exponent 2; diagonally dominant precision matrix with -1 on edges; 69 samples of the normal law")
+        .setting("edges of an estimate, by its penalty", format!("{} +- {}", EDGES.0, EDGES.1));
     outcome.note(
         "The micro-array data GDS1429 are absent: generated networks of genes with hubs take their place. The degree prior is the submodular relaxation of \
          the thesis, which says of its own data that they are too small for a statistical analysis of degrees.",
@@ -152,7 +152,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         }
     }
     let columns = ["method", "edges", "largest degree", "variance of degrees", "local clustering"];
-    let mut table = Table::new("Estimated networks, means", columns);
+    let mut table = Table::new("Estimated networks, means over the networks", columns);
     for (method, rows) in METHODS.iter().zip(&shapes) {
         let mean = |k: usize| rows.iter().map(|row| row[k]).sum::<f64>() / rows.len() as f64;
         let numbers = (0..4).map(|k| mean(k).into());
@@ -165,13 +165,13 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let sized =
         |m: usize| shapes[m].iter().all(|row| (row[0] - EDGES.0 as f64).abs() <= EDGES.1 as f64);
     outcome.claim(
-        STAR.claim("the degree prior has at least as large a hub, and degrees that vary as much, as the l1 norm")
+        STAR.claim("the degree prior has at least as large a hub, and degrees that vary as much, as L1")
             .rests_on([METHODS[0], METHODS[1]])
-            .document("largest degree and variance of the degrees at least those of the l1 norm, in the median over the networks, both with 50 +- 3 edges")
+            .document("largest degree and variance of the degrees at least those of L1, in the median over the networks, both with 50 +- 3 edges")
             .holds(
                 sample(0, 1)?
                     .at_most(1.0, &sample(1, 1)?)
-                    .named("largest degree, l1 norm and degree prior")
+                    .named("largest degree, L1 and degree prior")
                     .and(sample(0, 2)?.at_most(1.0, &sample(1, 2)?).named("variance, the same"))
                     .provided(sized(0) && sized(1), OTHER),
             )
@@ -179,18 +179,18 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     let (of_l1, of_prior) = (sample(0, 3)?, sample(1, 3)?);
     outcome.claim(
-        LESS.claim("the l1 norm clusters less than the degree prior")
+        LESS.claim("L1 clusters less than the degree prior")
             .rests_on([METHODS[0], METHODS[1]])
             .document("smaller mean local clustering coefficient in the median over the networks, both with 50 +- 3 edges")
-            .holds(of_l1.below(&of_prior).named("l1 norm and degree prior").provided(sized(0) && sized(1), OTHER))
+            .holds(of_l1.below(&of_prior).named("L1 and degree prior").provided(sized(0) && sized(1), OTHER))
             .not_judged("generated networks"),
     );
     outcome.claim(
         CLUSTER
-            .claim("reweighted l1 clusters more than the degree prior")
+            .claim("reweighted L1 clusters more than the degree prior")
             .rests_on([METHODS[1], METHODS[2]])
             .document("larger mean local clustering coefficient in the median over the networks, both with 50 +- 3 edges")
-            .holds(of_prior.below(&sample(2, 3)?).named("degree prior and reweighted l1").provided(sized(1) && sized(2), OTHER))
+            .holds(of_prior.below(&sample(2, 3)?).named("degree prior and reweighted L1").provided(sized(1) && sized(2), OTHER))
             .not_judged("generated networks"),
     );
     Ok(())

@@ -11,7 +11,7 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-54",
     title: "Figure 9.1: test error on films while an item field is trained",
-    question: "Does the test error keep falling while an item field is trained?",
+    question: "Does the error on held-out ratings keep falling while an item field, a normal model on a graph of similar films, is trained?",
     learnt: "It does not. It falls in the first iterations, and in the end it is a little above its least value.",
     needs: &["movielens-100k"],
     run: experiment,
@@ -23,7 +23,7 @@ const MILD: Source = thesis("figure 9.1", "A mild over-fitting effect is visible
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (folds, real) = super::films::folds(context)?;
     let steps = [0, 1, 2, 5, 10, 20, 30, 50, 100, 200];
-    outcome.setting("splits", 1).setting("neighbours", 10);
+    outcome.setting("splits", "one, the first").setting("neighbours", 10);
     let (train, test) = folds.first().ok_or_else(|| Failure::new("no split"))?;
     let graph = ItemField::default().graph(train)?;
     let mut curve = Vec::new();

@@ -12,7 +12,7 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-34",
     title: "Figure 8.2: the search for the largest product of two lists",
-    question: "How many products a_k b_k does the fast search look at until it knows the largest?",
+    question: "The fast search goes down two sorted lists. How many products a_k b_k does it look at until it knows the largest?",
     learnt: "A number that grows like the root of the length of the lists where their entries are independent, and a fixed share of all on an input that is made to be bad.",
     quick: "12,800 entries at most in the place of 51,200, and 60 draws in the place of 200",
     run: experiment,
@@ -21,11 +21,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const LINEAR: Source = thesis(
     "8.2",
-    "Figure 8.2 shows the (worst-case) linear complexity of the fast max-product method on it",
+    "[Uniform distribution over a diamond shape.] Figure 8.2 shows the (worst-case) linear complexity of the fast max-product method on it",
 );
 const ROOT: Source = thesis(
     "8.1",
-    "McAuley & Caetano's method performs the maximisation in expected time O(sqrt{p})",
+    "McAuley & Caetano's method performs the maximisation [of a_k b_k over two lists of length p, here called m] in expected time O(sqrt(p))",
 );
 
 /// Uniform on `|x - 1/2| + |y - 1/2| <= 1/2`.
@@ -49,14 +49,14 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let top = context.pick(9, 11);
     let repeats = context.pick(60, 200);
     let sizes: Vec<usize> = (1..top).map(|k| 50 << k).collect();
-    outcome.setting("repeats", repeats).setting("entries", format!("{sizes:?}"));
+    outcome.setting("draws of each length", repeats).setting("lengths m", format!("{sizes:?}"));
     let mut figure = Figure::new(
         "The search for the largest product (figure 8.2)",
         Axis::log("length m of the two lists"),
         Axis::log("products that are looked at"),
     )
-    .caption("Means over the draws, with the stopping rule of the thesis. `independent`: both entries of a pair uniform; `diamond`: the pair (a_k, b_k) uniform on a square that stands on its corner.");
-    let mut table = Table::new("Mean number of products", ["entries", "independent", "diamond"]);
+    .caption("Means over the draws. Step s of the fast search looks at two products: those of the s-th largest entries of either list, with their partners. It ends when it arrives, in one list, at an element that it has already seen from the other: all products that are left are smaller. `independent`: both entries of a pair uniform; `diamond`: the pair (a_k, b_k) uniform on a square that stands on its corner.");
+    let mut table = Table::new("Mean number of products", ["length m", "independent", "diamond"]);
     let draws: [(&str, Draw); 2] = [("independent", independent), ("diamond", diamond)];
     let mut curves = Vec::new();
     for (which, (name, draw)) in draws.into_iter().enumerate() {

@@ -20,7 +20,7 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Sample, Series,
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-29",
     title: "Figure 7.3 and section 7.3: three methods for the proximal operator",
-    question: "Which method computes the proximal operator of the degree prior in the fewest iterations?",
+    question: "Which of three methods computes the proximal operator of the degree prior in the fewest iterations: dual decomposition, the minimum-norm point, or subgradient steps?",
     learnt: "Dual decomposition does. The minimum-norm point ends with a fraction of the suboptimality of subgradient steps, which do not come near the optimum.",
     quick: "150 cycles and 1,000 subgradient steps in the place of 1,000 and 20,000",
     run: experiment,
@@ -39,7 +39,7 @@ const SLOW: Source = thesis(
 );
 const USABLE: Source = thesis(
     "7.5.3",
-    "The MNP method also converges slowly for this problem, however it achieves a low but usable accuracy quickly enough",
+    "The MNP [minimum-norm point] method also converges slowly for this problem, however it achieves a low but usable accuracy quickly enough",
 );
 
 const METHODS: [&str; 3] = ["dual decomposition", "minimum-norm point", "subgradient"];
@@ -92,10 +92,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (steps, cycles) = context.pick((1000, 150), (20_000, 1000));
     let seeds = 5;
     outcome
-        .setting("instances", seeds)
+        .setting("instances, one a seed", seeds)
         .setting(
             "truth",
-            "Barabasi-Albert, 60 nodes, m = 2; 500 samples; square root with beta = 0.2",
+            "Barabasi-Albert, 60 nodes, m = 2; 500 samples; degree prior: square root with beta = 0.2",
         )
         .setting("iterations of dual decomposition", 200)
         .setting("cycles of the minimum-norm point", cycles)
@@ -152,7 +152,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             Axis::log("iterations"),
             Axis::log("suboptimality over that at the start").limits(1e-12, 1.0),
         )
-        .caption("The first of the instances. An iteration of the minimum-norm point costs two least-squares solves more than one of the others.");
+        .caption("The first of the instances. An iteration of the minimum-norm point, which is a cycle of it, costs two least-squares solves more than one of the others.");
         for (m, curve) in curves.iter_mut().enumerate() {
             let mut smallest = 1.0_f64;
             for point in curve.iter_mut() {
@@ -169,7 +169,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         }
     }
     let columns = ["method", "iterations to 1e-8, median", "suboptimality at the end, median"];
-    let mut table = Table::new("Proximal operator: suboptimality over that at the start", columns);
+    let mut table = Table::new(
+        "Proximal operator: suboptimality over that at the start (never: not within the iterations of the settings)",
+        columns,
+    );
     let reached: Vec<Sample> =
         reached.into_iter().map(Sample::over_seeds).collect::<Result<_, _>>()?;
     let left: Vec<Sample> = left.into_iter().map(Sample::over_seeds).collect::<Result<_, _>>()?;
