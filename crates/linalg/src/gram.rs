@@ -201,4 +201,41 @@ mod tests {
             }
         }
     }
+    /// Eight parts, the last of which leaves rows out.
+    #[test]
+    fn parts_add_up() {
+        let (n, m) = (9000, 60);
+        let entry = |i: usize, k: usize| ((i * 31 + k * 17) % 13) as f64 - 6.0;
+        let in_parts = || {
+            Gram::in_parts(m, n, |rows, gram| {
+                for i in rows.filter(|i| *i < n - 5) {
+                    (0..m).zip(gram.next_row()).for_each(|(k, out)| *out = entry(i, k));
+                }
+            })
+        };
+        let found = in_parts();
+        for (k, l) in [(0, 0), (3, 50), (59, 7)] {
+            let sum: f64 = (0..n - 5).map(|i| entry(i, k) * entry(i, l)).sum();
+            assert_eq!((found[k * m + l], found[l * m + k]), (sum, sum));
+        }
+    }
+
+    #[cfg(feature = "parallel")]
+    #[test]
+    fn thread_count_does_not_change_a_bit() {
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                Gram::in_parts(60, 9000, |rows, gram| {
+                    for i in rows {
+                        let row = gram.next_row().iter_mut().enumerate();
+                        row.for_each(|(k, out)| *out = ((i * 60 + k) as f64).sin());
+                    }
+                })
+            })
+        };
+        let one = run(1);
+        assert_eq!(one, run(2));
+        assert_eq!(one, run(3));
+    }
 }

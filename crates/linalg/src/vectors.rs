@@ -67,4 +67,18 @@ mod tests {
             assert!(b.iter().copied().eq(expected));
         }
     }
+    #[cfg(feature = "parallel")]
+    #[test]
+    fn thread_count_does_not_change_a_bit() {
+        let a: Vec<f64> = (0..5 * RUN + 7).map(|i| (i as f64).sin()).collect();
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut b: Vec<f64> = a.iter().rev().copied().collect();
+            pool.install(|| axpy(0.3, &a, &mut b));
+            (pool.install(|| dot(&a, &b)), b)
+        };
+        let one = run(1);
+        assert_eq!(one, run(2));
+        assert_eq!(one, run(3));
+    }
 }

@@ -476,4 +476,26 @@ mod tests {
             }
         }
     }
+    /// Most entries are in the first columns. Threads cut the columns in other places than one another.
+    #[test]
+    fn thread_count_does_not_change_a_bit() {
+        let (n, d, r) = (2000, 50, 20);
+        let row = |i: usize| (0..d as u32).filter(move |&c| c < 10 || (i + c as usize) % 9 == 0);
+        let columns: Vec<u32> = (0..n).flat_map(row).collect();
+        let mut offsets = vec![0];
+        (0..n).for_each(|i| offsets.push(offsets[i] + row(i).count()));
+        let values = (0..columns.len()).map(|k| number(k, 1)).collect();
+        let sparse = CsrMatrix::new((n, d), offsets, columns, values);
+        let sparse = Csr::new(sparse.view()).unwrap();
+        let s: Vec<f64> = (0..n * r).map(|k| number(k, 4)).collect();
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut out = vec![0.0; d * r];
+            pool.install(|| multiply_transposed_rows(&sparse, r, &s, &mut out));
+            out
+        };
+        let one = run(1);
+        assert_eq!(one, run(2));
+        assert_eq!(one, run(5));
+    }
 }

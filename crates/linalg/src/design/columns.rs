@@ -191,6 +191,7 @@ mod tests {
                     assert_eq!(out[i], v[i] + 2.0 * dense[[i, c]]);
                 }
             }
+            assert_eq!(columns.dots(&[2, 0], &v), [32.0, 401.0]);
             assert_eq!((columns.rows(), columns.columns()), (3, 3));
         };
         check(Columns::new(&Dense::new(dense.view()).unwrap()).unwrap());

@@ -15,8 +15,9 @@
 //! Arguments are `ArrayView2` of any memory layout, and results are row-major `Array2`, except Cholesky factors. faer does the work, and nalgebra that of symmetric
 //! eigenproblems up to order 30; this module hides them.
 //!
-//! **Determinism.** faer runs sequentially, whatever its global setting. So results do not depend on the number of threads, and
-//! no global state is read or written.
+//! **Determinism.** faer runs sequentially, whatever its global setting. Factors and inverses of order 256 or more are computed in
+//! blocks that the order alone determines, each by one thread. So results do not depend on the number of threads, and no global state is
+//! read or written.
 //!
 //! **Refused arguments** are reported as [`Invalid`]: empty matrices, NaN and infinities (with row and column), shapes that do
 //! not fit. Where symmetry is needed, an asymmetry `|a_ij - a_ji|` above [`SYMMETRY`]` * max |a|` is refused too; a smaller one

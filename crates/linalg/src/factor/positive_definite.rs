@@ -3,14 +3,23 @@
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::cholesky::llt::factor::LltError;
+use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
 };
-use faer::{Mat, MatMut, MatRef};
+use faer::reborrow::{Reborrow, ReborrowMut};
+use faer::{Accum, Mat, MatMut, MatRef};
 use ndarray::{Array2, ArrayView2};
 
 use super::{SEQUENTIAL, check_entries, check_symmetric, from_faer, to_faer};
-use crate::{Cholesky, Invalid};
+use crate::{Cholesky, Invalid, parallel};
+
+/// The order from which on threads share a factorisation or an inverse. A smaller one takes them longer than it takes one of them.
+const SHARED: usize = 256;
+/// Columns of a block.
+const BLOCK: usize = 64;
+/// Rows of a block that a thread takes at a time.
+const PART: usize = 96;
 
 /// [`cholesky_in_place`] of a copy of a matrix whose symmetry is checked first.
 ///
@@ -29,18 +38,11 @@ pub fn cholesky(a: ArrayView2<f64>) -> Result<Cholesky, Invalid> {
 pub fn cholesky_in_place(mut entries: Vec<f64>, n: usize) -> Result<Cholesky, Invalid> {
     Cholesky::check_lower(&entries, n)?;
     let diagonal: Vec<f64> = (0..n).map(|i| entries[i * n + i]).collect();
-    let need = llt::factor::cholesky_in_place_scratch::<f64>(n, SEQUENTIAL, Default::default());
-    let factored = llt::factor::cholesky_in_place(
-        MatMut::from_column_major_slice_mut(&mut entries, n, n),
-        Default::default(),
-        SEQUENTIAL,
-        MemStack::new(&mut MemBuffer::new(need)),
-        Default::default(),
-    );
+    let factored = factor_blocks(MatMut::from_column_major_slice_mut(&mut entries, n, n));
     let positive = |i: &usize| entries[i * n + i] > 0.0 && entries[i * n + i].is_finite();
     let bad = match factored {
-        Ok(_) => (0..n).find(|i| !positive(i)),
-        Err(LltError::NonPositivePivot { index }) => Some(index),
+        Ok(()) => (0..n).find(|i| !positive(i)),
+        Err(pivot) => Some(pivot),
     };
     if let Some(pivot) = bad {
         let known: f64 = (0..pivot).map(|k| entries[k * n + pivot].powi(2)).sum();
@@ -51,6 +53,57 @@ pub fn cholesky_in_place(mut entries: Vec<f64>, n: usize) -> Result<Cholesky, In
         column[..j].fill(0.0);
     }
     Ok(Cholesky::from_lower(entries, n))
+}
+
+/// Replaces the lower triangle of a matrix by its factor, a block of columns after the other, whose rows threads share. The order of the
+/// matrix alone decides what is computed in one piece. Or returns the number of the first pivot that is not positive.
+fn factor_blocks(mut a: MatMut<'_, f64>) -> Result<(), usize> {
+    let n = a.nrows();
+    let width = if n < SHARED { n } else { BLOCK };
+    for from in (0..n).step_by(width) {
+        let width = width.min(n - from);
+        let (known, rest) = a.rb_mut().split_at_col_mut(from);
+        let known = known.rb().subrows(from, n - from);
+        let mut block = rest.get_mut(from.., ..width);
+        // What the columns before have contributed.
+        if from > 0 {
+            let left = known.subrows(0, width).transpose();
+            parallel::map(row_parts(block.rb_mut()).into_iter().enumerate(), |(k, part)| {
+                let known = known.subrows(k * PART, part.nrows());
+                matmul(part, Accum::Add, known, left, -1.0, SEQUENTIAL);
+            });
+        }
+        let (mut square, below) = block.split_at_row_mut(width);
+        let need =
+            llt::factor::cholesky_in_place_scratch::<f64>(width, SEQUENTIAL, Default::default());
+        let factored = llt::factor::cholesky_in_place(
+            square.rb_mut(),
+            Default::default(),
+            SEQUENTIAL,
+            MemStack::new(&mut MemBuffer::new(need)),
+            Default::default(),
+        );
+        if let Err(LltError::NonPositivePivot { index }) = factored {
+            return Err(from + index);
+        }
+        let square = square.rb();
+        parallel::map(row_parts(below), |part| {
+            solve_lower_triangular_in_place(square, part.transpose_mut(), SEQUENTIAL);
+        });
+    }
+    Ok(())
+}
+
+/// Runs of [`PART`] rows.
+fn row_parts(mut a: MatMut<'_, f64>) -> Vec<MatMut<'_, f64>> {
+    let mut parts = Vec::with_capacity(a.nrows() / PART + 1);
+    while a.nrows() > PART {
+        let (part, rest) = a.split_at_row_mut(PART);
+        parts.push(part);
+        a = rest;
+    }
+    parts.push(a);
+    parts
 }
 
 /// `A^-1` from the Cholesky factor of `A`; symmetric to the last bit.
@@ -70,15 +123,36 @@ pub fn inverse(factor: &Cholesky) -> Array2<f64> {
 pub fn inverse_into(factor: &Cholesky, out: &mut [f64]) {
     let n = factor.order();
     assert_eq!(out.len(), n * n, "an n x n matrix");
-    let need = llt::inverse::inverse_scratch::<f64>(n, SEQUENTIAL);
-    llt::inverse::inverse(
-        MatMut::from_column_major_slice_mut(out, n, n),
-        MatRef::from_column_major_slice(factor.entries(), n, n),
-        SEQUENTIAL,
-        MemStack::new(&mut MemBuffer::new(need)),
-    );
+    let factor = MatRef::from_column_major_slice(factor.entries(), n, n);
+    if n < SHARED {
+        let need = llt::inverse::inverse_scratch::<f64>(n, SEQUENTIAL);
+        llt::inverse::inverse(
+            MatMut::from_column_major_slice_mut(out, n, n),
+            factor,
+            SEQUENTIAL,
+            MemStack::new(&mut MemBuffer::new(need)),
+        );
+    } else {
+        invert_blocks(factor, out);
+    }
     // The lower triangle by columns is the upper one by rows.
     for_lower(n, |i, j| out[i * n + j] = out[j * n + i]);
+}
+
+/// Fills the lower triangle of the inverse by columns, whose blocks threads share. What is above the diagonal of a block takes no part
+/// in it: that makes as many operations as an inverse in one piece.
+fn invert_blocks(factor: MatRef<'_, f64>, out: &mut [f64]) {
+    let n = factor.nrows();
+    parallel::map(out.chunks_mut(BLOCK * n).enumerate(), |(block, out)| {
+        let (from, width) = (block * BLOCK, out.len() / n);
+        let columns = MatMut::from_column_major_slice_mut(out, n, width);
+        let mut columns = columns.get_mut(from.., ..);
+        columns.fill(0.0);
+        (0..width).for_each(|k| columns[(k, k)] = 1.0);
+        let factor = factor.submatrix(from, from, n - from, n - from);
+        solve_lower_triangular_in_place(factor, columns.rb_mut(), SEQUENTIAL);
+        solve_upper_triangular_in_place(factor.transpose(), columns, SEQUENTIAL);
+    });
 }
 
 /// Visits the entries `j <= i`, a tile at a time, so that rows and columns stay in cache.

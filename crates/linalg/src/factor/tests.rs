@@ -9,6 +9,8 @@ use ndarray::{Array1, Array2, array};
 
 /// Odd orders, and more than one block of faer.
 const ORDERS: [usize; 7] = [1, 2, 5, 30, 31, 60, 120];
+/// Those of factors, up to several blocks.
+const FACTORED: [usize; 9] = [1, 2, 5, 30, 31, 60, 120, 256, 331];
 
 /// Entries in (-1, 1) without structure.
 fn scrambled(m: usize, n: usize) -> Array2<f64> {
@@ -60,7 +62,7 @@ fn orthonormal(columns: &Array2<f64>) {
 
 #[test]
 fn cholesky_reconstructs_and_agrees_with_the_plain_one() {
-    for n in ORDERS {
+    for n in FACTORED {
         let a = definite(n);
         let found = cholesky(a.view()).unwrap();
         close(&found.lower().dot(&found.lower().t()), &a);
@@ -79,7 +81,7 @@ fn cholesky_reconstructs_and_agrees_with_the_plain_one() {
 
 #[test]
 fn log_determinant_of_the_second_difference_is_known() {
-    for n in ORDERS {
+    for n in FACTORED {
         let found = cholesky(second_difference(n).view()).unwrap().log_det();
         let expected = (n as f64 + 1.0).ln();
         assert!((found - expected).abs() <= 1e-13 * n as f64, "n = {n}: {found} {expected}");
@@ -91,7 +93,7 @@ fn log_determinant_of_the_second_difference_is_known() {
 
 #[test]
 fn inverse_of_the_second_difference_is_known() {
-    for n in ORDERS {
+    for n in FACTORED {
         let found = inverse(&cholesky(second_difference(n).view()).unwrap());
         let expected = Array2::from_shape_fn((n, n), |(i, j)| {
             let (low, high) = (i.min(j) as f64 + 1.0, i.max(j) as f64 + 1.0);
@@ -106,7 +108,7 @@ fn inverse_of_the_second_difference_is_known() {
 
 #[test]
 fn first_bad_pivot_is_named_on_both_sides() {
-    for n in ORDERS {
+    for n in FACTORED {
         for bad in [0, n / 2, n - 1] {
             // The leading block of order `bad` is that of the second difference, whose pivots are
             // (k + 2) / (k + 1); the next one is lowered by 3.
@@ -382,12 +384,13 @@ fn transposed_and_sliced_views_are_read_as_what_they_are() {
 #[cfg(feature = "parallel")]
 #[test]
 fn thread_count_does_not_change_a_bit() {
-    let (a, b) = (symmetric(200), definite(200));
+    let (a, b, blocks) = (symmetric(200), definite(200), definite(300));
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             (
                 cholesky(b.view()).unwrap(),
+                inverse(&cholesky(blocks.view()).unwrap()),
                 symmetric_eigen(a.view()).unwrap(),
                 svd(a.view()).unwrap(),
                 qr(a.view()).unwrap(),
