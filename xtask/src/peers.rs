@@ -2,11 +2,11 @@
 //!
 //! A comparison consists of three files under `benches/`. The file `peers/<crate>/requirements.txt` lists the other libraries with
 //! fixed versions. The script `peers/<crate>/run.py` measures the other libraries and this project in turn. The program
-//! `peer-<crate>` does the work of this project. It is a binary of the package `fenchel-benches`, or one of its examples
-//! (`examples/peer-<crate>.rs`). The script is called as
+//! `peer-<crate>` does the work of this project. It is an example of the package `fenchel-benches`. The script is called as
 //! `run.py --runner PROGRAM --out DIR [--data DIR] [what follows -- on the command line]`.
 //!
 //! `cargo xtask peers python` compares the Python package: it is installed in the environment, in place of a program.
+//! `cargo xtask peers trust` compares what solvers say of their answers with optima in 500 bits.
 //! `cargo xtask peers mpi` compares a fit on two processes with one on one process, and has a model of larger clusters.
 
 use std::path::{Path, PathBuf};
@@ -81,14 +81,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 /// Builds the program of this project and returns its path.
 fn build_runner(name: &str) -> Result<PathBuf, Failure> {
-    let source = workspace::root().join("benches/examples").join(format!("{name}.rs"));
-    let (kind, folder) =
-        if source.is_file() { ("--example", "release/examples") } else { ("--bin", "release") };
     let mut build = workspace::cargo();
-    build.args(["build", "--release", "-p", "fenchel-benches", kind, name]);
+    build.args(["build", "--release", "-p", "fenchel-benches", "--example", name]);
     stream(&mut build, &format!("building the runner `{name}`"))?;
     let program = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    Ok(workspace::target().join(folder).join(program))
+    Ok(workspace::target().join("release/examples").join(program))
 }
 
 fn find(peers: &Path, target: &Path, name: &str) -> Result<Peer, Failure> {

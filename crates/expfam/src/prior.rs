@@ -86,12 +86,13 @@ impl<F: Family + Clone> Prior<F> {
     /// [`new`](Self::new) where the computation of means cancels.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] unless `weight > 0`.
+    /// [`Invalid::Parameter`] unless `weight > 0`. The errors of [`Family::natural_from_centred`] for a mean that rounds to the border.
     pub fn around(weight: f64, at: &Distribution<F>) -> Result<Self, Error> {
         Invalid::check_positive("weight of the prior", weight)?;
         let family = at.family().clone();
         let mut centred = vec![0.0; family.dimension()];
         family.centred_from_natural(at.natural(), &mut centred);
+        Distribution::from_centred(family.clone(), &centred)?;
         Ok(Prior { summary: Summary::from_parts(family, weight, centred), map: at.clone() })
     }
 
@@ -164,9 +165,17 @@ impl<F: Evidence + Clone> Prior<F> {
     /// `log p(eta)`, a density with respect to `d eta`.
     ///
     /// # Errors
-    /// The errors of [`Family::check_natural`].
+    /// The errors of [`Family::check_natural`]; [`Error::Unavailable`] where numbers overflow.
     pub fn log_density(&self, eta: &[f64]) -> Result<f64, Error> {
-        Ok(self.log_unnormalised(eta)? - self.log_normaliser())
+        self.number("the density of a prior", self.log_unnormalised(eta)? - self.log_normaliser())
+    }
+
+    /// A difference of infinite numbers is no number.
+    fn number(&self, what: &'static str, value: f64) -> Result<f64, Error> {
+        let hint =
+            "numbers overflow; choose a unit in which they are nearer to 1, or another weight";
+        let family = self.family().name();
+        if value.is_nan() { Err(Error::Unavailable { family, what, hint }) } else { Ok(value) }
     }
 
     /// The log of `Z(posterior) / Z(prior)`, which is the marginal likelihood without the base measure of the data.
@@ -175,7 +184,7 @@ impl<F: Evidence + Clone> Prior<F> {
         let mut all = self.summary.clone();
         all.add(data.centred(), data.weight());
         let after = self.family().log_prior_normaliser(all.weight(), all.centred());
-        Ok(after - self.log_normaliser())
+        self.number("the marginal likelihood", after - self.log_normaliser())
     }
 }
 
@@ -183,20 +192,21 @@ impl<F: Evidence + Density + Clone> Prior<F> {
     /// `log p(x_1, ..., x_n)`, with the parameter integrated out.
     ///
     /// # Errors
-    /// [`Error::OutsideSupport`].
+    /// [`Error::OutsideSupport`]; [`Error::Unavailable`] where numbers overflow.
     pub fn log_marginal_likelihood(&self, x: &[F::Point]) -> Result<f64, Error>
     where
         F::Point: Sized,
     {
         check_points(self.family(), x)?;
         let base: f64 = x.iter().map(|x| self.family().log_base(x)).sum();
-        Ok(self.log_ratio(&Summary::of(self.family().clone(), x)?)? + base)
+        let ratio = self.log_ratio(&Summary::of(self.family().clone(), x)?)?;
+        self.number("the marginal likelihood", ratio + base)
     }
 
     /// The same for observations by reference.
     ///
     /// # Errors
-    /// [`Error::OutsideSupport`].
+    /// [`Error::OutsideSupport`]; [`Error::Unavailable`] where numbers overflow.
     pub fn log_marginal_likelihood_of_each<'x>(
         &self,
         x: impl IntoIterator<Item = &'x F::Point>,
@@ -210,14 +220,14 @@ impl<F: Evidence + Density + Clone> Prior<F> {
             data.observe(x).map_err(|e| e.at(i))?;
             base += self.family().log_base(x);
         }
-        Ok(self.log_ratio(&data)? + base)
+        self.number("the marginal likelihood", self.log_ratio(&data)? + base)
     }
 
     /// `log p(x | all data so far)`: the log of the posterior predictive density of the next observation. Depending on
     /// the family, this law is beta-binomial, Lomax, Student's t and so on.
     ///
     /// # Errors
-    /// [`Error::OutsideSupport`].
+    /// [`Error::OutsideSupport`]; [`Error::Unavailable`] where numbers overflow.
     pub fn log_predictive(&self, x: &F::Point) -> Result<f64, Error> {
         self.log_marginal_likelihood_of_each([x])
     }

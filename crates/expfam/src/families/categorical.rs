@@ -166,6 +166,15 @@ pub(crate) fn check_mean(family: &impl Family, total: f64, mu: &[f64]) -> Result
     mean_in(family, rest > 0.0, mu.len(), rest, "every category seen with positive frequency")
 }
 
+/// Differences of two natural parameters must be numbers.
+pub(crate) fn check_natural(family: &impl Family, eta: &[f64]) -> Result<(), Error> {
+    check_shape(family, "natural parameter", eta)?;
+    let large = eta.iter().position(|e| e.abs() > 8e307);
+    let index = large.unwrap_or(0);
+    let value = eta.get(index).copied().unwrap_or(0.0);
+    natural_in(family, large.is_none(), index, value, "at most 8e307 in size")
+}
+
 /// `sum_k p_k log p_k`, all terms of one sign.
 pub(crate) fn conjugate_at(eta: &[f64]) -> f64 {
     log_probabilities(eta).into_iter().map(|log| log.exp() * log).sum()
@@ -226,17 +235,7 @@ impl Family for Categorical {
     }
 
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
-        check_shape(self, "natural parameter", eta)?;
-        // Differences of two must be numbers.
-        let large = eta.iter().position(|e| e.abs() > 8e307);
-        let index = large.unwrap_or(0);
-        natural_in(
-            self,
-            large.is_none(),
-            index,
-            eta.get(index).copied().unwrap_or(0.0),
-            "at most 8e307 in size",
-        )
+        check_natural(self, eta)
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {

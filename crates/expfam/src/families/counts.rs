@@ -62,7 +62,8 @@ pub(crate) fn mean_over(
             add(-weight / 24.0, x - step);
         };
         edge(x, 1.0, &mut add);
-        while log_p(x) - top > NOTHING && left(x) > TERMS {
+        // By the mass of a piece, which is as wide as it is far: where terms fall as 1 / x, all pieces weigh the same.
+        while log_p(x) - top + (x - mode).abs().ln() > NOTHING && left(x) > TERMS {
             let width = ((x - mode).abs() / 16.0).floor().min(left(x) - TERMS).max(1.0);
             let from = x - 0.5 * step;
             legendre_nodes(width, |node, weight| add(weight, from + step * node));

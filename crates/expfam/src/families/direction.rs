@@ -185,7 +185,16 @@ pub(crate) fn kl(p: &[f64], q: &[f64]) -> f64 {
 macro_rules! methods {
     () => {
         fn check_natural(&self, eta: &[f64]) -> Result<(), $crate::error::Error> {
-            $crate::family::check_shape(self, "natural parameter", eta)
+            $crate::family::check_shape(self, "natural parameter", eta)?;
+            // The length, and that of a difference of two, must be numbers.
+            let length = $crate::families::direction::length(eta);
+            $crate::family::natural_in(
+                self,
+                length <= 8e307,
+                0,
+                eta[0],
+                "a length of at most 8e307",
+            )
         }
 
         fn check_resolved(&self, eta: &[f64]) -> Result<(), $crate::error::Error> {

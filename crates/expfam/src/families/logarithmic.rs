@@ -41,6 +41,9 @@ impl Distribution<Logarithmic> {
     }
 }
 
+/// Beyond this `eta` counts would exceed what a double holds.
+const NEAREST: f64 = -1e-305;
+
 /// Below this `eta` the first terms in `q = e^eta` are all that a double holds.
 const FAR: f64 = -40.0;
 /// No mean parameter leads below: `mu - 1` would be no number.
@@ -99,7 +102,7 @@ impl Family for Logarithmic {
 
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
         check_shape(self, "natural parameter", eta)?;
-        natural_in(self, eta[0] < 0.0, 0, eta[0], "a number < 0")
+        natural_in(self, eta[0] <= NEAREST, 0, eta[0], "a number <= -1e-305")
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {

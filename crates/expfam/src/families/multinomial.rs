@@ -65,7 +65,7 @@ impl Family for Multinomial {
     }
 
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
-        check_shape(self, "natural parameter", eta)
+        categorical::check_natural(self, eta)
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {

@@ -201,6 +201,36 @@ fn wide_counts_have_an_entropy() {
     assert!((binomial - normal(1e8)).abs() < 1e-5);
 }
 
+/// Counts up to `1 / e` at `eta = -e`, each power of ten as likely as the other: with `l = log(1 / e)` the series of
+/// `sum_x e^(-e x) log(x) / x` is `l^2/2 - g l + g^2/2 + pi^2/12 + g1`, up to terms of the size `e l`, with Euler's and Stieltjes' constants.
+#[test]
+fn logarithmic_counts_of_any_width_have_an_entropy() {
+    let (g, g1) = (0.577_215_664_901_532_9, -0.072_815_845_483_676_72);
+    for e in [1e-12_f64, 1e-20, 1e-100, 1e-300] {
+        let law = Distribution::from_natural(Logarithmic, &[-e]).unwrap();
+        let l = -e.ln();
+        let pi = std::f64::consts::PI;
+        let series = 0.5 * l * l - g * l + 0.5 * g * g + pi * pi / 12.0 + g1;
+        assert_near(law.entropy().unwrap(), l.ln() + (series + 1.0) / l, 1e-9);
+    }
+    assert!(message(Distribution::from_natural(Logarithmic, &[-1e-310])).contains("-1e-305"));
+}
+
+/// A mean that rounds to the border is none of a prior, and infinite numbers have no difference.
+#[test]
+fn priors_that_no_number_holds_are_refused() {
+    let sure = Distribution::from_natural(Bernoulli, &[50.0]).unwrap();
+    assert!(message(Prior::around(5.0, &sure)).contains("mean"));
+    let wide = Distribution::from_natural(Pareto::new(2.0).unwrap(), &[-1e-180]).unwrap();
+    let prior = Prior::around(6e230, &wide).unwrap();
+    assert!(message(prior.log_marginal_likelihood(&[f64::MAX])).contains("overflow"));
+    // As of the categorical family: differences of two parameters are numbers.
+    let dice = Distribution::from_natural(Multinomial::new(9, 3).unwrap(), &[1e307, -1.7e308]);
+    assert!(message(dice).contains("at most 8e307"));
+    let sphere = VonMisesFisher::new(12).unwrap();
+    assert!(message(Distribution::from_natural(sphere, &[7e307; 12])).contains("at most 8e307"));
+}
+
 #[test]
 fn mixtures_and_estimates_say_what_they_cannot() {
     let sample = [1.0, 2.0, 5.0, 7.0, 1.5, 6.0];

@@ -21,3 +21,4 @@ mod spread;
 mod sweep;
 mod tails;
 mod univariate;
+mod wide;
