@@ -22,7 +22,7 @@ use fenchel_finite_sum::path::{PathSettings, elastic_net_path};
 use fenchel_finite_sum::{LogisticRegression, SoftmaxRegression};
 use fenchel_ggm::{GraphicalLasso, PenaltyWeights, Statistics};
 use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
-use fenchel_graphical::{Evidence, FactorGraph, JunctionTree, OrderingOptions, VarId};
+use fenchel_graphical::{Evidence, JunctionTree, OrderingOptions, VarId};
 use fenchel_linalg::{CsrMatrix, parallel};
 use fenchel_moments::{Components, GaussianMixture, Sade, synthetic};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
@@ -149,17 +149,7 @@ fn sade() -> Result<Box<dyn FnOnce() -> Result<Answer, Failure>>, Failure> {
 }
 
 fn grid() -> Result<Box<dyn FnOnce() -> Result<Answer, Failure>>, Failure> {
-    let side = 16;
-    let mut model = FactorGraph::new(&vec![2; (side * side) as usize])?;
-    for v in 0..side * side {
-        model.add(&[VarId(v)], &[0.0, 0.1])?;
-        if v % side > 0 {
-            model.add(&[VarId(v - 1), VarId(v)], &[0.3, -0.3, -0.3, 0.3])?;
-        }
-        if v >= side {
-            model.add(&[VarId(v - side), VarId(v)], &[0.3, -0.3, -0.3, 0.3])?;
-        }
-    }
+    let model = ising_grid(16, 0.3)?.factor_graph()?;
     let tree = JunctionTree::compile(&model, &OrderingOptions::default())?;
     let mut workspace = tree.workspace();
     Ok(Box::new(move || {
