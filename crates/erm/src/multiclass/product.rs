@@ -480,7 +480,8 @@ mod tests {
     #[test]
     fn thread_count_does_not_change_a_bit() {
         let (n, d, r) = (2000, 50, 20);
-        let row = |i: usize| (0..d as u32).filter(move |&c| c < 10 || (i + c as usize) % 9 == 0);
+        let row =
+            |i: usize| (0..d as u32).filter(move |&c| c < 10 || (i + c as usize).is_multiple_of(9));
         let columns: Vec<u32> = (0..n).flat_map(row).collect();
         let mut offsets = vec![0];
         (0..n).for_each(|i| offsets.push(offsets[i] + row(i).count()));
