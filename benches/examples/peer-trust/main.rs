@@ -18,6 +18,9 @@ use crate::margins::{glm, linear, softmax};
 use crate::networks::{lasso, network};
 use crate::sequences::{classifier, crf, game, program};
 
+/// Attributes with their values, and the label.
+type Token = (Vec<(u32, f64)>, u32);
+
 /// What all problems have, each its part of it.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -28,7 +31,7 @@ pub(crate) struct Request {
     pub(crate) y: Vec<f64>,
     pub(crate) cost: Vec<f64>,
     pub(crate) weights: Option<Vec<f64>>,
-    pub(crate) sequences: Vec<Vec<(Vec<(u32, f64)>, u32)>>,
+    pub(crate) sequences: Vec<Vec<Token>>,
     pub(crate) groups: Vec<Vec<usize>>,
     pub(crate) sizes: [usize; 2],
     pub(crate) l1: f64,
@@ -106,15 +109,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut answers = Answers::default();
         let a = &mut answers;
         let posed = match r.kind.as_str() {
-            "linear" => Ok(linear(a, &r)),
-            "softmax" => Ok(softmax(a, &r)),
-            "glm" => Ok(glm(a, &r)),
+            "linear" => linear(a, &r),
+            "softmax" => softmax(a, &r),
+            "glm" => glm(a, &r),
             "crf" => crf(a, &r),
-            "glasso" => Ok(lasso(a, &r)),
+            "glasso" => lasso(a, &r),
             "network" => network(a, &r),
             "game" => game(a, &r),
             "program" => program(a, &r),
-            _ => Ok(classifier(a, &r)),
+            _ => classifier(a, &r),
         };
         if let Err(error) = posed {
             a.ask("problem", || Err(error));
