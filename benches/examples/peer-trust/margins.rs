@@ -1,5 +1,7 @@
 //! Losses of margins and of scores: finite sums, their estimators, generalised linear models.
 
+use std::error::Error;
+
 use fenchel_expfam::glm::{
     Glm, Identity, InverseSquare, Logistic as Binomial, NegativeBinomialCanonical,
     NegativeBinomialLog, PoissonLog, Reciprocal, ScalarFamily,
@@ -114,7 +116,7 @@ macro_rules! linear {
     }};
 }
 
-pub(crate) fn linear(a: &mut Answers, r: &Request) {
+pub(crate) fn linear(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>> {
     let l1 = L1 { strength: r.l1 };
     match (r.loss.as_str(), r.l1 > 0.0) {
         ("logistic", false) => linear!(a, r, Logistic, Zero, dual, second, primal, smooth),
@@ -134,6 +136,7 @@ pub(crate) fn linear(a: &mut Answers, r: &Request) {
         linear!(a, r, Logistic, Zero, path);
     }
     estimators(a, r);
+    Ok(())
 }
 
 fn estimators(a: &mut Answers, r: &Request) {
@@ -196,7 +199,7 @@ fn estimators(a: &mut Answers, r: &Request) {
     }
 }
 
-pub(crate) fn softmax(a: &mut Answers, r: &Request) {
+pub(crate) fn softmax(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>> {
     let x = r.matrix();
     let labels: Vec<usize> = r.y.iter().map(|y| *y as usize).collect();
     let classes = 1 + labels.iter().max().copied().unwrap_or(0);
@@ -263,9 +266,10 @@ pub(crate) fn softmax(a: &mut Answers, r: &Request) {
         point.extend(model.intercepts.iter().filter(|_| r.intercept));
         Ok((point, model.report))
     });
+    Ok(())
 }
 
-pub(crate) fn glm(a: &mut Answers, r: &Request) {
+pub(crate) fn glm(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>> {
     fn family<F: ScalarFamily + Clone>(a: &mut Answers, r: &Request, family: F) {
         let name = format!("Glm {} {}", F::NAME, F::LINK);
         a.ask(&name, || {
@@ -283,4 +287,5 @@ pub(crate) fn glm(a: &mut Answers, r: &Request) {
         "geometric" => family(a, r, NegativeBinomialCanonical { size: 1.5 }),
         _ => family(a, r, NegativeBinomialLog { size: 1.5 }),
     }
+    Ok(())
 }

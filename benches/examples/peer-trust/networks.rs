@@ -15,7 +15,7 @@ use ndarray::{Array2, ArrayView2};
 
 use crate::{Answers, Found, Request};
 
-pub(crate) fn lasso(a: &mut Answers, r: &Request) {
+pub(crate) fn lasso(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>> {
     let flat = |x: ArrayView2<f64>| x.iter().copied().collect::<Vec<f64>>();
     let (c, stop, scale) = (r.matrix(), r.stop(), Scale::Covariance);
     let weights = PenaltyWeights::Uniform(r.l1);
@@ -66,6 +66,7 @@ pub(crate) fn lasso(a: &mut Answers, r: &Request) {
             Ok((model.models.iter().flat_map(|m| flat(m.precision.view())).collect(), model.report))
         });
     }
+    Ok(())
 }
 
 pub(crate) fn network(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>> {

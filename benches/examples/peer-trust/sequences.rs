@@ -117,7 +117,7 @@ pub(crate) fn program(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-pub(crate) fn classifier(a: &mut Answers, r: &Request) {
+pub(crate) fn classifier(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>> {
     let labels: Vec<usize> = r.y.iter().map(|y| *y as usize).collect();
     let loss = if r.loss == "hinge" { MulticlassLoss::Hinge } else { MulticlassLoss::Softmax };
     for solver in
@@ -144,4 +144,5 @@ pub(crate) fn classifier(a: &mut Answers, r: &Request) {
             Ok((point, model.report))
         });
     }
+    Ok(())
 }
