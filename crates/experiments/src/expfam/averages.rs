@@ -46,7 +46,7 @@ const WORSE: Source = babichev(
 );
 const ORDERS: Source = babichev(
     "3.7.1",
-    "we can see the dependency of the final performance in γ for averaging predictions, instead of γ^2 for averaging parameters",
+    "we can see the dependency of the final performance in γ [the step size] for averaging predictions, instead of γ^2 for averaging parameters",
 );
 const PLATEAU: Source = babichev(
     "3.7.1",
@@ -121,7 +121,7 @@ fn without_averaging(losses: &Losses) -> Result<Claim, Failure> {
     Ok(PLATEAU
         .claim("the last iterate has a larger loss than averaged parameters, with every step")
         .rests_on(["averaged-sgd"])
-        .document("larger expected log-loss at the end, in the median over the seeds")
+        .document("larger expected log-loss at the end of the pass, in the median over the seeds")
         .holds(losses.all_below(PARAMETERS, LAST)?))
 }
 
@@ -171,7 +171,7 @@ fn second(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                     "averaged predictions ({name}) have a larger loss than averaged parameters, with every step"
                 ))
                 .rests_on(["averaged-sgd"])
-                .document("larger expected log-loss at the end, in the median over the seeds")
+                .document("larger expected log-loss at the end of the pass, in the median over the seeds")
                 .holds(losses.all_below(PARAMETERS, which)?),
         );
         let predictions = exponent(which)?;

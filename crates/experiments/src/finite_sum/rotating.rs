@@ -195,9 +195,7 @@ pub(super) fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(),
         ("SAG, 1/(nL)", Method::Sag(1.0 / n)),
     ];
     let mut table = Table::new(
-        format!(
-            "Turning features: factor of a pass, medians of {SEEDS} seeds, n = {N}, n mu = 2 L"
-        ),
+        format!("Turning features: median factor of a pass, n = {N} rows, n mu = 2 L"),
         ["method", "random", "permuted", "cyclic"],
     );
     let mut figure = Figure::new(

@@ -58,8 +58,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     tasks.push(regression::songs(context, outcome)?);
     let columns = ["data", "l1 / lambda_max", "F*", "non-zeros"].into_iter();
     let columns = columns.chain(["SAGA 10", "SAGA 30", "SAGA 100", "SVRG 100", "SAG 100"]);
-    let mut table =
-        Table::new("F - F* after a first pass and 10, 30 and 100 more; one run", columns);
+    let mut table = Table::new("F - F* after one pass and 10, 30, 100 more; one run", columns);
     // The last one is the least-squares panel.
     let squared = |task: &Task| task.name == tasks[tasks.len() - 1].name;
     let found = each(context, &tasks, |task| {
