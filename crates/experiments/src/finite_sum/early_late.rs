@@ -46,8 +46,7 @@ fn entries() -> Vec<Entry> {
 
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
-        .setting("l2", "2 L0 / (n - 2) for n rows a_i, where L0 = max ||a_i||^2 / 4 is the largest curvature of a term; with mu = l2 and L = L0 + l2 this is n mu = 2 L")
-        .setting("rows", "unit norm")
+        .setting("l2", "2 L0 / (n - 2) for n rows a_i of unit norm, where L0 = max ||a_i||^2 / 4 is the largest curvature of a term; with mu = l2 and L = L0 + l2 this is n mu = 2 L")
         .setting("start", "w = 0; SAGA first computes the gradients of all terms (one pass)")
         .setting("steps", "SGD: 1/(L + mu k) at step k, or 1/L at every step; SAGA: 1/(3 L)")
         .setting("seeds", format!("{SEEDS}; claims compare medians over the seeds, shown as median [least, largest]; tables and figures show geometric means; L-BFGS has no randomness"));

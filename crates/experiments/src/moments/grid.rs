@@ -21,8 +21,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     ..Experiment::of(super::DOCUMENT)
 };
 
-const FALLS: Source =
-    thesis("2.5.2", "the square trace error [SADE] tends to zero as n increases.");
+const FALLS: Source = thesis("2.5.2", "the square trace error tends to zero as n increases.");
 
 fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let part = |weight: f64, mean: f64, variance: f64| Component {
