@@ -32,7 +32,7 @@ fn errors(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             "error",
             "share of the tokens that the most probable labelling gets wrong, on the test set of the document or a part of it",
         )
-        .setting("seeds", format!("{SEEDS}; claims compare medians over the seeds, shown as median [least, largest]"));
+        .setting("seeds", format!("{SEEDS}; claims compare medians over the seeds, shown as median [least, largest]; l2 = 1/n"));
     let columns =
         ["data", "method", "tokens 5", "tokens 15", "tokens 20", "sequences 15", "tokens, optimum"];
     let mut table = Table::new("Wrong tokens and sequences after passes, in percent", columns);

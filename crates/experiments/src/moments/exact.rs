@@ -151,7 +151,7 @@ fn rational(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             error(&problem, &sir.fit(&problem.x, &problem.y)?)?,
         ])
     })?;
-    let caption = "10 slices of equal counts; SADE has the exact score function.";
+    let caption = "Ten features, a mixture of two normal laws; 10 slices of equal counts; SADE has the exact score function.";
     let (figure, table) = figure_and_table("Rational model", caption, Axis::log("samples"), &all);
     outcome.figure(figure).table(table).setting("draws", repeats).setting("noise", 0.25);
     outcome.note(

@@ -50,7 +50,7 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let score = Gaussian::standard(d)?;
     let mut table = Table::new(
         format!(
-            "Square trace error (0 all directions found, 1 none) by response and method, {d} normal features, n = {n}: median [least, largest] of {SEEDS} draws"
+            "Square trace error (0 all directions found, 1 none) by response and method, {d} normal features, n = {n}, noise of deviation 0.1, exp capped at 5: median [least, largest] of {SEEDS} draws"
         ),
         std::iter::once("response").chain(METHODS.map(|(name, _)| name)),
     );
