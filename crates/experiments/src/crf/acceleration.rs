@@ -16,8 +16,8 @@ pub(super) const ACCELERATION: Experiment = Experiment {
     title: "Section 7: accelerated SDCA",
     question: "Does acceleration (Catalyst) save passes of SDCA for conditional random fields?",
     learnt: "On handwritten words (OCR) it saves about half of them. On parts of speech, where SDCA needs a dozen or two, it saves few or none.",
-    quick: "250 words and 60 sentences",
-    smaller: "at most 2,000 words and 300 sentences",
+    quick: "this run has 250 words and 60 sentences",
+    smaller: "a full run has at most 2,000 words of 6,202 and 300 sentences of 8,936",
     needs: &["ocr", "conll2000"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
@@ -41,9 +41,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("target", "a duality gap of 1e-4 of the objective, computed after every pass")
         .setting("kappa", "weight of the proximal term: 2 l2, the default; large: 100 l2")
-        .setting("seeds", SEEDS);
+        .setting("seeds", format!("{SEEDS}; numbers are medians over the seeds [least, largest]"));
     let mut table = Table::new(
-        "Passes to a duality gap of 1e-4 of the objective, medians over the seeds",
+        "Passes to a duality gap of 1e-4 of the objective, medians over 5 seeds; never: not within 300 passes, 150 with the large kappa",
         ["data", "n l2", PLAIN, FAST, LARGE],
     );
     let mut measured = vec![];
@@ -83,7 +83,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         )
         .claim("acceleration has not been tested for training conditional random fields")
         .rests_on([PLAIN, FAST])
-        .reported("passes to a duality gap of 1e-4 of the objective, of accelerated SDCA and of SDCA by gaps", measured.join("; ")),
+        .reported("passes to a duality gap of 1e-4 of the objective, of accelerated SDCA (kappa = 2 l2) and of SDCA by gaps, medians over 5 seeds. Not judged: the sentence says only that nobody has tested it, which a measurement cannot contradict", measured.join("; ")),
     );
     Ok(())
 }

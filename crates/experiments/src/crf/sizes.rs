@@ -56,7 +56,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         if set == Set::Ocr {
             outcome.note(format!(
                 "Of OCR the attributes of a letter are its {attributes} pixels, and a counts them all, as the paper does. \
-                 At most {most} of them are not blank. crf-45 compares the sparsity of the sets, and counts these only, \
+                 At most {most} of them are not blank. The experiment on test errors compares the sparsity of the sets, and counts these only, \
                  in the words that it runs on.",
             ));
             // The letters of all ten folds, and one for each word of the tenth.
@@ -79,7 +79,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     }
     let summary = paper(
         "table 1",
-        "Dataset summary. d is the dimension of w. n is the number of data points.",
+        "[Table 1 prints n, K, A, a, d, memory and N of each data set.] Dataset summary. d is the dimension of w. n is the number of data points.",
     );
     let threshold =
         "measured against printed: equal, to the digits that are printed, on all data sets";

@@ -121,7 +121,7 @@ fn without_averaging(losses: &Losses) -> Result<Claim, Failure> {
     Ok(PLATEAU
         .claim("the last iterate has a larger loss than averaged parameters, with every step")
         .rests_on(["averaged-sgd"])
-        .document("larger expected log-loss at the end, in the median over the seeds")
+        .document("larger expected log-loss at the end of the pass, in the median over the seeds")
         .holds(losses.all_below(PARAMETERS, LAST)?))
 }
 
@@ -171,7 +171,7 @@ fn second(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                     "averaged predictions ({name}) have a larger loss than averaged parameters, with every step"
                 ))
                 .rests_on(["averaged-sgd"])
-                .document("larger expected log-loss at the end, in the median over the seeds")
+                .document("larger expected log-loss at the end of the pass, in the median over the seeds")
                 .holds(losses.all_below(PARAMETERS, which)?),
         );
         let predictions = exponent(which)?;

@@ -83,7 +83,7 @@ fn standardised(x: &Array2<f64>) -> Array2<f64> {
 
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let Some(folder) = context.data.as_ref().map(Folder::new) else {
-        outcome.note("Without ijcnn1 and adult there is nothing to judge.");
+        outcome.note("Without ijcnn1 and adult nothing is run.");
         return Ok(());
     };
     outcome

@@ -8,7 +8,7 @@ use crate::{Claim, Failure, Judged};
 /// A sentence on SAG that is judged on data and on turning features.
 pub(super) const SLOW_PERMUTED: crate::Source = crate::documents::defazio(
     "5.2",
-    "The permuted ordering is extremely slow, sometimes diverging, particularly if aggressive step sizes are used.",
+    "[With SAG] The permuted ordering is extremely slow, sometimes diverging, particularly if aggressive step sizes are used.",
 );
 
 /// On how many of its data sets a sentence must hold.
@@ -25,8 +25,8 @@ impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Need::All => "on all data sets",
-            Need::Most => "on most data sets",
-            Need::One => "on one data set at least",
+            Need::Most => "on most data sets (the project's reading)",
+            Need::One => "on one data set at least (the project's reading)",
         })
     }
 }

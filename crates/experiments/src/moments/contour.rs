@@ -36,9 +36,9 @@ fn run(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let mass: f64 = log.iter().map(|l| l.exp() * step * step).sum();
     outcome.figure(figure).claim(
         CAPTION
-            .claim("the density of two features is a mixture of normal laws")
+            .claim("the density of two features is the mixture of normal laws 0.6 N(-1, I) + 0.4 N(1, 2 I)")
             .on(Ground::Exact)
-            .reported("share of the probability on the square that is drawn", mass),
+            .reported("share of the probability on the square that is drawn; not judged: a caption gives no number", mass),
     );
     Ok(())
 }

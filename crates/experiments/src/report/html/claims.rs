@@ -53,8 +53,7 @@ fn why(claim: &Claim) -> String {
 fn expected(claim: &Claim) -> String {
     let threshold = &claim.threshold;
     let origin = match claim.verdict {
-        Verdict::Reported if claim.source.is_ours() => "shown, not judged; ".into(),
-        Verdict::Reported => "shown: the sentence gives neither order nor number; ".into(),
+        Verdict::Reported => "shown, not judged; ".into(),
         _ => format!("threshold of the {}; {}; ", threshold.origin, claim.ground),
     };
     let origin = escape(format!("{origin}{}", claim.size()).trim_end_matches("; "));

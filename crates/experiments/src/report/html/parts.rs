@@ -29,7 +29,7 @@ pub(super) const KINDS: [(&str, &str, &str); 7] = [
     ("does not reproduce", "known", "known not to reproduce"),
     ("unexpected pass", "fail", "pass against what is registered"),
     ("reason fails", "fail", "whose registered reason fails its check"),
-    ("reported", "reported", "shown where the document gives neither order nor number"),
+    ("reported", "reported", "shown where no order or number of the document can judge it"),
     ("not judged", "reported", "not judged: other data than the document's"),
 ];
 
