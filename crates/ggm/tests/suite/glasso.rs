@@ -355,3 +355,21 @@ proptest! {
         }
     }
 }
+
+/// More rows than one part has, from a few samples, so that many entries are free.
+#[cfg(feature = "parallel")]
+#[test]
+fn threads_do_not_change_a_bit() {
+    let (c, weights) = (covariance(150, 60, 5), PenaltyWeights::Uniform(0.05));
+    let settings = GlassoSettings { stop: Stop::after_passes(3.0), ..GlassoSettings::default() };
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let problem = Problem::new(c.view(), &weights).unwrap();
+            graphical_lasso(&problem, &settings, None, &mut ()).unwrap().state.precision()
+        })
+    };
+    let one = on(1);
+    assert_eq!(one, on(2));
+    assert_eq!(one, on(3));
+}
