@@ -2,24 +2,13 @@
 
 use super::parts::{escape, inline};
 
-/// Prefixes of ids, and their terms: `term: definition` on each line, or `term / other form: definition`.
-const GLOSSARIES: [(&str, &str); 10] = [
-    ("ca", include_str!("../../../glossary/ca.txt")),
-    ("crf", include_str!("../../../glossary/crf.txt")),
-    ("cs", include_str!("../../../glossary/cs.txt")),
-    ("ef", include_str!("../../../glossary/ef.txt")),
-    ("fs", include_str!("../../../glossary/fs.txt")),
-    ("gg", include_str!("../../../glossary/gg.txt")),
-    ("gr", include_str!("../../../glossary/gr.txt")),
-    ("ml", include_str!("../../../glossary/ml.txt")),
-    ("mo", include_str!("../../../glossary/mo.txt")),
-    ("sa", include_str!("../../../glossary/sa.txt")),
-];
+/// By prefixes of ids, in brackets: `term: definition` on each line, or `term / other form: definition`.
+const GLOSSARY: &str = include_str!("../glossary.txt");
 
 /// The terms that occur in a section.
 pub(super) fn terms(id: &str, section: &str) -> String {
-    let prefix = id.split('-').next();
-    let file = GLOSSARIES.iter().find(|(of, _)| Some(*of) == prefix).map_or("", |(_, text)| text);
+    let prefix = format!("{}]\n", id.split('-').next().unwrap_or(id));
+    let file = GLOSSARY.split("\n[").find_map(|part| part.strip_prefix(&prefix)).unwrap_or("");
     // Between the tags; then what the definitions use.
     let text: Vec<&str> = section.split('<').filter_map(|part| part.split('>').nth(1)).collect();
     let (mut text, mut found) = (text.join(" "), vec![]);
@@ -64,12 +53,14 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_a_glossary_defines_a_term() {
-        for (prefix, text) in GLOSSARIES {
-            for line in text.lines() {
-                let (term, definition) = line.split_once(": ").unwrap_or((line, ""));
-                assert!(!term.is_empty() && definition.ends_with('.'), "{prefix}: {line}");
-            }
+    fn every_line_of_the_glossary_defines_a_term() {
+        for line in GLOSSARY.split("\n[").skip(1).flat_map(|part| part.lines().skip(1)) {
+            let (term, definition) = line.split_once(": ").unwrap_or((line, "."));
+            assert!(definition.ends_with('.') && term.is_empty() == line.is_empty(), "{line}");
+        }
+        for experiment in crate::registry::all() {
+            let prefix = experiment.id.split('-').next().unwrap_or_default();
+            assert!(GLOSSARY.contains(&format!("\n[{prefix}]\n")), "{prefix}");
         }
     }
 }
