@@ -108,18 +108,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         let r: Request = serde_json::from_str(&line?)?;
         let mut answers = Answers::default();
         let a = &mut answers;
-        let mut posed = Ok(());
-        match r.kind.as_str() {
+        let posed = match r.kind.as_str() {
             "linear" => linear(a, &r),
             "softmax" => softmax(a, &r),
             "glm" => glm(a, &r),
-            "crf" => posed = crf(a, &r),
+            "crf" => crf(a, &r),
             "glasso" => lasso(a, &r),
-            "network" => posed = network(a, &r),
-            "game" => posed = game(a, &r),
-            "program" => posed = program(a, &r),
+            "network" => network(a, &r),
+            "game" => game(a, &r),
+            "program" => program(a, &r),
             _ => classifier(a, &r),
-        }
+        };
         if let Err(error) = posed {
             a.ask("problem", || Err(error));
         }
