@@ -260,8 +260,11 @@ impl Slopes {
         // The direction of equal shifts is flat: it gets a curvature of its own.
         let mut hessian = vec![n / r as f64; r * r];
         for (k, row) in hessian.chunks_exact_mut(r).enumerate() {
-            row.iter_mut().zip(&products[k * order..]).for_each(|(h, product)| *h -= product);
-            row[k] += sums[k];
+            // Its rows sum to 0. The diagonal as a sum of the others has no cancellation, where each `p_i` is nearly 0 or 1.
+            for l in (0..r).filter(|&l| l != k) {
+                row[l] -= products[k * order + l];
+                row[k] += products[k * order + l];
+            }
         }
         Slopes { value, gradient, hessian }
     }
