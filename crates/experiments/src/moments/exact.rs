@@ -95,7 +95,8 @@ fn errors(
         PhdPlus { components: COMPONENTS, response: ResponseTransform::None, ..PhdPlus::default() };
     let signed = PhdPlus { order: EigenOrder::Algebraic, ..phd };
     let sphd = Sphd { components: COMPONENTS, slicing: SLICING, ..Sphd::default() };
-    let stop = Stop { max_passes: context.pick(5.0, 20.0), ..Mave::default().stop };
+    // The fifth round has the smallest bandwidth.
+    let stop = Stop { max_passes: 5.0, ..Mave::default().stop };
     let mave = Mave { directions: 2, base_points: context.pick(20, 200), stop };
     Ok(vec![
         error(problem, &sade().fit(x, y, density)?)?,
