@@ -34,14 +34,18 @@ pub(crate) struct Line<R> {
 type Kept = HashMap<String, Arc<dyn Any + Send + Sync>>;
 static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 
-fn kept<R: Send + Sync + 'static>(
+/// What `make` returned for this type and key at first.
+///
+/// # Errors
+/// The error of `make`.
+pub(crate) fn kept<T: Send + Sync + 'static>(
     key: String,
-    make: impl FnOnce() -> Result<Vec<R>, Failure>,
-) -> Result<Arc<Vec<R>>, Failure> {
+    make: impl FnOnce() -> Result<T, Failure>,
+) -> Result<Arc<T>, Failure> {
     let lock = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let found = lock().get(&key).cloned();
-    if let Some(Ok(rows)) = found.map(Arc::downcast) {
-        return Ok(rows);
+    if let Some(Ok(kept)) = found.map(Arc::downcast) {
+        return Ok(kept);
     }
     let made = Arc::new(make()?);
     lock().insert(key, made.clone());

@@ -1,9 +1,8 @@
 //! This module runs several methods on one problem and stores the results after every pass. Several figures use the
 //! same results.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use fenchel_crf::methods::{
     NewtonStart, Oeg, OegSettings, Sag, SagSettings, Sdca, SdcaSettings, SdcaStep, lbfgs, oeg, sag,
@@ -153,17 +152,13 @@ impl<M: Watched> Observer<M> for Watch<'_, '_> {
     }
 }
 
-/// Several figures show the same data.
-static COURSES: LazyLock<Mutex<HashMap<String, Arc<Course>>>> = LazyLock::new(Mutex::default);
-
-/// The data set in the size of the run, with its optimum. The relative error of the optimum is certified to be at most 1e-8.
+/// The data set in the size of the run, with its optimum, once for all figures. The relative error of the optimum is certified to be at most 1e-8.
 pub(super) fn course(context: &Context, set: Set, part: Part) -> Result<Arc<Course>, Failure> {
     let key = format!("{set:?} {part:?} {} {:?}", context.size, context.data);
-    let courses = || COURSES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = courses().get(&key) {
-        return Ok(found.clone());
-    }
-    let task = set.load(context, part)?;
+    runs::kept(key, || solved(context, set, set.load(context, part)?))
+}
+
+fn solved(context: &Context, set: Set, task: Task) -> Result<Course, Failure> {
     let problem = problem(&task)?;
     let stop = Stop { absolute: 0.0, relative: 1e-8, max_passes: 3000.0, ..Stop::default() };
     let (weights, report) = if set == Set::Ocr {
@@ -180,9 +175,7 @@ pub(super) fn course(context: &Context, set: Set, part: Part) -> Result<Arc<Cour
     let best = best.ok_or_else(|| Failure::new("the reference run has no objective"))?;
     let errors = task.errors(&weights)?;
     drop(problem);
-    let made = Arc::new(Course { task, best, errors });
-    courses().insert(key, made.clone());
-    Ok(made)
+    Ok(Course { task, best, errors })
 }
 
 fn problem(task: &Task) -> Result<Problem<'_>, Failure> {

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 
 use fenchel_crf::methods::{Init, SdcaSettings, SdcaStep, sdca};
 use fenchel_crf::{Features, Problem};
+use fenchel_linalg::parallel;
 use fenchel_linalg::text::short;
 use fenchel_optim::{Progress, Stop};
 
@@ -28,6 +29,8 @@ pub(super) const START: Experiment = Experiment {
     ..Experiment::of(super::DOCUMENT)
 };
 
+/// `P - P*` at which a run ends.
+const TARGET: f64 = 1e-4;
 const PASSES: f64 = 30.0;
 
 const UNIFORM: &str = "uniform";
@@ -57,10 +60,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         course.task.describe(outcome);
         let (mut first, mut arrived) = (vec![], vec![]);
         for (name, init) in &starts {
-            let runs = (0..SEEDS as u64)
-                .map(|seed| run(context, &course, name, init, NEWTON, context.seed + seed));
-            let runs: Vec<Vec<Row>> = runs.collect::<Result<_, _>>()?;
-            let to = |rows: &Vec<Row>| cost_to(rows.iter().map(|r| (r.0, r.1)), 1e-4);
+            let runs = parallel::try_map(0..SEEDS as u64, |seed| {
+                run(context, &course, name, init, NEWTON, context.seed + seed)
+            })?;
+            let to = |rows: &Vec<Row>| cost_to(rows.iter().map(|r| (r.0, r.1)), TARGET);
             let sample = Sample::over_seeds(runs.iter().map(to).collect())?;
             let (gap, median) = (runs[0].first().map_or(f64::NAN, |row| row.2), sample.median());
             let shown = if median.is_finite() { median.into() } else { "–".into() };
@@ -137,7 +140,7 @@ fn run(
         let certificate = &progress.certificate;
         let above = certificate.objective().unwrap_or(f64::NAN) - course.best;
         rows.push((progress.passes, above, certificate.value()));
-        if above <= 1e-8 { ControlFlow::Break(()) } else { context.control() }
+        if above <= TARGET { ControlFlow::Break(()) } else { context.control() }
     };
     sdca::<f64, _>(&problem, &settings, None, &mut watch)?;
     context.check()?;

@@ -57,10 +57,10 @@ impl Set {
         let quick = match (self, part) {
             (Set::Ocr, Part::Steps) => 800,
             (Set::Ocr, Part::Race) => 2_000,
-            (Set::Chunks, Part::Steps) => 500,
-            (Set::Chunks, Part::Race) => 250,
             (Set::Entities, Part::Steps) => 3_000,
             (Set::Entities, Part::Race) => 600,
+            (Set::Chunks, Part::Steps) => 500,
+            (Set::Chunks, Part::Race) => 250,
             (Set::Parts, Part::Steps) => 150,
             (Set::Parts, Part::Race) => 120,
         };

@@ -2,6 +2,7 @@
 //! four predictors after so many observations, for several steps and seeds.
 
 use fenchel_finite_sum::averaged::{AveragedSettings, AveragedSgd, Bernoulli, Predictor};
+use fenchel_linalg::parallel;
 use ndarray::{Array1, Array2, Axis as Rows, Slice};
 
 use crate::numbers::{median, sorted};
@@ -52,7 +53,7 @@ pub(super) fn rows(x: &Array2<f64>, from: usize, to: usize) -> Array2<f64> {
     x.slice_axis(Rows(0), Slice::from(from..to)).to_owned()
 }
 
-/// Losses by step, predictor, number of observations and seed.
+/// Losses by seed, step, predictor and number of observations.
 pub(super) struct Losses<'a> {
     steps: &'a [f64],
     /// With larger steps the Taylor expansion is shown and not judged.
@@ -72,40 +73,47 @@ pub(super) fn run<'a>(
     context: &Context,
     steps: &'a [f64],
     (taylor, l2, seeds): (f64, f64, u64),
-    draw: impl Fn(u64) -> Result<(Data, f64), Failure>,
+    draw: impl Fn(u64) -> Result<(Data, f64), Failure> + Sync,
 ) -> Result<Losses<'a>, Failure> {
-    let (mut ends, mut values) = (vec![], vec![]);
-    for seed in 0..seeds {
+    let seeds: Vec<u64> = (0..seeds).collect();
+    let runs = parallel::try_map(&seeds, |&seed| {
         let (data, scale) = draw(seed)?;
-        ends = counts(data.y.len());
-        values.resize(steps.len(), vec![vec![vec![]; ends.len()]; PREDICTORS.len()]);
+        let ends = counts(data.y.len());
+        let mut losses = vec![vec![vec![]; PREDICTORS.len()]; steps.len()];
         for (k, step) in steps.iter().enumerate() {
-            context.check()?;
             let done = seed as f64 + k as f64 / steps.len() as f64;
-            context.progress(done / seeds as f64, "steps")?;
+            context.progress(done / seeds.len() as f64, "steps")?;
             // A method that is frozen takes steps that change no prediction.
             let step = if context.is_frozen("averaged-sgd") { 1e-300 } else { step * scale };
             let (step, snapshots) = (Some(step), 25_600 / data.x.ncols().max(50));
             let settings = AveragedSettings { step, l2, snapshots, ..AveragedSettings::default() };
             let mut method = AveragedSgd::new(Bernoulli, settings);
             let mut from = 0;
-            for (c, &to) in ends.iter().enumerate() {
+            for &to in &ends {
                 method.partial_fit(&rows(&data.x, from, to), &data.y[from..to])?;
                 from = to;
                 for (predictor, (_, which)) in PREDICTORS.into_iter().enumerate() {
                     let p = method.predict(&data.queries, which)?.means;
-                    values[k][predictor][c].push(data.excess(&p));
+                    losses[k][predictor].push(data.excess(&p));
                 }
             }
         }
-    }
-    Ok(Losses { steps, taylor, counts: ends, values })
+        Ok::<_, Failure>((ends, losses))
+    })?;
+    let (ends, values): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
+    let counts = ends.into_iter().next().unwrap_or_default();
+    Ok(Losses { steps, taylor, counts, values })
 }
 
 impl Losses<'_> {
+    /// The losses after a number of observations, one per seed.
+    fn at(&self, step: usize, predictor: usize, count: usize) -> Vec<f64> {
+        self.values.iter().map(|seed| seed[step][predictor][count]).collect()
+    }
+
     /// The losses at the end, one per seed.
     pub(super) fn end(&self, step: usize, predictor: usize) -> Result<Sample, Failure> {
-        Sample::over_seeds(self.values[step][predictor][self.counts.len() - 1].clone())
+        Sample::over_seeds(self.at(step, predictor, self.counts.len() - 1))
     }
 
     /// One predictor is better than another with every step.
@@ -130,22 +138,17 @@ impl Losses<'_> {
             .caption("With the largest and the smallest step, which stands behind each name. What is not above 0 is not drawn.")
             .note(format!(
                 "Lines: medians over {} seeds of one pass with a constant step.",
-                self.seeds()
+                self.values.len()
             ));
         let ends = self.steps.iter().enumerate();
         for (k, step) in ends.filter(|(k, _)| [0, self.steps.len() - 1].contains(k)) {
             for (predictor, (name, _)) in PREDICTORS.into_iter().enumerate() {
-                let points = self.counts.iter().zip(&self.values[k][predictor]);
-                let points =
-                    points.map(|(&n, v)| (n as f64, above + median(v.iter().copied()))).collect();
+                let point = |(c, &n)| (n as f64, above + median(self.at(k, predictor, c)));
+                let points = self.counts.iter().enumerate().map(point).collect();
                 figure = figure.with(Series::line(format!("{name}, step = {step}"), points));
             }
         }
         figure
-    }
-
-    fn seeds(&self) -> usize {
-        self.values.iter().flatten().flatten().map(Vec::len).max().unwrap_or(0)
     }
 
     /// The medians and ranges at the end.
@@ -153,7 +156,7 @@ impl Losses<'_> {
         let mut table = Table::new(title, ["step", "predictor", "median", "least", "largest"]);
         for (k, step) in self.steps.iter().enumerate() {
             for (predictor, (name, _)) in PREDICTORS.into_iter().enumerate() {
-                let all = sorted(self.values[k][predictor][self.counts.len() - 1].iter().copied());
+                let all = sorted(self.at(k, predictor, self.counts.len() - 1));
                 let middle = all[(all.len() - 1) / 2];
                 table.push(row![*step, name, middle, all[0], all[all.len() - 1]]);
             }

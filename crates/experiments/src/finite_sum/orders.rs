@@ -18,7 +18,7 @@ use super::sets::{Need, over};
 use super::tasks::{Matrix, Task, tasks, with_design};
 use super::{rotating, thesis};
 use crate::race::{Curve, Seen, geometric_mean};
-use crate::{Context, Experiment, Failure, Judged, Outcome, SEEDS, Sample, Source, Table};
+use crate::{Context, Experiment, Failure, Judged, Outcome, SEEDS, Sample, Size, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex5",
@@ -68,7 +68,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     rotating::experiment(context, outcome)?;
     let mut sets = vec![];
     if context.data.is_some() {
-        sets = tasks(context, &mut Outcome::default())?;
+        // In the order of a third of the images SGD is ahead of random draws.
+        let whole = Context { size: Size::Full, ..context.clone() };
+        sets = tasks(&whole, &mut Outcome::default())?;
         sets.retain(|task| ["mnist", "ijcnn1"].contains(&task.name));
     }
     if sets.is_empty() {

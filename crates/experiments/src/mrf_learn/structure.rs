@@ -13,6 +13,7 @@ use fenchel_mrf_learn::{
 use fenchel_optim::{Cadence, Progress, StepSize, Stop};
 
 use super::paper;
+use crate::numbers::mean;
 use crate::runs::{Line, line, lines};
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Sample, Source, Table};
 
@@ -278,11 +279,14 @@ impl Panel {
                         .and((similar, errs(TAY)?.median() < 0.5 && errs(FIXED)?.median() < 0.5)),
                 ),
         );
-        let mut judged =
-            Judged::from((format!("{} for one sweep", auc(of(ONE)?)?), errs(ONE)?.median() < 0.5));
+        // "The results are averaged over 10 trials", the same networks for all methods.
+        let average =
+            |name: &str| Ok::<_, Failure>(mean(of(name)?.seeds.iter().map(|rows| last(rows).auc)));
+        let lowest = average(ONE)?;
+        let mut judged = Judged::from((format!("{} for one sweep", short(lowest)), lowest > 0.5));
         for name in [TAY, FIXED, GROWING] {
-            let lower = auc(of(name)?)?.median() > auc(of(ONE)?)?.median();
-            judged = judged.and((format!("{name}: {}", auc(of(name)?)?), lower));
+            let other = average(name)?;
+            judged = judged.and((format!("{name}: {}", short(other)), lowest < other));
         }
         let claim = LOWEST
             .claim(format!("{title}: one sweep of new chains has the lowest AUC at the end"))
@@ -292,11 +296,11 @@ impl Panel {
         outcome.claim(if self.first {
             claim
                 .document(
-                    "AUC above 0.5, and below that of TAY, of the fixed number of sweeps and of SPG-Inc, in the medians",
+                    "AUC above 0.5, and below that of TAY, of the fixed number of sweeps and of SPG-Inc, averaged over the trials as in the document",
                 )
                 .holds(judged)
         } else {
-            claim.reported("AUC of the four methods at the end, medians over the trials; no verdict, since the sentence is about figure 1, which has another penalty", judged.measured)
+            claim.reported("AUC of the four methods at the end, averaged over the trials; no verdict, since the sentence is about figure 1, which has another penalty", judged.measured)
         });
         let tay = of(TAY)?;
         let first = tay.sample(|rows| rows.get(1).map_or(0.0, |row| row.sweeps))?;
