@@ -305,19 +305,19 @@ impl Panel {
         let tay = of(TAY)?;
         let first = tay.sample(|rows| rows.get(1).map_or(0.0, |row| row.sweeps))?;
         let most = tay.sample(|rows| rows.iter().map(|row| row.sweeps).fold(0.0, f64::max))?;
+        let each = tay.sample(|rows| last(rows).total / last(rows).iteration)?;
         let (least, largest) = (10_f64.powf(0.5), 10_f64.powf(1.5));
-        let text = format!("{most} at most, {first} in iteration 5");
-        let holds = most.median() >= least && most.median() <= largest;
-        outcome.claim(
-            ORDER_OF_TEN
-                .claim(format!(
-                    "{title}: the largest number of sweeps of TAY in an iteration is of order ten"
-                ))
-                .in_unit("sweeps")
-                .rests_on([TAY])
-                .document("on a log scale nearer to 10 than to 1 or 100: from 3.2 to 32")
-                .holds((text, holds)),
-        );
+        let text = format!("{each} in the mean, {first} in iteration 5, {most} at most");
+        let claim = ORDER_OF_TEN
+            .claim(format!("{title}: the number of sweeps of TAY in an iteration is of order ten"))
+            .in_unit("sweeps")
+            .rests_on([TAY]);
+        outcome.claim(if self.first {
+            let holds = each.median() >= least && each.median() <= largest;
+            claim.document("mean over the iterations, in the median over the trials, on a log scale nearer to 10 than to 1 or 100: from 3.2 to 32 (shown beside it: iteration 5, and the largest)").holds((text, holds))
+        } else {
+            claim.reported("sweeps in an iteration of TAY, medians over the trials; no verdict, since the sentence is about figure 1, which has another penalty", text)
+        });
         let median = |name: &str| Ok::<_, Failure>(short(auc(of(name)?)?.median()));
         let (same, twice) =
             (median("pseudo-likelihood")?, median("pseudo-likelihood, twice lambda on edges")?);
