@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use fenchel_optim::{Observer, Progress};
 
+use crate::numbers::mean;
 use crate::{Axis, Context, Failure, Figure, Series, Table};
 use fenchel_linalg::text::short;
 
@@ -113,9 +114,7 @@ pub(crate) fn cost_to(points: impl Iterator<Item = (f64, f64)>, target: f64) -> 
 /// The exponent `b` of a power law `y = a x^b`, from a least-squares line through the points `(ln x, ln y)`.
 pub(crate) fn exponent(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
-    let n = logs.len() as f64;
-    let (mx, my) =
-        (logs.iter().map(|p| p.0).sum::<f64>() / n, logs.iter().map(|p| p.1).sum::<f64>() / n);
+    let (mx, my) = (mean(logs.iter().map(|p| p.0)), mean(logs.iter().map(|p| p.1)));
     let over: f64 = logs.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum();
     over / logs.iter().map(|p| (p.0 - mx).powi(2)).sum::<f64>()
 }

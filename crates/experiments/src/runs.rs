@@ -23,6 +23,7 @@ use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use crate::numbers::range;
 use crate::{Context, Failure, Sample, Series};
 
 /// The runs of one method: the rows of every seed. A deterministic method has a single run.
@@ -34,7 +35,7 @@ pub(crate) struct Line<R> {
 type Kept = HashMap<String, Arc<dyn Any + Send + Sync>>;
 static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 
-/// What `make` returned for this type and key at first.
+/// What was made for this key, as long as the process lives; `make` makes it the first time.
 ///
 /// # Errors
 /// The error of `make`.
@@ -117,15 +118,12 @@ impl<R> Line<R> {
     /// The medians over the seeds, row by row, with the range as a band. The line ends with the shortest run.
     pub(crate) fn series(&self, x: impl Fn(&R) -> f64, y: impl Fn(&R) -> f64) -> Series {
         let shortest = self.seeds.iter().map(|rows| rows.len()).min().unwrap_or(0);
-        let ranked = |k: usize, of: &dyn Fn(&R) -> f64| {
-            let mut all: Vec<f64> = self.seeds.iter().map(|rows| of(&rows[k])).collect();
-            all.sort_by(f64::total_cmp);
-            (all[0], all[(all.len() - 1) / 2], all[all.len() - 1])
-        };
+        let ranked =
+            |k: usize, of: &dyn Fn(&R) -> f64| range(self.seeds.iter().map(|rows| of(&rows[k])));
         let (points, band) = (0..shortest)
             .map(|k| {
-                let (low, middle, high) = ranked(k, &y);
-                ((ranked(k, &x).1, middle), (low, high))
+                let [low, middle, high] = ranked(k, &y);
+                ((ranked(k, &x)[1], middle), (low, high))
             })
             .unzip();
         let series = Series::line(self.name, points);

@@ -17,10 +17,11 @@ use ndarray::{Array1, Array2, array};
 use rand::RngExt;
 
 use super::thesis;
-use crate::numbers::{mean, sorted};
+use crate::numbers::{mean, range, sorted};
+use crate::table::row;
 use crate::{
-    Axis, Cell, Context, Experiment, Failure, Figure, Ground, Outcome, Reason, SEEDS, Series,
-    Source, Table,
+    Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Reason, SEEDS, Series, Source,
+    Table,
 };
 
 const BASE: Experiment = Experiment::of(super::DOCUMENT);
@@ -209,13 +210,7 @@ fn table(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let found = bayes_error(k, draws, &mut stream(context.seed, 5_000_000 + k as u64))?;
         let half = 0.5 * 10_f64.powf(f64::floor(f64::log10(error)));
         let tolerance = half + 3.0 * found.standard_error;
-        rows.push([
-            Cell::from(k),
-            error.into(),
-            found.error.into(),
-            found.standard_error.into(),
-            tolerance.into(),
-        ]);
+        rows.push(row![k, error, found.error, found.standard_error, tolerance]);
         if (found.error - error).abs() > tolerance {
             off.push(k.to_string());
         }
@@ -268,10 +263,9 @@ fn meta(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                     learn_direction(&reference, &prior, share, EPISODES, context.seed + run)?;
                 beliefs.push(learned.belief);
             }
-            beliefs.sort_by(f64::total_cmp);
-            let found = [SEEDS, 0, 2 * SEEDS].map(|rank| beliefs[rank]);
-            rows.push([name.into(), target.into()].into_iter().chain(found.map(Cell::from)));
-            shown.push(format!("{name}, {target}: {}", short(found[0])));
+            let [least, median, largest] = range(beliefs);
+            rows.push(row![name, target, median, least, largest]);
+            shown.push(format!("{name}, {target}: {}", short(median)));
         }
     }
     outcome.table(rows);
@@ -381,7 +375,7 @@ fn kidney_stones(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         ("adjusted for the size of the stone", done),
         ("had the treatment changed the stone", other),
     ] {
-        rows.push([Cell::from(name), row[0].into(), row[1].into()]);
+        rows.push(row![name, row[0], row[1]]);
     }
     outcome.table(rows);
     let shown = |v: [f64; 2]| format!("A {:.4}, B {:.4}", v[0], v[1]);

@@ -51,10 +51,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let sets = [(Set::Ocr, context.pick(200, 2_000)), (Set::Parts, context.pick(40, 300))];
     for (k, (set, limit)) in sets.into_iter().enumerate() {
         context.progress(k as f64 / sets.len() as f64, set.name())?;
-        let task = match set.real(context, limit)? {
-            Some(task) => task,
-            None => set.synthetic()?,
-        };
+        let task = set.load(context, limit)?;
         task.describe(outcome);
         for penalty in PENALTIES {
             let l2 = penalty / task.train.sequences() as f64;

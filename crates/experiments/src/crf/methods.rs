@@ -100,7 +100,8 @@ fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> R
                 let found = gap.to(target, cost)?.below(next);
                 Ok(found.named(format!("{} before {name}", short(target))))
             }))?;
-            Ok(judged.provided(moved(rivals), "a rival has not left its start"))
+            let moved = rivals.iter().all(Line::has_left_its_start);
+            Ok(judged.provided(moved, "a rival has not left its start"))
         })?);
     }
     let moments = [5.0, 10.0, 15.0, 20.0];
@@ -159,11 +160,6 @@ fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> R
             ),
     );
     Ok(())
-}
-
-/// Tests that the worse methods of a comparison have left their starting points. Otherwise the comparison proves nothing.
-pub(super) fn moved<'l>(lines: impl IntoIterator<Item = &'l Line>) -> bool {
-    lines.into_iter().all(Line::has_left_its_start)
 }
 
 /// What a method needed, or a lower bound of it.

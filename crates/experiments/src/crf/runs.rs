@@ -155,7 +155,7 @@ impl<M: Watched> Observer<M> for Watch<'_, '_> {
 /// The data set in the size of the run, with its optimum, once for all figures. The relative error of the optimum is certified to be at most 1e-8.
 pub(super) fn course(context: &Context, set: Set, part: Part) -> Result<Arc<Course>, Failure> {
     let key = format!("{set:?} {part:?} {} {:?}", context.size, context.data);
-    runs::kept(key, || solved(context, set, set.load(context, part)?))
+    runs::kept(key, || solved(context, set, set.load(context, set.limit(context, part))?))
 }
 
 fn solved(context: &Context, set: Set, task: Task) -> Result<Course, Failure> {

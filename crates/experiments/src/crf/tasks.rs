@@ -53,7 +53,7 @@ impl Set {
 
     /// The largest number of training sequences. The quick run has a limit for every data set. The full run has one for parts of speech,
     /// because of their memory.
-    fn limit(self, context: &Context, part: Part) -> usize {
+    pub(super) fn limit(self, context: &Context, part: Part) -> usize {
         let quick = match (self, part) {
             (Set::Ocr, Part::Steps) => 800,
             (Set::Ocr, Part::Race) => 2_000,
@@ -67,9 +67,9 @@ impl Set {
         context.pick(quick, if self == Set::Parts { 3_000 } else { usize::MAX })
     }
 
-    /// Loads the data set in the size of the run, or generates one if it is absent.
-    pub(super) fn load(self, context: &Context, part: Part) -> Result<Task, Failure> {
-        Ok(match self.real(context, self.limit(context, part))? {
+    /// Loads the data set with at most `limit` training sequences, or generates one if it is absent.
+    pub(super) fn load(self, context: &Context, limit: usize) -> Result<Task, Failure> {
+        Ok(match self.real(context, limit)? {
             Some(task) => task,
             None => self.synthetic()?,
         })
@@ -120,19 +120,18 @@ impl Set {
     }
 
     /// Generated data of the same kind.
-    pub(super) fn synthetic(self) -> Result<Task, Failure> {
-        let make = |seed| match self {
-            Set::Ocr => ocr_like(&OcrLike { sequences: 400, seed, ..OcrLike::default() }),
-            Set::Chunks => {
-                text_like(&TextLike { sequences: 300, labels: 22, seed, ..TextLike::default() })
-            }
-            Set::Entities => text_like(&TextLike { sequences: 600, seed, ..TextLike::default() }),
-            Set::Parts => {
-                text_like(&TextLike { sequences: 100, labels: 44, seed, ..TextLike::default() })
-            }
+    fn synthetic(self) -> Result<Task, Failure> {
+        let seed = 1;
+        let text = |sequences, labels| {
+            text_like(&TextLike { sequences, labels, seed, ..TextLike::default() })
         };
         // One draw of a model, of which the last quarter of the sequences is for the test.
-        let all = make(1)?;
+        let all = match self {
+            Set::Ocr => ocr_like(&OcrLike { sequences: 400, seed, ..OcrLike::default() }),
+            Set::Chunks => text(300, 22),
+            Set::Entities => text(600, TextLike::default().labels),
+            Set::Parts => text(100, 44),
+        }?;
         let cut = all.sequences() * 3 / 4;
         let mut train = Dataset::new(all.attributes(), all.labels());
         let mut test = train.clone();
@@ -140,15 +139,9 @@ impl Set {
         for (i, sequence) in all.iter().enumerate() {
             let attributes: Vec<Vec<(u32, f64)>> =
                 (0..sequence.len()).map(|t| sequence.attributes(t).collect()).collect();
-            let tokens: Vec<Token> = attributes
-                .iter()
-                .zip(sequence.labels())
-                .map(|(attributes, &label)| Token { attributes, label })
-                .collect();
-            if i < cut {
-                train.push(&tokens)?;
-            } else {
-                test.push(&tokens)?;
+            let data = if i < cut { &mut train } else { &mut test };
+            push(data, &attributes, sequence.labels().iter().copied())?;
+            if i >= cut {
                 truth.push(sequence.labels().to_vec());
             }
         }
@@ -175,9 +168,7 @@ impl Task {
             })
             .collect();
         // The labels of these tokens are not read.
-        let tokens: Vec<Token> =
-            attributes.iter().map(|attributes| Token { attributes, label: 0 }).collect();
-        self.test.push(&tokens)?;
+        push(&mut self.test, &attributes, std::iter::repeat(0))?;
         self.truth.push(labels.map(|label| corpus.labels.get(label).unwrap_or(u32::MAX)).collect());
         Ok(())
     }
@@ -216,6 +207,17 @@ impl Task {
             ));
         }
     }
+}
+
+/// Adds a sequence: the attributes of its tokens, and their labels.
+fn push(
+    data: &mut Dataset,
+    attributes: &[Vec<(u32, f64)>],
+    labels: impl Iterator<Item = u32>,
+) -> Result<(), fenchel_crf::Error> {
+    let tokens = attributes.iter().zip(labels);
+    let tokens = tokens.map(|(attributes, label)| Token { attributes, label });
+    data.push(&tokens.collect::<Vec<_>>())
 }
 
 /// At most `limit` items, evenly spread over all.
@@ -274,12 +276,7 @@ fn words_task(name: &'static str, words: &[Word], limit: usize) -> Result<Task, 
             .outer_iter()
             .map(|row| (0..).zip(row).filter(|(_, on)| **on > 0).map(|(p, _)| (p, 1.0)).collect())
             .collect();
-        let tokens: Vec<Token> = attributes
-            .iter()
-            .zip(&word.letters)
-            .map(|(attributes, l)| Token { attributes, label: letter(l) })
-            .collect();
-        data.push(&tokens)
+        push(data, &attributes, word.letters.iter().map(letter))
     };
     let (mut data, mut tests) = (Dataset::new(128, 26), Dataset::new(128, 26));
     spread(&train, limit).iter().try_for_each(|word| fill(&mut data, word))?;

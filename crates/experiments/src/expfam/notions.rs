@@ -130,10 +130,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .caption("Means over the runs; dashed: the asymptote of the MAP estimate.")
         .with(Series::line_points("step 0.1", points(&constant)))
         .with(Series::line_points("step 1 / (1 + n), MAP", points(&decaying)))
-        .with(
-            Series::line("1/(2n)", ends.iter().map(|&n| (n as f64, 0.5 / n as f64)).collect())
-                .dashed(),
-        ),
+        .with(Series::line("1/(2n)", points(&ends.map(|n| 0.5 / n as f64))).dashed()),
     );
     let (settled, end) = (constant[4], constant[5]);
     outcome.claim(

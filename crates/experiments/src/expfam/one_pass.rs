@@ -5,7 +5,7 @@ use fenchel_finite_sum::averaged::{AveragedSettings, AveragedSgd, Bernoulli, Pre
 use fenchel_linalg::parallel;
 use ndarray::{Array1, Array2, Axis as Rows, Slice};
 
-use crate::numbers::{median, sorted};
+use crate::numbers::{median, range};
 use crate::table::row;
 use crate::{Axis, Context, Failure, Figure, Judged, Sample, Series, Table};
 
@@ -156,9 +156,9 @@ impl Losses<'_> {
         let mut table = Table::new(title, ["step", "predictor", "median", "least", "largest"]);
         for (k, step) in self.steps.iter().enumerate() {
             for (predictor, (name, _)) in PREDICTORS.into_iter().enumerate() {
-                let all = sorted(self.at(k, predictor, self.counts.len() - 1));
-                let middle = all[(all.len() - 1) / 2];
-                table.push(row![*step, name, middle, all[0], all[all.len() - 1]]);
+                let last = self.at(k, predictor, self.counts.len() - 1);
+                let [least, middle, largest] = range(last);
+                table.push(row![*step, name, middle, least, largest]);
             }
         }
         table

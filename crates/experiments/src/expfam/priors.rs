@@ -24,14 +24,12 @@ const VALLEY: Source = le_priol(
 
 fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let points = context.pick(17, 41);
-    let axis: Vec<f64> = (0..points)
-        .map(|i| 10f64.powf(-2.0 + 4.0 * f64::from(i) / f64::from(points - 1)))
-        .collect();
+    let grid = |decades: f64| {
+        (0..points).map(move |i| 10f64.powf(-2.0 + decades * f64::from(i) / f64::from(points - 1)))
+    };
+    let axis: Vec<f64> = grid(4.0).collect();
     // For weak priors the best mean is at 2.8 / n0: beyond the figure.
-    let means: Vec<f64> = (0..points)
-        .map(|i| 10f64.powf(-2.0 + 6.0 * f64::from(i) / f64::from(points - 1)))
-        .chain(axis.iter().copied())
-        .collect();
+    let means: Vec<f64> = grid(6.0).chain(axis.iter().copied()).collect();
     outcome
         .setting("grid", format!("{points} strengths in [1e-2, 1e2], means in [1e-2, 1e4]"))
         .setting("truth", "N(0, 1), so that mu* = 1");

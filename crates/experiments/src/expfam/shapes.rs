@@ -101,32 +101,22 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let image = |e1: f64, e2: f64| {
         let mut mu = [0.0; 2];
         Normal.mean(&[e1, e2], &mut mu);
-        mu
+        (mu[0], mu[1])
     };
     for i in -4..=4 {
-        let line = |f: &dyn Fn(f64) -> (f64, f64)| -> Vec<(f64, f64)> {
-            (0..=40).map(|j| f(f64::from(j) / 40.0)).collect()
-        };
         let e1 = 0.5 * f64::from(i);
-        let along = line(&|s| {
-            let mu = image(e1, -0.3 - 1.7 * s);
-            (mu[0], mu[1])
-        });
+        let along = (0..=40).map(|j| image(e1, -0.3 - 1.7 * (f64::from(j) / 40.0))).collect();
         figure = figure.with(Series::line(format!("eta_1 = {e1}"), along));
     }
     for i in 1..=4 {
         let e2 = -0.3 * f64::from(i);
-        let along: Vec<(f64, f64)> = (-20..=20)
-            .map(|j| {
-                let mu = image(0.1 * f64::from(j), e2);
-                (mu[0], mu[1])
-            })
-            .collect();
+        let along = (-20..=20).map(|j| image(0.1 * f64::from(j), e2)).collect();
         figure = figure.with(Series::line(format!("eta_2 = {e2:.1}"), along).dashed());
         for j in -20..=20 {
             let eta = [0.1 * f64::from(j), e2];
             let mut back = [0.0; 2];
-            Normal.natural(&image(eta[0], eta[1]), &mut back)?;
+            let (mean, square) = image(eta[0], eta[1]);
+            Normal.natural(&[mean, square], &mut back)?;
             worst = worst.max((back[0] - eta[0]).abs().max((back[1] - eta[1]).abs()));
         }
     }

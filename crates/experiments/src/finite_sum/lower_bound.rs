@@ -15,6 +15,7 @@ use ndarray::Array2;
 
 use super::sets::Need;
 use super::thesis;
+use crate::table::row;
 use crate::{
     Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Reason, Series, Source, Table,
 };
@@ -105,11 +106,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         "F - F* over n/4, its start value",
         ["method", "k = 1", "k = 5", "k = 20", "k = 60"],
     );
-    table.push(
-        ["bound".into()]
-            .into_iter()
-            .chain([1, 5, 20, 60].map(|k| (bound(k) * 4.0 / N as f64).into())),
-    );
+    let at = |k: usize| bound(k) * 4.0 / N as f64;
+    table.push(row!["bound", at(1), at(5), at(20), at(60)]);
 
     let (mut unseen, mut bounded) = (vec![], vec![]);
     for (m, (name, run)) in METHODS.iter().enumerate() {
@@ -139,10 +137,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         figure = figure
             .with(Series::line_points(*name, means.iter().map(|&(k, v)| (k as f64, v)).collect()));
         let at = |k: usize| means.iter().find(|m| m.0 == k).map(|m| m.1 * 4.0 / N as f64);
-        table.push(["".into(), at(1).into(), at(5).into(), at(20).into(), at(60).into()]);
-        if let Some(row) = table.rows.last_mut() {
-            row[0] = (*name).into();
-        }
+        table.push(row![*name, at(1), at(5), at(20), at(60)]);
         unseen.push(Ok((*name, (format!("{moved_unseen} exceptions"), moved_unseen == 0).into())));
         bounded.push(Ok((
             *name,

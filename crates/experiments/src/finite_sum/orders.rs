@@ -134,10 +134,7 @@ fn on_one_set<D: Design + Copy>(context: &Context, design: D, y: &[f64]) -> Resu
     let squared: f64 = gradient.iter().map(|g| g * g).sum();
     let bound =
         (1.0 - 0.5 / n as f64).powf(PASSES * n as f64) * 0.75 / bench.problem.l2() * squared;
-    let greedy = match few {
-        true => Some(descend(&bench, GREEDY, &Order::LargestGap, 1)?),
-        false => None,
-    };
+    let greedy = few.then(|| descend(&bench, GREEDY, &Order::LargestGap, 1)).transpose()?;
     Ok(Found { rows, kept, greedy, bound })
 }
 

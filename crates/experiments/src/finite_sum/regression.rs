@@ -89,10 +89,8 @@ fn first_pass(context: &Context, outcome: &mut Outcome, tasks: &[Task]) -> Resul
 
 /// The least-squares panel of the figures: abalone for the million songs, or without it the embedded wines.
 pub(super) fn songs(context: &Context, outcome: &mut Outcome) -> Result<Task, Failure> {
-    let found = match &context.data {
-        Some(root) => Folder::new(root).abalone()?,
-        None => None,
-    };
+    let folder = context.data.as_ref().map(Folder::new);
+    let found = folder.map(|folder| folder.abalone()).transpose()?.flatten();
     if let Some(found) = found {
         outcome.note("Abalone (4,177 rows, age from eight measurements) takes the place of the million songs, which are absent.");
         return task("abalone", Dataset { x: found.x.to_dense(), y: found.y }, false);

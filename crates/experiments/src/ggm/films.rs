@@ -14,6 +14,7 @@ use fenchel_optim::random::stream;
 use rand::RngExt;
 
 use super::thesis;
+use crate::numbers::mean_and_error;
 use crate::table::row;
 use crate::{
     Claim, Context, Experiment, Failure, Judged, Outcome, Reason, Sample, Size, Source, Table,
@@ -166,9 +167,7 @@ fn of_expectation(
         }
     }
     let gains: Vec<f64> = columns[0].iter().zip(&columns[1]).map(|(m, e)| m - e).collect();
-    let n = gains.len() as f64;
-    let gain = gains.iter().sum::<f64>() / n;
-    let error = (gains.iter().map(|g| (g - gain).powi(2)).sum::<f64>() / (n - 1.0) / n).sqrt();
+    let (gain, error) = mean_and_error(&gains);
     let [mean_error, em_error, mean_density, em_density] = columns;
     let samples = |a, b| Ok::<_, Failure>((Sample::over_seeds(a)?, Sample::over_seeds(b)?));
     let (errors, em_errors) = samples(mean_error, em_error)?;

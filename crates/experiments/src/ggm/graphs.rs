@@ -11,7 +11,7 @@ use fenchel_optim::random::stream;
 
 use super::scale_free::{Penalty, sampled};
 use super::thesis;
-use crate::numbers::mean;
+use crate::numbers::{mean, mean_and_error};
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -140,10 +140,7 @@ impl Family {
     fn difference(&self, a: usize, b: usize, places: &[usize]) -> (f64, f64) {
         let less = |(a, b): (&Vec<f64>, &Vec<f64>)| mean(places.iter().map(|&k| a[k] - b[k]));
         let all: Vec<f64> = self.shares[a].iter().zip(&self.shares[b]).map(less).collect();
-        let count = all.len() as f64;
-        let mean = all.iter().sum::<f64>() / count;
-        let spread = all.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        (mean, (spread / count).sqrt())
+        mean_and_error(&all)
     }
 }
 

@@ -1,19 +1,17 @@
 //! This module repeats figure 7.3 of A. Defazio, PhD thesis 2014: three methods for the proximal operator of the
 //! submodular penalty.
 
-use std::ops::ControlFlow;
-
 use fenchel_ggm::scale_free::competitors::{minimum_norm_point, subgradient, whole_subgradient};
-use fenchel_ggm::scale_free::prox::{DualDecomposition, ProxSettings, prox_omega};
+use fenchel_ggm::scale_free::prox::{ProxSettings, prox_omega};
 use fenchel_ggm::scale_free::{DegreePrior, ScaleFreeAdmm, omega};
 use fenchel_ggm::synthetic::barabasi_albert;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Observer, Progress, Stop, run};
+use fenchel_optim::{Stop, run};
 use ndarray::Array2;
 
 use super::scale_free::sampled;
 use super::thesis;
-use crate::race::{cost_to, in_passes};
+use crate::race::{Watch, cost_to, in_passes};
 use crate::table::row;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Sample, Series, Source, Table};
 
@@ -45,17 +43,6 @@ const USABLE: Source = thesis(
 const METHODS: [&str; 3] = ["dual decomposition", "minimum-norm point", "subgradient"];
 const WHOLE: &str = "subgradient steps on the whole problem";
 const P: usize = 60;
-
-/// Objective against iterations.
-#[derive(Default)]
-struct Rows(Vec<(f64, f64)>);
-
-impl Observer<DualDecomposition> for Rows {
-    fn observe(&mut self, progress: &Progress, _: &DualDecomposition) -> ControlFlow<()> {
-        self.0.push((progress.passes, progress.certificate.objective().unwrap_or(f64::INFINITY)));
-        ControlFlow::Continue(())
-    }
-}
 
 /// A problem, and the proximal problem that the last iteration of ADMM solved.
 struct Instance {
@@ -128,8 +115,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let start = scale * omega(z.view(), &increments)?;
         let stop = context.stop(METHODS[0], Stop::after_passes(200.0));
         let settings = ProxSettings { accelerated: false, stop, ..ProxSettings::default() };
-        let mut rows = Rows::default();
-        prox_omega(z.view(), &increments, scale, &settings, None, &mut rows)?;
+        let mut watch = Watch::new(context);
+        prox_omega(z.view(), &increments, scale, &settings, None, &mut watch)?;
+        context.check()?;
         let cycles = if context.is_frozen(METHODS[1]) { 0 } else { cycles };
         let norm = minimum_norm_point(z.view(), &increments, scale, cycles)?.history;
         let steps = if context.is_frozen(METHODS[2]) { 0 } else { steps };
@@ -145,7 +133,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             // The first entry of a history is the objective before the first step.
             history.into_iter().enumerate().map(|(k, f)| (k as f64, f)).collect()
         };
-        let mut curves = [rows.0, counted(norm), counted(best)];
+        let decomposed: Vec<_> =
+            watch.rows.iter().map(|seen| (seen.passes, seen.objective)).collect();
+        let mut curves = [decomposed, counted(norm), counted(best)];
         least = curves.iter().flatten().map(|point| point.1).fold(least, f64::min);
         let mut figure = Figure::new(
             "Three methods for the proximal operator of the degree prior (figure 7.3)",
@@ -209,9 +199,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .claim("the minimum-norm point gets to a low but usable accuracy")
             .rests_on([METHODS[1], METHODS[2]])
             .document("\"usable\" has no number: its suboptimality at the end is smaller than that of subgradient steps, which is below 1, that at the start")
-            .holds(
-left[1].below(&left[2]).and(left[2].improves_on(1.0)),
-            ),
+            .holds(left[1].below(&left[2]).and(left[2].improves_on(1.0))),
     );
     Ok(())
 }

@@ -3,11 +3,12 @@
 //! are samples of the networks asia and alarm, so that the true graph is known.
 
 use fenchel_graphical::structure::{ExactSearch, HillClimbing, IndependenceTest, Pc, shd};
-use fenchel_graphical::{BayesNet, Cpdag, Dag, StructureScore, networks};
+use fenchel_graphical::{BayesNet, Dag, StructureScore, networks};
 use fenchel_optim::random::stream;
 use ndarray::{Array2, Axis as Dimension};
 
 use super::thesis;
+use crate::table::row;
 use crate::{
     Axis, Cell, Context, Experiment, Failure, Figure, Outcome, SEEDS, Sample, Series, Source, Table,
 };
@@ -128,26 +129,18 @@ impl Found {
         let class = truth.cpdag();
         let score = |dag: &Dag| StructureScore::Bic.graph(data.view(), cards, dag);
         self.truth[k].push(-score(truth)?);
-        let nothing = Dag::new(cards.len(), [])?;
         for (m, &method) in self.methods.iter().enumerate() {
-            let (estimate, dag): (Cpdag, Option<Dag>) = if context.is_frozen(method) {
+            let dag = match method {
                 // Where every search begins.
-                (nothing.cpdag(), Some(nothing.clone()))
-            } else {
-                match method {
-                    CLIMBING => {
-                        let found = HillClimbing::default().fit(data.view(), cards)?.dag;
-                        (found.cpdag(), Some(found))
-                    }
-                    EXACT => {
-                        let found = ExactSearch::default().fit(data.view(), cards)?.dag;
-                        (found.cpdag(), Some(found))
-                    }
-                    _ => {
-                        let pc = Pc { test: IndependenceTest::ChiSquared, ..Pc::default() };
-                        (pc.fit(data.view(), cards)?.class, None)
-                    }
-                }
+                _ if context.is_frozen(method) => Some(Dag::new(cards.len(), [])?),
+                CLIMBING => Some(HillClimbing::default().fit(data.view(), cards)?.dag),
+                EXACT => Some(ExactSearch::default().fit(data.view(), cards)?.dag),
+                _ => None,
+            };
+            let pc = Pc { test: IndependenceTest::ChiSquared, ..Pc::default() };
+            let estimate = match &dag {
+                Some(dag) => dag.cpdag(),
+                None => pc.fit(data.view(), cards)?.class,
             };
             self.distances[m][k].push(shd(&class, &estimate)? as f64);
             if let Some(dag) = dag {
@@ -196,20 +189,13 @@ fn show(outcome: &mut Outcome, table: &mut Table, found: &Found) -> Result<(), F
     let ends = [0, found.records.len() - 1].map(|k| (found.records[k] as f64, arcs as f64));
     outcome.figure(figure.with(Series::line("graph without arcs", ends.to_vec()).dashed()));
     for (k, &n) in found.records.iter().enumerate() {
-        let cell = |name: &str| match found.method(name) {
-            Some(m) => found.distance(m, k).map(|sample| sample.median().into()),
-            None => Ok("–".into()),
+        let at = |name: &str| {
+            let median = |m| Ok::<_, Failure>(found.distance(m, k)?.median());
+            found.method(name).map(median).transpose()
         };
-        table.push([
-            found.name.into(),
-            n.into(),
-            cell(CLIMBING)?,
-            cell(EXACT)?,
-            cell(PC)?,
-            arcs.into(),
-            found.lead(k, found.method(EXACT).map(|m| &found.losses[m][k]))?,
-            found.lead(k, Some(&found.truth[k]))?,
-        ]);
+        let exact = found.lead(k, found.method(EXACT).map(|m| &found.losses[m][k]))?;
+        let truth = found.lead(k, Some(&found.truth[k]))?;
+        table.push(row![found.name, n, at(CLIMBING)?, at(EXACT)?, at(PC)?, arcs, exact, truth]);
     }
     Ok(())
 }

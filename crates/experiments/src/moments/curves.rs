@@ -2,7 +2,7 @@
 
 use fenchel_moments::{Reduction, synthetic::Problem, trace_error};
 
-use crate::numbers::{median, sorted};
+use crate::numbers::{median, range};
 use crate::race::{exponent, with_winner};
 use crate::{Axis, Cell, Context, Failure, Figure, Judged, Series, Table};
 use fenchel_linalg::text::short;
@@ -118,9 +118,8 @@ pub(super) fn figure_and_table(
     let mut table = Table::new(format!("{title}: trace error, median (least to largest)"), head);
     for (row, size) in curves[0].sizes.iter().enumerate() {
         let cells = curves.iter().map(|c| {
-            let all = sorted(c.errors[row].iter().copied());
-            let text = [all[(all.len() - 1) / 2], all[0], all[all.len() - 1]].map(short);
-            Cell::from(format!("{} ({} to {})", text[0], text[1], text[2]))
+            let [least, middle, largest] = range(c.errors[row].iter().copied()).map(short);
+            Cell::from(format!("{middle} ({least} to {largest})"))
         });
         table.push(std::iter::once((*size).into()).chain(cells));
     }

@@ -61,20 +61,15 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             let problem = multi_index(&StandardFeatures(d), truth, g, n, 0.1, seed)?;
             let components = Components::Fixed(k);
             let (x, y) = (&problem.x, &problem.y);
-            let error = match method {
+            let model = match method {
                 // One direction is at most half of two.
-                "ADE" if k > 1 => 0.5,
-                "ADE" => error(&problem, &Ade::default().fit(x, y, &score)?)?,
-                "SADE" => {
-                    error(&problem, &Sade { components, ..Sade::default() }.fit(x, y, &score)?)?
-                }
-                "PHD+" => error(
-                    &problem,
-                    &PhdPlus { components, ..PhdPlus::default() }.fit(x, y, &score)?,
-                )?,
-                _ => error(&problem, &Sphd { components, ..Sphd::default() }.fit(x, y, &score)?)?,
+                "ADE" if k > 1 => return Ok(vec![unless_frozen(context, method, 0.5)]),
+                "ADE" => Ade::default().fit(x, y, &score)?,
+                "SADE" => Sade { components, ..Sade::default() }.fit(x, y, &score)?,
+                "PHD+" => PhdPlus { components, ..PhdPlus::default() }.fit(x, y, &score)?,
+                _ => Sphd { components, ..Sphd::default() }.fit(x, y, &score)?,
             };
-            Ok(vec![unless_frozen(context, method, error)])
+            Ok(vec![unless_frozen(context, method, error(&problem, &model)?)])
         };
         let errors: Vec<Sample> = runs::lines(context, name, &METHODS, |_| SEEDS as u64, one)?
             .iter()

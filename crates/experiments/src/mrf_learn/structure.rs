@@ -1,8 +1,6 @@
 //! This module repeats figures 1, 4, 5 and 6 of Geng, Kuang, Liu, Wright and Page (2018): structure learning with sampled
 //! gradients, one random network a seed.
 
-use std::ops::ControlFlow;
-
 use fenchel_linalg::text::short;
 use fenchel_mrf_learn::layout::pair_index;
 use fenchel_mrf_learn::spg::spg_network;
@@ -202,11 +200,7 @@ impl Panel {
                             let auc =
                                 metrics::edge_auc(&truth, &scores).ok().flatten().unwrap_or(0.5);
                             found.push(Row { iteration: progress.passes, auc, ..Row::default() });
-                            if context.check().is_err() {
-                                ControlFlow::Break(())
-                            } else {
-                                ControlFlow::Continue(())
-                            }
+                            context.control()
                         };
                         let model = spg_network(&data, &spg, None, &mut observer)?;
                         context.check()?;

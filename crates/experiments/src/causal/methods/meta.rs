@@ -18,6 +18,7 @@ use fenchel_optim::random::stream;
 use rand::RngExt;
 
 use super::adapt::mean_gradient_step;
+use crate::numbers::mean_and_error;
 use fenchel_causal::Error;
 use fenchel_causal::categorical::CategoricalPair;
 use fenchel_causal::prior::{CategoricalPrior, Target};
@@ -80,11 +81,7 @@ pub fn learn_direction(
         gamma -= 0.01 * slope / (square.sqrt() + 1e-8);
         advantage.push(total);
     }
-    let n = advantage.len() as f64;
-    let mean = advantage.iter().sum::<f64>() / n;
-    let variance =
-        advantage.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / (n - 1.0).max(1.0);
-    Ok(Learned { belief: sigmoid(gamma), advantage: (mean, (variance / n).sqrt()) })
+    Ok(Learned { belief: sigmoid(gamma), advantage: mean_and_error(&advantage) })
 }
 
 /// The log-likelihood of all batches, each before the step on it.
