@@ -100,10 +100,12 @@ pub(super) fn tasks(context: &Context, outcome: &mut Outcome) -> Result<Vec<Task
         }
     } else {
         outcome.note(
-            "Covtype and the million songs of the thesis are not in the data folder; w8a and adult \
-             (LIBSVM) take their places. MNIST is its 10,000 test images, in a quick run a third of them.",
+            "Covtype of the thesis is not in the data folder; w8a and adult (LIBSVM) take its place. \
+             Where MNIST is used, it is its 10,000 test images, in a quick run a third of them.",
         );
     }
+    let rows = tasks.iter().map(|task| format!("{} {}", task.name, task.y.len()));
+    outcome.setting("rows n of the data sets", rows.collect::<Vec<_>>().join(", "));
     Ok(tasks)
 }
 
