@@ -47,9 +47,9 @@ const METHODS: [(&str, Option<Method>); 8] = [
 ];
 const DESCENT: &str = "coordinate descent, 1/L_c";
 /// Coordinate descent by the rule of Gauss and Southwell.
+const GREEDY: &str = "coordinate descent, Gauss-Southwell";
 /// On which data coordinate descent runs.
 const FEW: &str = "sets with at most 100 features only; the thesis names no data";
-const GREEDY: &str = "coordinate descent, Gauss-Southwell";
 const KEPT: &str = "Finito, permuted once";
 
 /// The lines of one data set.
