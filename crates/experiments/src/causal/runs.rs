@@ -105,7 +105,7 @@ impl Runs {
             }
         }
         let all = self.sweeps.len();
-        let text = format!("{seeds} of {all} seeds; means and bands of the first{text}");
+        let text = format!("{seeds} of {all} seeds; of the first seed, the mean [5 %, 95 %]{text}");
         Ok(Judged::from((text, 2 * seeds > all)).and(self.fell()?))
     }
 
@@ -122,7 +122,7 @@ impl Runs {
             found.push(spearman(&distances, &divergences)?);
         }
         let found = Sample::over_seeds(found)?;
-        Ok(Judged::from((found.to_string(), found.median() > 0.0)).and(self.fell()?))
+        Ok(Judged::from((format!("Spearman {found}"), found.median() > 0.0)).and(self.fell()?))
     }
 
     /// Curves, scatter plot and table of the first seed.
@@ -133,7 +133,7 @@ impl Runs {
             Axis::linear("samples"),
             axis("KL(p* || p), nats"),
         )
-        .caption("p* is the distribution after the intervention, p that of the model. Each run draws a new reference distribution and new interventions on it. The constant step of each model is the one, from a list, with the least mean KL after 100 samples.");
+        .caption("p* is the distribution after the intervention, p that of the model. Each run draws a new reference distribution, and one or several interventions on it (the settings say which). The constant step of each model is the one, from the list in the settings, with the least mean KL after 100 samples.");
         let runs = result.models.first().map_or(0, |model| model.curves.len());
         outcome.setting(
             "seeds",
@@ -147,7 +147,8 @@ impl Runs {
             Axis::log("squared distance of the parameters from the new ones"),
             axis("KL(p* || p), nats"),
         )
-        .note(format!("A point for each of {runs} runs on generated data and each model."));
+        .note(format!("A point for each of {runs} runs on generated data and each model."))
+        .caption("Across: the squared distance of the parameters of a model at the reference from those after the intervention. Up: its KL after 100 samples. A run with several interventions has the means over them.");
         let columns = ["model", "step", "KL at the start", "KL at 100", "KL at 400"];
         let mut table = Table::new(
             format!("{name}: KL in nats, means over the {runs} runs of the first seed"),

@@ -121,7 +121,7 @@ fn without_averaging(losses: &Losses) -> Result<Claim, Failure> {
     Ok(PLATEAU
         .claim("the last iterate has a larger loss than averaged parameters, with every step")
         .rests_on(["averaged-sgd"])
-        .document("larger expected log-loss at the end of the pass, in the median over the seeds")
+        .document("larger expected log-loss at the end of the pass, in the median over the seeds (shown: excess over the best linear model of averaged parameters against the last iterate)")
         .holds(losses.all_below(PARAMETERS, LAST)?))
 }
 
@@ -134,9 +134,9 @@ fn first(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let beaten = losses.judged(which == TAYLOR, |k| Ok(losses.end(k, which)?.below(&zero)))?;
         outcome.claim(
             BETTER
-                .claim(format!("averaged predictions ({name}) have a smaller loss than averaged parameters and than the best linear model, with every step"))
+                .claim(format!("averaged predictions ({name}) have a smaller loss than averaged parameters and than the best linear model, with every step that is shown"))
                 .rests_on(["averaged-sgd"])
-                .document("excess over the best linear model smaller than that of averaged parameters, in the median over the seeds, and below 0")
+                .document("excess over the best linear model smaller than that of averaged parameters, in the median over the seeds, and below 0 (shown: averaged predictions against averaged parameters, then against 0)")
                 .holds(below.and(beaten)),
         );
         let ordered = losses.judged(which == TAYLOR, |k| {
@@ -148,7 +148,7 @@ fn first(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             LARGER
                 .claim(format!("averaged predictions ({name}): the larger the step, the better"))
                 .rests_on(["averaged-sgd"])
-                .document("smaller loss than with half of the step, in the median over the seeds; with the smallest step below the best linear model")
+                .document("smaller excess over the best linear model than with half of the step, in the median over the seeds; with the smallest step below 0 (shown: each step against its half, the smallest against 0)")
                 .holds(ordered),
         );
     }
@@ -171,7 +171,7 @@ fn second(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                     "averaged predictions ({name}) have a larger loss than averaged parameters, with every step"
                 ))
                 .rests_on(["averaged-sgd"])
-                .document("larger expected log-loss at the end of the pass, in the median over the seeds")
+                .document("larger expected log-loss at the end of the pass, in the median over the seeds (shown: excess over the best linear model of averaged parameters against averaged predictions)")
                 .holds(losses.all_below(PARAMETERS, which)?),
         );
         let predictions = exponent(which)?;
@@ -181,7 +181,7 @@ fn second(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                 .rests_on(["averaged-sgd"])
                 .document("exponent of g, from the excess with steps 1/2 and 1/8: of predictions nearer to 1 than to 2, of parameters nearer to 2 than to 1")
                 .holds((
-                    format!("{predictions:.2} and {parameters:.2}"),
+                    format!("predictions {predictions:.2}, parameters {parameters:.2}"),
                     (0.5..1.5).contains(&predictions) && (1.5..2.5).contains(&parameters),
                 )),
         );

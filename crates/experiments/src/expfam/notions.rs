@@ -96,7 +96,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         UNBOUNDED
             .claim("the variance (5.31) of a step is unbounded: at the estimate m of the variance it is like `m^(-1/2)`")
             .at_size("")
-            .document("larger at each smaller m; slope of the logarithms nearer to -1/2 than to 0")
+            .document("larger at each smaller m of the table; slope of its logarithm against that of m nearer to -1/2 than to 0")
             .exact((slope, noise.windows(2).all(|pair| pair[1] > pair[0]) && slope < -0.25)),
     );
     let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
@@ -135,17 +135,17 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (settled, end) = (constant[4], constant[5]);
     outcome.claim(
         CONSTANT
-            .claim("with a constant step the method ends in a ball around the optimum")
+            .claim("with the constant step 0.1 the method ends in a ball around the optimum")
             .rests_on(["SMD"])
             .document("risks at n = 1000 and 2000 closer than a factor of root 2, and below that at the start")
             .holds((
-                format!("{settled:.4}, {end:.4}"),
+                format!("{settled:.4} at 1000, {end:.4} at 2000, {start:.4} at the start"),
                 (end / settled).log2().abs() < 0.5 && end < start,
             )),
     );
     let slope = (decaying[5] / decaying[3]).ln() / (2000.0_f64 / 300.0).ln();
     outcome.claim(
-        RATE.claim("with steps `1 / (n0 + n)`, those of MAP, the risk falls like 1/n")
+        RATE.claim("with steps `1 / (n0 + n)`, n0 = 1, those of MAP, the risk falls like 1/n")
             .rests_on(["SMD"])
             .document("slope of log risk on log n, 300 to 2000, nearer to -1 than to 0 or -2")
             .holds((slope, (-1.5..-0.5).contains(&slope))),

@@ -11,7 +11,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-2",
     title: "Figure 5.5: the prior with the least risk",
     question: "Which prior mean mu0 gives the MAP estimate of the variance mu* of a normal law the least risk, for each strength n0 of the prior?",
-    learnt: "For a strong prior the truth itself. For a weak one a larger mean, near 1 + 1/n0 times the truth.",
+    learnt: "For a strong prior the truth itself. For a weak one a larger mean: about 1 + 1/n0 times the truth with one observation, about three times that with ten.",
     quick: "17 strengths of the prior in the place of 41",
     run: experiment,
     ..Experiment::of(LE_PRIOL)
@@ -72,10 +72,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .claim("for a weak prior (`n0 <= 0.1`) the best mean is above the truth, for the strongest one it is the truth")
             .document("mu0 / mu* of least risk on the grid above 1 at each n0 <= 0.1, and the nearest to 1 at n0 = 100, for n = 1, 5 and 10")
             .exact((
-                format!("at least {} for weak priors; {strongest:?} at n0 = 100", short(weakest)),
+                format!("at least {} for n0 <= 0.1; {strongest:?} at n0 = 100, for n = 1, 5 and 10", short(weakest)),
                 weakest > 1.0 && strongest.iter().all(|&r| r == 1.0),
             )),
     );
-    outcome.note("The text prints `n mu0 / mu* = 1 + 1/n0`. The bias in the bound is 0 at `mu0 / mu* = 1 + 1/n0`, which is drawn here.");
+    outcome.note("The text prints `n mu0 / mu* = 1 + 1/n0`. The second term of bound (5.19), that of the bias, is 0 at `mu0 / mu* = 1 + 1/n0`, which is drawn here.");
     Ok(())
 }

@@ -52,7 +52,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .setting("rounds of reweighted L1", 10);
     outcome.note(
         "The thesis compares seconds. Here operations are counted: 9 p^3 for an eigendecomposition of p variables, p^2 log2 p for sorting all rows once, which \
-         the proximal operator of the degree prior does. The degree prior is the submodular relaxation of the thesis.",
+         the proximal operator of the degree prior does. The degree prior is the submodular relaxation of the thesis. An edge at a node with ten edges costs 0.11 with L1, 0.08 with the degree prior and 0.05 with reweighted L1. The estimates have other numbers of edges than the truth, as the table shows.",
     );
     let stop = Stop { absolute: 1e-4, relative: 0.0, ..Stop::default() };
     // Of each method and graph: eigendecompositions, sorting passes, edges, gap.
@@ -106,14 +106,14 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         TIMES
             .claim("the degree prior takes fewer operations than reweighted L1")
             .rests_on([METHODS[1], METHODS[2]])
-            .document("fewer operations to a duality gap of 1e-4, in the median over the graphs; the other one gets there")
+            .document("fewer operations to a duality gap of 1e-4, in the median over the graphs; reweighted L1 gets there (shown: degree prior against reweighted L1; then the gap of reweighted L1)")
             .holds(work[1].below(&work[2]).and(gaps[2].past_start(1e-4, 1.0))),
     );
     outcome.claim(
         FASTER
             .claim("L1 takes fewer operations than the degree prior")
             .rests_on([METHODS[0], METHODS[1]])
-            .document("fewer operations to a duality gap of 1e-4, in the median over the graphs; the other one gets there")
+            .document("fewer operations to a duality gap of 1e-4, in the median over the graphs; the degree prior gets there (shown: L1 against degree prior; then the gap of the degree prior)")
             .known_failure(
                 work[0].below(&work[1]).and(gaps[1].past_start(1e-4, 1.0)),
                 Reason::checked(

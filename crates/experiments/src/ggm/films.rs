@@ -24,7 +24,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-53",
     title: "Table 9.1: ratings of films by item fields and other recommenders",
     question: "Does an item field, a normal model on a graph of similar films, predict ratings better than neighbourhood methods?",
-    learnt: "With ten neighbours a film its error is smaller than that of cosines and of least squares. Fifty neighbours are worse than ten only when it is trained as the thesis prints it, with an update of the covariances that lacks a factor 1/2.",
+    learnt: "With ten neighbours a film its error is smaller than that of cosines on a fixed graph and of least squares; cosines among rated films have a smaller one. Fifty neighbours are worse than ten only when it is trained as the thesis prints it, with an update of the covariances that lacks a factor 1/2.",
     quick: "two of the five splits; no training by the Bethe or the exact likelihood or by expectation maximisation",
     needs: &["movielens-100k"],
     run: experiment,
@@ -263,26 +263,26 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let [printed, wide, corrected] = [PRINTED, PRINTED_50, ENTROPY_50].map(|name| of(name)[0]);
     let mut claims = vec![
         OUTPERFORMS
-            .claim("item fields (maximum entropy) have a smaller error than cosines and than least squares, all with k = 10 neighbours")
+            .claim("item fields (maximum entropy) have a smaller error than cosines on a fixed graph and than least squares, all with k = 10 neighbours")
             .rests_on([ENTROPY])
             .document("smaller mean absolute error, in stars, in the mean over the splits")
             .holds((
-                format!("{ten:.4} against {cosine:.4} of cosines and {squares:.4} of least squares"),
+                format!("item fields {ten:.4}, cosines {cosine:.4}, least squares {squares:.4}"),
                 ten < cosine && ten < squares,
             )),
         DEGRADES
             .claim("with the training as it is printed, fifty neighbours are worse than ten")
             .rests_on([PRINTED])
             .document("larger mean absolute error, in stars")
-            .holds((format!("{wide:.4} against {printed:.4}"), wide > printed)),
+            .holds((format!("fifty {wide:.4}, ten {printed:.4}"), wide > printed)),
         thesis("9.8", "We found this [that 50 neighbours are worse than 10] occurred with the other training methods as well.")
             .claim("with the factor 1/2 in the training, which the thesis does not print, fifty neighbours are worse than ten")
             .rests_on([ENTROPY])
             .document("larger mean absolute error, in stars")
             .known_failure(
-                (format!("{corrected:.4} against {ten:.4}"), corrected > ten),
+                (format!("fifty {corrected:.4}, ten {ten:.4}"), corrected > ten),
                 Reason::checked(
-                    "the update of the covariances that the thesis prints lacks a factor 1/2, and the training with it gets worse with more neighbours. What the printed training adds to the error \
+                    "the update of the covariances that the thesis prints lacks a factor 1/2, and the training with it gets worse with more neighbours. What the printed update adds to the error, in stars, \
                      with fifty neighbours, and with ten",
                     format!("{:+.4} and {:+.4}", wide - corrected, printed - ten),
                     wide - corrected > printed - ten,
@@ -291,7 +291,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         thesis("9.8", "[The maximum entropy method is] roughly two thousand times faster to train [than latent factors and least-squares neighbours]").claim("an item field is trained faster than the methods that go through the ratings one by one").reported(
             "seconds of least squares (k = 10) and of latent factors, over those of maximum entropy (k = 10); no verdict, since seconds depend on the machine and the implementation",
             format!(
-                "{:.0}, {:.0}",
+                "least squares {:.0}, latent factors {:.0}",
                 of(SQUARES)[1] / of(ENTROPY)[1],
                 of(FACTORS)[1] / of(ENTROPY)[1]
             ),

@@ -242,14 +242,14 @@ fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         BETTER
             .claim("SHORTCUT predicts better than L1, which predicts better than correlations")
             .rests_on(["SHORTCUT", "L1", "correlation"])
-            .document("best held-out likelihoods in this order, in the median over the data sets; all above that of independent columns")
+            .document("best held-out likelihoods in this order, in the median over the data sets; all above that of independent columns (shown: L1 against SHORTCUT, then correlations against L1)")
             .holds(
                 of("L1")
                     .below(of("SHORTCUT"))
                     .and(of("correlation").below(of("L1")))
                     .and(pinned(&["L1", "correlation"])),
             )
-            .not_judged("generated returns"),
+            .not_judged("the shares of the thesis are absent. On generated returns"),
     );
     outcome.claim(
         SIMILAR
@@ -258,22 +258,22 @@ fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .document("the two curves less than 2 % of the range of all curves apart, or the best likelihood of SHORTCUT above; both above that of independent columns")
             .holds(
                 Judged::from((
-                    format!("{:.1} % apart", 100.0 * found.apart),
+                    format!("{:.1} % of the range apart", 100.0 * found.apart),
                     found.apart <= 0.02 || of("CCT 1").below(of("SHORTCUT")).holds,
                 ))
                 .and(pinned(&["SHORTCUT", "CCT 1"])),
             )
-            .not_judged("generated returns"),
+            .not_judged("the shares of the thesis are absent. On generated returns"),
     );
     let (top, low) = (of("SHORTCUT"), of("correlation"));
     for rule in ["neighbourhoods, union", "neighbourhoods, intersection"] {
         outcome.claim(
             MIDDLE
-                .claim(format!("{rule}: between correlations and SHORTCUT"))
+                .claim(format!("{rule}: predicts better than correlations and worse than SHORTCUT"))
                 .rests_on([rule, "correlation"])
-                .document("best held-out likelihoods in this order, in the median over the data sets; all above that of independent columns")
+                .document("best held-out likelihoods in this order, in the median over the data sets; all above that of independent columns (shown: correlations against the rule, then the rule against SHORTCUT)")
                 .holds(low.below(of(rule)).and(of(rule).below(top)).and(pinned(&[rule, "correlation"])))
-                .not_judged("generated returns"),
+                .not_judged("the shares of the thesis are absent. On generated returns"),
         );
     }
     Ok(())
@@ -287,14 +287,14 @@ fn climate(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let found = judge(context, outcome, "Temperatures (figure 8.6)", temperatures, shape)?;
     let of = |method: &str| found.of(method);
     let pinned = |methods: &[&str]| joined(&found, methods);
-    let generated = "a generated field";
+    let generated = "the temperatures of the thesis are absent. On a generated field";
     outcome.claim(
         ALIKE
             .claim("SHORTCUT and CCT with one variable predict alike")
             .rests_on(["SHORTCUT", "CCT 1"])
             .document("the two curves less than 2 % of the range of all curves apart; both above independent columns")
             .holds(
-                Judged::from((format!("{:.1} % apart", 100.0 * found.apart), found.apart <= 0.02))
+                Judged::from((format!("{:.1} % of the range apart", 100.0 * found.apart), found.apart <= 0.02))
                     .and(pinned(&["SHORTCUT", "CCT 1"])),
             )
             .not_judged(generated),
@@ -313,7 +313,7 @@ fn climate(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         CORRELATION
             .claim("thresholds of correlations predict better than SHORTCUT and than CCT with one variable")
             .rests_on(["correlation", "SHORTCUT", "CCT 1"])
-            .document("larger best held-out likelihood in the median over the data sets, all above independent columns")
+            .document("larger best held-out likelihood in the median over the data sets, all above independent columns (shown: SHORTCUT against correlations, then CCT against correlations)")
             .holds(
                 of("SHORTCUT")
                     .below(of("correlation"))
@@ -326,7 +326,7 @@ fn climate(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         UNION
             .claim("the union of neighbourhoods predicts better than their intersection")
             .rests_on(["neighbourhoods, union", "neighbourhoods, intersection"])
-            .document("larger best held-out likelihood in the median over the data sets, both above independent columns")
+            .document("larger best held-out likelihood in the median over the data sets, both above independent columns (shown: intersection against union)")
             .holds(
                 of("neighbourhoods, intersection")
                     .below(of("neighbourhoods, union"))

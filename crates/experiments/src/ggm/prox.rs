@@ -160,7 +160,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     }
     let columns = ["method", "iterations to 1e-8, median", "suboptimality at the end, median"];
     let mut table = Table::new(
-        "Proximal operator: suboptimality over that at the start (never: not within the iterations of the settings)",
+        "Proximal operator: suboptimality over that at the start (never: not within the iterations of the settings; a fraction: between two iterations)",
         columns,
     );
     let reached: Vec<Sample> =
@@ -174,19 +174,20 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         DENSE
             .claim("1,000 subgradient steps on the whole estimation problem leave fewer zeros in the precision matrix than its solution by ADMM has")
             .rests_on([WHOLE])
-            .document("smaller share of zeros off the diagonal, in the median over the instances")
+            .at_size("1,000 steps; the sentence is about any number")
+            .document("smaller share of zeros off the diagonal, in the median over the instances (shown: subgradient steps against ADMM)")
             .holds(Sample::over_seeds(of_steps)?.below(&Sample::over_seeds(of_admm)?)),
     );
     outcome.claim(
         RATE.claim("dual decomposition converges faster than the minimum-norm point")
             .rests_on([METHODS[0], METHODS[1]])
-            .document("fewer iterations to 1e-8 of the suboptimality at the start; the minimum-norm point comes nearer than its start")
+            .document("fewer iterations to 1e-8 of the suboptimality at the start; the minimum-norm point comes nearer than its start (shown: dual decomposition against the minimum-norm point, inf: not within its cycles; then the suboptimality at the end of the minimum-norm point, from 1 at the start)")
             .holds(reached[0].below(&reached[1]).and(left[1].improves_on(1.0))),
     );
     outcome.claim(
         SLOW.claim("subgradient steps do not reach the accuracy that dual decomposition reaches")
             .rests_on([METHODS[0], METHODS[2]])
-            .document("dual decomposition gets to 1e-8 of the suboptimality at the start, subgradient steps end above it and below 1")
+            .document("dual decomposition gets to 1e-8 of the suboptimality at the start, subgradient steps end above it and below 1 (shown: iterations of dual decomposition to 1e-8; 1e-8 against the suboptimality at the end of subgradient steps, from 1 at the start)")
             .holds(
                 reached[0]
                     .below(&Sample::exact(f64::INFINITY))
@@ -198,7 +199,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         USABLE
             .claim("the minimum-norm point gets to a low but usable accuracy")
             .rests_on([METHODS[1], METHODS[2]])
-            .document("\"usable\" has no number: its suboptimality at the end is smaller than that of subgradient steps, which is below 1, that at the start")
+            .document("\"usable\" has no number: its suboptimality at the end is smaller than that of subgradient steps, which is below 1, that at the start (shown: the minimum-norm point against subgradient steps)")
             .holds(left[1].below(&left[2]).and(left[2].improves_on(1.0))),
     );
     Ok(())

@@ -120,7 +120,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .rests_on(["SHORTCUT"])
             .document("slope of log products against log p: of SHORTCUT nearer to 2.5 than to 3, of CCT nearer to 3")
             .holds((
-                format!("{:.2} and {:.2}", slopes[0], slopes[1]),
+                format!("SHORTCUT {:.2}, CCT {:.2}", slopes[0], slopes[1]),
                 slopes[0] < 2.75 && slopes[1] > 2.75,
             )),
     );

@@ -9,7 +9,7 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Source}
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e1",
     title: "Figure 2-2: the density of the features",
-    question: "Which distribution do the features of the next experiments have?",
+    question: "Which distribution do the features of the experiments mo-e2 to mo-e5, mo-e7 and mo-e8 have?",
     learnt: "That of a mixture of normal laws; nearly all of it is on the square that is shown.",
     run,
     ..Experiment::of(super::DOCUMENT)
@@ -38,7 +38,7 @@ fn run(_: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         CAPTION
             .claim("the density of two features is the mixture of normal laws 0.6 N(-1, I) + 0.4 N(1, 2 I)")
             .on(Ground::Exact)
-            .reported("share of the probability on the square that is drawn; not judged: a caption gives no number", mass),
+            .reported("share of the probability on the square that is drawn, from -4 to 4; not judged: a caption gives no number", mass),
     );
     Ok(())
 }

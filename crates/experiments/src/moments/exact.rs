@@ -25,7 +25,7 @@ pub(super) const STAIRCASE: Experiment = Experiment {
     id: "mo-e3",
     title: "Figure 2-4: SADE, SPHD and PHD+ on a staircase",
     question: "Which of SADE (of first order), SPHD and PHD+ (of second order) has the smallest error on a staircase of two directions?",
-    learnt: "SADE has, then comes SPHD, then PHD+.",
+    learnt: "Of these three SADE has, then comes SPHD, then PHD+. MAVE, which is no moment-matching method, is shown beside them.",
     quick: "3 sizes up to 2^14 in the place of 7 up to 2^16, and MAVE with a tenth of its base points",
     run: staircase,
     ..Experiment::of(super::DOCUMENT)
@@ -128,14 +128,14 @@ fn measured(
     let ends = all.each_ref().map(Curve::end);
     let [sade, sphd, phd, _, mave] = ends.map(short);
     outcome.claim(
-        MAVE.claim(format!("MAVE (minimum average variance, {points} base points) works better than SADE, SPHD and PHD+"))
+        MAVE.claim(format!("MAVE (minimum average variance, {points} base points, 5 rounds) works better than SADE, SPHD and PHD+"))
             .rests_on(names)
             .document("smallest square trace error at the largest number of samples, in the median over 10 draws of the data")
             .holds((
                 format!("MAVE {mave}; SADE {sade}; SPHD {sphd}; PHD+ {phd}"),
                 ends[..3].iter().all(|&end| ends[4] < end),
             ))
-            .not_judged("the document's MAVE is another program, with settings that it does not state"),
+            .not_judged("the document's MAVE is another program, with settings that it does not state. With the MAVE of this run"),
     );
     Ok(all)
 }
@@ -156,7 +156,7 @@ fn rational(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let (figure, table) = figure_and_table("Rational model", caption, Axis::log("samples"), &all);
     outcome.figure(figure).table(table).setting("draws", repeats).setting("noise", 0.25);
     outcome.note(
-        "The document does not state the noise of this model; 1/4 is assumed, as in the others.",
+        "The document does not state the noise of this model; 1/4 is assumed, as for the staircase.",
     );
     let (sade, sir) = (&all[0], &all[1]);
     let slope = sade.slope();
@@ -164,7 +164,7 @@ fn rational(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         SLOPE
             .claim("the error of SADE falls like 1/n")
             .rests_on([SADE])
-            .document("slope of the logarithm of the square trace error (median over the draws: 100, or 10 in a quick run) against that of the number n of samples, 2^10 to 2^16, nearer to -1 than to -1/2 or -3/2")
+            .document("slope of the logarithm of the square trace error (median over the draws) against that of the number n of samples, 2^10 to 2^16, nearer to -1 than to -1/2 or -3/2")
             .holds((slope, (slope + 1.0).abs() < 0.25)),
     );
     let flat = sir.end() / sir.points()[4].1;
@@ -172,16 +172,16 @@ fn rational(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         CONSTANT
             .claim("the error of SIR stops falling")
             .rests_on(["SIR"])
-            .document("square trace error (median over the draws: 100, or 10 in a quick run) at n = 2^16 over that at 2^14 above 1/2: nearer to 1, no fall, than to 1/4, the rate 1/n; the error below 0.7")
+            .document("square trace error (median over the draws) at n = 2^16 over that at 2^14 above 1/2: nearer to 1, no fall, than to 1/4, the rate 1/n; the error below 0.7")
             .holds((flat, flat > 0.5 && sir.end() < PINNED)),
     );
     outcome.claim(
         CONSTANT
             .claim("with many samples SADE has a smaller error than SIR")
             .rests_on([SADE, "SIR"])
-            .document("smaller square trace error at n = 2^16, in the median over the draws (100, or 10 in a quick run); that of SIR below 0.7, so that it works")
+            .document("smaller square trace error at n = 2^16, in the median over the draws; that of SIR below 0.7, so that it works")
             .holds((
-                format!("{} against {}", short(sade.end()), short(sir.end())),
+                format!("SADE {}, SIR {}", short(sade.end()), short(sir.end())),
                 sade.end() < sir.end() && sir.end() < PINNED,
             )),
     );
@@ -197,7 +197,7 @@ fn staircase(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         ORDER
             .claim("SADE has a smaller error than SPHD, and SPHD a smaller one than PHD+")
             .rests_on([SADE, SPHD, PHD])
-            .document("smaller square trace errors, in the median over 10 draws, at every number of samples; that of PHD+ below 0.7 at the largest, so that it works")
+            .document("smaller square trace errors, in the median over 10 draws, at every number of samples; that of PHD+ below 0.7 at the largest (shown last), so that it works")
             .holds(sade.below(&sphd).and(sphd.below(&phd)).and((phd.end(), phd.end() < PINNED))),
     );
     Ok(())
@@ -224,7 +224,7 @@ fn classification(context: &Context, outcome: &mut Outcome) -> Result<(), Failur
             .rests_on([SPHD, "PHD+ signed"])
             .document("smaller square trace errors, in the median over 10 draws, at most numbers of samples (\"most\" is the project's reading); that of PHD+ below 0.7 at the largest, so that it works")
             .holds(sphd.mostly_below(&signed).provided(signed.end() < PINNED, "PHD+ does not work")),
-        "up to 2^14 samples, of 2^16. With few samples SPHD is behind: it has the noise of the mean of each slice, a tenth of the samples",
+        "this run has at most 2^14 samples, the document 2^16. With few samples SPHD is behind, because it has the noise of the mean of each slice, a tenth of the samples. At the sizes of this run",
     ));
     Ok(())
 }
@@ -242,7 +242,7 @@ fn quadratic(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .rests_on([SADE, SPHD])
             .document("slopes of the logarithm of the square trace error (median over 10 draws) against that of the number n of samples nearer to -1, the rate 1/n, than to 0")
             .holds((
-                format!("{}, {}", short(slopes[0]), short(slopes[1])),
+                format!("SADE {}, SPHD {}", short(slopes[0]), short(slopes[1])),
                 slopes.iter().all(|s| *s < -0.5),
             )),
     );

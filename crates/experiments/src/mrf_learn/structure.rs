@@ -15,14 +15,12 @@ use crate::numbers::mean;
 use crate::runs::{Line, line, lines};
 use crate::{Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Sample, Source, Table};
 
-const SMALLER: &str = "five trials in the place of ten; 12 nodes in the place of 20";
-
 pub(super) const STRUCTURE: Experiment = Experiment {
     id: "ml-structure",
     title: "Figures 1 and 6: edges of a Markov random field with 10 nodes",
     question: "How many Gibbs sweeps does a sampled gradient need when a bound on its error decides (the schedule TAY), to rank the edges of a network as well as with a fixed number of sweeps?",
-    learnt: "About ten an iteration at most. TAY takes far fewer sweeps in all than 30 in each iteration, and ranks the edges about as well.",
-    quick: SMALLER,
+    learnt: "About ten an iteration in the mean. TAY takes far fewer sweeps in all than 30 in each iteration, and ranks the edges about as well.",
+    quick: "five trials in the place of ten",
     run: |context, outcome| run(context, outcome, 10, &[0.025]),
     ..Experiment::of(super::DOCUMENT)
 };
@@ -32,6 +30,7 @@ pub(super) const LARGER: Experiment = Experiment {
     title: "Figures 1 and 5: edges of a Markov random field with 20 nodes, three penalties",
     question: "TAY chooses the number of Gibbs sweeps by a bound on the error of the gradient. With 20 nodes, does it take fewer sweeps than a fixed number, and rank the edges as well, as it does with 10?",
     learnt: "It does: TAY takes fewer sweeps than the fixed schedule, and ranks the edges about as well.",
+    quick: "five trials in the place of ten; 12 nodes, 1,000 rows, 2,000 chains and 80 iterations in the place of 20, 2,000, 5,000 and 150; the penalty is 1.5 times as large",
     run: |context, outcome| run(context, outcome, 20, &[0.017, 0.015, 0.02]),
     ..STRUCTURE
 };
@@ -124,7 +123,7 @@ fn run(
         .setting("trials, one a seed: a network, data and chains each", trials);
     outcome.note(
         "The AUC is the area under the ROC curve of the edges, pairs of nodes ranked by the size of their estimated coupling. SPG is the stochastic \
-         proximal gradient method. Its number of Gibbs sweeps in an iteration is fixed (τ), grows (SPG-Inc), or is chosen by a bound on the error of \
+         proximal gradient method. Its number of Gibbs sweeps in an iteration is fixed (τ, 30 with 10 nodes and 60 with more), grows (SPG-Inc), or is chosen by a bound on the error of \
          the gradient (TAY). Chains go on from iteration to iteration, except with `SPG, 1 sweep`, which starts new ones as algorithm 2 prints it. \
          Sweeps are counted in the place of seconds.",
     );
@@ -260,13 +259,13 @@ impl Panel {
         let sweeps = |name: &str| of(name)?.sample(|rows| last(rows).total);
         // The AUC of no edge at all is one half.
         let errs = |name: &str| of(name)?.sample(|rows| 1.0 - last(rows).auc);
-        let similar = format!("AUC {} and {}", auc(of(TAY)?)?, auc(of(FIXED)?)?);
+        let similar = format!("AUC of TAY {}, of SPG, fixed {}", auc(of(TAY)?)?, auc(of(FIXED)?)?);
         outcome.claim(
             paper("7.1", "Using much less time, TAY achieves a similar AUC to SPG with τ=30 [10 nodes] and τ=60 [20 nodes].")
                 .claim(format!("{title}: TAY takes fewer sweeps than SPG with a fixed number, and ranks the edges as well"))
                 .in_unit("sweeps")
                 .rests_on([TAY, FIXED])
-                .document("fewer sweeps in all, in the median over the trials, and both AUC above 0.5, that of no knowledge; \"similar\" has no number, so that both are shown")
+                .document("fewer sweeps in all, in the median over the trials (shown: TAY against SPG, fixed), and both AUC above 0.5, that of no knowledge; \"similar\" has no number, so that both are shown")
                 .holds(
                     sweeps(TAY)?
                         .below(&sweeps(FIXED)?)
@@ -316,8 +315,8 @@ impl Panel {
         let (same, twice) =
             (median("pseudo-likelihood")?, median("pseudo-likelihood, twice lambda on edges")?);
         outcome.claim(paper("B.2", "Note that the two methods [TAY and pseudo-likelihood] achieve a comparable performance").claim(format!("{title}: pseudo-likelihood ranks the edges about as well as TAY")).reported(
-            "median AUC at the end: TAY, pseudo-likelihood, pseudo-likelihood with twice the penalty on edges, exact likelihood; \"comparable\" has no number",
-            format!("{}, {same}, {twice}, {}", median(TAY)?, median("exact likelihood")?),
+            "median AUC at the end; \"comparable\" has no number",
+            format!("TAY {}, pseudo-likelihood {same} ({twice} with twice the penalty on edges), exact likelihood {}", median(TAY)?, median("exact likelihood")?),
         ));
         Ok(())
     }

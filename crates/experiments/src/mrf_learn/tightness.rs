@@ -120,12 +120,12 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         LOOSE
             .claim("from iteration 10 on, the bound of Fischer gets looser with more iterations")
             .rests_on(["TAY"])
-            .document("median of the bound over the error: larger in the last ten iterations than in those from 10 on")
+            .document("median of the bound over the error: larger in the last ten iterations than in the ten from iteration 10 on")
             .holds((
-                format!("from iteration 10 on: {}; in the last ten: {}", short(first), short(last)),
+                format!("in the ten from iteration 10 on: {}; in the last ten: {}", short(first), short(last)),
                 last > first,
             ))
-            .not_judged("the paper does not print the bound of Fischer; one derived in its manner takes its place"),
+            .not_judged("the paper does not print the bound of Fischer; one derived in its manner takes its place. With that one"),
     );
     let series = |k: usize| rows.iter().enumerate().map(|(at, row)| (at as f64, row[k])).collect();
     outcome.figure(
