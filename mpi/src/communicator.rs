@@ -61,7 +61,7 @@ impl Mpi {
         let number = |count: i32| usize::try_from(count).unwrap_or(0);
         let (rank, size) = (number(world().rank()), number(world().size()));
         let ranks = Mpi { rank, size, _universe: universe };
-        // Where several fail, the first ends the others before they say the same. Open MPI 4.1 may hang if two abort at once.
+        // Where several fail, the first ends the others before they say the same.
         let wait = || std::thread::sleep(Duration::from_millis(100 * rank.min(20) as u64));
         match catch_unwind(AssertUnwindSafe(|| work(&ranks))) {
             Ok(Ok(code)) => code,

@@ -1,6 +1,8 @@
 //! The communicator, under `mpirun` with three processes. Started by `cargo test`, this program starts itself so.
 
-use std::process::{Command, ExitCode, Output};
+mod mpirun;
+
+use std::process::{ExitCode, Output};
 
 use fenchel_ggm::Statistics;
 use fenchel_mpi::{Error, Mpi};
@@ -19,10 +21,8 @@ fn main() -> ExitCode {
         };
     }
     let run = |what: &str| {
-        let mut run = Command::new("mpirun");
-        run.args(["--oversubscribe", "--allow-run-as-root", "-n", "3"]);
-        run.arg(std::env::current_exe().expect("this program")).env(STARTED, what);
-        run.output().expect("mpirun; cargo xtask mpi says what is missing")
+        let program = std::env::current_exe().expect("this program");
+        mpirun::output(mpirun::command(3, program).env(STARTED, what))
     };
     let done = run("checks");
     let said = |done: &Output| String::from_utf8_lossy(&done.stderr).into_owned();

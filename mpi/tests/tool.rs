@@ -1,5 +1,7 @@
 //! The tool under `mpirun`: the same model for any number of processes, and errors that end all of them.
 
+mod mpirun;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -13,14 +15,13 @@ use fenchel_linalg::AsDesign;
 use fenchel_optim::Certificate;
 use fenchel_optim::model::Saved;
 
+const TOOL: &str = env!("CARGO_BIN_EXE_fenchel-mpi");
+
 /// The least size of a piece of several.
 const LEAST: usize = 1 << 17;
 
 fn run(processes: usize, words: &[&str]) -> Output {
-    let mut run = Command::new("mpirun");
-    run.args(["--oversubscribe", "--allow-run-as-root", "-n", &processes.to_string()]);
-    run.arg(env!("CARGO_BIN_EXE_fenchel-mpi")).args(words);
-    run.output().expect("mpirun; cargo xtask mpi says what is missing")
+    mpirun::output(mpirun::command(processes, TOOL).args(words))
 }
 
 /// The bytes of the model of each number of processes, which are the same.
@@ -268,29 +269,16 @@ fn a_killed_training_goes_on_from_its_checkpoint() {
     let model = folder.path().join("model.json").display().to_string();
     let checkpoint = folder.path().join("model.json.checkpoint");
     let words = ["learn", "--template-preset", "chunking", &file, "-m", &model];
-    let mut run_on = Command::new("mpirun");
-    run_on.args(["--oversubscribe", "--allow-run-as-root", "-n", "2"]);
-    run_on.arg(env!("CARGO_BIN_EXE_fenchel-mpi")).args(words);
-    run_on.args(["--checkpoint", "0.001", "--tolerance", "0", "--max-passes", "1e9"]);
+    let mut run_on = mpirun::command(2, TOOL);
+    run_on.args(words).args(["--checkpoint", "0.001", "--tolerance", "0", "--max-passes", "1e9"]);
     let mut running = run_on.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     while !checkpoint.exists() {
         assert!(running.try_wait().unwrap().is_none(), "it ended without a checkpoint");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let parent = running.id().to_string();
-    let is_child = |stat: &str| {
-        let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
-        after.split_whitespace().nth(1) == Some(&parent)
-    };
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let child = processes
-        .map(|process| process.path().join("stat"))
-        .filter_map(|stat| std::fs::read_to_string(stat).ok())
-        .find(|stat| is_child(stat) && stat.contains("(fenchel-mpi)"))
-        .expect("a process of mpirun");
-    let id = child.split_whitespace().next().unwrap();
-    assert!(Command::new("kill").args(["-9", id]).status().unwrap().success());
-    assert!(!running.wait().unwrap().success());
+    let id = mpirun::children(running.id())[0].to_string();
+    assert!(Command::new("kill").args(["-9", &id]).status().unwrap().success());
+    assert!(mpirun::end(running).is_none_or(|status| !status.success()));
     assert!(!Path::new(&model).exists());
     let at = checkpoint.display().to_string();
     let done = run(3, &[&words[..], &["--resume", &at, "--tolerance", "1e-2"]].concat());
