@@ -106,7 +106,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         );
     }
     outcome.note(
-        "The fourth set of the paper, the parts of speech of the Penn Treebank, is left out: it is not free. In other experiments those of CoNLL-2000 stand in for it. \
+        "The fourth set of the paper, the parts of speech of the Penn Treebank, is left out: it is not freely available. In other experiments those of CoNLL-2000 stand in for it. \
          The paper does not print the templates that make the attributes of the Dutch entities: they were chosen here to give its A, and d follows from A and K.",
     );
     outcome.table(table);
