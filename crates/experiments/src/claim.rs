@@ -325,7 +325,7 @@ pub struct Claim {
     pub registered: Expectation,
 }
 
-const WOULD_FAIL: &str = "it would not hold";
+const WOULD_FAIL: &str = "the threshold is not met";
 
 impl Claim {
     /// The claim on the data of the document; without a verdict if these are absent and `stand_in` was used instead.
@@ -348,7 +348,7 @@ impl Claim {
         if self.verdict == Verdict::Reported {
             return self;
         }
-        let would = if self.verdict == Verdict::Pass { "it would hold" } else { WOULD_FAIL };
+        let would = if self.verdict == Verdict::Pass { "the threshold is met" } else { WOULD_FAIL };
         let registered = Expectation::NotJudged { why: format!("{stand_in}: {would}") };
         Claim { verdict: Verdict::Reported, registered, ground: Ground::Generated, ..self }
     }
@@ -561,7 +561,7 @@ mod tests {
         let fails = stated().holds((2.0, false)).not_judged("generated data");
         assert!(!fails.differs());
         let Expectation::NotJudged { why } = &fails.registered else { panic!("{fails:?}") };
-        assert_eq!(why, "generated data: it would not hold");
+        assert_eq!(why, "generated data: the threshold is not met");
     }
 
     #[test]

@@ -63,8 +63,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     if tasks.iter().any(|task| chosen.contains(&task.name)) {
         tasks.retain(|task| chosen.contains(&task.name));
     }
-    let rows = tasks.iter().map(|task| format!("{} ({} rows)", task.name, task.y.len()));
-    outcome.setting("data of this run", rows.collect::<Vec<_>>().join(", "));
+    let rows = tasks.iter().map(|task| format!("{} {}", task.name, task.y.len()));
+    // In the place of the list of all sets.
+    outcome.setting("rows n of the data sets", rows.collect::<Vec<_>>().join(", "));
     outcome.note("The sentences of section 2.3.3 are about L / (mu n) and no data set: they are judged on other data than the thesis has. Accelerated SDCA is here Catalyst, an outer loop of extrapolated problems, with passes of SDCA inside; that of the thesis has another rule for the extrapolation. A pass visits each of the n rows once in the mean, and gets no discount for the outer loop.");
     let all =
         each(context, &tasks, |task| with_design!(task, |design| race(context, design, &task.y)))?;

@@ -100,7 +100,7 @@ pub(super) fn tasks(context: &Context, outcome: &mut Outcome) -> Result<Vec<Task
         }
     } else {
         outcome.note(
-            "Covtype of the thesis is not in the data folder; w8a and adult (LIBSVM) take its place. \
+            "Where a figure of the thesis has Covtype, w8a and adult (LIBSVM) take its place: Covtype is not in the data folder. \
              Where MNIST is used, it is its 10,000 test images, in a quick run a third of them.",
         );
     }

@@ -239,7 +239,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         ]);
     }
     let mut table = Table::new(
-        "Mean absolute error in stars and seconds of training, means over the splits; `as printed`: without the factor 1/2 in the update of the covariances",
+        "Mean absolute error in stars and seconds of training, means over the splits. As printed: without the factor 1/2 in the update of the covariances",
         ["method", "error", "in table 9.1", "seconds", "in table 9.1"],
     );
     let mut found = Vec::new();

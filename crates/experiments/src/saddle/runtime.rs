@@ -21,16 +21,16 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source,
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "sa-runtime",
     title: "Table 4.2: the work of a step of the sublinear method",
-    question: "Does the work of a step grow like n + d + k, for n rows, d features and k classes?",
+    question: "Does the work of a step of the sublinear method grow like n + d + k, for n rows, d features and k classes?",
     learnt: "It does: the operations of a step grow in proportion to n = d = k.",
-    quick: "n up to 800 in the place of 6400",
-    smaller: "10,000 steps, without the row of 20,000",
+    quick: "n = d = k up to 800 in the place of 6,400",
+    smaller: "the row of 10,000 steps, without that of 20,000; one run of each size",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
 };
 
 const LINEAR: Source =
-    thesis("4.5, table 4.2", "We observe that the runtime is proportional to kappa, as expected.");
+    thesis("4.5, table 4.2", "We observe (see Tab. 4.2) that the runtime is proportional to kappa [the factor by which n = d = k grows], as expected.");
 
 const COSTS: Source = thesis(
     "4.1",
@@ -46,12 +46,12 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     // As many as in the document: with fewer the classes of the larger sizes are not all touched, and draws cost less.
     let steps = 10_000_u64;
     outcome
-        .setting("steps", steps)
+        .setting("steps", format!("{steps} of the sublinear method; 200 of stochastic subgradients (SSM), for n up to 1,600; 2 of mirror prox, for n up to 400: larger ones take minutes"))
         .setting("data", "n x n features N(0, 1); the class of a row is that of its largest feature after noise N(0, 1/n); radius n, l1 penalty 0.001; one run, seed 1 unless the page names another")
         .setting("operation", "an entry of a matrix or vector that a step looks at");
-    let times = ["time", "document", "subgradient", "mirror prox"].map(|n| (n, "microseconds"));
+    let times = ["sublinear", "document", "SSM", "mirror prox"].map(|n| (n, "microseconds"));
     let mut table = Table::new(
-        "Operations and microseconds of a step, n = d = k; `document`: seconds of the thesis, in Matlab, over its steps",
+        "One step at each size n = d = k: operations of the sublinear method, and the time of the sublinear method, of stochastic subgradients (SSM) and of mirror prox, in this run. The column document: the seconds of table 4.2 (the sublinear method in Matlab), over their 10,000 steps",
         ["n", "operations"].map(|name| (name, "")).into_iter().chain(times),
     );
     let (mut work, mut time) = (vec![], vec![]);
@@ -99,20 +99,20 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     }
     let of_work = exponent(&work);
     let claim = LINEAR.claim(
-        "operations of a step grow in proportion to `n = d = k`, which grows by a factor kappa",
+        "the operations of a step of the sublinear method grow at most in proportion to n = d = k",
     );
     let claim =
-        claim.rests_on(["sublinear"]).document("slope of the logarithm of the operations, counted in one run, on that of n = d = k at most 1");
+        claim.rests_on(["sublinear"]).document("the slope of log(operations of a step) against log n, for n = d = k, is at most 1; proportional growth has 1. Operations are counted in the place of the seconds of the document, which depend on the machine");
     outcome.claim(claim.holds((of_work, of_work <= 1.0)));
-    let slopes = [exponent(&time), exponent(&subgradients), exponent(&products)];
+    let [own, ssm, prox] = [&time, &subgradients, &products].map(|points| short(exponent(points)));
     outcome.claim(COSTS.claim("a step costs O(dk) with stochastic subgradients, and O(dnk) with mirror prox, a deterministic method").reported(
-        "slope of log seconds against log n on this machine: sublinear method, stochastic subgradients, mirror prox; their operations have 1, 2 and 3; one run each. Not judged: O() is an upper bound, and the times are those of this machine",
-        slopes.map(short).join(", "),
+        "slope of log(seconds of a step) against log n, for n = d = k, one run of each method. If time were in proportion to the formulas, the slopes would be 1 for the sublinear method (n + d + k), 2 for SSM (dk) and 3 for mirror prox (dnk). Not judged: O() is an upper bound, and the times are those of this machine",
+        format!("sublinear method {own}, stochastic subgradients (SSM) {ssm}, mirror prox {prox}"),
     ));
     outcome.table(table);
     outcome.figure(
         Figure::new("Work of a step of the sublinear method", Axis::log("n = d = k"), Axis::log("operations of a step"))
-            .caption("Counted, not timed: entries that are read for the dual step, the primal step and the draws.")
+            .caption("Operations are counted, not timed: the entries that the sublinear method reads in a step, for the dual step, the primal step and the draws.")
             .with(Series::line_points("sublinear", work)),
     );
     Ok(())
