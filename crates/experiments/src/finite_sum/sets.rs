@@ -88,7 +88,7 @@ pub(crate) fn over(
     let everywhere = if sets.len() > 1 { format!(", {need}") } else { String::new() };
     let judged = need.over(shown.into_iter().map(|(k, name)| Ok((name, row(k)?))))?;
     let claim = sentence.document(format!("{threshold}{everywhere}")).holds(judged);
-    Ok(claim.on_real_data(real, "the sentence is about other data, for which these stand in. On these data"))
+    Ok(claim.on_real_data(real, "the sentence is about other data. On these, which stand in"))
 }
 
 /// Numbers of a sentence that states none, for the same sets.

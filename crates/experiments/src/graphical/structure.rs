@@ -46,19 +46,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let records = context.pick(&RECORDS[..3], &RECORDS[..]);
     outcome
         .setting("networks", "asia (8 nodes, 8 arcs) and alarm (37 nodes, 46 arcs); an arc is an edge from a parent to a child")
-        .setting(
-            "samples",
-            format!("{SEEDS}, one a seed; a smaller sample is the first records of a larger one"),
-        )
-        .setting(
-            "score",
-            "BIC: log-likelihood less half of log n for each free parameter, n records",
-        )
+        .setting("samples", format!("{SEEDS}, one a seed; a smaller sample is the first records of a larger one"))
+        .setting("score", "BIC: log-likelihood less half of log n for each free parameter, n records")
         .setting("PC", "chi-squared tests at the level 0.01, given at most 3 variables")
-        .setting(
-            "distance",
-            "SHD of the equivalence classes (CPDAG): pairs of nodes that are joined differently",
-        );
+        .setting("distance", "SHD of the equivalence classes (CPDAG): pairs of nodes that are joined differently");
     let mut table = Table::new(
         "Structural Hamming distance (SHD) to the true equivalence class, and in the last two columns the BIC score (nats) of the graph of hill climbing, less that of the graph of the exact search and less that of the true graph: medians over the samples",
         [
@@ -81,8 +72,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     }
     outcome.table(table);
     outcome.note(
-        "The exact search looks at all graphs with at most four parents a node, among them the true ones. It is for asia \
-         alone: alarm has too many nodes.",
+        "The exact search looks at all graphs with at most four parents a node, among them the true ones. It is for asia alone: alarm has too many nodes.",
     );
     Ok(())
 }

@@ -38,7 +38,10 @@ const PROX_WINS: Source = thesis(
     "It [Algorithm 1, the sublinear method] also outmatches MP [mirror prox] up to high accuracy due to the sublinear effect (MP eventually \"wins\" because of its O(1/T) rate).",
 );
 
-const RATE: Source = thesis("theorem 4.2 and corollary 1", "[The expected duality gap of the average of the first T iterates is at most] ((4 sqrt(6) + 2 sqrt(10)) ||X^T||_(inf x 2) / sqrt(n) + 8 ||X||_(1 x inf) / n) log(2dk) ||U*||_(1 x 1) / sqrt(T) + r/T [r = 0 for the hinge loss]");
+const RATE: Source = thesis(
+    "theorem 4.2 and corollary 1",
+    "[The expected duality gap of the average of the first T iterates is at most] ((4 sqrt(6) + 2 sqrt(10)) ||X^T||_(inf x 2) / sqrt(n) + 8 ||X||_(1 x inf) / n) log(2dk) ||U*||_(1 x 1) / sqrt(T) + r/T [r = 0 for the hinge loss]",
+);
 const CAPTION: &str = "Each point is a run of so many steps: what its average has at the end, against its work. theory: the step size by the theory of the method; 30 times: 30 times that; 1/(2a): the step size of mirror prox by its theory. SSM has no duality gap.";
 
 /// The work and the objective at the end of a run. The unit of work is `n d` entries of the data that are read, which is one pass over
@@ -177,8 +180,10 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     ));
     outcome.table(table);
     let work = || Axis::log("work (passes over the data)");
-    let mut objective = Figure::new("Objective of the average", work(), Axis::log("objective P")).caption(CAPTION);
-    let mut gap = Figure::new("Duality gap of the averages", work(), Axis::log("duality gap")).caption(CAPTION);
+    let mut objective =
+        Figure::new("Objective of the average", work(), Axis::log("objective P")).caption(CAPTION);
+    let mut gap = Figure::new("Duality gap of the averages", work(), Axis::log("duality gap"))
+        .caption(CAPTION);
     for (label, ends) in &curves {
         let points = |value: fn(&End) -> f64| {
             ends.iter()

@@ -30,7 +30,7 @@ pub(super) const KINDS: [(&str, &str, &str); 7] = [
     ("unexpected pass", "fail", "pass against what is registered"),
     ("reason fails", "fail", "whose registered reason fails its check"),
     ("reported", "reported", "shown where no order or number of the document can judge it"),
-    ("not judged", "reported", "not judged: the run has other data, a smaller problem or another form of a method than the document's sentence is about. Such a row shows what was measured, and whether it meets the threshold; it counts neither as pass nor as fail"),
+    ("not judged", "reported", "not judged: not on the data, size or method of the sentence"),
 ];
 
 /// Whether a reader who looks for what does not hold wants to see it.
