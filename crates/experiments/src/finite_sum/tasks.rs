@@ -85,8 +85,7 @@ pub(super) fn tasks(context: &Context, outcome: &mut Outcome) -> Result<Vec<Task
     if tasks.len() < 4 {
         outcome.note(
             "Real sets are missing from the data folder. The embedded scans of digits (1,797 x 64, classes \
-             0-4 against 5-9) stand in for MNIST, and generated sparse data for the others: the document's sentences are \
-             shown there, not judged.",
+             0-4 against 5-9) stand in for MNIST, and generated sparse data for the others: the document's sentences are shown there, not judged.",
         );
         let digits = embedded::digits();
         let task = dense("digits", digits.x, &digits.y.mapv(|y| y <= 4).to_vec());

@@ -46,8 +46,7 @@ pub(super) const LAMBDA: Experiment = Experiment {
 
 const LOWEST: Source = paper(
     "7.1",
-    "SPG with τ=1 reaches the lowest AUC, since the quality of the gradient approximation cannot be guaranteed with \
-     such a small τ.",
+    "SPG with τ=1 reaches the lowest AUC, since the quality of the gradient approximation cannot be guaranteed with such a small τ.",
 );
 const ORDER_OF_TEN: Source = paper(
     "7.2",
