@@ -62,15 +62,19 @@ fn schemes(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     stale[0] += 0.8;
     let methods = [
         ("Gap", scheme(Order::Gap, 0.8)),
-        ("Gap x importance", scheme(Order::LipschitzGap, 0.8)),
         ("Uniform", scheme(Order::Uniform, 0.8)),
+        ("Gap x importance", scheme(Order::LipschitzGap, 0.8)),
         ("Importance", scheme(Order::Lipschitz, 0.8)),
         ("Max", scheme(Order::LargestGap, 0.8)),
         ("Max alone", scheme(Order::LargestGap, 1.0)),
         ("Max, table not updated", scheme(Order::Weighted(stale), 0.8)),
     ];
     let shown = &methods[..context.pick(5, 7)];
-    let (course, all) = lines(context, (Set::Ocr, Part::Race), shown, PASSES, SEEDS as u64)?;
+    // crf-43 has the longer runs of these two.
+    let (longer, others) = shown.split_at(2);
+    let race = (Set::Ocr, Part::Race);
+    let (course, mut all) = lines(context, race, longer, super::methods::PASSES, SEEDS as u64)?;
+    all.extend(lines(context, race, others, PASSES, SEEDS as u64)?.1);
     course.task.describe(outcome);
     let one = std::slice::from_ref(&course);
     let compared = |statement: &str, quote: &'static str, [winner, loser]: [usize; 2]| {
@@ -84,21 +88,21 @@ fn schemes(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         })
     };
     let best = "Overall, Gap sampling gives the best performance and this is what we use in the following experiments.";
-    outcome.claim(compared("Gap is ahead of Uniform", best, [0, 2])?);
+    outcome.claim(compared("Gap is ahead of Uniform", best, [0, 1])?);
     let quote = "Gap x Importance performs worse than Gap";
-    outcome.claim(compared("Gap is ahead of Gap x importance", quote, [0, 1])?);
+    outcome.claim(compared("Gap is ahead of Gap x importance", quote, [0, 2])?);
     let quote = "We also observe that Importance performs worse than Uniform";
-    let gain = all[3].sample(late)?.median() / all[2].sample(late)?.median();
+    let gain = all[3].sample(late)?.median() / all[1].sample(late)?.median();
     let reason = Reason::checked(
         "Importance draws a sequence in proportion to a bound on the smoothness of its term. The paper concludes from its result that these bounds are not informative. They are with the radii of its appendix C, and the order turns round. The squared radius of a sequence is the squared distance of the features of its labels from those of the labelling that repeats one absent label. P - P* (geometric mean over passes 10 to 15, median over 5 seeds) with Importance, divided by that with Uniform",
         gain,
         gain < 1.0,
     );
-    outcome.claim(compared("Uniform is ahead of Importance", quote, [2, 3])?.known(reason));
+    outcome.claim(compared("Uniform is ahead of Importance", quote, [1, 3])?.known(reason));
     let max = "Max sampling is not robust enough to the staleness of the gap estimates and fails to converge here.";
     outcome.claim(compared("Gap is ahead of Max", max, [0, 4])?);
     let (early, last) = (all[4].at(5.0)?, all[4].at(PASSES)?);
-    let uniform = all[2].at(3.0)?.median();
+    let uniform = all[1].at(3.0)?.median();
     let reason = Reason::checked(
         "Max cannot stop for good. One draw in five is uniform, here as in the paper (\"with 20% of uniform sampling\"), so that 15 passes of Max contain 3 passes of uniform draws. No other step makes the dual objective worse. P - P* of Max after 15 passes is therefore at most about that of Uniform after 3 passes. P - P* of both, medians over 5 seeds",
         format!("Max {last}, Uniform {}", short(uniform)),

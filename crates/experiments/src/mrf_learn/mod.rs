@@ -3,7 +3,7 @@
 //!
 //! | id | figure | what |
 //! |---|---|---|
-//! | `ml-structure` | Figures 1 and 6 | structure learning with 10 nodes: schedules, exact likelihood, pseudo-likelihood |
+//! | `ml-structure` | Figures 1 and 6 | structure learning with 10 nodes: schedules, pseudo-likelihood |
 //! | `ml-structure-20` | Figures 1 and 5 | the same with 20 nodes, for three strengths of the penalty |
 //! | `ml-lambda` | Figure 4 | 10 nodes, two more strengths of the penalty |
 //! | `ml-bound` | Figure 2 | the error of the gradient and its bounds |
