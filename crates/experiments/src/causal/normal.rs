@@ -94,7 +94,7 @@ fn distances(context: &Context, outcome: &mut Outcome, target: Target) -> Result
             thesis("4.6.1", quote)
                 .claim(format!("{name} parameters: the parameters of the anticausal model change by a larger squared distance than those of the causal model"))
                 .document(threshold)
-                .holds((format!("{:.1} % of {} drawn pairs", 100.0 * share, points.len()), holds)),
+                .holds((format!("larger on {:.1} % of {} drawn pairs", 100.0 * share, points.len()), holds)),
         );
         let low = points.iter().map(|p| p.0.min(p.1)).fold(f64::INFINITY, f64::min);
         let high = points.iter().map(|p| p.0.max(p.1)).fold(0.0, f64::max);

@@ -14,7 +14,7 @@ use crate::{Axis, Context, Experiment, Failure, Outcome, Source};
 pub(super) const RATIONAL: Experiment = Experiment {
     id: "mo-e2",
     title: "Figure 2-3: SADE and SIR on the rational model",
-    question: "Does SADE (sliced average derivatives) find directions that SIR (sliced inverse regression) cannot?",
+    question: "With more and more samples, does SADE (sliced average derivatives) become exact where SIR (sliced inverse regression) keeps an error?",
     learnt: "It does. The error of SADE falls like 1/n. That of SIR stops falling, because the features are not elliptically distributed.",
     quick: "10 draws in the place of 100",
     run: rational,
