@@ -276,6 +276,24 @@ fn local_bounds_hold_where_they_claim() {
     close(samples_for_quadratic_regime(2), 43.0, 0.01);
 }
 
+/// From the number of observations on the expected squared distance of MAP is within the radius; without a prior it is that of the MLE.
+#[test]
+fn observations_until_map_is_in_the_quadratic_regime() {
+    let t = 0.215_344_436;
+    for (d, strength, distance) in [(1, 0.0, 3.0), (2, 5.0, 1.0), (7, 40.0, 0.1), (3, 1.0, 20.0)] {
+        let from = samples_for_quadratic_regime_map(d, strength, distance);
+        for n in [from, from + 1.0, 2.0 * from + 10.0] {
+            let squared = (n * d as f64 + (strength * distance).powi(2)) / (n + strength).powi(2);
+            assert!(squared <= t * t * (1.0 + 1e-8), "{d} {strength} {distance} {n}: {squared}");
+        }
+        if strength == 0.0 {
+            assert_eq!(from, samples_for_quadratic_regime(d));
+        }
+    }
+    // A prior at the truth of many observations needs none.
+    assert_eq!(samples_for_quadratic_regime_map(1, 30.0, 0.0), 0.0);
+}
+
 #[test]
 fn arguments_that_are_no_such_thing_give_no_number() {
     for bad in [f64::NAN, -1.0, f64::INFINITY] {
