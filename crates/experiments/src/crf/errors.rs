@@ -10,6 +10,7 @@ use super::methods::{SETS, UPDATES, methods, runs};
 use super::runs::{Curve, Line, each};
 use crate::documents::adaptive_sdca as paper;
 use crate::finite_sum::sets::{Need, list, over};
+use crate::numbers::range;
 use crate::{
     Axis, Context, Experiment, Failure, Figure, Judged, Outcome, Reason, SEEDS, Sample, Table,
 };
@@ -129,12 +130,11 @@ fn sparser(mut sparsity: Vec<(&str, f64, Sample)>) -> (Judged, Reason) {
     };
     let measured = sparsity.iter().map(list).collect::<Vec<_>>().join("; ");
     let medians: Vec<f64> = sparsity.iter().map(|(_, _, passes)| passes.median()).collect();
-    let text = medians[1..].iter().fold(0.0, |m: f64, p| m.max(*p));
-    let least = medians[1..].iter().fold(f64::INFINITY, |m, p| m.min(*p));
+    let [least, _, text] = range(medians[1..].iter().copied());
     let reason = Reason::checked(
         "OCR has by far the largest a / A and needs the most passes, as the sentence says. Among the three sets of text the order is another one. But these differ in their labels and lengths too, and less in passes. Two ratios show it: the most passes on a set of text over the fewest (on text), and the passes on OCR over the most on text (OCR over text)",
         format!("on text {}, OCR over text {}", short(text / least), short(medians[0] / text)),
-        medians[0] > text && text / least < medians[0] / least,
+        medians[0] / text > text / least,
     );
     ((measured, falls).into(), reason)
 }

@@ -12,13 +12,13 @@ use fenchel_optim::{Stop, run};
 use super::scale_free::sampled;
 use super::thesis;
 use crate::table::row;
-use crate::{Context, Experiment, Failure, Outcome, Reason, Sample, Source, Table};
+use crate::{Context, Experiment, Failure, Outcome, Sample, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-30",
     title: "Section 7.5.4: the computing cost of three penalties",
     question: "How many operations do three penalties of the precision matrix, L1, reweighted L1 and the degree prior, take to the same accuracy?",
-    learnt: "The degree prior takes about as many as L1, and about a tenth of those of reweighted L1. In the thesis L1 was seven times as fast.",
+    learnt: "With as many edges as the truth has, L1 and the degree prior take about as many, L1 a little fewer, and reweighted L1 takes nearly six times as many. In the thesis L1 was seven times as fast as the degree prior, in seconds.",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
 };
@@ -34,8 +34,8 @@ const FASTER: Source = thesis(
 
 const METHODS: [&str; 3] = ["L1", "degree prior", "reweighted L1"];
 const P: usize = 100;
-/// The price of an edge at a node with ten edges, by method: about the 200 edges of the document for each.
-const LEVELS: [f64; 3] = [0.11, 0.08, 0.05];
+/// The price of an edge at a node with ten edges, by method: 196, 196 and 194 edges in the mean, and 196 in the truth.
+const LEVELS: [f64; 3] = [0.115, 0.0965, 0.069];
 
 /// Operations of an eigendecomposition, and of a pass that sorts all rows: `9 p^3` and `p^2 log2 p`.
 fn operations(decompositions: f64, sorts: f64) -> f64 {
@@ -52,7 +52,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .setting("rounds of reweighted L1", 10);
     outcome.note(
         "The thesis compares seconds. Here operations are counted: 9 p^3 for an eigendecomposition of p variables, p^2 log2 p for sorting all rows once, which \
-         the proximal operator of the degree prior does. The degree prior is the submodular relaxation of the thesis. An edge at a node with ten edges costs 0.11 with L1, 0.08 with the degree prior and 0.05 with reweighted L1. The estimates have other numbers of edges than the truth, as the table shows.",
+         the proximal operator of the degree prior does. The degree prior is the submodular relaxation of the thesis. An edge at a node with ten edges costs 0.115 with L1, 0.0965 with the degree prior and 0.069 with reweighted L1, so that each finds about as many edges as the truth has.",
     );
     let stop = Stop { absolute: 1e-4, relative: 0.0, ..Stop::default() };
     // Of each method and graph: eigendecompositions, sorting passes, edges, gap.
@@ -90,10 +90,9 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     }
     let columns = ["method", "eigendecompositions", "sorting passes", "operations", "edges", "gap"];
     let mut table = Table::new("Work to a duality gap of 1e-4, means over the graphs", columns);
-    let (mut work, mut gaps, mut passes) = (vec![], vec![], vec![]);
+    let (mut work, mut gaps) = (vec![], vec![]);
     for (method, rows) in METHODS.iter().zip(&counts) {
         let mean = |k: usize| rows.iter().map(|row| row[k]).sum::<f64>() / rows.len() as f64;
-        passes.push(mean(0));
         let operations_in_all = operations(mean(0), mean(1));
         table.push(row![*method, mean(0), mean(1), operations_in_all, mean(2), mean(3)]);
         // A run that did not get to the tolerance has no cost.
@@ -113,16 +112,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         FASTER
             .claim("L1 takes fewer operations than the degree prior")
             .rests_on([METHODS[0], METHODS[1]])
-            .document("fewer operations to a duality gap of 1e-4, in the median over the graphs; the degree prior gets there (shown: L1 against degree prior; then the gap of the degree prior)")
-            .known_failure(
-                work[0].below(&work[1]).and(gaps[1].past_start(1e-4, 1.0)),
-                Reason::checked(
-                    "here the same method, ADMM, solves both. Each of its iterations is an eigendecomposition, which costs far more than the sorts that the degree prior adds. Mean \
-                     numbers of eigendecompositions of L1 and of the degree prior",
-                    format!("{:.1} and {:.1}", passes[0], passes[1]),
-                    (passes[0] - passes[1]).abs() < 0.25 * passes[0],
-                ),
-            ),
+            .document("fewer operations to a duality gap of 1e-4, in the median over the graphs: an order only, since seconds and their ratio are those of two programs; the degree prior gets there (shown: L1 against degree prior; then the gap of the degree prior)")
+            .holds(work[0].below(&work[1]).and(gaps[1].past_start(1e-4, 1.0))),
     );
     Ok(())
 }

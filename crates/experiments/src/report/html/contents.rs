@@ -11,7 +11,7 @@ pub(super) fn contents(entries: &[Entry], attachments: &[Attachments]) -> String
     let open = claims(entries).filter(|c| is_open(c)).count();
     let mut html = format!(
         "<nav>\n<h2>Contents</h2>\n<p class=\"filter\"><label><input type=\"checkbox\" id=\"only-open\"> only what \
-         does not hold: {open}</label> <a href=\"#all-claims\">all claims in one table</a></p>\n"
+         does not hold, judged or not: {open}</label> <a href=\"#all-claims\">all claims in one table</a></p>\n"
     );
     let pairs: Vec<(&Entry, &Attachments)> = entries.iter().zip(attachments).collect();
     for group in pairs.chunk_by(|a, b| a.0.experiment.document == b.0.experiment.document) {
