@@ -10,6 +10,7 @@ use fenchel_ggm::item_field::baselines::{
     FactorModel, NeighbourhoodModel, SgdSettings, cosine, item_means,
 };
 use fenchel_ggm::{ItemField, Ratings};
+use fenchel_linalg::text::short;
 use fenchel_optim::random::stream;
 use rand::RngExt;
 
@@ -299,12 +300,21 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     ];
     if context.size == Size::Full {
         let bethe = [10, 50].map(|k| of(&format!("Bethe likelihood, k = {k}"))[0]);
+        let apart = [bethe[1], wide].map(|error| (error - corrected).abs());
         claims.push(
             thesis("9.8", "We found this [that 50 neighbours are worse than 10] occurred with the other training methods as well.")
                 .claim("trained by the Bethe likelihood, fifty neighbours are worse than ten")
                 .rests_on(["Bethe likelihood, k = 50"])
                 .document("larger mean absolute error, in stars")
-                .holds((format!("fifty {:.4}, ten {:.4}", bethe[1], bethe[0]), bethe[1] > bethe[0])),
+                .known_failure(
+                    (format!("fifty {:.4}, ten {:.4}", bethe[1], bethe[0]), bethe[1] > bethe[0]),
+                    Reason::checked(
+                        "two trainings that maximise different criteria, the Bethe likelihood and entropy with the factor 1/2, have nearly the same error with fifty neighbours. Only the printed update has a larger one. \
+                         Distances in stars from the error with the factor 1/2: that of the Bethe likelihood, and that of the printed update",
+                        apart.map(short).join(" and "),
+                        apart[0] < 0.1 * apart[1],
+                    ),
+                ),
         );
         claims.extend(of_expectation(context, &folds, outcome)?);
     }
