@@ -88,8 +88,11 @@ pub fn samples_for_quadratic_regime(dimension: usize) -> f64 {
 /// The same for the maximum a posteriori estimate with a prior of `strength` observations of mean `mu_0`, and
 /// `distance = |mu* - mu_0|_F`: `d / t*^2 + strength distance / t* - strength`, at least 0. Then
 /// `E |mu* - mu_hat|_F^2 = (n d + strength^2 distance^2) / (n + strength)^2` is at most `t*^2`. The thesis lacks the factor `strength`
-/// before the distance.
+/// before the distance. NaN for a strength or a distance that is negative or NaN.
 pub fn samples_for_quadratic_regime_map(dimension: usize, strength: f64, distance: f64) -> f64 {
-    let bias = strength * (distance / RADIUS - 1.0);
-    (samples_for_quadratic_regime(dimension) + bias).max(0.0)
+    if !(strength >= 0.0 && distance >= 0.0) {
+        return f64::NAN;
+    }
+    let n = samples_for_quadratic_regime(dimension) + strength * (distance / RADIUS - 1.0);
+    if n < 0.0 { 0.0 } else { n }
 }

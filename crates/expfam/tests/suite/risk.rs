@@ -290,6 +290,11 @@ fn observations_until_map_is_in_the_quadratic_regime() {
             assert_eq!(from, samples_for_quadratic_regime(d));
         }
     }
+    // 2 / t^2 + 5 (1 / t - 1), by hand.
+    close(samples_for_quadratic_regime_map(2, 5.0, 1.0), 61.347, 0.001);
+    for (strength, distance) in [(-1.0, 1.0), (1.0, -1.0), (f64::NAN, 1.0), (1.0, f64::NAN)] {
+        assert!(samples_for_quadratic_regime_map(2, strength, distance).is_nan());
+    }
     // A prior at the truth of many observations needs none.
     assert_eq!(samples_for_quadratic_regime_map(1, 30.0, 0.0), 0.0);
 }
