@@ -40,7 +40,7 @@ pub(super) const FIGURE_9: Experiment = Experiment {
     id: "crf-47",
     title: "Figure 9: the estimate of the duality gap against the true gap",
     question: "Is the mean of the last known gaps of the sequences a good estimate of the duality gap?",
-    learnt: "With four fifths of the draws by gaps it is nearly always within a factor of two, and in the median too large. With uniform draws it is larger, relative to the true gap, than with draws by gaps (medians over 5 seeds after 15 passes). It is useless until every sequence was drawn once.",
+    learnt: "With four fifths of the draws by gaps it is nearly always within a factor of two, and too large on most data sets, in the median. With uniform draws it is larger, relative to the true gap, than with draws by gaps (medians over 5 seeds after 15 passes). It is useless until every sequence was drawn once.",
     quick: "800 of the paper's 6,202 words of OCR; 500 of its 8,936 sentences for chunks, 3,000 of its 15,806 for entities; 150 for parts of speech",
     smaller: super::tasks::PARTS,
     needs: &["conll2002-nl", "ocr", "conll2000"],
@@ -219,15 +219,15 @@ fn estimates(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .and(gaps.below(&uniform).named("80 % by gaps against uniform"));
         Ok(judged.provided(moved(k), "a run has not left its start"))
     })?);
-    let least = (0..all.len()).map(|k| Ok(ends(k, all[k].len() - 1)?.median()));
-    let least =
-        least.collect::<Result<Vec<f64>, Failure>>()?.into_iter().fold(f64::INFINITY, f64::min);
+    let medians = (0..all.len()).map(|k| Ok(ends(k, all[k].len() - 1)?.median()));
+    let medians = medians.collect::<Result<Vec<f64>, Failure>>()?;
+    let above = medians.iter().filter(|&&median| median > 1.0).count();
     let claim =
         sides.claim("with draws by gaps it is too small").in_unit("ratio").rests_on([NAMES[3]]);
     let reason = Reason::checked(
-        "a sequence counts in the estimate with its gap at its last visit. Most gaps have fallen since, so that the estimate is above the true gap in the median over the seeds. With single seeds a few gaps have grown, and outweigh the others. Why the paper saw the opposite is not known. The least of the four data sets' medians of estimate over true gap",
-        least,
-        least > 1.0,
+        "a sequence counts in the estimate with its gap at its last visit. Most gaps have fallen since, so that the estimate is above the true gap on most data sets, in the median over the seeds. Where it is not, a few gaps have grown, and outweigh the others. Why the paper saw the opposite is not known. Data sets, of those that ran, whose median of estimate over true gap is above 1",
+        format!("{above} of {}", medians.len()),
+        2 * above > medians.len(),
     );
     let threshold = "estimate over true gap after 15 passes, median over 5 seeds, below 1, with 100 % by gaps for entities and 80 % for the others";
     let row = |k: usize| {

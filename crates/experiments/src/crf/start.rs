@@ -82,7 +82,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         "A.1",
         "[P(0), the objective at zero weights:] P(0) = (N/n) log(K). On all our datasets this is below 100. This means that using alpha = delta gives an initial duality gap equal to P(0)",
     )
-    .claim("at the true labels the duality gap is (N/n) log K, for N tokens, n sequences and K labels, and below 100")
+    .claim("at the true labels the duality gap is (N/n) log K, for N tokens, n sequences and K labels, and below 100, on each data set of this run")
     .in_unit("nats");
     outcome.claim(over(&courses, Need::All, small, "equal up to 1e-6, and below 100", |k| {
         let train = &courses[k].task.train;

@@ -12,7 +12,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-5",
     title: "Figures 5.4, 5.6, 5.7 and 5.9: functions in the bounds of the risk",
     question: "Have the functions in the bounds of the risk the shapes and the crossing that the thesis states?",
-    learnt: "They have. The divergence phi is infinite at 0, and the quadratic bound of w* holds up to t = 0.2153.",
+    learnt: "They have. The divergence phi is infinite at 0, and the quadratic bound w*(t / (1 - t)) <= t^2 holds up to t = 0.2153.",
     run: experiment,
     ..Experiment::of(LE_PRIOL)
 };

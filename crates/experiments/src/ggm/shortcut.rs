@@ -69,7 +69,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         .setting("eta of CCT", 1)
         .setting("samples", "p / 4 of p independent variables; one seed a size");
     outcome.note(
-        "The score of a pair i, j is a maximum over third variables k of the product of the correlations of i with k and of j with k. The thesis compares \
+        "The score of a pair i, j is a maximum over third variables m of the product of the correlations of i with m and of j with m. The thesis compares \
          seconds. Here we count the products that each algorithm looks at, on a sample of the pairs, and multiply up to all. CCT is conditional covariance thresholding; eta is \
          the number of variables that it conditions on.",
     );
