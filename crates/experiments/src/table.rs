@@ -165,7 +165,7 @@ impl Table {
         for cell in cells {
             match cell {
                 Cell::Number(_) => numbers += 1,
-                Cell::Text(_) => words += 1,
+                Cell::Text(text) => words += i32::from(!["", "–"].contains(&text.as_str())),
             }
         }
         numbers > words

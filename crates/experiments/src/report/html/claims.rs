@@ -93,7 +93,7 @@ fn single(claim: &Claim, id: Option<&str>) -> String {
             ("", cells(&case.name, &case.measured, &claim.unit, "", verdict))
         };
         let above = format!(
-            "<p class=\"all\">Expected: {}</p><p class=\"all\">{}{}</p>",
+            "<div class=\"all\">Expected: {}</div><p class=\"all\">{}{}</p>",
             expected(claim),
             verdict(claim),
             count.map_or(String::new(), |count| format!(": {}", inline(count)))
@@ -165,7 +165,7 @@ fn group_row(group: &[&Claim]) -> String {
         let own = if alike {
             String::new()
         } else {
-            format!("<p class=\"own\">Expected: {}</p>", expected(claim))
+            format!("<div class=\"own\">Expected: {}</div>", expected(claim))
         };
         let below = format!("{own}{}", why(claim));
         let name = split(claim).map_or("", |s| s.0);
@@ -174,7 +174,7 @@ fn group_row(group: &[&Claim]) -> String {
     };
     let rows: Vec<_> = group.iter().map(cell).collect();
     let expected =
-        if alike { format!("<p class=\"all\">Expected: {first}</p>") } else { String::new() };
+        if alike { format!("<div class=\"all\">Expected: {first}</div>") } else { String::new() };
     format!(
         "<tr{}><td>{}{}</td>{}</tr>\n",
         holds(group.iter().any(|claim| is_open(claim))),
