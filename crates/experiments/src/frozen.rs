@@ -100,7 +100,7 @@ mod tests {
             || Source::OURS.claim("slow is slower").rests_on(["slow", "fast"]).ours("above");
         outcome
             .claim(order().holds(fast.below(&slow)))
-            .claim(order().holds(fast.below(&slow).and(slow.past_start(1.0, 100.0))))
+            .claim(order().holds(fast.below(&slow).and(slow.improves_on(1e-2))))
             .claim(Source::OURS.claim("nothing named").ours("-").holds((0.0, true)))
             .claim(Source::OURS.claim("counted").ours("-").exact((2.0, true)));
         Ok(())

@@ -98,40 +98,15 @@ impl Sample {
         self.against(other, |a, b| a <= factor * b)
     }
 
-    /// Whether the other median is at least `factor` times this one, for a document that states the factor.
-    pub fn ahead_by(&self, factor: f64, other: &Sample) -> Judged {
-        self.at_most(1.0 / factor, other)
-    }
-
     fn against(&self, other: &Sample, ahead: impl Fn(f64, f64) -> bool) -> Judged {
         let (a, b) = (self.median(), other.median());
         (format!("{self} against {other}"), a.is_finite() && ahead(a, b)).into()
-    }
-
-    /// Whether the ratio of the two medians is at most `factor`, in either direction, for a document that states the factor.
-    pub fn within(&self, factor: f64, other: &Sample) -> Judged {
-        let (a, b) = (self.median(), other.median());
-        let holds = a > 0.0 && b > 0.0 && a.max(b).is_finite() && a.max(b) <= factor * a.min(b);
-        (format!("{self} and {other}"), holds).into()
-    }
-
-    /// Whether the worse method of a comparison works: its median is within a factor of `reference`. The reference comes from
-    /// an independent implementation or a closed formula.
-    pub fn near(&self, reference: f64, factor: f64) -> Judged {
-        let judged = self.within(factor, &Sample::exact(reference));
-        let measured = format!("{self} (reference {})", short(reference)).into();
-        Judged { measured, ..judged }
     }
 
     /// Whether the worse method of a comparison works: its median is below the value that it started from. A method that did
     /// nothing is exactly there.
     pub fn improves_on(&self, start: f64) -> Judged {
         (format!("{self} from {}", short(start)), self.median() < start).into()
-    }
-
-    /// Whether the median is at most `start / factor`.
-    pub fn past_start(&self, start: f64, factor: f64) -> Judged {
-        (format!("{self} from {}", short(start)), self.median() <= start / factor).into()
     }
 }
 
@@ -150,8 +125,7 @@ mod tests {
         assert_eq!(a.below(&b).measured.text, "2 [1, 9] against 3 [1, 4]");
         assert!(a.below(&Sample::exact(2.5)).holds && !a.below(&Sample::exact(2.0)).holds);
         assert_eq!(a.below(&Sample::exact(2.5)).measured.text, "2 [1, 9] against 2.5");
-        assert!(a.ahead_by(1.5, &b).holds && !a.ahead_by(1.6, &b).holds);
-        assert!(b.at_most(1.5, &a).holds && a.within(1.5, &b).holds && !a.within(1.4, &b).holds);
+        assert!(b.at_most(1.5, &a).holds && !b.at_most(1.4, &a).holds);
     }
 
     #[test]
@@ -166,18 +140,15 @@ mod tests {
         for bad in [never, nan, -nan] {
             let bad = Sample::exact(bad);
             assert!(!bad.below(&Sample::exact(never)).holds);
-            assert!(!bad.within(2.0, &bad).holds && !bad.improves_on(1.0).holds);
-            assert!(!bad.near(1.0, 10.0).holds);
+            assert!(!bad.at_most(2.0, &bad).holds && !bad.improves_on(1.0).holds);
         }
         assert!(!Sample::exact(1.0).below(&Sample::exact(nan)).holds);
         assert!(!seeds(&[1.0, -nan, nan, -nan, 1.0]).below(&Sample::exact(2.0)).holds);
-        assert!(!Sample::exact(0.0).within(2.0, &Sample::exact(0.0)).holds);
     }
 
     #[test]
     fn a_loser_that_stayed_at_its_start_does_not_work() {
         let loser = seeds(&[0.01, 0.02, 0.03, 1.0, 0.01]);
         assert!(loser.improves_on(1.0).holds && !loser.improves_on(0.02).holds);
-        assert!(loser.near(0.015, 2.0).holds && !loser.near(0.1, 2.0).holds);
     }
 }

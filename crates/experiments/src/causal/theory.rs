@@ -46,7 +46,7 @@ pub(super) const BAYES_ERROR: Experiment = Experiment {
 pub(super) const META: Experiment = Experiment {
     id: "ca-ex13",
     title: "Section 4.B.4: learning the causal direction from the speed of adaptation",
-    question: "Can the causal direction be learned from which of two models adapts faster to interventions?",
+    question: "Can the causal direction be learned from which of two models adapts faster to interventions, the causal model P(X) P(Y | X) or the anticausal model P(Y) P(X | Y)?",
     learnt: "From interventions on the cause it can, in the median of the runs. From interventions on the effect the wrong direction is learned. From both in turn the right one is learned under the dense prior, and the wrong one under the sparse prior.",
     run: meta,
     ..BASE

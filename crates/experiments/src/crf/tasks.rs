@@ -10,7 +10,7 @@ use fenchel_graphical::chain::Chain;
 use crate::{Context, Failure, Outcome};
 
 /// What a full run has of the one set that is not at hand.
-pub(super) const PARTS: &str = "a full run has 3,000 sentences of CoNLL-2000 for parts of speech, in the place of the paper's 38,219 of the Penn Treebank";
+pub(super) const PARTS: &str = "a full run has for parts of speech 3,000 sentences of CoNLL-2000, which are a part of the paper's 38,219 of the Penn Treebank";
 
 /// One of the four data sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use fenchel_ggm::scale_free::{DegreePrior, ScaleFreeAdmm};
 use fenchel_ggm::synthetic::barabasi_albert;
 use fenchel_ggm::{Method, PenaltyWeights, Scale};
 use fenchel_optim::random::stream;
-use fenchel_optim::{Stop, run};
+use fenchel_optim::{Cadence, Stop, run};
 
 use super::scale_free::sampled;
 use super::thesis;
@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-30",
     title: "Section 7.5.4: the computing cost of three penalties",
     question: "How many operations do three penalties of the precision matrix, L1, reweighted L1 and the degree prior, take to the same accuracy?",
-    learnt: "With as many edges as the truth has, L1 and the degree prior take about as many, L1 a little fewer, and reweighted L1 takes nearly six times as many. In the thesis L1 was seven times as fast as the degree prior, in seconds.",
+    learnt: "With as many edges as the truth has, L1 and the degree prior take about as many operations, L1 a little fewer, and reweighted L1 takes nearly six times as many. In the thesis L1 was seven times as fast as the degree prior, in seconds.",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
 };
@@ -48,13 +48,14 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("graphs", graphs)
         .setting("truth", "Barabasi-Albert, 100 nodes, m = 2 (196 edges), diagonally dominant precision matrix; 500 samples of the normal law; one graph a seed")
-        .setting("duality gap at the end", 1e-4)
+        .setting("duality gap at the end", "1e-4, computed after every iteration")
         .setting("rounds of reweighted L1", 10);
     outcome.note(
         "The thesis compares seconds. Here operations are counted: 9 p^3 for an eigendecomposition of p variables, p^2 log2 p for sorting all rows once, which \
          the proximal operator of the degree prior does. The degree prior is the submodular relaxation of the thesis. An edge at a node with ten edges costs 0.115 with L1, 0.0965 with the degree prior and 0.069 with reweighted L1, so that each finds about as many edges as the truth has.",
     );
-    let stop = Stop { absolute: 1e-4, relative: 0.0, ..Stop::default() };
+    let check = Cadence::Every(1.0);
+    let stop = Stop { absolute: 1e-4, relative: 0.0, check, ..Stop::default() };
     // Of each method and graph: eigendecompositions, sorting passes, edges, gap.
     let mut counts = vec![Vec::new(); 3];
     for graph in 0..graphs {
@@ -101,19 +102,20 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         gaps.push(Sample::over_seeds(rows.iter().map(|row| row[3]).collect())?);
     }
     outcome.table(table);
+    let most = Sample::exact(1e-4);
     outcome.claim(
         TIMES
             .claim("the degree prior takes fewer operations than reweighted L1")
             .rests_on([METHODS[1], METHODS[2]])
-            .document("fewer operations to a duality gap of 1e-4, in the median over the graphs; reweighted L1 gets there (shown: degree prior against reweighted L1; then the gap of reweighted L1)")
-            .holds(work[1].below(&work[2]).and(gaps[2].past_start(1e-4, 1.0))),
+            .document("fewer operations to a duality gap of 1e-4, in the median over the graphs; reweighted L1 gets there (shown: degree prior against reweighted L1; then the gap of reweighted L1 against 1e-4)")
+            .holds(work[1].below(&work[2]).and(gaps[2].at_most(1.0, &most))),
     );
     outcome.claim(
         FASTER
             .claim("L1 takes fewer operations than the degree prior")
             .rests_on([METHODS[0], METHODS[1]])
-            .document("fewer operations to a duality gap of 1e-4, in the median over the graphs: an order only, since seconds and their ratio are those of two programs; the degree prior gets there (shown: L1 against degree prior; then the gap of the degree prior)")
-            .holds(work[0].below(&work[1]).and(gaps[1].past_start(1e-4, 1.0))),
+            .document("fewer operations to a duality gap of 1e-4, in the median over the graphs: an order only, since seconds and their ratio are those of two programs; the degree prior gets there (shown: L1 against degree prior; then the gap of the degree prior against 1e-4)")
+            .holds(work[0].below(&work[1]).and(gaps[1].at_most(1.0, &most))),
     );
     Ok(())
 }

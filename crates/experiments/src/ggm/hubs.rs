@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-28",
     title: "Figure 7.2: hubs and clusters of a network of genes",
     question: "Does the degree prior show the hubs of a network of genes more clearly than L1?",
-    learnt: "The genes of the thesis are absent, so nothing is judged. On generated networks, all estimated with about 50 edges, the degree prior gives the largest node at least as many neighbours as L1, and the degree prior forms the tightest clusters.",
+    learnt: "The genes of the thesis are absent, so nothing is judged. On generated networks, all estimated with about 50 edges, the largest hub of the degree prior has at least as many neighbours as that of L1, and the degree prior forms the tightest clusters.",
     quick: "80 generated genes in the place of 500",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)

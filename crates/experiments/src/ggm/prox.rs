@@ -19,7 +19,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-29",
     title: "Figure 7.3 and section 7.3: three methods for the proximal operator",
     question: "Which of three methods computes the proximal operator of the degree prior in the fewest iterations: dual decomposition, the minimum-norm point, or subgradient steps?",
-    learnt: "Dual decomposition does. The minimum-norm point ends with a fraction of the suboptimality of subgradient steps, which do not come near the optimum.",
+    learnt: "Dual decomposition does. The minimum-norm point ends with a fraction of the suboptimality of subgradient steps, which do not get to 1e-8 of that at the start. After 1,000 subgradient steps on the whole problem of estimation, likelihood and penalty, no entry of the matrix is zero.",
     quick: "150 cycles and 1,000 subgradient steps in the place of 1,000 and 20,000",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
@@ -200,7 +200,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         USABLE
             .claim("the minimum-norm point gets to a low but usable accuracy")
             .rests_on([METHODS[1], METHODS[2]])
-            .document("\"usable\" has no number: its suboptimality at the end is smaller than that of subgradient steps, which is below 1, that at the start (shown: the minimum-norm point against subgradient steps)")
+            .document("the thesis gives no number for \"usable\"; the project's reading: the suboptimality at the end is smaller than that of subgradient steps, which is below that at the start, 1 (shown: the minimum-norm point against subgradient steps; these from 1)")
             .holds(left[1].below(&left[2]).and(left[2].improves_on(1.0))),
     );
     Ok(())

@@ -29,7 +29,7 @@ pub(super) const KINDS: [(&str, &str, &str); 7] = [
     ("does not reproduce", "known", "known not to reproduce"),
     ("unexpected pass", "fail", "pass against what is registered"),
     ("reason fails", "fail", "whose registered reason fails its check"),
-    ("reported", "reported", "shown where no order or number of the document can judge it"),
+    ("reported", "reported", "reported: no order or number of the document can judge it"),
     ("not judged", "reported", "not judged: not on the data, size or method of the sentence"),
 ];
 
