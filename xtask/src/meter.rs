@@ -4,24 +4,25 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 /// The number of steps of the bar.
 const FINE: f64 = 1000.0;
 
-/// The progress of one experiment. Any thread may report progress.
-pub(crate) struct Meter {
+/// The progress of one experiment among those that take place at the same time. Any thread may report progress.
+pub(crate) struct Meter<'b> {
     id: &'static str,
+    bars: &'b MultiProgress,
     bar: ProgressBar,
     start: Instant,
     /// The number of quarters for which a line was printed.
     quarters: Mutex<u32>,
 }
 
-impl Meter {
+impl<'b> Meter<'b> {
     /// `place` is the position of the experiment in the run, such as `7 of 76`.
-    pub(crate) fn new(id: &'static str, place: &str, title: &str) -> Self {
-        let bar = ProgressBar::new(FINE as u64);
+    pub(crate) fn new(bars: &'b MultiProgress, id: &'static str, place: &str, title: &str) -> Self {
+        let bar = bars.add(ProgressBar::new(FINE as u64));
         let template = "{prefix:<22} [{bar:28}] {percent:>3} % {elapsed:>4}  {msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
@@ -33,7 +34,7 @@ impl Meter {
         } else {
             bar.enable_steady_tick(Duration::from_millis(250));
         }
-        Meter { id, bar, start: Instant::now(), quarters: Mutex::new(0) }
+        Meter { id, bars, bar, start: Instant::now(), quarters: Mutex::new(0) }
     }
 
     /// Reports the fraction of the work that is done, and a description of the current work.
@@ -57,10 +58,10 @@ impl Meter {
         self.start.elapsed().as_secs_f64()
     }
 
-    /// Replaces the bar by a line that remains on the terminal.
+    /// Replaces the bar by a line that remains on the terminal, above the bars of the others.
     pub(crate) fn finish(&self, line: &str) {
         self.bar.finish_and_clear();
-        eprintln!("{:<12} {line}", self.id);
+        self.bars.suspend(|| eprintln!("{:<12} {line}", self.id));
     }
 }
 

@@ -3,14 +3,15 @@
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fenchel_experiments::report::{self, Entry, Key, Provenance, Record, State, Store};
 use fenchel_experiments::{
     Claim, Context, Experiment, Failure, Outcome, Size, Table, data, registry,
 };
 use fenchel_linalg::{parallel, text};
+use indicatif::MultiProgress;
 
 use crate::data::{data_folder, describe_data};
 use crate::meter::Meter;
@@ -83,27 +84,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let context = Context { data: folder, size, stopped: &stopped, ..Context::new(arguments.seed) };
     println!("{}", describe_data(context.data.as_deref()));
 
-    let session = Session {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut session = Session {
         store: Store::new(&out),
         build: report::build_fingerprint(&std::env::current_exe()?)?,
         fresh: arguments.fresh,
+        at_a_time: AT_A_TIME.min(cores),
+        bars: MultiProgress::new(),
+        remaining: Mutex::new(Remaining::new(vec![], 1)),
     };
-    let due: Vec<&&Experiment> =
-        selected.iter().filter(|e| session.kept(e, &context).is_none()).collect();
-    let former = |id| session.store.seconds(id).or_else(|| recorded(id));
-    let mut remaining = Remaining::new(due.iter().map(|e| former(e.id)).collect());
+    let former = |e: &Experiment| session.store.seconds(e.id).or_else(|| recorded(e.id));
+    let due = selected.iter().filter(|e| session.kept(e, &context).is_none());
+    let due: Vec<_> = due.map(|e| (e.id, former(e))).collect();
+    let seconds = |e: &Experiment| due.iter().find(|d| d.0 == e.id).and_then(|d| d.1);
+    // The longest first, so that none is left alone at the end.
+    let mut order = selected.clone();
+    order.sort_by(|a, b| seconds(b).unwrap_or(0.0).total_cmp(&seconds(a).unwrap_or(0.0)));
+    session.remaining = Mutex::new(Remaining::new(due.clone(), session.at_a_time));
+    let mut ran = session.entries(&order, &context)?;
+    let failing = ran.iter().any(Entry::differs);
     let mut entries = Vec::new();
-    let mut failing = false;
     for experiment in all {
-        if selected.iter().any(|s| s.id == experiment.id) {
-            let entry = session.entry(experiment, &context, &mut remaining)?;
-            failing |= entry.differs();
-            entries.push(entry);
-        } else if let Some(entry) =
-            session.former(experiment, &context).filter(|_| !arguments.smoke)
-        {
+        if let Some(at) = ran.iter().position(|entry| entry.experiment.id == experiment.id) {
+            entries.push(ran.swap_remove(at));
+        } else if !arguments.smoke {
             // A partial run completes the report of a former one instead of replacing it.
-            entries.push(entry);
+            entries.extend(session.former(experiment, &context));
         }
     }
 
@@ -164,23 +170,49 @@ fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
     Ok(flag)
 }
 
+/// How many experiments take place at a time. One of them leaves a core idle where it has an odd number of runs, or a part without
+/// threads.
+const AT_A_TIME: usize = 2;
+
 /// The data that all experiments of one run share.
 struct Session {
     store: Store,
     build: String,
     fresh: bool,
+    at_a_time: usize,
+    bars: MultiProgress,
+    remaining: Mutex<Remaining>,
 }
 
 impl Session {
+    /// Runs experiments, as many at a time as the session has; the next one begins where one has ended. The entries are in the
+    /// order in which they ended.
+    fn entries(&self, order: &[&Experiment], context: &Context) -> Result<Vec<Entry>, Failure> {
+        let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let work = || -> Result<(), Failure> {
+            while let Some(experiment) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let entry = self.entry(experiment, context)?;
+                done.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..self.at_a_time).map(|_| scope.spawn(work)).collect();
+            let mine = work();
+            others.into_iter().fold(mine, |so_far, other| {
+                so_far.and(other.join().unwrap_or_else(|_| Err(Failure::new("a run panicked"))))
+            })
+        })?;
+        Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Runs an experiment, unless there is a stored outcome.
-    fn entry(
-        &self,
-        experiment: &Experiment,
-        context: &Context,
-        remaining: &mut Remaining,
-    ) -> Result<Entry, Failure> {
+    fn entry(&self, experiment: &Experiment, context: &Context) -> Result<Entry, Failure> {
+        let remaining = || self.remaining.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(record) = self.kept(experiment, context) {
-            println!("{:<12} {}, from a former run", experiment.id, verdicts(&record.outcome));
+            let line =
+                format!("{:<12} {}, from a former run", experiment.id, verdicts(&record.outcome));
+            self.bars.suspend(|| println!("{line}"));
             return Ok(done(experiment, record));
         }
         let key = Key::new(experiment, context, &self.build);
@@ -189,13 +221,13 @@ impl Session {
         if (context.stopped)() {
             return Ok(without(State::Stopped));
         }
-        let meter = Meter::new(experiment.id, &remaining.place(), experiment.title);
+        let place = remaining().begin();
+        let meter = Meter::new(&self.bars, experiment.id, &place, experiment.title);
         let tick = |fraction: f64, doing: &str| meter.tick(fraction, doing);
         let result = guarded(experiment, &Context { tick: &tick, ..context.clone() });
         let seconds = meter.seconds();
-        remaining.done(seconds);
-        let line =
-            |words: &str| format!("{words} ({}; {})", text::seconds(seconds), remaining.line());
+        let left = remaining().done(experiment.id, seconds);
+        let line = |words: &str| format!("{words} ({}; {left})", text::seconds(seconds));
         Ok(match result {
             Ok(outcome) => {
                 meter.finish(&line(&verdicts(&outcome)));
@@ -364,7 +396,14 @@ mod tests {
     use super::*;
 
     fn session(folder: &Path) -> Session {
-        Session { store: Store::new(folder), build: "b".into(), fresh: false }
+        Session {
+            store: Store::new(folder),
+            build: "b".into(),
+            fresh: false,
+            at_a_time: 2,
+            bars: MultiProgress::new(),
+            remaining: Mutex::new(Remaining::new(vec![("xx-1", None); 3], 2)),
+        }
     }
 
     const fn experiment(run: fn(&Context, &mut Outcome) -> Result<(), Failure>) -> Experiment {
@@ -402,17 +441,14 @@ mod tests {
     fn what_is_done_is_not_done_again() {
         let folder = tempfile::tempdir().unwrap();
         let session = session(folder.path());
-        let mut remaining = Remaining::new(vec![None]);
-        let first =
-            session.entry(&experiment(passes), &context(&|| false), &mut remaining).unwrap();
-        assert_eq!(remaining.line(), "1 of 1");
+        let first = session.entry(&experiment(passes), &context(&|| false)).unwrap();
         // Under the same key a second experiment is not even called.
         let broken = experiment(|_, _| panic!("called"));
-        let second = session.entry(&broken, &context(&|| false), &mut remaining).unwrap();
+        let second = session.entry(&broken, &context(&|| false)).unwrap();
         assert_eq!(first.state, second.state);
         assert!(session.former(&broken, &context(&|| false)).is_some());
         let fresh = Session { fresh: true, ..session };
-        let third = fresh.entry(&broken, &context(&|| false), &mut remaining).unwrap();
+        let third = fresh.entry(&broken, &context(&|| false)).unwrap();
         assert_eq!(third.state, State::Failed("panicked: called".into()));
     }
 
@@ -422,7 +458,7 @@ mod tests {
         let session = session(folder.path());
         let stops = experiment(|context, _| context.check());
         let entry = |experiment: &Experiment, stop: &(dyn Fn() -> bool + Sync)| {
-            session.entry(experiment, &context(stop), &mut Remaining::new(vec![None; 3])).unwrap()
+            session.entry(experiment, &context(stop)).unwrap()
         };
         assert_eq!(entry(&stops, &|| true).state, State::Stopped);
         let stops_later = experiment(|_, _| Err(Failure::stopped()));
@@ -432,6 +468,27 @@ mod tests {
         let fails = experiment(|_, _| Err(Failure::new("no")));
         assert!(entry(&fails, &|| false).differs());
         assert!(session.former(&fails, &context(&|| false)).is_none());
+    }
+
+    /// Every experiment runs once, and an error of one ends none of the others.
+    #[test]
+    fn experiments_run_side_by_side() {
+        let folder = tempfile::tempdir().unwrap();
+        let session = session(folder.path());
+        let ids = ["aa-1", "bb-1", "cc-1", "dd-1", "ee-1"];
+        let all: Vec<Experiment> = ids
+            .map(|id| match id {
+                "bb-1" => Experiment { id, ..experiment(|_, _| panic!("broken")) },
+                _ => Experiment { id, ..experiment(passes) },
+            })
+            .to_vec();
+        let all: Vec<&Experiment> = all.iter().collect();
+        let entries = session.entries(&all, &context(&|| false)).unwrap();
+        let failed = |entry: &&Entry| matches!(entry.state, State::Failed(_));
+        assert_eq!(entries.iter().filter(failed).count(), 1);
+        let mut found: Vec<&str> = entries.iter().map(|entry| entry.experiment.id).collect();
+        found.sort_unstable();
+        assert_eq!(found, ids);
     }
 
     #[test]

@@ -32,10 +32,11 @@ pub(crate) struct Line<R> {
     pub(crate) seeds: Vec<Arc<Vec<R>>>,
 }
 
-type Kept = HashMap<String, Arc<dyn Any + Send + Sync>>;
-static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+type Kept = Arc<Mutex<Option<Arc<dyn Any + Send + Sync>>>>;
+static KEPT: LazyLock<Mutex<HashMap<String, Kept>>> = LazyLock::new(Mutex::default);
 
-/// What was made for this key, as long as the process lives; `make` makes it the first time.
+/// What was made for this key, as long as the process lives; `make` makes it the first time. Whoever asks for it meanwhile waits, so
+/// that no thread of the pool may ask: it could wait for itself.
 ///
 /// # Errors
 /// The error of `make`.
@@ -43,13 +44,13 @@ pub(crate) fn kept<T: Send + Sync + 'static>(
     key: String,
     make: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<Arc<T>, Failure> {
-    let lock = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = lock().get(&key).cloned();
-    if let Some(Ok(kept)) = found.map(Arc::downcast) {
+    let place = KEPT.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+    let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(Ok(kept)) = place.clone().map(Arc::downcast) {
         return Ok(kept);
     }
     let made = Arc::new(make()?);
-    lock().insert(key, made.clone());
+    *place = Some(made.clone());
     Ok(made)
 }
 
@@ -149,7 +150,13 @@ mod tests {
             };
             lines(context, "kept", &methods, |f| if *f == 0.5 { 5 } else { 1 }, one).unwrap()
         };
-        let all = run(&context);
+        let all = std::thread::scope(|scope| {
+            let other = scope.spawn(|| run(&context));
+            let mine = run(&context);
+            other.join().unwrap();
+            mine
+        });
+        assert_eq!(calls.load(Ordering::Relaxed), 6, "whoever comes second waits");
         let a = line(&all, "a").unwrap();
         assert_eq!(a.sample(|rows| rows[3].1).unwrap().median(), 5.0 / 8.0);
         assert_eq!(line(&all, "b").unwrap().sample(|rows| rows[1].1).unwrap(), Sample::exact(0.75));

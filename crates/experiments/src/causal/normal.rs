@@ -130,7 +130,7 @@ fn adaptation(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             thesis("4.6.2", "when the intervention is on the cause, the causal model is advantaged by a slight margin")
                 .claim("intervention on the cause: the causal model adapts faster than the anticausal model")
                 .rests_on(MODELS)
-                .document("smaller mean KL after 100 samples; the KL of each model has fallen")
+                .document("smaller mean KL after 100 samples; the KL of each model is below its start")
                 .holds(runs.in_order(&[0, 1])?)
         } else {
             thesis("4.6.2", "When the intervention is on the effect both models are learning at the same speed")

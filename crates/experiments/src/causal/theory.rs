@@ -38,7 +38,7 @@ pub(super) const BAYES_ERROR: Experiment = Experiment {
     id: "ca-ex9",
     title: "Table 4.1: the least possible error of a guess of the direction",
     question: "The dense prior draws the law of the cause, and each law of the effect given the cause, uniformly from the simplex. How often is the best guess of the causal direction from the joint distribution wrong?",
-    learnt: "As often as the table prints, for every number K of states from 2 to 14.",
+    learnt: "As often as the table prints, for every number K of states from 2 to 14, within the error of the draws; for the largest K the table prints less than that error.",
     quick: "200,000 laws for each K in the place of a million",
     run: table,
     ..BASE

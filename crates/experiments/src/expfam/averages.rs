@@ -25,7 +25,7 @@ pub(super) const FIRST: Experiment = Experiment {
 pub(super) const SECOND: Experiment = Experiment {
     id: "cs-2",
     title: "Figure 3-6: data on which averaged predictions are worse",
-    question: "Are averaged predictions better than averaged parameters on other data too, with cubic log-odds?",
+    question: "Are averaged predictions better than averaged parameters also on the second data of the thesis, with cubic log-odds?",
     learnt: "They are worse here. With half of the step the excess loss falls to a quarter for averaged parameters, and to a half for averaged predictions.",
     quick: "500,000 observations and 5 seeds in the place of 1,000,000 and 10",
     run: second,

@@ -65,8 +65,8 @@ pub(super) struct Losses<'a> {
 /// What the notes say of the Taylor expansion.
 pub(super) const EXPANSION: &str = "`averaged parameters`: the prediction by averaged parameters. `averaged predictions`: the mean of the predictions of stored iterates; `Taylor \
      expansion`: the same mean by an expansion, as in the thesis. The thesis does not state its steps, and says that they cannot be too large. Here the largest is at most 4 / R^2, and is halved \
-     again and again; R^2 is the mean square of the features. With large ones the expansion leaves (0, 1), and its loss has no bound: it is judged \
-     with the smaller steps only, the mean over stored iterates with all.";
+     again and again; R^2 is the mean of the squared norm of the features. With large steps the expansion leaves (0, 1), and its loss has no bound: it is judged \
+     with steps up to the one that the settings name, the mean over stored iterates with all.";
 
 /// Runs every step on the data of every seed. `draw` returns the data, and the factor of the steps on them.
 pub(super) fn run<'a>(

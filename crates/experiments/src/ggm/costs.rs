@@ -1,11 +1,11 @@
 //! This module tests section 7.5.4 of A. Defazio, PhD thesis 2014: the cost of the submodular penalty, compared with
 //! the l1 norm and the reweighted l1 norm. All three problems are solved by ADMM.
 
-use fenchel_ggm::glasso::{GlassoSettings, Problem, graphical_lasso};
+use fenchel_ggm::glasso::GlassoSettings;
 use fenchel_ggm::reweighted::liu_ihler;
 use fenchel_ggm::scale_free::{DegreePrior, ScaleFreeAdmm};
 use fenchel_ggm::synthetic::barabasi_albert;
-use fenchel_ggm::{Method, PenaltyWeights, Scale};
+use fenchel_ggm::{Method, Scale};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, Stop, run};
 
@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-30",
     title: "Section 7.5.4: the computing cost of three penalties",
     question: "How many operations do three penalties of the precision matrix, L1, reweighted L1 and the degree prior, take to the same accuracy?",
-    learnt: "With as many edges as the truth has, L1 and the degree prior take about as many operations, L1 a little fewer, and reweighted L1 takes nearly six times as many. In the thesis L1 was seven times as fast as the degree prior, in seconds.",
+    learnt: "With as many edges as the truth has, L1 and the degree prior take about as many operations, L1 a little fewer, and reweighted L1, which solves ten problems of L1, several times as many. In the thesis L1 was seven times as fast as the degree prior, in seconds.",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
 };
@@ -48,11 +48,11 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome
         .setting("graphs", graphs)
         .setting("truth", "Barabasi-Albert, 100 nodes, m = 2 (196 edges), diagonally dominant precision matrix; 500 samples of the normal law; one graph a seed")
-        .setting("duality gap at the end", "1e-4, computed after every iteration")
+        .setting("duality gap at the end", "1e-4, computed after every iteration of L1 and of the degree prior, and after every tenth of a round of reweighted L1")
         .setting("rounds of reweighted L1", 10);
     outcome.note(
         "The thesis compares seconds. Here operations are counted: 9 p^3 for an eigendecomposition of p variables, p^2 log2 p for sorting all rows once, which \
-         the proximal operator of the degree prior does. The degree prior is the submodular relaxation of the thesis. An edge at a node with ten edges costs 0.115 with L1, 0.0965 with the degree prior and 0.069 with reweighted L1, so that each finds about as many edges as the truth has.",
+         the proximal operator of the degree prior does. The degree prior is the submodular relaxation of the thesis. One program solves the problems of L1 and of the degree prior, which with one price for all edges is L1, without the sorting. An edge at a node with ten edges costs 0.115 with L1, 0.0965 with the degree prior and 0.069 with reweighted L1, so that each finds about as many edges as the truth has.",
     );
     let check = Cadence::Every(1.0);
     let stop = Stop { absolute: 1e-4, relative: 0.0, check, ..Stop::default() };
@@ -64,26 +64,24 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let edges = barabasi_albert(P, 2, &mut stream(seed, 0))?;
         let statistics = sampled((P, 500), &edges, -0.2, seed)?;
         let (c, _) = statistics.correlation();
-        let settings = |name: &str| GlassoSettings {
+        let prior = DegreePrior::default().increments(P)?;
+        // The l1 norm is a degree prior with one price for all edges, which needs no order.
+        for (m, increments) in [vec![1.0; prior.len()], prior].iter().enumerate() {
+            let mut admm =
+                ScaleFreeAdmm::new(c.view(), increments, LEVELS[m] / increments[10], 0.5);
+            let report = run(&mut admm, &context.stop(METHODS[m], stop), &mut ())?;
+            let point = admm.point();
+            let found = (0..P).flat_map(|i| (0..i).map(move |j| (i, j)));
+            let found = found.filter(|&(i, j)| point[i * P + j] != 0.0).count() as f64;
+            let sorts = m as f64 * admm.inner_iterations() as f64;
+            counts[m].push([report.passes, sorts, found, report.certificate.value()]);
+        }
+        let settings = GlassoSettings {
             method: Method::Admm,
             screening: false,
-            stop: context.stop(name, stop),
+            stop: context.stop(METHODS[2], stop),
             ..GlassoSettings::default()
         };
-        let weights = PenaltyWeights::Uniform(LEVELS[0]);
-        let problem = Problem::new(c.view(), &weights)?;
-        let lasso = graphical_lasso(&problem, &settings(METHODS[0]), None, &mut ())?;
-        let found = lasso.state.sparse().edges.len() as f64;
-        counts[0].push([lasso.report.passes, 0.0, found, lasso.report.certificate.value()]);
-        let increments = DegreePrior::default().increments(P)?;
-        let mut admm = ScaleFreeAdmm::new(c.view(), &increments, LEVELS[1] / increments[10], 0.5);
-        let report = run(&mut admm, &context.stop(METHODS[1], stop), &mut ())?;
-        let point = admm.point();
-        let found = (0..P).flat_map(|i| (0..i).map(move |j| (i, j)));
-        let found = found.filter(|&(i, j)| point[i * P + j] != 0.0).count() as f64;
-        let sorts = admm.inner_iterations() as f64;
-        counts[1].push([report.passes, sorts, found, report.certificate.value()]);
-        let settings = settings(METHODS[2]);
         let all =
             liu_ihler(&statistics, Scale::Correlation, 2.0 * LEVELS[2], 0.0, 1.0, 10, &settings)?;
         let found = all.model.graph().edge_count() as f64;

@@ -13,7 +13,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-34",
     title: "Figure 8.2: the search for the largest product of two lists",
     question: "The fast search goes down two sorted lists. How many products a_k b_k does it look at until it knows the largest?",
-    learnt: "A number that grows like the root of the length of the lists where their entries are independent, and a fixed share of all on an input that is made to be bad.",
+    learnt: "A number that grows like the root of the length of the lists where their entries are independent, and about a quarter to a third of all on the diamond, an input that is made to be bad.",
     quick: "12,800 entries at most in the place of 51,200, and 60 draws in the place of 200",
     run: experiment,
     ..Experiment::of(super::DOCUMENT)

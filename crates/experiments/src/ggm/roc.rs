@@ -22,7 +22,7 @@ pub(super) const PREFERENTIAL: Experiment = Experiment {
 pub(super) const RANDOM: Experiment = Experiment {
     id: "gg-36b",
     title: "Figure 8.4: edges found on graphs without hubs (Erdos-Renyi)",
-    question: "On random graphs without hubs, do SHORTCUT and CCT find more true edges than L1 when few false edges are allowed, as on graphs with hubs?",
+    question: "On random graphs without hubs, do SHORTCUT and CCT find more true edges than L1 when few false edges are allowed, as they do on graphs with hubs (gg-36)?",
     learnt: "They do. SHORTCUT and CCT with one and with two variables find about the same share of the true edges. With few false edges they find more than L1, with many about as many.",
     run: |context, outcome| experiment(context, outcome, &ERDOS_RENYI),
     ..Experiment::of(super::DOCUMENT)

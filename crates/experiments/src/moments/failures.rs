@@ -88,7 +88,7 @@ fn run(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         FAILURES
             .claim("ADE finds the direction of x1 alone; SADE those of x1, of the cubic and of tanh and exp; PHD+ those of the square and of the product; SPHD all")
             .rests_on(["ADE", "SADE", "PHD+", "SPHD"])
-            .document("square trace error, in the median over 5 draws, below 1/4 in these 11 cells of the table, and not below in the other 9; 1/2 is one lost direction of two, which ADE is given without a run where there are two, since it finds one at most")
+            .document("square trace error, in the median over 5 draws, below 1/4 in the 11 cells of the table that the claim names, and not below in the other 9. Where there are two directions ADE, which finds one at most, has 1/2 without a run: one direction of two is lost")
             .holds((measured, wrong.is_empty())),
     );
     Ok(())

@@ -285,7 +285,7 @@ impl Panel {
                 .rests_on([TAY, FIXED, GROWING, ONE])
                 .document("AUC above 0.5, and below that of TAY, of the fixed number of sweeps and of SPG-Inc, averaged over the trials as in the document")
                 .holds(judged);
-            outcome.claim(context.at_full(claim, "five trials in the place of ten, over whose networks the AUC differs more than between the methods"));
+            outcome.claim(context.at_full(claim, "five trials in the place of ten: the AUC differs more from network to network than from method to method. With five"));
             let tay = of(TAY)?;
             let first = tay.sample(|rows| rows.get(1).map_or(0.0, |row| row.sweeps))?;
             let most = tay.sample(|rows| rows.iter().map(|row| row.sweeps).fold(0.0, f64::max))?;

@@ -37,11 +37,11 @@ pub(in crate::report) fn page(
 
 fn header(provenance: &Provenance, entries: &[Entry]) -> String {
     let size = match provenance.size {
-        Size::Quick => "quick: smaller than in the documents, minutes in all",
+        Size::Quick => "quick: mostly smaller than in the documents, minutes in all",
         Size::Full => "full: the sizes of the documents",
     };
     let data = if provenance.data {
-        "a folder of real data was given; each experiment says which sets it found"
+        "a folder of real data was given; an experiment that has real data names the sets"
     } else {
         "no real data was given; experiments ran on embedded sets and synthetic substitutes"
     };
@@ -52,7 +52,7 @@ fn header(provenance: &Provenance, entries: &[Entry]) -> String {
     let seconds: f64 = entries.iter().filter_map(|e| e.seconds).sum();
     let time = if seconds > 0.0 {
         format!(
-            "<dt>Time</dt><dd>{seconds:.0} s of wall clock, one experiment after the other</dd>\n"
+            "<dt>Time</dt><dd>{seconds:.0} s, the sum over the experiments; two take place at a time</dd>\n"
         )
     } else {
         String::new()
