@@ -30,7 +30,7 @@ pub(super) const RADIUS: Experiment = Experiment {
     id: "ca-ex8",
     title: "Figure 4.7b: the ball in which the causal model is closer",
     question: "The causal model changes less than the anticausal one where the new scores of the effect lie in a ball. How large is this ball, and do interventions on the effect fall into it?",
-    learnt: "With dense distributions the interventions lie far outside it. With sparse ones its radius is about their distance from its centre. The printed estimate of the radius has a wrong sign.",
+    learnt: "With dense distributions the interventions lie far outside it. With sparse ones its radius is about their distance from its centre. One term of the printed estimate of the squared radius has the wrong sign, so that it is too large.",
     run: radius,
     ..BASE
 };
@@ -55,7 +55,7 @@ pub(super) const COUNTER_EXAMPLE: Experiment = Experiment {
     id: "ca-ex14",
     title: "Theorem 4.D.2: a bound of stochastic gradients that has no noise",
     question: "A theorem bounds the mean suboptimality of a run of stochastic gradients by its start. Does the bound hold for a run that starts at the optimum?",
-    learnt: "It does not. There the bound is 0, but the noise of single samples moves the run away from the optimum. With a further term for this noise, and shorter steps, a bound holds.",
+    learnt: "It does not. There the bound is 0, but the noise of single samples moves the run away from the optimum. With a further term for this noise, and shorter steps, this project outlines the proof of a bound, which holds here.",
     run: counter_example,
     ..BASE
 };
@@ -137,7 +137,7 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                 Reason::checked(
                     "the estimate takes the log-partition (the logarithm of the sum of the exponentials of the scores) and the mean score for independent. They are not, and their covariance turns \
                      the sign of one term, so that the estimate is too large. With the right sign the leading part of the mean is (K - 1) (psi'(l)/K - psi'(K l)), with concentration l = 1 \
-                     and trigamma function psi'. The mean of the draws is above this part and below the estimate. The part is",
+                     and trigamma function psi'. The mean of the draws is above this part and below the estimate. This part",
                     exact,
                     exact < mean && mean < estimate,
                 ),
@@ -351,7 +351,7 @@ fn counter_example(context: &Context, outcome: &mut Outcome) -> Result<(), Failu
                 (format!("{} for T = 1, {} for T = 100", short(found[0]), short(found[1])), found.iter().all(|v| *v <= 0.0)),
                 Reason::checked(
                     "the gradient of a single sample is not 0 at the optimum, so that the first step moves the run away. This project has an outline of a proof (in the documentation of its function proximal_bound) that with c <= 1/(5 B) the mean suboptimality is at most d^2 / (c sqrt(T)) + (5/2) c s / sqrt(T) + (F(theta_0) - F(theta*)) / T, with d = |theta_0 - theta*|, here 0, and s the variance of the gradient of one sample at theta*. With c = 1/(5 B), mean suboptimality and this bound after T = 1, then after T = 100",
-                    mended.iter().map(|&(gap, bound)| format!("{} and {}", short(gap), short(bound))).collect::<Vec<_>>().join(", "),
+                    mended.iter().map(|&(gap, bound)| format!("{} (bound {})", short(gap), short(bound))).collect::<Vec<_>>().join(", "),
                     mended.iter().all(|(gap, bound)| (0.0..=*bound).contains(gap)),
                 ),
             ),

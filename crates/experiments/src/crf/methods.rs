@@ -84,8 +84,18 @@ fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> R
         Ok::<Judged, Failure>(judged.provided(moved, "the slower one has not left its start"))
     };
     let rivals = methods().map(|(name, _)| name);
-    for (unit, cost) in [("updates", UPDATES), ("oracle calls", CALLS)] {
-        let fewest = paper("6.4", "On the three other datasets [than OCR], SDCA-GAP needs less iterations [than its competitors].")
+    let of_updates = paper(
+        "6.4",
+        "On the three other datasets [than OCR], SDCA-GAP needs less iterations [than its competitors].",
+    );
+    let of_calls = paper(
+        "figure 6",
+        "SDCA-GAP performs much better than the competing methods for this metric [the number of oracle calls] partly because its line search does not require oracle calls.",
+    );
+    for (unit, cost, sentence) in
+        [("updates", UPDATES, of_updates), ("oracle calls", CALLS, of_calls)]
+    {
+        let fewest = sentence
             .claim(format!("on the three sets of text SDCA by gaps needs the fewest {unit}"))
             .in_unit(&format!("{unit} / n, against those of the best rival"))
             .rests_on(rivals);
@@ -120,7 +130,7 @@ fn judge(outcome: &mut Outcome, courses: &[Arc<Course>], all: &[Vec<Line>]) -> R
     .claim("after as many updates SAG-NUS* is behind SAG-NUS (medians over 5 seeds)")
     .in_unit("P - P* of SAG-NUS, against that of SAG-NUS*")
     .rests_on([rivals[3], rivals[4]]);
-    outcome.claim(over(courses, Need::All, skipping, "larger P - P* after 20 passes", |k| {
+    outcome.claim(over(courses, Need::All, skipping, "larger P - P* after 20 passes, the last (the project's reading: earlier the order can be the reverse, see the tables)", |k| {
         below(k, (3, 4), &[20.0])
     })?);
     let dense = paper("6.4", "On OCR, SDCA and SDCA-GAP do not perform as well as SAG-NUS.")

@@ -19,8 +19,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Figure 3.1: classification in the big-data regime",
     question: "With many rows for the condition number, does Finito in permuted order need the fewest passes of all incremental methods?",
     learnt: "On most of these data sets it does; on w8a SDCA in permuted order needs fewer. A new permutation in each pass nearly halves the passes of Finito and of SDCA. With random draws SAG with its best step, Finito and SDCA need about as many passes as each other.",
-    quick: "MNIST: 3,334 of its 10,000 test images",
-    smaller: "MNIST: its 10,000 test images in the place of 60,000; w8a and adult in the place of Covtype",
+    quick: "3,334 images of MNIST",
+    smaller: "a full run has the 10,000 test images of MNIST in the place of 60,000; w8a and adult in the place of Covtype",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)

@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Figure 1.1: early and late passes of SGD, L-BFGS and SAGA",
     question: "Does SAGA, an incremental gradient method, have the quick start of SGD and the fast end of L-BFGS?",
     learnt: "It can have both. On these data L-BFGS needs up to about five times the passes of SAGA to the same accuracy, and not 10 to 20 times as the thesis says; the rows are twice as many as the condition number. SAGA is ahead at all four moments on MNIST and adult. On w8a SGD is ahead of it after 5 passes; on ijcnn1 both L-BFGS and SAGA are at the optimum, up to rounding, after 40.",
-    quick: "MNIST: 3,334 of its 10,000 test images",
+    quick: "3,334 of the 10,000 test images of MNIST",
     smaller: "the thesis names no data; MNIST is here its 10,000 test images",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
     run: experiment,

@@ -24,8 +24,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Figure 4.2: l1 without strong convexity",
     question: "Does SAGA converge to the optimum with an l1 penalty alone, where the objective is not strongly convex?",
     learnt: "It does on every data set, with a penalty of a tenth of lambda_max.",
-    quick: "MNIST: 3,334 of its 10,000 test images",
-    smaller: "MNIST: its 10,000 test images in the place of 60,000; w8a and adult in the place of Covtype, abalone in that of the million songs",
+    quick: "3,334 images of MNIST",
+    smaller: "a full run has the 10,000 test images of MNIST in the place of 60,000; w8a and adult in the place of Covtype, abalone in that of the million songs",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult", "abalone"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
@@ -87,7 +87,7 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     }
     judge(outcome, &tasks, &races)?;
     counterexample(context, &mut table)?;
-    outcome.table(table).note("In its first pass SAGA fills its table of gradients; the table does not count this pass. Its last row, `breast cancer, z-scores`, is no set of the thesis, is not judged and is in no claim: 569 tumours with 30 standardised measurements (data of the project), the log loss, an l1 penalty of a tenth of lambda_max. Its rows are not scaled to unit norm, as those of the other sets are. The longest row sets the steps of all, so that every method is slow there.");
+    outcome.table(table).note("In its first pass SAGA fills its table of gradients; the table of results does not count this pass. The last row of that table, `breast cancer, z-scores`, is no set of the thesis, is not judged and is in no claim: 569 tumours with 30 standardised measurements (data of the project), the log loss, an l1 penalty of a tenth of lambda_max. Its rows are not scaled to unit norm, as those of the other sets are. The longest row sets the steps of all, so that every method is slow there.");
     Ok(())
 }
 

@@ -19,9 +19,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex3",
     title: "Figure 4.1: every method with l2 and its best step",
     question: "Which method needs the fewest passes over the data when each has its best step?",
-    learnt: "By gradients Finito in permuted order needs the fewest passes on most data sets; by epochs of n steps SVRG does, whose snapshots are then free. The passes that SAGA, Finito with random draws and SDCA need are within a factor of two. After two passes SAG is the slowest incremental method.",
-    quick: "MNIST: 3,334 of its 10,000 test images",
-    smaller: "MNIST: its 10,000 test images in the place of 60,000; w8a and adult in the place of Covtype, abalone in that of the million songs",
+    learnt: "By gradients Finito in permuted order needs the fewest passes on most data sets; by epochs of n steps SVRG does, whose snapshots are then free. The passes that SAGA, Finito with random draws and SDCA need are within a factor of two. After two passes SAG is the slowest incremental method: with the step that is best in the end it overshoots at first.",
+    quick: "3,334 images of MNIST",
+    smaller: "a full run has the 10,000 test images of MNIST in the place of 60,000; w8a and adult in the place of Covtype, abalone in that of the million songs",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult", "abalone"],
     run: experiment,
     ..Experiment::of(super::DOCUMENT)
@@ -202,7 +202,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
         thesis("4.5", "Note that SAG is slower than the other methods at the beginning.")
             .claim(format!("SAG is slower than the other incremental methods at the beginning, {TABLES}"))
             .in_unit("F - F*: the largest of the others, against SAG").rests_on(["SAG", "SAGA", "SDCA", "Finito", "SVRG"]),
-        "F - F* after 2 passes, in the median over 5 seeds: the largest among the others (SAGA, SDCA, SVRG, Finito in either order) is smaller than that of SAG. After 2 passes all have made steps; with numbers above the start (at most ln 2 on the log loss) a method has overshot",
+        "a number above the start (ln 2 at most on the log loss) says that a method has overshot; the order counts all the same. F - F* after 2 passes, when all have made steps, in the median over 5 seeds: the largest among the others (SAGA, SDCA, SVRG, Finito in either order) is smaller than that of SAG",
         |k| {
             let at = |k: usize, name: &str| of(k, name)?.at(2.0);
             let others = ["SAGA", "SDCA", "Finito", "Finito permuted", "SVRG"];

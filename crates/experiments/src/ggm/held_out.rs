@@ -270,7 +270,7 @@ fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     for rule in ["neighbourhoods, union", "neighbourhoods, intersection"] {
         outcome.claim(
             MIDDLE
-                .claim(format!("{rule}: predicts better than correlations and worse than SHORTCUT"))
+                .claim(format!("{rule}: their graph predicts better than that of correlations and worse than that of SHORTCUT"))
                 .rests_on([rule, "correlation"])
                 .document("best held-out likelihoods in this order, in the median over the data sets; all above that of independent columns (shown: correlations against the rule, then the rule against SHORTCUT)")
                 .holds(low.below(of(rule)).and(of(rule).below(top)).and(pinned(&[rule, "correlation"])))

@@ -62,9 +62,9 @@ fn header(provenance: &Provenance, entries: &[Entry]) -> String {
          <p class=\"lead\">Every claim of the documents that this version repeats, with what was \
          expected, what was measured, and the verdict. Each quotes its document. Where that gives an order or a number, this is the \
          threshold, and the column Expected says how it was made testable (\"the project's reading\" where the sentence leaves that open); only claims of this project have thresholds of its own. A claim that is \
-         known not to hold stays here with the reason. A row marked smaller is \
+         known not to hold stays here, registered before the run with the reason. A row marked smaller is \
          judged as if the size were the document's. A row is not judged if the run has other data or another form of a method than the sentence is about, \
-         or is too small for it: it shows what was measured, and whether this meets the threshold, but counts neither as pass nor as fail. Where numbers are written a [b, c], a is the median over the seeds, b the least and c the largest value; inf means not \
+         or is too small for it (a sentence on data sets in general is judged on others than the document's too): it shows what was measured, and whether this meets the threshold, but counts neither as pass nor as fail. Where numbers are written a [b, c], a is the median over the seeds, b the least and c the largest value; inf means not \
          reached, or diverged. Orders are those of the medians.</p>\n\
          {}<details>\n<summary>How it was run</summary>\n<dl class=\"facts\">\n<dt>Version</dt><dd>{}</dd>\n\
          <dt>Size</dt><dd>{size}</dd>\n<dt>First seed</dt><dd>{}</dd>\n<dt>Data</dt><dd>{data}</dd>\n{facts}{time}</dl>\n\
