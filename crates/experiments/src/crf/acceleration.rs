@@ -16,7 +16,7 @@ pub(super) const ACCELERATION: Experiment = Experiment {
     id: "crf-acc",
     title: "Section 7: accelerated SDCA",
     question: "Does acceleration (Catalyst) save passes of SDCA for conditional random fields?",
-    learnt: "On handwritten words (OCR) it saves about half of the passes at a tenth of the paper's penalty, and a third at the paper's penalty, in a quick run. On parts of speech SDCA needs one or two dozen passes, and acceleration saves few or none of them.",
+    learnt: "On handwritten words (OCR) it saves about half of the passes at a tenth of the paper's penalty, and a third at the paper's penalty; half or more at both in a full run. On parts of speech SDCA needs one or two dozen passes, and acceleration saves few or none of them.",
     quick: "this run has 200 handwritten words, and 40 sentences for parts of speech",
     smaller: "a full run has 2,000 of the paper's 6,202 words, and 300 of the 8,936 sentences of CoNLL-2000 in the place of the paper's Penn Treebank",
     needs: &["ocr", "conll2000"],
