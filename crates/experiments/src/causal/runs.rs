@@ -81,7 +81,7 @@ impl Runs {
             least = falls.fold(least, f64::min);
         }
         Ok(Judged::from((
-            format!("the KL of each fell by a factor of {} at least", short(least)),
+            format!("over all seeds the KL of each fell by a factor of {} at least", short(least)),
             least > 1.0,
         )))
     }

@@ -10,7 +10,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ef-3",
     title: "Figure 5.3: bias and variance of the MAP estimate of a normal law",
     question: "How do the bias and the variance of the MAP estimate of a normal law fall with the number n of observations?",
-    learnt: "The bias falls like 1/n^2, the variance like 1/n. Both are Kullback-Leibler divergences, which add up to the risk.",
+    learnt: "The bias falls like 1/n^2, the variance like 1/n. Both are Kullback-Leibler divergences, which add up to the risk. The variance stays below half of its bound.",
     run: experiment,
     ..Experiment::of(LE_PRIOL)
 };

@@ -248,7 +248,7 @@ fn stocks(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
                 of("L1")
                     .below(of("SHORTCUT"))
                     .and(of("correlation").below(of("L1")))
-                    .and(pinned(&["L1", "correlation"])),
+                    .and(pinned(&["SHORTCUT", "L1", "correlation"])),
             )
             .not_judged("the shares of the thesis are absent. On generated returns"),
     );
@@ -331,7 +331,7 @@ fn climate(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
             .holds(
                 of("neighbourhoods, intersection")
                     .below(of("neighbourhoods, union"))
-                    .and(pinned(&["neighbourhoods, intersection"])),
+                    .and(pinned(&METHODS[5..])),
             )
             .not_judged(generated),
     );

@@ -16,7 +16,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "mo-e9",
     title: "Figure 2-12: SADE and MAVE against the number of features",
     question: "Does SADE overtake MAVE (minimum average variance) as the number of features grows?",
-    learnt: "On four directions, in a quick run, it does in the median of five draws, though the ranges of the draws overlap. In a full run, on the ten directions of the thesis, it does not: MAVE has the smaller error with 20 features, the fewest, and with 150, the most.",
+    learnt: "On four directions, in a quick run, it does in the median of five draws, though the ranges of the draws overlap. In a full run, on the ten directions of the thesis, it does not: the error of MAVE is 0.21 times that of SADE with 20 features, the fewest, and 0.58 times with 150, the most.",
     quick: "4 directions, 3,000 samples and 40 features at most in the place of 10, 10,000 and 150",
     run,
     ..Experiment::of(super::DOCUMENT)

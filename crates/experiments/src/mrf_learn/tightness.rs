@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "ml-bound",
     title: "Figure 2: the error of the gradient and its bounds",
     question: "TAY chooses the number of Gibbs sweeps of a sampled gradient by bound (12) on its error. How close is the bound to the error?",
-    learnt: "From iteration 10 on it is within a factor of ten of the error, and nearly always below it. The error is mostly the noise of the chains, which the bound leaves out. A bound in the manner of an older theory is some hundred times the error.",
+    learnt: "From iteration 10 on it is within a factor of ten of the error, and nearly always below it. The error is mostly the noise of the chains, which the bound leaves out. A bound in the manner of an older theory is about two hundred times the error.",
     quick: "80 iterations in the place of 150",
     run,
     ..Experiment::of(super::DOCUMENT)
