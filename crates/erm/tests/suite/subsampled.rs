@@ -7,7 +7,7 @@ use fenchel_erm::{Error, Problem};
 use fenchel_linalg::{Csr, CsrMatrix, Dense};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Loss, Status, Stop};
+use fenchel_optim::{Loss, Report, Status, Stop};
 use ndarray::Array2;
 use proptest::prelude::*;
 use rand::RngExt;
@@ -66,9 +66,15 @@ fn check<L: Loss + Copy>(loss: L, y: &[f64], x: &Array2<f64>, l2: f64, seed: u64
         let exact = NewtonSettings { stop: tight(0).stop, ..Default::default() };
         let best = newton(&problem, &exact, None, &mut ()).unwrap();
         let best = best.report.certificate.objective().unwrap();
+        // The terms of the Poisson loss have both signs. Where their sum is near 0, rounding may lift the lower bound above the
+        // objective by more than an allowance relative to it: the run says that it stalled, at the optimum.
+        let ended = |report: &Report, objective: f64| {
+            let stalled = report.status == Status::Stalled && best.abs() < 0.01;
+            report.status == Status::Converged || stalled && (objective - best).abs() <= 1e-15
+        };
         let found = subsampled_newton(&problem, &tight(seed), None, &mut ()).unwrap();
-        assert_eq!(found.report.status, Status::Converged, "{case}: {}", found.report);
         let objective = problem.objective(&found.state).unwrap();
+        assert!(ended(&found.report, objective), "{case}: {}", found.report);
         assert!((objective - best).abs() <= 3e-10 * best.abs(), "{case}: {objective} {best}");
         // The certificate is that of the point, and it holds.
         let certificate = found.report.certificate;
@@ -78,8 +84,8 @@ fn check<L: Loss + Copy>(loss: L, y: &[f64], x: &Array2<f64>, l2: f64, seed: u64
             "{case}"
         );
         let again = subsampled_newton(&dense, &tight(seed), None, &mut ()).unwrap();
-        assert_eq!(again.report.status, Status::Converged, "{case}: {}", again.report);
         let objective = dense.objective(&again.state).unwrap();
+        assert!(ended(&again.report, objective), "{case}, dense: {}", again.report);
         assert!(
             (objective - best).abs() <= 3e-10 * best.abs(),
             "{case}, dense: {objective} {best}"
@@ -90,22 +96,32 @@ fn check<L: Loss + Copy>(loss: L, y: &[f64], x: &Array2<f64>, l2: f64, seed: u64
     }
 }
 
+fn check_all(seed: u64, d: usize, l2: f64) {
+    let n = 600;
+    let x = table(n, d, seed);
+    let mut rng = stream(seed, 9);
+    let noise: Vec<f64> = (0..n).map(|i| x[[i, d - 1]] + rng.random::<f64>() - 0.4).collect();
+    let signs: Vec<f64> = noise.iter().map(|t| f64::signum(*t)).collect();
+    let counts: Vec<f64> = noise.iter().map(|t| (2.0 * t.abs()).floor()).collect();
+    let l2 = 10f64.powf(l2);
+    check(Logistic, &signs, &x, l2, seed);
+    check(Squared, &noise, &x, l2, seed);
+    check(Huber { delta: 0.3 }, &noise, &x, l2, seed);
+    check(Poisson, &counts, &x, l2, seed);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
     #[test]
     fn finds_the_optimum(seed in 0u64..10_000, d in 1usize..9, l2 in -5f64..-1.0) {
-        let n = 600;
-        let x = table(n, d, seed);
-        let mut rng = stream(seed, 9);
-        let noise: Vec<f64> = (0..n).map(|i| x[[i, d - 1]] + rng.random::<f64>() - 0.4).collect();
-        let signs: Vec<f64> = noise.iter().map(|t| f64::signum(*t)).collect();
-        let counts: Vec<f64> = noise.iter().map(|t| (2.0 * t.abs()).floor()).collect();
-        let l2 = 10f64.powf(l2);
-        check(Logistic, &signs, &x, l2, seed);
-        check(Squared, &noise, &x, l2, seed);
-        check(Huber { delta: 0.3 }, &noise, &x, l2, seed);
-        check(Poisson, &counts, &x, l2, seed);
+        check_all(seed, d, l2);
     }
+}
+
+/// An optimum of -0.001 with terms near 1.
+#[test]
+fn finds_an_optimum_near_zero() {
+    check_all(9888, 8, -1.4262691527550475);
 }
 
 /// However badly scaled, the number of passes stays small: the point of the method. The gradient falls by about four a pass.
