@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // The longest first, so that none is left alone at the end.
     let mut order = selected.clone();
     order.sort_by(|a, b| seconds(b).unwrap_or(0.0).total_cmp(&seconds(a).unwrap_or(0.0)));
-    session.remaining = Mutex::new(Remaining::new(due.clone(), session.at_a_time));
+    session.remaining = Mutex::new(Remaining::new(due, session.at_a_time));
     let mut ran = session.entries(&order, &context)?;
     let failing = ran.iter().any(Entry::differs);
     let mut entries = Vec::new();
