@@ -1,11 +1,11 @@
 //! The rows of a process, from its pieces of files.
 
-use std::io::{BufRead, BufReader, Cursor, Read};
+use std::io::{BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use fenchel_datasets::table::{Column, Kind};
 use fenchel_datasets::{Header, IndexBase, LibsvmOptions, Table, TableOptions};
-use fenchel_linalg::{CsrMatrix, Invalid, Named, Names};
+use fenchel_linalg::{CsrMatrix, Invalid, Named, Names, read_line};
 use fenchel_optim::spread::{Communicator, Shards};
 use ndarray::Array2;
 
@@ -139,7 +139,7 @@ pub fn csv(
 fn head(file: &Path) -> Result<Vec<u8>, Error> {
     let read = || {
         let mut line = Vec::new();
-        BufReader::new(std::fs::File::open(file)?).read_until(b'\n', &mut line)?;
+        read_line(&mut BufReader::new(std::fs::File::open(file)?), &mut line)?;
         Ok(line)
     };
     read().map_err(|error: std::io::Error| Error::file(file, error))

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::{Path, PathBuf};
 
+use fenchel_linalg::read_line;
 use fenchel_optim::file::Whole;
 use fenchel_optim::spread::{Communicator, checksum, share};
 
@@ -150,7 +151,7 @@ fn names_end(file: &Path, cut: Cut) -> std::io::Result<u64> {
         return Err(std::io::Error::other(reason));
     }
     match cut {
-        Cut::LinesAfterNames => Ok(text.read_until(b'\n', &mut Vec::new())? as u64),
+        Cut::LinesAfterNames => Ok(read_line(&mut text, &mut Vec::new())? as u64),
         Cut::Lines | Cut::BlankLines | Cut::Sequences => Ok(0),
     }
 }
@@ -161,7 +162,7 @@ fn after(file: &Path, cut: Cut, from: u64, size: u64) -> std::io::Result<u64> {
     text.seek(SeekFrom::Start(from - 1))?;
     let mut text = BufReader::new(text);
     let mut line = Vec::new();
-    let mut place = from - 1 + text.read_until(b'\n', &mut line)? as u64;
+    let mut place = from - 1 + read_line(&mut text, &mut line)? as u64;
     // What the readers of sequences take for their ends; the end of the file is one.
     let ends = |line: &[u8]| {
         line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'))
@@ -170,7 +171,7 @@ fn after(file: &Path, cut: Cut, from: u64, size: u64) -> std::io::Result<u64> {
     if matches!(cut, Cut::BlankLines | Cut::Sequences) {
         loop {
             line.clear();
-            place += text.read_until(b'\n', &mut line)? as u64;
+            place += read_line(&mut text, &mut line)? as u64;
             if ends(&line) {
                 break;
             }

@@ -93,7 +93,7 @@ def of(stem):
     make = lambda label, l2, l1: Problem(stem.name, label, a, y, task, l2, l1, store)
     # At this weight of the l1 norm and beyond, the solution is 0.
     largest = np.abs(a.T @ (y - 1.0 if task == "counts" else y)).max() / n
-    new = stem.name.startswith(("validation-", "test-", "fresh-", "second-"))
+    new = stem.name.startswith(("validation-", "test-", "fresh-", "second-", "third-"))
     if task == "counts":
         return [make("l2, 1/n", 1.0 / n, 0.0), make("l2, 0.01", 0.01, 0.0)]
     if task == "squared":

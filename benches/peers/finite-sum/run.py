@@ -28,7 +28,7 @@ def arguments():
     parser.add_argument("--out", required=True, type=pathlib.Path, help="folder for data and results")
     parser.add_argument("--data", type=pathlib.Path, help="folder of real data")
     parser.add_argument("--quick", action="store_true", help="generated data only, small, 2 rounds")
-    parser.add_argument("--ground", choices=["validation", "test", "fresh", "second"], help="generated problems that nothing was set by")
+    parser.add_argument("--ground", choices=["validation", "test", "fresh", "second", "third"], help="generated problems that nothing was set by")
     parser.add_argument("--rounds", type=int, default=5, help="timings of each cell (5)")
     parser.add_argument("--cap", type=float, default=5.0, help="seconds after which a solver gives up (5)")
     parser.add_argument("--only", action="append", help="a data set; may be repeated")

@@ -13,7 +13,7 @@ pub type Text = Box<dyn BufRead>;
 /// is left out.
 ///
 /// # Errors
-/// [`Failure::File`] with the name of the file.
+/// [`Failure::File`] with the name of the file, also where its beginning has a byte of value 0, which no text has in UTF-8.
 pub fn open_text(file: &str) -> Result<Text, Failure> {
     let failed = |error| Failure::file(file_name(file), error);
     let mut text = match file {
@@ -24,6 +24,11 @@ pub fn open_text(file: &str) -> Result<Text, Failure> {
     text.by_ref().take(3).read_to_end(&mut head).map_err(failed)?;
     if head == b"\xEF\xBB\xBF" {
         head.clear();
+    }
+    if head.contains(&0) || text.fill_buf().map_err(failed)?.contains(&0) {
+        let reason =
+            "not a text: it has a byte of value 0 (a text in UTF-16 must be converted to UTF-8)";
+        return Err(Failure::file(file_name(file), reason));
     }
     Ok(Box::new(Cursor::new(head).chain(text)))
 }

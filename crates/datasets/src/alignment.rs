@@ -16,6 +16,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
+use fenchel_linalg::lines;
 use ndarray::Array2;
 
 use crate::{Error, open};
@@ -62,7 +63,7 @@ pub fn alignment(from: impl BufRead, format: AlignmentFormat) -> Result<Sequence
     let mut sequences: Vec<(u64, Vec<u8>)> = Vec::new();
     let (mut headed, mut begun) = (None, false);
     let mut line = 0;
-    for text in from.lines() {
+    for text in lines(from) {
         let text = text.map_err(|error| match error.kind() {
             std::io::ErrorKind::InvalidData => {
                 Error::format(line + 1, 1, "bytes that are no UTF-8")
@@ -197,7 +198,7 @@ pub struct ColumnDistances {
 /// [`Error::Format`] for a table that is not square or not symmetric, for cells that are not finite numbers of at least 0, for
 /// the distance of a column to itself that is not 0, or residue numbers that differ from those of the header; [`Error::Io`].
 pub fn column_distances(from: impl BufRead) -> Result<ColumnDistances, Error> {
-    let mut lines = from.lines();
+    let mut lines = lines(from);
     let header = lines.next().transpose()?.unwrap_or_default();
     let number = |line: u64, text: &str| -> Result<i64, Error> {
         let reason = || format!("{text:?} is no residue number");

@@ -3,6 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
+use fenchel_linalg::read_line;
 use fenchel_optim::settings;
 use serde::{Deserialize, Serialize};
 
@@ -200,7 +201,7 @@ impl<R: BufRead> ConllReader<R> {
         (self.range, self.empty) = ((0, 0), 0);
         loop {
             self.bytes.clear();
-            if self.from.read_until(b'\n', &mut self.bytes)? == 0 {
+            if read_line(&mut self.from, &mut self.bytes)? == 0 {
                 self.check_range(sentence.len())?;
                 return Ok(!sentence.is_empty());
             }

@@ -3,6 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
+use fenchel_linalg::read_line;
 use ndarray::Array2;
 
 use crate::error::quoted;
@@ -35,7 +36,7 @@ pub fn letters(mut from: impl BufRead) -> Result<Vec<Word>, Error> {
     let mut line = 0u64;
     loop {
         bytes.clear();
-        let end = from.read_until(b'\n', &mut bytes)? == 0;
+        let end = read_line(&mut from, &mut bytes)? == 0;
         line += 1;
         let text = if line == 1 { unmarked(&bytes) } else { &bytes }.trim_ascii();
         if text.is_empty() {

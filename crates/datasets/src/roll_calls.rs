@@ -3,6 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
+use fenchel_linalg::lines;
 use ndarray::Array2;
 
 use crate::error::quoted;
@@ -33,9 +34,8 @@ impl RollCalls {
 /// # Errors
 /// [`Error::Format`] for a line whose length is not the number of names, a letter that is not a vote, or a title without votes;
 /// [`Error::Io`].
-pub fn roll_calls(votes: impl BufRead, mut names: impl BufRead) -> Result<RollCalls, Error> {
-    let mut line = String::new();
-    names.read_line(&mut line)?;
+pub fn roll_calls(votes: impl BufRead, names: impl BufRead) -> Result<RollCalls, Error> {
+    let line = lines(names).next().transpose()?.unwrap_or_default();
     let line = line.trim_start_matches('\u{feff}').trim();
     if !line.is_empty() && !line.ends_with(')') {
         let rest = line.rsplit(')').next().unwrap_or_default().trim();
@@ -52,7 +52,7 @@ pub fn roll_calls(votes: impl BufRead, mut names: impl BufRead) -> Result<RollCa
         .collect();
     let (mut titles, mut cells) = (Vec::new(), Vec::new());
     let mut title: Option<String> = None;
-    for (at, text) in votes.lines().enumerate() {
+    for (at, text) in lines(votes).enumerate() {
         let (at, text) = (at as u64 + 1, text?);
         let text = text.trim_start_matches('\u{feff}');
         let Some(known) = title.take() else {

@@ -131,6 +131,11 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         }
     }
 
+    /// `|phi_i(t)| + |u t|`, which is at least `|phi_i*(u)|` where `u = phi_i'(t)`.
+    pub(crate) fn size_of_term(&self, i: usize, t: f64, u: f64) -> f64 {
+        self.value(i, t).abs() + (u * t).abs()
+    }
+
     /// `sum_i phi_i(t_i)`.
     pub(crate) fn sum_values(&self, margins: &[f64]) -> f64 {
         self.sum(margins, |t, y| self.loss().values(t, y))

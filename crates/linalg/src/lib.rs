@@ -22,6 +22,7 @@
 //! | `norm(A)` of a design, spectral radius of a square matrix | [`spectral`] | products with `A` |
 //! | Cholesky, QR, eigenvalues, SVD at full speed | module `factor`, feature `factor` | O(n^3) |
 //! | a quote in CSV that does not end | [`Quotes`] | O(bytes) |
+//! | lines of a text, of bounded length | [`lines()`], [`read_line`] | O(bytes) |
 //! | errors for bad arguments | [`Invalid`] | |
 //!
 //! Conventions: arithmetic is in `f64`. Vectors are slices, and matrices are `ndarray` views. Rows, columns and pivots count
@@ -37,6 +38,7 @@ pub mod factor;
 mod gram;
 pub mod labels;
 pub mod lanes;
+mod lines;
 pub mod parallel;
 pub mod project;
 pub mod quadrature;
@@ -56,6 +58,7 @@ pub use design::{
 };
 pub use error::Invalid;
 pub use gram::Gram;
+pub use lines::{lines, read_line};
 pub use quotes::Quotes;
 
 /// The example of the README, as a test.

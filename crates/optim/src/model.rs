@@ -174,13 +174,11 @@ pub trait Saved: Serialize + DeserializeOwned {
     ///
     /// # Errors
     /// A [`ModelError`] that says what is wrong with the file.
-    fn load(mut from: impl Read) -> Result<Self, ModelError> {
+    fn load(from: impl Read) -> Result<Self, ModelError> {
         let kind = Self::KIND;
         let format = |source: serde_json::Error| ModelError::Format { kind, source };
         let missing = |field| format(serde::de::Error::missing_field(field));
-        // A text as a whole is parsed several times as fast as one that is read byte by byte.
-        let mut text = Vec::new();
-        from.read_to_end(&mut text)?;
+        let text = text_of(from)?;
         if text.trim_ascii_start().first() == Some(&b'[') {
             return Err(ModelError::Kind { found: PAIR.into(), loader: None, expected: kind });
         }
@@ -303,9 +301,8 @@ impl<A: Saved, B: Saved> Saved for (A, B) {
         Ok(())
     }
 
-    fn load(mut from: impl Read) -> Result<Self, ModelError> {
-        let mut text = Vec::new();
-        from.read_to_end(&mut text)?;
+    fn load(from: impl Read) -> Result<Self, ModelError> {
+        let text = text_of(from)?;
         if let Ok(Head { kind: found, written_by: loader, .. }) = serde_json::from_slice(&text) {
             return Err(ModelError::Kind { found, loader, expected: Self::KIND });
         }
@@ -313,6 +310,20 @@ impl<A: Saved, B: Saved> Saved for (A, B) {
             .map_err(|source| ModelError::Format { kind: Self::KIND, source })?;
         Ok((A::load(first.get().as_bytes())?, B::load(second.get().as_bytes())?))
     }
+}
+
+/// The text of a model file as a whole, since it is parsed several times as fast so as byte by byte. Of another kind of file, which may
+/// have no end, only the beginning.
+///
+/// # Errors
+/// Those of the reader.
+pub fn text_of(mut from: impl Read) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    from.by_ref().take(64).read_to_end(&mut text)?;
+    if matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')) {
+        from.read_to_end(&mut text)?;
+    }
+    Ok(text)
 }
 
 /// The content of a model file with its checksum, from the text of the model. It serves programs that write or change models as

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -51,6 +52,13 @@ impl Folder {
 
     pub(crate) fn run(&self, line: &str) -> Output {
         self.command(line).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// A run with these arguments, and how long it took.
+    pub(crate) fn timed(&self, line: &[String]) -> (Output, Duration) {
+        let since = Instant::now();
+        let mut command = self.command("");
+        (command.args(line).stdin(Stdio::null()).output().unwrap(), since.elapsed())
     }
 
     /// Standard output of a run that succeeds.

@@ -4,5 +4,6 @@ mod common;
 mod crf;
 mod fit;
 mod identify;
+mod lines;
 mod pages;
 mod query;

@@ -6,6 +6,8 @@
 
 use std::io::{BufRead, Write};
 
+use fenchel_linalg::read_line;
+
 use super::fault;
 use crate::Error;
 use crate::instance::Instance;
@@ -59,7 +61,7 @@ impl<R: BufRead> InstanceReader<R> {
         instance.clear();
         loop {
             self.bytes.clear();
-            let end = self.from.read_until(b'\n', &mut self.bytes).map_err(Error::read)? == 0;
+            let end = read_line(&mut self.from, &mut self.bytes).map_err(Error::read)? == 0;
             self.line += u64::from(!end);
             while matches!(self.bytes.last(), Some(b'\n' | b'\r')) {
                 self.bytes.pop();

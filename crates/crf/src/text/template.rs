@@ -72,7 +72,7 @@ impl Template {
     /// `U` nor `B`, and a template of transitions with cells; [`Error::Read`].
     pub fn parse(from: impl BufRead) -> Result<Self, Error> {
         let mut lines = Vec::new();
-        for (number, line) in from.lines().enumerate() {
+        for (number, line) in fenchel_linalg::lines(from).enumerate() {
             let line = line.map_err(Error::read)?;
             let text = line.trim();
             let at = |column: usize, reason: &str| {

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use fenchel_linalg::{CsrMatrix, Invalid};
+use fenchel_linalg::{CsrMatrix, Invalid, read_line};
 use ndarray::Array1;
 
 use super::token::{Fault, at_end, not_a_pair, parse_label, parse_value, skip_blanks, token_end};
@@ -43,7 +43,7 @@ pub fn libsvm(
     let mut samples = Samples::new(*options)?;
     let mut text = Vec::new();
     let mut line = 0;
-    while from.read_until(b'\n', &mut text)? > 0 {
+    while read_line(&mut from, &mut text)? > 0 {
         line += 1;
         let content = if line == 1 { unmarked(&text) } else { &text };
         samples.push(content, line).map_err(|fault| fault.on(line))?;

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-use fenchel_linalg::{Invalid, Quotes};
+use fenchel_linalg::{Invalid, Quotes, read_line};
 use fenchel_optim::settings;
 use serde::{Deserialize, Serialize};
 
@@ -315,7 +315,7 @@ impl<R: BufRead> Read for Lines<R> {
         if self.given == self.text.len() {
             self.text.clear();
             self.given = 0;
-            if self.from.read_until(b'\n', &mut self.text)? == 0 {
+            if read_line(&mut self.from, &mut self.text)? == 0 {
                 return Ok(0);
             }
             self.line += 1;

@@ -116,7 +116,7 @@ impl Gap {
         for (&c, dot) in alive.iter().zip(columns.dots(alive, &self.dual)) {
             self.correlation[c] = -dot / problem.terms();
         }
-        Certificate::gap(objective, self.correlated_bound(problem))
+        self.correlated(problem, &point.weights, objective)
     }
 
     /// The certificate of the same point and dual point after a change of the regulariser. No pass.
@@ -126,7 +126,7 @@ impl Gap {
         weights: &[f64],
     ) -> Certificate {
         let objective = problem.objective_at(&self.margins, weights);
-        Certificate::gap(objective, self.correlated_bound(problem))
+        self.correlated(problem, weights, objective)
     }
 
     /// Moves the intercept to its optimum for these weights, and computes the certificate of the point with `u_i = phi'(t_i)`.
@@ -166,7 +166,7 @@ impl Gap {
         }
         self.settle_intercept(problem, point);
         let objective = problem.objective_at(&self.margins, &point.weights).min(ceiling);
-        Certificate::gap(objective, self.correlated_bound(problem))
+        self.correlated(problem, &point.weights, objective)
     }
 
     /// Margins of the point, with the intercept at its optimum. Half a pass.
@@ -264,7 +264,7 @@ impl Gap {
         if !L::HAS_DUAL || !has_gap(problem) {
             return self.gradient_mapping(problem, weights, objective);
         }
-        Certificate::gap(objective, self.correlated_bound(problem))
+        self.correlated(problem, weights, objective)
     }
 
     /// `u = phi'` at the margins; returns the objective there.
@@ -332,6 +332,27 @@ impl Gap {
     fn average<D: Design, L: Loss, R: Regulariser>(&mut self, problem: &Problem<'_, D, L, R>) {
         let n = problem.terms();
         self.correlation.iter_mut().for_each(|v| *v /= -n);
+    }
+
+    /// The certificate once `v` is known. No pass.
+    fn correlated<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        weights: &[f64],
+        objective: f64,
+    ) -> Certificate {
+        let bound = self.correlated_bound(problem);
+        let certificate = Certificate::gap(objective, bound);
+        if certificate.value().is_finite() {
+            return certificate;
+        }
+        // The terms may be much larger than their sum: those of the Poisson loss have both signs.
+        let [terms] = problem.design().sum_rows(|rows| {
+            [rows.map(|i| problem.size_of_term(i, self.margins[i], self.dual[i])).sum()]
+        });
+        let products: f64 = weights.iter().zip(&self.correlation).map(|(x, v)| (x * v).abs()).sum();
+        let terms = terms / problem.terms() + products;
+        Certificate::gap_within(objective, bound, 256.0 * f64::EPSILON * terms)
     }
 
     /// `D(u)` once `v` is known.

@@ -65,7 +65,9 @@ fn distances(context: &Context, outcome: &mut Outcome, target: Target) -> Result
         .setting("a pair", "one drawn reference and one intervention on it; the distance of a model is the squared Euclidean distance of its parameters after the intervention from those before")
         .setting("seeds", "one, with 1,000 pairs");
     let (mut natural, mut cholesky) = (Vec::new(), Vec::new());
+    let frozen = context.is_frozen("intervention");
     for (p, q) in pairs(context.seed, target, 1000)? {
+        let q = if frozen { p.clone() } else { q };
         let (pr, qr) = (p.reverse(), q.reverse());
         cholesky.push((p.distance_sq(&q)?, pr.distance_sq(&qr)?));
         let causal = p.to_natural().distance_sq(&q.to_natural())?;
@@ -93,6 +95,7 @@ fn distances(context: &Context, outcome: &mut Outcome, target: Target) -> Result
         outcome.claim(
             thesis("4.6.1", quote)
                 .claim(format!("{name} parameters: the parameters of the anticausal model change by a larger squared distance than those of the causal model"))
+                .rests_on(["intervention"])
                 .document(threshold)
                 .holds((format!("larger on {:.1} % of {} drawn pairs", 100.0 * share, points.len()), holds)),
         );

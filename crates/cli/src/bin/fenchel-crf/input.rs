@@ -1,6 +1,7 @@
 //! Sequences from files: CRFsuite's text, or columns and templates; plain or compressed, or standard input.
 
-use std::io::{BufRead, Cursor, Read};
+use std::fs::File;
+use std::io::{Cursor, Read};
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -9,6 +10,8 @@ use fenchel_crf::text::{Boundary, InstanceReader, Template};
 use fenchel_crf::training::{Checkpoint, Start, is_checkpoint};
 use fenchel_crf::{Corpus, CrfModel, Instance, Saved};
 use fenchel_datasets::{ConllOptions, ConllReader, Encoding, Sentence};
+use fenchel_linalg::read_line;
+use fenchel_optim::model::text_of;
 
 use fenchel_cli::Failure;
 
@@ -311,7 +314,7 @@ fn open_form(file: &str, format: Option<Format>) -> Result<Text, Failure> {
     let mut head = Vec::new();
     let comments = loop {
         let begin = head.len();
-        let more = text.read_until(b'\n', &mut head);
+        let more = read_line(&mut text, &mut head);
         if more.map_err(|error| Failure::file(file_name(file), error))? == 0 {
             break begin;
         }
@@ -394,7 +397,7 @@ impl Resumed {
 
 pub(crate) fn load_start(path: &Path) -> Result<Resumed, Failure> {
     let name = path.display().to_string();
-    let file = std::fs::File::open(path).map_err(|error| Failure::file(&name, error))?;
+    let file = File::open(path).map_err(|error| Failure::file(&name, error))?;
     let mut head = Vec::new();
     let read = (&file).take(64).read_to_end(&mut head);
     read.map_err(|error| Failure::file(&name, error))?;
@@ -408,7 +411,8 @@ pub(crate) fn load_start(path: &Path) -> Result<Resumed, Failure> {
 
 pub(crate) fn load_model(path: &Path) -> Result<CrfModel, Failure> {
     let name = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| Failure::file(&name, error))?;
+    let bytes = File::open(path).and_then(text_of);
+    let bytes = bytes.map_err(|error| Failure::file(&name, error))?;
     if bytes.starts_with(b"lCRF") {
         let reason = "a model of CRFsuite, which this program cannot read: train it again";
         return Err(Failure::file(name, reason));

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::io::{BufRead, Cursor, Read};
+use std::io::{Cursor, Read};
 
 use clap::ValueEnum;
 use fenchel_cli::Failure;
@@ -14,7 +14,7 @@ use fenchel_datasets::{
     Dataset, Encoder, FittedEncoder, IndexBase, LibsvmOptions, Table, TableOptions, libsvm, table,
 };
 use fenchel_linalg::labels::Label;
-use fenchel_linalg::{CsrMatrix, Named, Names};
+use fenchel_linalg::{CsrMatrix, Named, Names, read_line};
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
@@ -428,7 +428,7 @@ fn first_line(mut text: Text) -> std::io::Result<(Vec<u8>, Text)> {
     let mut head = Vec::new();
     loop {
         let begin = head.len();
-        let more = text.read_until(b'\n', &mut head)?;
+        let more = read_line(&mut text, &mut head)?;
         let line = head[begin..].trim_ascii();
         if more == 0 || !(line.is_empty() || line.starts_with(b"#")) {
             return Ok((line.to_vec(), Box::new(Cursor::new(head).chain(text))));

@@ -1,5 +1,6 @@
 //! The models of `fit`: saved, loaded and asked.
 
+use std::fs::File;
 use std::path::Path;
 
 use fenchel_cli::Failure;
@@ -11,6 +12,7 @@ use fenchel_finite_sum::{
 };
 use fenchel_linalg::Names;
 use fenchel_optim::Report;
+use fenchel_optim::model::text_of;
 use ndarray::{Array1, Array2, Axis, stack};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -58,7 +60,8 @@ fn kind_of<M: Saved>(_: &M) -> &'static str {
 impl Fitted {
     pub(crate) fn load(path: &Path) -> Result<Fitted, Failure> {
         let file = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|error| Failure::file(&file, error))?;
+        let bytes = File::open(path).and_then(text_of);
+        let bytes = bytes.map_err(|error| Failure::file(&file, error))?;
         // A pair is a list.
         let Ok((encoder, model)) = serde_json::from_slice::<(&RawValue, &RawValue)>(&bytes) else {
             return Ok(Fitted { encoder: None, model: Model::load(&file, &bytes)? });
