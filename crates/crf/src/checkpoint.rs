@@ -156,10 +156,11 @@ impl Checkpoint {
     pub fn load(mut from: impl Read) -> Result<Self, Error> {
         let wrong = |reason: &str| Error::Read(format!("not a checkpoint of a training: {reason}"));
         let mut bytes = Vec::new();
-        from.read_to_end(&mut bytes).map_err(Error::read)?;
+        from.by_ref().take(MAGIC.len() as u64).read_to_end(&mut bytes).map_err(Error::read)?;
         if !is_checkpoint(&bytes) {
             return Err(wrong("another first line"));
         }
+        from.read_to_end(&mut bytes).map_err(Error::read)?;
         let Some((bytes, crc)) = bytes.split_last_chunk::<4>() else {
             return Err(wrong("cut off"));
         };

@@ -131,9 +131,16 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         }
     }
 
-    /// `|phi_i(t)| + |u t|`, which is at least `|phi_i*(u)|` where `u = phi_i'(t)`.
+    /// The size of what a term of the objective and of the dual value is computed from: `|phi_i(t)| + |u t|`. A loss without a curvature
+    /// bound is a difference of large parts, such as `exp(t) - y t`; they are as large as `phi_i''(t) (1 + |t|)` where they cancel. It is 0 for a
+    /// term of weight 0.
     pub(crate) fn size_of_term(&self, i: usize, t: f64, u: f64) -> f64 {
-        self.value(i, t).abs() + (u * t).abs()
+        if self.term_weight(i) == 0.0 {
+            return 0.0;
+        }
+        let steep = !self.loss().curvature().is_finite();
+        let parts = if steep { self.second(i, t) * (1.0 + t.abs()) } else { 0.0 };
+        self.value(i, t).abs() + (u * t).abs() + parts
     }
 
     /// `sum_i phi_i(t_i)`.

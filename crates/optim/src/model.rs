@@ -312,8 +312,8 @@ impl<A: Saved, B: Saved> Saved for (A, B) {
     }
 }
 
-/// The text of a model file as a whole, since it is parsed several times as fast so as byte by byte. Of another kind of file, which may
-/// have no end, only the beginning.
+/// Reads a model file whole, because a text is parsed several times as fast as a stream. Of a file that begins with neither `{` nor `[`
+/// only 64 bytes are read: it is no model, and may have no end.
 ///
 /// # Errors
 /// Those of the reader.

@@ -1,6 +1,7 @@
 //! A folder to run a program in.
 
 use std::fs;
+use std::io::{Read, Seek};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -54,11 +55,39 @@ impl Folder {
         self.command(line).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// A run with these arguments, and how long it took.
-    pub(crate) fn timed(&self, line: &[String]) -> (Output, Duration) {
-        let since = Instant::now();
+    /// The exit code and the message of a run with these arguments. It fails the test if the run does not end.
+    pub(crate) fn ended(&self, line: &[String]) -> (Option<i32>, String) {
+        let (mut said, out) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
         let mut command = self.command("");
-        (command.args(line).stdin(Stdio::null()).output().unwrap(), since.elapsed())
+        command.args(line).stdin(Stdio::null()).stdout(out).stderr(said.try_clone().unwrap());
+        let mut run = command.spawn().unwrap();
+        let since = Instant::now();
+        let status = loop {
+            if let Some(status) = run.try_wait().unwrap() {
+                break status;
+            }
+            if since.elapsed() > Duration::from_secs(300) {
+                run.kill().unwrap();
+                panic!("{line:?} does not end");
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let mut message = Vec::new();
+        said.rewind().unwrap();
+        said.read_to_end(&mut message).unwrap();
+        (status.code(), String::from_utf8_lossy(&message).into_owned())
+    }
+
+    /// The message of a run that may have 4 GB, and whose standard input is a file or `<(a command)`.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn limited(&self, line: &str, input: &str) -> String {
+        let shell = format!("ulimit -v 4000000; exec '{}' {line} < {input}", self.program);
+        let mut command = Command::new("bash");
+        command.args(["-c", &shell]).current_dir(self.folder.path()).env("RAYON_NUM_THREADS", "1");
+        let output = command.output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{line}: {message}");
+        message
     }
 
     /// Standard output of a run that succeeds.

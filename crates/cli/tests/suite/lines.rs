@@ -1,7 +1,6 @@
 //! Command lines that nobody wrote: each ends with an answer or with a message, and never with a panic.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use fenchel_optim::random::{Generator, stream};
 use rand::RngExt;
@@ -102,7 +101,8 @@ fn line(
     line
 }
 
-fn check(folder: &Folder, works: &[&[&str]]) {
+/// The files that lines name; a line may have overwritten one.
+fn write_files(folder: &Folder) {
     folder.write("data.csv", "a,b,y\n1,2,0\n2,3,1\n0,1,0\n3,3,1\n1,1,0\n2,2,1\n");
     folder.write("train.svm", "1 1:1 3:2\n-1 1:2\n1 2:1 3:1\n-1 2:3\n");
     folder.write("train.conll", "a D B-X\nb N I-X\n\nb N B-X\na D O\n\nc V O\n\n");
@@ -112,25 +112,34 @@ fn check(folder: &Folder, works: &[&[&str]]) {
         "net.bif",
         "network n { } variable a { type discrete [ 2 ] { yes, no }; } probability ( a ) { table 0.4, 0.6; }",
     );
+}
+
+/// The first of `works` writes `model`.
+fn check(folder: &Folder, works: &[&[&str]]) {
     let known: BTreeMap<&str, _> =
         works.iter().map(|line| (line[0], switches(folder, line[0]))).collect();
+    assert!(known.values().all(|(options, _)| options.len() > 2), "{known:?}");
+    assert!(known.values().any(|(_, values)| values.len() > 2), "{known:?}");
+    write_files(folder);
     for line in works {
         folder.ok(&line.iter().map(|word| format!("'{word}' ")).collect::<String>());
     }
-    let rng = &mut stream(47, 0);
+    let model = std::fs::read(folder.path("model")).unwrap();
+    let (rng, mut done) = (&mut stream(47, 0), 0);
     for k in 0..LINES {
+        write_files(folder);
+        folder.write("model", &model);
         let works = works[k % works.len()];
         let line = line(works, &known[works[0]], rng);
-        let (output, seconds) = folder.timed(&line);
-        let message = String::from_utf8_lossy(&output.stderr);
-        let code = output.status.code();
+        let (code, message) = folder.ended(&line);
         assert!(
             matches!(code, Some(0..=3)) && !message.contains("panicked"),
             "{line:?}: {code:?} {message}"
         );
         assert!(!matches!(code, Some(1 | 2)) || !message.trim().is_empty(), "{line:?}: no message");
-        assert!(seconds < Duration::from_secs(60), "{line:?}");
+        done += usize::from(code == Some(0));
     }
+    assert!(done > LINES / 10, "{done} of {LINES} lines were answered");
 }
 
 #[test]
@@ -160,16 +169,55 @@ fn lines_of_fenchel_crf() {
     );
 }
 
-/// A file that has no end, and is no text.
+/// A byte of value 0 behind the beginning, in a plain and in a compressed file, and from standard input.
+#[test]
+fn a_byte_of_value_0_is_no_text() {
+    let folder = Folder::new();
+    let mut text = "1 1:1\n-1 1:2\n".repeat(20).into_bytes();
+    text[100] = 0;
+    folder.write("plain", &text);
+    let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut to, &text).unwrap();
+    folder.write("packed", to.finish().unwrap());
+    for file in ["plain", "packed"] {
+        let error = folder.error(&format!("fit logistic {file}"));
+        assert!(
+            error.starts_with(&format!("{file}: not a text: it has a byte of value 0")),
+            "{error}"
+        );
+    }
+    let input = std::fs::File::open(folder.path("plain")).unwrap();
+    let output = folder.command("fit logistic -").stdin(input).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("standard input: not a text"));
+}
+
+/// Files without end, in a process that may have 4 GB.
 #[cfg(target_os = "linux")]
 #[test]
-fn zeros_without_end_are_refused() {
+fn files_without_end_are_refused() {
     let (folder, crf) = (Folder::new(), Folder::crf());
     folder.write("train.svm", "1 1:1\n-1 1:2\n");
-    for line in ["fit logistic /dev/zero", "query /dev/zero", "fit linear /dev/zero --format csv"] {
-        assert!(folder.error(line).starts_with("/dev/zero: not a text: "), "{line}");
+    for (folder, line, expected) in [
+        (&folder, "fit logistic /dev/zero", "/dev/zero: not a text: "),
+        (&folder, "query /dev/zero", "/dev/zero: not a text: "),
+        (&folder, "predict /dev/zero train.svm", "not a model file"),
+        (&crf, "learn -m m /dev/zero", "/dev/zero: not a text: "),
+        (&crf, "dump /dev/zero", "not a conditional random field file"),
+        (&crf, "learn -m m --resume /dev/zero train.svm", "not a conditional random field file"),
+    ] {
+        let error = folder.limited(line, "/dev/null");
+        assert!(error.contains(expected), "{line}: {error}");
     }
-    assert!(folder.error("predict /dev/zero train.svm").contains("not a model file"));
-    assert!(crf.error("dump /dev/zero").contains("not a conditional random field file"));
-    assert!(crf.error("learn -m m /dev/zero").contains("not a text"));
+    for (input, line, expected) in [
+        ("tr '\\0' 1 < /dev/zero", "fit logistic -", "a line of more than 256 MiB"),
+        (
+            "yes '# a comment, and no content that would ever come'",
+            "fit logistic -",
+            "its first 16 MiB have",
+        ),
+        ("tr '\\0' 'x' < /dev/zero", "query -", "a text of more than 256 MiB"),
+    ] {
+        let error = folder.limited(line, &format!("<({input})"));
+        assert!(error.contains(expected), "{line}: {error}");
+    }
 }

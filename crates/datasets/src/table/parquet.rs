@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -50,7 +50,11 @@ use crate::{Error, number, open};
 /// of the panic goes to the program's panic hook. A file that is made to harm can still ask for more memory than there is.
 pub fn parquet(mut from: impl BufRead, options: &TableOptions) -> Result<Table, Error> {
     let mut content = Vec::new();
-    from.read_to_end(&mut content)?;
+    from.by_ref().take(4).read_to_end(&mut content)?;
+    // A file of another kind may have no end.
+    if content == b"PAR1" {
+        from.read_to_end(&mut content)?;
+    }
     let file = File::open(content.into())?;
     options.check_kinds(&file.names)?;
     let column =

@@ -334,7 +334,7 @@ impl Gap {
         self.correlation.iter_mut().for_each(|v| *v /= -n);
     }
 
-    /// The certificate once `v` is known. No pass.
+    /// The certificate of the dual point once `v` is known. No pass.
     fn correlated<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
@@ -342,9 +342,18 @@ impl Gap {
         objective: f64,
     ) -> Certificate {
         let bound = self.correlated_bound(problem);
-        let certificate = Certificate::gap(objective, bound);
-        if certificate.value().is_finite() {
-            return certificate;
+        self.bounded(problem, weights, (objective, bound))
+    }
+
+    /// The certificate of a point, whose margins stand in [`margins`](Gap::margins), with a lower bound. No pass.
+    pub(crate) fn bounded<D: Design, L: Loss, R: Regulariser>(
+        &self,
+        problem: &Problem<'_, D, L, R>,
+        weights: &[f64],
+        (objective, bound): (f64, f64),
+    ) -> Certificate {
+        if !(bound > objective) {
+            return Certificate::gap(objective, bound);
         }
         // The terms may be much larger than their sum: those of the Poisson loss have both signs.
         let [terms] = problem.design().sum_rows(|rows| {

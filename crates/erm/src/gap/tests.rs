@@ -1,5 +1,7 @@
 use super::*;
+use crate::loss::Poisson;
 use fenchel_linalg::Dense;
+use fenchel_optim::prox::Zero;
 use ndarray::ArrayView2;
 
 /// A column.
@@ -24,4 +26,33 @@ fn balance_shrinks_one_sign_only() {
     let mut one_sided = [-0.5, -0.1];
     balance(&design(&[0.0; 2]), &mut one_sided);
     assert!(one_sided.iter().all(|u| *u == 0.0));
+}
+
+/// Counts of e and a margin of 1: the optimum is 0, and its terms are e and -e. Relative to the objective no rounding is small.
+#[test]
+fn terms_that_cancel_have_an_allowance() {
+    let (mut lifted, e) = (0, std::f64::consts::E);
+    for n in 1..300 {
+        let column: Vec<f64> = (0..n).map(|i| f64::sin(i as f64)).collect();
+        let counts: Vec<f64> = (0..n).map(|i| e * (1.0 + 1e-3 * f64::cos(i as f64))).collect();
+        // The last row has a margin of infinity and no weight.
+        let weights: Vec<f64> = (0..n).map(|i| f64::from(u8::from(n == 1 || i + 1 < n))).collect();
+        let problem = Problem::new(design(&column), &counts, Poisson, Zero, 0.1).unwrap();
+        let problem = problem.with_intercept().with_weights(&weights).unwrap();
+        let mut gap = Gap::new(&problem);
+        let mut point = Point { weights: vec![0.0], intercept: 1.0 };
+        gap.at_best_intercept(&problem, &mut point);
+        let objective = problem.objective_at(&gap.margins, &point.weights);
+        // A lower bound that rounding has lifted above the objective by a few units in the last place of the terms.
+        let bound = objective + 4.0 * f64::EPSILON;
+        lifted += usize::from(Certificate::gap(objective, bound).value() > 1.0);
+        let last = gap.margins.len() - 1;
+        if n > 1 {
+            gap.margins[last] = f64::INFINITY;
+        }
+        assert_eq!(gap.bounded(&problem, &point.weights, (objective, bound)).value(), 0.0, "{n}");
+        let wrong = gap.bounded(&problem, &point.weights, (objective, objective + 1e-9));
+        assert_eq!(wrong.value(), f64::INFINITY);
+    }
+    assert!(lifted > 0);
 }

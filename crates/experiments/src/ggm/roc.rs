@@ -142,8 +142,9 @@ fn experiment(context: &Context, outcome: &mut Outcome, truth: &Truth) -> Result
         BETTER
             .claim("SHORTCUT finds more true edges than CCT with one variable")
             .rests_on(["SHORTCUT", "CCT 1"])
-            .document("larger share of the true edges, in the mean over 2 to 80 false ones, than the share of CCT, which is above 0")
+            .document("larger share of the true edges, in the mean over 2 to 80 false ones")
             .known_failure(
+                // A method that finds nothing is not compared.
                 (means, mean("SHORTCUT") > mean("CCT 1") && mean("CCT 1") > 0.0),
                 Reason::checked(
                     "both give a pair i, j the same score, except that SHORTCUT gives 0 where for some third variable k the product r_ik r_kj of correlations goes beyond r_ij. The largest difference between their shares of true edges",

@@ -1,7 +1,7 @@
 //! `fenchel-mpi learn`
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Cursor, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use fenchel_datasets::{ConllOptions, ConllReader, Sentence};
 use fenchel_linalg::Invalid;
 use fenchel_mpi::text::{Cut, Piece, pieces};
 use fenchel_mpi::{Error, Mpi};
-use fenchel_optim::model::Saved;
+use fenchel_optim::model::{Saved, text_of};
 use fenchel_optim::spread::{Communicator, Shards, checksum};
 
 use crate::Common;
@@ -240,7 +240,17 @@ enum Resumed {
 
 /// Reads a model or a checkpoint, which must be the same for all processes.
 fn load(path: &Path, ranks: &Mpi) -> Result<Resumed, Error> {
-    let bytes = std::fs::read(path).map_err(|error| Error::file(path, error))?;
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let mut head = Vec::new();
+        file.by_ref().take(64).read_to_end(&mut head)?;
+        if is_checkpoint(&head) {
+            file.read_to_end(&mut head)?;
+            return Ok(head);
+        }
+        text_of(Cursor::new(head).chain(file))
+    };
+    let bytes = read().map_err(|error| Error::file(path, error))?;
     ranks.check_alike("content of --resume (checksums)", &checksum(bytes.iter().copied()))?;
     if is_checkpoint(&bytes) {
         let checkpoint = Checkpoint::load(&bytes[..]);

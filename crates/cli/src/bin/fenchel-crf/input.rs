@@ -5,12 +5,11 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 
 use clap::ValueEnum;
-use fenchel_cli::files::{Text, file_name, open_text};
+use fenchel_cli::files::{Text, file_name, open_text, read_head};
 use fenchel_crf::text::{Boundary, InstanceReader, Template};
 use fenchel_crf::training::{Checkpoint, Start, is_checkpoint};
 use fenchel_crf::{Corpus, CrfModel, Instance, Saved};
 use fenchel_datasets::{ConllOptions, ConllReader, Encoding, Sentence};
-use fenchel_linalg::read_line;
 use fenchel_optim::model::text_of;
 
 use fenchel_cli::Failure;
@@ -312,17 +311,11 @@ fn open_form(file: &str, format: Option<Format>) -> Result<Text, Failure> {
         return Ok(text);
     }
     let mut head = Vec::new();
-    let comments = loop {
-        let begin = head.len();
-        let more = read_line(&mut text, &mut head);
-        if more.map_err(|error| Failure::file(file_name(file), error))? == 0 {
-            break begin;
-        }
-        let line = &head[begin..];
-        if !(line.trim_ascii().is_empty() || line.starts_with(b"#") && !line.contains(&b'\t')) {
-            break begin;
-        }
+    let is_content = |line: &[u8]| {
+        !(line.trim_ascii().is_empty() || line.starts_with(b"#") && !line.contains(&b'\t'))
     };
+    let comments = read_head(&mut text, &mut head, is_content)
+        .map_err(|error| Failure::file(file_name(file), error))?;
     if begins_universal(&head[..comments], &head[comments..]) {
         let reason = "the text looks like CoNLL-U (ten columns between tabs, the first a number): give --format \
                       conllu, or the form that it has instead";

@@ -7,14 +7,14 @@ use std::io::{Cursor, Read};
 
 use clap::ValueEnum;
 use fenchel_cli::Failure;
-use fenchel_cli::files::{Text, file_name, open_text};
+use fenchel_cli::files::{Text, file_name, open_text, read_head};
 use fenchel_datasets::encoder::Unknown;
 use fenchel_datasets::table::Column;
 use fenchel_datasets::{
     Dataset, Encoder, FittedEncoder, IndexBase, LibsvmOptions, Table, TableOptions, libsvm, table,
 };
 use fenchel_linalg::labels::Label;
-use fenchel_linalg::{CsrMatrix, Named, Names, read_line};
+use fenchel_linalg::{CsrMatrix, Named, Names};
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
@@ -426,14 +426,10 @@ impl From<UnknownText> for Unknown {
 /// The first line with content, and the whole text. Lines that LIBSVM text would take for comments are passed over.
 fn first_line(mut text: Text) -> std::io::Result<(Vec<u8>, Text)> {
     let mut head = Vec::new();
-    loop {
-        let begin = head.len();
-        let more = read_line(&mut text, &mut head)?;
-        let line = head[begin..].trim_ascii();
-        if more == 0 || !(line.is_empty() || line.starts_with(b"#")) {
-            return Ok((line.to_vec(), Box::new(Cursor::new(head).chain(text))));
-        }
-    }
+    let begin = read_head(&mut text, &mut head, |line| {
+        !matches!(line.trim_ascii().first(), None | Some(b'#'))
+    })?;
+    Ok((head[begin..].trim_ascii().to_vec(), Box::new(Cursor::new(head).chain(text))))
 }
 
 fn looks(line: &[u8]) -> Looks {

@@ -1,7 +1,6 @@
 //! `fenchel identify`
 
 use std::fmt::Write as _;
-use std::io::Read as _;
 use std::process::ExitCode;
 
 use fenchel_causal::adjustment::{
@@ -9,7 +8,7 @@ use fenchel_causal::adjustment::{
 };
 use fenchel_causal::{Admg, Error, Estimand, Hedge, NodeSet, Query, identify};
 use fenchel_cli::Failure;
-use fenchel_cli::files::{file_name, open_text};
+use fenchel_cli::files::{file_name, read_text};
 use fenchel_linalg::text::number;
 use serde_json::{Map, Value, json};
 
@@ -46,10 +45,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     fenchel_cli::use_threads(None)?;
     let graph = match arguments.graph.as_str() {
         "-" => {
-            let mut text = String::new();
-            let read = open_text("-")?.read_to_string(&mut text);
-            read.map_err(|error| Failure::file(file_name("-"), error))?;
-            text
+            let text = String::from_utf8(read_text("-")?);
+            text.map_err(|error| Failure::file(file_name("-"), error))?
         }
         text => text.to_owned(),
     };

@@ -46,6 +46,15 @@ fn small_or_badly_conditioned_problems_go_to_newton() {
     assert_eq!(chosen(50, 20, 0.0, 0.0), Method::Newton);
 }
 
+/// Conjugate gradients may take thousands of passes, and one matrix of the order of the rows takes about 220.
+#[test]
+fn badly_conditioned_squares_go_to_newton_in_time() {
+    let method = |beta| chosen_for(Squared, (3000, 3200), beta, 0.0).method;
+    assert_eq!([0.004, 5e-4].map(method), [Method::NewtonCg, Method::Newton]);
+    // Other losses are flat where the margins are large.
+    assert_ne!(chosen(2600, 2400, 5e-4, 0.0), Method::Newton);
+}
+
 #[test]
 fn l1_goes_to_newton_unless_the_dual_is_well_conditioned() {
     assert_eq!(chosen(500, 30, 0.0, 0.1), Method::Newton);

@@ -1,9 +1,7 @@
 //! Networks from files: Bayesian networks with names, and Markov networks whose variables are numbers.
 
-use std::io::Read;
-
 use fenchel_cli::Failure;
-use fenchel_cli::files::{file_name, open_text};
+use fenchel_cli::files::{file_name, read_text};
 use fenchel_graphical::uai::{self, Kind};
 use fenchel_graphical::{
     BayesNet, Error, Evidence, FactorGraph, Finding, JunctionTree, OrderingOptions, Table, VarId,
@@ -27,9 +25,7 @@ impl Net {
     /// Reads a BIF or a UAI file; the first word tells which.
     pub(super) fn read(file: &str) -> Result<Net, Failure> {
         let name = file_name(file);
-        let mut text = Vec::new();
-        let read = open_text(file)?.read_to_end(&mut text);
-        read.map_err(|error| Failure::file(&name, error))?;
+        let text = read_text(file)?;
         let word = text.trim_ascii_start().split(u8::is_ascii_whitespace).next();
         let net = match word {
             Some(b"MARKOV" | b"BAYES") => uai::read(&text[..]).and_then(|model| {

@@ -50,7 +50,7 @@ impl<D: Design, L: Loss, R: Separable> Ascent<'_, '_, D, L, R> {
             if objective.is_finite() && report.certificate.objective().is_none_or(lower) {
                 report.certificate = match report.certificate {
                     Certificate::Gap { lower_bound, .. } => {
-                        Certificate::gap(objective, lower_bound)
+                        gap.bounded(problem, &begin.weights, (objective, lower_bound))
                     }
                     _ => gap.margins_certificate(problem, &begin.weights),
                 };

@@ -143,7 +143,8 @@ pub fn newton<'p, 'a, D: Design, L: Loss, R: AsElasticNet, O: Observer<Newton<'p
         problem.margins(point, &mut gap.margins);
         report.certificate = match report.certificate {
             Certificate::Gap { lower_bound, .. } => {
-                Certificate::gap(problem.objective_at(&gap.margins, &point.weights), lower_bound)
+                let objective = problem.objective_at(&gap.margins, &point.weights);
+                gap.bounded(problem, &point.weights, (objective, lower_bound))
             }
             _ => {
                 method.iterate.certificate = None;

@@ -17,8 +17,9 @@ pub(super) struct WorkingSet {
 }
 
 impl WorkingSet {
-    /// Every coordinate without l1; else the support and the worst violators, at most 50 or
-    /// four times the support (16 times where the support has filled the last set).
+    /// Every coordinate without l1; else the support and the worst violators, at most the larger of 50 and twice the support (eight
+    /// times, where the support has filled the last set). Twice as many violators took 1.06 times as long in the geometric mean of 78
+    /// problems that this was not set by, 1.12 on the 42 with dense data.
     pub(super) fn choose(&mut self, iterate: &Iterate, l1: f64) -> Vec<usize> {
         let (x, gradient) = (&iterate.point.weights, &iterate.gradient);
         if l1 == 0.0 {
@@ -31,7 +32,7 @@ impl WorkingSet {
             .filter(|(excess, _)| *excess > 0.0)
             .collect();
         let filled = set.len() as f64 > FULL * self.size as f64 && self.size > 0;
-        let factor = if filled { 16 } else { 4 };
+        let factor = if filled { 8 } else { 2 };
         // More columns than rows are linearly dependent: the set has no more than that, or than twice the support.
         let most = iterate.gap.margins.len().max(2 * set.len());
         let room = (factor * set.len()).min(most).max(50).saturating_sub(set.len());
