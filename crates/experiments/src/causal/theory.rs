@@ -209,7 +209,11 @@ fn table(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let mut off = vec![];
     for (k, error) in (2_usize..).zip(printed) {
         context.check()?;
-        let found = bayes_error(k, draws, &mut stream(context.seed, 5_000_000 + k as u64))?;
+        let mut found = bayes_error(k, draws, &mut stream(context.seed, 5_000_000 + k as u64))?;
+        if context.is_frozen("Bayes rule") {
+            // A rule that looks at nothing is wrong on half of the laws.
+            found.error = 0.5;
+        }
         let half = 0.5 * 10_f64.powf(f64::floor(f64::log10(error)));
         let tolerance = half + 3.0 * found.standard_error;
         rows.push(row![k, error, found.error, found.standard_error, tolerance]);
@@ -225,6 +229,7 @@ fn table(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     outcome.claim(
         thesis("Table 4.1", "Estimation of the Bayes error under the dense prior assumption")
             .claim("the Bayes error, for each number K of states from 2 to 14, is that of the table: 0.4 for K = 2, falling to 4e-6 for K = 14")
+            .rests_on(["Bayes rule"])
             .document(
                 "the difference from the table is at most half a unit of the printed digit plus three standard errors of the draws",
             )

@@ -247,13 +247,15 @@ fn judge(context: &Context, outcome: &mut Outcome, families: &[Family]) {
     };
     let list = |all: &[(f64, f64)]| all.iter().map(signed).collect::<Vec<_>>().join(", ");
     let differences = ahead(ROOT, REWEIGHTED);
+    // A method that finds nothing is not compared.
+    let finds = families.iter().all(|family| family.mean(REWEIGHTED, places[3]) > 0.0);
     outcome.claim(
         SUPERIOR
             .claim("the square root finds more true edges than reweighted L1 on every kind of graph, in the mean over 10 to 80 false edges")
             .rests_on([METHODS[ROOT], METHODS[REWEIGHTED]])
             .document("share of true edges of the square root less that of reweighted L1: its mean is above 0 on all three kinds of graph (shown at 10, 20, 40 and 80 false edges, standard errors in brackets)")
             .known_failure(
-                (told(families, ROOT, REWEIGHTED, |_| places.to_vec()), differences.iter().all(|d| d.0 > 0.0)),
+                (told(families, ROOT, REWEIGHTED, |_| places.to_vec()), finds && differences.iter().all(|d| d.0 > 0.0)),
                 Reason::checked(
                     "the thesis does not say how it chose the parameter of Liu and Ihler. Here it is chosen like that of the square root, on other graphs from as many candidates. The square root is then on no kind of graph ahead by two standard errors, in the mean over 10 to 80 false edges. Its mean differences on the three kinds, in the order of the tables (standard errors in brackets), are",
                     list(&differences),
