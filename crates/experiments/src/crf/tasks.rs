@@ -127,10 +127,10 @@ impl Set {
         };
         // One draw of a model, of which the last quarter of the sequences is for the test.
         let all = match self {
-            Set::Ocr => ocr_like(&OcrLike { sequences: 400, seed, ..OcrLike::default() }),
-            Set::Chunks => text(300, 22),
-            Set::Entities => text(600, TextLike::default().labels),
-            Set::Parts => text(100, 44),
+            Set::Ocr => ocr_like(&OcrLike { sequences: 120, seed, ..OcrLike::default() }),
+            Set::Chunks => text(80, 22),
+            Set::Entities => text(150, TextLike::default().labels),
+            Set::Parts => text(30, 44),
         }?;
         let cut = all.sequences() * 3 / 4;
         let mut train = Dataset::new(all.attributes(), all.labels());
