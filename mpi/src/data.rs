@@ -1,6 +1,6 @@
 //! The rows of a process, from its pieces of files.
 
-use std::io::{BufReader, Cursor, Read};
+use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use fenchel_datasets::table::{Column, Kind};
