@@ -19,7 +19,7 @@ pub(super) struct WorkingSet {
 impl WorkingSet {
     /// Every coordinate without l1; else the support and the worst violators, at most the larger of 50 and twice the support (eight
     /// times, where the support has filled the last set). Twice as many violators took 1.06 times as long in the geometric mean of 78
-    /// problems that this was not set by, 1.12 on the 42 with dense data.
+    /// problems, two of which led to this, and 1.12 on the 42 with dense data.
     pub(super) fn choose(&mut self, iterate: &Iterate, l1: f64) -> Vec<usize> {
         let (x, gradient) = (&iterate.point.weights, &iterate.gradient);
         if l1 == 0.0 {
