@@ -72,7 +72,7 @@ fn game<'py>(
         Ok::<_, Error>((solution.state, solution.report))
     })?;
     let bounds = match report.certificate {
-        Certificate::Gap { objective, lower_bound } => (lower_bound, objective),
+        Certificate::Gap { objective, lower_bound, .. } => (lower_bound, objective),
         _ => (f64::NEG_INFINITY, f64::INFINITY),
     };
     let array = |of: Vec<f64>| Array1::from(of).into_pyarray(py);

@@ -328,11 +328,8 @@ impl<'p> Training<'_, 'p> {
 
 /// A certificate with the lower bound of an earlier method, which holds for every point.
 pub(crate) fn whole(done: Option<Report>, now: Certificate) -> Certificate {
-    match (done.map(|report| report.certificate), now) {
-        (
-            Some(Certificate::Gap { lower_bound: known, .. }),
-            Certificate::Gap { objective, lower_bound },
-        ) => Certificate::Gap { objective, lower_bound: lower_bound.max(known) },
+    match done.map(|report| report.certificate) {
+        Some(Certificate::Gap { lower_bound, .. }) => now.with_lower_bound(lower_bound),
         _ => now,
     }
 }
@@ -356,9 +353,9 @@ impl Given {
     /// for every point.
     fn better(&self, certificate: Certificate) -> Option<(&Weights, Certificate)> {
         match certificate {
-            Certificate::Gap { objective, lower_bound } if self.objective < objective => {
-                let objective = self.objective;
-                Some((&self.weights, Certificate::Gap { objective, lower_bound }))
+            Certificate::Gap { objective, lower_bound, rounding } if self.objective < objective => {
+                let certificate = Certificate::gap_within(self.objective, lower_bound, rounding);
+                Some((&self.weights, certificate))
             }
             _ => None,
         }

@@ -13,7 +13,7 @@ pub(crate) fn report(report: &Report) {
         return;
     }
     match report.certificate {
-        Certificate::Gap { objective, lower_bound } => {
+        Certificate::Gap { objective, lower_bound, .. } => {
             assert!(objective.is_finite() && lower_bound <= objective, "{report:?}");
         }
         Certificate::Residual { objective, norm, error, .. } => {
@@ -51,7 +51,9 @@ pub(crate) fn finite<'a>(what: &str, numbers: impl IntoIterator<Item = &'a f64>)
 /// No lower bound of a problem is above an objective that was found for it.
 pub(crate) fn bounds(reports: &[&Report]) {
     for one in reports {
-        let Certificate::Gap { objective: own, lower_bound } = one.certificate else { continue };
+        let Certificate::Gap { objective: own, lower_bound, .. } = one.certificate else {
+            continue;
+        };
         if !one.certificate.value().is_finite() {
             // A contradiction is no proof, and the report does not claim one.
             continue;

@@ -139,10 +139,10 @@ impl GraphCrf {
         let found = graph_sdca(problem, &settings, state, watch)?;
         let report = found.report;
         match (report.certificate, known, weights) {
-            (Certificate::Gap { objective, lower_bound }, Some(known), Some(weights))
+            (Certificate::Gap { objective, lower_bound, rounding }, Some(known), Some(weights))
                 if known < objective =>
             {
-                let certificate = Certificate::gap(known, lower_bound);
+                let certificate = Certificate::gap_within(known, lower_bound, rounding);
                 let met = stop.met_by(&certificate);
                 let status = if met { Status::Converged } else { report.status };
                 Ok((weights, Report { status, certificate, ..report }))

@@ -98,7 +98,7 @@ fn block_gaps_are_divergences_and_the_certificate_is_their_mean() {
             last = dual;
             let mean = expected.iter().sum::<f64>() / n as f64;
             assert!((graphs.primal(&w).0 - dual - mean).abs() < 1e-9 * (1.0 + mean));
-            let Certificate::Gap { objective, lower_bound } = progress.certificate else {
+            let Certificate::Gap { objective, lower_bound, .. } = progress.certificate else {
                 panic!("{:?}", progress.certificate)
             };
             assert!((objective - graphs.primal(&w).0).abs() < 1e-9 * (1.0 + objective));
@@ -205,7 +205,7 @@ fn an_l1_penalty_and_batches_are_those_of_enumeration() {
                 let norm: f64 = w.iter().map(|w| w.abs()).sum();
                 let value = graphs.primal(w).0 + graphs.l1 * norm;
                 best = best.max(graphs.dual(&joints(&graphs, method)));
-                let Certificate::Gap { objective, lower_bound } = progress.certificate else {
+                let Certificate::Gap { objective, lower_bound, .. } = progress.certificate else {
                     panic!("{:?}", progress.certificate)
                 };
                 assert!((objective - value).abs() < 1e-9 * (1.0 + value), "{objective} {value}");

@@ -133,7 +133,9 @@ fn lbfgs_reaches_the_optimum_with_a_gap_that_bounds() {
         let stop = Stop { absolute: 1e-12, relative: 0.0, ..Stop::default() };
         let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
         let best = lbfgs(&problem, &settings, None, &mut ()).unwrap();
-        let Certificate::Gap { objective, lower_bound } = best.report.certificate else { panic!() };
+        let Certificate::Gap { objective, lower_bound, .. } = best.report.certificate else {
+            panic!()
+        };
         assert!(objective - lower_bound <= 1e-12, "{}", best.report);
         let w = flat(&best.state);
         assert!((primal(&blocks, l2, &w) - objective).abs() < 1e-12);

@@ -72,7 +72,7 @@ fn a_model_has_the_same_bits_for_any_number_of_ranks() {
         let problem = Problem::new(&corpus.data, 1.0 / n, features).unwrap();
         let weights = first.weights();
         let expected = problem.objective(weights).unwrap() + l1 * weights.l1_norm();
-        let Certificate::Gap { objective, lower_bound } = report.certificate else { panic!() };
+        let Certificate::Gap { objective, lower_bound, .. } = report.certificate else { panic!() };
         assert!((objective - expected).abs() <= 1e-12 * expected, "{objective} {expected}");
         let best = Crf { method: Method::Sdca, stop: Stop::at_relative(1e-8), ..crf.clone() };
         let best = best.fit(&corpus).unwrap().report.unwrap().certificate.objective().unwrap();
@@ -102,8 +102,10 @@ fn dual_ascent_in_shards_proves_its_point() {
         let report = first.report.unwrap();
         assert_eq!(report.status, Status::Converged, "{report}");
         let whole = sdca(1e-9).fit(&whole(1)).unwrap().report.unwrap().certificate;
-        let (Certificate::Gap { objective, lower_bound }, Certificate::Gap { objective: best, .. }) =
-            (report.certificate, whole)
+        let (
+            Certificate::Gap { objective, lower_bound, .. },
+            Certificate::Gap { objective: best, .. },
+        ) = (report.certificate, whole)
         else {
             panic!("{report}")
         };

@@ -511,7 +511,7 @@ fn misuse_is_answered_in_words() {
             Ok(model) => {
                 assert!(model.weights().emission.iter().all(|w| w.is_finite()), "{method:?}");
                 // The corpus is separable: the optimum is 0 to rounding.
-                let fenchel_optim::Certificate::Gap { objective, lower_bound } =
+                let fenchel_optim::Certificate::Gap { objective, lower_bound, .. } =
                     model.report.unwrap().certificate
                 else {
                     panic!("{method:?}")

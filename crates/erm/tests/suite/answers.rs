@@ -168,7 +168,7 @@ fn check<L: Loss, R: Regulariser>(
         if report.status == Status::Converged {
             assert!(STOP.met_by(&report.certificate), "{}", case());
         }
-        let Certificate::Gap { objective, lower_bound } = report.certificate else { continue };
+        let Certificate::Gap { objective, lower_bound, .. } = report.certificate else { continue };
         assert!(lower_bound <= objective, "{}", case());
         for ((other, ..), &(best, slack)) in answers.iter().zip(&found) {
             let slack = slack + error + 1e-13 * best.abs();

@@ -146,7 +146,7 @@ fn a_start_far_off_proves_nothing_about_later_points() {
         ]
         .map(|solution| solution.unwrap().report);
         for report in reports {
-            let Certificate::Gap { objective, lower_bound } = report.certificate else {
+            let Certificate::Gap { objective, lower_bound, .. } = report.certificate else {
                 panic!("{report:?}")
             };
             assert!(lower_bound <= optimum * (1.0 + 1e-12), "{lower_bound} {optimum}");

@@ -52,7 +52,7 @@ fn on_ranks<T: PartialEq + Send + std::fmt::Debug>(
 fn bounds(report: &Report) -> (f64, f64) {
     assert_eq!(report.status, Status::Converged, "{report}");
     match report.certificate {
-        Certificate::Gap { objective, lower_bound } => (objective, lower_bound),
+        Certificate::Gap { objective, lower_bound, .. } => (objective, lower_bound),
         ref other => panic!("{other}"),
     }
 }
@@ -64,7 +64,7 @@ fn check<L: Loss, R: Regulariser>(
 ) {
     let (objective, lower_bound) = bounds(report);
     let proved = whole.certify(point).unwrap();
-    let Certificate::Gap { objective: expected, lower_bound: other } = proved else {
+    let Certificate::Gap { objective: expected, lower_bound: other, .. } = proved else {
         panic!("{proved}")
     };
     assert!((objective - expected).abs() <= 1e-13 * expected, "{objective} {expected}");

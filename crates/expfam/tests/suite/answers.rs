@@ -23,7 +23,7 @@ fn check_status(stop: &Stop, report: &Report, what: &str) {
     if report.status == Status::Converged {
         assert!(stop.met_by(certificate), "{what}: {report}");
     }
-    if let Certificate::Gap { objective, lower_bound } = *certificate {
+    if let Certificate::Gap { objective, lower_bound, .. } = *certificate {
         assert!(lower_bound <= objective, "{what}: {report}");
     }
 }

@@ -106,7 +106,9 @@ impl Tally {
             if report.status == Status::Converged {
                 assert!(stop.met_by(&report.certificate), "{}", case());
             }
-            let Certificate::Gap { objective, lower_bound } = report.certificate else { continue };
+            let Certificate::Gap { objective, lower_bound, .. } = report.certificate else {
+                continue;
+            };
             if !report.certificate.value().is_finite() {
                 // A contradiction is no proof, and the report does not claim one.
                 continue;

@@ -44,7 +44,8 @@ fn no_point_nearby_is_better_and_the_gap_is_closed() {
         let fit = Fit { weights: Some(own.view()), ..Fit::new() };
         let HuberModel { linear, scale } = estimator.fit_with(&a, &y, fit).unwrap();
         assert_eq!(linear.report.status, Status::Converged, "{}", linear.report);
-        let Certificate::Gap { objective: found, lower_bound } = linear.report.certificate else {
+        let Certificate::Gap { objective: found, lower_bound, .. } = linear.report.certificate
+        else {
             panic!("{}", linear.report)
         };
         let parts = ((&a, &targets[..], &weights[..]), (epsilon, l2));
@@ -120,5 +121,19 @@ fn bad_arguments_and_perfect_fits() {
         let model = HuberRegressor::default().fit(&a, &y).unwrap();
         assert!(model.scale > 0.0 && model.scale < 1e-12);
         assert!((model.linear.intercept - y[0]).abs() < 1e-6, "{}", model.linear.report);
+    }
+}
+
+/// Targets that are much larger than what the fit leaves of them: the dual value is a difference of numbers of their size.
+#[test]
+fn targets_far_from_zero() {
+    let (a, y) = with_outliers(80, 3);
+    let estimator = HuberRegressor { l2: 0.1, ..HuberRegressor::default() };
+    let near = estimator.fit(&a, &y).unwrap();
+    for offset in [1e3, 1e6, -1e9] {
+        let far = estimator.fit(&a, &(&y + offset)).unwrap();
+        assert_eq!(far.linear.report.status, Status::Converged, "{offset}: {}", far.linear.report);
+        let units = 1e-3 + 16.0 * f64::EPSILON * f64::abs(offset);
+        assert!((far.scale - near.scale).abs() < units * near.scale, "{offset}: {}", far.scale);
     }
 }

@@ -141,8 +141,8 @@ fn certificates_are_those_of_the_copies() {
             let at = MulticlassPoint { weights: draw(3 * D), intercepts: b };
             match (plain.certify(&at).unwrap(), weighted.certify(&at).unwrap()) {
                 (
-                    Certificate::Gap { objective: a, lower_bound: c },
-                    Certificate::Gap { objective: b, lower_bound: d },
+                    Certificate::Gap { objective: a, lower_bound: c, .. },
+                    Certificate::Gap { objective: b, lower_bound: d, .. },
                 ) => assert!(close(a, b) && close(c, d), "{a} {b} {c} {d}"),
                 (
                     Certificate::Residual { objective: Some(a), norm: c, .. },

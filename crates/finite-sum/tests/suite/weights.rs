@@ -265,8 +265,8 @@ fn certificates_are_those_of_the_copies() {
             let pair = (plain.certify(&at).unwrap(), weighted.certify(&at).unwrap());
             let (a, b) = match pair {
                 (
-                    Certificate::Gap { objective: a, lower_bound: c },
-                    Certificate::Gap { objective: b, lower_bound: d },
+                    Certificate::Gap { objective: a, lower_bound: c, .. },
+                    Certificate::Gap { objective: b, lower_bound: d, .. },
                 ) => {
                     assert!(close(c, d), "{pair:?}");
                     (a, b)

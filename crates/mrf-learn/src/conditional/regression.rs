@@ -56,9 +56,9 @@ pub(crate) fn combine(regressions: &[Regression]) -> Report {
     let first = certificates.next().unwrap_or(Certificate::gap(0.0, 0.0));
     let certificate = certificates.fold(first, |sum, one| match (sum, one) {
         (
-            Certificate::Gap { objective: f, lower_bound: g },
-            Certificate::Gap { objective, lower_bound },
-        ) => Certificate::gap(f + objective, g + lower_bound),
+            Certificate::Gap { objective: f, lower_bound: g, rounding: e },
+            Certificate::Gap { objective, lower_bound, rounding },
+        ) => Certificate::gap_within(f + objective, g + lower_bound, e + rounding),
         (
             Certificate::Residual { objective: f, norm: n, error: e, scale: s },
             Certificate::Residual { objective, norm, error, scale },

@@ -18,6 +18,10 @@ pub enum Certificate {
         objective: f64,
         /// A lower bound of the optimum, such as a dual value.
         lower_bound: f64,
+        /// What rounding may have done to `objective - lower_bound`, where that is more than 256 units in the last place of the larger
+        /// of the two: they may be differences of large terms.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        rounding: f64,
     },
     /// A norm that vanishes exactly at the solutions, such as that of a gradient mapping, known up to `error`.
     Residual {
@@ -50,19 +54,23 @@ impl Certificate {
         Certificate::gap_within(objective, lower_bound, 0.0)
     }
 
-    /// A gap whose two numbers are differences of large terms: `allowance` bounds the rounding error of
+    /// A gap whose two numbers are differences of large terms: `rounding` bounds the rounding error of
     /// `objective - lower_bound`. The allowance of [`gap`](Certificate::gap) is the least.
-    pub fn gap_within(objective: f64, lower_bound: f64, allowance: f64) -> Self {
+    pub fn gap_within(objective: f64, lower_bound: f64, rounding: f64) -> Self {
         if !(objective.is_finite() && lower_bound.is_finite()) {
             return Certificate::Uncertified {
                 objective: Some(objective).filter(|f| f.is_finite()),
             };
         }
-        let gap = Certificate::Gap { objective, lower_bound };
-        if gap.contradicts() && !(lower_bound - objective <= allowance) {
+        if rounding == f64::INFINITY {
+            return Certificate::Uncertified { objective: Some(objective) };
+        }
+        let rounding = if rounding > slack(objective, lower_bound) { rounding } else { 0.0 };
+        let gap = Certificate::Gap { objective, lower_bound, rounding };
+        if gap.contradicts() {
             return gap;
         }
-        Certificate::Gap { objective, lower_bound: lower_bound.min(objective) }
+        Certificate::Gap { objective, lower_bound: lower_bound.min(objective), rounding }
     }
 
     /// A residual, or [`Certificate::Uncertified`] if the norm or the objective is not finite.
@@ -85,15 +93,15 @@ impl Certificate {
 
     /// Whether the lower bound exceeds the objective by more than rounding explains.
     pub(super) fn contradicts(&self) -> bool {
-        matches!(*self, Certificate::Gap { objective, lower_bound }
-            if lower_bound - objective > slack(objective, lower_bound))
+        matches!(*self, Certificate::Gap { objective, lower_bound, rounding }
+            if lower_bound - objective > slack(objective, lower_bound).max(rounding))
     }
 
     /// The lower bound, less what rounding may have added to it; `None` where nothing is proved.
     pub(super) fn sure_bound(&self) -> Option<f64> {
         match *self {
-            Certificate::Gap { objective, lower_bound } if !self.contradicts() => {
-                Some(lower_bound - slack(objective, lower_bound))
+            Certificate::Gap { objective, lower_bound, rounding } if !self.contradicts() => {
+                Some(lower_bound - slack(objective, lower_bound).max(rounding))
             }
             _ => None,
         }
@@ -105,7 +113,7 @@ impl Certificate {
     pub fn value(&self) -> f64 {
         let value = match *self {
             _ if self.contradicts() => f64::INFINITY,
-            Certificate::Gap { objective, lower_bound } => objective - lower_bound,
+            Certificate::Gap { objective, lower_bound, .. } => objective - lower_bound,
             Certificate::Residual { norm, error, .. } => norm + error,
             Certificate::Uncertified { .. } => f64::INFINITY,
         };
@@ -143,11 +151,12 @@ impl Certificate {
         }
     }
 
-    /// Keeps the objective, and the larger of the two lower bounds.
-    pub(super) fn with_lower_bound(self, known: f64) -> Self {
+    /// Keeps the objective, and the larger of the two lower bounds: that of another point holds for this one too.
+    #[must_use]
+    pub fn with_lower_bound(self, known: f64) -> Self {
         match self {
-            Certificate::Gap { objective, lower_bound } => {
-                Certificate::gap(objective, lower_bound.max(known))
+            Certificate::Gap { objective, lower_bound, rounding } => {
+                Certificate::gap_within(objective, lower_bound.max(known), rounding)
             }
             Certificate::Uncertified { objective: Some(objective) } => {
                 Certificate::gap(objective, known)
@@ -155,6 +164,10 @@ impl Certificate {
             other => other,
         }
     }
+}
+
+fn is_zero(rounding: &f64) -> bool {
+    *rounding == 0.0
 }
 
 /// What rounding explains of a negative gap.
@@ -173,7 +186,7 @@ impl std::fmt::Display for Certificate {
         };
         let objective = |objective: f64| number(objective, proved.clamp(6.0, 10.0) as usize);
         match *self {
-            Certificate::Gap { objective: value, lower_bound } if self.contradicts() => write!(
+            Certificate::Gap { objective: value, lower_bound, .. } if self.contradicts() => write!(
                 f,
                 "objective {}, no certificate (a lower bound of {} contradicts it)",
                 number(value, 10),
@@ -241,12 +254,29 @@ mod tests {
             let gap = Certificate::gap(objective, lower_bound);
             assert_eq!((gap.value(), gap.relative()), (f64::INFINITY, f64::INFINITY), "{gap}");
             assert!(!super::super::Stop::at_relative(1.0).met_by(&gap), "{gap}");
-            assert_eq!(Certificate::Gap { objective, lower_bound }, gap);
+            assert_eq!(Certificate::Gap { objective, lower_bound, rounding: 0.0 }, gap);
             assert!(gap.to_string().contains("no certificate"), "{gap}");
         }
         // log det + trace of 1e6 each leave a difference of 1 with an error of 1e-10.
         assert!(Certificate::gap(1.0, 1.0 + 1e-10).value() > 1.0);
         assert_eq!(Certificate::gap_within(1.0, 1.0 + 1e-10, 2e-10).value(), 0.0);
-        assert!(Certificate::gap_within(1.0, 1.0 + 1e-10, f64::NAN).value() > 1.0);
+        for unknown in [f64::NAN, f64::INFINITY] {
+            assert!(Certificate::gap_within(1.0, 1.0 + 1e-10, unknown).value() > 1.0);
+        }
+    }
+
+    /// A later certificate takes only what is sure of an earlier bound.
+    #[test]
+    fn an_allowance_is_kept() {
+        let first = Certificate::gap_within(1.0 + 1e-10, 1.0 + 1e-10, 2e-10);
+        assert_eq!(first.sure_bound(), Some(1.0 + 1e-10 - 2e-10));
+        let known = |certificate: Certificate| certificate.with_lower_bound(1.0 + 1e-10).value();
+        assert_eq!(known(Certificate::gap_within(1.0, 0.5, 2e-10)), 0.0);
+        assert_eq!(known(Certificate::gap(1.0, 0.5)), f64::INFINITY);
+        let text = |certificate: &Certificate| serde_json::to_string(certificate).unwrap();
+        assert!(!text(&Certificate::gap(1.0, 0.5)).contains("rounding"));
+        assert_eq!(serde_json::from_str::<Certificate>(&text(&first)).unwrap(), first);
+        let bare = r#"{"Gap":{"objective":1.0,"lower_bound":0.5}}"#;
+        assert_eq!(serde_json::from_str::<Certificate>(bare).unwrap(), Certificate::gap(1.0, 0.5));
     }
 }

@@ -176,7 +176,7 @@ mod tests {
         let gaps = |first: f64| {
             let rows = [0.0, 0.01, 3.0, 5.0, 7.0, 11.0].map(|v| v - 100.0);
             let bound = -100.0 - first;
-            ends(rows.map(|objective| Certificate::Gap { objective, lower_bound: bound }))
+            ends(rows.map(|objective| Certificate::gap(objective, bound)))
         };
         assert_eq!(gaps(0.0), Some(3));
         assert_eq!(gaps(1.0), Some(5));

@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_report_is_a_line_for_people() {
-        let certificate = Certificate::Gap { objective: 1_647.297_51, lower_bound: 1_647.142_51 };
+        let certificate = Certificate::gap(1_647.297_51, 1_647.142_51);
         let (status, passes) = (Status::Converged, 10.0);
         let report = Report { status, certificate, passes, oracle_calls: 0, seconds: 0.173 };
         assert_eq!(
@@ -156,7 +156,7 @@ mod tests {
             "converged: objective 1647.30, gap 0.155 (relative 9.4e-5), 10 passes, 0.17 s"
         );
         // What is proved more exactly is shown more exactly.
-        let certificate = Certificate::Gap { objective: 2.0, lower_bound: 2.0 - 4e-9 };
+        let certificate = Certificate::gap(2.0, 2.0 - 4e-9);
         assert_eq!(certificate.to_string(), "objective 2.000000000, gap 4.00e-9 (relative 2.0e-9)");
         let certificate =
             Certificate::Residual { objective: Some(-0.5), norm: 1e-7, error: 0.0, scale: None };
@@ -165,8 +165,7 @@ mod tests {
 
     #[test]
     fn seconds_are_neither_saved_nor_compared() {
-        let (status, certificate) =
-            (Status::Converged, Certificate::Gap { objective: 2.0, lower_bound: 1.5 });
+        let (status, certificate) = (Status::Converged, Certificate::gap(2.0, 1.5));
         let report =
             |seconds| Report { status, certificate, passes: 3.0, oracle_calls: 4, seconds };
         let text = |report: Report| serde_json::to_string(&report).unwrap();

@@ -15,12 +15,12 @@ fn comes_back<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(val
 }
 
 const CERTIFICATES: [Certificate; 6] = [
-    Certificate::Gap { objective: 0.1, lower_bound: -1e-300 },
+    Certificate::Gap { objective: 0.1, lower_bound: -1e-300, rounding: 0.0 },
     Certificate::Residual { objective: Some(1.0 / 3.0), norm: 5e-324, error: 0.0, scale: None },
     Certificate::Residual { objective: None, norm: 1e300, error: 1e-17, scale: None },
     Certificate::Uncertified { objective: Some(-2.5) },
     Certificate::Uncertified { objective: None },
-    Certificate::Gap { objective: f64::MAX, lower_bound: f64::MIN },
+    Certificate::Gap { objective: f64::MAX, lower_bound: f64::MIN, rounding: 0.0 },
 ];
 
 const STATUSES: [Status; 7] = [
@@ -79,7 +79,7 @@ fn settings_come_back_from_json() {
 
 #[test]
 fn texts_say_what_happened() {
-    let gap = Certificate::Gap { objective: 0.5, lower_bound: 0.375 };
+    let gap = Certificate::gap(0.5, 0.375);
     let report = |status, seconds| Report {
         status,
         certificate: gap,

@@ -10,7 +10,7 @@ use fenchel_optim::{
 
 /// `1 + 2^-k` above a lower bound of 1: both exact, the gap is `2^-k`.
 pub(crate) fn halving(k: u64) -> Certificate {
-    Certificate::Gap { objective: 1.0 + 0.5f64.powi(k as i32), lower_bound: 1.0 }
+    Certificate::gap(1.0 + 0.5f64.powi(k as i32), 1.0)
 }
 
 pub(crate) fn unknown(_: u64) -> Certificate {
@@ -146,8 +146,8 @@ fn an_objective_that_is_no_longer_a_number_diverges_at_once() {
         objective(f64::NAN),
         objective(f64::INFINITY),
         objective(f64::NEG_INFINITY),
-        Certificate::Gap { objective: f64::NAN, lower_bound: 0.0 },
-        Certificate::Gap { objective: f64::INFINITY, lower_bound: 0.0 },
+        Certificate::Gap { objective: f64::NAN, lower_bound: 0.0, rounding: 0.0 },
+        Certificate::Gap { objective: f64::INFINITY, lower_bound: 0.0, rounding: 0.0 },
         Certificate::Residual {
             objective: Some(f64::NAN),
             norm: f64::NAN,
@@ -183,8 +183,8 @@ fn what_is_not_finite_never_converges() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         for certificate in [
             objective(bad),
-            Certificate::Gap { objective: bad, lower_bound: 0.0 },
-            Certificate::Gap { objective: bad, lower_bound: f64::NEG_INFINITY },
+            Certificate::Gap { objective: bad, lower_bound: 0.0, rounding: 0.0 },
+            Certificate::Gap { objective: bad, lower_bound: f64::NEG_INFINITY, rounding: 0.0 },
             Certificate::Residual { objective: None, norm: f64::NAN, error: 0.0, scale: None },
             Certificate::Residual { objective: Some(bad), norm: 1e301, error: 0.0, scale: None },
         ] {
@@ -192,7 +192,7 @@ fn what_is_not_finite_never_converges() {
             assert_eq!(report.status, Status::PassLimit, "{certificate:?}");
         }
         assert_eq!(
-            Certificate::Gap { objective: f64::NAN, lower_bound: bad }.value(),
+            Certificate::Gap { objective: f64::NAN, lower_bound: bad, rounding: 0.0 }.value(),
             f64::INFINITY
         );
         assert_eq!(objective(bad).relative(), f64::INFINITY);
@@ -223,9 +223,9 @@ fn an_observer_stops_a_run_even_before_it_moves() {
 #[test]
 fn the_best_lower_bound_is_kept() {
     let rows = [
-        Certificate::Gap { objective: 2.0, lower_bound: 0.5 },
-        Certificate::Gap { objective: 1.5, lower_bound: 0.75 },
-        Certificate::Gap { objective: 1.25, lower_bound: -3.0 },
+        Certificate::gap(2.0, 0.5),
+        Certificate::gap(1.5, 0.75),
+        Certificate::gap(1.25, -3.0),
         objective(1.0),
         Certificate::Residual { objective: Some(1.0), norm: 3.0, error: 0.0, scale: None },
     ];

@@ -179,7 +179,7 @@ proptest! {
         prop_assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
         let rounding = 1e-13 * (1.0 + best.abs());
         for row in &trace.rows {
-            let Certificate::Gap { objective, lower_bound } = row.certificate else {
+            let Certificate::Gap { objective, lower_bound, .. } = row.certificate else {
                 panic!("no gap: {}", row.certificate)
             };
             prop_assert!(lower_bound <= best + rounding && objective >= best - rounding);

@@ -57,8 +57,8 @@ pub struct MatrixGame {
 /// Adds the middle payment to both numbers of a certificate. A base that contradicts itself still proves nothing.
 fn paid(middle: f64, of_base: Certificate) -> Certificate {
     match of_base {
-        Certificate::Gap { objective, lower_bound } if of_base.value().is_finite() => {
-            Certificate::gap(middle + objective, middle + lower_bound)
+        Certificate::Gap { objective, lower_bound, rounding } if of_base.value().is_finite() => {
+            Certificate::gap_within(middle + objective, middle + lower_bound, rounding)
         }
         other => Certificate::Uncertified { objective: other.objective().map(|v| middle + v) },
     }

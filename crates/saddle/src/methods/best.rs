@@ -17,8 +17,12 @@ impl Best {
     pub(crate) fn consider(&mut self, new: Certificate, x: &[f64], y: &[f64]) {
         use Certificate::Gap;
         let (of_x, of_y) = match (self.certificate, new) {
-            (Gap { objective: high, lower_bound: low }, Gap { objective, lower_bound }) => {
-                self.certificate = Certificate::gap(objective.min(high), lower_bound.max(low));
+            (
+                Gap { objective: high, lower_bound: low, rounding: known },
+                Gap { objective, lower_bound, rounding },
+            ) => {
+                let (best, bound) = (objective.min(high), lower_bound.max(low));
+                self.certificate = Certificate::gap_within(best, bound, rounding.max(known));
                 (objective < high, lower_bound > low)
             }
             (old, new) if new.value() < old.value() => {

@@ -28,7 +28,7 @@ impl Answer {
     /// Checks that the objective is the one of the report, and that `Converged` means that the tolerance is met.
     fn new(name: String, objective: f64, report: &Report, stop: &Stop, allowance: f64) -> Answer {
         let what = format!("{name}: {objective:e} {report}");
-        let Certificate::Gap { objective: said, lower_bound } = report.certificate else {
+        let Certificate::Gap { objective: said, lower_bound, .. } = report.certificate else {
             assert_ne!(report.status, Status::Converged, "{what}");
             return Answer { name: what, objective, lower_bound: f64::NEG_INFINITY };
         };

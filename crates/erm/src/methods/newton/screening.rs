@@ -191,10 +191,10 @@ impl Sphere {
 /// A computed gap of exactly 0 would leave no radius, and an active feature whose correlation is
 /// `l1 (1 - 1e-16)` would go: the rounding of both ends of the gap counts as gap.
 pub fn sphere_radius(curvature: f64, n: usize, certificate: &Certificate) -> f64 {
-    let Certificate::Gap { objective, lower_bound } = *certificate else {
+    let Certificate::Gap { objective, lower_bound, rounding } = *certificate else {
         return f64::INFINITY;
     };
-    let rounding = 8.0 * f64::EPSILON * (objective.abs() + lower_bound.abs());
+    let rounding = rounding.max(8.0 * f64::EPSILON * (objective.abs() + lower_bound.abs()));
     (2.0 * curvature * (certificate.value() + rounding) / n as f64).sqrt()
 }
 
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn a_gap_of_zero_keeps_a_radius() {
         let sphere = Sphere { norms: vec![1.0], curvature: 1.0 };
-        let certificate = Certificate::Gap { objective: 1.0, lower_bound: 1.0 };
+        let certificate = Certificate::gap(1.0, 1.0);
         assert!(sphere.radius(1, &certificate) > 1e-8);
     }
 }

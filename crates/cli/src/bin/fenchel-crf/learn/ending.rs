@@ -39,8 +39,8 @@ pub(super) fn ending(report: &Report, n: f64, patience: Option<u32>) -> String {
 /// A report with objectives as sums, like the lines before it.
 fn summed(report: &Report, n: f64) -> String {
     let certificate = match report.certificate {
-        Certificate::Gap { objective, lower_bound } => {
-            Certificate::Gap { objective: n * objective, lower_bound: n * lower_bound }
+        Certificate::Gap { objective, lower_bound, rounding } => {
+            Certificate::gap_within(n * objective, n * lower_bound, n * rounding)
         }
         Certificate::Residual { objective, norm, error, scale } => Certificate::Residual {
             objective: objective.map(|objective| n * objective),
