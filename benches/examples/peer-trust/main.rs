@@ -14,12 +14,18 @@ use fenchel_optim::{Certificate, Report, Stop};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::margins::{glm, linear, softmax};
+use crate::margins::{entropy, glm, linear, softmax};
 use crate::networks::{lasso, network};
-use crate::sequences::{classifier, crf, game, program};
+use crate::sequences::{classifier, crf, game, graph, program};
 
 /// Attributes with their values, and the label.
 type Token = (Vec<(u32, f64)>, u32);
+
+/// Variables of a clique, and its attributes with their values.
+type Clique = (Vec<usize>, Vec<(u32, f64)>);
+
+/// Nodes, edges, labels.
+type Graph = (Vec<Clique>, Vec<Clique>, Vec<usize>);
 
 /// What all problems have, each its part of it.
 #[derive(Default, Deserialize)]
@@ -32,6 +38,7 @@ pub(crate) struct Request {
     pub(crate) cost: Vec<f64>,
     pub(crate) weights: Option<Vec<f64>>,
     pub(crate) sequences: Vec<Vec<Token>>,
+    pub(crate) graphs: Vec<Graph>,
     pub(crate) groups: Vec<Vec<usize>>,
     pub(crate) sizes: [usize; 2],
     pub(crate) l1: f64,
@@ -113,6 +120,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             "softmax" => softmax(a, &r),
             "glm" => glm(a, &r),
             "crf" => crf(a, &r),
+            "graph" => graph(a, &r),
+            "entropy" => entropy(a, &r),
             "glasso" => lasso(a, &r),
             "network" => network(a, &r),
             "game" => game(a, &r),

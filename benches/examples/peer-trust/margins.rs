@@ -6,8 +6,11 @@ use fenchel_expfam::glm::{
     Glm, Identity, InverseSquare, Logistic as Binomial, NegativeBinomialCanonical,
     NegativeBinomialLog, PoissonLog, Reciprocal, ScalarFamily,
 };
+use fenchel_expfam::maximum_entropy::maximum_entropy;
 use fenchel_finite_sum::estimators::HuberRegressor;
-use fenchel_finite_sum::loss::{Hinge, Huber, Logistic, Poisson, SmoothedHinge, Squared};
+use fenchel_finite_sum::loss::{
+    Hinge, Huber, Logistic, Poisson, SmoothedHinge, Squared, SquaredHinge,
+};
 use fenchel_finite_sum::methods as erm;
 use fenchel_finite_sum::methods::{
     CatalystSettings, CocoaSettings, CoordinateSettings, FinitoSettings, FistaSettings,
@@ -125,6 +128,10 @@ pub(crate) fn linear(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>>
         ("squared", true) => linear!(a, r, Squared, l1, dual, second, primal),
         ("huber", _) => linear!(a, r, Huber { delta: 1.0 }, Zero, dual, second),
         ("smoothed hinge", _) => linear!(a, r, SmoothedHinge { width: 1.0 }, Zero, dual, second),
+        ("squared hinge", false) => {
+            linear!(a, r, SquaredHinge, Zero, dual, second, primal, smooth)
+        }
+        ("squared hinge", true) => linear!(a, r, SquaredHinge, l1, dual, second, primal),
         ("hinge", _) => linear!(a, r, Hinge, Zero, dual, second),
         ("poisson", false) => linear!(a, r, Poisson, Zero, dual, second),
         ("poisson", true) => linear!(a, r, Poisson, l1, dual, second),
@@ -166,9 +173,10 @@ fn estimators(a: &mut Answers, r: &Request) {
                 fit!("Lasso", Lasso { l1, intercept, stop, seed: 0 }, &r.y);
             }
         }
-        "hinge" => {
+        "hinge" | "squared hinge" if l1 == 0.0 => {
+            let squared = r.loss == "squared hinge";
             let fit = LinearSvc {
-                loss: SvcLoss::Hinge,
+                loss: if squared { SvcLoss::SquaredHinge } else { SvcLoss::Hinge },
                 l2: Some(l2),
                 intercept,
                 stop,
@@ -265,6 +273,15 @@ pub(crate) fn softmax(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>
         let mut point: Vec<f64> = model.weights.iter().copied().collect();
         point.extend(model.intercepts.iter().filter(|_| r.intercept));
         Ok((point, model.report))
+    });
+    Ok(())
+}
+
+/// The law with given means, by its multipliers.
+pub(crate) fn entropy(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>> {
+    a.ask("maximum_entropy", || {
+        let law = maximum_entropy(&r.cost, r.matrix().view(), &r.y)?;
+        Ok((law.multipliers, law.report))
     });
     Ok(())
 }

@@ -2,7 +2,9 @@
 
 use std::error::Error;
 
+use fenchel_crf::graph::{GraphProblem, graph_lbfgs, graph_sdca};
 use fenchel_crf::methods as chain;
+use fenchel_crf::{CliqueTemplate, GraphCrf, GraphDataset, GraphInstance};
 use fenchel_finite_sum::general;
 use fenchel_finite_sum::prox::Zero;
 use fenchel_optim::Stop;
@@ -73,6 +75,37 @@ pub(crate) fn crf(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>> {
     a.ask("general svrg", || {
         let found = general::svrg(&sum, &settings, None, &mut ())?;
         Ok((flat(&terms.weights(&found.state.point)), found.report))
+    });
+    Ok(())
+}
+
+pub(crate) fn graph(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>> {
+    let templates = vec![CliqueTemplate::new(&[2], 2), CliqueTemplate::new(&[2, 2], 2)];
+    let mut data = GraphDataset::new(templates)?;
+    for (nodes, edges, truth) in &r.graphs {
+        let mut instance = GraphInstance::new(&vec![2; truth.len()]);
+        for (template, cliques) in [nodes, edges].into_iter().enumerate() {
+            cliques.iter().for_each(|(v, a)| {
+                instance.clique(template, v, a);
+            });
+        }
+        data.push(instance, truth)?;
+    }
+    let problem = &GraphProblem::new(&data, r.l2, None)?;
+    a.ask("graph_sdca", || {
+        let settings = chain::SdcaSettings { stop: r.stop(), ..Default::default() };
+        let found = graph_sdca(problem, &settings, None, &mut ())?;
+        Ok((found.state.weights, found.report))
+    });
+    a.ask("graph_lbfgs", || {
+        let settings = LbfgsSettings { stop: r.stop(), ..Default::default() };
+        let found = graph_lbfgs(problem, &settings, None, &mut ())?;
+        Ok((found.state, found.report))
+    });
+    a.ask("GraphCrf", || {
+        let fit = GraphCrf { l2: Some(r.l2), stop: r.stop(), ..Default::default() };
+        let model = fit.fit(&data)?;
+        Ok((model.weights().to_vec(), model.report.ok_or("no report")?))
     });
     Ok(())
 }

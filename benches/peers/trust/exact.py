@@ -51,6 +51,11 @@ def smoothed_hinge(t, y, _):
     return (u * u / 2, -y * u, y * y) if u <= 1 else (u - arb(0.5), -y, arb(0))
 
 
+def squared_hinge(t, y, _):
+    u = 1 - y * t
+    return (u * u / 2, -y * u, y * y) if u > 0 else (arb(0), arb(0), arb(0))
+
+
 def hinge(t, y, mu):
     u = 1 - y * t
     v, d, h = absolute(u, 2 * mu)

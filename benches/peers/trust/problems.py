@@ -62,7 +62,7 @@ def shares(weights, n):
 
 
 def targets(loss, y):
-    if loss in ("logistic", "hinge", "smoothed hinge"):
+    if loss in ("logistic", "hinge", "smoothed hinge", "squared hinge"):
         return [1.0 if v > 0 else -1.0 for v in y]
     if loss in ("poisson", "geometric", "negative binomial"):
         return [float(round(min(abs(v), 1e5))) for v in y]
@@ -76,6 +76,7 @@ LOSSES = {
     "squared": exact.squared,
     "huber": exact.huber,
     "smoothed hinge": exact.smoothed_hinge,
+    "squared hinge": exact.squared_hinge,
     "hinge": exact.hinge,
     "poisson": exact.poisson,
     "binomial": exact.binomial,
@@ -98,6 +99,7 @@ def linear(seed):
     plan = [("logistic", p) for p in ("l2", "weak l2", "none", "l1", "weak l1", "both")]
     plan += [("squared", p) for p in ("l2", "weak l2", "none", "l1", "weak l1", "both")]
     plan += [(loss, p) for loss in ("huber", "smoothed hinge", "hinge", "scaled huber") for p in ("l2", "weak l2")]
+    plan += [("squared hinge", p) for p in ("l2", "weak l2", "none", "l1")]
     plan += [("poisson", p) for p in ("l2", "weak l2", "l1")] + [("groups", p) for p in ("l1", "weak l1", "both")]
     for place, (setting, (loss, penalty)) in enumerate(itertools.product(SETTINGS, plan)):
         x, real, weights = design(setting, random.Random(1000 * seed + place))
@@ -141,7 +143,7 @@ def linear(seed):
 
 
 def glm(seed):
-    for place, (setting, loss) in enumerate(itertools.product(SETTINGS, list(LOSSES)[5:])):
+    for place, (setting, loss) in enumerate(itertools.product(SETTINGS, list(LOSSES)[6:])):
         x, real, weights = design(setting, random.Random(1000 * seed + place))
         if loss not in ("binomial", "normal") and max(abs(v) for row in x for v in row) > 1e3:
             continue
@@ -209,6 +211,57 @@ def crf(seed):
         parts += [Linear([0] * dimension, [l2] * dimension), Norms([(l1, [j]) for j in range(dimension)])]
         request = dict(kind="crf", sequences=sequences, sizes=[attributes, k], l1=l1, l2=l2)
         yield f"unit {unit:g}, {repeat} copies, l2 {l2:g}, l1 {l1:g}", request, Function([0.0] * dimension, parts, l1 == 0)
+
+
+def graph(seed):
+    """Cycles of three nodes of two labels, with attributes on nodes and edges, and a node beside them."""
+    for place, (unit, n, l2) in enumerate(itertools.product((1.0, 1e-9, 1e3), (1, 3), (1.0, 1e-3, 1e-8))):
+        rng = random.Random(1000 * seed + place)
+        graphs, dimension, parts = [], 2 * 2 + 2 * 4, []
+        for _ in range(n):
+            value = lambda: unit * rng.gauss(0, 1)
+            nodes = [([v], [(a, value()) for a in range(2)]) for v in range(4)]
+            edges = [([v, (v + 1) % 3], [(a, value()) for a in range(2)]) for v in range(3)]
+            truth = [rng.randrange(2) for _ in range(4)]
+            graphs.append([nodes, edges, truth])
+
+            def features(labels, nodes=nodes, edges=edges):
+                f = [0.0] * dimension
+                for [v], values in nodes:
+                    for a, w in values:
+                        f[a * 2 + labels[v]] += w
+                for [u, v], values in edges:
+                    for a, w in values:
+                        f[4 + a * 4 + labels[u] * 2 + labels[v]] += w
+                return f
+
+            own = [arb(v) for v in features(truth)]
+            rows = [[arb(v) - b for v, b in zip(features(labels), own)] for labels in itertools.product(range(2), repeat=4)]
+            parts.append(LogSum(arb(1) / n, rows))
+        parts.append(Linear([0] * dimension, [l2] * dimension))
+        request = dict(kind="graph", graphs=graphs, l2=l2)
+        yield f"graph, unit {unit:g}, {n} graphs, l2 {l2:g}", request, Function([0.0] * dimension, parts, True)
+
+
+def entropy(seed):
+    """The multipliers of a law of maximum entropy: the means are those of a law with all values."""
+    kinds = ("plain", "two values", "units 1e-9 and 1e9", "far from 0", "near the border", "base 1e-12")
+    for place, kind in enumerate(kinds * 4):
+        rng = random.Random(1000 * seed + place)
+        k, n = 1 + place % 3, 2 if kind == "two values" else 6
+        k = 1 if n == 2 else k
+        t = [[rng.gauss(0, 1) for _ in range(k)] for _ in range(n)]
+        if kind.startswith("units"):
+            t = [[v * (1e-9, 1e9)[j % 2] for j, v in enumerate(row)] for row in t]
+        elif kind == "far from 0":
+            t = [[v + 1e6 for v in row] for row in t]
+        base = [rng.choice((1e-12, 1.0)) if kind.startswith("base") else rng.random() + 0.1 for _ in t]
+        p = [1e-6 if kind == "near the border" and i > 0 else rng.random() + 0.1 for i in range(n)]
+        means = [sum(w * row[j] for w, row in zip(p, t)) / sum(p) for j in range(k)]
+        total = sum((arb(q) for q in base), arb(0))
+        rows = [[arb(v) - arb(m) for v, m in zip(row, means)] for row in t]
+        request = dict(kind="entropy", x=t, y=means, cost=base)
+        yield f"{kind}, {k} statistics", request, Function([0.0] * k, [LogSum(1, rows, [arb(q) / total for q in base])], True)
 
 
 def lasso(seed):
@@ -416,7 +469,8 @@ FAMILIES = {
     "finite sums": linear,
     "softmax": softmax,
     "GLMs": glm,
-    "CRFs": crf,
+    "CRFs": lambda seed: itertools.chain(crf(seed), graph(seed)),
+    "maximum entropy": entropy,
     "Gaussian networks": lasso,
     "binary networks": network,
     "classifiers": classifier,
