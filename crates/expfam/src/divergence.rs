@@ -13,11 +13,15 @@ pub(crate) fn difference_of_products(a: f64, b: f64, c: f64, d: f64) -> f64 {
     libm::fma(a, b, -product) + lost
 }
 
-/// `a / b - c / d` as the difference of the products, with `b` and `d` scaled so that neither overflows.
-pub(crate) fn difference_of_quotients(a: f64, b: f64, c: f64, d: f64) -> f64 {
-    let (first, second) = (libm::frexp(b), libm::frexp(d));
-    let (a, c) = (libm::scalbn(a, -first.1), libm::scalbn(c, -second.1));
-    difference_of_products(a, second.0, c, first.0) / first.0 / second.0
+/// `s (a / b - c / d)` as the difference of the products. Exponents are kept apart, so that nothing overflows that the result does not.
+pub(crate) fn difference_of_quotients(s: f64, (a, b): (f64, f64), (c, d): (f64, f64)) -> f64 {
+    let [s, a, b, c, d] = [s, a, b, c, d].map(libm::frexp);
+    // An exponent of 0 is that of 0 too.
+    let exponent = |(m, e): (f64, i32), over: i32| if m == 0.0 { i32::MIN / 2 } else { e - over };
+    let (first, second) = (exponent(a, b.1), exponent(c, d.1));
+    let top = first.max(second);
+    let (a, c) = (libm::scalbn(a.0, first - top), libm::scalbn(c.0, second - top));
+    libm::scalbn(s.0 * difference_of_products(a, d.0, c, b.0) / b.0 / d.0, s.1.saturating_add(top))
 }
 
 /// `sum_i a_i b_i` as if with twice the digits (T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product", 2005).

@@ -35,6 +35,12 @@ impl IsotropicNormal {
         Ok(IsotropicNormal { d })
     }
 
+    /// Writes the mean of each entry, and returns the variance, at most the largest finite number: its products with 0 are 0.
+    fn location_scale(self, eta: &[f64], mean: &mut [f64]) -> f64 {
+        mean.iter_mut().zip(&eta[..self.d]).for_each(|(m, e)| *m = -0.5 * (e / eta[self.d]));
+        (-0.5 / eta[self.d]).min(f64::MAX)
+    }
+
     /// The member with the given mean and variance of each entry.
     ///
     /// # Errors
@@ -79,14 +85,13 @@ impl Family for IsotropicNormal {
     }
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
-        let (e, d) = (&eta[..self.d], self.d as f64);
-        let v = -0.5 / eta[self.d];
-        0.5 * (v * dot(e, e) + d * v.ln())
+        let last = eta[self.d];
+        let squares: f64 = eta[..self.d].iter().map(|e| e * (e / last)).sum();
+        -0.25 * squares - 0.5 * self.d as f64 * (-2.0 * last).ln()
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
-        let v = -0.5 / eta[self.d];
-        mu.iter_mut().zip(&eta[..self.d]).for_each(|(m, e)| *m = v * e);
+        let v = self.location_scale(eta, mu);
         mu[self.d] = dot(&mu[..self.d], &mu[..self.d]) + self.d as f64 * v;
     }
 
@@ -98,11 +103,11 @@ impl Family for IsotropicNormal {
 
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
         let (d, width) = (self.d, self.d + 1);
-        let v = -0.5 / eta[d];
+        let mut location = vec![0.0; d];
+        let v = self.location_scale(eta, &mut location);
         out.fill(0.0);
         let mut square = 0.0;
-        for i in 0..d {
-            let m = v * eta[i];
+        for (i, m) in location.into_iter().enumerate() {
             square += m * m;
             out[i * width + i] = v;
             out[i * width + d] = 2.0 * m * v;
@@ -112,13 +117,13 @@ impl Family for IsotropicNormal {
     }
 
     fn conjugate_at(&self, eta: &[f64]) -> f64 {
-        -0.5 * self.d as f64 * (1.0 + (-0.5 / eta[self.d]).ln())
+        0.5 * self.d as f64 * ((-2.0 * eta[self.d]).ln() - 1.0)
     }
 
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let (a, b) = (p[self.d], q[self.d]);
         let shift: f64 = (0..self.d)
-            .map(|i| (0.5 * (-b).sqrt() * difference_of_quotients(p[i], a, q[i], b)).powi(2))
+            .map(|i| difference_of_quotients(0.5 * (-b).sqrt(), (p[i], a), (q[i], b)).powi(2))
             .sum();
         0.5 * self.d as f64 * phi(a, b) + shift
     }
@@ -138,8 +143,7 @@ impl Family for IsotropicNormal {
     }
 
     fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
-        let v = -0.5 / eta[self.d];
-        c.iter_mut().zip(&eta[..self.d]).for_each(|(m, e)| *m = v * e);
+        let v = self.location_scale(eta, c);
         c[self.d] = self.d as f64 * v;
     }
 

@@ -130,10 +130,7 @@ impl Family for Normal {
     /// `(phi(v / v') + (m - m')^2 / v') / 2`.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         // m' - m = (e1 e2' - e1' e2) / (2 e2 e2'), without the difference of two large means.
-        let shift = 0.5 * difference_of_quotients(p[0], p[1], q[0], q[1]);
-        // Products of parameters may overflow where the means do not.
-        let shift = if shift.is_finite() { shift } else { moments(q).0 - moments(p).0 };
-        let own = (-q[1]).sqrt() * shift;
+        let own = difference_of_quotients(0.5 * (-q[1]).sqrt(), (p[0], p[1]), (q[0], q[1]));
         0.5 * phi(p[1], q[1]) + own * own
     }
 

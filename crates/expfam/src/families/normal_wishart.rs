@@ -10,7 +10,7 @@ use super::half::{self, pack, pack_outer, unpack};
 use super::normal::HALF_LOG_TAU;
 use super::wishart::{self, Member, Wishart};
 use crate::distribution::Distribution;
-use crate::divergence::{difference_of_products, phi};
+use crate::divergence::{difference_of_quotients, phi};
 use crate::error::Error;
 use crate::family::{
     Density, Family, Sample, check_shape, digits_kept, mean_in, natural_in, point_in,
@@ -247,29 +247,27 @@ impl Family for NormalWishart {
         let from = self.member(p, &own);
         let (matrix, _, _) = self.expected_precision(&m, from);
         // The change of -V^-1/2 = eta_P - c c' / (4 e) from the differences of the parameters.
-        let (e, product, de) = (p[last], p[last] * q[last], q[last] - p[last]);
+        let (e, to_e, de) = (p[last], q[last], q[last] - p[last]);
         let mut change: Vec<f64> = q[1..at].iter().zip(&p[1..at]).map(|(q, p)| q - p).collect();
         let mut row = 0;
         for i in at..last {
             for j in at..=i {
                 let weight = if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
                 let outer = if de.abs() < -0.5 * e {
-                    let outer = (q[i] - p[i]) * q[j] + p[i] * (q[j] - p[j]);
-                    (outer * e - p[i] * p[j] * de) / product
+                    (q[i] - p[i]) * (q[j] / to_e) + p[i] / to_e * (q[j] - p[j] - p[j] / e * de)
                 } else {
-                    q[i] * (q[j] / q[last]) - p[i] * (p[j] / e)
+                    q[i] * (q[j] / to_e) - p[i] * (p[j] / e)
                 };
                 change[row] -= 0.25 * weight * outer;
                 row += 1;
             }
         }
-        let shift: Array1<f64> = (at..last)
-            .map(|i| 0.5 * difference_of_products(p[i], q[last], q[i], e) / product)
-            .collect();
-        let to = k * q[last] / e;
+        let shift: Array1<f64> =
+            (at..last).map(|i| difference_of_quotients(0.5, (p[i], e), (q[i], to_e))).collect();
+        let to = k * (to_e / e);
         let (_, _, other) = self.parts(q);
         from.kl(&change, self.member(q, &other), q[0] - p[0])
-            + 0.5 * (self.d as f64 * phi(e, q[last]) + to * shift.dot(&matrix.dot(&shift)))
+            + 0.5 * (self.d as f64 * phi(e, to_e) + to * shift.dot(&matrix.dot(&shift)))
     }
 }
 

@@ -19,10 +19,9 @@ const EPS: f64 = f64::EPSILON;
 
 /// Families whose quantities are products of parameters of different units: those overflow at parameters of any size, and they are
 /// swept by smaller moves alone.
-const MIXED: [&str; 7] = [
+const MIXED: [&str; 6] = [
     "Wishart",
     "inverse Wishart",
-    "isotropic normal",
     "multivariate normal",
     "multivariate normal of mean 0",
     "normal-Wishart",
