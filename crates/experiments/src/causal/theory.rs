@@ -98,7 +98,7 @@ fn radius(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let estimate = radius_sq_thesis(k, prior.rows);
         outcome.figure(
             Figure::new(
-                format!("{name} prior: radius of the ball, and distance of interventions from its centre"),
+                format!("{name} prior: squared radius of the ball, and squared distance of interventions from its centre"),
                 Axis::linear("quantile of the draws"),
                 Axis::log("squared distance between scores of the effect"),
             )

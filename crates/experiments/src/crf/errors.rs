@@ -63,7 +63,8 @@ fn errors(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         outcome.figure(tested.iter().fold(figure, |figure, run| figure.with(tail(&run.median))));
     }
     outcome.table(table);
-    let percent = |run: &Line, passes: f64| run.sample(|run| 100.0 * run.at(passes).errors.0);
+    let percent =
+        |run: &Line, passes: f64| Sample::of(&run.seeds, |run| 100.0 * run.at(passes).errors.0);
     let better =
         paper("6.4", "In terms of test error, SDCA is on par with SAG, and a bit better than OEG.")
             .claim("SDCA by gaps has fewer test errors than OEG")

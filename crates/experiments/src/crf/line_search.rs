@@ -11,7 +11,7 @@ use super::tasks::{Part, Set};
 use crate::documents::adaptive_sdca as paper;
 use crate::finite_sum::sets::{Need, list, over};
 use crate::race::in_passes;
-use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, SEEDS, Table};
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, SEEDS, Sample, Table};
 
 pub(super) const FIGURE_8: Experiment = Experiment {
     id: "crf-46",
@@ -105,7 +105,8 @@ fn experiment(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         Ok((format!("{early} after 5, {late} after 15"), (most >= least) == fails).into())
     })?;
     outcome.claim(claim.known(reason));
-    let iterations = |k: usize| all[k][0].sample(|run| run.at(PASSES).evaluations - 1.0);
+    let iterations =
+        |k: usize| Sample::of(&all[k][0].seeds, |run| run.at(PASSES).evaluations - 1.0);
     let two = paper("6.2", "Reaching 0.01 or 0.001 takes on average 2 iterations.")
         .claim("a line search to a sub-precision of 1e-3 takes two Newton steps on average")
         .in_unit("Newton steps an update")

@@ -233,23 +233,25 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Computes one number from the curve of every seed.
-    pub(super) fn sample(&self, number: impl Fn(&Curve) -> f64) -> Result<Sample, Failure> {
-        Sample::of(&self.seeds, number)
-    }
-
     /// `P - P*` after so many passes.
     pub(super) fn at(&self, passes: f64) -> Result<Sample, Failure> {
-        self.sample(|run| run.at(passes).above)
+        Sample::of(&self.seeds, |run| run.at(passes).above)
+    }
+
+    /// The geometric mean of `P - P*` over the passes 10 to 15.
+    pub(super) fn late(&self) -> Result<Sample, Failure> {
+        let logs = |run: &Curve| (10..=15).map(|p| run.at(f64::from(p)).above.ln()).sum::<f64>();
+        Sample::of(&self.seeds, |run| (logs(run) / 6.0).exp())
     }
 
     pub(super) fn to(&self, target: f64, cost: fn(&Row) -> f64) -> Result<Sample, Failure> {
-        self.sample(|run| run.to(target, cost))
+        Sample::of(&self.seeds, |run| run.to(target, cost))
     }
 
-    /// Tests for every seed that the method works ([`Curve::has_left_its_start`]).
+    /// Tests that the method works: with every seed, `P - P*` ends below a tenth of its value at the start.
     pub(super) fn has_left_its_start(&self) -> bool {
-        self.seeds.iter().all(Curve::has_left_its_start)
+        let ends = |run: &Curve| run.rows.last().map_or(f64::NAN, |row| row.above);
+        self.seeds.iter().all(|run| ends(run) < 0.1 * run.at(0.0).above)
     }
 }
 
@@ -328,19 +330,7 @@ impl Curve {
         cost_to(self.rows.iter().map(|row| (cost(row), row.above)), target)
     }
 
-    /// Tests that the method works: at the last row, `P - P*` is less than a tenth of its value at the start.
-    pub(super) fn has_left_its_start(&self) -> bool {
-        let last = self.rows.last().map_or(f64::NAN, |row| row.above);
-        last < 0.1 * self.at(0.0).above
-    }
-
     pub(super) fn series(&self, x: fn(&Row) -> f64, y: fn(&Row) -> f64) -> Series {
         Series::line(self.name, self.rows.iter().map(|row| (x(row), y(row))).collect())
     }
-}
-
-/// The geometric mean of `P - P*` over the passes 10 to 15.
-pub(super) fn late(curve: &Curve) -> f64 {
-    let logs: f64 = (10..=15).map(|p| curve.at(f64::from(p)).above.ln()).sum();
-    (logs / 6.0).exp()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fenchel_crf::Order;
 use fenchel_linalg::text::short;
 
-use super::runs::{ABOVE, Course, Curve, Line, Method, NEWTON, Row, each, late, lines};
+use super::runs::{ABOVE, Course, Curve, Line, Method, NEWTON, Row, each, lines};
 use super::tasks::{Part, Set};
 use crate::documents::adaptive_sdca as paper;
 use crate::finite_sum::sets::{Need, over};
@@ -18,7 +18,7 @@ pub(super) const FIGURE_2: Experiment = Experiment {
     id: "crf-41",
     title: "Figure 2: schemes to draw the next sequence",
     question: "With which probabilities should SDCA draw the next sequence, on handwritten words (OCR)?",
-    learnt: "In proportion to the last known duality gap of each sequence (Gap). This is ahead of uniform draws, and of always taking the largest gap (Max). Max converges, and draws in proportion to smoothness bounds (Importance) are ahead of uniform ones, both against the paper.",
+    learnt: "In proportion to the last known duality gap of each sequence (Gap). This is ahead of uniform draws, and of taking the largest gap in four draws of five (Max). Max still makes progress after 15 passes, and draws in proportion to smoothness bounds (Importance) are ahead of uniform ones, both against the paper.",
     quick: "2,000 of the paper's 6,202 words",
     needs: &["ocr"],
     run: schemes,
@@ -81,9 +81,9 @@ fn schemes(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         let [ahead, behind] = [winner, loser].map(|k| methods[k].0);
         let sentence = paper("6.3", quote).claim(statement).rests_on([ahead, behind]);
         let sentence = sentence.in_unit(&format!("P - P* of {ahead}, against {behind}"));
-        let threshold = "smaller geometric mean of P - P* over passes 10 to 15; median of 5 seeds";
+        let threshold = "smaller geometric mean of P - P* over passes 10 to 15 (the project's reading), in the median over 5 seeds";
         over(one, Need::All, sentence, threshold, |_| {
-            let judged = all[winner].sample(late)?.below(&all[loser].sample(late)?);
+            let judged = all[winner].late()?.below(&all[loser].late()?);
             Ok(judged.provided(all[loser].has_left_its_start(), "the worse has not left its start"))
         })
     };
@@ -92,7 +92,7 @@ fn schemes(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let quote = "Gap x Importance performs worse than Gap";
     outcome.claim(compared("Gap is ahead of Gap x importance", quote, [0, 2])?);
     let quote = "We also observe that Importance performs worse than Uniform";
-    let gain = all[3].sample(late)?.median() / all[1].sample(late)?.median();
+    let gain = all[3].late()?.median() / all[1].late()?.median();
     let reason = Reason::checked(
         "Importance draws a sequence in proportion to a bound on the smoothness of its term. The paper concludes from its result that these bounds are not informative. With the radii of its appendix C, which are used here, they are informative, and Importance is ahead. The squared radius of a sequence is the squared distance of the features of its labels from those of the labelling that repeats one absent label. P - P* (geometric mean over passes 10 to 15, median over 5 seeds) with Importance, divided by that with Uniform",
         gain,
@@ -110,11 +110,10 @@ fn schemes(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     let sentence = paper("6.3", max).claim("Max does not converge").in_unit("P - P* after 5, 15");
     let threshold = "no progress from pass 5 to pass 15 (the project's reading of \"fails to converge\"): P - P* after 5 passes at most that after 15 passes, in the median over 5 seeds";
-    let claim = over(one, Need::All, sentence.rests_on(["Max"]), threshold, |_| {
-        let left = all[4].has_left_its_start();
-        Ok(early.at_most(1.0, &last).provided(left, "it has not left its start"))
-    })?;
-    outcome.claim(claim.known(reason));
+    let left = all[4].has_left_its_start();
+    let stands = early.at_most(1.0, &last).provided(left, "it has not left its start");
+    let sentence = sentence.rests_on(["Max"]);
+    outcome.claim(over(one, Need::All, sentence, threshold, |_| Ok(stands.clone()))?.known(reason));
     let figure =
         figure("Sampling schemes, OCR (figure 2)", Axis::log(ABOVE), &all, |row| row.above);
     outcome.figure(figure.caption(format!("SDCA, medians over {SEEDS} seeds. Four fifths of the draws are by the scheme, the others uniform. A full run also has Max alone, without uniform draws, and Max that never updates the gaps that it knows.")));
@@ -186,11 +185,11 @@ fn estimates(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let late: Vec<_> = all.iter().map(|runs| within(range(&runs[0].median, 12.0))).collect();
     let shown = late.iter().zip(&sets).map(|((range, _), set)| format!("{} {range}", set.name()));
     let reason = Reason::checked(
-        "until a sequence is drawn it counts in the estimate with a first guess, 100 nats or more. Some are drawn late if draws are uniform. From pass 12 on all were drawn, and on entities the ratio is within the factor. A sequence then counts with its gap at its last visit, which was larger; where the ratio is still above 2, more than twice as large in the mean. Ranges of estimate over true gap with uniform draws, from pass 12 on (medians over 5 seeds)",
+        "until a sequence is drawn it counts in the estimate with a first guess, 100 nats or more. Some are drawn late if draws are uniform. From pass 12 on all were drawn, and on entities the ratio is within the factor. A sequence then counts with its gap at its last visit, which was larger; on a small set with long sequences (parts of speech) it can be more than twice as large in the mean. Ranges of estimate over true gap with uniform draws, from pass 12 on (medians over 5 seeds)",
         shown.collect::<Vec<_>>().join("; "),
         late[0].1,
     );
-    let threshold = "estimate over true gap, median over 5 seeds, between 0.5 and 2 at every pass from the fourth on";
+    let threshold = "estimate over true gap, median over 5 seeds, between 0.5 and 2 at every pass from the fourth on (the project's reading of \"always\": a first guess stands for a sequence until it is drawn)";
     let row = |k| {
         let share = if k == 0 { "20 to 100 % by gaps" } else { NAMES[3] };
         let adaptive = Judged::from(within(worst(k, false))).named(share);
@@ -201,7 +200,7 @@ fn estimates(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         "figure 9",
         "The gap sampling tends to underestimate this value [the duality gap], whereas the uniform sampling tends to over-estimate it.",
     );
-    let ends = |k: usize, m: usize| all[k][m].sample(|run| run.at(PASSES).ratio);
+    let ends = |k: usize, m: usize| Sample::of(&all[k][m].seeds, |run| run.at(PASSES).ratio);
     let one = Sample::exact(1.0);
     let moved = |k: usize| {
         all[k].iter().all(|run| run.median.at(PASSES).above < 0.5 * run.median.at(0.0).above)

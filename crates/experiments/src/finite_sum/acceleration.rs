@@ -23,7 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex8",
     title: "Section 2.3.3: accelerated SDCA and the condition number",
     question: "How many passes does acceleration save SDCA, and what does a wrong smoothness constant L cost?",
-    learnt: "Acceleration saves most of the passes where the condition number L / mu is a hundred times the number n of terms. It saves none where L / mu = n / 2, the big-data regime; there a wrong L makes it slower than SDCA.",
+    learnt: "Acceleration saves most of the passes where the condition number L / mu is a hundred times the number n of terms. Where L / mu = n / 2, the big-data regime, it is SDCA itself; told an L that is too large it is slower there.",
     quick: "one data set of two, adult (32,561 rows), and L / (mu n) up to 100; a full run has w8a too, and goes to 1000",
     smaller: "the sentences name no data; these are not the data of the thesis",
     needs: &["w8a", "adult"],
@@ -152,21 +152,17 @@ fn conjectured(condition: f64) -> f64 {
 
 fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Found]) -> Result<(), Failure> {
     let last = all[0].sdca.len() - 1;
-    outcome.claim(over(
-        tasks,
-        Need::All,
+    outcome.claim(
         thesis(
             "2.3.3",
             "When n is in the range of the big-data condition, this rate [of accelerated SDCA] is no better than regular SDCA's rate",
         )
         .claim("where n = 2 L / mu, the big-data regime, acceleration gains nothing")
-        .in_unit("passes: SDCA, against accelerated SDCA").rests_on([SDCA, ACCELERATED]),
-        "accelerated SDCA needs at least as many passes to a duality gap of 1e-6 as SDCA, in the median over 5 seeds, and gets there",
-        |k| {
-            let judged = all[k].sdca[0].at_most(1.0, &all[k].accelerated[0]);
-            Ok(judged.provided(all[k].accelerated[0].median() <= MOST, "it does not arrive"))
-        },
-    )?);
+        .reported(
+            "passes of accelerated SDCA to a duality gap of 1e-6, against those of SDCA, medians over 5 seeds. Not judged: kappa would be negative there, so that both are the same method",
+            list(tasks, |k| Ok(format!("{} against {}", all[k].accelerated[0], all[k].sdca[0])))?,
+        ),
+    );
     outcome.claim(over(
         tasks,
         Need::All,
@@ -176,7 +172,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Found]) -> Result<(), Fai
         )
         .claim("where n is much smaller than L / mu, acceleration is faster")
         .in_unit("passes: accelerated SDCA, against SDCA").rests_on([SDCA, ACCELERATED]),
-        "accelerated SDCA needs fewer passes than SDCA to a duality gap of 1e-6, in the median over 5 seeds; at L / mu = 100 n, in a full run at 1000 n. SDCA gets there at a tenth of this L / mu, so that it works; inf: not within the 5,000 passes of a run",
+        "accelerated SDCA needs fewer passes than SDCA to a duality gap of 1e-6, in the median over 5 seeds; at L / mu = 100 n, in a full run at 1000 n. SDCA itself gets there at a tenth of this L / mu; inf: not within the 5,000 passes of a run",
         |k| {
             let judged = all[k].accelerated[last].below(&all[k].sdca[last]);
             Ok(judged.provided(all[k].sdca[last - 1].median() <= MOST, "SDCA does not arrive"))

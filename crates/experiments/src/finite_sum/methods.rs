@@ -76,17 +76,12 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Computes one number from each curve. A deterministic method has a single curve.
-    pub(super) fn sample(&self, number: impl Fn(&Curve) -> f64) -> Result<Sample, Failure> {
-        Sample::of(&self.seeds, number)
-    }
-
     pub(super) fn at(&self, passes: f64) -> Result<Sample, Failure> {
-        self.sample(|curve| curve.at(passes))
+        Sample::of(&self.seeds, |curve| curve.at(passes))
     }
 
     pub(super) fn passes_to(&self, target: f64) -> Result<Sample, Failure> {
-        self.sample(|curve| curve.passes_to(target))
+        Sample::of(&self.seeds, |curve| curve.passes_to(target))
     }
 
     /// Whether the method went anywhere: a loser that stayed at its start proves nothing.
@@ -99,12 +94,6 @@ impl Line {
     /// `F - F*` at the start.
     pub(super) fn start(&self) -> f64 {
         self.mean.at(0.0)
-    }
-
-    /// The pair of numbers by which a step size is chosen: the passes until the mean curve reaches `target`, and its suboptimality
-    /// after `passes`.
-    pub(super) fn key(&self, target: f64, passes: f64) -> (f64, f64) {
-        (self.mean.passes_to(target), self.mean.at(passes))
     }
 }
 
@@ -126,7 +115,10 @@ pub(super) fn best_step(
     passes: f64,
     mut run: impl FnMut(f64) -> Result<Line, Failure>,
 ) -> Result<i32, Failure> {
-    let mut tried = |k: i32| Ok::<_, Failure>((run(2f64.powi(k))?.key(1e-8, passes), k));
+    let mut tried = |k: i32| {
+        let mean = run(2f64.powi(k))?.mean;
+        Ok::<_, Failure>(((mean.passes_to(1e-8), mean.at(passes)), k))
+    };
     let (mut low, mut high) = STEPS;
     let mut best = tried(low)?;
     for k in low + 1..=high {

@@ -151,7 +151,7 @@ fn judge(outcome: &mut Outcome, tasks: &[Task], all: &[Vec<Line>]) -> Result<(),
     let permuted = |k: usize, share: f64| {
         let cost = |k: usize, name: &str| {
             let price = if name == "SVRG" { share } else { 1.0 };
-            of(k, name)?.sample(|curve| price * curve.passes_to(1e-8))
+            Sample::of(&of(k, name)?.seeds, |curve| price * curve.passes_to(1e-8))
         };
         Ok::<_, Failure>(cost(k, "Finito permuted")?.below(&extreme(k, &rivals, &cost, 1.0)?))
     };
