@@ -201,7 +201,6 @@ fn estimates(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
         "The gap sampling tends to underestimate this value [the duality gap], whereas the uniform sampling tends to over-estimate it.",
     );
     let ends = |k: usize, m: usize| Sample::of(&all[k][m].seeds, |run| run.at(PASSES).ratio);
-    let one = Sample::exact(1.0);
     let moved = |k: usize| {
         all[k].iter().all(|run| run.median.at(PASSES).above < 0.5 * run.median.at(0.0).above)
     };
@@ -212,7 +211,7 @@ fn estimates(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     let threshold = "estimate over true gap after 15 passes, median over 5 seeds: above 1 with uniform draws, and larger than with 80 % by gaps";
     outcome.claim(over(&courses, Need::All, claim, threshold, |k| {
         let (uniform, gaps) = (ends(k, 0)?, ends(k, if k == 0 { 3 } else { 1 })?);
-        let judged = one
+        let judged = Sample::exact(1.0)
             .below(&uniform)
             .named("1 against the estimate with uniform draws")
             .and(gaps.below(&uniform).named("80 % by gaps against uniform"));
@@ -230,7 +229,7 @@ fn estimates(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
     );
     let threshold = "estimate over true gap after 15 passes, median over 5 seeds, below 1, with the largest share by gaps that ran: 100 % for entities, 80 % for the others";
     let row = |k: usize| {
-        let judged = ends(k, all[k].len() - 1)?.below(&one);
+        let judged = ends(k, all[k].len() - 1)?.below(&Sample::exact(1.0));
         Ok(judged.provided(moved(k), "a run has not left its start"))
     };
     outcome.claim(over(&courses, Need::Most, claim, threshold, row)?.known(reason));
