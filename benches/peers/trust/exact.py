@@ -293,10 +293,10 @@ class OverScale:
 
 
 class Function:
-    """`lift` makes the variables of a returned point."""
+    """`lift` makes the variables of a returned point. With `exact`, a run that converged has to be at the optimum, whatever it proves."""
 
-    def __init__(self, start, parts, smooth, lift=column):
-        self.start, self.parts, self.smooth, self.lift = column(start), parts, smooth, lift
+    def __init__(self, start, parts, smooth, lift=column, exact=False):
+        self.start, self.parts, self.smooth, self.lift, self.exact = column(start), parts, smooth, lift, exact
 
     def local(self, x, mu):
         found = [part.local(x, mu) for part in self.parts]

@@ -215,7 +215,7 @@ def crf(seed):
 
 def graph(seed):
     """Cycles of three nodes of two labels, with attributes on nodes and edges, and a node beside them."""
-    for place, (unit, n, l2) in enumerate(itertools.product((1.0, 1e-9, 1e3), (1, 3), (1.0, 1e-3, 1e-8))):
+    for place, (unit, n, l2) in enumerate(itertools.product((1.0, 1e-3, 30.0), (1, 8), (1.0, 1e-3, 1e-8))):
         rng = random.Random(1000 * seed + place)
         graphs, dimension, parts = [], 2 * 2 + 2 * 4, []
         for _ in range(n):
@@ -261,7 +261,8 @@ def entropy(seed):
         total = sum((arb(q) for q in base), arb(0))
         rows = [[arb(v) - arb(m) for v, m in zip(row, means)] for row in t]
         request = dict(kind="entropy", x=t, y=means, cost=base)
-        yield f"{kind}, {k} statistics", request, Function([0.0] * k, [LogSum(1, rows, [arb(q) / total for q in base])], True)
+        law = LogSum(1, rows, [arb(q) / total for q in base])
+        yield f"{kind}, {k} statistics", request, Function([0.0] * k, [law], True, exact=True)
 
 
 def lasso(seed):
@@ -412,7 +413,7 @@ class Program:
 
     def __init__(self, cost, rows, low, value=None):
         self.cost, self.rows, self.low, self.of = cost, rows, low, value
-        self.lift, self.either_side = column, value is None
+        self.lift, self.either_side, self.exact = column, value is None, False
 
     def minimum(self):
         found = exact.linear_program(self.cost, self.rows, self.low)

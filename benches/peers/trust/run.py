@@ -70,6 +70,8 @@ def judge(function, optimum, answer):
         return row | dict(fault="better than the reference")
     said, low, gap = answer["objective"], answer["lower_bound"], answer["value"]
     faults = []
+    if converged and function.exact and above > allowance:
+        faults.append("not the optimum")
     if said is not None and abs(number(value - said)) > allowance:
         faults.append("objective of another point")
     if low is not None:
@@ -150,6 +152,9 @@ def main():
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
+    silent = set(FAMILIES) - {row["family"] for row in rows if not row["status"].startswith("error")}
+    if silent and not (options.only or options.setting):
+        raise SystemExit(f"no answer to any problem of {', '.join(sorted(silent))}")
     table = "\n".join(tables(rows))
     wrong = sum(row["fault"] != "" for row in rows)
     (options.out / "table.md").write_text(table + "\n")

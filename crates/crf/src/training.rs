@@ -328,8 +328,8 @@ impl<'p> Training<'_, 'p> {
 
 /// A certificate with the lower bound of an earlier method, which holds for every point.
 pub(crate) fn whole(done: Option<Report>, now: Certificate) -> Certificate {
-    match done.map(|report| report.certificate) {
-        Some(Certificate::Gap { lower_bound, .. }) => now.with_lower_bound(lower_bound),
+    match (done.and_then(|report| report.certificate.sure_bound()), now) {
+        (Some(known), Certificate::Gap { .. }) => now.with_lower_bound(known),
         _ => now,
     }
 }

@@ -36,8 +36,8 @@ fn shift(centred: &Centred, weights: &[f64], stride: usize) -> f64 {
 /// what rounding does to it.
 fn restated(report: Report, objective: f64, rounding: f64, stop: &Stop) -> Report {
     let certificate = match report.certificate {
-        Certificate::Gap { lower_bound, .. } => {
-            Certificate::gap_within(objective, lower_bound, rounding)
+        Certificate::Gap { lower_bound, rounding: own, .. } => {
+            Certificate::gap_within(objective, lower_bound, own + rounding)
         }
         Certificate::Residual { norm, error, scale, .. } => {
             let residual = Certificate::residual(objective, norm, error);

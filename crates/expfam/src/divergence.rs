@@ -13,10 +13,10 @@ pub(crate) fn difference_of_products(a: f64, b: f64, c: f64, d: f64) -> f64 {
     libm::fma(a, b, -product) + lost
 }
 
-/// `s (a / b - c / d)` as the difference of the products. Exponents are kept apart, so that nothing overflows that the result does not.
+/// `s (a / b - c / d)` as the difference of the products. Exponents are kept apart: nothing on the way overflows unless the result does.
 pub(crate) fn difference_of_quotients(s: f64, (a, b): (f64, f64), (c, d): (f64, f64)) -> f64 {
     let [s, a, b, c, d] = [s, a, b, c, d].map(libm::frexp);
-    // An exponent of 0 is that of 0 too.
+    // The number 0 has the exponent 0, as those from 1/2 to 1 have.
     let exponent = |(m, e): (f64, i32), over: i32| if m == 0.0 { i32::MIN / 2 } else { e - over };
     let (first, second) = (exponent(a, b.1), exponent(c, d.1));
     let top = first.max(second);

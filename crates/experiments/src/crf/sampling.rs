@@ -18,7 +18,7 @@ pub(super) const FIGURE_2: Experiment = Experiment {
     id: "crf-41",
     title: "Figure 2: schemes to draw the next sequence",
     question: "With which probabilities should SDCA draw the next sequence, on handwritten words (OCR)?",
-    learnt: "In proportion to the last known duality gap of each sequence (Gap). This is ahead of uniform draws, and of taking the largest gap in four draws of five (Max). Max still makes progress after 15 passes, and draws in proportion to smoothness bounds (Importance) are ahead of uniform ones, both against the paper.",
+    learnt: "In proportion to the last known duality gap of each sequence (Gap). This is ahead of uniform draws, and of taking the largest gap in four draws of five (Max). Max still makes progress from pass 5 to pass 15, and draws in proportion to smoothness bounds (Importance) are ahead of uniform ones, both against the paper.",
     quick: "2,000 of the paper's 6,202 words",
     needs: &["ocr"],
     run: schemes,

@@ -1,5 +1,7 @@
 //! The isotropic normal family: real vectors with the same variance in all directions.
 
+use std::f64::consts::LN_2;
+
 use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -87,7 +89,7 @@ impl Family for IsotropicNormal {
     fn log_partition(&self, eta: &[f64]) -> f64 {
         let last = eta[self.d];
         let squares: f64 = eta[..self.d].iter().map(|e| e * (e / last)).sum();
-        -0.25 * squares - 0.5 * self.d as f64 * (-2.0 * last).ln()
+        -0.25 * squares - 0.5 * self.d as f64 * ((-last).ln() + LN_2)
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
@@ -117,7 +119,7 @@ impl Family for IsotropicNormal {
     }
 
     fn conjugate_at(&self, eta: &[f64]) -> f64 {
-        0.5 * self.d as f64 * ((-2.0 * eta[self.d]).ln() - 1.0)
+        0.5 * self.d as f64 * ((-eta[self.d]).ln() + LN_2 - 1.0)
     }
 
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
@@ -197,7 +199,9 @@ impl Sample for IsotropicNormal {
     type Owned = Vec<f64>;
 
     fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> Vec<f64> {
-        let v = -0.5 / eta[self.d];
-        eta[..self.d].iter().map(|e| v * e + v.sqrt() * standard_normal(rng)).collect()
+        let mut x = vec![0.0; self.d];
+        let deviation = self.location_scale(eta, &mut x).sqrt();
+        x.iter_mut().for_each(|x| *x += deviation * standard_normal(rng));
+        x
     }
 }

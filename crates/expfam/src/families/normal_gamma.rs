@@ -193,7 +193,7 @@ impl Family for NormalGamma {
             q[2] * (q[2] / q[3]) - p[2] * (p[2] / p[3])
         };
         let rate = -d[1] + 0.25 * squares;
-        let scale = 0.5 * (to.weight * from.shape / from.rate).sqrt();
+        let scale = 0.5 * to.weight.sqrt() * (from.shape / from.rate).sqrt();
         let location = difference_of_quotients(scale, (p[2], p[3]), (q[2], q[3])).powi(2);
         gamma::divergence((from.shape, from.rate), (to.shape, to.rate), (d[0], rate))
             + 0.5 * (phi(p[3], q[3]) + location)

@@ -243,7 +243,7 @@ impl Family for NormalWishart {
     /// The divergence of the Wishart laws, plus `(d phi(k'/k) + k' (m0 - m0')' n V (m0 - m0')) / 2` of the location given `P`.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let (at, last) = self.places();
-        let (m, k, own) = self.parts(p);
+        let (m, _, own) = self.parts(p);
         let from = self.member(p, &own);
         let (matrix, _, _) = self.expected_precision(&m, from);
         // The change of -V^-1/2 = eta_P - c c' / (4 e) from the differences of the parameters.
@@ -264,10 +264,9 @@ impl Family for NormalWishart {
         }
         let shift: Array1<f64> =
             (at..last).map(|i| difference_of_quotients(0.5, (p[i], e), (q[i], to_e))).collect();
-        let to = k * (to_e / e);
         let (_, _, other) = self.parts(q);
         from.kl(&change, self.member(q, &other), q[0] - p[0])
-            + 0.5 * (self.d as f64 * phi(e, to_e) + to * shift.dot(&matrix.dot(&shift)))
+            + 0.5 * (self.d as f64 * phi(e, to_e) + -2.0 * to_e * shift.dot(&matrix.dot(&shift)))
     }
 }
 

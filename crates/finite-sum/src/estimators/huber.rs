@@ -273,7 +273,9 @@ impl Rows<'_> {
         if l2 > 0.0 {
             let norm = gradient.iter().map(|g| g * g).sum::<f64>();
             let linear: f64 = dual.iter().zip(y).map(|(u, y)| u * y).sum();
-            return Certificate::gap(objective, -linear - norm / (2.0 * l2));
+            // Any part of a dual point is feasible. Beside the optimum of a perfect fit the whole of it is worth less than nothing.
+            let part = if norm > 0.0 { (-linear * l2 / norm).clamp(0.0, 1.0) } else { 1.0 };
+            return Certificate::gap(objective, -part * (linear + part * norm / (2.0 * l2)));
         }
         let slope = if intercept { up - down } else { 0.0 };
         let norm = gradient.iter().chain([&slope]).map(|g| g * g).sum::<f64>().sqrt();

@@ -133,7 +133,7 @@ fn targets_far_from_zero() {
     for offset in [1e3, 1e6, -1e9] {
         let far = estimator.fit(&a, &(&y + offset)).unwrap();
         assert_eq!(far.linear.report.status, Status::Converged, "{offset}: {}", far.linear.report);
-        let units = 1e-3 + 16.0 * f64::EPSILON * f64::abs(offset);
+        let units = 1e-3 + 16.0 * f64::EPSILON * f64::abs(offset); // the default tolerance, and the rounding of the targets
         assert!((far.scale - near.scale).abs() < units * near.scale, "{offset}: {}", far.scale);
     }
 }

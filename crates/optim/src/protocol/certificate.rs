@@ -19,7 +19,7 @@ pub enum Certificate {
         /// A lower bound of the optimum, such as a dual value.
         lower_bound: f64,
         /// What rounding may have done to `objective - lower_bound`, where that is more than 256 units in the last place of the larger
-        /// of the two: they may be differences of large terms.
+        /// of the two: they may be differences of large terms. 0 means at most those units.
         #[serde(default, skip_serializing_if = "is_zero")]
         rounding: f64,
     },
@@ -55,17 +55,18 @@ impl Certificate {
     }
 
     /// A gap whose two numbers are differences of large terms: `rounding` bounds the rounding error of
-    /// `objective - lower_bound`. The allowance of [`gap`](Certificate::gap) is the least.
+    /// `objective - lower_bound`. The allowance of [`gap`](Certificate::gap) is the least. Where it is not finite, nothing is proved.
     pub fn gap_within(objective: f64, lower_bound: f64, rounding: f64) -> Self {
         if !(objective.is_finite() && lower_bound.is_finite()) {
             return Certificate::Uncertified {
                 objective: Some(objective).filter(|f| f.is_finite()),
             };
         }
-        if rounding == f64::INFINITY {
+        if !rounding.is_finite() {
             return Certificate::Uncertified { objective: Some(objective) };
         }
-        let rounding = if rounding > slack(objective, lower_bound) { rounding } else { 0.0 };
+        // The slack of a poor lower bound is large, and a merge may replace that bound.
+        let rounding = if rounding > slack(objective, objective) { rounding } else { 0.0 };
         let gap = Certificate::Gap { objective, lower_bound, rounding };
         if gap.contradicts() {
             return gap;
@@ -93,21 +94,32 @@ impl Certificate {
 
     /// Whether the lower bound exceeds the objective by more than rounding explains.
     pub(super) fn contradicts(&self) -> bool {
-        matches!(*self, Certificate::Gap { objective, lower_bound, rounding }
-            if lower_bound - objective > slack(objective, lower_bound).max(rounding))
+        matches!(*self, Certificate::Gap { objective, lower_bound, .. }
+            if lower_bound - objective > self.allowance())
+    }
+
+    /// What rounding explains of a lower bound above the objective.
+    fn allowance(&self) -> f64 {
+        match *self {
+            Certificate::Gap { objective, lower_bound, rounding } => {
+                let own = if rounding.is_finite() { rounding } else { 0.0 };
+                slack(objective, lower_bound).max(own)
+            }
+            _ => 0.0,
+        }
     }
 
     /// The lower bound, less what rounding may have added to it; `None` where nothing is proved.
-    pub(super) fn sure_bound(&self) -> Option<f64> {
+    pub fn sure_bound(&self) -> Option<f64> {
         match *self {
-            Certificate::Gap { objective, lower_bound, rounding } if !self.contradicts() => {
-                Some(lower_bound - slack(objective, lower_bound).max(rounding))
+            Certificate::Gap { lower_bound, .. } if !self.contradicts() => {
+                Some(lower_bound - self.allowance())
             }
             _ => None,
         }
     }
 
-    /// The proved bound: on the suboptimality for a gap, on the norm for a residual, and infinite otherwise.
+    /// The proved bound: on the suboptimality for a gap, up to its rounding, on the norm for a residual, and infinite otherwise.
     ///
     /// A gap or norm that is not finite proves nothing, nor does a lower bound above the objective.
     pub fn value(&self) -> f64 {
@@ -151,7 +163,8 @@ impl Certificate {
         }
     }
 
-    /// Keeps the objective, and the larger of the two lower bounds: that of another point holds for this one too.
+    /// Keeps the objective, and the larger of the two lower bounds: a [sure bound](Self::sure_bound) of another point holds for this
+    /// one too. An objective without a certificate gets one.
     #[must_use]
     pub fn with_lower_bound(self, known: f64) -> Self {
         match self {
@@ -255,6 +268,8 @@ mod tests {
             assert_eq!((gap.value(), gap.relative()), (f64::INFINITY, f64::INFINITY), "{gap}");
             assert!(!super::super::Stop::at_relative(1.0).met_by(&gap), "{gap}");
             assert_eq!(Certificate::Gap { objective, lower_bound, rounding: 0.0 }, gap);
+            let built = Certificate::Gap { objective, lower_bound, rounding: f64::INFINITY };
+            assert_eq!(built.value(), f64::INFINITY);
             assert!(gap.to_string().contains("no certificate"), "{gap}");
         }
         // log det + trace of 1e6 each leave a difference of 1 with an error of 1e-10.
@@ -271,7 +286,9 @@ mod tests {
         let first = Certificate::gap_within(1.0 + 1e-10, 1.0 + 1e-10, 2e-10);
         assert_eq!(first.sure_bound(), Some(1.0 + 1e-10 - 2e-10));
         let known = |certificate: Certificate| certificate.with_lower_bound(1.0 + 1e-10).value();
-        assert_eq!(known(Certificate::gap_within(1.0, 0.5, 2e-10)), 0.0);
+        for poor in [0.5, -1e6] {
+            assert_eq!(known(Certificate::gap_within(1.0, poor, 2e-10)), 0.0);
+        }
         assert_eq!(known(Certificate::gap(1.0, 0.5)), f64::INFINITY);
         let text = |certificate: &Certificate| serde_json::to_string(certificate).unwrap();
         assert!(!text(&Certificate::gap(1.0, 0.5)).contains("rounding"));

@@ -58,6 +58,7 @@ pub struct MatrixGame {
 fn paid(middle: f64, of_base: Certificate) -> Certificate {
     match of_base {
         Certificate::Gap { objective, lower_bound, rounding } if of_base.value().is_finite() => {
+            let rounding = rounding + 2.0 * f64::EPSILON * middle.abs();
             Certificate::gap_within(middle + objective, middle + lower_bound, rounding)
         }
         other => Certificate::Uncertified { objective: other.objective().map(|v| middle + v) },

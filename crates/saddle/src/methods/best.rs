@@ -21,9 +21,15 @@ impl Best {
                 Gap { objective: high, lower_bound: low, rounding: known },
                 Gap { objective, lower_bound, rounding },
             ) => {
+                let moved = (objective < high, lower_bound > low);
+                let rounding = match moved {
+                    (true, true) => rounding,
+                    (false, false) => known,
+                    _ => rounding + known,
+                };
                 let (best, bound) = (objective.min(high), lower_bound.max(low));
-                self.certificate = Certificate::gap_within(best, bound, rounding.max(known));
-                (objective < high, lower_bound > low)
+                self.certificate = Certificate::gap_within(best, bound, rounding);
+                moved
             }
             (old, new) if new.value() < old.value() => {
                 self.certificate = new;
