@@ -119,7 +119,7 @@ fn show(outcome: &mut Outcome, task: &Task, found: &Found) {
             Axis::log("condition number over rows, L / (mu n)"),
             Axis::log("passes to a proved gap of 1e-6"),
         )
-        .caption(format!("Medians over {SEEDS} seeds. SDCA is told the true L and mu."))
+        .caption(format!("Medians over {SEEDS} seeds. Accelerated SDCA is told the true L and mu."))
         .with(Series::line_points(SDCA, medians(&CONDITIONS, &found.sdca)))
         .with(Series::line_points(ACCELERATED, medians(&CONDITIONS, &found.accelerated))),
     );
