@@ -25,7 +25,7 @@ fn the_quickest_experiments_are_reproduced() {
     // Claims that do not hold as registered end it with a failure.
     assert!(output.status.success(), "{table}\n{log}");
     let report = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
-    assert!(report.contains("Each claim came out as the code had recorded"), "{table}\n{log}");
+    assert!(report.contains("Each verdict is the one that the code had stored"), "{table}\n{log}");
     assert!(report.contains("</svg>"), "{table}\n{log}");
     // Data of one's own making alone would show little: a claim of a document is judged on embedded real data.
     assert!(report.contains("document; real data"), "{table}\n{log}");

@@ -59,7 +59,7 @@ fn header(provenance: &Provenance, entries: &[Entry]) -> String {
     };
     format!(
         "<header>\n<h1>Fenchel: the experiments</h1>\n\
-         <p class=\"lead\">Every claim of the documents that this version repeats, with what was \
+         <p class=\"lead\">Sentences of the documents whose experiments were run again, with what was \
          expected, what was measured, and the verdict. Each quotes its document. Where that gives an order or a number, this is the \
          threshold, and the column Expected says how it was made testable (\"the project's reading\" where the sentence leaves that open); only claims of this project have thresholds of its own. A claim that is \
          known not to hold stays here, registered before the run with the reason. A row marked smaller is \
@@ -89,7 +89,7 @@ fn summary(entries: &[Entry]) -> String {
     let stopped = entries.iter().filter(|e| e.state == State::Stopped).count();
     let differ = claims(entries).filter(|c| c.differs()).count();
     let mut sentences = vec![match differ {
-        0 => "Each claim came out as the code had recorded before this run, those that do not hold included.".to_owned(),
+        0 => "Each verdict is the one that the code had stored before this run, those that do not hold included.".to_owned(),
         1 => "One verdict differs from the registered one.".into(),
         n => format!("{n} verdicts differ from the registered ones."),
     }];
