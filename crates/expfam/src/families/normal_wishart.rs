@@ -265,8 +265,8 @@ impl Family for NormalWishart {
         let shift: Array1<f64> =
             (at..last).map(|i| difference_of_quotients(0.5, (p[i], e), (q[i], to_e))).collect();
         let (_, _, other) = self.parts(q);
-        from.kl(&change, self.member(q, &other), q[0] - p[0])
-            + 0.5 * (self.d as f64 * phi(e, to_e) + -2.0 * to_e * shift.dot(&matrix.dot(&shift)))
+        from.kl(&change, self.member(q, &other), q[0] - p[0]) + 0.5 * self.d as f64 * phi(e, to_e)
+            - to_e * shift.dot(&matrix.dot(&shift))
     }
 }
 

@@ -133,7 +133,21 @@ fn targets_far_from_zero() {
     for offset in [1e3, 1e6, -1e9] {
         let far = estimator.fit(&a, &(&y + offset)).unwrap();
         assert_eq!(far.linear.report.status, Status::Converged, "{offset}: {}", far.linear.report);
-        let units = 1e-3 + 16.0 * f64::EPSILON * f64::abs(offset); // the default tolerance, and the rounding of the targets
+        // The default tolerance, and the rounding of the targets.
+        let units = 1e-3 + 16.0 * f64::EPSILON * f64::abs(offset);
         assert!((far.scale - near.scale).abs() < units * near.scale, "{offset}: {}", far.scale);
+    }
+}
+
+/// 0 is always a dual point: where a line meets all targets the gap is the objective at most.
+#[test]
+fn a_perfect_fit_has_a_gap_below_its_objective() {
+    let (a, _) = with_outliers(4, 6);
+    let y = a.column(0).to_owned();
+    for l2 in [1e-9, 1e-6, 1e-3] {
+        let stop = Stop { max_passes: 300.0, ..Stop::at_relative(1e-3) };
+        let model = HuberRegressor { l2, stop, ..HuberRegressor::default() }.fit(&a, &y).unwrap();
+        let certificate = model.linear.report.certificate;
+        assert!(certificate.value() <= certificate.objective().unwrap(), "{l2}: {certificate}");
     }
 }
