@@ -56,8 +56,8 @@ pub struct GlmSummary {
     /// `phi`: 1, or Pearson's chi-squared over the residual degrees of freedom; NaN if there are none.
     #[serde(with = "finite_or_null")]
     pub dispersion: f64,
-    /// The covariances of the estimates, row by row in the order of `coefficients`; empty where there are no standard errors, or if a
-    /// file does not contain them.
+    /// The covariances of the estimates, row by row in the order of `coefficients`; empty where there are no standard errors, where one
+    /// of them is beyond the range of numbers, or if a file does not contain them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covariance: Vec<f64>,
     /// Pearson's chi-squared, `sum_i w_i (y_i - mu_i)^2 / V(mu_i)`; NaN where a variance is 0, or if a file does not contain it.
@@ -201,6 +201,9 @@ impl GlmSummary {
                 statistic,
                 p_value,
             });
+        }
+        if !covariance.iter().all(|c| c.is_finite()) {
+            covariance.clear();
         }
         let parameters = k + usize::from(!F::KNOWN_DISPERSION);
         Ok(GlmSummary {

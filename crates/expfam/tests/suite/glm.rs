@@ -556,3 +556,28 @@ fn a_model_has_the_names_of_its_columns() {
         one.fit(&Named { x: array![[1.0], [2.0]], names: Names::new(["age"]) }, &[1.0, 2.0]);
     assert_eq!(model.unwrap().summary.coefficients[0].name, "age");
 }
+
+/// Targets so small that the variances of the coefficients, like `1 / y^4`, are beyond the range of numbers: they are left out, and the
+/// file is loaded as it was saved.
+#[test]
+fn covariances_beyond_the_range_of_numbers_are_left_out() {
+    let x = Array2::from_shape_fn((6, 1), |(i, _)| f64::from(u8::try_from(i).unwrap()) - 2.0);
+    let fit = |unit: f64| {
+        let y = [1.0, 2.0, 1.0, 3.0, 2.0, 4.0].map(|y| unit * y);
+        let model = Glm::new(InverseSquare).fit(&x, &y).unwrap();
+        let mut file = vec![];
+        model.save(&mut file).unwrap();
+        assert_eq!(
+            GlmModel::<InverseSquare>::load(&file[..]).unwrap().summary.covariance,
+            model.summary.covariance
+        );
+        assert_eq!(model.report.status, Status::Converged, "{}", model.report);
+        model.summary
+    };
+    assert_eq!(fit(1.0).covariance.len(), 4);
+    // One of them is 2.8e308, the others are 9.3e307 and 4.0e307.
+    let beyond = fit(2e-78);
+    assert!(beyond.covariance.is_empty());
+    let errors: Vec<bool> = beyond.coefficients.iter().map(|c| c.standard_error.is_nan()).collect();
+    assert_eq!(errors, [true, false]);
+}
