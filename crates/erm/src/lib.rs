@@ -47,7 +47,7 @@ mod recession;
 mod shared;
 mod terms;
 
-pub use auto::{AutoSettings, AutoState, Choice, Method, Reason, auto};
+pub use auto::{AutoSettings, AutoState, Choice, Method, auto};
 pub use error::Error;
 pub use fenchel_optim::{loss, prox};
 pub use methods::lag::Composite;

@@ -1,18 +1,15 @@
-//! `auto`, and the methods that each regulariser allows.
+//! `auto` and `batch`, and the methods that each regulariser allows.
 
 use std::ops::Deref;
 
 use fenchel_linalg::{Design, Nonzeros};
-use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::prox::{L1, L1L2};
-use fenchel_optim::{Budget, Loss, Observer, Regulariser, Report, Solution, Stop};
+use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution, Stop};
 
-use super::case::Kind;
-use super::choice::{Choice, Method};
+use super::case::conditioning;
+use super::choice::{AutoState, Choice, JOINT, Method};
 use super::guarded::{Guarded, guarded};
-use super::run::{AutoSettings, Run, by_terms};
-use super::state::AutoState;
-use crate::methods::fista;
+use super::run::{AutoSettings, by_any, by_fista, by_passes, by_terms};
 use crate::methods::lag::{Call, Composite, Lagged};
 use crate::methods::newton::AsElasticNet;
 use crate::on_centred;
@@ -73,6 +70,36 @@ pub fn auto<D: Design + Copy, L: Loss + Copy, R: Composite>(
     })
 }
 
+/// Solves a problem by a batch method: L-BFGS, FISTA under a regulariser, Newton-CG for a loss without a curvature bound. It takes rows
+/// that are spread over processes ([`Design::spread`]), which [`auto`](super::auto()) refuses. There all processes call it together, and
+/// their observers answer alike.
+///
+/// # Errors
+/// [`Error::Refused`] for a loss with a kink, or one without a curvature bound under a regulariser; [`Error::Invalid`] for a start of
+/// another shape or settings out of range.
+pub fn batch<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+    stop: &Stop,
+    start: Option<Point>,
+    observer: &mut dyn Observer<Method>,
+) -> Result<Solution<AutoState>, Error> {
+    let method = match () {
+        () if !problem.regulariser().is_zero() => Method::Fista,
+        () if problem.loss().curvature().is_finite() => Method::Lbfgs,
+        () => Method::NewtonCg,
+    };
+    let by = |method, start, stop, watch: &mut Guarded<'_>| {
+        by_passes(problem, method, start, stop, watch)
+    };
+    guarded(
+        Choice::only(method, "the rows are spread over processes"),
+        Budget::new(*stop),
+        start,
+        observer,
+        by,
+    )
+}
+
 /// A problem of one margin.
 struct Binary<'c, 'a, D, L, R> {
     problem: &'c Problem<'a, D, L, R>,
@@ -113,12 +140,16 @@ where
         let Binary { problem, settings, start, observer } = self;
         if let Some(sum) = problem.regulariser().coordinates() {
             let problem = &problem.clone().penalised(sum.clone(), problem.l2())?;
-            return by_coordinates(problem, settings, start, observer);
+            let by = |method, start, stop, watch: &mut Guarded<'_>| match method {
+                Method::Fista => by_fista(problem, start, stop, watch),
+                _ => by_terms(problem, settings.seed, method, start, stop, watch),
+            };
+            let (choice, budget) = (Choice::by_terms(problem)?, Budget::new(settings.stop));
+            return guarded(choice, budget, start, observer, by);
         }
-        let by = |_, start, stop, watch: &mut Guarded<'_>| by_batches(problem, start, stop, watch);
-        let AutoSettings { max_memory, stop, .. } = *settings;
-        let choice = Choice::of(problem, Kind::Joint, stop.relative, max_memory)?;
-        guarded(choice, Budget::new(stop), start, observer, by)
+        let by = |_, start, stop, watch: &mut Guarded<'_>| by_fista(problem, start, stop, watch);
+        let choice = Choice { beta: conditioning(problem), ..Choice::only(Method::Fista, JOINT) };
+        guarded(choice, Budget::new(settings.stop), start, observer, by)
     }
 
     fn owned<S: Composite>(self) -> Self::Solved
@@ -130,34 +161,6 @@ where
         let problem = &problem.clone().penalised(own, problem.l2())?;
         S::dispatch(Binary { problem, settings, start, observer })
     }
-}
-
-/// With a regulariser that is a sum over coordinates.
-fn by_coordinates<D: Design + Copy, L: Loss + Copy, R: Lagged>(
-    problem: &Problem<'_, D, L, R>,
-    settings: &AutoSettings,
-    start: Option<Point>,
-    observer: &mut dyn Observer<Method>,
-) -> Result<Solution<AutoState>, Error> {
-    let AutoSettings { max_memory, seed, stop } = settings;
-    let choice = Choice::of(problem, Kind::Separable, stop.relative, *max_memory)?;
-    let by = |method, start, stop, watch: &mut Guarded<'_>| match method {
-        Method::Fista => by_batches(problem, start, stop, watch),
-        _ => by_terms(problem, *seed, method, start, stop, watch),
-    };
-    guarded(choice, Budget::new(*stop), start, observer, by)
-}
-
-/// By FISTA, which takes every regulariser.
-fn by_batches<D: Design + Copy, L: Loss + Copy, R: Regulariser + Clone>(
-    problem: &Problem<'_, D, L, R>,
-    start: Option<Point>,
-    stop: Stop,
-    watch: &mut Guarded<'_>,
-) -> Result<(Point, Report), Error> {
-    let settings = FistaSettings { stop, ..FistaSettings::default() };
-    let Solution { state, report } = fista(problem, &settings, start.map(Point::into), watch)?;
-    Ok((state.point, report))
 }
 
 /// With l1, l2, both or neither, on the data as it is stored.
@@ -172,10 +175,13 @@ where
     D: Design + Copy,
     L: Loss + Copy,
 {
-    let run = Run::of(problem, settings);
-    let (kind, relative) = (Kind::ElasticNet { l1: run.l1 }, budget.left().relative);
-    let choice = Choice::of(problem, kind, relative, settings.max_memory)?;
-    let by =
-        |method, start, stop, watch: &mut Guarded<'_>| run.run_method(method, start, stop, watch);
+    let AutoSettings { max_memory, seed, .. } = *settings;
+    let choice = match problem.loss().twice_differentiable() {
+        true => Choice::of(problem, budget.left().relative, max_memory)?,
+        false => Choice::by_terms(problem)?,
+    };
+    let by = |method, start, stop, watch: &mut Guarded<'_>| {
+        by_any(problem, (max_memory, seed), method, start, stop, watch)
+    };
     guarded(choice, budget, start, observer, by)
 }

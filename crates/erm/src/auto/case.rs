@@ -1,39 +1,31 @@
 //! The properties of a problem on which the choice of a method depends.
 
 use fenchel_linalg::{Columns, Design};
+use fenchel_optim::prox::L1;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Loss, Regulariser};
+use fenchel_optim::{Loss, Refusal, Regulariser};
 use rand::RngExt;
 
-use super::choice::{Method, Reason};
-use crate::Problem;
+use super::choice::{Choice, DUAL, Method};
 use crate::methods::newton::{ROWS_PER_VARIABLE, row_bytes, row_costs, sample_rows};
+use crate::{Error, Problem};
 
-/// Rows for each feature from which data counts as tall. On four tall data sets, at three levels of `beta`,
-/// L-BFGS took 22 to 81, 53 to 178 and 98 to 405 passes, and Newton-CG 20 to 85, 30 to 149 and 34 to 144.
-const TALL: f64 = 20.0;
 /// Below this `beta` accelerated dual ascent is not considered, because Newton-CG took fewer passes.
 pub(super) const BADLY_CONDITIONED: f64 = 0.005;
 
-/// Rows with at most this many entries are taken for the indicators of a few categorical features, whose columns are nearly
-/// orthogonal. Proximal Newton took 0.75 to 3.7 times as long as coordinate descent on eight such sets, 1.6 in the median, and 0.3 to
-/// 1.2 times on text with 12 and 22 entries a row.
-const INDICATORS: f64 = 5.0;
+/// At least so many rows a feature, of at most so many entries, are taken for the indicators of a few categorical features, whose columns
+/// are nearly orthogonal. Proximal Newton took 0.6 to 0.75 times as long as coordinate descent with a tenth of the largest penalty on three
+/// such sets, and 1.0 to 2.9 times with a hundredth on four.
+const INDICATORS: (f64, f64) = (20.0, 5.0);
 
-/// What a regulariser is.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
-    /// With this l1, l2, both or neither.
-    ElasticNet { l1: f64 },
-    /// A sum over coordinates: bounds, weights of their own.
-    Separable,
-    /// One that ties the weights together.
-    Joint,
-}
+const FEW_ROWS: &str = "more features than rows";
+const FLAT: &str = "no strong convexity";
+const NO_BOUND: &str = "the loss has no curvature bound";
+const STEEP: &str = "tiny strong convexity";
 
+/// A problem with l1, l2, both or neither, and a loss with second derivatives.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Case {
-    pub(super) kind: Kind,
     pub(super) l1: f64,
     pub(super) mu: f64,
     /// See the [module](super).
@@ -44,14 +36,11 @@ pub(super) struct Case {
     pub(super) stored: f64,
     /// The digits that the tolerance asks for, over six.
     pub(super) digits: f64,
-    /// Whether the derivative of the loss has a Lipschitz constant.
-    pub(super) smooth: bool,
-    /// Whether it has a second derivative, but no bound of it.
+    /// Whether the derivative of the loss has no Lipschitz constant.
     pub(super) unbounded: bool,
     pub(super) quadratic: bool,
     pub(super) has_dual: bool,
-    /// Whether Newton's methods take loss and regulariser.
-    pub(super) newton: bool,
+    pub(super) dense: bool,
     /// Whether the matrix of Newton's method fits into the allowed memory.
     pub(super) affordable: bool,
     /// Where Newton's method solves `n x n` systems: the cost of its matrix, and of each step, in entries.
@@ -63,44 +52,29 @@ pub(super) struct Case {
 }
 
 impl Case {
-    pub(super) fn of<D: Design, L: Loss, R: Regulariser>(
-        problem: &Problem<'_, D, L, R>,
-        kind: Kind,
+    pub(super) fn of<D: Design, L: Loss>(
+        problem: &Problem<'_, D, L, L1>,
         relative: f64,
         max_memory: Option<u64>,
     ) -> Self {
         let (design, loss, n) = (problem.design(), problem.loss(), problem.n() as f64);
-        let (elastic, l1) = match kind {
-            Kind::ElasticNet { l1 } => (true, l1),
-            _ => (false, 0.0),
-        };
-        let mu = problem.strong_convexity();
+        let (l1, mu) = (problem.regulariser().strength, problem.strong_convexity());
         let by_rows = row_bytes(design, mu).filter(|_| l1 == 0.0);
         let order = problem.d() as u64 + 1;
         let hessian = order.saturating_mul(order).saturating_mul(16);
         let bytes = if l1 > 0.0 { Columns::bytes(design) } else { by_rows.unwrap_or(hessian) };
-        let (smooth, twice) = (loss.curvature().is_finite(), loss.twice_differentiable());
-        let unbounded = twice && !smooth && L::HAS_DUAL;
-        let mean = if unbounded {
-            let at_rest = |i| problem.second(i, problem.conjugate_derivative(i, 0.0));
-            (0..problem.n()).map(|i| at_rest(i) * problem.norm_squared(i)).sum::<f64>() / n
-        } else {
-            loss.curvature() * problem.mean_norm_squared()
-        };
         Case {
-            kind,
             l1,
             mu,
-            beta: if mean > 0.0 { n * mu / mean } else { f64::INFINITY },
+            beta: conditioning(problem),
             n,
             d: problem.d() as f64,
             stored: design.stored().max(1) as f64,
             digits: if relative > 0.0 { -relative.log10() } else { 12.0 } / 6.0,
-            smooth,
-            unbounded,
+            unbounded: !loss.curvature().is_finite(),
             quadratic: loss.quadratic(),
             has_dual: L::HAS_DUAL,
-            newton: twice && elastic,
+            dense: D::DENSE,
             affordable: max_memory.is_none_or(|limit| bytes <= limit),
             by_rows: by_rows.map(|_| row_costs(design)),
             overlap: if by_rows.is_some() && !loss.quadratic() { overlap(problem) } else { 0.0 },
@@ -108,80 +82,86 @@ impl Case {
         }
     }
 
-    pub(super) fn joint(&self) -> bool {
-        matches!(self.kind, Kind::Joint)
-    }
-
-    /// Neither l1 nor bounds, and second derivatives.
-    pub(super) fn plain(&self) -> bool {
-        self.newton && self.l1 == 0.0
-    }
-
     /// With l1: whether proximal Newton comes before dual ascent. One Gram matrix serves a quadratic loss to the end.
     pub(super) fn by_working_sets(&self) -> bool {
         let steep = self.beta < 1.0 || self.quadratic || self.unbounded;
-        self.newton && self.l1 > 0.0 && steep && (self.affordable || self.nothing_else())
-    }
-
-    /// Without a curvature bound or l2 proximal Newton is the only method: its refusal says how much memory it asks for.
-    fn nothing_else(&self) -> bool {
-        self.unbounded && !(self.mu > 0.0)
+        // Without a curvature bound or l2 it is the only method: its refusal says how much memory it asks for.
+        let only = self.unbounded && !(self.mu > 0.0);
+        self.l1 > 0.0 && steep && (self.affordable || only)
     }
 
     /// A quadratic loss with l1 on many indicator rows, where a Gram matrix of all features would be larger than the data: sweeps over
     /// the columns take the place of proximal Newton. Where they are too slow, Newton's model of the same columns is too, so that a dual
     /// method takes over.
     pub(super) fn by_columns(&self) -> bool {
-        let indicators = self.tall() && self.stored <= INDICATORS * self.n;
-        let gram = self.d * self.d;
-        self.quadratic
-            && self.by_working_sets()
-            && self.affordable
-            && indicators
-            && gram > self.stored
-    }
-
-    /// Far more features than rows, with bounds or weights of their own.
-    pub(super) fn few_rows(&self) -> bool {
-        matches!(self.kind, Kind::Separable) && self.smooth && 10.0 * self.n < self.d
-    }
-
-    /// Far more rows than features.
-    pub(super) fn tall(&self) -> bool {
-        self.n >= TALL * self.d
+        let (rows, entries) = INDICATORS;
+        let indicators = self.n >= rows * self.d && self.stored <= entries * self.n;
+        let large = self.d * self.d > self.stored;
+        self.quadratic && self.by_working_sets() && self.affordable && indicators && large
     }
 
     /// A smooth loss on dense data with fewer rows than columns. Where such rows overlap little, a step along one dual variable leaves
     /// the others nearly where they are best, whatever `beta` says.
     pub(super) fn wide(&self) -> bool {
-        self.plain() && self.smooth && !self.quadratic && self.by_rows.is_some()
+        self.by_rows.is_some() && !self.unbounded && !self.quadratic
     }
 
-    /// Whether dual ascent can be accelerated.
-    pub(super) fn accelerates(&self) -> bool {
-        self.smooth && self.has_dual && !self.joint() && !self.few_rows() && !self.wide()
+    /// Why this method, where it is not for the predictions alone.
+    pub(super) fn reason(&self, method: Method) -> Option<&'static str> {
+        Some(match method {
+            _ if self.unbounded => NO_BOUND,
+            Method::Sdca => FEW_ROWS,
+            Method::Qning => FLAT,
+            Method::Newton if self.l1 > 0.0 => {
+                "l1, and a dual that is badly conditioned or a quadratic loss"
+            }
+            Method::Catalyst if self.l1 > 0.0 => DUAL,
+            _ if self.l1 == 0.0 && self.mu > 0.0 && self.beta < BADLY_CONDITIONED => STEEP,
+            _ => return None,
+        })
     }
+}
 
-    pub(super) fn badly_conditioned(&self) -> bool {
-        self.mu > 0.0 && self.beta < BADLY_CONDITIONED
-    }
+/// See the [module](super).
+pub(super) fn conditioning<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+) -> f64 {
+    let (n, loss) = (problem.n(), problem.loss());
+    let mean = if loss.twice_differentiable() && !loss.curvature().is_finite() && L::HAS_DUAL {
+        let at_rest = |i| problem.second(i, problem.conjugate_derivative(i, 0.0));
+        (0..n).map(|i| at_rest(i) * problem.norm_squared(i)).sum::<f64>() / n as f64
+    } else {
+        loss.curvature() * problem.mean_norm_squared()
+    };
+    if mean > 0.0 { n as f64 * problem.strong_convexity() / mean } else { f64::INFINITY }
+}
 
-    /// Why this method.
-    pub(super) fn reason(&self, method: Method) -> Reason {
-        match method {
-            _ if self.joint() => Reason::JointRegulariser,
-            Method::Fista => Reason::FewRows,
-            Method::Saga => Reason::NoConjugate,
-            _ if self.unbounded => Reason::UnboundedCurvature,
-            Method::CoordinateDescent => Reason::Cost,
-            Method::Sdca if self.smooth => Reason::FewRows,
-            Method::Sdca => Reason::Kink,
-            Method::Qning if self.mu == 0.0 => Reason::NotStronglyConvex,
-            Method::Newton if self.l1 > 0.0 => Reason::SparseAndSteep,
-            Method::Catalyst if !self.plain() => Reason::Dual,
-            _ if self.badly_conditioned() => Reason::BadlyConditioned,
-            _ => Reason::Cost,
-        }
+impl Choice {
+    /// For the methods that look at one term at a time, and FISTA: a regulariser that is a sum over coordinates, or a loss without second
+    /// derivatives.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] without l2, for a loss with a kink or without a curvature bound.
+    pub(super) fn by_terms<D: Design, L: Loss, R: Regulariser>(
+        problem: &Problem<'_, D, L, R>,
+    ) -> Result<Self, Error> {
+        let (loss, mu, beta) = (problem.loss(), problem.strong_convexity(), conditioning(problem));
+        let smooth = loss.curvature().is_finite();
+        let (method, reason) = match () {
+            () if smooth && 10 * problem.n() < problem.d() => (Method::Fista, FEW_ROWS),
+            () if smooth && !L::HAS_DUAL => {
+                (Method::Saga, "the conjugate of the loss is not known")
+            }
+            () if smooth && mu == 0.0 => (Method::Qning, FLAT),
+            () if smooth && beta < BADLY_CONDITIONED => (Method::Qning, STEEP),
+            () if smooth => (Method::Catalyst, DUAL),
+            () if !(L::HAS_DUAL && mu > 0.0) => {
+                return Err(Refusal::NeedsStrongConvexity { method: "auto" }.into());
+            }
+            () if loss.twice_differentiable() => (Method::Sdca, NO_BOUND),
+            () => (Method::Sdca, "the loss has a kink"),
+        };
+        Ok(Choice { beta, ..Choice::only(method, reason) })
     }
 }
 

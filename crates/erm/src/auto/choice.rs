@@ -3,6 +3,8 @@
 use fenchel_linalg::text::short;
 use serde::{Deserialize, Serialize};
 
+use crate::Point;
+
 /// A method that [`auto`](super::auto()) can choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -59,73 +61,18 @@ impl Method {
     }
 }
 
-/// Why a method was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reason {
-    /// The fewest predicted passes.
-    Cost,
-    /// It went well on trial: faster than the cheapest other method was predicted to be.
-    Trial,
-    /// The loss has a kink.
-    Kink,
-    /// The derivative of the loss has no Lipschitz constant.
-    UnboundedCurvature,
-    /// The conjugate of the loss is not known.
-    NoConjugate,
-    /// An l1 penalty, and a dual that is badly conditioned (or a quadratic loss).
-    SparseAndSteep,
-    /// A dual that is well enough conditioned, or can be accelerated.
-    Dual,
-    /// No strong convexity: a proximal centre moved by L-BFGS.
-    NotStronglyConvex,
-    /// Tiny strong convexity.
-    BadlyConditioned,
-    /// The regulariser ties the weights together.
-    JointRegulariser,
-    /// More features than rows.
-    FewRows,
-    /// The table of gradients fits into the memory, and the terms are well conditioned.
-    WellConditionedTerms,
-    /// The table of gradients fits into the memory.
-    TableFits,
-    /// The table of gradients does not fit into the memory.
-    TableTooLarge,
-    /// The rows are spread over processes, which a batch method takes.
-    SpreadRows,
-}
-
-impl std::fmt::Display for Reason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Reason::Cost => "the fewest predicted passes",
-            Reason::Trial => "it went well on trial",
-            Reason::Kink => "the loss has a kink",
-            Reason::UnboundedCurvature => "the loss has no curvature bound",
-            Reason::NoConjugate => "the conjugate of the loss is not known",
-            Reason::SparseAndSteep => {
-                "l1, and a dual that is badly conditioned or a quadratic loss"
-            }
-            Reason::Dual => "the dual is well enough conditioned",
-            Reason::NotStronglyConvex => "no strong convexity",
-            Reason::BadlyConditioned => "tiny strong convexity",
-            Reason::JointRegulariser => "the regulariser ties the weights together",
-            Reason::FewRows => "more features than rows",
-            Reason::WellConditionedTerms => "well conditioned terms, and a table that fits",
-            Reason::TableFits => "the table of gradients fits into the memory",
-            Reason::TableTooLarge => "the table of gradients does not fit into the memory",
-            Reason::SpreadRows => "the rows are spread over processes",
-        })
-    }
-}
+/// Why FISTA.
+pub(crate) const JOINT: &str = "the regulariser ties the weights together";
+/// Why dual ascent.
+pub(crate) const DUAL: &str = "the dual is well enough conditioned";
 
 /// What was chosen, and by which predictions. Displays as a sentence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
     /// The method to begin with.
     pub method: Method,
-    /// Why.
-    pub reason: Reason,
+    /// Why, where it was not for the predictions.
+    pub reason: Option<String>,
     /// The method that took over, if the first one needed more passes than it may.
     pub switched: Option<Method>,
     /// The predicted cost of each method that was considered, in batch passes.
@@ -160,10 +107,8 @@ impl std::fmt::Display for Choice {
                 write!(f, ", {} {}", other.name(), short(passes.round()))?;
             }
         }
-        match (own, reason) {
-            (Some(_), Reason::Cost) => {}
-            (Some(_), reason) => write!(f, "; {reason}")?,
-            (None, reason) => write!(f, "{reason}")?,
+        if let Some(reason) = reason {
+            write!(f, "{}{reason}", if own.is_some() { "; " } else { "" })?;
         }
         match switched {
             Some(second) => write!(f, "; {} took over", second.name()),
@@ -184,21 +129,16 @@ pub(crate) struct Arm {
 
 impl Choice {
     /// A method that was chosen without predictions, and with no second one to take over.
-    pub fn only(method: Method, reason: Reason) -> Self {
+    pub fn only(method: Method, reason: impl Into<Option<&'static str>>) -> Self {
+        let reason = reason.into().map(str::to_owned);
         let (beta, promised) = (0.0, f64::INFINITY);
         let predictions = Vec::new();
         let (switched, second, trial) = (None, None, None);
         Choice { method, reason, switched, predictions, beta, promised, second, trial }
     }
 
-    /// The arm of the least cost, and the next of those that can be used to take over.
-    pub(crate) fn least(arms: &[Arm], reason: Reason) -> Self {
-        let first = arms.iter().fold(arms[0], |best, &a| if a.cost < best.cost { a } else { best });
-        Choice::of_arms(first.method, arms, reason)
-    }
-
     /// This method, whatever it costs, and the cheapest of the other arms to take over.
-    pub(crate) fn of_arms(method: Method, arms: &[Arm], reason: Reason) -> Self {
+    pub(crate) fn of_arms(method: Method, arms: &[Arm], reason: Option<&'static str>) -> Self {
         let usable = arms.iter().filter(|arm| arm.cost.is_finite());
         let predictions = usable.clone().map(|arm| (arm.method, arm.cost)).collect();
         let others = usable.filter(|arm| arm.method != method);
@@ -207,4 +147,13 @@ impl Choice {
         let promised = own.map_or(f64::INFINITY, |arm| arm.passes);
         Choice { predictions, promised, second, ..Choice::only(method, reason) }
     }
+}
+
+/// Where [`auto`](super::auto()) ended, and what it chose. Its point is a warm start of another run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AutoState<P = Point> {
+    /// The point; of a general sum with what its method goes on from.
+    pub point: P,
+    /// What was chosen and why.
+    pub choice: Choice,
 }

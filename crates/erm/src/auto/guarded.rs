@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 use fenchel_linalg::Design;
 use fenchel_optim::{Budget, Clock, Observer, Progress, Report, Solution, Status, Stop};
 
-use super::choice::{Choice, Method, Reason};
-use super::state::AutoState;
+use super::choice::{AutoState, Choice, Method};
 use crate::Error;
 
 /// A method is given up after this many times its predicted passes. By judgement.
@@ -17,6 +16,8 @@ const LEAST: f64 = 50.0;
 /// The first passes after which the pace is judged; it is judged again whenever the number has doubled. By judgement.
 const FIRST_CHECK: f64 = 10.0;
 
+/// Why L-BFGS, where it was on trial.
+const TRIAL: &str = "it went well on trial";
 /// A trial is for dense data with at least so many numbers: sparse data were not in its ablation, and less is fitted in milliseconds.
 const TRIED: usize = 100_000;
 
@@ -60,7 +61,7 @@ pub(crate) fn guarded<P, C: Clock>(
             continue;
         }
         if method != choice.method && limit.is_some() {
-            choice = Choice { method, reason: Reason::Trial, ..choice };
+            choice = Choice { method, reason: Some(TRIAL.to_owned()), ..choice };
         } else if method != choice.method {
             choice.switched = Some(method);
         }
@@ -155,7 +156,6 @@ impl Forecast {
 mod tests {
     use super::*;
     use crate::Point;
-    use crate::auto::Reason;
     use fenchel_optim::{Cadence, Certificate, Iterative, run};
     use std::cell::Cell;
 
@@ -242,7 +242,7 @@ mod tests {
     }
 
     fn slow() -> Choice {
-        let only = Choice::only(Method::Catalyst, Reason::Dual);
+        let only = Choice::only(Method::Catalyst, "a test");
         Choice { promised: 20.0, second: Some(Method::Newton), ..only }
     }
 
@@ -308,7 +308,10 @@ mod tests {
         let tried = |most| Choice { trial: Some(most), ..slow() };
         let (Solution { state, report }, given) = taken_over(tried(70.0), stop, None, &mut ());
         assert_eq!(given, [(Method::Lbfgs, None, 70.0)]);
-        assert_eq!((state.choice.method, state.choice.reason), (Method::Lbfgs, Reason::Trial));
+        assert_eq!(
+            (state.choice.method, state.choice.reason.as_deref()),
+            (Method::Lbfgs, Some(TRIAL))
+        );
         assert_eq!((report.status, report.passes), (Status::Converged, 60.0));
         let (Solution { state, report }, given) = taken_over(tried(50.0), stop, None, &mut ());
         let chosen = (Method::Catalyst, Some(10.0), 60.0);
@@ -318,8 +321,8 @@ mod tests {
         );
         let Choice { method, reason, switched, .. } = state.choice;
         assert_eq!(
-            (method, reason, switched),
-            (Method::Catalyst, Reason::Dual, Some(Method::Newton))
+            (method, reason.as_deref(), switched),
+            (Method::Catalyst, Some("a test"), Some(Method::Newton))
         );
         assert_eq!((report.status, report.passes), (Status::Converged, 60.0));
         // The passes of the call are no promise of the trial.

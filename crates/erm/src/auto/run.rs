@@ -5,12 +5,11 @@ use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
 use fenchel_optim::prox::L1;
-use fenchel_optim::random::{Order, stream};
-use fenchel_optim::{Budget, Clock, Loss, Regulariser, Report, Solution, StepSize, Stop};
+use fenchel_optim::random::Order;
+use fenchel_optim::{Loss, Regulariser, Report, StepSize, Stop};
 
 use super::choice::Method;
 use super::guarded::Guarded;
-use super::head_start::HeadStart;
 use crate::gap::Gap;
 use crate::methods::dual::{
     CatalystSettings, DualState, QningSettings, SdcaSettings, SdcaStep, catalyst, qning, sdca,
@@ -20,7 +19,7 @@ use crate::methods::lag::Lagged;
 use crate::methods::newton::{
     NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
 };
-use crate::methods::{CoordinateSettings, coordinate_descent, lbfgs};
+use crate::methods::{CoordinateSettings, FistaSettings, coordinate_descent, fista, lbfgs};
 use crate::origin::origin;
 use crate::{Error, Point, Problem};
 use fenchel_optim::settings;
@@ -84,97 +83,74 @@ pub(super) fn by_terms<D: Design + Copy, L: Loss + Copy, R: Lagged>(
     }
 }
 
-/// One problem with l1, l2, both or neither, and what all methods share.
-pub(super) struct Run<'r, 'a, D, L> {
-    problem: &'r Problem<'a, D, L, L1>,
-    pub(super) l1: f64,
-    seed: u64,
-    max_memory: Option<u64>,
+/// The methods that read all rows at a time.
+pub(super) fn by_passes<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+    method: Method,
+    start: Option<Point>,
+    stop: Stop,
+    watch: &mut Guarded<'_>,
+) -> Result<(Point, Report), Error> {
+    match method {
+        Method::Fista => by_fista(problem, start, stop, watch),
+        Method::Lbfgs => {
+            let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
+            let start = start.map(Point::into);
+            lbfgs(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
+        }
+        _ => {
+            let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
+            newton_cg(problem, &settings, start, watch).map(|s| (s.state, s.report))
+        }
+    }
 }
 
-impl<'r, 'a, D: Design + Copy, L: Loss + Copy> Run<'r, 'a, D, L> {
-    pub(super) fn of(problem: &'r Problem<'a, D, L, L1>, settings: &AutoSettings) -> Self {
-        let AutoSettings { max_memory, seed, .. } = *settings;
-        Run { problem, l1: problem.regulariser().strength, seed, max_memory }
-    }
+/// By FISTA, which takes every regulariser.
+pub(super) fn by_fista<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+    start: Option<Point>,
+    stop: Stop,
+    watch: &mut Guarded<'_>,
+) -> Result<(Point, Report), Error> {
+    let settings = FistaSettings { stop, ..FistaSettings::default() };
+    let start = start.map(Point::into);
+    fista(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
+}
 
-    /// Runs one method from a point.
-    pub(super) fn run_method(
-        &self,
-        method: Method,
-        start: Option<Point>,
-        stop: Stop,
-        watch: &mut Guarded<'_>,
-    ) -> Result<(Point, Report), Error> {
-        let (problem, seed) = (self.problem, self.seed);
-        match method {
-            Method::Newton => {
-                let mut budget = Budget::new(stop);
-                let start = match start {
-                    None => self.head_start(&mut budget)?,
-                    start => start,
-                };
-                let stop = budget.left();
-                let settings = NewtonSettings { max_memory: self.max_memory, seed, stop };
-                let Solution { state, report } = newton(problem, &settings, start, watch)?;
-                Ok((state, budget.spend(report)))
-            }
-            Method::CoordinateDescent => {
-                let (max_memory, working_set) = (self.max_memory, false);
-                let settings = CoordinateSettings {
-                    working_set,
-                    max_memory,
-                    seed,
-                    stop,
-                    ..Default::default()
-                };
-                coordinate_descent(problem, &settings, start, watch).map(|s| (s.state, s.report))
-            }
-            Method::SubsampledNewton => {
-                // Only chosen without l1, as the two that follow.
-                let max_memory = self.max_memory;
-                let settings =
-                    SubsampledNewtonSettings { max_memory, seed, stop, ..Default::default() };
-                subsampled_newton(problem, &settings, start, watch).map(|s| (s.state, s.report))
-            }
-            Method::NewtonCg => {
-                let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
-                newton_cg(problem, &settings, start, watch).map(|s| (s.state, s.report))
-            }
-            Method::Lbfgs => {
-                let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
-                let start = start.map(Point::into);
-                lbfgs(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
-            }
-            _ => by_terms(problem, seed, method, start, stop, watch),
+/// All methods for l1, l2, both or neither.
+pub(super) fn by_any<D: Design + Copy, L: Loss + Copy>(
+    problem: &Problem<'_, D, L, L1>,
+    (max_memory, seed): (Option<u64>, u64),
+    method: Method,
+    start: Option<Point>,
+    stop: Stop,
+    watch: &mut Guarded<'_>,
+) -> Result<(Point, Report), Error> {
+    match method {
+        Method::Newton => {
+            let settings = NewtonSettings { max_memory, seed, stop };
+            newton(problem, &settings, start, watch).map(|s| (s.state, s.report))
         }
-    }
-
-    /// A rough solution on a part of the rows, where the rows are many: its cost is that part, and it saves about half of
-    /// the steps on all of them. It counts in the report, and against the limits.
-    fn head_start<C: Clock>(&self, budget: &mut Budget<C>) -> Result<Option<Point>, Error> {
-        let problem = self.problem;
-        let Some(head) = HeadStart::of(problem, self.l1) else {
-            return Ok(None);
-        };
-        // A few heavy rows need not be in it.
-        if problem.weighted() {
-            return Ok(None);
+        Method::CoordinateDescent => {
+            let settings = CoordinateSettings {
+                working_set: false,
+                max_memory,
+                seed,
+                stop,
+                ..Default::default()
+            };
+            coordinate_descent(problem, &settings, start, watch).map(|s| (s.state, s.report))
         }
-        let part = head.draw(problem.n(), &mut stream(self.seed, 1));
-        let targets: Vec<f64> = part.iter().map(|&i| problem.targets()[i]).collect();
-        // One class has its optimum at infinity.
-        if targets.iter().all(|y| *y == targets[0]) {
-            return Ok(None);
+        // Without l1, like the batch methods.
+        Method::SubsampledNewton => {
+            let settings =
+                SubsampledNewtonSettings { max_memory, seed, stop, ..Default::default() };
+            subsampled_newton(problem, &settings, start, watch).map(|s| (s.state, s.report))
         }
-        let rows = problem.design().subset(&part);
-        let sample = problem.on_rows((&part, &rows), &targets, *problem.regulariser())?;
-        let stop = head.stop(budget.left());
-        let settings = NewtonSettings { max_memory: self.max_memory, seed: self.seed, stop };
-        let Solution { state, mut report } = newton(&sample, &settings, None, &mut ())?;
-        report.passes *= head.share();
-        budget.spend(report);
-        Ok(Some(state))
+        Method::NewtonCg | Method::Lbfgs | Method::Fista => {
+            by_passes(problem, method, start, stop, watch)
+        }
+        _ => by_terms(problem, seed, method, start, stop, watch),
     }
 }
 
@@ -220,7 +196,6 @@ mod tests {
     use fenchel_optim::prox::Zero;
     use fenchel_optim::{Progress, Status};
     use ndarray::Array2;
-    use std::cell::Cell;
     use std::ops::ControlFlow;
 
     fn data(n: usize, d: usize) -> (Array2<f64>, Vec<f64>) {
@@ -276,11 +251,10 @@ mod tests {
         ];
         for first in methods {
             for second in methods {
-                let run = Run { problem: &smooth, l1: 0.0, seed: 0, max_memory: None };
                 let mut nobody = ();
                 let mut by = |method, start, stop| {
                     let watch = &mut Guarded::new(method, &mut nobody);
-                    run.run_method(method, start, stop, watch).unwrap()
+                    by_any(&smooth, (None, 0), method, start, stop, watch).unwrap()
                 };
                 let (point, _) = by(first, None, early);
                 let (_, report) = by(second, Some(point), stop);
@@ -315,50 +289,6 @@ mod tests {
         assert_eq!(other.state.choice.method, Method::Qning);
         let (a, b) = (solution.report.certificate, other.report.certificate);
         assert!((a.objective().unwrap() - b.objective().unwrap()).abs() <= 2e-8);
-    }
-
-    /// The head start takes its passes and its seconds from those of the call.
-    #[test]
-    fn a_head_start_counts_against_the_limits() {
-        struct Watch(Cell<f64>);
-        impl Clock for &Watch {
-            /// Every reading takes a second.
-            fn seconds(&self) -> f64 {
-                self.0.set(self.0.get() + 1.0);
-                self.0.get()
-            }
-        }
-        let (x, y) = data(1200, 12);
-        let design = Dense::new(x.view()).unwrap();
-        let problem = Problem::new(design, &y, Logistic, L1 { strength: 1e-3 }, 0.0).unwrap();
-        let run = Run { problem: &problem, l1: 1e-3, seed: 0, max_memory: None };
-        let watch = Watch(Cell::new(0.0));
-        let stop = Stop { max_passes: 60.0, max_seconds: Some(1e3), ..Stop::at_relative(1e-9) };
-        let mut budget = Budget::by(&watch, stop);
-        assert!(run.head_start(&mut budget).unwrap().is_some());
-        let spent = *budget.spent().unwrap();
-        assert!(spent.passes > 0.0);
-        let left = budget.left();
-        assert_eq!(left.max_passes, 60.0 - spent.passes);
-        // Two readings before this one.
-        assert_eq!(left.max_seconds, Some(1e3 - 2.0));
-        // The whole call keeps to its limits, and no time is no step.
-        for (max_passes, max_seconds) in [(1.5, None), (2.5, None), (60.0, Some(0.0))] {
-            let settings = AutoSettings {
-                stop: Stop { max_passes, max_seconds, ..stop },
-                ..Default::default()
-            };
-            let (_, report) = run
-                .run_method(
-                    Method::Newton,
-                    None,
-                    settings.stop,
-                    &mut Guarded::new(Method::Newton, &mut ()),
-                )
-                .unwrap();
-            let most = if max_seconds.is_some() { 0.0 } else { max_passes + 6.0 };
-            assert!(report.passes <= most, "{max_passes}: {report}");
-        }
     }
 
     #[test]

@@ -46,7 +46,7 @@ use super::sdca::{MulticlassSettings, catalyst};
 use super::state::MulticlassState;
 use crate::Error;
 use crate::auto::{
-    Arm, AutoSettings, AutoState, Choice, Guarded, Method, Reason, guarded, offers_trial,
+    Arm, AutoSettings, AutoState, Choice, DUAL, Guarded, JOINT, Method, guarded, offers_trial,
 };
 use crate::methods::lag::{Call, Composite, Lagged};
 use crate::methods::newton::{AsElasticNet, NewtonSettings};
@@ -157,7 +157,7 @@ impl<D: Design + Copy, R: Regulariser + Clone> Call<R> for Classes<'_, '_, D, R>
             return by_coordinates(problem, settings, start, observer);
         }
         let beta = conditioning(problem);
-        let choice = Choice { beta, ..Choice::only(Method::Fista, Reason::JointRegulariser) };
+        let choice = Choice { beta, ..Choice::only(Method::Fista, JOINT) };
         let by = |_, start: Option<MulticlassPoint>, stop, watch: &mut Guarded<'_>| {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
             let start = start.map(MulticlassPoint::into);
@@ -185,8 +185,7 @@ fn by_coordinates<D: Design, R: Separable>(
     observer: &mut dyn Observer<Method>,
 ) -> Result<Solution<MulticlassAuto>, Error> {
     let AutoSettings { seed, stop, .. } = *settings;
-    let choice =
-        Choice { beta: conditioning(problem), ..Choice::only(Method::Catalyst, Reason::Dual) };
+    let choice = Choice { beta: conditioning(problem), ..Choice::only(Method::Catalyst, DUAL) };
     let by = |_, start, stop, watch: &mut Guarded<'_>| ascend(problem, seed, start, stop, watch);
     guarded(choice, Budget::new(stop), start, observer, by)
 }
@@ -272,8 +271,8 @@ fn choose<D: Design>(
         arm(Method::NewtonCg, newton_cg, newton_cg),
         arm(Method::Catalyst, dual, ascent),
     ];
-    let choice = Choice::least(&arms, Reason::Cost);
-    let least = choice.predictions.iter().map(|(_, cost)| *cost).fold(f64::INFINITY, f64::min);
+    let first = arms.iter().fold(arms[0], |best, &a| if a.cost < best.cost { a } else { best });
+    let (choice, least) = (Choice::of_arms(first.method, &arms, None), first.cost);
     let trial = (least >= TRIAL && offers_trial(problem.design())).then_some(TRIAL);
     Choice { beta, second: choice.second.or(Some(Method::Lbfgs)), trial, ..choice }
 }

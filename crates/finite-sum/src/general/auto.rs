@@ -7,7 +7,7 @@ use fenchel_optim::{Observer, Solution};
 
 use super::{FiniteSum, Sum, SumSettings, SumState, finito, saga, svrg};
 use crate::Error;
-use crate::auto::{AutoState, Choice, Method, Reason};
+use crate::auto::{AutoState, Choice, Method};
 use crate::methods::lag::Composite;
 
 /// Solves a general sum by a method that depends on the problem:
@@ -56,10 +56,12 @@ fn choose<T: FiniteSum, R: Composite>(sum: &Sum<'_, T, R>, max_memory: Option<u6
     let limit = max_memory.map_or(f64::INFINITY, |limit| limit as f64);
     let (method, reason) = match () {
         () if sum.regulariser.is_zero() && sum.l2 > 0.0 && beta >= 2.0 && 8.0 * n * d <= limit => {
-            (Method::Finito, Reason::WellConditionedTerms)
+            (Method::Finito, "well conditioned terms, and a table that fits")
         }
-        () if 8.0 * sum.stored as f64 <= limit => (Method::Saga, Reason::TableFits),
-        () => (Method::Svrg, Reason::TableTooLarge),
+        () if 8.0 * sum.stored as f64 <= limit => {
+            (Method::Saga, "the table of gradients fits into the memory")
+        }
+        () => (Method::Svrg, "the table of gradients does not fit into the memory"),
     };
     let mut choice = Choice::only(method, reason);
     choice.beta = beta;

@@ -16,8 +16,7 @@ use fenchel_finite_sum::prox::{
 use fenchel_finite_sum::{
     AutoSettings, Composite, ElasticNet, Error, Lasso, LinearModel, LinearSvc, LogisticModel,
     LogisticRegression, Method, OneVsRest, Problem, Ridge, SoftmaxRegression, SvcLoss, auto,
-    auto::{Choice, Reason},
-    multiclass,
+    auto::Choice, multiclass,
 };
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::{Loss, Regulariser};
@@ -54,7 +53,10 @@ fn check<L: Loss + Copy, R: Composite>(loss: L, h: R, l2: f64, real: bool) -> Ch
 fn regularisers_that_tie_the_weights_together_go_to_fista() {
     let groups = || Groups::consecutive(&[2, 4]).unwrap();
     let by_fista = |choice: Choice| {
-        assert_eq!((choice.method, choice.reason), (Method::Fista, Reason::JointRegulariser));
+        assert_eq!(
+            (choice.method, choice.reason.as_deref()),
+            (Method::Fista, Some("the regulariser ties the weights together"))
+        );
         assert_eq!(choice.switched, None);
         assert!(choice.to_string().ends_with("the regulariser ties the weights together"));
     };
@@ -75,14 +77,23 @@ fn separable_regularisers_go_to_dual_ascent() {
     let nonnegative = NonnegativeL1 { strength: 0.01 };
     for h in [Interval::NONNEGATIVE, Interval { lower: -0.5, upper: 0.5 }] {
         let choice = check(Logistic, h, 0.05, false);
-        assert_eq!((choice.method, choice.reason), (Method::Catalyst, Reason::Dual));
+        assert_eq!(
+            (choice.method, choice.reason.as_deref()),
+            (Method::Catalyst, Some("the dual is well enough conditioned"))
+        );
     }
     assert_eq!(check(Squared, nonnegative, 0.05, true).method, Method::Catalyst);
     // Without strong convexity, and with next to none.
     let choice = check(Logistic, WeightedL1 { weights: vec![0.02; D] }, 0.0, false);
-    assert_eq!((choice.method, choice.reason), (Method::Qning, Reason::NotStronglyConvex));
+    assert_eq!(
+        (choice.method, choice.reason.as_deref()),
+        (Method::Qning, Some("no strong convexity"))
+    );
     let choice = check(Logistic, WeightedL1 { weights }, 1e-5, false);
-    assert_eq!((choice.method, choice.reason), (Method::Qning, Reason::BadlyConditioned));
+    assert_eq!(
+        (choice.method, choice.reason.as_deref()),
+        (Method::Qning, Some("tiny strong convexity"))
+    );
 }
 
 #[test]
@@ -95,7 +106,10 @@ fn a_loss_of_closures_goes_to_saga() {
     let problem = Problem::new(design, &data.reals, loss, L1 { strength: 0.02 }, 0.01).unwrap();
     let solution = auto(&problem, &tight(), None, &mut ()).unwrap();
     let choice = solution.state.choice;
-    assert_eq!((choice.method, choice.reason), (Method::Saga, Reason::NoConjugate));
+    assert_eq!(
+        (choice.method, choice.reason.as_deref()),
+        (Method::Saga, Some("the conjugate of the loss is not known"))
+    );
     assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
     let h = L1 { strength: 0.02 };
     let (w, b) = reference(&data.dense, &data.reals, &Squared, &h, 0.01, false);
@@ -125,7 +139,10 @@ fn a_kink_needs_strong_convexity_and_a_separable_regulariser() {
     let h = Interval::NONNEGATIVE;
     let problem = Problem::new(design, &data.signs, Hinge, h, 0.1).unwrap();
     let choice = auto(&problem, &settings, None, &mut ()).unwrap().state.choice;
-    assert_eq!((choice.method, choice.reason), (Method::Sdca, Reason::Kink));
+    assert_eq!(
+        (choice.method, choice.reason.as_deref()),
+        (Method::Sdca, Some("the loss has a kink"))
+    );
     let flat = Problem::new(design, &data.signs, Hinge, h, 0.0).unwrap();
     let refused = auto(&flat, &settings, None, &mut ());
     assert!(matches!(
@@ -141,7 +158,10 @@ fn a_kink_needs_strong_convexity_and_a_separable_regulariser() {
     let counts: Vec<f64> = (0..30).map(|i| f64::from(i % 3)).collect();
     let problem = Problem::new(design, &counts, Poisson, h, 0.1).unwrap();
     let choice = auto(&problem, &settings, None, &mut ()).unwrap().state.choice;
-    assert_eq!((choice.method, choice.reason), (Method::Sdca, Reason::UnboundedCurvature));
+    assert_eq!(
+        (choice.method, choice.reason.as_deref()),
+        (Method::Sdca, Some("the loss has no curvature bound"))
+    );
 }
 
 /// A penalty of one's own, with neither conjugate nor dual scale: FISTA without a line of code.
@@ -193,8 +213,7 @@ fn several_classes_go_to_newton_where_they_are_few() {
                 assert!((found - expected).abs() <= 1e-8, "{found} {expected}");
             }
             let method = if max_memory.is_some() { Method::NewtonCg } else { Method::Newton };
-            let reason = Reason::Cost;
-            assert_eq!((choice.method, choice.reason), (method, reason), "{choice}");
+            assert_eq!((choice.method, choice.reason.as_deref()), (method, None), "{choice}");
         }
     }
     let design = Csr::new(data.sparse.view()).unwrap();
@@ -262,14 +281,14 @@ fn general_sums_go_by_conditioning_and_memory() {
     let pull: f64 = springs.0.iter().map(|(w, p)| w * p[0] / 20.0).sum();
     let stop = Stop { relative: 1e-10, ..Stop::default() };
     for (l2, max_memory, method, reason) in [
-        (1.0, Some(1000), Method::Finito, Reason::WellConditionedTerms),
-        (0.1, Some(1000), Method::Saga, Reason::TableFits),
-        (1.0, Some(10), Method::Svrg, Reason::TableTooLarge),
+        (1.0, Some(1000), Method::Finito, Some("well conditioned terms, and a table that fits")),
+        (0.1, Some(1000), Method::Saga, Some("the table of gradients fits into the memory")),
+        (1.0, Some(10), Method::Svrg, Some("the table of gradients does not fit into the memory")),
     ] {
         let sum = Sum::new(&springs, Zero, l2).unwrap();
         let settings = SumSettings { max_memory, stop, ..Default::default() };
         let s = general::auto(&sum, &settings, None, &mut ()).unwrap();
-        assert_eq!((s.state.choice.method, s.state.choice.reason), (method, reason));
+        assert_eq!((s.state.choice.method, s.state.choice.reason.as_deref()), (method, reason));
         assert_eq!(s.report.status, Status::Converged, "{method:?}: {}", s.report);
         let expected = [pull / (total + l2), total / (total + l2)];
         for (x, expected) in s.state.point.point.iter().zip(expected) {
@@ -313,7 +332,7 @@ fn models_say_how_they_were_fitted() {
     assert_eq!(of(Lasso { l1: 0.1, ..Default::default() }.fit(x, t).unwrap()), Method::Newton);
     assert_eq!(of(ElasticNet { l1: 0.1, ..Default::default() }.fit(x, t).unwrap()), Method::Newton);
     let svc = LinearSvc { loss: SvcLoss::Hinge, ..Default::default() }.fit(x, &signs).unwrap();
-    assert_eq!(svc.choice.unwrap().reason, Reason::Kink);
+    assert_eq!(svc.choice.unwrap().reason.as_deref(), Some("the loss has a kink"));
     assert_eq!(SoftmaxRegression::default().fit(x, &y).unwrap().choice.unwrap().beta.signum(), 1.0);
     let grouped = SoftmaxRegression { group: 0.01, ..Default::default() }.fit(x, &y).unwrap();
     assert_eq!(grouped.choice.unwrap().method, Method::Fista);
