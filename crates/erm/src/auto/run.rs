@@ -5,8 +5,9 @@ use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
 use fenchel_optim::prox::L1;
-use fenchel_optim::random::Order;
-use fenchel_optim::{Loss, Regulariser, Report, StepSize, Stop};
+use fenchel_optim::random::{Order, stream};
+use fenchel_optim::{Budget, Clock, Loss, Regulariser, Report, Solution, StepSize, Stop};
+use rand::RngExt;
 
 use super::choice::Method;
 use super::guarded::Guarded;
@@ -27,6 +28,14 @@ use fenchel_optim::settings;
 /// Rows that dual methods visit one after the other, because their memory is read forward. Single rows take
 /// 1.36 times as long in the median of 15 problems.
 const RUN: usize = 4;
+
+/// Rows for each feature from which Newton's method with l1 begins on a part of them. That gained 1.1 in the median of 18 problems on nine
+/// sets, and 1.4 to 1.9 in the eight on real data and in two of 300,000 rows.
+const MANY: usize = 100;
+/// The most passes over the part, by judgement.
+const BACKSTOP: f64 = 100.0;
+/// With at most this many features the first working set of Newton's method has all of them. By judgement.
+const FEW: usize = 50;
 
 settings! {
     /// Settings of [`auto`](super::auto()).
@@ -128,8 +137,12 @@ pub(super) fn by_any<D: Design + Copy, L: Loss + Copy>(
 ) -> Result<(Point, Report), Error> {
     match method {
         Method::Newton => {
-            let settings = NewtonSettings { max_memory, seed, stop };
-            newton(problem, &settings, start, watch).map(|s| (s.state, s.report))
+            let mut budget = Budget::new(stop);
+            let begin = |budget: &mut _| head_start(problem, (max_memory, seed), budget);
+            let start = start.map_or_else(|| begin(&mut budget), |start| Ok(Some(start)))?;
+            let settings = NewtonSettings { max_memory, seed, stop: budget.left() };
+            let Solution { state, report } = newton(problem, &settings, start, watch)?;
+            Ok((state, budget.spend(report)))
         }
         Method::CoordinateDescent => {
             let settings = CoordinateSettings {
@@ -152,6 +165,42 @@ pub(super) fn by_any<D: Design + Copy, L: Loss + Copy>(
         }
         _ => by_terms(problem, seed, method, start, stop, watch),
     }
+}
+
+/// A rough solution on one row of each few that follow each other, where rows are many and l1 is positive: its cost is that part, and it
+/// saves about half of the steps on all of them. It counts in the report, and against the limits.
+fn head_start<D: Design + Copy, L: Loss + Copy, C: Clock>(
+    problem: &Problem<'_, D, L, L1>,
+    (max_memory, seed): (Option<u64>, u64),
+    budget: &mut Budget<C>,
+) -> Result<Option<Point>, Error> {
+    let (n, d) = (problem.n(), problem.d());
+    let (one_in, relative) = if n >= 1000 * d { (10, 1e-2) } else { (5, 0.1) };
+    // One Gram matrix of few features is the whole of a quadratic problem.
+    let whole = problem.loss().quadratic() && d <= FEW;
+    // A few heavy rows need not be in the part.
+    if problem.regulariser().strength == 0.0 || n < MANY * d || whole || problem.weighted() {
+        return Ok(None);
+    }
+    let (mut rng, blocks) = (stream(seed, 1), (0..n).step_by(one_in));
+    // Ascending: memory is read forward.
+    let part: Vec<usize> =
+        blocks.map(|from| rng.random_range(from..n.min(from + one_in))).collect();
+    let targets: Vec<f64> = part.iter().map(|&i| problem.targets()[i]).collect();
+    // One class has its optimum at infinity.
+    if targets.iter().all(|y| *y == targets[0]) {
+        return Ok(None);
+    }
+    let rows = problem.design().subset(&part);
+    let sample = problem.on_rows((&part, &rows), &targets, *problem.regulariser())?;
+    let Stop { max_passes, max_seconds, .. } = budget.left();
+    let max_passes = f64::min(BACKSTOP, one_in as f64 * max_passes);
+    let stop = Stop { max_passes, max_seconds, ..Stop::at_relative(relative) };
+    let settings = NewtonSettings { max_memory, seed, stop };
+    let Solution { state, mut report } = newton(&sample, &settings, None, &mut ())?;
+    report.passes /= one_in as f64;
+    budget.spend(report);
+    Ok(Some(state))
 }
 
 /// The constant step saves exponentials and costs passes where a few rows are long.
@@ -196,6 +245,7 @@ mod tests {
     use fenchel_optim::prox::Zero;
     use fenchel_optim::{Progress, Status};
     use ndarray::Array2;
+    use std::cell::Cell;
     use std::ops::ControlFlow;
 
     fn data(n: usize, d: usize) -> (Array2<f64>, Vec<f64>) {
@@ -289,6 +339,45 @@ mod tests {
         assert_eq!(other.state.choice.method, Method::Qning);
         let (a, b) = (solution.report.certificate, other.report.certificate);
         assert!((a.objective().unwrap() - b.objective().unwrap()).abs() <= 2e-8);
+    }
+
+    /// The head start takes its passes and its seconds from those of the call.
+    #[test]
+    fn a_head_start_counts_against_the_limits() {
+        struct Watch(Cell<f64>);
+        impl Clock for &Watch {
+            /// Every reading takes a second.
+            fn seconds(&self) -> f64 {
+                self.0.set(self.0.get() + 1.0);
+                self.0.get()
+            }
+        }
+        let (x, y) = data(1200, 12);
+        let design = Dense::new(x.view()).unwrap();
+        let problem = Problem::new(design, &y, Logistic, L1 { strength: 1e-3 }, 0.0).unwrap();
+        let watch = Watch(Cell::new(0.0));
+        let stop = Stop { max_passes: 60.0, max_seconds: Some(1e3), ..Stop::at_relative(1e-9) };
+        let mut budget = Budget::by(&watch, stop);
+        assert!(head_start(&problem, (None, 0), &mut budget).unwrap().is_some());
+        let spent = *budget.spent().unwrap();
+        assert!(spent.passes > 0.0);
+        let left = budget.left();
+        assert_eq!(left.max_passes, 60.0 - spent.passes);
+        // Two readings before this one.
+        assert_eq!(left.max_seconds, Some(1e3 - 2.0));
+        // The whole call keeps to its limits, and no time is no step.
+        for (max_passes, max_seconds) in [(1.5, None), (2.5, None), (60.0, Some(0.0))] {
+            let settings = AutoSettings {
+                stop: Stop { max_passes, max_seconds, ..stop },
+                ..Default::default()
+            };
+            let mut nobody = ();
+            let watch = &mut Guarded::new(Method::Newton, &mut nobody);
+            let ended = by_any(&problem, (None, 0), Method::Newton, None, settings.stop, watch);
+            let (_, report) = ended.unwrap();
+            let most = if max_seconds.is_some() { 0.0 } else { max_passes + 6.0 };
+            assert!(report.passes <= most, "{max_passes}: {report}");
+        }
     }
 
     #[test]
