@@ -338,8 +338,43 @@ pub(crate) fn eigenvalues(mut a: Array2<f64>) -> Vec<f64> {
     a.diag().to_vec()
 }
 
+/// A positive definite matrix `P` that others are relative to: of a known factor, or `n` times the inverse of such a one.
+pub(crate) struct Base<'a> {
+    factor: &'a Factor,
+    units: Vec<i32>,
+    /// `n` over a power of 4.
+    inverse_over: Option<f64>,
+    log_det: f64,
+}
+
+impl<'a> Base<'a> {
+    pub(crate) fn of(factor: &'a Factor) -> Self {
+        let (units, log_det) = (factor.units.clone(), factor.log_det());
+        Base { factor, units, inverse_over: None, log_det }
+    }
+
+    pub(crate) fn inverse(factor: &'a Factor, n: f64) -> Self {
+        let shift = libm::frexp(n).1.div_euclid(2);
+        let units = factor.units.iter().map(|k| shift - k).collect();
+        let log_det = factor.order() as f64 * n.ln() - factor.log_det();
+        Base { factor, units, inverse_over: Some(libm::scalbn(n, -2 * shift)), log_det }
+    }
+
+    /// A matrix with the eigenvalues of a symmetric one relative to `P`, both in the units of `P`.
+    fn relative(&self, matrix: Array2<f64>) -> Array2<f64> {
+        let lower = self.factor.scaled.lower();
+        match self.inverse_over {
+            None => congruent(lower, matrix),
+            Some(n) => {
+                let product = lower.t().dot(&matrix).dot(&lower);
+                (&product + &product.t()) * (0.5 / n)
+            }
+        }
+    }
+}
+
 /// `sum_i phi(lambda_i) / 2` with the eigenvalues of `Q` relative to `P`, `phi(z) = z - 1 - log z`; see [`relative_eigenvalues`].
-pub(crate) fn half_phi(p: &Factor, q: (&Factor, Array2<f64>), half_change: Array2<f64>) -> f64 {
+pub(crate) fn half_phi(p: &Base, q: (&Factor, Array2<f64>), half_change: Array2<f64>) -> f64 {
     let phi = |(e, log): (f64, f64)| {
         if e.abs() < 0.5 { -fenchel_linalg::special::log1pmx(e) } else { e - log }
     };
@@ -349,7 +384,7 @@ pub(crate) fn half_phi(p: &Factor, q: (&Factor, Array2<f64>), half_change: Array
 /// `(e, log(1 + e))` for the eigenvalues `1 + e` of `Q` relative to `P`, given `(Q - P) / 2` with all digits: the difference itself
 /// may overflow. Near `e = -1` both have their digits from `Q`. `e` may be infinite, the logarithm is not.
 pub(crate) fn relative_eigenvalues(
-    p: &Factor,
+    p: &Base,
     (factor, q): (&Factor, Array2<f64>),
     half_change: Array2<f64>,
 ) -> Vec<(f64, f64)> {
@@ -361,7 +396,7 @@ pub(crate) fn relative_eigenvalues(
         matrix
             .indexed_iter_mut()
             .for_each(|((i, j), x)| *x = libm::scalbn(*x, scale - units[i] - units[j]));
-        let mut values = eigenvalues(congruent(p.scaled.lower(), matrix));
+        let mut values = eigenvalues(p.relative(matrix));
         values.sort_by(f64::total_cmp);
         values
     };
@@ -374,7 +409,7 @@ pub(crate) fn relative_eigenvalues(
     if change.iter().all(|&e| plain(e) > -0.5) {
         return change.into_iter().map(|e| (plain(e), log_1p(e))).collect();
     }
-    let rest = factor.log_det() - p.log_det();
+    let rest = factor.log_det() - p.log_det;
     let values = sorted(q, 0);
     // Beside the largest eigenvalue the smallest have no digits: together they are what the determinants leave.
     let largest = values[values.len() - 1];

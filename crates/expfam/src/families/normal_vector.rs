@@ -6,7 +6,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
-use super::half::{self, Factor, Solved, Wide, pack, pack_outer, unpack, wide_dot};
+use super::half::{self, Base, Factor, Solved, Wide, pack, pack_outer, unpack, wide_dot};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -240,7 +240,7 @@ impl Family for NormalVector {
             })
             .collect();
         let (square, exponent) = to.inverse_square(shift.into_iter());
-        half::half_phi(&from, (&to, self.precision(q)), change)
+        half::half_phi(&Base::of(&from), (&to, self.precision(q)), change)
             + 0.5 * libm::scalbn(square, exponent + 2)
     }
 

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::family::{
     Density, Family, Sample, check_shape, digits_kept, mean_in, natural_in, point_in,
 };
-use crate::samplers::NormalVector as Law;
+use crate::samplers;
 use crate::special::trigamma_multivariate_above;
 
 /// Points `(m, P)` of a mean and a precision matrix, `P ~ Wishart(V, n)`, `m | P ~ N(m0, (k P)^-1)`.
@@ -323,6 +323,19 @@ impl Density for NormalWishart {
     fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
         Ok(-(self.d as f64) * HALF_LOG_TAU)
     }
+
+    /// That of the Wishart law, and of the location given `P`.
+    fn log_density(&self, eta: &[f64], (m, p): &Self::Point) -> f64 {
+        let (location, k, own) = self.parts(eta);
+        let Ok(factor) = Factor::new("observation", p.view()) else { return f64::NAN };
+        let rest = m.iter().zip(&location).map(|(m, location)| (0.5 * m - 0.5 * location, 1));
+        let (log_k, (k, k_exponent)) = (k.ln(), libm::frexp(k));
+        let (square, exponent) = factor.square(rest);
+        let log_det = self.d as f64 * log_k + factor.log_det();
+        self.member(eta, &own).log_density(p, factor.log_det())
+            + 0.5 * (log_det - libm::scalbn(k * square, exponent + k_exponent))
+            - self.d as f64 * HALF_LOG_TAU
+    }
 }
 
 impl Sample for NormalWishart {
@@ -330,12 +343,21 @@ impl Sample for NormalWishart {
 
     fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> Self::Owned {
         let (m, k, own) = self.parts(eta);
-        let mut of_precision = own.clone();
-        of_precision.push(eta[0] - 0.5);
-        let p = self.wishart().draw(&of_precision, rng);
-        match Law::from_natural(Array1::zeros(self.d).view(), p.view()) {
-            Ok(law) => (law.sample(&mut rng) / k.sqrt() + ArrayView1::from(&m), p),
-            Err(_) => (Array1::from_elem(self.d, f64::NAN), p),
+        let law = self.member(eta, &own);
+        let location = ArrayView1::from(&m);
+        let sampler = law.factor().and_then(|factor| {
+            let (scale, degrees) = (factor.inverse(), 2.0 * law.half_degrees());
+            samplers::NormalWishart::new(location, k, scale.view(), degrees)
+        });
+        match sampler {
+            Ok(sampler) => {
+                let (m, lower) = sampler.sample(&mut rng);
+                (m, lower.dot(&lower.t()))
+            }
+            Err(_) => {
+                let nan = Array2::from_elem((self.d, self.d), f64::NAN);
+                (nan.row(0).to_owned(), nan)
+            }
         }
     }
 }

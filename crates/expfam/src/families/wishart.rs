@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::gamma;
-use super::half::{self, Factor, Wide, pack, unpack};
+use super::half::{self, Base, Factor, Wide, pack, unpack};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -156,9 +156,9 @@ impl Member<'_> {
         let Ok(factor) = self.factor() else { return f64::NAN };
         let (h, d) = (self.half_degrees(), self.d as f64);
         let mean = factor.inverse() * (2.0 * h);
-        let parts = (Factor::new("mean", mean.view()), Factor::new("observation", w.view()));
-        let (Ok(from), Ok(to)) = parts else { return f64::NAN };
+        let Ok(to) = Factor::new("observation", w.view()) else { return f64::NAN };
         let half_change = 0.5 * w - 0.5 * mean;
+        let from = Base::inverse(&factor, 2.0 * h);
         let deviance = 2.0 * half::half_phi(&from, (&to, w.clone()), half_change);
         let parts: f64 = (0..self.d)
             .map(|i| {
@@ -210,7 +210,7 @@ impl Member<'_> {
         let (Ok(from), Ok(factor)) = (self.factor(), target.factor()) else { return f64::NAN };
         let [q, half_change] =
             [target.matrix, half_change].map(|vector| unpack(vector, self.d, -2.0));
-        let relative = half::relative_eigenvalues(&from, (&factor, q), half_change);
+        let relative = half::relative_eigenvalues(&Base::of(&from), (&factor, q), half_change);
         let n = self.half_degrees();
         let after = to + 0.5 * (self.d as f64 - 1.0);
         let scale: f64 = relative
