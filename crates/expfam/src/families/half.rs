@@ -55,13 +55,19 @@ pub(crate) fn unpack(vector: &[f64], d: usize, factor: f64) -> Array2<f64> {
 
 /// Writes `outer * x x'` as a vector.
 pub(crate) fn pack_outer(x: &[f64], outer: f64, out: &mut [f64]) {
+    out.fill(0.0);
+    add_outer(x, outer, out);
+}
+
+/// Adds `outer * x x'` to a vector.
+pub(crate) fn add_outer(x: &[f64], outer: f64, out: &mut [f64]) {
     let mut k = 0;
     for (i, a) in x.iter().enumerate() {
         for b in &x[..i] {
-            out[k] = outer * a * b * std::f64::consts::SQRT_2;
+            out[k] += outer * a * b * std::f64::consts::SQRT_2;
             k += 1;
         }
-        out[k] = outer * a * a;
+        out[k] += outer * a * a;
         k += 1;
     }
 }
@@ -69,21 +75,38 @@ pub(crate) fn pack_outer(x: &[f64], outer: f64, out: &mut [f64]) {
 /// A number with an exponent of its own, `x 2^e`.
 pub(crate) type Wide = (f64, i32);
 
+/// Mantissa and exponent, as `libm::frexp`.
+#[inline]
+pub(crate) fn split(x: f64) -> Wide {
+    let bits = x.to_bits();
+    let exponent = (bits >> 52) as i32 & 0x7ff;
+    if exponent == 0 || exponent == 0x7ff {
+        return libm::frexp(x);
+    }
+    (f64::from_bits(bits & !(0x7ff << 52) | 0x3fe << 52), exponent - 0x3fe)
+}
+
+/// `x 2^e`.
+#[inline]
+pub(crate) fn scaled(x: f64, e: i32) -> f64 {
+    if e.abs() < 1022 { x * power(e) } else { libm::scalbn(x, e) }
+}
+
 /// Numbers with one exponent in common, at which the largest is between 1/2 and 1.
 fn together(numbers: impl Iterator<Item = Wide> + Clone) -> (Vec<f64>, i32) {
     let nonzero = numbers.clone().filter(|&(x, _)| x != 0.0);
-    let top = nonzero.map(|(x, e)| libm::frexp(x).1 + e).max().unwrap_or(0);
-    (numbers.map(|(x, e)| libm::scalbn(x, e - top)).collect(), top)
+    let top = nonzero.map(|(x, e)| split(x).1 + e).max().unwrap_or(0);
+    (numbers.map(|(x, e)| scaled(x, e - top)).collect(), top)
 }
 
 /// `sum_i a_i b_i` with twice the digits, where no product overflows.
 pub(crate) fn wide_dot(pairs: impl Iterator<Item = (Wide, f64)> + Clone) -> Wide {
     let parts = pairs.filter(|&((a, _), b)| a != 0.0 && b != 0.0).map(|((a, e), b)| {
-        let ((a, of_a), (b, of_b)) = (libm::frexp(a), libm::frexp(b));
+        let ((a, of_a), (b, of_b)) = (split(a), split(b));
         (a, b, e + of_a + of_b)
     });
     let top = parts.clone().map(|(_, _, e)| e).max().unwrap_or(0);
-    (accurate_dot(parts.map(|(a, b, e)| (libm::scalbn(a, e - top), b))), top)
+    (accurate_dot(parts.map(|(a, b, e)| (scaled(a, e - top), b))), top)
 }
 
 /// `2^k` for `|k| < 1023`.
@@ -134,9 +157,7 @@ impl Factor {
         factor: f64,
     ) -> Result<Self, Invalid> {
         let off = factor * std::f64::consts::FRAC_1_SQRT_2;
-        Factor::of(what, d, |i, j| {
-            vector[length(i) + j] * if i == j { factor } else { off }
-        })
+        Factor::of(what, d, |i, j| vector[length(i) + j] * if i == j { factor } else { off })
     }
 
     fn of(
@@ -144,24 +165,24 @@ impl Factor {
         d: usize,
         entry: impl Fn(usize, usize) -> f64,
     ) -> Result<Self, Invalid> {
-        let units: Vec<i32> =
-            (0..d).map(|i| libm::frexp(entry(i, i)).1.div_euclid(2)).collect();
+        let units: Vec<i32> = (0..d).map(|i| split(entry(i, i)).1 >> 1).collect();
         let mut entries = vec![0.0; d * d];
-        for j in 0..d {
-            for i in j..d {
-                let value = entry(i, j);
-                if !value.is_finite() {
-                    return Err(Invalid::NonFinite { what, row: i, column: j, value });
-                }
-                // What overflows is no positive definite matrix, and none with the largest number either.
-                let scaled = value * power(-units[i]) * power(-units[j]);
-                entries[j * d + i] = scaled.clamp(-f64::MAX, f64::MAX);
+        for (j, column) in entries.chunks_exact_mut(d.max(1)).enumerate() {
+            for (i, (out, unit)) in column.iter_mut().zip(&units).enumerate().skip(j) {
+                *out = entry(i, j) * power(-unit) * power(-units[j]);
             }
         }
         let scaled = Cholesky::in_place(entries, d).map_err(|error| match error {
             Invalid::NotPositiveDefinite { pivot, value, .. } => {
-                let value = libm::scalbn(value, 2 * units[pivot]);
+                let value = scaled(value, 2 * units[pivot]);
                 Invalid::NotPositiveDefinite { what, pivot, value }
+            }
+            // Too large beside the diagonal.
+            Invalid::NonFinite { row, column, .. } if entry(row, column).is_finite() => {
+                Invalid::NotPositiveDefinite { what, pivot: row, value: f64::NEG_INFINITY }
+            }
+            Invalid::NonFinite { row, column, value, .. } => {
+                Invalid::NonFinite { what, row, column, value }
             }
             other => other,
         })?;
@@ -201,20 +222,21 @@ impl Factor {
     }
 
     /// The numbers `x_i` of a solution.
-    pub(crate) fn plain(&self, solved: &Solved) -> Vec<f64> {
+    pub(crate) fn plain<'a>(&'a self, solved: &'a Solved) -> impl Iterator<Item = f64> + 'a {
         let numbers = solved.solution.iter().zip(&self.units);
-        numbers.map(|(x, k)| libm::scalbn(*x, solved.exponent - k)).collect()
+        numbers.map(|(x, k)| scaled(*x, solved.exponent - k))
     }
 
     /// `b'A^-1 b` as a sum of squares.
     pub(crate) fn inverse_square(&self, b: impl Iterator<Item = Wide> + Clone) -> Wide {
         let (mut z, e) = together(b.zip(&self.units).map(|((b, e), k)| (b, e - k)));
-        let lower = self.scaled.lower();
-        for i in 0..z.len() {
-            let known: f64 = (0..i).map(|j| lower[[i, j]] * z[j]).sum();
-            z[i] = (z[i] - known) / lower[[i, i]];
+        let mut square = 0.0;
+        for (j, column) in self.scaled.lower().columns().into_iter().enumerate() {
+            let known = z[j] / column[j];
+            square += known * known;
+            z.iter_mut().zip(column).skip(j + 1).for_each(|(z, l)| *z -= known * l);
         }
-        (dot(&z, &z), 2 * e)
+        (square, 2 * e)
     }
 
     /// `x'A x` as a sum of squares.
@@ -227,16 +249,28 @@ impl Factor {
 
     /// `B^-1`, symmetric to the last bit.
     pub(crate) fn scaled_inverse(&self) -> Array2<f64> {
-        let eye = Array2::eye(self.order());
-        let full = self.scaled.solve_matrix(eye.view()).expect("an identity of the same order");
-        (&full + &full.t()) * 0.5
+        let d = self.order();
+        let eye = Array2::eye(d);
+        let mut full = self.scaled.solve_matrix(eye.view()).expect("an identity of the same order");
+        let values = full.as_slice_mut().expect("a matrix by rows");
+        for i in 0..d {
+            for j in 0..i {
+                let mean = 0.5 * (values[i * d + j] + values[j * d + i]);
+                values[i * d + j] = mean;
+                values[j * d + i] = mean;
+            }
+        }
+        full
     }
 
     /// `A^-1`, symmetric to the last bit.
     pub(crate) fn inverse(&self) -> Array2<f64> {
         let mut inverse = self.scaled_inverse();
-        let units = &self.units;
-        inverse.indexed_iter_mut().for_each(|((i, j), v)| *v = *v * power(-units[i]) * power(-units[j]));
+        let values = inverse.as_slice_mut().expect("a matrix by rows");
+        for (row, k) in values.chunks_exact_mut(self.order()).zip(&self.units) {
+            let of_row = power(-k);
+            row.iter_mut().zip(&self.units).for_each(|(v, k)| *v = *v * of_row * power(-k));
+        }
         inverse
     }
 
@@ -338,43 +372,49 @@ pub(crate) fn eigenvalues(mut a: Array2<f64>) -> Vec<f64> {
     a.diag().to_vec()
 }
 
-/// A positive definite matrix `P` that others are relative to: of a known factor, or `n` times the inverse of such a one.
+/// `n` times a positive definite matrix of known factor, or `n` times the inverse of one.
 pub(crate) struct Base<'a> {
     factor: &'a Factor,
     units: Vec<i32>,
+    inverse: bool,
     /// `n` over a power of 4.
-    inverse_over: Option<f64>,
+    times: f64,
     log_det: f64,
 }
 
 impl<'a> Base<'a> {
     pub(crate) fn of(factor: &'a Factor) -> Self {
-        let (units, log_det) = (factor.units.clone(), factor.log_det());
-        Base { factor, units, inverse_over: None, log_det }
+        Base::times(factor, 1.0)
+    }
+
+    pub(crate) fn times(factor: &'a Factor, n: f64) -> Self {
+        Base::new(factor, n, false)
     }
 
     pub(crate) fn inverse(factor: &'a Factor, n: f64) -> Self {
-        let shift = libm::frexp(n).1.div_euclid(2);
-        let units = factor.units.iter().map(|k| shift - k).collect();
-        let log_det = factor.order() as f64 * n.ln() - factor.log_det();
-        Base { factor, units, inverse_over: Some(libm::scalbn(n, -2 * shift)), log_det }
+        Base::new(factor, n, true)
+    }
+
+    fn new(factor: &'a Factor, n: f64, inverse: bool) -> Self {
+        let (shift, sign) = (split(n).1 >> 1, if inverse { -1 } else { 1 });
+        let units = factor.units.iter().map(|k| shift + sign * k).collect();
+        let log_det = factor.order() as f64 * n.ln() + f64::from(sign) * factor.log_det();
+        Base { factor, units, inverse, times: scaled(n, -2 * shift), log_det }
     }
 
     /// A matrix with the eigenvalues of a symmetric one relative to `P`, both in the units of `P`.
     fn relative(&self, matrix: Array2<f64>) -> Array2<f64> {
         let lower = self.factor.scaled.lower();
-        match self.inverse_over {
-            None => congruent(lower, matrix),
-            Some(n) => {
-                let product = lower.t().dot(&matrix).dot(&lower);
-                (&product + &product.t()) * (0.5 / n)
-            }
+        if !self.inverse {
+            return congruent(lower, matrix) / self.times;
         }
+        let product = lower.t().dot(&matrix).dot(&lower);
+        (&product + &product.t()) * (0.5 / self.times)
     }
 }
 
 /// `sum_i phi(lambda_i) / 2` with the eigenvalues of `Q` relative to `P`, `phi(z) = z - 1 - log z`; see [`relative_eigenvalues`].
-pub(crate) fn half_phi(p: &Base, q: (&Factor, Array2<f64>), half_change: Array2<f64>) -> f64 {
+pub(crate) fn half_phi(p: &Base, q: (&Base, Array2<f64>), half_change: Array2<f64>) -> f64 {
     let phi = |(e, log): (f64, f64)| {
         if e.abs() < 0.5 { -fenchel_linalg::special::log1pmx(e) } else { e - log }
     };
@@ -385,22 +425,22 @@ pub(crate) fn half_phi(p: &Base, q: (&Factor, Array2<f64>), half_change: Array2<
 /// may overflow. Near `e = -1` both have their digits from `Q`. `e` may be infinite, the logarithm is not.
 pub(crate) fn relative_eigenvalues(
     p: &Base,
-    (factor, q): (&Factor, Array2<f64>),
+    (of_q, q): (&Base, Array2<f64>),
     half_change: Array2<f64>,
 ) -> Vec<(f64, f64)> {
     // In the units of P, over 2^top if Q is larger there.
-    let diagonal = factor.units.iter().zip(&p.units).map(|(q, p)| 2 * (q - p));
+    let diagonal = of_q.units.iter().zip(&p.units).map(|(q, p)| 2 * (q - p));
     let top = diagonal.max().unwrap_or(0).max(0);
     let sorted = |mut matrix: Array2<f64>, exponent: i32| {
         let (units, scale) = (&p.units, exponent - top);
         matrix
             .indexed_iter_mut()
-            .for_each(|((i, j), x)| *x = libm::scalbn(*x, scale - units[i] - units[j]));
+            .for_each(|((i, j), x)| *x = scaled(*x, scale - units[i] - units[j]));
         let mut values = eigenvalues(p.relative(matrix));
         values.sort_by(f64::total_cmp);
         values
     };
-    let plain = |value: f64| libm::scalbn(value, top);
+    let plain = |value: f64| scaled(value, top);
     let change = sorted(half_change, 1);
     let log_1p = |value: f64| {
         let e = plain(value);
@@ -409,13 +449,14 @@ pub(crate) fn relative_eigenvalues(
     if change.iter().all(|&e| plain(e) > -0.5) {
         return change.into_iter().map(|e| (plain(e), log_1p(e))).collect();
     }
-    let rest = factor.log_det() - p.log_det;
+    let rest = of_q.log_det - p.log_det;
     let values = sorted(q, 0);
     // Beside the largest eigenvalue the smallest have no digits: together they are what the determinants leave.
     let largest = values[values.len() - 1];
     let below = |border: f64| values.iter().filter(|&&v| !(v > border * largest)).count();
     let small = below(1e-10);
-    let log = |(&e, &value): (&f64, &f64)| if plain(e) > -0.5 { log_1p(e) } else { plain(value).ln() };
+    let log =
+        |(&e, &value): (&f64, &f64)| if plain(e) > -0.5 { log_1p(e) } else { plain(value).ln() };
     let mut logs: Vec<f64> = change.iter().zip(&values).map(log).collect();
     if small > 0 {
         let share = (rest - logs[small..].iter().sum::<f64>()) / small as f64;

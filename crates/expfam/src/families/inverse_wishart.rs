@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::gamma;
-use super::half::{self, Factor, pack, unpack};
+use super::half::{self, Base, Factor, pack, unpack};
 use super::wishart::{Member, Wishart, check_matrix, statistics};
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -170,9 +170,16 @@ impl Density for InverseWishart {
 
     fn log_density(&self, eta: &[f64], x: &Array2<f64>) -> f64 {
         let Ok(factor) = Factor::new("observation", x.view()) else { return f64::NAN };
-        let log_det = factor.log_det();
-        let inverse = self.member(eta).log_density(&factor.inverse(), -log_det);
-        inverse - (self.d as f64 + 1.0) * log_det
+        let law = self.member(eta);
+        let Ok(scale) = law.factor() else { return f64::NAN };
+        // The eigenvalues of X^-1 relative to its mean n Psi^-1 are those of Psi / n relative to X.
+        let over = 0.5 / law.half_degrees();
+        let mean = unpack(law.matrix, self.d, -2.0) * over;
+        let (from, to) = (Base::of(&factor), Base::times(&scale, over));
+        let half_change = 0.5 * &mean - 0.5 * x;
+        let (half_phi, log_det) =
+            (half::half_phi(&from, (&to, mean), half_change), factor.log_det());
+        law.log_density_at(half_phi, -log_det) - (self.d as f64 + 1.0) * log_det
     }
 }
 

@@ -14,7 +14,9 @@ use crate::family::{
 };
 use crate::prior::Prior;
 use crate::samplers::{log_gamma_variable, standard_normal};
-use crate::special::{digamma, gamma_entropy, gamma_shape, ln_gamma_scaled, log_minus_digamma, trigamma};
+use crate::special::{
+    digamma, gamma_entropy, gamma_shape, ln_gamma_scaled, log_minus_digamma, trigamma,
+};
 
 /// Points `(m, t)` of a mean `m` and a precision `t`: `t ~ Gamma(a, b)` by shape and rate, and
 /// `m | t ~ N(m0, 1 / (k t))`.

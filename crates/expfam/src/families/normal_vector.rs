@@ -6,7 +6,9 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
-use super::half::{self, Base, Factor, Solved, Wide, pack, pack_outer, unpack, wide_dot};
+use super::half::{
+    self, Base, Factor, Solved, Wide, add_outer, pack, pack_outer, scaled, unpack, wide_dot,
+};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -94,15 +96,14 @@ impl NormalVector {
         let units = factor.units();
         for _ in 0..2 {
             let rest = (0..self.d).map(|i| {
-                let row = (0..self.d).map(|j| {
-                    ((m.solution[j], m.exponent - units[j]), -precision[[i, j]])
-                });
+                let row = (0..self.d)
+                    .map(|j| ((m.solution[j], m.exponent - units[j]), -precision[[i, j]]));
                 wide_dot(row.chain([((eta[i], 0), 1.0)]))
             });
             let rest: Vec<Wide> = rest.collect();
             let Some(step) = factor.solve(rest.into_iter()) else { break };
             let scale = step.exponent - m.exponent;
-            m.solution.iter_mut().zip(&step.solution).for_each(|(m, s)| *m += libm::scalbn(*s, scale));
+            m.solution.iter_mut().zip(&step.solution).for_each(|(m, s)| *m += scaled(*s, scale));
         }
     }
 }
@@ -151,7 +152,7 @@ impl Family for NormalVector {
         let factor = self.factor(eta)?;
         factor.check_inverse("covariance")?;
         if let Some(m) = factor.solve(eta[..self.d].iter().map(|&e| (e, 0))) {
-            Invalid::check_finite("mean", &factor.plain(&m))?;
+            Invalid::check_finite("mean", &factor.plain(&m).collect::<Vec<f64>>())?;
         }
         Ok(())
     }
@@ -165,15 +166,15 @@ impl Family for NormalVector {
     }
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
-        let Some((m, factor)) = self.parts(eta) else { return f64::NAN };
-        let (square, exponent) = m.square();
-        0.5 * (libm::scalbn(square, exponent) - factor.log_det())
+        let Ok(factor) = self.factor(eta) else { return f64::NAN };
+        let (square, exponent) = factor.inverse_square(eta[..self.d].iter().map(|&e| (e, 0)));
+        0.5 * (scaled(square, exponent) - factor.log_det())
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
         self.centred_from_natural(eta, mu);
-        let c = mu.to_vec();
-        self.mean_from_centred(&c, mu);
+        let (m, squares) = mu.split_at_mut(self.d);
+        add_outer(m, 1.0, squares);
     }
 
     fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
@@ -191,14 +192,14 @@ impl Family for NormalVector {
         let (v, units) = (factor.scaled_inverse(), factor.units());
         for i in 0..d {
             for j in 0..d {
-                out[i * width + j] = libm::scalbn(v[[i, j]], -units[i] - units[j]);
+                out[i * width + j] = scaled(v[[i, j]], -units[i] - units[j]);
             }
             let mut column = d;
             for j in 0..d {
                 for k in 0..=j {
                     let weight = if j == k { 1.0 } else { std::f64::consts::SQRT_2 };
                     let cov = weight * (m[j] * v[[i, k]] + m[k] * v[[i, j]]);
-                    let cov = libm::scalbn(cov, exponent - units[i] - units[j] - units[k]);
+                    let cov = scaled(cov, exponent - units[i] - units[j] - units[k]);
                     out[i * width + column] = cov;
                     out[column * width + i] = cov;
                     column += 1;
@@ -207,14 +208,14 @@ impl Family for NormalVector {
         }
         // Over 2^(2 top): the larger of means and deviations has its digits.
         let top = exponent.max(0);
-        let m: Vec<f64> = m.into_iter().map(|m| libm::scalbn(m, exponent - top)).collect();
-        let own = v.mapv(|v| libm::scalbn(v, -top));
+        let m: Vec<f64> = m.into_iter().map(|m| scaled(m, exponent - top)).collect();
+        let own = v.mapv(|v| scaled(v, -top));
         half::block(d, (out, width, d), |i, j, k, l| {
-            let scaled = own[[i, k]] * own[[j, l]]
+            let in_units = own[[i, k]] * own[[j, l]]
                 + own[[i, l]] * own[[j, k]]
                 + m[i] * (m[k] * v[[j, l]] + m[l] * v[[j, k]])
                 + m[j] * (m[k] * v[[i, l]] + m[l] * v[[i, k]]);
-            libm::scalbn(scaled, 2 * top - units[i] - units[j] - units[k] - units[l])
+            scaled(in_units, 2 * top - units[i] - units[j] - units[k] - units[l])
         });
     }
 
@@ -240,22 +241,20 @@ impl Family for NormalVector {
             })
             .collect();
         let (square, exponent) = to.inverse_square(shift.into_iter());
-        half::half_phi(&Base::of(&from), (&to, self.precision(q)), change)
-            + 0.5 * libm::scalbn(square, exponent + 2)
+        half::half_phi(&Base::of(&from), (&Base::of(&to), self.precision(q)), change)
+            + 0.5 * scaled(square, exponent + 2)
     }
 
     fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
         let d = self.d;
-        pack_outer(&mu[..d], -1.0, &mut c[d..]);
-        c[d..].iter_mut().zip(&mu[d..]).for_each(|(c, m)| *c += m);
-        c[..d].copy_from_slice(&mu[..d]);
+        c.copy_from_slice(mu);
+        add_outer(&mu[..d], -1.0, &mut c[d..]);
     }
 
     fn mean_from_centred(&self, c: &[f64], mu: &mut [f64]) {
         let d = self.d;
-        pack_outer(&c[..d], 1.0, &mut mu[d..]);
-        mu[d..].iter_mut().zip(&c[d..]).for_each(|(m, c)| *m += c);
-        mu[..d].copy_from_slice(&c[..d]);
+        mu.copy_from_slice(c);
+        add_outer(&c[..d], 1.0, &mut mu[d..]);
     }
 
     fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
@@ -263,7 +262,7 @@ impl Family for NormalVector {
             c.fill(f64::NAN);
             return;
         };
-        c[..self.d].copy_from_slice(&factor.plain(&m));
+        c.iter_mut().zip(factor.plain(&m)).for_each(|(c, m)| *c = m);
         pack(&factor.inverse(), 1.0, &mut c[self.d..]);
     }
 
@@ -272,7 +271,7 @@ impl Family for NormalVector {
         let factor = Factor::unpacked("covariance", &c[d..], d, 1.0)?;
         Invalid::check_finite("mean", &c[..d])?;
         if let Some(location) = factor.solve(c[..d].iter().map(|&c| (c, 0))) {
-            eta[..d].copy_from_slice(&factor.plain(&location));
+            eta.iter_mut().zip(factor.plain(&location)).for_each(|(eta, l)| *eta = l);
         }
         pack(&factor.inverse(), -0.5, &mut eta[d..]);
         Ok(())
@@ -327,11 +326,11 @@ impl Density for NormalVector {
 
     fn log_density(&self, eta: &[f64], x: &[f64]) -> f64 {
         let Some((m, factor)) = self.parts(eta) else { return f64::NAN };
-        let m = factor.plain(&m);
+        let m: Vec<f64> = factor.plain(&m).collect();
         // In halves, which do not overflow.
         let rest = x.iter().zip(&m).map(|(x, m)| (0.5 * x - 0.5 * m, 1));
         let (square, exponent) = factor.square(rest);
-        0.5 * (factor.log_det() - libm::scalbn(square, exponent)) + self.log_base(x)
+        0.5 * (factor.log_det() - scaled(square, exponent)) + self.log_base(x)
     }
 }
 

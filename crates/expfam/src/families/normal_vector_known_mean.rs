@@ -6,7 +6,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
-use super::half::{self, Base, Factor, pack, pack_outer, unpack};
+use super::half::{self, Base, Factor, pack, pack_outer, scaled, unpack};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -107,8 +107,8 @@ impl Family for NormalVectorZeroMean {
         };
         let (v, units) = (factor.scaled_inverse(), factor.units());
         half::block(self.d, (out, self.dimension(), 0), |i, j, k, l| {
-            let scaled = v[[i, k]] * v[[j, l]] + v[[i, l]] * v[[j, k]];
-            libm::scalbn(scaled, -units[i] - units[j] - units[k] - units[l])
+            let in_units = v[[i, k]] * v[[j, l]] + v[[i, l]] * v[[j, k]];
+            scaled(in_units, -units[i] - units[j] - units[k] - units[l])
         });
     }
 
@@ -119,7 +119,11 @@ impl Family for NormalVectorZeroMean {
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let (Ok(from), Ok(to)) = (self.factor(p), self.factor(q)) else { return f64::NAN };
         let half_change: Vec<f64> = q.iter().zip(p).map(|(q, p)| 0.5 * q - 0.5 * p).collect();
-        half::half_phi(&Base::of(&from), (&to, self.precision(q)), self.precision(&half_change))
+        half::half_phi(
+            &Base::of(&from),
+            (&Base::of(&to), self.precision(q)),
+            self.precision(&half_change),
+        )
     }
 
     fn self_concordance(&self) -> Option<f64> {
@@ -151,7 +155,7 @@ impl Density for NormalVectorZeroMean {
     fn log_density(&self, eta: &[f64], x: &[f64]) -> f64 {
         let Ok(factor) = self.factor(eta) else { return f64::NAN };
         let (square, exponent) = factor.square(x.iter().map(|&x| (x, 0)));
-        0.5 * (factor.log_det() - libm::scalbn(square, exponent)) + self.log_base(x)
+        0.5 * (factor.log_det() - scaled(square, exponent)) + self.log_base(x)
     }
 }
 

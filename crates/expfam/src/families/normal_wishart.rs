@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::gamma;
-use super::half::{self, Factor, Solved, Wide, pack, pack_outer, unpack};
+use super::half::{self, Factor, Solved, Wide, pack, pack_outer, scaled, split, unpack};
 use super::normal::HALF_LOG_TAU;
 use super::wishart::{self, Member, Wishart};
 use crate::distribution::Distribution;
@@ -189,7 +189,7 @@ impl Family for NormalWishart {
         let ((n, n_e), (square, square_e)) = (law.degrees(), along.square());
         let moments = mu[at..last].iter_mut().zip(factor.plain(&along));
         moments.for_each(|(mu, a)| *mu = 2.0 * law.half_degrees() * a);
-        mu[last] = self.d as f64 / k + libm::scalbn(n * square, n_e + square_e);
+        mu[last] = self.d as f64 / k + scaled(n * square, n_e + square_e);
     }
 
     fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
@@ -198,8 +198,9 @@ impl Family for NormalWishart {
         let Some(solved) = factor.solve(mu[at..last].iter().map(|&mu| (mu, 0))) else {
             return Ok(Invalid::check_finite("mean parameter", mu)?);
         };
-        let (m, (square, exponent)) = (factor.plain(&solved), solved.square());
-        let spread = mu[last] - libm::scalbn(square, exponent);
+        let (m, (square, exponent)) =
+            (factor.plain(&solved).collect::<Vec<f64>>(), solved.square());
+        let spread = mu[last] - scaled(square, exponent);
         mean_in(self, spread > 0.0, last, spread, SPREAD)?;
         let mut of_precision = mu[1..=at].to_vec();
         of_precision[at - 1] = mu[0];
@@ -224,10 +225,10 @@ impl Family for NormalWishart {
         let (a, e, (square, square_e)) = (&along.solution, along.exponent, along.square());
         let (n, n_e) = law.degrees();
         // s + 1/k over 2^top.
-        let top = square_e.max(libm::frexp(k.recip()).1);
-        let (s, own) = (libm::scalbn(square, square_e - top), libm::scalbn(k.recip(), -top));
+        let top = square_e.max(split(k.recip()).1);
+        let (s, own) = (scaled(square, square_e - top), scaled(k.recip(), -top));
         let mut set = |row: usize, column: usize, (x, exponent): Wide| {
-            out[row * width + column] = libm::scalbn(x, exponent);
+            out[row * width + column] = scaled(x, exponent);
             out[column * width + row] = out[row * width + column];
         };
         let weight = |i: usize, j: usize| if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
@@ -243,14 +244,14 @@ impl Family for NormalWishart {
                     let cov = n * w * (v[[i, l]] * a[j] + v[[j, l]] * a[i]);
                     set(row, at + l, (cov, n_e + e + of_pair - units[l]));
                 }
-                let cov = n * (v[[i, j]] * (s + own) + libm::scalbn(a[i] * a[j], 2 * e - top));
+                let cov = n * (v[[i, j]] * (s + own) + scaled(a[i] * a[j], 2 * e - top));
                 set(at + i, at + j, (cov, n_e + top + of_pair));
                 row += 1;
             }
             set(0, at + i, (2.0 * a[i], e - units[i]));
             set(at + i, last, (2.0 * n * a[i] * (s + own), n_e + top + e - units[i]));
         }
-        let of_location = libm::scalbn(2.0 * n * square * (s + 2.0 * own), n_e + square_e + top);
+        let of_location = scaled(2.0 * n * square * (s + 2.0 * own), n_e + square_e + top);
         set(last, last, (of_location + 2.0 * d as f64 / k / k, 0));
         law.fisher_of_precision(&factor, (out, width, 1));
     }
@@ -288,8 +289,8 @@ impl Family for NormalWishart {
         let shift = (at..last).map(|i| (difference_of_quotients(0.25, (p[i], e), (q[i], to_e)), 1));
         let (square, exponent) = factor.inverse_square(shift);
         let (n, n_exponent) = from.degrees();
-        let (to, to_exponent) = libm::frexp(-to_e);
-        let location = libm::scalbn(to * n * square, to_exponent + n_exponent + exponent);
+        let (to, to_exponent) = split(-to_e);
+        let location = scaled(to * n * square, to_exponent + n_exponent + exponent);
         let (_, _, other) = self.parts(q);
         from.kl(&half_change, self.member(q, &other), q[0] - p[0])
             + 0.5 * self.d as f64 * phi(e, to_e)
@@ -329,11 +330,11 @@ impl Density for NormalWishart {
         let (location, k, own) = self.parts(eta);
         let Ok(factor) = Factor::new("observation", p.view()) else { return f64::NAN };
         let rest = m.iter().zip(&location).map(|(m, location)| (0.5 * m - 0.5 * location, 1));
-        let (log_k, (k, k_exponent)) = (k.ln(), libm::frexp(k));
+        let (log_k, (k, k_exponent)) = (k.ln(), split(k));
         let (square, exponent) = factor.square(rest);
         let log_det = self.d as f64 * log_k + factor.log_det();
-        self.member(eta, &own).log_density(p, factor.log_det())
-            + 0.5 * (log_det - libm::scalbn(k * square, exponent + k_exponent))
+        self.member(eta, &own).log_density(p, &factor)
+            + 0.5 * (log_det - scaled(k * square, exponent + k_exponent))
             - self.d as f64 * HALF_LOG_TAU
     }
 }
@@ -346,7 +347,8 @@ impl Sample for NormalWishart {
         let law = self.member(eta, &own);
         let location = ArrayView1::from(&m);
         let sampler = law.factor().and_then(|factor| {
-            let (scale, degrees) = (factor.inverse(), 2.0 * law.half_degrees());
+            let least = (self.d as f64 - 1.0) * (1.0 + f64::EPSILON);
+            let (scale, degrees) = (factor.inverse(), (2.0 * law.half_degrees()).max(least));
             samplers::NormalWishart::new(location, k, scale.view(), degrees)
         });
         match sampler {

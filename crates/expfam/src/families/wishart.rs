@@ -1,7 +1,7 @@
 //! The Wishart family: random precision matrices.
 
-use fenchel_linalg::special::log1pmx;
 use fenchel_linalg::Invalid;
+use fenchel_linalg::special::log1pmx;
 use fenchel_optim::scalar::increasing_root;
 use ndarray::{Array2, ArrayView2};
 use rand::Rng;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
 use super::gamma;
-use super::half::{self, Base, Factor, Wide, pack, unpack};
+use super::half::{self, Base, Factor, Wide, pack, scaled, split, unpack};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -90,7 +90,7 @@ impl Member<'_> {
 
     /// `n`.
     pub(crate) fn degrees(&self) -> Wide {
-        libm::frexp(2.0 * self.half_degrees())
+        split(2.0 * self.half_degrees())
     }
 
     /// Checks that `V^-1` is positive definite, and that `V` and `n V` have finite numbers.
@@ -150,16 +150,19 @@ impl Member<'_> {
         parts - 0.25 * d * (d - 1.0) * std::f64::consts::PI.ln() - 0.5 * (d + 1.0) * scale
     }
 
-    /// `log p(W)` in the saddle-point form: `-(n / 2) sum_i (l_i - 1 - log l_i)` with the eigenvalues `l_i` of `W` relative to its
-    /// mean `n V`, and by Stirling's formula what does not grow with `n`.
-    pub(crate) fn log_density(&self, w: &Array2<f64>, log_det: f64) -> f64 {
+    /// `log p(W)` of a matrix with its factor.
+    pub(crate) fn log_density(&self, w: &Array2<f64>, of_w: &Factor) -> f64 {
         let Ok(factor) = self.factor() else { return f64::NAN };
+        let n = 2.0 * self.half_degrees();
+        let half_change = 0.5 * w - 0.5 * (factor.inverse() * n);
+        let (from, to) = (Base::inverse(&factor, n), Base::of(of_w));
+        self.log_density_at(half::half_phi(&from, (&to, w.clone()), half_change), of_w.log_det())
+    }
+
+    /// `log p(W)` in the saddle-point form: `-(n / 2) sum_i (l_i - 1 - log l_i)` with the eigenvalues `l_i` of `W` relative to its
+    /// mean `n V`, of which half the sum is given, and by Stirling's formula what does not grow with `n`.
+    pub(crate) fn log_density_at(&self, half_phi: f64, log_det: f64) -> f64 {
         let (h, d) = (self.half_degrees(), self.d as f64);
-        let mean = factor.inverse() * (2.0 * h);
-        let Ok(to) = Factor::new("observation", w.view()) else { return f64::NAN };
-        let half_change = 0.5 * w - 0.5 * mean;
-        let from = Base::inverse(&factor, 2.0 * h);
-        let deviance = 2.0 * half::half_phi(&from, (&to, w.clone()), half_change);
         let parts: f64 = (0..self.d)
             .map(|i| {
                 let (x, rest) = (self.above + 0.5 * i as f64, 0.5 * (self.d - 1 - i) as f64);
@@ -169,7 +172,7 @@ impl Member<'_> {
             })
             .sum();
         parts
-            - h * deviance
+            - 2.0 * h * half_phi
             - 0.25 * d * (d - 1.0) * std::f64::consts::PI.ln()
             - 0.5 * (d + 1.0) * log_det
     }
@@ -179,8 +182,8 @@ impl Member<'_> {
         let (v, units) = (factor.scaled_inverse(), factor.units());
         let (n, exponent) = self.degrees();
         half::block(self.d, block, |i, j, k, l| {
-            let scaled = n * (v[[i, k]] * v[[j, l]] + v[[i, l]] * v[[j, k]]);
-            libm::scalbn(scaled, exponent - units[i] - units[j] - units[k] - units[l])
+            let in_units = n * (v[[i, k]] * v[[j, l]] + v[[i, l]] * v[[j, k]]);
+            scaled(in_units, exponent - units[i] - units[j] - units[k] - units[l])
         });
     }
 
@@ -210,7 +213,8 @@ impl Member<'_> {
         let (Ok(from), Ok(factor)) = (self.factor(), target.factor()) else { return f64::NAN };
         let [q, half_change] =
             [target.matrix, half_change].map(|vector| unpack(vector, self.d, -2.0));
-        let relative = half::relative_eigenvalues(&Base::of(&from), (&factor, q), half_change);
+        let relative =
+            half::relative_eigenvalues(&Base::of(&from), (&Base::of(&factor), q), half_change);
         let n = self.half_degrees();
         let after = to + 0.5 * (self.d as f64 - 1.0);
         let scale: f64 = relative
@@ -363,7 +367,7 @@ impl Density for Wishart {
 
     fn log_density(&self, eta: &[f64], x: &Array2<f64>) -> f64 {
         let Ok(factor) = Factor::new("observation", x.view()) else { return f64::NAN };
-        self.member(eta).log_density(x, factor.log_det())
+        self.member(eta).log_density(x, &factor)
     }
 }
 

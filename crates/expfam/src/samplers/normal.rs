@@ -52,8 +52,9 @@ impl NormalVector {
         let factor = half::factor("precision", &precision.to_owned())?;
         Invalid::check_length("natural parameter", factor.order(), eta.len())?;
         Invalid::check_finite("natural parameter", &eta.to_vec())?;
-        let mean = factor.solve(eta.iter().map(|&e| (e, 0))).map_or_else(Vec::new, |m| factor.plain(&m));
-        Ok(NormalVector { mean: mean.into(), factor: Factor::Precision(factor.lower()) })
+        let solved = factor.solve(eta.iter().map(|&e| (e, 0)));
+        let mean = solved.iter().flat_map(|m| factor.plain(m)).collect();
+        Ok(NormalVector { mean, factor: Factor::Precision(factor.lower()) })
     }
 
     /// The distribution with the given mean and the lower triangular `L` of the covariance `L L'`.

@@ -33,11 +33,10 @@ fn normals_of_distant_units_have_their_values() {
     close(family.conjugate_at(&p), 57.257_774_505_311_087, "A*");
     close(family.kl(&p, &q), 6.000_000_002_799_998_7e90, "kl");
     close(family.kl(&q, &p), 2.000_000_000_666_666_2e90, "kl");
-    let (location, covariance) = ([1.500_000_000_3e-100, 2.121_320_343_983_906_4e170], [
-        5.000_000_000_999_999_7e-301,
-        7.071_067_813_279_688_1e-31,
-        5.000_000_000_999_999_7e249,
-    ]);
+    let (location, covariance) = (
+        [1.500_000_000_3e-100, 2.121_320_343_983_906_4e170],
+        [5.000_000_000_999_999_7e-301, 7.071_067_813_279_688_1e-31, 5.000_000_000_999_999_7e249],
+    );
     let mut c = [0.0; 5];
     family.centred_from_natural(&p, &mut c);
     for (found, value) in c[..2].iter().zip(location) {
@@ -65,12 +64,16 @@ fn wishart_laws_of_distant_units_have_their_values() {
     let family = Wishart::new(2).unwrap();
     let p = [-1e300, 2e20, -1e-250, 4e40];
     close(family.log_partition(&p), 2.794_005_660_490_446_2e42, "A");
-    mean(&family, &p, &[
-        4.000_000_000_799_999_9e-260,
-        80_000_000_015.999_994,
-        4.000_000_000_799_999_9e290,
-        71.850_141_512_261_152,
-    ]);
+    mean(
+        &family,
+        &p,
+        &[
+            4.000_000_000_799_999_9e-260,
+            80_000_000_015.999_994,
+            4.000_000_000_799_999_9e290,
+            71.850_141_512_261_152,
+        ],
+    );
     let fisher = information(&family, &p);
     close(fisher(1, 1), 4.000_000_002_399_999_7e-10, "Fisher");
     close(fisher(0, 2), 8.000_000_003_199_998_5e-20, "Fisher");
@@ -98,15 +101,19 @@ fn conjugate_laws_of_distant_units_have_their_values() {
     close(family.log_partition(&p), -292.005_571_949_813_84, "A");
     close(family.conjugate_at(&p), 182.835_963_054_055_15, "A*");
     close(family.kl(&p, &q), 2.590_253_131_389_397_1, "kl");
-    mean(&family, &p, &[
-        -139.559_478_527_678_25,
-        7.370_052_286_337_515_7e-201,
-        1.977_995_328_177_719_4e-31,
-        1.026_542_997_025_582_5e140,
-        2.414_106_129_949_124_5e-111,
-        -2.041_862_276_422_790_2e59,
-        3.915_755_367_836_619_3e-21,
-    ]);
+    mean(
+        &family,
+        &p,
+        &[
+            -139.559_478_527_678_25,
+            7.370_052_286_337_515_7e-201,
+            1.977_995_328_177_719_4e-31,
+            1.026_542_997_025_582_5e140,
+            2.414_106_129_949_124_5e-111,
+            -2.041_862_276_422_790_2e59,
+            3.915_755_367_836_619_3e-21,
+        ],
+    );
     let fisher = information(&family, &p);
     close(fisher(6, 6), 1.447_412_727_435_921_1e-41, "Fisher");
     close(fisher(4, 5), 9.057_115_421_066_935e-53, "Fisher");
@@ -158,8 +165,9 @@ fn units_change_nothing() {
             assert!(family.check_natural(&there).is_ok(), "{there:?}");
             let name = family.name();
             let (kl, own) = (family.kl(&there, &to), family.kl(&p, &q));
-            // Far members need logarithms of determinants, which are not relative.
-            let equal = kl == own || own > 0.01 && (kl - own).abs() <= 1e-12 * (1.0 + own);
+            // Far members need logarithms of determinants, which are not relative; so do gamma laws of small shape that are close.
+            let exact = own < 0.01 && name != "normal-gamma";
+            let equal = kl == own || !exact && (kl - own).abs() <= 1e-12 * (1.0 + own);
             assert!(equal, "{name} {p:?} {q:?}: {kl:e} {own:e}");
             let (here, there) = (information(&*family, &p), information(&*family, &there));
             for (row, a) in exponents.iter().enumerate() {
