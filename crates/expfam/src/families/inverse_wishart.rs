@@ -1,12 +1,13 @@
 //! The inverse Wishart family: random covariance matrices.
 
-use fenchel_linalg::{Cholesky, Invalid};
+use fenchel_linalg::Invalid;
 use ndarray::{Array2, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
-use super::half::{self, pack, unpack};
+use super::gamma;
+use super::half::{self, Base, Factor, pack, unpack};
 use super::wishart::{Member, Wishart, check_matrix, statistics};
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -15,7 +16,8 @@ use crate::samplers;
 
 /// The inverses `X = W^-1` of Wishart matrices, by scale `Psi` and degrees `n > d - 1`: statistic
 /// `T(X) = (X^-1, log det X)`, natural parameter `eta = (-Psi / 2, -(n + d + 1) / 2)`, log-partition function
-/// `A = log Gamma_d(n/2) + (n d / 2) log 2 - (n/2) log det Psi`.
+/// `A = log Gamma_d(n/2) + (n d / 2) log 2 - (n/2) log det Psi`. `Psi`, `Psi^-1` and `E X^-1 = n Psi^-1` have finite numbers, and
+/// `eta` ends with at least -1e305.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct InverseWishart {
@@ -85,10 +87,11 @@ impl Family for InverseWishart {
 
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
         check_shape(self, "natural parameter", eta)?;
-        half::factor("scale", &unpack(eta, self.d, -2.0))?;
-        let last = half::length(self.d);
-        let inside = self.member(eta).above > 0.0;
-        natural_in(self, inside, last, eta[last], "a number < -d (degrees > d - 1)")
+        let (last, law) = (half::length(self.d), self.member(eta));
+        natural_in(self, law.above > 0.0, last, eta[last], "a number < -d (degrees > d - 1)")?;
+        natural_in(self, eta[last] >= -gamma::LARGEST, last, eta[last], "at least -1e305")?;
+        law.check()?;
+        Ok(())
     }
 
     fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
@@ -137,8 +140,9 @@ impl Family for InverseWishart {
 
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let last = half::length(self.d);
-        let change: Vec<f64> = q[..last].iter().zip(p).map(|(q, p)| q - p).collect();
-        self.member(p).kl(&change, self.member(q), p[last] - q[last])
+        let half_change: Vec<f64> =
+            q[..last].iter().zip(p).map(|(q, p)| 0.5 * q - 0.5 * p).collect();
+        self.member(p).kl(&half_change, self.member(q), p[last] - q[last])
     }
 }
 
@@ -150,8 +154,8 @@ impl Density for InverseWishart {
     }
 
     fn statistics(&self, x: &Array2<f64>, out: &mut [f64]) {
-        match Cholesky::new(x.view()) {
-            Ok(factor) => statistics(&half::inverse(&factor), factor.log_det(), out),
+        match Factor::new("observation", x.view()) {
+            Ok(factor) => statistics(&factor.inverse(), factor.log_det(), out),
             Err(_) => out.fill(f64::NAN),
         }
     }
@@ -165,10 +169,17 @@ impl Density for InverseWishart {
     }
 
     fn log_density(&self, eta: &[f64], x: &Array2<f64>) -> f64 {
-        let Ok(factor) = Cholesky::new(x.view()) else { return f64::NAN };
-        let log_det = factor.log_det();
-        let inverse = self.member(eta).log_density(&half::inverse(&factor), -log_det);
-        inverse - (self.d as f64 + 1.0) * log_det
+        let Ok(factor) = Factor::new("observation", x.view()) else { return f64::NAN };
+        let law = self.member(eta);
+        let Ok(scale) = law.factor() else { return f64::NAN };
+        // The eigenvalues of X^-1 relative to its mean n Psi^-1 are those of Psi / n relative to X.
+        let over = 0.5 / law.half_degrees();
+        let mean = unpack(law.matrix, self.d, -2.0) * over;
+        let (from, to) = (Base::of(&factor), Base::times(&scale, over));
+        let half_change = 0.5 * &mean - 0.5 * x;
+        let (half_phi, log_det) =
+            (half::half_phi(&from, (&to, mean), half_change), factor.log_det());
+        law.log_density_at(half_phi, -log_det) - (self.d as f64 + 1.0) * log_det
     }
 }
 

@@ -14,7 +14,9 @@ use crate::family::{
 };
 use crate::prior::Prior;
 use crate::samplers::{log_gamma_variable, standard_normal};
-use crate::special::{digamma, gamma_entropy, gamma_shape, ln_gamma, log_minus_digamma, trigamma};
+use crate::special::{
+    digamma, gamma_entropy, gamma_shape, ln_gamma_scaled, log_minus_digamma, trigamma,
+};
 
 /// Points `(m, t)` of a mean `m` and a precision `t`: `t ~ Gamma(a, b)` by shape and rate, and
 /// `m | t ~ N(m0, 1 / (k t))`.
@@ -22,7 +24,7 @@ use crate::special::{digamma, gamma_entropy, gamma_shape, ln_gamma, log_minus_di
 /// Statistic `T = (log t, t, t m, t m^2)`, natural parameter `eta = (a - 1/2, -b - k m0^2 / 2, k m0, -k / 2)`,
 /// log-partition function `A = log Gamma(a) - a log b - log(k) / 2`, mean
 /// `mu = (psi(a) - log b, a / b, m0 a / b, 1 / k + m0^2 a / b)`. Centred coordinates are
-/// `(E t, log E t - E log t, m0, 1 / k)`.
+/// `(E t, log E t - E log t, m0, 1 / k)`. `m0`, `k` and the mean have finite numbers, `E t` does not underflow, and `eta` begins with at most 1e305.
 ///
 /// The posterior of [`Normal`](crate::families::Normal) observations is a member of this family: see [`NormalGamma::of_prior`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,12 +84,15 @@ impl Distribution<NormalGamma> {
 
 fn parts(eta: &[f64]) -> NormalGammaParameters {
     let weight = -2.0 * eta[3];
-    // b = -eta_1 - eta_2^2 / (2 k): what rounding took from square and quotient is put back, since the two may cancel.
-    let square = eta[2] * eta[2];
-    let lost = libm::fma(eta[2], eta[2], -square);
-    let quotient = square / (2.0 * weight);
-    let rest = libm::fma(-quotient, 2.0 * weight, square) + lost;
-    let rate = -eta[1] - quotient - rest / (2.0 * weight);
+    // b = -eta_1 - eta_2^2 / (2 k): what rounding took from square and quotient is put back, since the two may cancel. Exponents are
+    // apart, since the square may overflow.
+    let ((along, e), (twice, twice_e)) = (libm::frexp(eta[2]), libm::frexp(2.0 * weight));
+    let square = along * along;
+    let lost = libm::fma(along, along, -square);
+    let quotient = square / twice;
+    let rest = libm::fma(-quotient, twice, square) + lost;
+    let [quotient, rest] = [quotient, rest / twice].map(|x| libm::scalbn(x, 2 * e - twice_e));
+    let rate = -eta[1] - quotient - rest;
     NormalGammaParameters { location: eta[2] / weight, weight, shape: eta[0] + 0.5, rate }
 }
 
@@ -109,14 +114,12 @@ impl Family for NormalGamma {
         natural_in(self, eta[3] < 0.0, 3, eta[3], "a number < 0")?;
         let p = parts(eta);
         natural_in(self, p.rate > 0.0, 1, eta[1], "below -eta_2^2 / (2 k)")?;
-        let largest = p.shape / p.rate * (1.0 + p.location * p.location) + 1.0 / p.weight;
-        natural_in(
-            self,
-            largest.is_finite(),
-            1,
-            eta[1],
-            "a rate at which E t and E t m^2 are finite",
-        )
+        natural_in(self, eta[0] <= gamma::LARGEST, 0, eta[0], "at most 1e305")?;
+        let mut mu = [0.0; 4];
+        self.mean(eta, &mut mu);
+        let finite = [p.location, p.weight].iter().chain(&mu).all(|x| x.is_finite());
+        let expected = "parameters at which m0, k and the mean are finite, and E t > 0";
+        natural_in(self, finite && mu[1] > 0.0, 1, eta[1], expected)
     }
 
     fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
@@ -135,7 +138,7 @@ impl Family for NormalGamma {
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
         let p = parts(eta);
-        ln_gamma(p.shape) - p.shape * p.rate.ln() - 0.5 * p.weight.ln()
+        ln_gamma_scaled(p.shape, p.rate.ln()) - 0.5 * p.weight.ln()
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
@@ -158,20 +161,21 @@ impl Family for NormalGamma {
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
         let NormalGammaParameters { location: m, weight: k, shape: a, rate: b } = parts(eta);
         // T is a function of t whose mean given t is t (1, m, m^2); what m adds is in the corner.
-        let of_t = [0.0, 1.0, m, m * m];
-        let (square, own) = (a / b / b, a / b / k);
-        for i in 1..4 {
-            out[i] = of_t[i] / b;
-            out[4 * i] = out[i];
-            for j in 1..4 {
-                out[4 * i + j] = square * of_t[i] * of_t[j];
+        let t = a / b;
+        let means = [0.0, t, t * m, t * m * m];
+        for (i, of_t) in [(1, 1.0 / b), (2, m / b), (3, m / b * m)] {
+            out[i] = of_t;
+            out[4 * i] = of_t;
+            for j in 1..=i {
+                out[4 * i + j] = means[j] * of_t;
+                out[4 * j + i] = out[4 * i + j];
             }
         }
         out[0] = trigamma(a);
-        out[10] += own;
-        out[11] += 2.0 * m * own;
-        out[14] += 2.0 * m * own;
-        out[15] += 4.0 * m * m * own + 2.0 / k / k;
+        out[10] += t / k;
+        out[11] += 2.0 * means[2] / k;
+        out[14] += 2.0 * means[2] / k;
+        out[15] += 4.0 * means[3] / k + 2.0 / k / k;
     }
 
     /// That of the gamma law, and of the location given the precision.
@@ -188,7 +192,7 @@ impl Family for NormalGamma {
         // b' - b and m0' - m0 from the differences of the parameters.
         // c'^2 / e' - c^2 / e with the quotients c / e, of which none overflows.
         let squares = if d[3].abs() < 0.5 * p[3].abs() {
-            d[2] * (p[2] + q[2]) / q[3] - p[2] / q[3] * (p[2] / p[3]) * d[3]
+            d[2] * (p[2] / q[3] + q[2] / q[3]) - p[2] / q[3] * (p[2] / p[3]) * d[3]
         } else {
             q[2] * (q[2] / q[3]) - p[2] * (p[2] / p[3])
         };

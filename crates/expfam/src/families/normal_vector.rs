@@ -1,15 +1,16 @@
 //! The normal family on vectors, with unknown mean and covariance.
 
-use fenchel_linalg::{Cholesky, Invalid};
+use fenchel_linalg::Invalid;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
-use super::half::{self, pack, pack_outer, unpack};
+use super::half::{
+    self, Base, Factor, Solved, Wide, add_outer, pack, pack_outer, scaled, unpack, wide_dot,
+};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
-use crate::divergence::accurate_dot;
 use crate::error::Error;
 use crate::family::{Density, Evidence, Family, Sample, check_shape, point_in};
 use crate::samplers::NormalVector as Law;
@@ -20,7 +21,7 @@ use crate::special::ln_gamma_multivariate;
 /// Statistic `T(x) = (x, x x')`, natural parameter `eta = (P m, -P/2)` with the precision matrix `P = V^-1`,
 /// log-partition function `A = m'P m / 2 - log det(P) / 2`, mean `mu = (m, V + m m')`. A matrix is stored as its
 /// lower triangle, row by row, with `sqrt(2)` off the diagonal. Centred coordinates are `(m, V)`. All computations
-/// use Cholesky factors.
+/// use Cholesky factors. Mean and covariance have finite numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct NormalVector {
@@ -50,7 +51,7 @@ impl NormalVector {
         covariance: ArrayView2<f64>,
     ) -> Result<Distribution<Self>, Error> {
         let factor = half::factor("covariance", &covariance.to_owned())?;
-        let precision = half::inverse(&factor);
+        let precision = factor.inverse();
         Invalid::check_length("mean", self.d, mean.len())?;
         Invalid::check_length("covariance", self.d, factor.order())?;
         self.with_natural(precision.dot(&mean).view(), precision.view())
@@ -78,34 +79,32 @@ impl NormalVector {
         unpack(&eta[self.d..], self.d, -2.0)
     }
 
-    /// `m` and the factor of `P`.
-    fn parts(&self, eta: &[f64]) -> Option<(Vec<f64>, Cholesky)> {
-        let factor = Cholesky::new(self.precision(eta).view()).ok()?;
-        let mut m = eta[..self.d].to_vec();
-        factor.solve_in_place(&mut m).ok()?;
+    fn factor(&self, eta: &[f64]) -> Result<Factor, Invalid> {
+        Factor::unpacked("precision", &eta[self.d..], self.d, -2.0)
+    }
+
+    /// `m` as a solution, and the factor of `P`.
+    fn parts(&self, eta: &[f64]) -> Option<(Solved, Factor)> {
+        let factor = self.factor(eta).ok()?;
+        let m = factor.solve(eta[..self.d].iter().map(|&e| (e, 0)))?;
         Some((m, factor))
     }
 
     /// The mean to full precision, by two steps of iterative refinement. The residual of `P m = eta_1` is summed with
     /// twice the digits.
-    fn refined(
-        &self,
-        eta: &[f64],
-        (precision, factor): (&Array2<f64>, &Cholesky),
-        mut m: Vec<f64>,
-    ) -> Vec<f64> {
+    fn refined(&self, eta: &[f64], (precision, factor): (&Array2<f64>, &Factor), m: &mut Solved) {
+        let units = factor.units();
         for _ in 0..2 {
             let rest = (0..self.d).map(|i| {
-                let row = (0..self.d).map(|j| (-precision[[i, j]], m[j]));
-                accurate_dot(row.chain([(1.0, eta[i])]))
+                let row = (0..self.d)
+                    .map(|j| ((m.solution[j], m.exponent - units[j]), -precision[[i, j]]));
+                wide_dot(row.chain([((eta[i], 0), 1.0)]))
             });
-            let mut rest: Vec<f64> = rest.collect();
-            if factor.solve_in_place(&mut rest).is_err() || rest.iter().any(|r| !r.is_finite()) {
-                break;
-            }
-            m.iter_mut().zip(&rest).for_each(|(m, r)| *m += r);
+            let rest: Vec<Wide> = rest.collect();
+            let Some(step) = factor.solve(rest.into_iter()) else { break };
+            let scale = step.exponent - m.exponent;
+            m.solution.iter_mut().zip(&step.solution).for_each(|(m, s)| *m += scaled(*s, scale));
         }
-        m
     }
 }
 
@@ -150,7 +149,11 @@ impl Family for NormalVector {
 
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
         check_shape(self, "natural parameter", eta)?;
-        half::factor("precision", &self.precision(eta))?;
+        let factor = self.factor(eta)?;
+        factor.check_inverse("covariance")?;
+        if let Some(m) = factor.solve(eta[..self.d].iter().map(|&e| (e, 0))) {
+            Invalid::check_finite("mean", &factor.plain(&m).collect::<Vec<f64>>())?;
+        }
         Ok(())
     }
 
@@ -158,19 +161,20 @@ impl Family for NormalVector {
         check_shape(self, "mean parameter", mu)?;
         let mut c = mu.to_vec();
         self.centred_from_mean(mu, &mut c);
-        half::factor("covariance", &unpack(&c[self.d..], self.d, 1.0))?;
+        Factor::unpacked("covariance", &c[self.d..], self.d, 1.0)?;
         Ok(())
     }
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
-        let Some((m, factor)) = self.parts(eta) else { return f64::NAN };
-        0.5 * (crate::divergence::dot(&m, &eta[..self.d]) - factor.log_det())
+        let Ok(factor) = self.factor(eta) else { return f64::NAN };
+        let (square, exponent) = factor.inverse_square(eta[..self.d].iter().map(|&e| (e, 0)));
+        0.5 * (scaled(square, exponent) - factor.log_det())
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
         self.centred_from_natural(eta, mu);
-        let c = mu.to_vec();
-        self.mean_from_centred(&c, mu);
+        let (m, squares) = mu.split_at_mut(self.d);
+        add_outer(m, 1.0, squares);
     }
 
     fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
@@ -181,71 +185,76 @@ impl Family for NormalVector {
 
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
         let (d, width) = (self.d, self.dimension());
-        let mut c = vec![0.0; width];
-        self.centred_from_natural(eta, &mut c);
-        let v = unpack(&c[d..], d, 1.0);
-        let m = &c[..d];
+        let Some((Solved { exponent, solution: m, .. }, factor)) = self.parts(eta) else {
+            out.fill(f64::NAN);
+            return;
+        };
+        let (v, units) = (factor.scaled_inverse(), factor.units());
         for i in 0..d {
             for j in 0..d {
-                out[i * width + j] = v[[i, j]];
+                out[i * width + j] = scaled(v[[i, j]], -units[i] - units[j]);
             }
             let mut column = d;
             for j in 0..d {
                 for k in 0..=j {
                     let weight = if j == k { 1.0 } else { std::f64::consts::SQRT_2 };
                     let cov = weight * (m[j] * v[[i, k]] + m[k] * v[[i, j]]);
+                    let cov = scaled(cov, exponent - units[i] - units[j] - units[k]);
                     out[i * width + column] = cov;
                     out[column * width + i] = cov;
                     column += 1;
                 }
             }
         }
+        // Over 2^(2 top): the larger of means and deviations has its digits.
+        let top = exponent.max(0);
+        let m: Vec<f64> = m.into_iter().map(|m| scaled(m, exponent - top)).collect();
+        let own = v.mapv(|v| scaled(v, -top));
         half::block(d, (out, width, d), |i, j, k, l| {
-            v[[i, k]] * v[[j, l]]
-                + v[[i, l]] * v[[j, k]]
+            let in_units = own[[i, k]] * own[[j, l]]
+                + own[[i, l]] * own[[j, k]]
                 + m[i] * (m[k] * v[[j, l]] + m[l] * v[[j, k]])
-                + m[j] * (m[k] * v[[i, l]] + m[l] * v[[i, k]])
+                + m[j] * (m[k] * v[[i, l]] + m[l] * v[[i, k]]);
+            scaled(in_units, 2 * top - units[i] - units[j] - units[k] - units[l])
         });
     }
 
     fn conjugate_at(&self, eta: &[f64]) -> f64 {
-        let Some((_, factor)) = self.parts(eta) else { return f64::NAN };
-        0.5 * (factor.log_det() - self.d as f64)
+        self.factor(eta).map_or(f64::NAN, |factor| 0.5 * (factor.log_det() - self.d as f64))
     }
 
     /// `(sum phi(lambda_i) + |L'(m - m')|^2) / 2`, with `P' (m - m') = (P' - P) m - (eta' - eta)`.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let d = self.d;
-        let (from, to) = (self.precision(p), self.precision(q));
-        let (Some((m, own)), Ok(factor)) = (self.parts(p), Cholesky::new(to.view())) else {
+        let (Some((mut m, from)), Ok(to)) = (self.parts(p), self.factor(q)) else {
             return f64::NAN;
         };
-        // The differences of the parameters themselves are exact for nearby members.
-        let difference: Vec<f64> = q.iter().zip(p).map(|(q, p)| q - p).collect();
-        let change = self.precision(&difference);
-        let m = self.refined(p, (&from, &own), m);
-        let shift: Array1<f64> = (0..d)
+        // The differences of the parameters themselves are exact for nearby members; halves do not overflow.
+        let half: Vec<f64> = q.iter().zip(p).map(|(q, p)| 0.5 * q - 0.5 * p).collect();
+        let change = self.precision(&half);
+        self.refined(p, (&self.precision(p), &from), &mut m);
+        let shift: Vec<Wide> = (0..d)
             .map(|i| {
-                let row = (0..d).map(|j| (change[[i, j]], m[j]));
-                accurate_dot(row.chain([(-1.0, difference[i])]))
+                let m = |j: usize| (m.solution[j], m.exponent - from.units()[j]);
+                let row = (0..d).map(|j| (m(j), change[[i, j]]));
+                wide_dot(row.chain([((half[i], 0), -1.0)]))
             })
             .collect();
-        let Ok(solved) = factor.solve(shift.view()) else { return f64::NAN };
-        half::half_phi(&from, to, change) + 0.5 * solved.dot(&shift)
+        let (square, exponent) = to.inverse_square(shift.into_iter());
+        half::half_phi(&Base::of(&from), (&Base::of(&to), self.precision(q)), change)
+            + 0.5 * scaled(square, exponent + 2)
     }
 
     fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
         let d = self.d;
-        pack_outer(&mu[..d], -1.0, &mut c[d..]);
-        c[d..].iter_mut().zip(&mu[d..]).for_each(|(c, m)| *c += m);
-        c[..d].copy_from_slice(&mu[..d]);
+        c.copy_from_slice(mu);
+        add_outer(&mu[..d], -1.0, &mut c[d..]);
     }
 
     fn mean_from_centred(&self, c: &[f64], mu: &mut [f64]) {
         let d = self.d;
-        pack_outer(&c[..d], 1.0, &mut mu[d..]);
-        mu[d..].iter_mut().zip(&c[d..]).for_each(|(m, c)| *m += c);
-        mu[..d].copy_from_slice(&c[..d]);
+        mu.copy_from_slice(c);
+        add_outer(&c[..d], 1.0, &mut mu[d..]);
     }
 
     fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
@@ -253,18 +262,18 @@ impl Family for NormalVector {
             c.fill(f64::NAN);
             return;
         };
-        c[..self.d].copy_from_slice(&m);
-        pack(&half::inverse(&factor), 1.0, &mut c[self.d..]);
+        c.iter_mut().zip(factor.plain(&m)).for_each(|(c, m)| *c = m);
+        pack(&factor.inverse(), 1.0, &mut c[self.d..]);
     }
 
     fn natural_from_centred(&self, c: &[f64], eta: &mut [f64]) -> Result<(), Error> {
         let d = self.d;
-        let factor = half::factor("covariance", &unpack(&c[d..], d, 1.0))?;
-        let precision = half::inverse(&factor);
-        let mut location = c[..d].to_vec();
-        factor.solve_in_place(&mut location)?;
-        eta[..d].copy_from_slice(&location);
-        pack(&precision, -0.5, &mut eta[d..]);
+        let factor = Factor::unpacked("covariance", &c[d..], d, 1.0)?;
+        Invalid::check_finite("mean", &c[..d])?;
+        if let Some(location) = factor.solve(c[..d].iter().map(|&c| (c, 0))) {
+            eta.iter_mut().zip(factor.plain(&location)).for_each(|(eta, l)| *eta = l);
+        }
+        pack(&factor.inverse(), -0.5, &mut eta[d..]);
         Ok(())
     }
 
@@ -317,12 +326,11 @@ impl Density for NormalVector {
 
     fn log_density(&self, eta: &[f64], x: &[f64]) -> f64 {
         let Some((m, factor)) = self.parts(eta) else { return f64::NAN };
-        let lower = factor.lower();
-        // |L'(x - m)|^2
-        let square: f64 = (0..self.d)
-            .map(|j| (j..self.d).map(|i| lower[[i, j]] * (x[i] - m[i])).sum::<f64>().powi(2))
-            .sum();
-        0.5 * (factor.log_det() - square) + self.log_base(x)
+        let m: Vec<f64> = factor.plain(&m).collect();
+        // In halves, which do not overflow.
+        let rest = x.iter().zip(&m).map(|(x, m)| (0.5 * x - 0.5 * m, 1));
+        let (square, exponent) = factor.square(rest);
+        0.5 * (factor.log_det() - scaled(square, exponent)) + self.log_base(x)
     }
 }
 
@@ -342,7 +350,7 @@ impl Evidence for NormalVector {
     /// In `(m, P)`: `P ~ Wishart(n0 + d + 2, (n0 V0)^-1)`, `m | P ~ N(m0, (n0 P)^-1)`.
     fn log_prior_normaliser(&self, weight: f64, c: &[f64]) -> f64 {
         let (d, degrees) = (self.d as f64, weight + self.d as f64 + 2.0);
-        let Ok(factor) = Cholesky::new(unpack(&c[self.d..], self.d, weight).view()) else {
+        let Ok(factor) = Factor::unpacked("scale", &c[self.d..], self.d, weight) else {
             return f64::NAN;
         };
         let ln_2 = std::f64::consts::LN_2;

@@ -47,7 +47,7 @@ impl NormalVectorKnownCovariance {
     pub fn new(covariance: ArrayView2<f64>) -> Result<Self, Error> {
         let covariance = covariance.to_owned();
         let factor = half::factor("covariance", &covariance)?;
-        let (lower, log_det) = (factor.lower().to_owned(), factor.log_det());
+        let (lower, log_det) = (factor.lower(), factor.log_det());
         Ok(NormalVectorKnownCovariance { covariance, lower, log_det })
     }
 

@@ -1,12 +1,12 @@
 //! The normal family on vectors, with mean 0.
 
-use fenchel_linalg::{Cholesky, Invalid};
+use fenchel_linalg::Invalid;
 use ndarray::{Array1, Array2, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
-use super::half::{self, pack, pack_outer, unpack};
+use super::half::{self, Base, Factor, pack, pack_outer, scaled, unpack};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -15,7 +15,7 @@ use crate::samplers::NormalVector as Law;
 
 /// The normal family on vectors of length `d` with mean 0, by covariance `V`: statistic `T(x) = x x'`, natural
 /// parameter `eta = -V^-1 / 2`, log-partition function `A = log det(V) / 2`, mean `mu = V`. It is the example of R.
-/// Le Priol, PhD thesis 2021, section 5.A.2.
+/// Le Priol, PhD thesis 2021, section 5.A.2. Precision and covariance have finite numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct NormalVectorZeroMean {
@@ -42,12 +42,16 @@ impl NormalVectorZeroMean {
         Invalid::check_length("covariance", self.d, covariance.nrows())?;
         let factor = half::factor("covariance", &covariance.to_owned())?;
         let mut eta = vec![0.0; self.dimension()];
-        pack(&half::inverse(&factor), -0.5, &mut eta);
+        pack(&factor.inverse(), -0.5, &mut eta);
         Distribution::from_natural(self, &eta)
     }
 
     fn precision(&self, eta: &[f64]) -> Array2<f64> {
         unpack(eta, self.d, -2.0)
+    }
+
+    fn factor(&self, eta: &[f64]) -> Result<Factor, Invalid> {
+        Factor::unpacked("precision", eta, self.d, -2.0)
     }
 }
 
@@ -69,40 +73,42 @@ impl Family for NormalVectorZeroMean {
 
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
         check_shape(self, "natural parameter", eta)?;
-        half::factor("precision", &self.precision(eta))?;
+        self.factor(eta)?.check_inverse("covariance")?;
         Ok(())
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
         check_shape(self, "mean parameter", mu)?;
-        half::factor("covariance", &unpack(mu, self.d, 1.0))?;
+        Factor::unpacked("covariance", mu, self.d, 1.0)?;
         Ok(())
     }
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
-        Cholesky::new(self.precision(eta).view()).map_or(f64::NAN, |f| -0.5 * f.log_det())
+        self.factor(eta).map_or(f64::NAN, |f| -0.5 * f.log_det())
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
-        match Cholesky::new(self.precision(eta).view()) {
-            Ok(factor) => pack(&half::inverse(&factor), 1.0, mu),
+        match self.factor(eta) {
+            Ok(factor) => pack(&factor.inverse(), 1.0, mu),
             Err(_) => mu.fill(f64::NAN),
         }
     }
 
     fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
-        let factor = half::factor("covariance", &unpack(mu, self.d, 1.0))?;
-        pack(&half::inverse(&factor), -0.5, eta);
+        let factor = Factor::unpacked("covariance", mu, self.d, 1.0)?;
+        pack(&factor.inverse(), -0.5, eta);
         Ok(())
     }
 
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
-        let width = self.dimension();
-        let mut mu = vec![0.0; width];
-        self.mean(eta, &mut mu);
-        let v = unpack(&mu, self.d, 1.0);
-        half::block(self.d, (out, width, 0), |i, j, k, l| {
-            v[[i, k]] * v[[j, l]] + v[[i, l]] * v[[j, k]]
+        let Ok(factor) = self.factor(eta) else {
+            out.fill(f64::NAN);
+            return;
+        };
+        let (v, units) = (factor.scaled_inverse(), factor.units());
+        half::block(self.d, (out, self.dimension(), 0), |i, j, k, l| {
+            let in_units = v[[i, k]] * v[[j, l]] + v[[i, l]] * v[[j, k]];
+            scaled(in_units, -units[i] - units[j] - units[k] - units[l])
         });
     }
 
@@ -111,8 +117,13 @@ impl Family for NormalVectorZeroMean {
     }
 
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
-        let d: Vec<f64> = q.iter().zip(p).map(|(q, p)| q - p).collect();
-        half::half_phi(&self.precision(p), self.precision(q), self.precision(&d))
+        let (Ok(from), Ok(to)) = (self.factor(p), self.factor(q)) else { return f64::NAN };
+        let half_change: Vec<f64> = q.iter().zip(p).map(|(q, p)| 0.5 * q - 0.5 * p).collect();
+        half::half_phi(
+            &Base::of(&from),
+            (&Base::of(&to), self.precision(q)),
+            self.precision(&half_change),
+        )
     }
 
     fn self_concordance(&self) -> Option<f64> {
@@ -139,6 +150,12 @@ impl Density for NormalVectorZeroMean {
 
     fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
         Ok(-(self.d as f64) * HALF_LOG_TAU)
+    }
+
+    fn log_density(&self, eta: &[f64], x: &[f64]) -> f64 {
+        let Ok(factor) = self.factor(eta) else { return f64::NAN };
+        let (square, exponent) = factor.square(x.iter().map(|&x| (x, 0)));
+        0.5 * (factor.log_det() - scaled(square, exponent)) + self.log_base(x)
     }
 }
 

@@ -6,7 +6,8 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
-use super::half::{self, pack, pack_outer, unpack};
+use super::gamma;
+use super::half::{self, Factor, Solved, Wide, pack, pack_outer, scaled, split, unpack};
 use super::normal::HALF_LOG_TAU;
 use super::wishart::{self, Member, Wishart};
 use crate::distribution::Distribution;
@@ -15,7 +16,8 @@ use crate::error::Error;
 use crate::family::{
     Density, Family, Sample, check_shape, digits_kept, mean_in, natural_in, point_in,
 };
-use crate::samplers::NormalVector as Law;
+use crate::samplers;
+use crate::special::trigamma_multivariate_above;
 
 /// Points `(m, P)` of a mean and a precision matrix, `P ~ Wishart(V, n)`, `m | P ~ N(m0, (k P)^-1)`.
 ///
@@ -23,7 +25,8 @@ use crate::samplers::NormalVector as Law;
 /// `eta = ((n - d) / 2, -(V^-1 + k m0 m0') / 2, k m0, -k / 2)`, log-partition function
 /// `A = A_Wishart - (d / 2) log k`, mean `mu = (E log det P, n V, n V m0, d / k + m0' n V m0)`. A matrix is stored as
 /// its lower triangle, row by row, with `sqrt(2)` off the diagonal. In one dimension the family is
-/// [`NormalGamma`](crate::families::NormalGamma) with `n = 2 a`, `V = 1 / (2 b)`.
+/// [`NormalGamma`](crate::families::NormalGamma) with `n = 2 a`, `V = 1 / (2 b)`. `m0`, `k`, `V^-1`, `V` and the mean have finite
+/// numbers, and `eta` begins with at most 1e305.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct NormalWishart {
@@ -64,7 +67,7 @@ impl NormalWishart {
         Invalid::check_finite("degrees", &[degrees])?;
         let location = location.to_vec();
         Invalid::check_finite("location", &location)?;
-        let inverse = half::inverse(&half::factor("scale", &scale.to_owned())?);
+        let inverse = half::factor("scale", &scale.to_owned())?.inverse();
         let mut eta = vec![0.0; self.dimension()];
         eta[0] = 0.5 * (degrees - d as f64);
         // Rounding moves V^-1 by k |m_i| |m_j| at (i, j), relative to V^-1 by this at most.
@@ -110,13 +113,11 @@ impl NormalWishart {
         Wishart::new(self.d).expect("the order was checked")
     }
 
-    /// `n V`, `n V m0`, `E log det P`.
-    fn expected_precision(&self, m: &[f64], law: Member) -> (Array2<f64>, Array1<f64>, f64) {
-        let mut mu = vec![0.0; half::length(self.d)];
-        let log_det = law.mean(&mut mu);
-        let matrix = unpack(&mu, self.d, 1.0);
-        let along = matrix.dot(&ArrayView1::from(m));
-        (matrix, along, log_det)
+    /// The factor of `V^-1`, and `V m0` as a solution.
+    fn solved(&self, m: &[f64], law: Member) -> Option<(Factor, Solved)> {
+        let factor = law.factor().ok()?;
+        let along = factor.solve(m.iter().map(|&m| (m, 0)))?;
+        Some((factor, along))
     }
 }
 
@@ -154,7 +155,14 @@ impl Family for NormalWishart {
         let last = eta.len() - 1;
         natural_in(self, eta[0] > -0.5, 0, eta[0], "a number > -1/2 (degrees > d - 1)")?;
         natural_in(self, eta[last] < 0.0, last, eta[last], "a number < 0")?;
-        half::factor("inverse scale", &unpack(&self.parts(eta).2, self.d, -2.0))?;
+        natural_in(self, eta[0] <= gamma::LARGEST, 0, eta[0], "at most 1e305")?;
+        let (m, k, own) = self.parts(eta);
+        Invalid::check_finite("location", &m)?;
+        natural_in(self, k.is_finite(), last, eta[last], "a finite weight")?;
+        self.member(eta, &own).check()?;
+        let mut mu = vec![0.0; eta.len()];
+        self.mean(eta, &mut mu);
+        Invalid::check_finite("mean parameter", &mu)?;
         Ok(())
     }
 
@@ -172,65 +180,80 @@ impl Family for NormalWishart {
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
         let (at, last) = self.places();
         let (m, k, own) = self.parts(eta);
-        let (matrix, along, log_det) = self.expected_precision(&m, self.member(eta, &own));
-        mu[0] = log_det;
-        pack(&matrix, 1.0, &mut mu[1..at]);
-        mu[at..last].iter_mut().zip(&along).for_each(|(mu, a)| *mu = *a);
-        mu[last] = self.d as f64 / k + along.dot(&ArrayView1::from(&m));
+        let law = self.member(eta, &own);
+        let Some((factor, along)) = self.solved(&m, law) else {
+            mu.fill(f64::NAN);
+            return;
+        };
+        mu[0] = law.mean(&mut mu[1..at]);
+        let ((n, n_e), (square, square_e)) = (law.degrees(), along.square());
+        let moments = mu[at..last].iter_mut().zip(factor.plain(&along));
+        moments.for_each(|(mu, a)| *mu = 2.0 * law.half_degrees() * a);
+        mu[last] = self.d as f64 / k + scaled(n * square, n_e + square_e);
     }
 
     fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
         let (at, last) = self.places();
-        let matrix = unpack(&mu[1..], self.d, 1.0);
-        let factor = half::factor("mean", &matrix)?;
-        let m = factor.solve(ArrayView1::from(&mu[at..last]))?;
-        let spread = mu[last] - m.dot(&ArrayView1::from(&mu[at..last]));
+        let factor = Factor::unpacked("mean", &mu[1..], self.d, 1.0)?;
+        let Some(solved) = factor.solve(mu[at..last].iter().map(|&mu| (mu, 0))) else {
+            return Ok(Invalid::check_finite("mean parameter", mu)?);
+        };
+        let (m, (square, exponent)) =
+            (factor.plain(&solved).collect::<Vec<f64>>(), solved.square());
+        let spread = mu[last] - scaled(square, exponent);
         mean_in(self, spread > 0.0, last, spread, SPREAD)?;
         let mut of_precision = mu[1..=at].to_vec();
         of_precision[at - 1] = mu[0];
         let mut own = vec![0.0; at];
         self.wishart().natural(&of_precision, &mut own)?;
         eta[0] = own[at - 1] + 0.5;
-        self.write(eta, &unpack(&own, self.d, -2.0), &m.to_vec(), self.d as f64 / spread);
+        self.write(eta, &unpack(&own, self.d, -2.0), &m, self.d as f64 / spread);
         Ok(())
     }
 
-    /// The Wishart law's by the chain rule: `-V^-1/2` is `eta_P - c c' / (4 e)` with `c = k m0`, `e = -k/2`.
+    /// The covariance of the means given `P`, which are `(log det P, P, P m0, d/k + m0'P m0)`, and the mean of the covariance given
+    /// `P`. With `a = V m0` and `s = m0'V m0`.
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
         let (d, width, (at, last)) = (self.d, self.dimension(), self.places());
         let (m, k, own) = self.parts(eta);
-        let (matrix, along, _) = self.expected_precision(&m, self.member(eta, &own));
-        let inner = own.len() + 1;
-        let mut information = vec![0.0; inner * inner];
-        self.member(eta, &own).fisher(&mut information);
-        // The derivatives of the Wishart law's parameter, a column for each of eta.
-        let mut jacobian = Array2::zeros((inner, width));
-        jacobian[[inner - 1, 0]] = 1.0;
-        let mut row = 0;
+        let law = self.member(eta, &own);
+        let Some((factor, along)) = self.solved(&m, law) else {
+            out.fill(f64::NAN);
+            return;
+        };
+        let (v, units) = (factor.scaled_inverse(), factor.units());
+        let (a, e, (square, square_e)) = (&along.solution, along.exponent, along.square());
+        let (n, n_e) = law.degrees();
+        // s + 1/k over 2^top.
+        let top = square_e.max(split(k.recip()).1);
+        let (s, own) = (scaled(square, square_e - top), scaled(k.recip(), -top));
+        let mut set = |row: usize, column: usize, (x, exponent): Wide| {
+            out[row * width + column] = scaled(x, exponent);
+            out[column * width + row] = out[row * width + column];
+        };
+        let weight = |i: usize, j: usize| if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
+        set(0, 0, (trigamma_multivariate_above(d, law.above), 0));
+        set(0, last, (2.0 * square, square_e));
+        let mut row = 1;
         for i in 0..d {
             for j in 0..=i {
-                let weight = if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
-                jacobian[[row, 1 + row]] = 1.0;
-                jacobian[[row, at + i]] += 0.5 * weight * m[j];
-                jacobian[[row, at + j]] += 0.5 * weight * m[i];
-                jacobian[[row, last]] = weight * m[i] * m[j];
+                let (w, of_pair) = (weight(i, j), -units[i] - units[j]);
+                set(0, row, (2.0 * w * v[[i, j]], of_pair));
+                set(row, last, (2.0 * w * n * a[i] * a[j], n_e + 2 * e + of_pair));
+                for l in 0..d {
+                    let cov = n * w * (v[[i, l]] * a[j] + v[[j, l]] * a[i]);
+                    set(row, at + l, (cov, n_e + e + of_pair - units[l]));
+                }
+                let cov = n * (v[[i, j]] * (s + own) + scaled(a[i] * a[j], 2 * e - top));
+                set(at + i, at + j, (cov, n_e + top + of_pair));
                 row += 1;
             }
+            set(0, at + i, (2.0 * a[i], e - units[i]));
+            set(at + i, last, (2.0 * n * a[i] * (s + own), n_e + top + e - units[i]));
         }
-        let information =
-            Array2::from_shape_vec((inner, inner), information).expect("a square of its order");
-        let product = jacobian.t().dot(&information).dot(&jacobian);
-        out.iter_mut().zip(&product).for_each(|(out, p)| *out = *p);
-        // The second derivatives, against the mean of P.
-        for i in 0..d {
-            for j in 0..d {
-                out[(at + i) * width + at + j] += matrix[[i, j]] / k;
-            }
-            out[(at + i) * width + last] += 2.0 * along[i] / k;
-            out[last * width + at + i] += 2.0 * along[i] / k;
-        }
-        let square = along.dot(&ArrayView1::from(&m));
-        out[last * width + last] += 4.0 * square / k + 2.0 * d as f64 / k / k;
+        let of_location = scaled(2.0 * n * square * (s + 2.0 * own), n_e + square_e + top);
+        set(last, last, (of_location + 2.0 * d as f64 / k / k, 0));
+        law.fisher_of_precision(&factor, (out, width, 1));
     }
 
     /// That of the Wishart law, and of the location given `P`.
@@ -243,30 +266,35 @@ impl Family for NormalWishart {
     /// The divergence of the Wishart laws, plus `(d phi(k'/k) + k' (m0 - m0')' n V (m0 - m0')) / 2` of the location given `P`.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let (at, last) = self.places();
-        let (m, _, own) = self.parts(p);
+        let (_, _, own) = self.parts(p);
         let from = self.member(p, &own);
-        let (matrix, _, _) = self.expected_precision(&m, from);
-        // The change of -V^-1/2 = eta_P - c c' / (4 e) from the differences of the parameters.
-        let (e, to_e, de) = (p[last], q[last], q[last] - p[last]);
-        let mut change: Vec<f64> = q[1..at].iter().zip(&p[1..at]).map(|(q, p)| q - p).collect();
+        let Ok(factor) = from.factor() else { return f64::NAN };
+        // The change of -V^-1/2 = eta_P - c c' / (4 e) from the differences of the parameters, in halves that do not overflow.
+        let half = |i: usize| 0.5 * q[i] - 0.5 * p[i];
+        let (e, to_e) = (p[last], q[last]);
+        let mut half_change: Vec<f64> = (1..at).map(half).collect();
         let mut row = 0;
         for i in at..last {
             for j in at..=i {
                 let weight = if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
-                let outer = if de.abs() < -0.5 * e {
-                    (q[i] - p[i]) * (q[j] / to_e) + p[i] / to_e * (q[j] - p[j] - p[j] / e * de)
+                let outer = if half(last).abs() < -0.25 * e {
+                    half(i) * (q[j] / to_e) + p[i] / to_e * (half(j) - p[j] / e * half(last))
                 } else {
-                    q[i] * (q[j] / to_e) - p[i] * (p[j] / e)
+                    0.5 * q[i] * (q[j] / to_e) - 0.5 * p[i] * (p[j] / e)
                 };
-                change[row] -= 0.25 * weight * outer;
+                half_change[row] -= 0.25 * weight * outer;
                 row += 1;
             }
         }
-        let shift: Array1<f64> =
-            (at..last).map(|i| difference_of_quotients(0.5, (p[i], e), (q[i], to_e))).collect();
+        let shift = (at..last).map(|i| (difference_of_quotients(0.25, (p[i], e), (q[i], to_e)), 1));
+        let (square, exponent) = factor.inverse_square(shift);
+        let (n, n_exponent) = from.degrees();
+        let (to, to_exponent) = split(-to_e);
+        let location = scaled(to * n * square, to_exponent + n_exponent + exponent);
         let (_, _, other) = self.parts(q);
-        from.kl(&change, self.member(q, &other), q[0] - p[0]) + 0.5 * self.d as f64 * phi(e, to_e)
-            - to_e * shift.dot(&matrix.dot(&shift))
+        from.kl(&half_change, self.member(q, &other), q[0] - p[0])
+            + 0.5 * self.d as f64 * phi(e, to_e)
+            + location
     }
 }
 
@@ -283,7 +311,7 @@ impl Density for NormalWishart {
     fn statistics(&self, (m, p): &Self::Point, out: &mut [f64]) {
         let (at, last) = self.places();
         let along = p.dot(m);
-        out[0] = fenchel_linalg::Cholesky::new(p.view()).map_or(f64::NAN, |f| f.log_det());
+        out[0] = Factor::new("observation", p.view()).map_or(f64::NAN, |f| f.log_det());
         pack(p, 1.0, &mut out[1..at]);
         out[at..last].iter_mut().zip(&along).for_each(|(out, a)| *out = *a);
         out[last] = along.dot(m);
@@ -296,6 +324,19 @@ impl Density for NormalWishart {
     fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
         Ok(-(self.d as f64) * HALF_LOG_TAU)
     }
+
+    /// That of the Wishart law, and of the location given `P`.
+    fn log_density(&self, eta: &[f64], (m, p): &Self::Point) -> f64 {
+        let (location, k, own) = self.parts(eta);
+        let Ok(factor) = Factor::new("observation", p.view()) else { return f64::NAN };
+        let rest = m.iter().zip(&location).map(|(m, location)| (0.5 * m - 0.5 * location, 1));
+        let (log_k, (k, k_exponent)) = (k.ln(), split(k));
+        let (square, exponent) = factor.square(rest);
+        let log_det = self.d as f64 * log_k + factor.log_det();
+        self.member(eta, &own).log_density(p, &factor)
+            + 0.5 * (log_det - scaled(k * square, exponent + k_exponent))
+            - self.d as f64 * HALF_LOG_TAU
+    }
 }
 
 impl Sample for NormalWishart {
@@ -303,14 +344,22 @@ impl Sample for NormalWishart {
 
     fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> Self::Owned {
         let (m, k, own) = self.parts(eta);
-        let mut of_precision = own.clone();
-        of_precision.push(eta[0] - 0.5);
-        let p = self.wishart().draw(&of_precision, rng);
-        let precision = &p * k;
-        let location = precision.dot(&ArrayView1::from(&m));
-        match Law::from_natural(location.view(), precision.view()) {
-            Ok(law) => (law.sample(&mut rng), p),
-            Err(_) => (Array1::from_elem(self.d, f64::NAN), p),
+        let law = self.member(eta, &own);
+        let location = ArrayView1::from(&m);
+        let sampler = law.factor().and_then(|factor| {
+            let least = (self.d as f64 - 1.0) * (1.0 + f64::EPSILON);
+            let (scale, degrees) = (factor.inverse(), (2.0 * law.half_degrees()).max(least));
+            samplers::NormalWishart::new(location, k, scale.view(), degrees)
+        });
+        match sampler {
+            Ok(sampler) => {
+                let (m, lower) = sampler.sample(&mut rng);
+                (m, lower.dot(&lower.t()))
+            }
+            Err(_) => {
+                let nan = Array2::from_elem((self.d, self.d), f64::NAN);
+                (nan.row(0).to_owned(), nan)
+            }
         }
     }
 }

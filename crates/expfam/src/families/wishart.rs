@@ -1,14 +1,15 @@
 //! The Wishart family: random precision matrices.
 
+use fenchel_linalg::Invalid;
 use fenchel_linalg::special::log1pmx;
-use fenchel_linalg::{Cholesky, Invalid};
 use fenchel_optim::scalar::increasing_root;
 use ndarray::{Array2, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::file::checked_file;
-use super::half::{self, pack, unpack};
+use super::gamma;
+use super::half::{self, Base, Factor, Wide, pack, scaled, split, unpack};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -23,7 +24,8 @@ use crate::special::{
 ///
 /// Statistic `T(W) = (W, log det W)`, natural parameter `eta = (-V^-1 / 2, (n - d - 1) / 2)`, log-partition function
 /// `A = log Gamma_d(n/2) + (n d / 2) log 2 + (n/2) log det V`, mean `mu = (n V, psi_d(n/2) + d log 2 + log det V)`.
-/// Matrices are lower triangles row by row with `sqrt(2)` off the diagonal.
+/// Matrices are lower triangles row by row with `sqrt(2)` off the diagonal. Inverse scale, scale and mean have finite numbers, and
+/// `eta` ends with at most 1e305.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Wishart {
@@ -56,15 +58,9 @@ impl Wishart {
         Invalid::check_length("scale", self.d, scale.nrows())?;
         let factor = half::factor("scale", &scale.to_owned())?;
         let mut eta = vec![0.0; self.dimension()];
-        pack(&half::inverse(&factor), -0.5, &mut eta);
+        pack(&factor.inverse(), -0.5, &mut eta);
         eta[half::length(self.d)] = 0.5 * (degrees - self.d as f64 - 1.0);
         Distribution::from_natural(self, &eta)
-    }
-
-    /// `n` and the factor of `V^-1`.
-    fn parts(&self, eta: &[f64]) -> Option<(f64, Cholesky)> {
-        let factor = Cholesky::new(unpack(eta, self.d, -2.0).view()).ok()?;
-        Some((2.0 * eta[half::length(self.d)] + self.d as f64 + 1.0, factor))
     }
 
     fn member<'a>(&self, eta: &'a [f64]) -> Member<'a> {
@@ -83,16 +79,35 @@ pub(crate) struct Member<'a> {
 }
 
 impl Member<'_> {
-    fn factor(&self) -> Option<Cholesky> {
-        Cholesky::new(unpack(self.matrix, self.d, -2.0).view()).ok()
+    /// Of `V^-1`.
+    pub(crate) fn factor(&self) -> Result<Factor, Invalid> {
+        Factor::unpacked("inverse scale", self.matrix, self.d, -2.0)
     }
 
-    fn half_degrees(&self) -> f64 {
+    pub(crate) fn half_degrees(&self) -> f64 {
         self.above + 0.5 * (self.d as f64 - 1.0)
     }
 
+    /// `n`.
+    pub(crate) fn degrees(&self) -> Wide {
+        split(2.0 * self.half_degrees())
+    }
+
+    /// Checks that `V^-1` is positive definite, and that `V` and `n V` have finite numbers.
+    pub(crate) fn check(&self) -> Result<Factor, Invalid> {
+        let factor = self.factor()?;
+        let scale = factor.check_inverse("scale")?;
+        let mean = scale * (2.0 * self.half_degrees());
+        match mean.indexed_iter().find(|(_, v)| !v.is_finite()) {
+            None => Ok(factor),
+            Some(((row, column), &value)) => {
+                Err(Invalid::NonFinite { what: "mean n V", row, column, value })
+            }
+        }
+    }
+
     pub(crate) fn log_partition(&self) -> f64 {
-        let Some(factor) = self.factor() else { return f64::NAN };
+        let Ok(factor) = self.factor() else { return f64::NAN };
         // Each gamma function with its share of the logarithm of the determinant, since both may overflow.
         let (d, rate) = (self.d as f64, factor.log_det() / self.d as f64 - std::f64::consts::LN_2);
         let gammas = |i: usize| ln_gamma_scaled(self.above + 0.5 * i as f64, rate);
@@ -102,18 +117,18 @@ impl Member<'_> {
 
     /// `n V` as a vector, and `E log det W`.
     pub(crate) fn mean(&self, mu: &mut [f64]) -> f64 {
-        let Some(factor) = self.factor() else {
+        let Ok(factor) = self.factor() else {
             mu.fill(f64::NAN);
             return f64::NAN;
         };
-        pack(&half::inverse(&factor), 2.0 * self.half_degrees(), mu);
+        pack(&factor.inverse(), 2.0 * self.half_degrees(), mu);
         digamma_multivariate_above(self.d, self.above) + self.d as f64 * std::f64::consts::LN_2
             - factor.log_det()
     }
 
     /// `E log det W`.
     pub(crate) fn mean_log_det(&self) -> f64 {
-        let Some(factor) = self.factor() else { return f64::NAN };
+        let Ok(factor) = self.factor() else { return f64::NAN };
         let scale = self.d as f64 * std::f64::consts::LN_2 - factor.log_det();
         digamma_multivariate_above(self.d, self.above) + scale
     }
@@ -121,7 +136,7 @@ impl Member<'_> {
     /// `A*` at the mean: the negative entropy. In `-n d / 2 + (x_0 - 1) sum psi(x_i) - sum log Gamma(x_i)` with
     /// `x_i = (n - d + 1 + i) / 2` the large terms are taken out by the entropies of gamma laws.
     pub(crate) fn conjugate(&self) -> f64 {
-        let Some(factor) = self.factor() else { return f64::NAN };
+        let Ok(factor) = self.factor() else { return f64::NAN };
         let d = self.d as f64;
         let parts: f64 = (0..self.d)
             .map(|i| {
@@ -135,14 +150,19 @@ impl Member<'_> {
         parts - 0.25 * d * (d - 1.0) * std::f64::consts::PI.ln() - 0.5 * (d + 1.0) * scale
     }
 
+    /// `log p(W)` of a matrix with its factor.
+    pub(crate) fn log_density(&self, w: &Array2<f64>, of_w: &Factor) -> f64 {
+        let Ok(factor) = self.factor() else { return f64::NAN };
+        let n = 2.0 * self.half_degrees();
+        let half_change = 0.5 * w - 0.5 * (factor.inverse() * n);
+        let (from, to) = (Base::inverse(&factor, n), Base::of(of_w));
+        self.log_density_at(half::half_phi(&from, (&to, w.clone()), half_change), of_w.log_det())
+    }
+
     /// `log p(W)` in the saddle-point form: `-(n / 2) sum_i (l_i - 1 - log l_i)` with the eigenvalues `l_i` of `W` relative to its
-    /// mean `n V`, and by Stirling's formula what does not grow with `n`.
-    pub(crate) fn log_density(&self, w: &Array2<f64>, log_det: f64) -> f64 {
-        let Some(factor) = self.factor() else { return f64::NAN };
+    /// mean `n V`, of which half the sum is given, and by Stirling's formula what does not grow with `n`.
+    pub(crate) fn log_density_at(&self, half_phi: f64, log_det: f64) -> f64 {
         let (h, d) = (self.half_degrees(), self.d as f64);
-        let mean = half::inverse(&factor) * (2.0 * h);
-        let change = w - &mean;
-        let deviance = 2.0 * half::half_phi(&mean, w.clone(), change);
         let parts: f64 = (0..self.d)
             .map(|i| {
                 let (x, rest) = (self.above + 0.5 * i as f64, 0.5 * (self.d - 1 - i) as f64);
@@ -152,25 +172,32 @@ impl Member<'_> {
             })
             .sum();
         parts
-            - h * deviance
+            - 2.0 * h * half_phi
             - 0.25 * d * (d - 1.0) * std::f64::consts::PI.ln()
             - 0.5 * (d + 1.0) * log_det
+    }
+
+    /// The information of `W`, into a block as by [`half::block`].
+    pub(crate) fn fisher_of_precision(&self, factor: &Factor, block: (&mut [f64], usize, usize)) {
+        let (v, units) = (factor.scaled_inverse(), factor.units());
+        let (n, exponent) = self.degrees();
+        half::block(self.d, block, |i, j, k, l| {
+            let in_units = n * (v[[i, k]] * v[[j, l]] + v[[i, l]] * v[[j, k]]);
+            scaled(in_units, exponent - units[i] - units[j] - units[k] - units[l])
+        });
     }
 
     /// The information of `(W, log det W)`.
     pub(crate) fn fisher(&self, out: &mut [f64]) {
         let last = self.matrix.len();
         let width = last + 1;
-        let Some(factor) = self.factor() else {
+        let Ok(factor) = self.factor() else {
             out.fill(f64::NAN);
             return;
         };
-        let (v, n) = (half::inverse(&factor), 2.0 * self.half_degrees());
-        half::block(self.d, (out, width, 0), |i, j, k, l| {
-            n * (v[[i, k]] * v[[j, l]] + v[[i, l]] * v[[j, k]])
-        });
+        self.fisher_of_precision(&factor, (out, width, 0));
         let mut cross = vec![0.0; last];
-        pack(&v, 2.0, &mut cross);
+        pack(&factor.inverse(), 2.0, &mut cross);
         for (i, c) in cross.into_iter().enumerate() {
             out[i * width + last] = c;
             out[last * width + i] = c;
@@ -178,16 +205,16 @@ impl Member<'_> {
         out[last * width + last] = trigamma_multivariate_above(self.d, self.above);
     }
 
-    /// `KL` to the member at `(matrix + change, to)`, with `to = above + step`. It is a sum of two positive parts:
+    /// `KL` to the member at `(matrix + 2 half_change, to)`, with `to = above + step`. It is a sum of two positive parts:
     /// `(n'/2) sum phi(n lambda_i / n')` with the eigenvalues `lambda_i` of `V'^-1` relative to `V^-1`, and the
     /// divergence due to the degrees of freedom.
-    pub(crate) fn kl(&self, change: &[f64], target: Member, step: f64) -> f64 {
+    pub(crate) fn kl(&self, half_change: &[f64], target: Member, step: f64) -> f64 {
         let to = target.above;
-        let [from, q, change] =
-            [self.matrix, target.matrix, change].map(|half| unpack(half, self.d, -2.0));
-        let Some(relative) = half::relative_eigenvalues(&from, q, change) else {
-            return f64::NAN;
-        };
+        let (Ok(from), Ok(factor)) = (self.factor(), target.factor()) else { return f64::NAN };
+        let [q, half_change] =
+            [target.matrix, half_change].map(|vector| unpack(vector, self.d, -2.0));
+        let relative =
+            half::relative_eigenvalues(&Base::of(&from), (&Base::of(&factor), q), half_change);
         let n = self.half_degrees();
         let after = to + 0.5 * (self.d as f64 - 1.0);
         let scale: f64 = relative
@@ -234,9 +261,11 @@ impl Family for Wishart {
 
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
         check_shape(self, "natural parameter", eta)?;
-        half::factor("inverse scale", &unpack(eta, self.d, -2.0))?;
         let last = half::length(self.d);
-        natural_in(self, eta[last] > -1.0, last, eta[last], "a number > -1 (degrees > d - 1)")
+        natural_in(self, eta[last] > -1.0, last, eta[last], "a number > -1 (degrees > d - 1)")?;
+        natural_in(self, eta[last] <= gamma::LARGEST, last, eta[last], "at most 1e305")?;
+        self.member(eta).check()?;
+        Ok(())
     }
 
     fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
@@ -246,7 +275,7 @@ impl Family for Wishart {
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
         check_shape(self, "mean parameter", mu)?;
         let last = half::length(self.d);
-        let gap = half::factor("mean", &unpack(mu, self.d, 1.0))?.log_det() - mu[last];
+        let gap = Factor::unpacked("mean", mu, self.d, 1.0)?.log_det() - mu[last];
         mean_in(self, gap > 0.0, last, gap, EXPECTED)
     }
 
@@ -263,8 +292,7 @@ impl Family for Wishart {
     /// unknown.
     fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
         let (d, last) = (self.d as f64, half::length(self.d));
-        let mean = unpack(mu, self.d, 1.0);
-        let factor = half::factor("mean", &mean)?;
+        let factor = Factor::unpacked("mean", mu, self.d, 1.0)?;
         let gap = factor.log_det() - mu[last];
         mean_in(self, gap > 0.0, last, gap, EXPECTED)?;
         // In y = log(n - d + 1).
@@ -282,7 +310,7 @@ impl Family for Wishart {
         };
         let start = (0.5 * d * (d + 1.0) / gap).max(1e-300).ln();
         let above = increasing_root(f, -600.0, 600.0, start, 1e-16).exp();
-        pack(&half::inverse(&factor), -0.5 * (above + d - 1.0), eta);
+        pack(&factor.inverse(), -0.5 * (above + d - 1.0), eta);
         eta[last] = 0.5 * above - 1.0;
         Ok(())
     }
@@ -297,8 +325,9 @@ impl Family for Wishart {
 
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let last = half::length(self.d);
-        let change: Vec<f64> = q[..last].iter().zip(p).map(|(q, p)| q - p).collect();
-        self.member(p).kl(&change, self.member(q), q[last] - p[last])
+        let half_change: Vec<f64> =
+            q[..last].iter().zip(p).map(|(q, p)| 0.5 * q - 0.5 * p).collect();
+        self.member(p).kl(&half_change, self.member(q), q[last] - p[last])
     }
 }
 
@@ -324,7 +353,7 @@ impl Density for Wishart {
     }
 
     fn statistics(&self, x: &Array2<f64>, out: &mut [f64]) {
-        let log_det = Cholesky::new(x.view()).map_or(f64::NAN, |f| f.log_det());
+        let log_det = Factor::new("observation", x.view()).map_or(f64::NAN, |f| f.log_det());
         statistics(x, log_det, out);
     }
 
@@ -337,8 +366,8 @@ impl Density for Wishart {
     }
 
     fn log_density(&self, eta: &[f64], x: &Array2<f64>) -> f64 {
-        let Ok(factor) = Cholesky::new(x.view()) else { return f64::NAN };
-        self.member(eta).log_density(x, factor.log_det())
+        let Ok(factor) = Factor::new("observation", x.view()) else { return f64::NAN };
+        self.member(eta).log_density(x, &factor)
     }
 }
 
@@ -347,8 +376,9 @@ impl Sample for Wishart {
 
     fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> Array2<f64> {
         let nan = || Array2::from_elem((self.d, self.d), f64::NAN);
-        let Some((n, factor)) = self.parts(eta) else { return nan() };
-        match samplers::Wishart::new(half::inverse(&factor).view(), n) {
+        let member = self.member(eta);
+        let Ok(factor) = member.factor() else { return nan() };
+        match samplers::Wishart::new(factor.inverse().view(), 2.0 * member.half_degrees()) {
             Ok(law) => law.sample(&mut rng),
             Err(_) => nan(),
         }

@@ -40,7 +40,7 @@ impl NormalVector {
     /// # Errors
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Length`]; [`Invalid::NonFinite`].
     pub fn new(mean: ArrayView1<f64>, covariance: ArrayView2<f64>) -> Result<Self, Invalid> {
-        let factor = half::factor("covariance", &covariance.to_owned())?.lower().to_owned();
+        let factor = half::factor("covariance", &covariance.to_owned())?.lower();
         NormalVector::from_covariance_factor(mean, factor)
     }
 
@@ -51,8 +51,10 @@ impl NormalVector {
     pub fn from_natural(eta: ArrayView1<f64>, precision: ArrayView2<f64>) -> Result<Self, Invalid> {
         let factor = half::factor("precision", &precision.to_owned())?;
         Invalid::check_length("natural parameter", factor.order(), eta.len())?;
-        let mean = factor.solve(eta)?;
-        Ok(NormalVector { mean, factor: Factor::Precision(factor.lower().to_owned()) })
+        Invalid::check_finite("natural parameter", &eta.to_vec())?;
+        let solved = factor.solve(eta.iter().map(|&e| (e, 0)));
+        let mean = solved.iter().flat_map(|m| factor.plain(m)).collect();
+        Ok(NormalVector { mean, factor: Factor::Precision(factor.lower()) })
     }
 
     /// The distribution with the given mean and the lower triangular `L` of the covariance `L L'`.

@@ -35,7 +35,7 @@ impl Wishart {
     /// # Errors
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Parameter`] unless `degrees > d - 1`.
     pub fn new(scale: ArrayView2<f64>, degrees: f64) -> Result<Self, Invalid> {
-        let factor = half::factor("scale", &scale.to_owned())?.lower().to_owned();
+        let factor = half::factor("scale", &scale.to_owned())?.lower();
         check_degrees(degrees, factor.nrows())?;
         Ok(Wishart { factor, degrees })
     }
@@ -81,7 +81,7 @@ impl InverseWishart {
     /// # Errors
     /// As [`Wishart::new`].
     pub fn new(scale: ArrayView2<f64>, degrees: f64) -> Result<Self, Invalid> {
-        let factor = half::factor("scale", &scale.to_owned())?.lower().to_owned();
+        let factor = half::factor("scale", &scale.to_owned())?.lower();
         check_degrees(degrees, factor.nrows())?;
         Ok(InverseWishart { factor, degrees })
     }

@@ -88,6 +88,10 @@ pub(super) fn others() -> Vec<Members<Box<dyn Family>>> {
             vec![vec![0.3, -2.0, -1.0, 0.4, -2.0], vec![1e3, 10.0, -50.0, 3.0, -0.3]],
         ),
         (
+            Box::new(NormalVector::new(3).unwrap()),
+            vec![vec![0.3, -2.0, 1.0, -1.0, 0.4, -2.0, 0.1, -0.3, -0.5]],
+        ),
+        (
             Box::new(NormalVectorZeroMean::new(2).unwrap()),
             vec![vec![-1.0, 0.4, -2.0], vec![-50.0, 3.0, -0.3]],
         ),
@@ -109,12 +113,17 @@ pub(super) fn others() -> Vec<Members<Box<dyn Family>>> {
             Box::new(NormalWishart::new(2).unwrap()),
             vec![vec![0.8, -3.0, 0.4, -2.0, 0.3, -0.2, -0.6]],
         ),
+        (
+            Box::new(NormalWishart::new(3).unwrap()),
+            vec![vec![0.8, -3.0, 0.4, -2.0, 0.1, -0.3, -1.5, 0.3, -0.2, 0.5, -0.6]],
+        ),
         (Box::new(IsotropicNormal::new(3).unwrap()), vec![vec![0.3, 5.0, -1.0, -0.7]]),
         (Box::new(Independent::new(Gamma, 2).unwrap()), vec![vec![1.7, -4.0, -0.5, -3.0]]),
         (
             Box::new(Wishart::new(2).unwrap()),
             vec![vec![-1.0, 0.4, -2.0, 0.3], vec![-50.0, 3.0, -0.3, 90.0]],
         ),
+        (Box::new(Wishart::new(3).unwrap()), vec![vec![-1.0, 0.4, -2.0, 0.1, -0.3, -0.5, 1.3]]),
         (Box::new(InverseWishart::new(2).unwrap()), vec![vec![-1.0, 0.4, -2.0, -3.3]]),
         (
             Box::new(VonMisesFisher::new(3).unwrap()),

@@ -20,5 +20,6 @@ mod special;
 mod spread;
 mod sweep;
 mod tails;
+mod units;
 mod univariate;
 mod wide;

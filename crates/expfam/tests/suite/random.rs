@@ -117,13 +117,10 @@ fn parameters_at_the_ends_of_the_range_have_no_nan() {
                 family.fisher(&eta, &mut information);
                 let mut values = vec![family.log_partition(&eta), family.conjugate_at(&eta)];
                 values.extend(mu.iter().chain(&information));
-                // Divergences of matrices from across the whole range are not asked for.
-                for other in etas.iter().filter(|_| k <= 2) {
+                for other in &etas {
                     values.extend([family.kl(&eta, other), family.kl(other, &eta)]);
                 }
-                // Fisher information of 1e612.
-                let is_beyond = family.name() == "normal-Wishart" && size < 1.0;
-                if !is_beyond && values.iter().any(|v| v.is_nan()) {
+                if values.iter().any(|v| v.is_nan()) {
                     wrong += &format!("{} {eta:?}: {values:?}\n", family.name());
                 }
             }

@@ -4,6 +4,7 @@
 //! `FENCHEL_PROBLEMS=1000000 cargo test --release -p fenchel-expfam --test suite wide -- --nocapture` does a million a family and
 //! prints the longest time that a member took; the suite does fewer.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -11,22 +12,12 @@ use fenchel_expfam::families::*;
 use fenchel_expfam::quantiles::Quantiles;
 use fenchel_expfam::*;
 use fenchel_optim::random::stream;
+use ndarray::Array2;
 use rand::{Rng, RngExt};
 
 use super::{cases, random::moved};
 
 const EPS: f64 = f64::EPSILON;
-
-/// Families whose quantities are products of parameters of different units: those overflow at parameters of any size, and they are
-/// swept by smaller moves alone.
-const MIXED: [&str; 6] = [
-    "Wishart",
-    "inverse Wishart",
-    "multivariate normal",
-    "multivariate normal of mean 0",
-    "normal-Wishart",
-    "normal-gamma",
-];
 
 /// A number of either sign whose exponent is any.
 fn any(rng: &mut impl Rng) -> f64 {
@@ -108,9 +99,7 @@ impl Slowest {
 fn wide_parameters_have_numbers() {
     let count = cases::problems(40);
     let mut faults = Faults::default();
-    for (family, etas) in
-        cases::all().into_iter().filter(|(family, _)| !MIXED.contains(&family.name()))
-    {
+    for (family, etas) in cases::all() {
         let (k, name) = (family.dimension(), family.name());
         let mut rng = stream(31, 0);
         let (mut mu, mut information) = (vec![0.0; k], vec![0.0; k * k]);
@@ -197,6 +186,55 @@ fn wide_densities_and_entropies_are_numbers() {
         slowest.print(name, count);
     }
     faults.close();
+}
+
+/// Draws and their densities, of families of vectors and matrices.
+fn draws<F: Sample + 'static>(
+    faults: &mut Faults,
+    family: F,
+    etas: &[&[f64]],
+    numbers: impl Fn(&F::Point) -> Vec<f64>,
+) {
+    let (count, name) = (cases::problems(40), family.name());
+    let mut rng = stream(37, 0);
+    let mut slowest = Slowest::default();
+    let mut check = |holds, what: &str, example: &dyn Fn() -> String| {
+        faults.check(holds, &format!("{name}, {what}"), example);
+    };
+    for i in 0..count {
+        let eta = far(&family, etas[i % etas.len()], &mut rng);
+        let other = far(&family, &eta, &mut rng);
+        let since = Instant::now();
+        let drawn = family.draw(&eta, &mut rng);
+        let x = numbers(drawn.borrow());
+        check(!x.iter().any(|x| x.is_nan()), "draw", &|| format!("{eta:?}: {x:?}"));
+        if family.check_point(drawn.borrow()).is_ok() {
+            for eta in [&eta, &other] {
+                let log = family.log_density(eta, drawn.borrow());
+                check(!log.is_nan(), "log density", &|| format!("{eta:?} at {x:?}"));
+            }
+        }
+        slowest.add(since, &eta);
+    }
+    slowest.print(name, count);
+}
+
+#[test]
+fn wide_draws_have_numbers() {
+    let faults = &mut Faults::default();
+    let entries = |x: &Array2<f64>| x.iter().copied().collect();
+    let matrix = [-1.0, 0.4, -2.0, 0.3];
+    let vector: [&[f64]; 2] = [&[0.3, -2.0, -1.0, 0.4, -2.0], &[1e3, 10.0, -50.0, 3.0, -0.3]];
+    draws(faults, NormalVector::new(2).unwrap(), &vector, <[f64]>::to_vec);
+    draws(faults, NormalVectorZeroMean::new(2).unwrap(), &[&matrix[..3]], <[f64]>::to_vec);
+    draws(faults, NormalGamma, &[&[1.5, -2.0, 0.4, -0.3]], <[f64]>::to_vec);
+    draws(faults, Wishart::new(2).unwrap(), &[&matrix, &[-50.0, 3.0, -0.3, 90.0]], entries);
+    draws(faults, InverseWishart::new(2).unwrap(), &[&[-1.0, 0.4, -2.0, -3.3]], entries);
+    let family = NormalWishart::new(2).unwrap();
+    draws(faults, family, &[&[0.8, -3.0, 0.4, -2.0, 0.3, -0.2, -0.6]], |(m, p)| {
+        m.iter().chain(p).copied().collect()
+    });
+    std::mem::take(faults).close();
 }
 
 fn tails<F: Quantiles + 'static>(faults: &mut Faults, family: F, etas: &[&[f64]]) {
