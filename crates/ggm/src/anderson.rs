@@ -15,8 +15,8 @@
 
 use fenchel_linalg::{factor, lanes};
 
-/// Changes that are kept. Of the runs on odd data with a penalty of 0.001, the longest takes 161 passes (node groups) and 536 (fused) with
-/// 10, 620 and 1,236 with 5, 111 and 439 with 20, which would need twice the memory.
+/// Changes that are kept. Of the runs on odd data with a penalty of 0.001, the longest takes 183 passes (node groups) and 578 (fused) with
+/// 10, 1,024 and 643 with 5, 145 and 452 with 20, which would need twice the memory.
 const MEMORY: usize = 10;
 /// Changes before the first extrapolation. With 1, scale-free fits of ordinary data at the default penalty take 1.33 times the passes that
 /// they take without acceleration, in the median; with 2, 0.86.
