@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod admm;
+mod anderson;
 pub mod bethe;
 mod chow_liu;
 pub mod conditional;

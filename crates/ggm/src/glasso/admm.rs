@@ -1,5 +1,6 @@
 //! [ADMM](crate::admm) for one block: the second step is soft-thresholding, `Y = S(X + U, Lambda / rho)`.
 
+use super::bcd::Bcd;
 use super::block::Block;
 use super::solver::{Solution, Solver, inverted};
 use crate::admm::{Admm, Splitting};
@@ -9,7 +10,9 @@ use crate::penalty::soft;
 /// eigendecomposition.
 pub(super) struct BlockAdmm {
     admm: Admm,
-    factorisations: u64,
+    pub(super) factorisations: u64,
+    /// The iterations before block coordinate descent takes over; `None` if it never does.
+    pub(super) left: Option<u32>,
 }
 
 impl BlockAdmm {
@@ -24,7 +27,7 @@ impl BlockAdmm {
             }
         }
         let admm = Admm::new(vec![y], vec![u], rho);
-        BlockAdmm { admm, factorisations: 0 }
+        BlockAdmm { admm, factorisations: 0, left: None }
     }
 }
 
@@ -32,6 +35,7 @@ impl Solver for BlockAdmm {
     fn step(&mut self, block: &Block, _tolerance: f64) -> bool {
         self.admm.step(&mut Thresholding(block));
         self.factorisations += 1;
+        self.left = self.left.map(|left| left.saturating_sub(1));
         true
     }
 
@@ -50,6 +54,16 @@ impl Solver for BlockAdmm {
 
     fn factorisations(&self) -> u64 {
         self.factorisations
+    }
+
+    fn successor(&mut self, block: &Block) -> Option<Box<dyn Solver>> {
+        if self.left != Some(0) {
+            return None;
+        }
+        let (x, w, _) = inverted(self.admm.y.swap_remove(0), block.k);
+        let mut bcd = Bcd::new(block, x, &w);
+        bcd.factorisations = self.factorisations;
+        Some(Box::new(bcd))
     }
 
     fn finish(mut self: Box<Self>, k: usize) -> Solution {

@@ -6,7 +6,7 @@
 //!
 //! | method | an iteration costs | when |
 //! |---|---|---|
-//! | [`Method::Quic`], the default | `p` operations per free entry and sweep; one Cholesky factorisation and one inverse per step | always; after 25 iterations block coordinate descent takes over |
+//! | [`Method::Quic`], the default | `p` operations per free entry and sweep; one Cholesky factorisation and one inverse per step | always; where its steps are not solved, or after 10 iterations, ADMM takes over, and then block coordinate descent; with more than 100 variables block coordinate descent after 25 |
 //! | [`Method::BlockCoordinate`] | `p` lasso problems | comparison with other programs |
 //! | [`Method::Admm`] | an eigendecomposition | comparison; other penalties are built on the same engine |
 //!
@@ -38,6 +38,7 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::{Observer, Report, Solution, run};
 use ndarray::Array2;
 
+use crate::anderson::KEPT;
 use crate::error::{Error, check_memory};
 use crate::penalty::PenaltyWeights;
 use crate::singular::{check_regular, unexplained};
@@ -87,7 +88,8 @@ pub fn graphical_lasso<O: Observer<Screened>>(
         if settings.screening { components(problem) } else { vec![(0..p as u32).collect()] };
     let squares = parts.iter().map(|nodes| (nodes.len() as u64).pow(2)).sum::<u64>();
     let hint = "raise the penalty, so that the graph falls into smaller components, or max_memory";
-    check_memory("the graphical lasso", squares.saturating_mul(9), settings.max_memory, hint)?;
+    let each = 9 + if settings.method == Method::Admm { KEPT } else { 0 };
+    check_memory("the graphical lasso", squares.saturating_mul(each), settings.max_memory, hint)?;
     check_unpenalised(problem, &parts)?;
     let mut method = Screened::new(problem, settings, parts, start)?;
     let report: Report = run(&mut method, &settings.stop, observer)?;

@@ -106,7 +106,7 @@ impl Part {
         let mut groups = Groups { k, penalty, shares: shares.to_vec(), c, entry: Vec::new() };
         let mut admm = Admm::new(y, u, rho);
         if warm {
-            admm.second(&mut groups);
+            admm.settle(&mut groups);
         }
         let bounds = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
         Part { nodes, groups, admm, bounds }

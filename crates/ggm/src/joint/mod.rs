@@ -38,6 +38,7 @@ use serde::{Deserialize, Serialize};
 use self::admm::{Joint, Part};
 pub use self::penalty::Coupling;
 use self::penalty::Penalty;
+use crate::anderson::KEPT;
 use crate::data::AsStatistics;
 use crate::error::{Error, check_bounded, check_memory};
 use crate::glasso::{GlassoState, components_by, default_stop};
@@ -161,7 +162,7 @@ impl JointGraphicalLasso {
         let shares: Vec<f64> =
             groups.iter().map(|group| group.samples as f64 / total as f64).collect();
         let hint = "fit fewer groups or variables, or raise max_memory";
-        let numbers = (p as u64).pow(2).saturating_mul(9 * groups.len() as u64);
+        let numbers = (p as u64).pow(2).saturating_mul((9 + KEPT) * groups.len() as u64);
         check_memory("joint graphs", numbers, self.max_memory, hint)?;
         let variances = groups.iter().flat_map(|group| group.covariance.diag().into_iter());
         let unit = unit_of(self.scale, variances);

@@ -45,6 +45,7 @@ use ndarray::{Array1, Array2, ArrayView2};
 
 use self::admm::{Point, SparseLowRank};
 pub use self::model::LatentVariableModel;
+use crate::anderson::KEPT;
 use crate::data::AsStatistics;
 use crate::error::{Error, check_bounded, check_memory};
 use crate::glasso::default_stop;
@@ -113,7 +114,8 @@ impl LatentGraphicalLasso {
         Invalid::check_positive("rank_penalty", self.rank_penalty)?;
         Invalid::check_positive("rho", self.rho)?;
         let hint = "leave columns out, or raise max_memory";
-        check_memory("hidden variables", 16 * (p as u64).pow(2), self.max_memory, hint)?;
+        let numbers = (16 + 3 * KEPT) * (p as u64).pow(2);
+        check_memory("hidden variables", numbers, self.max_memory, hint)?;
         let unit = unit_of(self.scale, statistics.covariance.diag().iter());
         let (covariance, units) = statistics.within(self.scale, unit)?;
         let weights = self.l1.scaled(1.0 / unit);

@@ -1,5 +1,6 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-ggm --test suite FILE::`.
 
+mod acceleration;
 mod answers;
 mod arguments;
 mod bethe;
