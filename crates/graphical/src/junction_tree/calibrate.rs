@@ -307,7 +307,8 @@ pub(super) fn hear<A: Semiring>(
     }
 }
 
-/// `values = lift(logs - max logs)`.
+/// `values = lift(logs - max logs)`. Logarithms stay as they are: the largest may be impossible by another factor, and so large that the
+/// difference has no digit of the others.
 #[inline(always)]
 fn lift<A: Semiring>(logs: &[f64], values: &mut [f64]) -> Scale {
     let top = LogMax::total(logs);
@@ -315,8 +316,8 @@ fn lift<A: Semiring>(logs: &[f64], values: &mut [f64]) -> Scale {
     for &x in logs {
         bottom = if x > f64::NEG_INFINITY { -larger(-x, -bottom) } else { bottom };
     }
-    let shift = if top > f64::NEG_INFINITY { top } else { 0.0 };
+    let shift = if A::UNDERFLOWS && top > f64::NEG_INFINITY { top } else { 0.0 };
     values.iter_mut().zip(logs).for_each(|(v, &x)| *v = A::lift(x - shift));
     let low = if bottom > f64::NEG_INFINITY { bottom - top } else { 0.0 };
-    Scale { log: top, low, lost: 0.0 }
+    Scale { log: if A::UNDERFLOWS { top } else { 0.0 }, low, lost: 0.0 }
 }

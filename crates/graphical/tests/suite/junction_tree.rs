@@ -267,6 +267,40 @@ fn huge_scores_fall_back_to_logs() {
     }
 }
 
+/// A score of 1e300 that another factor forbids: the others keep their digits.
+#[test]
+fn a_huge_score_that_is_impossible_costs_no_digits() {
+    let mut model = FactorGraph::new(&[2, 3]).unwrap();
+    model.add(&[VarId(0), VarId(1)], &[3.0, 2.5, 1e300, 4.0, 0.5, -1.0]).unwrap();
+    model.add(&[VarId(1)], &[-1.5, 0.25, -INF]).unwrap();
+    let exact = Enumeration::of(&model);
+    let none = Evidence::new();
+    let tree = compile(&model);
+    let mut workspace = tree.workspace();
+    let answers = tree.calibrate(&model, &none, &mut workspace).unwrap();
+    assert!((answers.log_partition() - exact.log_partition).abs() < 1e-12);
+    for v in model.variables() {
+        assert!(distance(&answers.marginal(v).unwrap(), &exact.marginal(&[v])) < 1e-12);
+    }
+    let best = tree.calibrate_max(&model, &none, &mut workspace).unwrap();
+    assert_eq!((best.map().as_slice(), best.best_score()), (&[0, 1][..], 2.75));
+    for v in model.variables() {
+        let table = variable_elimination(&model, &[v], &none, &OrderingOptions::default()).unwrap();
+        let shares: Vec<f64> = table.log_values().iter().map(|score| score.exp()).collect();
+        assert!(distance(&shares, &exact.marginal(&[v])) < 1e-12);
+    }
+    let mut chain = Chain::per_edge(3, 2).unwrap();
+    for (t, unary) in [[0.0, 0.0, -INF], [-1.5, 0.25, -INF]].into_iter().enumerate() {
+        chain.unary_mut(t).copy_from_slice(&unary);
+    }
+    chain.pairwise_mut(0, 0).copy_from_slice(&[3.0, 2.5, 1e300]);
+    chain.pairwise_mut(0, 1).copy_from_slice(&[4.0, 0.5, -1.0]);
+    let mut marginals: ChainMarginals = ChainMarginals::new();
+    let log_partition = chain.marginals(&mut marginals).unwrap();
+    assert!((log_partition - exact.log_partition).abs() < 1e-12, "{log_partition}");
+    assert!(distance(&marginals.node(1)[..2], &exact.marginal(&[VarId(1)])[..2]) < 1e-12);
+}
+
 /// Two messages that each favour what the other forbids by `e^-500`: the product would be zero.
 #[test]
 fn contradictions_that_underflow_are_no_zeros() {
