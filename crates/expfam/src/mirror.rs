@@ -294,7 +294,7 @@ impl<F: Family, S: Smooth> Iterative for MirrorDescent<F, S> {
     fn certify(&mut self) -> Certificate {
         let objective = self.objective.value_gradient(&self.eta, &mut self.gradient);
         let norm = crate::divergence::dot(&self.gradient, &self.gradient).sqrt();
-        Certificate::Residual { objective: Some(objective), norm, error: 0.0, scale: None }
+        Certificate::residual(objective, norm, 0.0)
     }
 
     fn verdict(&self) -> Option<Status> {

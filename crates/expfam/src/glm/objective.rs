@@ -97,7 +97,7 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
     fn residual(&self, objective: f64, gradient: &[f64]) -> Certificate {
         let square = |(g, u): (&f64, &f64)| (g / u) * (g / u);
         let norm = gradient.iter().zip(&self.units).map(square).sum::<f64>().sqrt();
-        Certificate::Residual { objective: Some(objective), norm, error: 0.0, scale: None }
+        Certificate::residual(objective, norm, 0.0)
     }
 
     fn penalty(&self, x: &[f64]) -> f64 {

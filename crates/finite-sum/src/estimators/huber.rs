@@ -279,6 +279,6 @@ impl Rows<'_> {
         }
         let slope = if intercept { up - down } else { 0.0 };
         let norm = gradient.iter().chain([&slope]).map(|g| g * g).sum::<f64>().sqrt();
-        Certificate::Residual { objective: Some(objective), norm, error: 0.0, scale: Some(length) }
+        Certificate::residual(objective, norm, 0.0).on_scale(length)
     }
 }

@@ -199,7 +199,7 @@ impl ItemField {
         let wall = Wall::start();
         let account = |status, norm, iterations: usize| Report {
             status,
-            certificate: Certificate::Residual { objective: None, norm, error: 0.0, scale: None },
+            certificate: Certificate::residual(None, norm, 0.0),
             passes: iterations as f64,
             oracle_calls: iterations as u64,
             seconds: wall.seconds(),

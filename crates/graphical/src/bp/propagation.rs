@@ -227,7 +227,7 @@ impl Iterative for Propagation {
         if self.network.reweighted {
             norm = norm.max(self.network.disagreement(&self.messages, &self.exact, false));
         }
-        Certificate::Residual { objective: None, norm, error: 0.0, scale: None }
+        Certificate::residual(None, norm, 0.0)
     }
 
     fn oracle_calls(&self) -> u64 {

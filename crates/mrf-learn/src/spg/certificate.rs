@@ -37,5 +37,5 @@ pub(super) fn certificate<S: Sampler, R: Regulariser>(
     regulariser.prox(&mut moved, last.step);
     let square: f64 = moved.iter().zip(theta).map(|(a, b)| (a - b).powi(2)).sum();
     let error = chains.bias(bound, &d) + chains.sampling_error(&variances, DOUBT);
-    Certificate::Residual { objective: None, norm: square.sqrt() / last.step, error, scale: None }
+    Certificate::residual(None, square.sqrt() / last.step, error)
 }

@@ -74,12 +74,13 @@ impl Certificate {
         Certificate::Gap { objective, lower_bound: lower_bound.min(objective), rounding }
     }
 
-    /// A residual, or [`Certificate::Uncertified`] if the norm or the objective is not finite.
-    pub fn residual(objective: f64, norm: f64, error: f64) -> Self {
-        if objective.is_finite() && (norm + error).is_finite() {
-            Certificate::Residual { objective: Some(objective), norm, error, scale: None }
+    /// A residual, or [`Certificate::Uncertified`] if the norm or the objective is not finite. The objective may be `None`.
+    pub fn residual(objective: impl Into<Option<f64>>, norm: f64, error: f64) -> Self {
+        let objective = objective.into();
+        if objective.is_none_or(f64::is_finite) && (norm + error).is_finite() {
+            Certificate::Residual { objective, norm, error, scale: None }
         } else {
-            Certificate::Uncertified { objective: Some(objective).filter(|f| f.is_finite()) }
+            Certificate::Uncertified { objective: objective.filter(|f| f.is_finite()) }
         }
     }
 
@@ -239,6 +240,12 @@ mod tests {
         );
         assert_eq!(Certificate::gap(f64::NAN, 0.0), Certificate::Uncertified { objective: None });
         assert_eq!(Certificate::gap(f64::NAN, 0.0).value(), f64::INFINITY);
+        let known = Certificate::Uncertified { objective: Some(1.0) };
+        assert_eq!(Certificate::residual(1.0, f64::INFINITY, 0.0), known);
+        let unknown = Certificate::Uncertified { objective: None };
+        assert_eq!(Certificate::residual(f64::NEG_INFINITY, 0.0, 0.0), unknown);
+        assert_eq!(Certificate::residual(None, f64::NAN, 0.0), unknown);
+        assert_eq!(Certificate::residual(None, 1.0, 0.5).value(), 1.5);
     }
 
     #[test]

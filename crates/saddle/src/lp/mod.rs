@@ -96,7 +96,7 @@ pub fn linear_program_with(
             LpOutcome::Unbounded { x, ray } => program.departure(ray).max(program.violation(x)),
             _ => f64::NAN,
         };
-        let certificate = Certificate::Residual { objective: None, norm, error: 0.0, scale: None };
+        let certificate = Certificate::residual(None, norm, 0.0);
         let report = Report { status: Status::Converged, certificate, ..report };
         LpSolution { outcome, report }
     };

@@ -111,7 +111,7 @@ impl Bilinear for Scaled<'_> {
 
     fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate {
         let (x, y) = self.original(x, y);
-        let objective = self.program.cost.iter().zip(&x).map(|(c, x)| c * x).sum();
+        let objective: f64 = self.program.cost.iter().zip(&x).map(|(c, x)| c * x).sum();
         Certificate::residual(objective, self.program.error(&x, &y), 0.0)
     }
 
