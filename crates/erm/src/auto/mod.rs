@@ -18,7 +18,7 @@
 //! | l1, and no memory for a copy by columns | [`catalyst`], or [`qning`] without l2 |
 //! | bounds, a weight a coordinate, non-negative l1 | [`catalyst`]; [`qning`] for `beta < 0.005`; [`fista`](crate::methods::fista()) for `n < d / 10` |
 //! | counts (no curvature bound): many features; few rows and `l2 > 0` | [`newton_cg`]; [`sdca`] with exact steps |
-//! | a loss of closures, whose conjugate is not known | [`saga`] with backtracking |
+//! | a loss of closures, whose conjugate is not known | [`saga`] with backtracking; [`fista`](crate::methods::fista()) for `n < d / 10` |
 //! | a regulariser that ties the weights together (groups, balls, simplex, total variation, one of your own) | [`fista`](crate::methods::fista()) |
 //! | rows that are spread over processes | [`batch`] |
 //!

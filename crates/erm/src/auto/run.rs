@@ -29,8 +29,8 @@ use fenchel_optim::settings;
 /// 1.36 times as long in the median of 15 problems.
 const RUN: usize = 4;
 
-/// Rows for each feature from which Newton's method with l1 begins on a part of them. That gained 1.1 in the median of 18 problems on nine
-/// sets, and 1.4 to 1.9 in the eight on real data and in two of 300,000 rows.
+/// Rows for each feature from which Newton's method with l1 begins on a part of them. That gained 1.2 in the median of 16 problems on eight
+/// sets, and 1.5 of the six on real data.
 const MANY: usize = 100;
 /// The most passes over the part, by judgement.
 const BACKSTOP: f64 = 100.0;
