@@ -6,7 +6,7 @@ use fenchel_optim::random::stream;
 use fenchel_optim::{Loss, Refusal, Regulariser};
 use rand::RngExt;
 
-use super::choice::{Choice, DUAL, Method};
+use super::choice::{Choice, Method, WELL_CONDITIONED};
 use crate::methods::newton::{ROWS_PER_VARIABLE, row_bytes, row_costs, sample_rows};
 use crate::{Error, Problem};
 
@@ -19,9 +19,10 @@ pub(super) const BADLY_CONDITIONED: f64 = 0.005;
 const INDICATORS: (f64, f64) = (20.0, 5.0);
 
 const FEW_ROWS: &str = "more features than rows";
-const FLAT: &str = "no strong convexity";
+const NO_CONJUGATE: &str = "the conjugate of the loss is not known";
+const NOT_STRONGLY_CONVEX: &str = "no strong convexity";
 const NO_BOUND: &str = "the loss has no curvature bound";
-const STEEP: &str = "tiny strong convexity";
+const TINY_L2: &str = "tiny strong convexity";
 
 /// A problem with l1, l2, both or neither, and a loss with second derivatives.
 #[derive(Debug, Clone, Copy)]
@@ -111,12 +112,13 @@ impl Case {
         Some(match method {
             _ if self.unbounded => NO_BOUND,
             Method::Sdca => FEW_ROWS,
-            Method::Qning => FLAT,
+            Method::Saga => NO_CONJUGATE,
+            Method::Qning => NOT_STRONGLY_CONVEX,
             Method::Newton if self.l1 > 0.0 => {
                 "l1, and a dual that is badly conditioned or a quadratic loss"
             }
-            Method::Catalyst if self.l1 > 0.0 => DUAL,
-            _ if self.l1 == 0.0 && self.mu > 0.0 && self.beta < BADLY_CONDITIONED => STEEP,
+            Method::Catalyst if self.l1 > 0.0 => WELL_CONDITIONED,
+            _ if self.l1 == 0.0 && self.mu > 0.0 && self.beta < BADLY_CONDITIONED => TINY_L2,
             _ => return None,
         })
     }
@@ -149,12 +151,10 @@ impl Choice {
         let smooth = loss.curvature().is_finite();
         let (method, reason) = match () {
             () if smooth && 10 * problem.n() < problem.d() => (Method::Fista, FEW_ROWS),
-            () if smooth && !L::HAS_DUAL => {
-                (Method::Saga, "the conjugate of the loss is not known")
-            }
-            () if smooth && mu == 0.0 => (Method::Qning, FLAT),
-            () if smooth && beta < BADLY_CONDITIONED => (Method::Qning, STEEP),
-            () if smooth => (Method::Catalyst, DUAL),
+            () if smooth && !L::HAS_DUAL => (Method::Saga, NO_CONJUGATE),
+            () if smooth && mu == 0.0 => (Method::Qning, NOT_STRONGLY_CONVEX),
+            () if smooth && beta < BADLY_CONDITIONED => (Method::Qning, TINY_L2),
+            () if smooth => (Method::Catalyst, WELL_CONDITIONED),
             () if !(L::HAS_DUAL && mu > 0.0) => {
                 return Err(Refusal::NeedsStrongConvexity { method: "auto" }.into());
             }

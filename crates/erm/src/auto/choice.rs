@@ -64,7 +64,7 @@ impl Method {
 /// Why FISTA.
 pub(crate) const JOINT: &str = "the regulariser ties the weights together";
 /// Why dual ascent.
-pub(crate) const DUAL: &str = "the dual is well enough conditioned";
+pub(crate) const WELL_CONDITIONED: &str = "the dual is well enough conditioned";
 
 /// What was chosen, and by which predictions. Displays as a sentence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -17,7 +17,7 @@ const LEAST: f64 = 50.0;
 const FIRST_CHECK: f64 = 10.0;
 
 /// Why L-BFGS, where it was on trial.
-const TRIAL: &str = "it went well on trial";
+const WENT_WELL: &str = "it went well on trial";
 /// A trial is for dense data with at least so many numbers: sparse data were not in its ablation, and less is fitted in milliseconds.
 const TRIED: usize = 100_000;
 
@@ -61,7 +61,7 @@ pub(crate) fn guarded<P, C: Clock>(
             continue;
         }
         if method != choice.method && limit.is_some() {
-            choice = Choice { method, reason: Some(TRIAL.to_owned()), ..choice };
+            choice = Choice { method, reason: Some(WENT_WELL.to_owned()), ..choice };
         } else if method != choice.method {
             choice.switched = Some(method);
         }
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(given, [(Method::Lbfgs, None, 70.0)]);
         assert_eq!(
             (state.choice.method, state.choice.reason.as_deref()),
-            (Method::Lbfgs, Some(TRIAL))
+            (Method::Lbfgs, Some(WENT_WELL))
         );
         assert_eq!((report.status, report.passes), (Status::Converged, 60.0));
         let (Solution { state, report }, given) = taken_over(tried(50.0), stop, None, &mut ());

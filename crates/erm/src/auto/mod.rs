@@ -46,7 +46,7 @@ mod guarded;
 mod run;
 
 pub use automatic::{auto, batch};
-pub(crate) use choice::{Arm, DUAL, JOINT};
+pub(crate) use choice::{Arm, JOINT, WELL_CONDITIONED};
 pub use choice::{AutoState, Choice, Method};
 pub use guarded::Guarded;
 pub(crate) use guarded::{guarded, offers_trial};

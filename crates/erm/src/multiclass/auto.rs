@@ -46,7 +46,8 @@ use super::sdca::{MulticlassSettings, catalyst};
 use super::state::MulticlassState;
 use crate::Error;
 use crate::auto::{
-    Arm, AutoSettings, AutoState, Choice, DUAL, Guarded, JOINT, Method, guarded, offers_trial,
+    Arm, AutoSettings, AutoState, Choice, Guarded, JOINT, Method, WELL_CONDITIONED, guarded,
+    offers_trial,
 };
 use crate::methods::lag::{Call, Composite, Lagged};
 use crate::methods::newton::{AsElasticNet, NewtonSettings};
@@ -185,7 +186,8 @@ fn by_coordinates<D: Design, R: Separable>(
     observer: &mut dyn Observer<Method>,
 ) -> Result<Solution<MulticlassAuto>, Error> {
     let AutoSettings { seed, stop, .. } = *settings;
-    let choice = Choice { beta: conditioning(problem), ..Choice::only(Method::Catalyst, DUAL) };
+    let choice =
+        Choice { beta: conditioning(problem), ..Choice::only(Method::Catalyst, WELL_CONDITIONED) };
     let by = |_, start, stop, watch: &mut Guarded<'_>| ascend(problem, seed, start, stop, watch);
     guarded(choice, Budget::new(stop), start, observer, by)
 }

@@ -99,6 +99,14 @@ fn together(numbers: impl Iterator<Item = Wide> + Clone) -> (Vec<f64>, i32) {
     (numbers.map(|(x, e)| scaled(x, e - top)).collect(), top)
 }
 
+/// The sum of a few numbers, where no partial sum overflows or underflows.
+pub(crate) fn wide_sum<const N: usize>(numbers: [Wide; N]) -> f64 {
+    let size = |&(x, e): &Wide| if x == 0.0 { i32::MIN } else { split(x).1 + e };
+    let top = numbers.iter().map(size).max().unwrap_or(0);
+    let top = if top == i32::MIN { 0 } else { top };
+    scaled(numbers.iter().map(|&(x, e)| scaled(x, e - top)).sum(), top)
+}
+
 /// `sum_i a_i b_i` with twice the digits, where no product overflows.
 pub(crate) fn wide_dot(pairs: impl Iterator<Item = (Wide, f64)> + Clone) -> Wide {
     let parts = pairs.filter(|&((a, _), b)| a != 0.0 && b != 0.0).map(|((a, e), b)| {

@@ -90,7 +90,7 @@ impl Family for InverseWishart {
         let (last, law) = (half::length(self.d), self.member(eta));
         natural_in(self, law.above > 0.0, last, eta[last], "a number < -d (degrees > d - 1)")?;
         natural_in(self, eta[last] >= -gamma::LARGEST, last, eta[last], "at least -1e305")?;
-        law.check()?;
+        law.check(["scale", "inverse scale", "mean n Psi^-1 of the inverse"])?;
         Ok(())
     }
 

@@ -206,16 +206,24 @@ impl Family for NormalVector {
                 }
             }
         }
-        // Over 2^(2 top): the larger of means and deviations has its digits.
-        let top = exponent.max(0);
-        let m: Vec<f64> = m.into_iter().map(|m| scaled(m, exponent - top)).collect();
-        let own = v.mapv(|v| scaled(v, -top));
+        // Means and deviations of every size keep their digits: each product has an exponent of its own.
+        let mean = |i: usize| {
+            let (m, e) = half::split(m[i]);
+            (m, e + exponent - units[i])
+        };
+        let m: Vec<Wide> = (0..d).map(mean).collect();
         half::block(d, (out, width, d), |i, j, k, l| {
-            let in_units = own[[i, k]] * own[[j, l]]
-                + own[[i, l]] * own[[j, k]]
-                + m[i] * (m[k] * v[[j, l]] + m[l] * v[[j, k]])
-                + m[j] * (m[k] * v[[i, l]] + m[l] * v[[i, k]]);
-            scaled(in_units, 2 * top - units[i] - units[j] - units[k] - units[l])
+            let times = |(a, e): Wide, (b, f): Wide| (a * b, e + f);
+            let v = |i: usize, j: usize| (v[[i, j]], -units[i] - units[j]);
+            let with_means = |i, k, j, l| times(times(m[i], m[k]), v(j, l));
+            half::wide_sum([
+                times(v(i, k), v(j, l)),
+                times(v(i, l), v(j, k)),
+                with_means(i, k, j, l),
+                with_means(i, l, j, k),
+                with_means(j, k, i, l),
+                with_means(j, l, i, k),
+            ])
         });
     }
 

@@ -159,7 +159,7 @@ impl Family for NormalWishart {
         let (m, k, own) = self.parts(eta);
         Invalid::check_finite("location", &m)?;
         natural_in(self, k.is_finite(), last, eta[last], "a finite weight")?;
-        self.member(eta, &own).check()?;
+        self.member(eta, &own).check(wishart::NAMES)?;
         let mut mu = vec![0.0; eta.len()];
         self.mean(eta, &mut mu);
         Invalid::check_finite("mean parameter", &mu)?;

@@ -78,6 +78,9 @@ pub(crate) struct Member<'a> {
     pub(crate) above: f64,
 }
 
+/// What [`Member::check`] calls its matrices.
+pub(crate) const NAMES: [&str; 3] = ["inverse scale", "scale", "mean n V"];
+
 impl Member<'_> {
     /// Of `V^-1`.
     pub(crate) fn factor(&self) -> Result<Factor, Invalid> {
@@ -93,15 +96,18 @@ impl Member<'_> {
         split(2.0 * self.half_degrees())
     }
 
-    /// Checks that `V^-1` is positive definite, and that `V` and `n V` have finite numbers.
-    pub(crate) fn check(&self) -> Result<Factor, Invalid> {
-        let factor = self.factor()?;
-        let scale = factor.check_inverse("scale")?;
+    /// Checks that `V^-1` is positive definite, and that `V` and `n V` have finite numbers. The names are those of the three.
+    pub(crate) fn check(
+        &self,
+        [inverse, scale, mean_of]: [&'static str; 3],
+    ) -> Result<Factor, Invalid> {
+        let factor = Factor::unpacked(inverse, self.matrix, self.d, -2.0)?;
+        let scale = factor.check_inverse(scale)?;
         let mean = scale * (2.0 * self.half_degrees());
         match mean.indexed_iter().find(|(_, v)| !v.is_finite()) {
             None => Ok(factor),
             Some(((row, column), &value)) => {
-                Err(Invalid::NonFinite { what: "mean n V", row, column, value })
+                Err(Invalid::NonFinite { what: mean_of, row, column, value })
             }
         }
     }
@@ -264,7 +270,7 @@ impl Family for Wishart {
         let last = half::length(self.d);
         natural_in(self, eta[last] > -1.0, last, eta[last], "a number > -1 (degrees > d - 1)")?;
         natural_in(self, eta[last] <= gamma::LARGEST, last, eta[last], "at most 1e305")?;
-        self.member(eta).check()?;
+        self.member(eta).check(NAMES)?;
         Ok(())
     }
 

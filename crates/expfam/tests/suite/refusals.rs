@@ -76,6 +76,14 @@ fn constant_data_have_no_maximum() {
 }
 
 #[test]
+fn a_scale_that_is_not_positive_definite_is_called_a_scale() {
+    let bad = array![[1.0, 2.0], [2.0, 1.0]];
+    let inverse = InverseWishart::new(2).unwrap().with_scale_degrees(bad.view(), 5.0);
+    let inverse = inverse.unwrap_err().to_string();
+    assert!(inverse.contains("scale") && !inverse.contains("inverse scale"), "{inverse}");
+}
+
+#[test]
 fn matrices_that_are_not_square_or_not_symmetric_are_refused() {
     let mean = array![0.0, 0.0];
     let crooked = array![[2.0, 0.9], [0.0, 2.0]];

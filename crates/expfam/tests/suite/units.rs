@@ -61,6 +61,18 @@ fn normals_of_distant_units_have_their_values() {
     close(family.kl(&p, &q), 0.854_718_956_308_300_2, "kl");
 }
 
+/// The variance of `x_2^2` is `4 m_2^2 + 2`, however far away the other mean is.
+#[test]
+fn means_of_distant_sizes_keep_their_information() {
+    let family = NormalVector::new(2).unwrap();
+    for (far, near) in [(1e200, 0.0), (1e200, 1.0), (1e-200, 3.0), (-1e154, 1e-3)] {
+        let eta = [far, near, -0.5, 0.0, -0.5];
+        let fisher = information(&family, &eta);
+        close(fisher(4, 4), 4.0 * near * near + 2.0, "Fisher");
+        close(fisher(1, 4), 2.0 * near, "Fisher");
+    }
+}
+
 #[test]
 fn wishart_laws_of_distant_units_have_their_values() {
     let family = Wishart::new(2).unwrap();

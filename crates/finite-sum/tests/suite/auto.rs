@@ -117,6 +117,27 @@ fn a_loss_of_closures_goes_to_saga() {
     assert!((solution.report.certificate.objective().unwrap() - best).abs() <= 1e-8);
 }
 
+/// A loss of closures with far fewer rows than columns.
+#[test]
+fn a_loss_of_closures_goes_to_fista_where_rows_are_few() {
+    let squared: fn(f64, f64) -> (f64, f64) = |t, y| (0.5 * (t - y) * (t - y), t - y);
+    let x = Array2::from_shape_fn((4, 60), |(i, j)| ((i * 7 + j * 3) as f64).sin());
+    let design = Dense::new(x.view()).unwrap();
+    let loss = Custom::new(1.0, squared);
+    let h = L1 { strength: 0.05 };
+    let problem = Problem::new(design, &[1.0, -1.0, 0.5, 2.0], loss, h, 0.01).unwrap();
+    let found = auto(&problem, &tight(), None, &mut ()).unwrap();
+    let choice = found.state.choice;
+    assert_eq!(
+        (choice.method, choice.to_string().as_str()),
+        (Method::Fista, "FISTA: more features than rows")
+    );
+    let same = Problem::new(design, &[1.0, -1.0, 0.5, 2.0], Squared, h, 0.01).unwrap();
+    let best = auto(&same, &tight(), None, &mut ()).unwrap().report.certificate.objective();
+    let objective = found.report.certificate.objective();
+    assert!((objective.unwrap() - best.unwrap()).abs() <= 1e-8);
+}
+
 /// Counts that a full Newton step cannot follow: whichever method takes over, the objective is that of the one row that matters.
 #[test]
 fn huge_counts_end_at_the_optimum() {

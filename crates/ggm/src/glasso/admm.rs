@@ -48,8 +48,9 @@ impl Solver for BlockAdmm {
         &self.admm.y[0]
     }
 
+    /// Where another method may follow, that goes on.
     fn stalled(&self) -> bool {
-        self.admm.residual.is_nan() || self.admm.residual == 0.0
+        self.left.is_none() && self.failed()
     }
 
     fn factorisations(&self) -> u64 {
@@ -57,7 +58,7 @@ impl Solver for BlockAdmm {
     }
 
     fn successor(&mut self, block: &Block) -> Option<Box<dyn Solver>> {
-        if self.left != Some(0) {
+        if self.left != Some(0) && (self.left.is_none() || !self.failed()) {
             return None;
         }
         let (x, w, _) = inverted(self.admm.y.swap_remove(0), block.k);
@@ -73,6 +74,12 @@ impl Solver for BlockAdmm {
 
 /// The penalty of a block.
 struct Thresholding<'a>(&'a Block);
+
+impl BlockAdmm {
+    fn failed(&self) -> bool {
+        self.admm.residual.is_nan() || self.admm.residual == 0.0
+    }
+}
 
 impl Splitting for Thresholding<'_> {
     fn order(&self) -> usize {

@@ -86,10 +86,16 @@ pub fn graphical_lasso<O: Observer<Screened>>(
     }
     let parts =
         if settings.screening { components(problem) } else { vec![(0..p as u32).collect()] };
-    let squares = parts.iter().map(|nodes| (nodes.len() as u64).pow(2)).sum::<u64>();
+    // QUIC hands small blocks to ADMM.
+    let by_admm = |k: usize| match settings.method {
+        Method::Admm => true,
+        Method::Quic => k <= quic::SMALL,
+        Method::BlockCoordinate => false,
+    };
+    let numbers = |k: usize| (k as u64).pow(2) * (9 + if by_admm(k) { KEPT } else { 0 });
+    let numbers = parts.iter().map(|nodes| numbers(nodes.len())).fold(0, u64::saturating_add);
     let hint = "raise the penalty, so that the graph falls into smaller components, or max_memory";
-    let each = 9 + if settings.method == Method::Admm { KEPT } else { 0 };
-    check_memory("the graphical lasso", squares.saturating_mul(each), settings.max_memory, hint)?;
+    check_memory("the graphical lasso", numbers, settings.max_memory, hint)?;
     check_unpenalised(problem, &parts)?;
     let mut method = Screened::new(problem, settings, parts, start)?;
     let report: Report = run(&mut method, &settings.stop, observer)?;

@@ -17,7 +17,7 @@ use crate::problem::{Problem, rounding};
 /// The state of a run of the graphical lasso by components, which an observer receives.
 ///
 /// All components as one iterative method. A pass is one iteration of every component that has not converged. With QUIC
-/// an iteration is one Newton step, or as many gradient steps as cost the same.
+/// an iteration is one Newton step, or as many gradient steps as cost the same, or an iteration of the method that took over.
 pub struct Screened {
     order: usize,
     parts: Vec<Part>,

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// The solver for each connected component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Method {
-    /// Proximal Newton steps.
+    /// Proximal Newton steps. Where they are slow another method takes over: ADMM in components of at most 100 variables, and block
+    /// coordinate descent.
     #[default]
     Quic,
     /// Coordinate descent on columns of the dual, known as glasso.
@@ -22,7 +23,8 @@ settings! {
         method: Method = Method::Quic,
         /// Whether components are solved by themselves.
         screening: bool = true,
-        /// When the method stops; a pass is one iteration, with QUIC a Newton step or the gradient steps before it.
+        /// When the method stops; a pass is one iteration, with QUIC a Newton step, the gradient steps before it, or an
+        /// iteration of the method that took over.
         /// By default gap 1e-6, absolute or relative; 100,000 iterations.
         stop: Stop = default_stop(),
         /// Bytes that may be allocated; `None` for no limit.

@@ -307,8 +307,8 @@ pub(super) fn hear<A: Semiring>(
     }
 }
 
-/// `values = lift(logs - max logs)`. Logarithms stay as they are: the largest may be impossible by another factor, and so large that the
-/// difference has no digit of the others.
+/// `values = lift(logs - shift)`, by the largest. Where logarithms stay logarithms it is the smallest in size: the largest may be
+/// impossible by another factor, and so large that the difference has no digit of the others, which need theirs where all are large.
 #[inline(always)]
 fn lift<A: Semiring>(logs: &[f64], values: &mut [f64]) -> Scale {
     let top = LogMax::total(logs);
@@ -316,8 +316,13 @@ fn lift<A: Semiring>(logs: &[f64], values: &mut [f64]) -> Scale {
     for &x in logs {
         bottom = if x > f64::NEG_INFINITY { -larger(-x, -bottom) } else { bottom };
     }
-    let shift = if A::UNDERFLOWS && top > f64::NEG_INFINITY { top } else { 0.0 };
+    let smallest = |shift: f64, &x: &f64| if x.abs() < shift.abs() { x } else { shift };
+    let shift = match top > f64::NEG_INFINITY {
+        true if A::UNDERFLOWS => top,
+        true => logs.iter().fold(top, smallest),
+        false => 0.0,
+    };
     values.iter_mut().zip(logs).for_each(|(v, &x)| *v = A::lift(x - shift));
     let low = if bottom > f64::NEG_INFINITY { bottom - top } else { 0.0 };
-    Scale { log: if A::UNDERFLOWS { top } else { 0.0 }, low, lost: 0.0 }
+    Scale { log: if A::UNDERFLOWS { top } else { shift }, low, lost: 0.0 }
 }

@@ -301,6 +301,22 @@ fn a_huge_score_that_is_impossible_costs_no_digits() {
     assert!(distance(&marginals.node(1)[..2], &exact.marginal(&[VarId(1)])[..2]) < 1e-12);
 }
 
+/// Scores of one factor that are all huge: their difference from another's keeps its digits.
+#[test]
+fn a_huge_score_that_is_common_costs_no_digits() {
+    let mut model = FactorGraph::new(&[2]).unwrap();
+    model.add(&[VarId(0)], &[1e16, 1e16]).unwrap();
+    model.add(&[VarId(0)], &[0.0, 0.7]).unwrap();
+    let tree = compile(&model);
+    let mut workspace = tree.workspace();
+    let best = tree.calibrate_max(&model, &Evidence::new(), &mut workspace).unwrap();
+    assert_eq!(best.map(), [1]);
+    let none = Evidence::new();
+    let answers = tree.calibrate_in(&model, &none, &mut workspace, Domain::Log).unwrap();
+    let share = 1.0 / (1.0 + (-0.7f64).exp());
+    assert!((answers.marginal(VarId(0)).unwrap()[1] - share).abs() < 1e-15);
+}
+
 /// Two messages that each favour what the other forbids by `e^-500`: the product would be zero.
 #[test]
 fn contradictions_that_underflow_are_no_zeros() {

@@ -14,8 +14,8 @@ use crate::methods::hessian::{REGULAR, gram_cost};
 use crate::methods::newton::GRAM_PASSES;
 use crate::{Error, Problem};
 
-/// Passes where there is no l2, or next to none: 31 to 405 of L-BFGS were measured.
-const FLAT: f64 = 400.0;
+/// Passes where there is no l2, and the most that are predicted: 31 to 405 of L-BFGS were measured.
+const MOST_PASSES: f64 = 400.0;
 /// Newton-CG takes 5 passes and so many over the fourth root of `beta`: 20 to 212 were measured for `beta` from 4 to 3e-4, on ten sparse
 /// sets with labels.
 const CG: f64 = 36.0;
@@ -48,7 +48,7 @@ const TRIAL: f64 = 30.0;
 const NEWTON_STEPS: f64 = 7.0;
 /// Accelerated dual ascent takes 5 passes and so many over the root of `beta`: 6 to 121 were measured for `beta` from 4 to 0.003, on
 /// seven sets.
-const DUAL: f64 = 5.5;
+const DUAL_PASSES: f64 = 5.5;
 /// The cost of a dual step, in entries of a batch pass: exponentials, and rows in random order. A pass cost 10 batch passes with 3 entries
 /// in a row, 4 with 8, and 1.3 to 1.9 with 66 or more.
 const DUAL_STEP: f64 = 26.0;
@@ -90,7 +90,7 @@ fn predicted(c: &Case, method: Method) -> Option<(f64, f64)> {
             (open, dual_passes(c), 1.0)
         }
         Method::Qning => (accelerates && !plain && !strong, dual_passes(c), 1.0),
-        Method::Lbfgs => (plain && smooth && !strong, FLAT, 1.0),
+        Method::Lbfgs => (plain && smooth && !strong, MOST_PASSES, 1.0),
         Method::NewtonCg => {
             // Two operations of a pass for each number of a vector.
             let vectors = 0.5 * CG_VECTORS * REGULAR * c.d / c.stored;
@@ -186,7 +186,7 @@ fn newton_cg_passes(c: &Case) -> f64 {
         () => 5.0 + CG / c.beta.powf(0.25),
     };
     // Exact arithmetic ends after as many steps as there are rows or columns.
-    passes.min(FLAT.max(c.n.min(c.d))) * c.digits
+    passes.min(MOST_PASSES.max(c.n.min(c.d))) * c.digits
 }
 
 /// Dual ascent, in batch passes.
@@ -197,7 +197,7 @@ fn dual_passes(c: &Case) -> f64 {
         () if c.unbounded && c.n >= c.d => 5.0 + COUNTS_DUAL / beta,
         () if c.unbounded => 5.0 + (COUNTS_DUAL / beta).min(COUNTS_DUAL_WIDE / beta.cbrt()),
         () if c.wide() && beta < 2.0 => WIDE_DUAL * (1.0 + c.overlap),
-        () => (5.0 + DUAL / beta.sqrt()).min(FLAT),
+        () => (5.0 + DUAL_PASSES / beta.sqrt()).min(MOST_PASSES),
     };
     (1.2 + step / entries) * passes * c.digits
 }

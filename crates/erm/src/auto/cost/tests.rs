@@ -74,6 +74,8 @@ fn kinks_go_to_sdca_and_unbounded_curvature_to_newton() {
     let counts = chosen_for(Poisson, (50, 5), 1.0, 0.0);
     assert_eq!((counts.method, counts.second), (Method::Newton, Some(Method::NewtonCg)));
     assert_eq!(counts.reason.as_deref(), Some("the loss has no curvature bound"));
+    // Rows enough to draw from.
+    assert_eq!(chosen_for(Poisson, (5000, 13), 1.0, 0.0).method, Method::SubsampledNewton);
     // Unit rows and counts of 1: the curvature at the minimum of each term is 1.
     assert!((counts.beta - 1.0).abs() < 1e-12, "{counts}");
     // Neither acceleration nor, without l2, dual ascent.
