@@ -36,9 +36,8 @@ struct Patience {
     iterations: u32,
 }
 
-/// Blocks of at most this order are handed to ADMM. On two problems of 100 variables, 50 samples and the smallest of three penalties that
-/// took 1.1 and 2 times as long as going on.
-pub(super) const SMALL: usize = 50;
+/// Blocks of at most this order are handed to ADMM. Larger ones were not measured, and ADMM keeps more matrices.
+pub(super) const SMALL: usize = 100;
 /// That of small blocks. On odd data with a penalty of 0.001 the 27 fits take 0.14 s with 10 iterations and 0.70 s with 25, both with up to
 /// 1000 iterations of ADMM, and 1.80 s where block coordinate descent follows after 25. Three unsolved steps in place of one take 1.7 times
 /// the time on ordinary data.

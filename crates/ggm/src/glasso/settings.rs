@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The solver for each connected component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Method {
-    /// Proximal Newton steps. Where they are slow another method takes over: ADMM in components of at most 50 variables, and block
+    /// Proximal Newton steps. Where they are slow another method takes over: ADMM in components of at most 100 variables, and block
     /// coordinate descent.
     #[default]
     Quic,
