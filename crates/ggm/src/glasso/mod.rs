@@ -6,7 +6,7 @@
 //!
 //! | method | an iteration costs | when |
 //! |---|---|---|
-//! | [`Method::Quic`], the default | `p` operations per free entry and sweep; one Cholesky factorisation and one inverse per step | always; where its steps are not solved, or after 10 iterations, ADMM takes over, and then block coordinate descent; with more than 100 variables block coordinate descent after 25 |
+//! | [`Method::Quic`], the default | `p` operations per free entry and sweep; one Cholesky factorisation and one inverse per step | always; where its steps are not solved, or after 10 iterations unless the last one was quick, ADMM takes over, and then block coordinate descent; with more than 100 variables block coordinate descent after 25 |
 //! | [`Method::BlockCoordinate`] | `p` lasso problems | comparison with other programs |
 //! | [`Method::Admm`] | an eigendecomposition | comparison; other penalties are built on the same engine |
 //!
