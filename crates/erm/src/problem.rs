@@ -79,7 +79,8 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     /// # Errors
     /// [`Invalid::Empty`] for no rows or no columns, [`Invalid::Length`] for targets that are not one a
     /// row, [`Invalid::Target`] or [`Invalid::Label`] for one that the loss refuses, [`Invalid::Parameter`] for a parameter of
-    /// the loss out of range or a negative or non-finite weight, or rows whose squares overflow or all underflow (1e200, 1e-200);
+    /// the loss out of range or a negative or non-finite weight, rows whose squares overflow or all underflow (1e200, 1e-200), or targets of
+    /// the squared loss whose squares all underflow;
     /// [`Error::Refused`] for so many columns that one vector of weights takes more than 4 GiB.
     pub fn new(
         design: D,
@@ -111,6 +112,13 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         let first = design.shards().map_or(0, Shards::before);
         for (row, &y) in targets.iter().enumerate() {
             loss.check_target(first + row, y)?;
+        }
+        if loss.quadratic() {
+            let value = design.largest(targets.iter().fold(0.0, |m: f64, y| m.max(y.abs())));
+            if value > 0.0 && value * value < f64::MIN_POSITIVE {
+                let expected = "a larger number, but the squares underflow; scale the targets up";
+                return Err(Invalid::Parameter { name: "largest target", value, expected }.into());
+            }
         }
         Invalid::check_nonnegative("l2", l2)?;
         regulariser.check(design.columns())?;

@@ -312,15 +312,17 @@ impl<A: Saved, B: Saved> Saved for (A, B) {
     }
 }
 
-/// Reads a model file whole, because a text is parsed several times as fast as a stream. Of a file that begins with neither `{` nor `[`
-/// only 64 bytes are read: it is no model, and may have no end.
+/// Reads a model file whole, because a text is parsed several times as fast as a stream. Of a file that does not begin with `{"`, or with
+/// `[{` as a pair, only 64 bytes are read: it is no model, and may have no end.
 ///
 /// # Errors
 /// Those of the reader.
 pub fn text_of(mut from: impl Read) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     from.by_ref().take(64).read_to_end(&mut text)?;
-    if matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')) {
+    let mut opening = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    let opening = (opening.next(), opening.next());
+    if matches!(opening, (Some(b'{'), Some(b'"')) | (Some(b'['), Some(b'{'))) {
         from.read_to_end(&mut text)?;
     }
     Ok(text)
@@ -402,6 +404,15 @@ mod tests {
         assert!(refused("{").starts_with("the slope file ends early: EOF"));
         assert!(refused("").starts_with("the slope file ends early: EOF"));
         assert!(refused("hello").starts_with("not a slope file: expected value"));
+        // Without end.
+        for (first, then) in [("x", b'x'), ("{", b'{'), ("{[", b'{'), ("\n", b'{')] {
+            let error = Slope::load(first.as_bytes().chain(io::repeat(then))).unwrap_err();
+            assert!(error.to_string().starts_with("not a slope file"), "{error}");
+        }
+        for endless in [b'[', b'\t'].map(io::repeat) {
+            let error = Slope::load("[".as_bytes().chain(endless)).unwrap_err().to_string();
+            assert!(error.starts_with("the file holds a pair of models"), "{error}");
+        }
         assert!(refused(r#"{"kind":"curve","version":2,"model":{}}"#).contains("holds a curve"));
         assert!(refused(r#"{"kind":"slope","version":3,"model":{}}"#).contains("version 3"));
         assert!(refused(r#"{"kind":"slope","version":2}"#).contains("missing field `model`"));

@@ -277,6 +277,4 @@ pub(crate) fn learning(bytes: &[u8]) {
             }
         }
     }
-    let mut table = bytes;
-    let _ = BayesNet::from_csv(&mut table);
 }

@@ -61,6 +61,7 @@ targets! {
     packed: "packed files" => readers::packed,
     potts: "models of alignments" => discrete::potts,
     ratings: "ratings" => readers::ratings,
+    records: "records as CSV, and their network" => readers::records,
     roll_calls: "roll calls" => readers::votes,
     saddle: "games, linear programs and classifiers with an l1 norm" => discrete::saddle,
     solvers: "methods for finite sums, and their states" => linear::solvers,

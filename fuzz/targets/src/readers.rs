@@ -13,7 +13,7 @@ use fenchel::datasets::{
 };
 use fenchel::ggm::Ratings;
 use fenchel::graphical::bif::{self, BifOptions};
-use fenchel::graphical::{BayesNet, uai};
+use fenchel::graphical::{BayesNet, Prior, uai};
 use fenchel::mrf::potts::{Alignment, Alphabet, Gaps};
 
 use crate::{oracle, tree};
@@ -181,6 +181,16 @@ fn network(net: &BayesNet) {
     if bif::write(net, &mut written).is_ok() {
         bif::read(&written[..]).expect("written and not read");
     }
+}
+
+pub(crate) fn records(bytes: &[u8]) {
+    let Ok((net, data)) = BayesNet::from_csv(bytes) else { return };
+    let mut written = Vec::new();
+    if net.write_csv(data.view(), &mut written).is_ok() {
+        assert_eq!(net.read_csv(&written[..]).expect("written and not read"), data);
+    }
+    network(&net);
+    let _ = net.fit_cpts(data.view(), Prior::Bdeu(1.0));
 }
 
 pub(crate) fn graph(bytes: &[u8]) {

@@ -231,3 +231,18 @@ fn without_a_penalty_an_offset_is_not_taken_for_a_small_gradient() {
         data.signs.iter().enumerate().map(|(i, s)| if i % 5 == 0 { -s } else { *s }).collect();
     same!(Logistic, &mixed);
 }
+
+/// Squared targets that are all 0 by underflow would make any point optimal.
+#[test]
+fn targets_whose_squares_underflow_are_refused() {
+    let x = array![[1.0, 2.0], [-1.0, 0.5], [0.0, 3.0]];
+    let posed = |y: [f64; 3]| {
+        let problem = Problem::new(x.as_design().unwrap(), &y, Squared, Zero, 0.1);
+        problem.map(|_| ()).map_err(|error| error.to_string())
+    };
+    let error = posed([1e-300, -2e-300, 0.0]).unwrap_err();
+    assert!(error.starts_with("largest target = 2e-300; expected a larger number"), "{error}");
+    for y in [[0.0; 3], [1e-300, 1e-9, 0.0], [1e-150, 0.0, 0.0]] {
+        assert_eq!(posed(y), Ok(()), "{y:?}");
+    }
+}

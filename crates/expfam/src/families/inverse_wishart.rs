@@ -5,9 +5,10 @@ use ndarray::{Array2, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::factor::{self, Base, Factor};
 use super::file::checked_file;
 use super::gamma;
-use super::half::{self, Base, Factor, pack, unpack};
+use super::half::{self, pack, unpack};
 use super::wishart::{Member, Wishart, check_matrix, statistics};
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -46,7 +47,7 @@ impl InverseWishart {
         degrees: f64,
     ) -> Result<Distribution<Self>, Error> {
         Invalid::check_length("scale", self.d, scale.nrows())?;
-        half::check_symmetric("scale", scale)?;
+        factor::check_symmetric("scale", scale)?;
         let mut eta = vec![0.0; self.dimension()];
         pack(&scale.to_owned(), -0.5, &mut eta);
         eta[half::length(self.d)] = -0.5 * (degrees + self.d as f64 + 1.0);
@@ -178,7 +179,7 @@ impl Density for InverseWishart {
         let (from, to) = (Base::of(&factor), Base::times(&scale, over));
         let half_change = 0.5 * &mean - 0.5 * x;
         let (half_phi, log_det) =
-            (half::half_phi(&from, (&to, mean), half_change), factor.log_det());
+            (factor::half_phi(&from, (&to, mean), half_change), factor.log_det());
         law.log_density_at(half_phi, -log_det) - (self.d as f64 + 1.0) * log_det
     }
 }

@@ -11,6 +11,7 @@ mod counts;
 pub(crate) mod direction;
 mod dirichlet;
 mod exponential;
+pub(crate) mod factor;
 mod failures;
 mod file;
 mod gamma;

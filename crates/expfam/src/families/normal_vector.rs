@@ -5,10 +5,9 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::factor::{self, Base, Factor, Solved, Wide, scaled, wide_dot};
 use super::file::checked_file;
-use super::half::{
-    self, Base, Factor, Solved, Wide, add_outer, pack, pack_outer, scaled, unpack, wide_dot,
-};
+use super::half::{self, add_outer, pack, pack_outer, unpack};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -50,7 +49,7 @@ impl NormalVector {
         mean: ArrayView1<f64>,
         covariance: ArrayView2<f64>,
     ) -> Result<Distribution<Self>, Error> {
-        let factor = half::factor("covariance", &covariance.to_owned())?;
+        let factor = factor::factor("covariance", &covariance.to_owned())?;
         let precision = factor.inverse();
         Invalid::check_length("mean", self.d, mean.len())?;
         Invalid::check_length("covariance", self.d, factor.order())?;
@@ -68,7 +67,7 @@ impl NormalVector {
     ) -> Result<Distribution<Self>, Error> {
         Invalid::check_length("P m", self.d, location.len())?;
         Invalid::check_length("precision", self.d, precision.nrows())?;
-        half::check_symmetric("precision", precision)?;
+        factor::check_symmetric("precision", precision)?;
         let mut eta = location.to_vec();
         eta.resize(self.dimension(), 0.0);
         pack(&precision.to_owned(), -0.5, &mut eta[self.d..]);
@@ -208,7 +207,7 @@ impl Family for NormalVector {
         }
         // Means and deviations of every size keep their digits: each product has an exponent of its own.
         let mean = |i: usize| {
-            let (m, e) = half::split(m[i]);
+            let (m, e) = factor::split(m[i]);
             (m, e + exponent - units[i])
         };
         let m: Vec<Wide> = (0..d).map(mean).collect();
@@ -216,7 +215,7 @@ impl Family for NormalVector {
             let times = |(a, e): Wide, (b, f): Wide| (a * b, e + f);
             let v = |i: usize, j: usize| (v[[i, j]], -units[i] - units[j]);
             let with_means = |i, k, j, l| times(times(m[i], m[k]), v(j, l));
-            half::wide_sum([
+            factor::wide_sum([
                 times(v(i, k), v(j, l)),
                 times(v(i, l), v(j, k)),
                 with_means(i, k, j, l),
@@ -249,7 +248,7 @@ impl Family for NormalVector {
             })
             .collect();
         let (square, exponent) = to.inverse_square(shift.into_iter());
-        half::half_phi(&Base::of(&from), (&Base::of(&to), self.precision(q)), change)
+        factor::half_phi(&Base::of(&from), (&Base::of(&to), self.precision(q)), change)
             + 0.5 * scaled(square, exponent + 2)
     }
 

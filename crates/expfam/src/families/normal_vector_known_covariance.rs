@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::half;
+use super::factor;
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::divergence::dot;
@@ -46,7 +46,7 @@ impl NormalVectorKnownCovariance {
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::NonFinite`].
     pub fn new(covariance: ArrayView2<f64>) -> Result<Self, Error> {
         let covariance = covariance.to_owned();
-        let factor = half::factor("covariance", &covariance)?;
+        let factor = factor::factor("covariance", &covariance)?;
         let (lower, log_det) = (factor.lower(), factor.log_det());
         Ok(NormalVectorKnownCovariance { covariance, lower, log_det })
     }

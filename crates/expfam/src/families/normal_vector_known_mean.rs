@@ -5,8 +5,9 @@ use ndarray::{Array1, Array2, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::factor::{self, Base, Factor, scaled};
 use super::file::checked_file;
-use super::half::{self, Base, Factor, pack, pack_outer, scaled, unpack};
+use super::half::{self, pack, pack_outer, unpack};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -40,7 +41,7 @@ impl NormalVectorZeroMean {
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Length`]; [`Invalid::NonFinite`].
     pub fn with_covariance(self, covariance: ArrayView2<f64>) -> Result<Distribution<Self>, Error> {
         Invalid::check_length("covariance", self.d, covariance.nrows())?;
-        let factor = half::factor("covariance", &covariance.to_owned())?;
+        let factor = factor::factor("covariance", &covariance.to_owned())?;
         let mut eta = vec![0.0; self.dimension()];
         pack(&factor.inverse(), -0.5, &mut eta);
         Distribution::from_natural(self, &eta)
@@ -119,7 +120,7 @@ impl Family for NormalVectorZeroMean {
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let (Ok(from), Ok(to)) = (self.factor(p), self.factor(q)) else { return f64::NAN };
         let half_change: Vec<f64> = q.iter().zip(p).map(|(q, p)| 0.5 * q - 0.5 * p).collect();
-        half::half_phi(
+        factor::half_phi(
             &Base::of(&from),
             (&Base::of(&to), self.precision(q)),
             self.precision(&half_change),

@@ -5,9 +5,10 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::factor::{self, Factor, Solved, Wide, scaled, split};
 use super::file::checked_file;
 use super::gamma;
-use super::half::{self, Factor, Solved, Wide, pack, pack_outer, scaled, split, unpack};
+use super::half::{self, pack, pack_outer, unpack};
 use super::normal::HALF_LOG_TAU;
 use super::wishart::{self, Member, Wishart};
 use crate::distribution::Distribution;
@@ -67,7 +68,7 @@ impl NormalWishart {
         Invalid::check_finite("degrees", &[degrees])?;
         let location = location.to_vec();
         Invalid::check_finite("location", &location)?;
-        let inverse = half::factor("scale", &scale.to_owned())?.inverse();
+        let inverse = factor::factor("scale", &scale.to_owned())?.inverse();
         let mut eta = vec![0.0; self.dimension()];
         eta[0] = 0.5 * (degrees - d as f64);
         // Rounding moves V^-1 by k |m_i| |m_j| at (i, j), relative to V^-1 by this at most.

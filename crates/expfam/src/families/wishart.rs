@@ -7,9 +7,10 @@ use ndarray::{Array2, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::factor::{self, Base, Factor, Wide, scaled, split};
 use super::file::checked_file;
 use super::gamma;
-use super::half::{self, Base, Factor, Wide, pack, scaled, split, unpack};
+use super::half::{self, pack, unpack};
 use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::error::Error;
@@ -56,7 +57,7 @@ impl Wishart {
         degrees: f64,
     ) -> Result<Distribution<Self>, Error> {
         Invalid::check_length("scale", self.d, scale.nrows())?;
-        let factor = half::factor("scale", &scale.to_owned())?;
+        let factor = factor::factor("scale", &scale.to_owned())?;
         let mut eta = vec![0.0; self.dimension()];
         pack(&factor.inverse(), -0.5, &mut eta);
         eta[half::length(self.d)] = 0.5 * (degrees - self.d as f64 - 1.0);
@@ -162,7 +163,7 @@ impl Member<'_> {
         let n = 2.0 * self.half_degrees();
         let half_change = 0.5 * w - 0.5 * (factor.inverse() * n);
         let (from, to) = (Base::inverse(&factor, n), Base::of(of_w));
-        self.log_density_at(half::half_phi(&from, (&to, w.clone()), half_change), of_w.log_det())
+        self.log_density_at(factor::half_phi(&from, (&to, w.clone()), half_change), of_w.log_det())
     }
 
     /// `log p(W)` in the saddle-point form: `-(n / 2) sum_i (l_i - 1 - log l_i)` with the eigenvalues `l_i` of `W` relative to its
@@ -220,7 +221,7 @@ impl Member<'_> {
         let [q, half_change] =
             [target.matrix, half_change].map(|vector| unpack(vector, self.d, -2.0));
         let relative =
-            half::relative_eigenvalues(&Base::of(&from), (&Base::of(&factor), q), half_change);
+            factor::relative_eigenvalues(&Base::of(&from), (&Base::of(&factor), q), half_change);
         let n = self.half_degrees();
         let after = to + 0.5 * (self.d as f64 - 1.0);
         let scale: f64 = relative
@@ -347,7 +348,7 @@ pub(crate) fn statistics(matrix: &Array2<f64>, log_det: f64, out: &mut [f64]) {
 /// The matrix must be symmetric positive definite of order `d`.
 pub(crate) fn check_matrix(d: usize, x: &Array2<f64>) -> Result<(), Error> {
     Invalid::check_length("observation", d, x.nrows())?;
-    half::factor("observation", x)?;
+    factor::factor("observation", x)?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use rand::Rng;
 
 use super::scalar::standard_normal;
 use super::wishart::{InverseWishart, Wishart};
-use crate::families::half;
+use crate::families::factor;
 
 /// The normal distribution on vectors, prepared for drawing. A draw costs O(d^2), and no inverse is formed.
 ///
@@ -40,7 +40,7 @@ impl NormalVector {
     /// # Errors
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Length`]; [`Invalid::NonFinite`].
     pub fn new(mean: ArrayView1<f64>, covariance: ArrayView2<f64>) -> Result<Self, Invalid> {
-        let factor = half::factor("covariance", &covariance.to_owned())?.lower();
+        let factor = factor::factor("covariance", &covariance.to_owned())?.lower();
         NormalVector::from_covariance_factor(mean, factor)
     }
 
@@ -49,7 +49,7 @@ impl NormalVector {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn from_natural(eta: ArrayView1<f64>, precision: ArrayView2<f64>) -> Result<Self, Invalid> {
-        let factor = half::factor("precision", &precision.to_owned())?;
+        let factor = factor::factor("precision", &precision.to_owned())?;
         Invalid::check_length("natural parameter", factor.order(), eta.len())?;
         Invalid::check_finite("natural parameter", &eta.to_vec())?;
         let solved = factor.solve(eta.iter().map(|&e| (e, 0)));

@@ -8,7 +8,7 @@ use ndarray::{Array2, ArrayView2};
 use rand::Rng;
 
 use super::scalar::{gamma_variable, standard_normal};
-use crate::families::half;
+use crate::families::factor;
 
 /// The Wishart distribution: the law of a sum of `degrees` outer products of `N(0, scale)` vectors, extended to all
 /// real `degrees > d - 1`.
@@ -35,7 +35,7 @@ impl Wishart {
     /// # Errors
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Parameter`] unless `degrees > d - 1`.
     pub fn new(scale: ArrayView2<f64>, degrees: f64) -> Result<Self, Invalid> {
-        let factor = half::factor("scale", &scale.to_owned())?.lower();
+        let factor = factor::factor("scale", &scale.to_owned())?.lower();
         check_degrees(degrees, factor.nrows())?;
         Ok(Wishart { factor, degrees })
     }
@@ -81,7 +81,7 @@ impl InverseWishart {
     /// # Errors
     /// As [`Wishart::new`].
     pub fn new(scale: ArrayView2<f64>, degrees: f64) -> Result<Self, Invalid> {
-        let factor = half::factor("scale", &scale.to_owned())?.lower();
+        let factor = factor::factor("scale", &scale.to_owned())?.lower();
         check_degrees(degrees, factor.nrows())?;
         Ok(InverseWishart { factor, degrees })
     }

@@ -166,8 +166,12 @@ impl Propagation {
             }
         };
         let until = self.computed + slots as u64;
-        while self.computed < until && queue.get(queue.largest()) > 0.0 {
+        // A damped message to a variable without other factors is sent and nothing is computed: rounding may keep it from its limit.
+        for _ in 0..slots {
             let s = queue.largest();
+            if self.computed >= until || !(queue.get(s) > 0.0) {
+                break;
+            }
             self.send(s);
             let own = self.network.slots[s].cells.clone();
             let left = self.network.difference(&self.messages[own.clone()], &self.fresh[own]);

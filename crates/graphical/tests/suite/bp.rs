@@ -234,6 +234,22 @@ fn tree_reweighting_of_larger_factors_bounds_and_is_exact_on_trees() {
     assert!((found.state.log_partition() - Enumeration::of(&nested).log_partition).abs() < 1e-9);
 }
 
+/// A damped message may never reach its limit, by rounding. A pass ends all the same, in every order of messages.
+#[test]
+fn damped_messages_that_do_not_arrive_end_a_pass() {
+    for seed in 0..4 {
+        let model = random_tree(5, 2.0, 0.0, seed);
+        for schedule in SCHEDULES {
+            for damping in [0.3, 0.9, 0.999, 1.0 - f64::EPSILON] {
+                let stop = Stop { absolute: 0.0, max_passes: 40.0, ..tight(schedule).stop };
+                let settings = BeliefPropagationSettings { damping: Some(damping), schedule, stop };
+                let found = belief_propagation(&model, &settings, None, &mut ()).unwrap();
+                assert!(found.report.passes <= 40.0, "{schedule:?} {damping}: {}", found.report);
+            }
+        }
+    }
+}
+
 /// At a fixed point the Bethe value is stationary: its derivative by a log-potential is the belief alone.
 #[test]
 fn the_bethe_value_is_stationary() {

@@ -8,13 +8,14 @@ const ENTRIES_PER_PART: usize = 1 << 16;
 
 /// An owned copy of a design, stored by columns: the explicit transpose that coordinate descent needs.
 ///
-/// The copy takes 12 bytes per nonzero entry, or 8 bytes per entry of a dense design with few zeros. The borrowed rows stay as
-/// they are.
+/// The copy takes 12 bytes per nonzero entry, or 8 bytes per entry of a dense design with few zeros. Of a sparse design whose entries are
+/// all 1 (indicators, sets of words) only the places are kept, 4 bytes an entry. The borrowed rows stay as they are.
 #[derive(Debug, Clone)]
 pub struct Columns {
     offsets: Vec<usize>,
     /// Row numbers of the stored entries. They are left out for a column that has every row in order.
     rows_of: Vec<u32>,
+    /// Empty where all are 1.
     values: Vec<f64>,
     rows: usize,
     /// Whether every row is stored.
@@ -28,6 +29,16 @@ pub fn nonzeros_by_column<D: Design>(design: &D) -> Vec<usize> {
         design.row_entries(i, |c, a| counts[c] += usize::from(a != 0.0));
     }
     counts
+}
+
+/// Whether all stored entries of a sparse design are 1. O(nnz), and O(1) where the first ones are not.
+fn are_ones<D: Design>(design: &D) -> bool {
+    let all_of = |i: usize| {
+        let mut ones = true;
+        design.row_entries(i, |_, a| ones &= a == 1.0 || a == 0.0);
+        ones
+    };
+    !D::DENSE && (0..design.rows()).all(all_of)
 }
 
 impl Columns {
@@ -62,14 +73,17 @@ impl Columns {
         }
         let mut next = offsets.clone();
         let mut rows_of = vec![0; if whole { 0 } else { offsets[d] }];
-        let mut values = vec![0.0; offsets[d]];
+        let ones = are_ones(design);
+        let mut values = vec![0.0; if ones { 0 } else { offsets[d] }];
         for i in 0..n {
             design.row_entries(i, |c, a| {
                 if whole {
                     values[c * n + i] = a;
                 } else if a != 0.0 {
                     rows_of[next[c]] = i as u32;
-                    values[next[c]] = a;
+                    if !ones {
+                        values[next[c]] = a;
+                    }
                     next[c] += 1;
                 }
             });
@@ -113,38 +127,39 @@ impl Columns {
         self.offsets[c + 1] - self.offsets[c]
     }
 
-    /// Rows (`None` for every row in order) and values of the stored entries of column `c`, rows ascending.
-    #[inline]
-    fn column(&self, c: usize) -> (Option<&[u32]>, &[f64]) {
-        let range = self.offsets[c]..self.offsets[c + 1];
-        let rows = if self.whole { None } else { Some(&self.rows_of[range.clone()]) };
-        (rows, &self.values[range])
-    }
-
     /// Calls `f(row, value)` for the stored entries of column `c`, rows ascending.
     #[inline]
     pub fn entries(&self, c: usize, mut f: impl FnMut(usize, f64)) {
         let range = self.offsets[c]..self.offsets[c + 1];
-        let values = &self.values[range.clone()];
         if self.whole {
-            for (i, &a) in values.iter().enumerate() {
-                f(i, a);
-            }
+            self.values[range].iter().enumerate().for_each(|(i, &a)| f(i, a));
+        } else if self.values.is_empty() {
+            self.rows_of[range].iter().for_each(|&i| f(i as usize, 1.0));
         } else {
-            for (&i, &a) in self.rows_of[range].iter().zip(values) {
-                f(i as usize, a);
-            }
+            let entries = self.rows_of[range.clone()].iter().zip(&self.values[range]);
+            entries.for_each(|(&i, &a)| f(i as usize, a));
         }
     }
 
     /// `A_c . v`
     #[inline(always)]
     pub fn dot(&self, c: usize, v: &[f64]) -> f64 {
-        let (rows, values) = self.column(c);
-        let Some(rows) = rows else { return lanes::dispatch(|| lanes::dot(values, v)) };
-        let (rows, last_rows) = rows.as_chunks::<4>();
-        let (values, last) = values.as_chunks::<4>();
+        let range = self.offsets[c]..self.offsets[c + 1];
+        if self.whole {
+            return lanes::dispatch(|| lanes::dot(&self.values[range], v));
+        }
+        let (rows, last_rows) = self.rows_of[range.clone()].as_chunks::<4>();
         let mut sums = [0.0; 4];
+        if self.values.is_empty() {
+            for rows in rows {
+                for l in 0..4 {
+                    sums[l] += v[rows[l] as usize];
+                }
+            }
+            let rest: f64 = last_rows.iter().map(|&i| v[i as usize]).sum();
+            return (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest;
+        }
+        let (values, last) = self.values[range].as_chunks::<4>();
         for (rows, values) in rows.iter().zip(values) {
             for l in 0..4 {
                 sums[l] += values[l] * v[rows[l] as usize];
@@ -198,5 +213,34 @@ mod tests {
         check(Columns::new(&sparse).unwrap());
         assert_eq!(Columns::new(&sparse).unwrap().stored(1), 0);
         assert_eq!(Columns::bytes(&sparse), 4 * 12 + 32);
+    }
+
+    /// Entries that are all 1 have the dots of the same entries beside one that is not.
+    #[test]
+    fn ones_are_not_stored() {
+        let (n, d) = (57, 5);
+        let places: Vec<u32> = (0..n * 2).map(|k| (k * k % 3 + 3 * (k % 2)) as u32 % 5).collect();
+        let offsets: Vec<usize> = (0..=n).map(|i| 2 * i).collect();
+        let mut values = vec![1.0; 2 * n];
+        values[8] = 0.0;
+        let of = |values: &[f64]| {
+            Columns::new(&Csr::from_parts(&offsets, &places, values, d).unwrap()).unwrap()
+        };
+        let ones = of(&values);
+        values[2 * n - 1] = 1.0 + f64::EPSILON;
+        let others = of(&values);
+        assert_eq!((ones.values.len(), others.values.len()), (0, 2 * n - 1));
+        let v: Vec<f64> = (0..n).map(|i| ((i * i) % 7) as f64).collect();
+        let sums = |columns: &Columns| {
+            let of = |c: usize| {
+                let (mut sum, mut out) = (0.0, v.clone());
+                columns.entries(c, |i, a| sum += a * v[i]);
+                columns.axpy(c, 2.0, &mut out);
+                assert_eq!(columns.dot(c, &v).round(), sum.round());
+                (sum.round(), columns.stored(c), out.iter().map(|a| a.round()).collect::<Vec<_>>())
+            };
+            (0..d).map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(sums(&ones), sums(&others));
     }
 }

@@ -84,11 +84,12 @@ impl Certificate {
         }
     }
 
-    /// The same residual with a [`scale`](Certificate::Residual::scale); any other certificate as it is.
+    /// The same residual with a [`scale`](Certificate::Residual::scale); any other certificate as it is. A scale that is not finite
+    /// becomes 0: no norm is small beside it.
     #[must_use]
     pub fn on_scale(mut self, of_one: f64) -> Self {
         if let Certificate::Residual { scale, .. } = &mut self {
-            *scale = Some(of_one);
+            *scale = Some(if of_one.is_finite() { of_one } else { 0.0 });
         }
         self
     }
@@ -189,7 +190,8 @@ fn slack(objective: f64, lower_bound: f64) -> f64 {
     ROUNDING * objective.abs().max(lower_bound.abs())
 }
 
-/// The objective and what is proved of it. The objective has six digits, and more, up to ten, where a gap proves more.
+/// The objective and what is proved of it. The objective has six digits, and more, up to ten, where a gap proves more. An allowance for
+/// rounding that is not small beside the gap is shown.
 impl std::fmt::Display for Certificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let relative = self.relative();
@@ -206,13 +208,19 @@ impl std::fmt::Display for Certificate {
                 number(value, 10),
                 number(lower_bound, 10)
             ),
-            Certificate::Gap { objective: value, .. } => write!(
-                f,
-                "objective {}, gap {} (relative {})",
-                objective(value),
-                number(self.value(), 3),
-                number(relative, 2)
-            ),
+            Certificate::Gap { objective: value, rounding, .. } => {
+                let gap = number(self.value(), 3);
+                write!(
+                    f,
+                    "objective {}, gap {gap} (relative {}",
+                    objective(value),
+                    number(relative, 2)
+                )?;
+                if rounding > 0.1 * self.value() {
+                    write!(f, "; rounding up to {}", number(rounding, 2))?;
+                }
+                write!(f, ")")
+            }
             Certificate::Residual { objective: value, norm, error, .. } => {
                 if let Some(value) = value {
                     write!(f, "objective {}, ", objective(value))?;
@@ -260,6 +268,13 @@ mod tests {
         let scaled = residual.on_scale(3.0);
         assert_eq!((scaled.value(), scaled.relative()), (1.5, 0.5));
         assert_eq!(Certificate::gap(-4.0, -5.0).on_scale(9.0), Certificate::gap(-4.0, -5.0));
+        // A file has no number for an infinite scale, and what it has in its place must not mean `|objective|`.
+        for beyond in [f64::INFINITY, f64::NAN] {
+            let found = Certificate::residual(1e9, 1.0, 0.0).on_scale(beyond);
+            assert!(!super::super::Stop::at_relative(1e-3).met_by(&found), "{found:?}");
+            let text = serde_json::to_string(&found).unwrap();
+            assert_eq!(serde_json::from_str::<Certificate>(&text).unwrap(), found);
+        }
     }
 
     /// `objective < lower_bound` is a contradiction, not a proof, whoever built the pair.

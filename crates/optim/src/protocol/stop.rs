@@ -24,7 +24,7 @@ use super::Certificate;
 /// once, and so does a run that is resumed. A residual without one is compared with `relative * |objective|` as well. That is a rough
 /// default for data near size 1: set `absolute` there.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Stop {
     /// Largest acceptable certificate; of a residual with a [`scale`](Certificate::Residual::scale) below 1, as a multiple of that.
     pub absolute: f64,
