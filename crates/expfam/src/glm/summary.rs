@@ -40,7 +40,8 @@ pub struct Coefficient {
 /// A number that does not exist is NaN, and null in a file. Without residual degrees of freedom there is no dispersion,
 /// so there are no standard errors and no p-values either. Nor are there a likelihood and an AIC if the dispersion is not
 /// known, because the likelihood is unbounded in it. The same holds of a perfect fit: one whose means are the targets to 1e-12
-/// of the largest.
+/// of the largest, or to four roundings of it where the mean of the targets was taken out (see the [module](super)). In the place of a
+/// likelihood that does not exist, the printed summary says so.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GlmSummary {
     /// Name of the family.
@@ -103,6 +104,8 @@ pub(super) struct Ending<'a> {
     pub(super) factor: Option<Cholesky>,
     pub(super) unbounded: bool,
     pub(super) receding: bool,
+    /// What rounding may have done to a target before targets were centred.
+    pub(super) rounding: f64,
 }
 
 impl GlmSummary {
@@ -112,7 +115,7 @@ impl GlmSummary {
         weights: Option<&[f64]>,
         ending: Ending<'_>,
     ) -> Result<Self, Error> {
-        let Ending { estimates, centre, factor, unbounded, receding } = ending;
+        let Ending { estimates, centre, factor, unbounded, receding, rounding } = ending;
         let (family, n, k) = (objective.family, objective.y.len(), estimates.len());
         let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
         let design = &objective.design;
@@ -146,7 +149,7 @@ impl GlmSummary {
             design.largest(rows.clone().fold(0.0, |a: f64, i| a.max(objective.y[i].abs())));
         let off = |i: usize| (objective.y[i] - family.mean(etas[i])).abs();
         let perfect = residual_degrees == 0
-            || !design.any(rows.clone().any(|i| !(off(i) <= 1e-12 * largest)));
+            || !design.any(rows.clone().any(|i| !(off(i) <= rounding.max(1e-12 * largest))));
         let likely = match F::KNOWN_DISPERSION {
             true => 1.0,
             false if perfect => f64::NAN,
