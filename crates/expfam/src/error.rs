@@ -96,7 +96,7 @@ impl Error {
         self
     }
 
-    /// The same error for data: their mean lies on the border of the open domain.
+    /// The same error for data: their mean lies on the border of the open domain, or beyond the range of numbers.
     #[must_use]
     pub(crate) fn of_data(self, family: &'static str) -> Self {
         match self {
@@ -109,6 +109,11 @@ impl Error {
                 family,
                 reason: expected,
                 remedy: "use a conjugate prior with positive weight, or more data",
+            },
+            Error::OutsideNaturalDomain { .. } => Error::Unavailable {
+                family,
+                what: "an estimate in the range of numbers",
+                hint: "the mean and the spread of the data are too large or too small for it; divide the data by their size first",
             },
             other => other,
         }

@@ -292,6 +292,16 @@ pub(crate) fn natural_in(
     if holds { Ok(()) } else { Err(Error::OutsideNaturalDomain { family, index, value, expected }) }
 }
 
+/// Checks a shape of which the natural parameter holds `shape - 1`, a number above -1 also after rounding.
+pub(crate) fn check_less_one(name: &'static str, shape: f64) -> Result<(), Error> {
+    Invalid::check_positive(name, shape)?;
+    if shape - 1.0 > -1.0 {
+        return Ok(());
+    }
+    let expected = "more than 5.6e-17: the natural parameter is this number less 1";
+    Err(Invalid::Parameter { name, value: shape, expected }.into())
+}
+
 /// `Ok` if the condition holds, else the error of a mean parameter.
 pub(crate) fn mean_in(
     family: &(impl Family + ?Sized),

@@ -9,7 +9,9 @@
 //! moment matching, which works for any family. The evidence bound `F = L - sum_i KL(r_i || posterior of x_i)`, with
 //! the shares of the last pass, never decreases. The certificate is the mean of these divergences at the new
 //! parameters, that is, the distance between the bound and the log-likelihood. It is 0 exactly at stationary points of
-//! EM. It does not show that a point is the global maximum, so start from several seeds.
+//! EM. It does not show that a point is the global maximum, so start from several seeds. Components that coincide stay
+//! together, whatever the data: a random start has components that differ, if the statistics of the observations do. From a mixture
+//! whose components all coincide, the run does not begin, and ends as [`Stalled`](fenchel_optim::Status::Stalled) without a certificate.
 //!
 //! Without the second term (`pseudo_count = 0`) the likelihood of many families is unbounded, because a component can
 //! shrink onto one observation. One pseudo-observation per component, with the mean of the whole sample, keeps the
@@ -52,7 +54,7 @@ settings! {
         components: usize = 2,
         /// Pseudo-observations per component, with the mean of the whole sample.
         pseudo_count: f64 = 1.0,
-        /// Random starts; the best after ten passes is continued. Their passes and their time count.
+        /// Random starts, from 1 to 1,000,000; the best after ten passes is continued. Their passes and their time count.
         starts: usize = 5,
         /// When the method stops.
         stop: Stop = Stop { absolute: 1e-9, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
@@ -207,6 +209,8 @@ struct Method<'a, F: Sample> {
     components: Vec<Distribution<F>>,
     /// `r_ik` of the last E step, row by row.
     shares: Vec<f64>,
+    /// Whether the start is one law under several names, although the observations differ: EM cannot part its components.
+    merged: bool,
     failure: Option<Error>,
 }
 
@@ -276,11 +280,14 @@ impl<F: Sample + Clone> Iterative for Method<'_, F> {
     fn certify(&mut self) -> Certificate {
         let n: f64 = self.counts.iter().sum();
         let (objective, gap) = self.expect(false);
+        if self.merged {
+            return Certificate::Uncertified { objective: Some(-objective / n) };
+        }
         Certificate::residual(-objective / n, gap / n, 0.0)
     }
 
     fn verdict(&self) -> Option<fenchel_optim::Status> {
-        self.failure.is_some().then_some(fenchel_optim::Status::Stalled)
+        (self.merged || self.failure.is_some()).then_some(fenchel_optim::Status::Stalled)
     }
 }
 
@@ -309,6 +316,10 @@ impl Em {
         for (name, value) in [("components", self.components), ("starts", self.starts)] {
             Invalid::check_count(name, value)?;
         }
+        if self.starts > 1_000_000 {
+            let (name, value, expected) = ("starts", self.starts as f64, "1 to 1,000,000");
+            return Err(Invalid::Parameter { name, value, expected }.into());
+        }
         let counts = fit.weights.map_or_else(|| vec![1.0; x.len()], |weights| weights.to_vec());
         let whole = Summary::of_weighted(family.clone(), x.iter().map(Borrow::borrow), &counts)?;
         let rows: Vec<usize> = (0..x.len()).filter(|&i| counts[i] > 0.0).collect();
@@ -333,7 +344,14 @@ impl Em {
             weights,
             components,
             shares: vec![1.0 / k as f64; x.len() * k],
+            merged: false,
             failure: None,
+        };
+        // The sample as one observation, and another one.
+        let around = |row: usize| -> Result<Summary<F>, Error> {
+            let mut around = prior(1.0);
+            around.observe(x[row].borrow())?;
+            Ok(around)
         };
         let mut rng = stream(self.seed, 0);
         let mut budget = Budget::new(self.stop);
@@ -341,7 +359,14 @@ impl Em {
         if let Some(Mixture { weights, components, .. }) = fit.start {
             Invalid::check_length("components to start from", k, components.len())?;
             components.iter().try_for_each(|c| family.check_natural(c.natural()))?;
-            best = Some((0.0, make(weights.clone(), components.clone())));
+            let mut method = make(weights.clone(), components.clone());
+            if k > 1 && components.iter().all(|c| c.natural() == components[0].natural()) {
+                let first = around(rows[0])?;
+                for &row in &rows {
+                    method.merged |= around(row)?.centred() != first.centred();
+                }
+            }
+            best = Some((0.0, method));
         }
         let starts = if best.is_some() { 0 } else { self.starts };
         for _ in 0..starts {
@@ -349,11 +374,20 @@ impl Em {
                 break;
             }
             let mut method = make(vec![1.0 / k as f64; k], vec![middle.clone(); k]);
-            // A component around each of some observations, as wide as the sample and one more make it.
+            // A component around each of some observations, as wide as the sample and one more make it. Where an observation has
+            // the statistics of an earlier one, the next that has not takes its place.
+            let mut seen: Vec<Summary<F>> = Vec::with_capacity(k);
             for component in &mut method.components {
-                let mut around = prior(1.0);
-                around.observe(x[rows[rng.random_range(0..rows.len())]].borrow())?;
-                *component = around.mle()?;
+                let place = rng.random_range(0..rows.len());
+                let mut own = around(rows[place])?;
+                for step in 1..rows.len() {
+                    if seen.iter().all(|earlier| earlier.centred() != own.centred()) {
+                        break;
+                    }
+                    own = around(rows[(place + step) % rows.len()])?;
+                }
+                *component = own.mle()?;
+                seen.push(own);
             }
             if self.starts > 1 {
                 let left = budget.left();

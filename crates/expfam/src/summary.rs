@@ -147,7 +147,8 @@ impl<F: Family> Summary<F> {
     /// Reference: R. Le Priol, PhD thesis 2021, section 5.2.
     ///
     /// # Errors
-    /// [`Invalid::Empty`]; [`Error::BoundaryMean`] where the likelihood has no maximum (all coins heads, all numbers equal).
+    /// [`Invalid::Empty`]; [`Error::BoundaryMean`] where the likelihood has no maximum (all coins heads, all numbers equal);
+    /// [`Error::Unavailable`] where the estimate is beyond the range of numbers.
     pub fn mle(&self) -> Result<Distribution<F>, Error>
     where
         F: Clone,

@@ -1,13 +1,13 @@
 //! The beta family: numbers between 0 and 1.
 
-use fenchel_linalg::{Invalid, lanes};
+use fenchel_linalg::lanes;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::{shares, simplex};
 use crate::distribution::Distribution;
 use crate::error::Error;
-use crate::family::{Density, Family, Sample, point_in};
+use crate::family::{Density, Family, Sample, check_less_one, point_in};
 use crate::samplers::log_gamma_variable;
 use crate::special::{logit, softplus};
 
@@ -21,10 +21,10 @@ impl Beta {
     /// The member with the given two shapes; the mean is `a / (a + b)`.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] unless both are positive and finite.
+    /// [`Invalid::Parameter`](fenchel_linalg::Invalid::Parameter) unless both are finite and above 5.6e-17, below which `a - 1` is -1.
     pub fn with_shapes(self, a: f64, b: f64) -> Result<Distribution<Self>, Error> {
-        Invalid::check_positive("a", a)?;
-        Invalid::check_positive("b", b)?;
+        check_less_one("a", a)?;
+        check_less_one("b", b)?;
         Distribution::from_natural(self, &[a - 1.0, b - 1.0])
     }
 }

@@ -22,9 +22,13 @@ impl ChiSquared {
     /// The member with this number of degrees of freedom, whole or not.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] unless they are positive and finite.
+    /// [`Invalid::Parameter`] unless they are finite and above 1.2e-16, below which half of them less 1 is -1.
     pub fn with_degrees(self, degrees: f64) -> Result<Distribution<Self>, Error> {
         Invalid::check_positive("degrees", degrees)?;
+        if !(0.5 * degrees - 1.0 > -1.0) {
+            let expected = "more than 1.2e-16: the natural parameter is half of this number less 1";
+            return Err(Invalid::Parameter { name: "degrees", value: degrees, expected }.into());
+        }
         Distribution::from_natural(self, &[0.5 * degrees - 1.0])
     }
 }

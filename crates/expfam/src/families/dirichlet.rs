@@ -8,7 +8,7 @@ use super::file::checked_file;
 use super::{shares, simplex};
 use crate::distribution::Distribution;
 use crate::error::Error;
-use crate::family::{Density, Family, Sample, point_in};
+use crate::family::{Density, Family, Sample, check_less_one, point_in};
 use crate::samplers;
 
 /// `p(x) ~ prod_k x_k^(a_k - 1)` on probability vectors of `K` entries: statistic `T(x) = log x`, natural parameter
@@ -38,9 +38,9 @@ impl Dirichlet {
     /// The member with the given concentrations; the mean is `a / sum a`.
     ///
     /// # Errors
-    /// [`Invalid::Length`]; [`Invalid::Parameter`] unless all are positive and finite.
+    /// [`Invalid::Length`]; [`Invalid::Parameter`] unless all are finite and above 5.6e-17, below which `a - 1` is -1.
     pub fn with_concentrations(self, a: &[f64]) -> Result<Distribution<Self>, Error> {
-        a.iter().try_for_each(|&a| Invalid::check_positive("concentration", a))?;
+        a.iter().try_for_each(|&a| check_less_one("concentration", a))?;
         let eta: Vec<f64> = a.iter().map(|a| a - 1.0).collect();
         Distribution::from_natural(self, &eta)
     }

@@ -9,7 +9,9 @@ use super::normal::HALF_LOG_TAU;
 use crate::distribution::Distribution;
 use crate::divergence::phi;
 use crate::error::Error;
-use crate::family::{Density, Family, Sample, check_shape, mean_in, natural_in, point_in};
+use crate::family::{
+    Density, Family, Sample, check_less_one, check_shape, mean_in, natural_in, point_in,
+};
 use crate::samplers::log_gamma_variable;
 use crate::special::{
     deviance, digamma, gamma_entropy, gamma_shape, ln_gamma_scaled, log_minus_digamma,
@@ -25,12 +27,13 @@ use crate::special::{
 pub struct Gamma;
 
 impl Gamma {
-    /// The member with this shape and rate; its mean is `shape / rate`.
+    /// The member with this shape and rate; its mean is `shape / rate`, infinite where this quotient overflows.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] unless both are positive and finite.
+    /// [`Invalid::Parameter`] unless both are positive and finite, and for a shape below 5.6e-17, which `shape - 1` loses;
+    /// [`Error::OutsideNaturalDomain`] for a shape above 1e305.
     pub fn with_shape_rate(self, shape: f64, rate: f64) -> Result<Distribution<Self>, Error> {
-        Invalid::check_positive("shape", shape)?;
+        check_less_one("shape", shape)?;
         Invalid::check_positive("rate", rate)?;
         Distribution::from_natural(self, &[shape - 1.0, -rate])
     }

@@ -8,7 +8,9 @@ use super::gamma;
 use crate::distribution::Distribution;
 use crate::error::Error;
 use crate::families::Gamma;
-use crate::family::{Density, Family, Sample, check_shape, mean_in, natural_in, point_in};
+use crate::family::{
+    Density, Family, Sample, check_less_one, check_shape, mean_in, natural_in, point_in,
+};
 use crate::special::{digamma, gamma_entropy, log_minus_digamma};
 
 /// `p(x) = b^a x^(-a-1) e^(-b/x) / Gamma(a)` for `x > 0`: statistic `T(x) = (log x, 1/x)`, natural parameter
@@ -21,9 +23,9 @@ impl InverseGamma {
     /// The member with the given shape `a` and scale `b`.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] unless both are positive and finite.
+    /// [`Invalid::Parameter`] unless both are positive and finite, and for a shape below 5.6e-17, which `-shape - 1` loses.
     pub fn with_shape_scale(self, shape: f64, scale: f64) -> Result<Distribution<Self>, Error> {
-        Invalid::check_positive("shape", shape)?;
+        check_less_one("shape", shape)?;
         Invalid::check_positive("scale", scale)?;
         Distribution::from_natural(self, &[-shape - 1.0, -scale])
     }

@@ -2,7 +2,8 @@
 //!
 //! An intercept makes the model invariant to shifts of the columns, `x_i.beta + b = (x_i - c).beta + (b + c.beta)`. But the
 //! arithmetic is not: with `|mean|` a million times the standard deviation, the Hessian holds the variance of the column in its
-//! last four digits only. Such columns are shifted before anything is computed from them.
+//! last four digits only. Such columns are shifted before anything is computed from them. Targets of the identity link are shifted
+//! for the same reason: the objective holds their mean squared, and a gradient measured against it is small anywhere.
 
 use fenchel_linalg::{Design, multiply_transposed};
 use ndarray::Array2;
@@ -10,6 +11,58 @@ use ndarray::Array2;
 /// A column is shifted if its mean is more than this many times its standard deviation. Below, centring saves less than two
 /// digits. Above, a sparse column has entries in more than 64 of 65 rows, so that centring hardly adds any.
 const FAR: f64 = 8.0;
+
+/// How targets were moved: the same number is taken from each, and its offset, which the loss of a family that
+/// [shifts](super::ScalarFamily::shifts) does not see.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Moved {
+    /// What the intercept has lost.
+    pub(super) mean: f64,
+    /// What the objective has lost: `sum_i share_i (y_i'^2 - y_i^2) / 2`.
+    pub(super) constant: f64,
+    /// What rounding may have done to a target, as it was given; 0 if nothing was moved.
+    pub(super) rounding: f64,
+}
+
+/// Targets less offsets and mean, if those lie far from 0. Targets that then are below the rounding of what they were are equal, and
+/// become 0.
+pub(super) fn far_targets<D: Design>(
+    design: &D,
+    (y, shares): (&[f64], &[f64]),
+    offset: Option<&[f64]>,
+) -> Option<(Vec<f64>, Moved)> {
+    let offset = |i: usize| offset.map_or(0.0, |o| o[i]);
+    let less = |i: usize| y[i] - offset(i);
+    let counted = |i: &usize| shares[*i] > 0.0;
+    let [first, squares, others] = design.sum_rows(|rows| {
+        rows.filter(counted).fold([0.0; 3], |[a, b, c], i| {
+            let (s, o) = (shares[i], offset(i));
+            [a + s * less(i), b + s * y[i] * y[i], c + s * o * o]
+        })
+    });
+    // The mean of the differences is what rounding took from the mean.
+    let [rest, spread] = design.sum_rows(|rows| {
+        rows.filter(counted).fold([0.0; 2], |[a, b], i| {
+            let difference = less(i) - first;
+            [a + shares[i] * difference, b + shares[i] * difference * difference]
+        })
+    });
+    if !(squares + others > (1.0 + FAR * FAR) * spread) {
+        return None;
+    }
+    let mean = first + rest;
+    let mut moved: Vec<f64> = (0..y.len()).map(|i| less(i) - mean).collect();
+    let largest = |of: &dyn Fn(usize) -> f64| {
+        design.largest((0..y.len()).filter(counted).map(of).fold(0.0, f64::max))
+    };
+    let rounding = 4.0 * f64::EPSILON * largest(&|i| y[i].abs() + offset(i).abs());
+    if largest(&|i| moved[i].abs()) <= rounding {
+        moved.fill(0.0);
+    }
+    let [left] = design
+        .sum_rows(|rows| [rows.filter(counted).map(|i| shares[i] * moved[i] * moved[i]).sum()]);
+    Some((moved, Moved { mean, constant: 0.5 * (left - squares), rounding }))
+}
 
 /// A copy of a design with shifted columns.
 pub(super) struct Centred {

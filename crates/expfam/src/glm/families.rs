@@ -59,6 +59,12 @@ pub trait ScalarFamily: Sync {
         eta.is_finite()
     }
 
+    /// Whether loss, deviance and likelihood depend on the difference `y - eta` alone, up to a term of the target alone. Targets far
+    /// from 0 are then centred.
+    fn shifts(&self) -> bool {
+        false
+    }
+
     /// The part of the negative log-likelihood that depends on `eta`; `+inf` outside of the domain.
     fn loss(&self, y: f64, eta: f64) -> f64 {
         self.log_partition(eta) - y * eta
@@ -297,6 +303,10 @@ impl ScalarFamily for Identity {
     /// `a''' = 0`.
     fn third_over_second(&self) -> Option<f64> {
         Some(0.0)
+    }
+
+    fn shifts(&self) -> bool {
+        true
     }
 
     fn log_partition(&self, eta: f64) -> f64 {

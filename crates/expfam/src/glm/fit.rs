@@ -5,10 +5,12 @@ use fenchel_linalg::{AsDesign, Cholesky, Csr, Dense, Design, Invalid, Names};
 use fenchel_optim::newton::{
     QuasiNewtonSettings, TwiceDifferentiable, WithHessian, newton, quasi_newton,
 };
-use fenchel_optim::{Fit, MAX_MEMORY, Placement, Refusal, Report, Solution, Status, Stop, Watch};
+use fenchel_optim::{
+    Certificate, Fit, MAX_MEMORY, Placement, Refusal, Report, Solution, Status, Stop, Watch,
+};
 use serde::{Deserialize, Serialize};
 
-use super::centre::{Centred, Storage, far_means};
+use super::centre::{Centred, Moved, Storage, far_means, far_targets};
 use super::certificate::proved;
 use super::checks::{check_squares, hessian_factor, recedes};
 use super::objective::Objective;
@@ -25,9 +27,10 @@ use crate::error::Error;
 /// (with the loss of the family in place of `a(eta) - y eta` where the link is not canonical).
 ///
 /// `stop` and the certificate measure coordinate `j` of the gradient in the unit
-/// `(1/W) sum_i w_i |x_ij| (|y_i| + mu_i)`, computed at the start: the size of the terms that cancel in it. So the fit
-/// does not depend on the units of the columns and of the targets, as long as their squares neither overflow nor
-/// underflow. (Of a column far from 0, `x_ij` is the difference from its mean: see the [module](super).)
+/// `(1/W) sum_i w_i |x_ij| (|s_i| + t_i / 1000)`, computed at the model without columns: there `s_i` is the slope of the loss of a
+/// row, `mu_i - y_i` with the canonical link, and `t_i` the size of its terms, `|y_i| + |mu_i|`. So the fit does not depend on the
+/// units of the columns and of the targets, as long as their squares neither overflow nor underflow. (Of a column or a target far
+/// from 0, the difference from its mean counts: see the [module](super).)
 ///
 /// ```
 /// use fenchel_expfam::glm::{Glm, PoissonLog, Targets};
@@ -52,7 +55,7 @@ pub struct Glm<F> {
     pub intercept: bool,
     /// Weight of the quadratic penalty, on the scale of the mean loss. Default: 0.
     pub l2: f64,
-    /// When the method stops. Default: a gradient below 1e-10 of its terms, 1e6 passes.
+    /// When the method stops. Default: a gradient below 1e-10 of its unit, 1e6 passes.
     pub stop: Stop,
     /// Bytes for the Hessian, its factor and centred columns; `None`: no limit. Default: 4 GiB.
     pub max_memory: Option<u64>,
@@ -65,6 +68,8 @@ struct Rows<'a> {
     /// `w_i / W`
     shares: &'a [f64],
     offset: Option<&'a [f64]>,
+    /// What was taken from the targets.
+    moved: Moved,
 }
 
 impl<F: ScalarFamily + Clone> Glm<F> {
@@ -144,9 +149,20 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             None => vec![1.0 / total; n],
             Some(w) => w.iter().map(|w| w / total).collect(),
         };
-        let targets = Rows { y: &y, weights, shares: &shares, offset };
         self.check_memory("the Hessian of the coefficients", [d, d, 24])?;
         let squares = check_squares::<F, _>(&design, &y, &shares)?;
+        let near = if self.intercept && self.family.shifts() {
+            far_targets(&design, (&y, &shares), offset)
+        } else {
+            None
+        };
+        let targets = match &near {
+            Some((y, moved)) => {
+                check_squares::<F, _>(&design, y, &shares)?;
+                Rows { y, weights, shares: &shares, offset: None, moved: *moved }
+            }
+            None => Rows { y: &y, weights, shares: &shares, offset, moved: Moved::default() },
+        };
         let means = if self.intercept { far_means(&design, &shares, &squares) } else { None };
         let Some(means) = means else {
             let model = self.fit_design(design, &targets, None, start, &mut watch)?;
@@ -178,7 +194,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         from: Option<&GlmModel<F>>,
         watch: &mut Watch<'_>,
     ) -> Result<GlmModel<F>, Error> {
-        let &Rows { y, weights, shares, offset } = targets;
+        let &Rows { y, weights, shares, offset, moved } = targets;
         let (n, d) = (design.rows(), design.columns());
         if centre.is_some() {
             check_squares::<F, _>(&design, y, shares)?;
@@ -188,7 +204,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let mut objective = Objective::new(&self.family, design, targets, offset, l2, intercept);
         let start = self.start(&mut objective, n, d)?;
         let units = objective.units(&start);
-        let given = from.and_then(|from| self.start_from(&mut objective, from, centre));
+        let given = from.and_then(|from| self.start_from(&mut objective, from, centre, moved));
         let start = given.unwrap_or(start);
         let make = || {
             let mut new = Objective::new(&self.family, design, targets, offset, l2, intercept);
@@ -202,6 +218,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             let solution = newton(objective, &self.stop, start, watch)?;
             (solution.state, solution.report)
         };
+        report.certificate = of_given(report.certificate, moved.constant);
         let mut objective = make();
         let mut z = vec![0.0; n];
         objective.multiply(&point, &mut z);
@@ -222,7 +239,8 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         if unbounded {
             report.status = Status::NoMinimiser;
         } else if let Some(factor) = &factor {
-            receding = self.judge(&mut objective, &point, &z, (&hessian, factor), &mut report)?;
+            let at = (&point[..], &z[..], moved.constant);
+            receding = self.judge(&mut objective, at, (&hessian, factor), &mut report)?;
         } else {
             receding = true;
         }
@@ -233,7 +251,11 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         if let Some(centre) = centre {
             estimates[d] -= centre.iter().zip(&estimates).map(|(c, b)| c * b).sum::<f64>();
         }
-        let ending = Ending { estimates: &estimates, centre, factor, unbounded, receding };
+        if intercept {
+            estimates[d] += moved.mean;
+        }
+        let (rounding, given) = (moved.rounding, &estimates[..]);
+        let ending = Ending { estimates: given, centre, factor, unbounded, receding, rounding };
         let summary = GlmSummary::new(&mut objective, &z, weights, ending)?;
         let intercept = if self.intercept { estimates.pop().unwrap_or(0.0) } else { 0.0 };
         Ok(GlmModel {
@@ -246,12 +268,12 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         })
     }
 
-    /// Puts the proved gap into the report if there is one, and returns whether the likelihood seems to have no maximum.
+    /// Puts the proved gap into the report if there is one, and returns whether the likelihood seems to have no maximum. The
+    /// objective of the targets as they were given is `constant` larger.
     fn judge<D: Design>(
         &self,
         objective: &mut Objective<'_, D, F>,
-        point: &[f64],
-        z: &[f64],
+        (point, z, constant): (&[f64], &[f64], f64),
         (hessian, factor): (&[f64], &Cholesky),
         report: &mut Report,
     ) -> Result<bool, Error> {
@@ -261,7 +283,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let mut step = gradient.clone();
         factor.solve_in_place(&mut step)?;
         let converged = report.status == Status::Converged;
-        let at_point = (value.unwrap_or(f64::NAN), &gradient[..], &step[..]);
+        let at_point = (value.unwrap_or(f64::NAN) + constant, &gradient[..], &step[..]);
         if let Some(gap) = proved(objective, at_point, (hessian, factor)) {
             // The status is about the certificate: a norm within the tolerance stays where the gap, in the unit of the loss, is not.
             let met = self.stop.met_by(&gap);
@@ -351,11 +373,13 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         objective: &mut Objective<'_, D, F>,
         from: &GlmModel<F>,
         centre: Option<&[f64]>,
+        moved: Moved,
     ) -> Option<Vec<f64>> {
         let mut point = from.coefficients.clone();
         if self.intercept {
-            let moved = centre.map_or(0.0, |c| c.iter().zip(&point).map(|(c, b)| c * b).sum());
-            point.push(from.intercept + moved);
+            let columns: f64 =
+                centre.map_or(0.0, |c| c.iter().zip(&point).map(|(c, b)| c * b).sum());
+            point.push((from.intercept - moved.mean) + columns);
         }
         let mut z = vec![0.0; objective.y.len()];
         objective.multiply(&point, &mut z);
@@ -392,5 +416,19 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             what: "a start inside of the domain",
             hint: "fit with an intercept, and with offsets that keep eta below 0",
         })
+    }
+}
+
+/// The certificate of the targets as they were given, whose objective is `constant` larger.
+fn of_given(certificate: Certificate, constant: f64) -> Certificate {
+    let Some(objective) = certificate.objective().map(|objective| objective + constant) else {
+        return certificate;
+    };
+    match certificate {
+        Certificate::Residual { norm, error, scale, .. } => {
+            Certificate::Residual { objective: Some(objective), norm, error, scale }
+        }
+        Certificate::Uncertified { .. } => Certificate::Uncertified { objective: Some(objective) },
+        gap @ Certificate::Gap { .. } => gap,
     }
 }

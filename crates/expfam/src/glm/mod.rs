@@ -36,7 +36,9 @@
 //!
 //! With an intercept, columns whose mean is more than eight times their standard deviation are centred first, in a copy.
 //! Coefficients, standard errors and certificate are then those of the same column around 0. The intercept and its variance
-//! are transformed back.
+//! are transformed back. The targets of the identity link, less their offsets, are centred likewise if they are that far from 0. The
+//! objective in the report is that of the targets as they were given; a closure that watches sees that of the centred ones, which
+//! differs by a constant.
 //!
 //! An exposure is an offset `log(exposure)` of [`PoissonLog`]. The links of the gamma and inverse Gaussian families are
 //! those of the natural parameter. So their coefficients have the opposite sign of those in R with the links `inverse`

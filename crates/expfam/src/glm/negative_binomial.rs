@@ -109,7 +109,14 @@ impl ScalarFamily for NegativeBinomialLog {
     }
 
     fn loss(&self, y: f64, eta: f64) -> f64 {
-        (y + self.size) * softplus(eta - self.size.ln()) - y * eta
+        let (r, log) = (self.size, self.size.ln());
+        let t = eta - log;
+        if t > 0.0 {
+            // The terms in y t cancel, which are far larger than the loss at large means.
+            r * t + (y + r) * softplus(-t) - y * log
+        } else {
+            (y + r) * softplus(t) - y * eta
+        }
     }
 
     fn slope(&self, y: f64, eta: f64) -> f64 {

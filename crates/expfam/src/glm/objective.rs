@@ -19,6 +19,9 @@ const CHUNK: usize = 256;
 /// of all rows.
 const ROWS_A_COEFFICIENT: usize = 40;
 const LEAST: f64 = 0.05;
+/// The part of its terms by which a slope is measured where it is smaller. With a tolerance of 1e-10 a coordinate of the gradient must
+/// fall to 1e-13 of its terms, some hundred times their rounding.
+const VISIBLE: f64 = 1e-3;
 
 /// `(1/W) sum_i w_i loss(y_i, eta_i) + (l2/2) |beta|^2` with `eta_i = x_i.beta + b + offset_i`. The intercept, if there is one,
 /// is the last variable and has no penalty.
@@ -72,8 +75,9 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
         z[i] + self.offset.map_or(0.0, |o| o[i])
     }
 
-    /// `sum_i share_i |x_ij| (|y_i| + |mu_i|)`, one number per column: the size of the terms that cancel in the
-    /// gradient. It is replaced by 1 where it is 0.
+    /// `sum_i share_i |x_ij| (|s_i| + 1e-3 t_i)`, one number per column, with the slope `s_i` of the loss and the size `t_i` of its
+    /// terms, `|y_i| + |mu_i|` for a canonical link: without the second part, a slope that is nothing but rounding would be
+    /// measured against itself. It is replaced by 1 where it is 0.
     pub(super) fn units(&self, x: &[f64]) -> Vec<f64> {
         let (n, d) = (self.y.len(), self.design.columns());
         let mut z = vec![0.0; n];
@@ -81,8 +85,12 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
         let mut sums = vec![0.0; self.dimension()];
         self.design.add_rows(&mut sums, |rows, sums| {
             for i in rows.filter(|&i| self.shares[i] > 0.0) {
-                let mean = self.family.mean(self.eta(i, &z));
-                let part = self.shares[i] * (self.y[i].abs() + mean.abs());
+                let eta = self.eta(i, &z);
+                // A slope is linear in the target.
+                let (without, slope) =
+                    (self.family.slope(0.0, eta), self.family.slope(self.y[i], eta));
+                let terms = without.abs() + (slope - without).abs();
+                let part = self.shares[i] * (slope.abs() + VISIBLE * terms);
                 self.design.row_entries(i, |j, v| sums[j] += part * v.abs());
                 if self.intercept {
                     sums[d] += part;

@@ -40,7 +40,8 @@ pub struct Coefficient {
 /// A number that does not exist is NaN, and null in a file. Without residual degrees of freedom there is no dispersion,
 /// so there are no standard errors and no p-values either. Nor are there a likelihood and an AIC if the dispersion is not
 /// known, because the likelihood is unbounded in it. The same holds of a perfect fit: one whose means are the targets to 1e-12
-/// of the largest.
+/// of the largest, or to four roundings of it where the mean of the targets was taken out (see the [module](super)). In the place of a
+/// likelihood that does not exist, the printed summary says so.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GlmSummary {
     /// Name of the family.
@@ -103,6 +104,8 @@ pub(super) struct Ending<'a> {
     pub(super) factor: Option<Cholesky>,
     pub(super) unbounded: bool,
     pub(super) receding: bool,
+    /// What rounding may have done to a target before targets were centred.
+    pub(super) rounding: f64,
 }
 
 impl GlmSummary {
@@ -112,7 +115,7 @@ impl GlmSummary {
         weights: Option<&[f64]>,
         ending: Ending<'_>,
     ) -> Result<Self, Error> {
-        let Ending { estimates, centre, factor, unbounded, receding } = ending;
+        let Ending { estimates, centre, factor, unbounded, receding, rounding } = ending;
         let (family, n, k) = (objective.family, objective.y.len(), estimates.len());
         let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
         let design = &objective.design;
@@ -146,7 +149,7 @@ impl GlmSummary {
             design.largest(rows.clone().fold(0.0, |a: f64, i| a.max(objective.y[i].abs())));
         let off = |i: usize| (objective.y[i] - family.mean(etas[i])).abs();
         let perfect = residual_degrees == 0
-            || !design.any(rows.clone().any(|i| !(off(i) <= 1e-12 * largest)));
+            || !design.any(rows.clone().any(|i| !(off(i) <= rounding.max(1e-12 * largest))));
         let likely = match F::KNOWN_DISPERSION {
             true => 1.0,
             false if perfect => f64::NAN,
@@ -162,7 +165,7 @@ impl GlmSummary {
         let d = k - usize::from(objective.intercept);
         // The Hessian is of the mean loss: that of the sum is `total` times as large.
         let scale = dispersion / total;
-        let mut covariance = Vec::new();
+        let (mut covariance, mut errors) = (Vec::new(), vec![f64::NAN; k]);
         // The intercept first.
         let place = |j: usize| if d == k { j } else { (j + d) % k };
         if let Some(factor) = factor.filter(|_| scale.is_finite()) {
@@ -179,14 +182,16 @@ impl GlmSummary {
                 parts.push(part);
                 solved.push(answer);
             }
-            for part in &parts {
+            for (at, part) in parts.iter().enumerate() {
                 let of = |answer: &Vec<f64>| part.iter().zip(answer).map(|(p, s)| p * s).sum();
-                covariance.extend(solved.iter().map(of).map(|product: f64| scale * product));
+                let products: Vec<f64> = solved.iter().map(of).collect();
+                // Apart, as the product may be beyond the range of numbers.
+                errors[at] = scale.sqrt() * products[at].sqrt();
+                covariance.extend(products.iter().map(|product| scale * product));
             }
         }
         for (at, j) in (0..k).map(place).enumerate() {
-            let variance = covariance.get(at * k + at).copied().unwrap_or(f64::NAN);
-            let standard_error = finite(variance.sqrt());
+            let standard_error = finite(errors[at]);
             let statistic = finite(estimates[j] / standard_error);
             let p_value = if F::KNOWN_DISPERSION {
                 2.0 * normal_tails(-statistic.abs()).0
@@ -202,7 +207,9 @@ impl GlmSummary {
                 p_value,
             });
         }
-        if !covariance.iter().all(|c| c.is_finite()) {
+        let vanished =
+            |at: usize| errors[at] > 0.0 && !(covariance[at * k + at] >= f64::MIN_POSITIVE);
+        if !covariance.iter().all(|c| c.is_finite()) || (0..k).any(vanished) {
             covariance.clear();
         }
         let parameters = k + usize::from(!F::KNOWN_DISPERSION);
@@ -419,9 +426,18 @@ impl fmt::Display for GlmSummary {
             let share = 100.0 * (1.0 - self.deviance / self.null_deviance);
             write!(f, ", {} % less", fixed(share, 1))?;
         }
-        let [likelihood, aic, bic] =
-            [self.log_likelihood, self.aic, self.bic].map(|x| number(x, 8));
-        write!(f, "\nlog-likelihood: {likelihood}, AIC: {aic}, BIC: {bic}")?;
+        if self.log_likelihood.is_finite() {
+            let [likelihood, aic, bic] =
+                [self.log_likelihood, self.aic, self.bic].map(|x| number(x, 8));
+            write!(f, "\nlog-likelihood: {likelihood}, AIC: {aic}, BIC: {bic}")?;
+        } else if self.known_dispersion {
+            write!(f, "\nno log-likelihood, AIC and BIC: they are beyond the range of numbers")?;
+        } else {
+            write!(
+                f,
+                "\nno log-likelihood, AIC and BIC: the fit is perfect, and the likelihood unbounded in the dispersion"
+            )?;
+        }
         if self.unbounded {
             write!(
                 f,

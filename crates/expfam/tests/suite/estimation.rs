@@ -317,3 +317,41 @@ fn a_mixture_without_time_has_not_converged() {
         "{none}"
     );
 }
+
+/// Two components around one observation are one law, a saddle at which the evidence bound is exact: no random start is one, with or
+/// without time, and from such a mixture no fit has converged.
+#[test]
+fn components_that_coincide_are_no_end() {
+    let x = [1.0, 3.0, 2.0, 9.0];
+    let mut merged = None;
+    for seed in 0..40 {
+        let em = Em { seed, starts: 1, ..Em::default() };
+        let none = Em { stop: Stop { max_seconds: Some(0.0), ..em.stop }, ..em };
+        let start = none.fit(Normal, &x).unwrap();
+        assert_eq!((start.report.status, start.report.passes), (Status::TimeLimit, 0.0), "{seed}");
+        assert_ne!(start.components[0], start.components[1], "{seed}");
+        // Equal numbers of other rows are the same start.
+        let start = none.fit(Poisson, &[2.0, 2.0, 2.0, 2.0, 7.0]).unwrap();
+        assert_ne!(start.components[0], start.components[1], "{seed}");
+        merged = Some(start);
+    }
+    let em = Em::default();
+    let mut merged = merged.unwrap();
+    merged.components[1] = merged.components[0].clone();
+    let stuck = em.fit_with(Poisson, &x, Fit::new().start(&merged)).unwrap().report;
+    assert_eq!((stuck.status, stuck.passes), (Status::Stalled, 0.0), "{stuck}");
+    assert_eq!(stuck.certificate.value(), f64::INFINITY);
+    // Equal observations have one law, the optimum.
+    let same = em.fit(Poisson, &[3.0; 4]).unwrap();
+    assert_eq!(same.report.status, Status::Converged);
+    let same = em.fit_with(Poisson, &[3.0; 4], Fit::new().start(&same)).unwrap();
+    assert_eq!(same.report.status, Status::Converged);
+}
+
+#[test]
+fn a_count_of_starts_without_end_is_refused() {
+    for starts in [0, 1_000_001, usize::MAX] {
+        let refused = Em { starts, ..Em::default() }.fit(Normal, &[1.0, 3.0, 2.0]).unwrap_err();
+        assert!(refused.to_string().starts_with("starts = "), "{refused}");
+    }
+}

@@ -557,8 +557,8 @@ fn a_model_has_the_names_of_its_columns() {
     assert_eq!(model.unwrap().summary.coefficients[0].name, "age");
 }
 
-/// Targets so small that the variances of the coefficients, like `1 / y^4`, are beyond the range of numbers: they are left out, and the
-/// file is loaded as it was saved.
+/// Targets so small or so large that the variances of the coefficients, like `1 / y^4`, are beyond the range of numbers: they are left
+/// out, and the file is loaded as it was saved. The standard errors, like `1 / y^2`, are within it.
 #[test]
 fn covariances_beyond_the_range_of_numbers_are_left_out() {
     let x = Array2::from_shape_fn((6, 1), |(i, _)| f64::from(u8::try_from(i).unwrap()) - 2.0);
@@ -574,10 +574,47 @@ fn covariances_beyond_the_range_of_numbers_are_left_out() {
         assert_eq!(model.report.status, Status::Converged, "{}", model.report);
         model.summary
     };
-    assert_eq!(fit(1.0).covariance.len(), 4);
-    // One of them is 2.8e308, the others are 9.3e307 and 4.0e307.
-    let beyond = fit(2e-78);
-    assert!(beyond.covariance.is_empty());
-    let errors: Vec<bool> = beyond.coefficients.iter().map(|c| c.standard_error.is_nan()).collect();
-    assert_eq!(errors, [true, false]);
+    let plain = fit(1.0);
+    assert_eq!(plain.covariance.len(), 4);
+    // With 2e-78 one of them is 2.8e308, the others are 9.3e307 and 4.0e307; with 1e78 one is 2.8e-312, with few digits.
+    for unit in [2e-78, 1e78, 1e100] {
+        let beyond = fit(unit);
+        assert!(beyond.covariance.is_empty(), "{unit}: {:?}", beyond.covariance);
+        for (own, other) in beyond.coefficients.iter().zip(&plain.coefficients) {
+            let ratio = own.standard_error * unit * unit / other.standard_error;
+            assert!((ratio - 1.0).abs() < 1e-8, "{unit}: {own:?} {other:?}");
+            assert!((own.p_value / other.p_value - 1.0).abs() < 1e-7, "{unit}: {own:?} {other:?}");
+        }
+    }
+}
+
+/// The density of a perfect fit is unbounded in the dispersion, so that the summary has no likelihood to print, and says why.
+#[test]
+fn a_perfect_fit_prints_no_likelihood() {
+    fn text<F: ScalarFamily + Clone>(family: F, y: &[f64]) -> String {
+        let x = Array2::from_shape_fn((y.len(), 1), |(i, _)| i as f64);
+        let model = Glm::new(family).fit(&x, y).unwrap();
+        assert_eq!(model.report.status, Status::Converged, "{}", model.report);
+        model.summary.to_string()
+    }
+    let constant = [0.3; 6];
+    let line: Vec<f64> = (0..6).map(|i| 2.5 - 0.7 * f64::from(i)).collect();
+    let far: Vec<f64> = line.iter().map(|y| y + 1e9).collect();
+    for text in [
+        text(Identity, &constant),
+        text(Identity, &line),
+        text(Identity, &far),
+        text(Reciprocal, &constant),
+        text(InverseSquare, &constant),
+        text(Identity, &[1.0, 4.0]),
+    ] {
+        let last = text.lines().last().unwrap();
+        assert!(last.starts_with("no log-likelihood, AIC and BIC: the fit is perfect"), "{text}");
+    }
+    // Noise of a millionth of the mean, or of all that the mean leaves of the digits but two, is noise.
+    for (mean, noise) in [(1e6, 1.0), (1e12, 0.03)] {
+        let y: Vec<f64> = (0..6).map(|i| mean + noise * f64::from((7 * i * i) % 5)).collect();
+        assert!(text(Identity, &y).contains("\nlog-likelihood: "), "{mean}");
+    }
+    assert!(text(PoissonLog, &[2.0; 6]).contains("\nlog-likelihood: "));
 }

@@ -290,3 +290,115 @@ fn files_with_parts_that_contradict_each_other_are_refused() {
     let log = serde_json::from_str::<NegativeBinomialLog>(r#"{"size":-1.0}"#);
     assert!(log.unwrap_err().to_string().contains("size"));
 }
+
+/// Numbers without a pattern, about normal, of size 1.
+fn noise(n: usize, seed: f64) -> Vec<f64> {
+    let uniform = |i: usize, k: f64| ((i as f64 + 1.0) * (12.9898 + k) + seed).sin() * 43_758.545_3;
+    (0..n)
+        .map(|i| (0..12).map(|k| uniform(i, f64::from(k)).rem_euclid(1.0)).sum::<f64>() - 6.0)
+        .collect()
+}
+
+/// Slopes of least squares with two columns and an intercept, from the normal equations of centred numbers.
+fn slopes(x: &Array2<f64>, y: &[f64]) -> [f64; 2] {
+    let n = y.len() as f64;
+    let column = |j: usize| {
+        let column = x.column(j);
+        let mean = column.sum() / n;
+        column.iter().map(|v| v - mean).collect::<Vec<f64>>()
+    };
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let (a, b) = (column(0), column(1));
+    let (aa, ab, bb, ay, by) = (dot(&a, &a), dot(&a, &b), dot(&b, &b), dot(&a, y), dot(&b, y));
+    let determinant = aa * bb - ab * ab;
+    [(bb * ay - ab * by) / determinant, (aa * by - ab * ay) / determinant]
+}
+
+/// What is added to all targets, to their offsets or to both goes into the intercept: slopes, errors and status stay, with few rows
+/// (Newton's method) and with many, from no start and from a fit of other targets.
+#[test]
+fn a_shift_of_the_targets_changes_the_intercept_alone() {
+    for n in [30, 600] {
+        let (first, second) = (noise(n, 0.3), noise(n, 0.7));
+        let x = Array2::from_shape_fn((n, 2), |(i, j)| [first[i], second[i]][j]);
+        // Multiples of 1/512: sums with shifts are exact up to 2^43.
+        let grid = |v: f64| (v * 512.0).round() / 512.0;
+        let y: Vec<f64> =
+            noise(n, 1.9).iter().zip(&first).map(|(e, x)| grid(e + 0.3 * x)).collect();
+        let glm = Glm::new(Identity);
+        let near = glm.fit(&x, &y).unwrap();
+        let exact = slopes(&x, &y);
+        for shift in [0.0, 1e3, 1e6, 1.7e9, -1e12] {
+            let far: Vec<f64> = y.iter().map(|y| y + shift).collect();
+            let offset = vec![shift; n];
+            let half: Vec<f64> = y.iter().map(|y| y - 0.5 * shift).collect();
+            let both = vec![-0.5 * shift; n];
+            let fits = [
+                (glm.fit(&x, &far), shift),
+                (glm.fit_with(&x, &far, Fit::new().start(&near)), shift),
+                (glm.fit(&x, Targets::new(&y).offset(&offset)), -shift),
+                (glm.fit(&x, Targets::new(&half).offset(&both)), 0.0),
+            ];
+            for (at, (fitted, intercept)) in fits.into_iter().enumerate() {
+                let (fitted, what) = (fitted.unwrap(), format!("{n} rows, {shift}, {at}"));
+                assert_eq!(fitted.report.status, Status::Converged, "{what}: {}", fitted.report);
+                assert!(glm.stop.met_by(&fitted.report.certificate), "{what}: {}", fitted.report);
+                for j in 0..2 {
+                    assert!((fitted.coefficients[j] - exact[j]).abs() <= 1e-9, "{what}");
+                    let [own, other] = [&fitted, &near].map(|m| &m.summary.coefficients[1 + j]);
+                    close(own.standard_error, other.standard_error, 1e-9, &what);
+                }
+                let rounding = 4.0 * f64::EPSILON * shift.abs() + 1e-9;
+                assert!(
+                    (fitted.intercept - near.intercept - intercept).abs() <= rounding,
+                    "{what}"
+                );
+                close(fitted.summary.null_deviance, near.summary.null_deviance, 1e-9, &what);
+                close(fitted.summary.aic, near.summary.aic, 1e-9, &what);
+            }
+            // The objective is that of the targets as they were given.
+            let mean = |of: &dyn Fn(f64) -> f64| y.iter().map(|y| of(*y)).sum::<f64>() / n as f64;
+            let residuals = near.summary.deviance / n as f64;
+            let objective = 0.5 * (residuals - mean(&|y| (y + shift) * (y + shift)));
+            let found = glm.fit(&x, &far).unwrap().report.certificate.objective().unwrap();
+            close(found, objective, 1e-12, "objective");
+        }
+    }
+}
+
+/// Targets that differ by a billionth of themselves, under the other links: the model without columns is no end, since Newton's step
+/// from there moves the slope by all of it.
+#[test]
+fn small_differences_of_large_targets_are_fitted() {
+    fn check<F: ScalarFamily + Clone>(family: F, y: &[f64], truth: f64) {
+        let n = y.len();
+        let x = Array2::from_shape_fn((n, 1), |(i, _)| (i % 5) as f64 - 2.0);
+        let fitted = Glm::new(family).fit(&x, y).unwrap();
+        let what = format!("{} {}: {}", F::NAME, F::LINK, fitted.report);
+        assert_eq!(fitted.report.status, Status::Converged, "{what}");
+        close(fitted.coefficients[0], truth, 1e-3, &what);
+    }
+    let n = 30;
+    // To first order the slope is that of y on x, over the derivative of the mean by eta.
+    let steps: Vec<f64> = (0..n).map(|i| (i % 5) as f64 - 2.0 + [0.25, -0.25][i % 2]).collect();
+    let x: Vec<f64> = (0..n).map(|i| (i % 5) as f64 - 2.0).collect();
+    let slope = steps.iter().zip(&x).map(|(a, b)| a * b).sum::<f64>()
+        / x.iter().map(|x| x * x).sum::<f64>();
+    let counts: Vec<f64> = steps.iter().map(|s| 1e11 + s).collect();
+    check(PoissonLog, &counts, slope / 1e11);
+    check(Reciprocal, &counts, slope / 1e22);
+    check(InverseSquare, &counts, slope / 1e33);
+    check(NegativeBinomialCanonical { size: 1.0 }, &counts, slope / 1e22);
+    // The slope of this loss does not grow with the counts: those of other laws do.
+    let spread: Vec<f64> = (0..n).map(|i| 1e12 * (1.0 + 0.1 * steps[i])).collect();
+    let line = |y: &[f64]| {
+        Glm::new(NegativeBinomialLog { size: 1.0 })
+            .fit(&Array2::from_shape_fn((n, 1), |(i, _)| x[i]), y)
+            .unwrap()
+    };
+    let units: Vec<f64> = spread.iter().map(|y| y / 1e6).collect();
+    let (large, small) = (line(&spread), line(&units));
+    assert_eq!((large.report.status, small.report.status), (Status::Converged, Status::Converged));
+    assert!(large.coefficients[0].abs() > 0.05);
+    close(large.coefficients[0], small.coefficients[0], 1e-5, "negative binomial");
+}

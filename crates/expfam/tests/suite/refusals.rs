@@ -139,3 +139,33 @@ fn a_damaged_summary_is_not_read() {
         assert!(serde_json::from_str::<Summary<Normal>>(&text).is_err(), "{text}");
     }
 }
+
+/// A refusal names the argument of the caller, not a natural parameter that rounding made of it.
+#[test]
+fn shapes_that_vanish_beside_one_are_named() {
+    let told = |found: Result<(), Error>| found.unwrap_err().to_string();
+    let expected =
+        " = 1e-300; expected more than 5.6e-17: the natural parameter is this number less 1";
+    for (name, found) in [
+        ("shape", told(Gamma.with_shape_rate(1e-300, 1.0).map(drop))),
+        ("shape", told(InverseGamma.with_shape_scale(1e-300, 1.0).map(drop))),
+        ("a", told(Beta.with_shapes(1e-300, 1.0).map(drop))),
+        ("b", told(Beta.with_shapes(1.0, 1e-300).map(drop))),
+        (
+            "concentration",
+            told(Dirichlet::new(2).unwrap().with_concentrations(&[1.0, 1e-300]).map(drop)),
+        ),
+    ] {
+        assert_eq!(found, format!("{name}{expected}"));
+    }
+    assert!(Gamma.with_shape_rate(6e-17, 1.0).is_ok());
+    let degrees = told(ChiSquared.with_degrees(1e-300).map(drop));
+    assert!(degrees.starts_with("degrees = 1e-300; expected more than"), "{degrees}");
+}
+
+#[test]
+fn estimates_beyond_the_range_of_numbers_say_so() {
+    let told = mle(Normal, &[1e300, -1e300]).unwrap_err().to_string();
+    let expected = "an estimate in the range of numbers is not available for the normal family";
+    assert!(told.starts_with(expected) && told.contains("divide the data"), "{told}");
+}
