@@ -15,7 +15,7 @@ use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::margins::{entropy, glm, linear, softmax};
-use crate::networks::{lasso, network};
+use crate::networks::{conditional, hubs, lasso, network};
 use crate::sequences::{classifier, crf, game, graph, program};
 
 /// Attributes with their values, and the label.
@@ -43,6 +43,7 @@ pub(crate) struct Request {
     pub(crate) sizes: [usize; 2],
     pub(crate) l1: f64,
     pub(crate) l2: f64,
+    pub(crate) input_l1: f64,
     pub(crate) intercept: bool,
     pub(crate) relative: f64,
     pub(crate) passes: f64,
@@ -123,6 +124,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             "graph" => graph(a, &r),
             "entropy" => entropy(a, &r),
             "glasso" => lasso(a, &r),
+            "hubs" => hubs(a, &r),
+            "conditional" => conditional(a, &r),
             "network" => network(a, &r),
             "game" => game(a, &r),
             "program" => program(a, &r),

@@ -4,8 +4,8 @@ use std::error::Error;
 
 use fenchel_ggm::glasso::{GlassoSettings, Method as Glasso, graphical_lasso};
 use fenchel_ggm::joint::{Coupling, JointGraphicalLasso};
-use fenchel_ggm::scale_free::NodeGroups;
-use fenchel_ggm::{LatentGraphicalLasso, PenaltyWeights, Scale, Statistics};
+use fenchel_ggm::scale_free::{DegreePrior, NodeGroups, ScaleFree};
+use fenchel_ggm::{GaussianCrf, LatentGraphicalLasso, PenaltyWeights, Scale, Statistics};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
 use fenchel_mrf_learn::{
     Coordinates, Data, ExactMle, InteractionScreening, NodewiseLogistic, Penalty, PseudoLikelihood,
@@ -66,6 +66,33 @@ pub(crate) fn lasso(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>> 
             Ok((model.models.iter().flat_map(|m| flat(m.precision.view())).collect(), model.report))
         });
     }
+    Ok(())
+}
+
+pub(crate) fn hubs(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>> {
+    let statistics = Statistics::from_covariance(r.matrix().view(), 20)?;
+    a.ask("ScaleFree", || {
+        let fit = ScaleFree {
+            prior: DegreePrior::Custom(r.cost.clone()),
+            strength: r.l1,
+            scale: Scale::Covariance,
+            stop: r.stop(),
+            ..Default::default()
+        };
+        let model = fit.fit(&statistics)?;
+        Ok((model.precision.iter().copied().collect(), model.report))
+    });
+    Ok(())
+}
+
+pub(crate) fn conditional(a: &mut Answers, r: &Request) -> Result<(), Box<dyn Error>> {
+    let statistics = Statistics::from_covariance(r.matrix().view(), 20)?;
+    a.ask("GaussianCrf", || {
+        let (l1, input_l1, scale) = (r.l1, r.input_l1, Scale::Covariance);
+        let fit = GaussianCrf { l1, input_l1, scale, stop: r.stop(), ..Default::default() };
+        let model = fit.fit_statistics(&statistics, r.sizes[0], fenchel_ggm::Fit::new())?;
+        Ok((model.precision.iter().chain(&model.coupling).copied().collect(), model.report))
+    });
     Ok(())
 }
 

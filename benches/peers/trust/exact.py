@@ -221,10 +221,7 @@ class LogDet:
         w = mu * self.w if self.is_barrier else self.w
         if w == 0:
             return arb(0), arb_mat(n, 1), arb_mat(n, n)
-        inner = arb_mat(p, p)
-        for k, entries in self.basis.items():
-            for i, j, sign in entries:
-                inner[i, j] += sign * x[k, 0]
+        inner = combined(p, self.basis, x)
         log = log_det(inner)
         if log is None:
             return None
@@ -240,12 +237,61 @@ class LogDet:
     def size(self, x):
         if self.is_barrier:
             return arb(0)
-        inner = arb_mat(self.p, self.p)
-        for k, entries in self.basis.items():
-            for i, j, sign in entries:
-                inner[i, j] += sign * x[k, 0]
+        inner = combined(self.p, self.basis, x)
         inverse = inner.inv()
         return self.p * sum((abs(inner[i, i] * inverse[i, i]).sqrt() for i in range(self.p)), arb(0)) ** 2
+
+
+class Explained:
+    """tr(L^-1 T' S T) over positive definite L = sum_k x_k B_k of order q, and T by rows after it."""
+
+    def __init__(self, q, basis, s):
+        self.q, self.basis, self.s = q, basis, arb_mat(s)
+
+    def blocks(self, x):
+        p, q, first = self.s.nrows(), self.q, len(self.basis)
+        return combined(q, self.basis, x), arb_mat([[x[first + i * q + j, 0] for j in range(q)] for i in range(p)])
+
+    def local(self, x, mu):
+        p, q = self.s.nrows(), self.q
+        inner, t = self.blocks(x)
+        if cholesky(inner) is None:
+            return None
+        inverse = inner.inv().mid()
+        b = t * inverse
+        sb = self.s * b
+        square = b.transpose() * sb
+        # How T moves away from T L^-1 times the move of L, by which the function is a square.
+        moves, slope = [], []
+        for entries in self.basis.values():
+            move = arb_mat(q, q)
+            for i, j, sign in entries:
+                move[i, j] += sign
+            moves.append(-(b * move))
+            slope.append(-sum((sign * square[i, j] for i, j, sign in entries), arb(0)))
+        for i, j in itertools.product(range(p), range(q)):
+            move = arb_mat(p, q)
+            move[i, j] = 1
+            moves.append(move)
+            slope.append(2 * sb[i, j])
+        bent = [self.s * move * inverse for move in moves]
+        bend = 2 * arb_mat([m.entries() for m in moves]) * arb_mat([m.entries() for m in bent]).transpose()
+        return (t.transpose() * sb).trace(), column(slope), bend
+
+    def size(self, x):
+        positive = lambda m: arb_mat([[abs(m[i, j]) for j in range(m.ncols())] for i in range(m.nrows())])
+        inner, t = self.blocks(x)
+        t = positive(t)
+        return (positive(inner.inv()) * t.transpose() * positive(self.s) * t).trace()
+
+
+def combined(p, basis, x):
+    """sum_k x_k B_k"""
+    matrix = arb_mat(p, p)
+    for k, entries in basis.items():
+        for i, j, sign in entries:
+            matrix[i, j] += sign * x[k, 0]
+    return matrix
 
 
 def log_det(matrix):

@@ -265,6 +265,25 @@ def entropy(seed):
         yield f"{kind}, {k} statistics", request, Function([0.0] * k, [law], True, exact=True)
 
 
+def upper(p):
+    """The places of a symmetric matrix that are variables."""
+    return list(itertools.combinations_with_replacement(range(p), 2))
+
+
+def basis(pairs, at=0):
+    return {at + k: [(i, j, 1)] + [(j, i, 1)] * (i != j) for k, (i, j) in enumerate(pairs)}
+
+
+def trace(pairs, c, w=1):
+    """The coefficients of w <C, X>."""
+    return [arb(w) * (arb(c[i][j]) + (arb(c[j][i]) if i != j else 0)) for i, j in pairs]
+
+
+def packed(pairs, matrix):
+    p = math.isqrt(len(matrix))
+    return [(arb(matrix[i * p + j]) + arb(matrix[j * p + i])) / 2 for i, j in pairs]
+
+
 def lasso(seed):
     """The penalised log-determinant, and with groups of rows, a low rank, or two matrices."""
     kinds = ("plain", "one row", "collinear", "units 1e-9 and 1e9", "ill-conditioned")
@@ -283,40 +302,116 @@ def lasso(seed):
             units = (1e-9, 1.0, 1e9)
             c = [[c[i][j] * units[i] * units[j] for j in range(p)] for i in range(p)]
         l1 = scale * strength
-        pairs = list(itertools.combinations_with_replacement(range(p), 2))
-
-        def basis(at):
-            return {at + k: [(i, j, 1)] + [(j, i, 1)] * (i != j) for k, (i, j) in enumerate(pairs)}
-
-        def trace(c, w=1):
-            return [arb(w) * (arb(c[i][j]) + (arb(c[j][i]) if i != j else 0)) for i, j in pairs]
-
+        pairs = upper(p)
         size = len(pairs)
         identity = [float(i == j) for i, j in pairs]
-        packed = lambda m: [(arb(m[i * p + j]) + arb(m[j * p + i])) / 2 for i, j in pairs]
         off = [k for k, (i, j) in enumerate(pairs) if i != j]
         lone = [(2 * arb(l1), [k]) for k in off]
         request = dict(kind="glasso", x=c, l1=l1)
         what = f"{kind}, {strength:g}"
         of = lambda solvers, function: (what, request | dict(only=solvers), function)
-        plain = [Linear(trace(c)), LogDet(p, basis(0))]
-        yield of(["glasso"], Function(identity, plain + [Norms(lone)], False, lambda m: column(packed(m))))
+        plain = [Linear(trace(pairs, c)), LogDet(p, basis(pairs))]
+        yield of(["glasso"], Function(identity, plain + [Norms(lone)], False, lambda m: column(packed(pairs, m))))
         rows = [(l1, [k for k in off if i in pairs[k]]) for i in range(p)]
-        yield of(["NodeGroups"], Function(identity, plain + [Norms(rows)], False, lambda m: column(packed(m))))
-        low = {k: entries for k, entries in basis(size).items()}
-        both = basis(0) | {k: [(i, j, -s) for i, j, s in entries] for k, entries in low.items()}
-        cost = trace(c) + [2 * arb(l1) * int(i == j) - t for (i, j), t in zip(pairs, trace(c))]
+        yield of(["NodeGroups"], Function(identity, plain + [Norms(rows)], False, lambda m: column(packed(pairs, m))))
+        low = {k: entries for k, entries in basis(pairs, size).items()}
+        both = basis(pairs) | {k: [(i, j, -s) for i, j, s in entries] for k, entries in low.items()}
+        cost = trace(pairs, c) + [2 * arb(l1) * int(i == j) - t for (i, j), t in zip(pairs, trace(pairs, c))]
         latent = [Linear(cost), LogDet(p, both), LogDet(p, low, 1, True), Norms(lone)]
-        split = lambda m: column(packed(m[: p * p]) + packed(m[p * p :]))
+        split = lambda m: column(packed(pairs, m[: p * p]) + packed(pairs, m[p * p :]))
         yield of(["LatentGraphicalLasso"], Function([2 * v for v in identity] + identity, latent, False, split))
         turned = [row[::-1] for row in c[::-1]]
-        shared = [Linear(trace(c, 0.25) + trace(turned, 0.75)), LogDet(p, basis(0), 0.25), LogDet(p, basis(size), 0.75)]
+        shared = [Linear(trace(pairs, c, 0.25) + trace(pairs, turned, 0.75)), LogDet(p, basis(pairs), 0.25), LogDet(p, basis(pairs, size), 0.75)]
         shared.append(Norms(lone + [(l, [k + size for k in g]) for l, g in lone]))
         pair = Norms([(2 * arb(l1), [k, k + size]) for k in off])
         yield of(["joint group"], Function(identity * 2, shared + [pair], False, split))
         apart = [[(1.0 if j == k else -1.0 if j == k + size else 0.0) for j in range(2 * size)] for k in off]
         fused = Margins(lambda t, y, mu: exact.absolute(t, mu), apart, [0.0] * len(off), [2 * arb(l1)] * len(off))
         yield of(["joint fused"], Function(identity * 2, shared + [fused], False, split))
+
+
+def scaled(row, powers):
+    """In units of these powers of 2, in turn."""
+    return [v * 2.0 ** powers[j % len(powers)] for j, v in enumerate(row)]
+
+
+def hubs(seed):
+    """A price of edges that falls with the degree of a node: a row costs as much as its dearest order of sizes."""
+    kinds = ("plain", "one row", "copies", "nearly copies", "units 2^-30 and 2^30", "all 2^-30", "all 2^30", "a hub")
+    prices = ((1.0, 0.5, 0.25), (1.0, 0.0, 0.0), (1.0, 1.0, 1e-9))
+    for place, (kind, strength) in enumerate(itertools.product(kinds, (0.3, 1e-2, 1e-5))):
+        rng, p = random.Random(1000 * seed + place), 4 if kind == "a hub" else 3
+        n, h = 1 if kind == "one row" else 8, prices[(place + place // 3) % 3][: p - 1]
+        x = [[rng.choice((-1, 1)) * rng.randrange(1, 17) / 8 for _ in range(p)] for _ in range(n)]
+        for row in x:
+            if "copies" in kind:
+                row[1] = row[0] + row[1] * (2.0**-13 if kind == "nearly copies" else 0)
+            elif kind == "a hub":
+                row[0] = sum(row)
+            elif kind.startswith("units"):
+                row[:] = scaled(row, (-30, 0, 30))
+            elif kind.startswith("all"):
+                row[:] = scaled(row, [int(kind.split("^")[1])])
+        c = [[sum(row[i] * row[j] for row in x) / n for j in range(p)] for i in range(p)]
+        l1, pairs = strength * max(c[i][i] for i in range(p)), upper(p)
+        size, edges = len(pairs), [k for k, (i, j) in enumerate(pairs) if i != j]
+        # Variables: the matrix, sizes of its entries, costs of its rows.
+        at, orders = {k: size + e for e, k in enumerate(edges)}, []
+        width = size + len(edges) + p
+        for i in range(p):
+            own = [k for k in edges if i in pairs[k]]
+            orders.append([dict(zip(order, h)) for order in itertools.permutations(own)])
+        mark = lambda marks: [marks.get(k, 0.0) for k in range(width)]
+        limits = [mark({k: sign, at[k]: 1.0}) for k in edges for sign in (-1.0, 1.0)]
+        for i, of in enumerate(orders):
+            limits += [mark({at[k]: -v for k, v in order.items()} | {size + len(edges) + i: 1.0}) for order in of]
+        cost = trace(pairs, c) + [0.0] * len(edges) + [l1] * p
+        parts = [Linear(cost), LogDet(p, basis(pairs)), Margins(exact.barrier, limits, [0.0] * len(limits))]
+
+        def lift(m, pairs=pairs, edges=edges, orders=orders):
+            x = packed(pairs, m)
+            rows = [max((sum((abs(x[k]) * v for k, v in order.items()), arb(0)) for order in of), key=float) for of in orders]
+            return column(x + [abs(x[k]) for k in edges] + [v + arb("1e-120") for v in rows])
+
+        start = [1 / c[i][i] if i == j else 0.0 for i, j in pairs]
+        reach = max(start)
+        start += [reach] * len(edges) + [2 * p * reach] * p
+        yield f"{kind}, {strength:g}, prices {h}", dict(kind="hubs", x=c, cost=list(h), l1=l1), Function(start, parts, False, lift)
+
+
+def conditional(seed):
+    """Fields of outputs given inputs. Covariances have no rounding: an indefinite one would make the problem unbounded."""
+    units = {"inputs 2^-30 and 2^30": ((-30, 30), (0, 0)), "outputs 2^-30 and 2^30": ((0, 0), (-30, 30))}
+    units |= {f"all 2^{power}": ((power, power), (power, power)) for power in (-30, 30)}
+    kinds = ("plain", "copies", "nearly copies", "nearly determined", *units)
+    strengths = ((0.3, 0.3), (1e-2, 1e-2), (1e-5, 1e-5), (0.0, 1e-2), (1e-2, 0.0), (0.0, 0.0))
+    plan = [*itertools.product(kinds, strengths), *itertools.product(("determined", "one row", "n << d"), strengths[:3])]
+    for place, (kind, (outer, inner)) in enumerate(plan):
+        rng = random.Random(1000 * seed + place)
+        n, p, q = {"one row": (1, 2, 3), "n << d": (2, 6, 2)}.get(kind, (16, 2, 2 + place % 2))
+        draw = lambda: rng.choice((-1, 1)) * rng.randrange(1, 17) / 8
+        x = [[draw() for _ in range(p)] for _ in range(n)]
+        y = [[row[0] - row[1] / 2 + draw() or 1.0, *(row[1] + draw() or 1.0 for _ in range(q - 1))] for row in x]
+        for row, out in zip(x, y):
+            if "copies" in kind:
+                row[1] = row[0] + row[1] * (2.0**-20 if kind == "nearly copies" else 0)
+            elif "determined" in kind:
+                out[0] = row[0] + draw() * (2.0**-13 if kind == "nearly determined" else 0)
+        powers, others = units.get(kind, ((0, 0), (0, 0)))
+        rows = [scaled(row, powers) + scaled(out, others) for row, out in zip(x, y)]
+        c = [[sum(row[i] * row[j] for row in rows) / n for j in range(p + q)] for i in range(p + q)]
+        xx, xy, yy = [row[:p] for row in c[:p]], [row[p:] for row in c[:p]], [row[p:] for row in c[p:]]
+        widest = lambda m: max(m[i][i] for i in range(len(m)))
+        l1, input_l1 = outer * widest(yy), inner * math.sqrt(widest(xx) * widest(yy))
+        pairs = upper(q)
+        cost = trace(pairs, yy) + [2 * arb(v) for row in xy for v in row]
+        norms = [(2 * arb(l1), [k]) for k, (i, j) in enumerate(pairs) if i != j]
+        norms += [(input_l1, [len(pairs) + k]) for k in range(p * q)]
+        parts = [Linear(cost), LogDet(q, basis(pairs)), exact.Explained(q, basis(pairs), xx), Norms(norms)]
+        start = [1 / yy[i][i] if i == j else 0.0 for i, j in pairs] + [0.0] * (p * q)
+        lift = lambda m, pairs=pairs, q=q: column(packed(pairs, m[: q * q]) + m[q * q :])
+        request = dict(kind="conditional", x=c, sizes=[p, q], l1=l1, input_l1=input_l1)
+        yield f"{kind}, {outer:g}, inputs {inner:g}", request, Function(start, parts, l1 == 0 == input_l1, lift)
 
 
 def network(seed):
@@ -472,7 +567,7 @@ FAMILIES = {
     "GLMs": glm,
     "CRFs": lambda seed: itertools.chain(crf(seed), graph(seed)),
     "maximum entropy": entropy,
-    "Gaussian networks": lasso,
+    "Gaussian networks": lambda seed: itertools.chain(lasso(seed), hubs(seed), conditional(seed)),
     "binary networks": network,
     "classifiers": classifier,
     "programs and games": programs,

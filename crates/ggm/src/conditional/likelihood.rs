@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::penalty::soft;
 use crate::problem::rounding;
 use crate::singular::check_regular;
+use crate::statistics::correlations;
 
 /// The smooth part: `L` by rows, then `T` by rows.
 pub(super) struct Likelihood {
@@ -19,8 +20,10 @@ pub(super) struct Likelihood {
     xx: Array2<f64>,
     xy: Array2<f64>,
     pub(super) yy: Array2<f64>,
-    /// `S_xx^+ S_xy`.
+    /// `G S_xy` with `S_xx G S_xx = S_xx`.
     regression: Array2<f64>,
+    /// The largest entry of `S_xy - S_xx G S_xy`; 0 if rounding explains it.
+    rest: f64,
     /// `S_xx^-1`, if the rank of `S_xx` is full.
     inverse: Option<Array2<f64>>,
     /// Added to objective and bound, for the units.
@@ -50,12 +53,16 @@ impl Likelihood {
             Array2::from_shape_fn((rows, columns), |(i, j)| c[[at.0 + i, at.1 + j]])
         };
         let (xx, xy, yy) = (block(p, p, (0, 0)), block(p, q, (0, p)), block(q, q, (p, p)));
-        let eigen = factor::symmetric_eigen(xx.view())?;
+        // Of correlations: which inputs are copies of others does not depend on their units.
+        let units = xx.diag().mapv(f64::sqrt);
+        let eigen = factor::symmetric_eigen(correlations(&xx, &units).view())?;
         let cut = 1e-12 * eigen.values[p - 1];
-        let pseudo = eigen.map(|v| if v > cut { 1.0 / v } else { 0.0 });
+        let mut pseudo = eigen.map(|v| if v > cut { 1.0 / v } else { 0.0 });
+        pseudo.indexed_iter_mut().for_each(|((i, j), v)| *v = *v / units[i] / units[j]);
         let regression = pseudo.dot(&xy);
+        let rest = unexplained(&xx, &xy, &yy, &regression);
         let inverse = (eigen.values[0] > cut).then_some(pseudo);
-        Ok(Likelihood { p, q, l1, input_l1, xx, xy, yy, regression, inverse, shift: 0.0 })
+        Ok(Likelihood { p, q, l1, input_l1, xx, xy, yy, regression, rest, inverse, shift: 0.0 })
     }
 
     /// Checks that the likelihood is bounded. Without a penalty on the input couplings, the outputs must have a
@@ -73,11 +80,14 @@ impl Likelihood {
         check_regular(what, variances.view(), self.yy.diag())
     }
 
-    /// `log det(U - V' S_xx^+ V)` with the best `U` that is known; `explained` is minus the last product. It is `-inf` outside the domain.
+    /// `log det(U - B' S_xx B)` with the best `U` that is known, less what rounding may have added to it. It is `-inf` outside the domain.
     ///
     /// `U` is on the boundary of its box where `L` is not 0. If the result is not positive definite, it is only clipped to the box.
-    fn dual(&self, x: &[f64], parts: &Parts, explained: &Array2<f64>) -> f64 {
+    fn dual(&self, x: &[f64], parts: &Parts, b: &Array2<f64>) -> f64 {
         let q = self.q;
+        let explained = -b.t().dot(&self.xx.dot(b));
+        let sizes = b.mapv(f64::abs);
+        let sizes = sizes.t().dot(&self.xx.mapv(f64::abs).dot(&sizes));
         let inner = parts.b.t().dot(&parts.sb);
         let mut best = f64::NEG_INFINITY;
         for on_boundary in [true, false] {
@@ -91,13 +101,16 @@ impl Likelihood {
                         l if on_boundary && l != 0.0 => bound * l.signum(),
                         _ => z.clamp(-bound, bound),
                     };
-                    let value = self.yy[[i, j]] + z + mean(explained);
+                    let value = self.yy[[i, j]] + z + mean(&explained);
                     dual[i * q + j] = value;
                     dual[j * q + i] = value;
                 }
             }
             if let Ok(factor) = factor::cholesky_in_place(dual, q) {
-                best = best.max(factor.log_det());
+                let inverse = factor::inverse(&factor);
+                let size = |i: usize| inverse[[i, i]] * (self.yy[[i, i]] + sizes[[i, i]]);
+                let terms = (self.p + q) as f64 / (q + 1) as f64;
+                best = best.max(factor.log_det() - terms * rounding((0..q).map(size)));
             }
         }
         best
@@ -129,6 +142,26 @@ impl Likelihood {
             - factor.log_det();
         Some(Parts { value, w, b, sb })
     }
+}
+
+/// The largest entry of `S_xy - S_xx R`, 0 if none is above its rounding.
+fn unexplained(
+    xx: &Array2<f64>,
+    xy: &Array2<f64>,
+    yy: &Array2<f64>,
+    regression: &Array2<f64>,
+) -> f64 {
+    let p = xx.nrows();
+    let input = |i: usize| xx[[i, i]].sqrt();
+    let rest = xy - &xx.dot(regression);
+    let sizes: Vec<f64> = (0..yy.nrows())
+        .map(|j| {
+            yy[[j, j]].sqrt() + (0..p).map(|i| input(i) * regression[[i, j]].abs()).sum::<f64>()
+        })
+        .collect();
+    let rounding = |i: usize, j: usize| 8.0 * p as f64 * f64::EPSILON * input(i) * sizes[j];
+    let above = rest.indexed_iter().filter(|((i, j), v)| v.abs() > rounding(*i, *j));
+    above.fold(0.0, |most: f64, (_, v)| most.max(v.abs()))
 }
 
 impl Smooth for Likelihood {
@@ -165,12 +198,15 @@ impl Smooth for Likelihood {
         let q = self.q;
         let away = -&parts.sb - &self.xy;
         let bound = 0.5 * self.input_l1;
-        // Towards the gradient from S_xy, which is in the range of S_xx, as far as the box allows.
+        // From the regression of least squares to the gradient as far as the box allows.
         let largest = away.iter().fold(0.0_f64, |a, v| a.max(v.abs()));
-        let by = if largest > bound { bound / largest } else { 1.0 };
-        let v = &self.xy + &(&away * by);
-        let explained = -v.t().dot(&(&self.regression * (1.0 - by) - &parts.b * by));
-        let mut lower = self.dual(x, &parts, &explained);
+        let mut lower = f64::NEG_INFINITY;
+        if largest.min(self.rest) <= bound {
+            let over = largest > bound;
+            let by = if over { (bound - self.rest) / (largest - self.rest) } else { 1.0 };
+            let b = &parts.b * by - &self.regression * (1.0 - by);
+            lower = self.dual(x, &parts, &b);
+        }
         // With an `S_xx` of full rank every point of the box is allowed: that on its boundary where T is not 0. Its error is of second
         // order in that of the point, as in the graphical lasso.
         if let Some(inverse) = &self.inverse {
@@ -179,8 +215,7 @@ impl Smooth for Likelihood {
             for ((v, away), t) in v.iter_mut().zip(&away).zip(t) {
                 *v += if *t == 0.0 { away.clamp(-bound, bound) } else { bound * t.signum() };
             }
-            let explained = v.t().dot(&inverse.dot(&v)).mapv(|e| -e);
-            lower = lower.max(self.dual(x, &parts, &explained));
+            lower = lower.max(self.dual(x, &parts, &inverse.dot(&v)));
         }
         let objective = parts.value + h + self.shift;
         let bound = lower + q as f64 + self.shift;

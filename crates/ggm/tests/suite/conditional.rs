@@ -6,8 +6,8 @@ use fenchel_ggm::conditional::GaussianCrfModel;
 use fenchel_ggm::synthetic::{chain, diagonally_dominant};
 use fenchel_ggm::{Error, Fit, GaussianCrf, GraphicalLasso, Scale, Statistics};
 use fenchel_linalg::factor;
-use fenchel_optim::Stop;
 use fenchel_optim::model::Saved;
+use fenchel_optim::{Certificate, Stop};
 use ndarray::{Array2, array};
 
 use crate::common::{data, inverse};
@@ -136,6 +136,34 @@ fn more_inputs_than_samples_are_certified() {
     let (x, y) = (part(&x, 0..12, 0..25), part(&x, 0..12, 25..30));
     let model = GaussianCrf::default().fit(&x, &y).unwrap();
     assert!(model.report.certificate.relative() <= 1e-6, "{}", model.report);
+}
+
+#[test]
+fn bounds_hold_for_inputs_in_other_units_and_for_almost_copies() {
+    // Two inputs without correlation, which explain 0.25 and 0.36 of an output of variance 1. The second in units of 1e-9, and the
+    // first plus 2^-20 times the second in its place.
+    let (unit, little) = (2.0_f64.powi(-30), 2.0_f64.powi(-20));
+    let units = array![[1.0, 0.0, 0.5], [0.0, unit * unit, 0.6 * unit], [0.5, 0.6 * unit, 1.0]];
+    let along = 0.5 + 0.6 * little;
+    let copy = array![[1.0, 1.0, 0.5], [1.0, 1.0 + little * little, along], [0.5, along, 1.0]];
+    let optimum = 0.39_f64.ln() + 1.0;
+    for c in [units, copy] {
+        let statistics = Statistics::from_covariance(c.view(), 100).unwrap();
+        for max_passes in [1.0, 300.0] {
+            let fit = crf(0.0, 0.0);
+            let fit = GaussianCrf { stop: Stop { max_passes, ..fit.stop }, ..fit };
+            let model = fit.fit_statistics(&statistics, 2, Fit::new()).unwrap();
+            let certificate = model.report.certificate;
+            let objective = certificate.objective().unwrap();
+            let lower_bound = match certificate {
+                Certificate::Gap { lower_bound, .. } => lower_bound,
+                _ => f64::NEG_INFINITY,
+            };
+            // `0.5 + 0.6 little` is rounded by up to 2^-54, which is 2^-34 of `little`.
+            assert!(lower_bound <= optimum + 1e-9, "{certificate:?}");
+            assert!(objective >= optimum - 1e-9, "{certificate:?}");
+        }
+    }
 }
 
 #[test]
