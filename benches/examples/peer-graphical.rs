@@ -132,7 +132,7 @@ fn learn(
     let start = Instant::now();
     match word {
         "sample" => {
-            *records = net.sample_many(rest.parse()?, &mut stream(0, 0));
+            *records = net.sample_many(rest.parse()?, &mut stream(0, 0))?;
             let rows: Vec<Vec<usize>> = records.rows().into_iter().map(|r| r.to_vec()).collect();
             Ok(json!({ "records": rows }))
         }

@@ -29,7 +29,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         [] => {
             let (bif_file, csv_file) = (show.path("asia.bif"), show.path("asia.csv"));
             bif::write_file(&asia, &bif_file)?;
-            asia.write_csv_file(asia.sample_many(5_000, &mut stream(1, 0)).view(), &csv_file)?;
+            asia.write_csv_file(asia.sample_many(5_000, &mut stream(1, 0))?.view(), &csv_file)?;
             show.generated(
                 "5,000 records of the network of chest clinics (Lauritzen and Spiegelhalter, 1988)",
             );

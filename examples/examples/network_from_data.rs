@@ -35,7 +35,7 @@ fn example(show: &Show) -> Result<(), Box<dyn Error>> {
         }
         _ => {
             let path = show.path("asia.csv");
-            truth.write_csv_file(truth.sample_many(5000, &mut stream(1, 0)).view(), &path)?;
+            truth.write_csv_file(truth.sample_many(5000, &mut stream(1, 0))?.view(), &path)?;
             show.generated(
                 "5,000 records of the network of chest clinics (Lauritzen and Spiegelhalter, 1988)",
             );

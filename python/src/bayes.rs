@@ -213,7 +213,7 @@ impl Network {
         let mut codes = Array2::zeros((draws, self.0.len()));
         let mut rng = stream(seed, 0);
         pieces(py, draws, 5_000, |piece| {
-            let rows = self.0.sample_many(piece.len(), &mut rng);
+            let rows = self.0.sample_many(piece.len(), &mut rng)?;
             codes
                 .slice_axis_mut(Axis(0), piece.into())
                 .zip_mut_with(&rows, |to, &state| *to = state as i64);

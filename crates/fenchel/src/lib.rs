@@ -115,7 +115,7 @@ pub mod guide;
 pub mod prelude {
     pub use fenchel_linalg::{AsDesign, CsrMatrix, Invalid, Named, Names};
     pub use fenchel_optim::model::Saved;
-    pub use fenchel_optim::{Fit, Progress, Report, Status, Stop};
+    pub use fenchel_optim::{Cadence, Fit, Progress, Report, Status, Stop};
     pub use ndarray::{Array1, Array2, ArrayView1, ArrayView2, array, s};
 }
 

@@ -99,7 +99,7 @@ pub struct Bootstrap {
 /// Refits on `resamples` samples of the rows with replacement; intervals of the given coverage.
 ///
 /// # Errors
-/// As [`GraphicalLasso::fit`]; [`Invalid`] for no resamples, or a coverage that is not in `(0, 1)`.
+/// As [`GraphicalLasso::fit`]; [`Invalid`] for no resamples or more than a million, or a coverage that is not in `(0, 1)`.
 pub fn bootstrap<'a>(
     x: impl Into<ArrayView2<'a, f64>>,
     lasso: &GraphicalLasso,
@@ -111,9 +111,9 @@ pub fn bootstrap<'a>(
         let expected = "in (0, 1)";
         return Err(Invalid::Parameter { name: "coverage", value: coverage, expected }.into());
     }
-    if resamples == 0 {
-        let (name, expected) = ("resamples", "at least 1");
-        return Err(Invalid::Parameter { name, value: 0.0, expected }.into());
+    if !(1..=1_000_000).contains(&resamples) {
+        let (name, expected) = ("resamples", "1 to 1,000,000");
+        return Err(Invalid::Parameter { name, value: resamples as f64, expected }.into());
     }
     let x = x.into();
     if x.nrows() == 0 {

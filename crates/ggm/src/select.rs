@@ -55,7 +55,7 @@ settings! {
         subsamples: usize = 20,
         /// Rows per subsample.
         size: Option<usize> = None,
-        /// Largest acceptable instability.
+        /// Largest acceptable instability, in (0, 1/2]: no instability exceeds 1/2.
         threshold: f64 = 0.1,
         /// The scale of the penalty.
         scale: Scale = Scale::Correlation,
@@ -89,7 +89,7 @@ pub struct Stars {
 /// all larger penalties.
 ///
 /// # Errors
-/// As [`GraphicalLasso::fit`]; [`Invalid`] for no subsamples or more than a million, a size that is not in `2..=n`, or a threshold that is negative.
+/// As [`GraphicalLasso::fit`]; [`Invalid`] for no subsamples or more than a million, a size that is not in `2..=n`, or a threshold that is not in `(0, 1/2]`.
 pub fn stars<'a>(
     x: impl Into<ArrayView2<'a, f64>>,
     settings: &StarsSettings,
@@ -101,7 +101,10 @@ pub fn stars<'a>(
         Some(penalties) => penalties.clone(),
         None => default_grid(&statistics, settings.scale, 20)?,
     };
-    Invalid::check_nonnegative("threshold", settings.threshold)?;
+    if !(settings.threshold > 0.0 && settings.threshold <= 0.5) {
+        let (name, value) = ("threshold", settings.threshold);
+        return Err(Invalid::Parameter { name, value, expected: "in (0, 1/2]" }.into());
+    }
     let usual = if n > 144 { 10.0 * (n as f64).sqrt() } else { 0.8 * n as f64 };
     let size = settings.size.unwrap_or(usual as usize);
     check_subsamples(n, size, settings.subsamples)?;

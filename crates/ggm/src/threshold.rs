@@ -27,7 +27,7 @@ use crate::synthetic::Edges;
 /// Pairs `(i, j)`, `i < j`, with a score of at least `level`, ascending.
 ///
 /// # Errors
-/// [`Invalid`] unless the matrix of scores is square; for a level that is NaN.
+/// [`Invalid`] unless the matrix of scores is square; for a score above the diagonal or a level that is NaN.
 pub fn edges_above(scores: ArrayView2<f64>, level: f64) -> Result<Edges, Error> {
     let p = Invalid::check_square("scores", scores.dim())?;
     if level.is_nan() {
@@ -37,7 +37,11 @@ pub fn edges_above(scores: ArrayView2<f64>, level: f64) -> Result<Edges, Error> 
     let mut edges = Vec::new();
     for i in 0..p {
         for j in i + 1..p {
-            if scores[[i, j]] >= level {
+            let value = scores[[i, j]];
+            if value.is_nan() {
+                return Err(Invalid::NonFinite { what: "scores", row: i, column: j, value }.into());
+            }
+            if value >= level {
                 edges.push((i as u32, j as u32));
             }
         }

@@ -52,8 +52,9 @@ impl Opg {
 settings! {
     /// Minimum average variance estimation, refined (rMAVE), from a start by [`Opg`].
     ///
-    /// MAVE stops when a round at the smallest bandwidth moves the span by at most `stop.absolute`. If that does not happen
-    /// before a limit, the status of the report says so. The certificate is the movement of the span in the last round,
+    /// MAVE stops when a round at the smallest bandwidth moves the span by at most `stop.absolute`. It stalls when 30 rounds in a row
+    /// there move it no less than the one that moved it least: what is left is rounding, or a cycle. If neither happens before a
+    /// limit, the status of the report says so. The certificate is the movement of the span in the last round,
     /// in coordinates of the whitened features.
     #[derive(Copy)]
     pub struct Mave {
@@ -65,6 +66,9 @@ settings! {
         stop: Stop = Stop { absolute: 1e-4, relative: 0.0, max_passes: 50.0, ..Stop::default() },
     }
 }
+
+/// Rounds in a row at the smallest bandwidth without a smaller movement, after which a run stalls.
+const IDLE: u32 = 30;
 
 impl Mave {
     fits!(fit numbers);
@@ -242,6 +246,7 @@ impl Mave {
         let least = 2.34 * n_f.powf(-1.0 / (k as f64 + 4.0));
         let mut bandwidth = 2.34 * n_f.powf(-1.0 / (d.max(3) as f64 + 6.0));
         let (mut status, mut moved, mut rounds) = (Status::PassLimit, f64::INFINITY, 0.0);
+        let (mut smallest, mut idle) = (f64::INFINITY, 0);
         while rounds < self.stop.max_passes {
             let ends = || seen(rounds + 1.0) || late();
             let Some(next) = self.round(&setting, &b, bandwidth, &ends)? else {
@@ -265,6 +270,14 @@ impl Mave {
             if late() {
                 status = Status::TimeLimit;
                 break;
+            }
+            if bandwidth <= least {
+                idle = if moved < smallest { 0 } else { idle + 1 };
+                smallest = smallest.min(moved);
+                if idle >= IDLE {
+                    status = Status::Stalled;
+                    break;
+                }
             }
             bandwidth = (shrink * bandwidth).max(least);
         }

@@ -11,6 +11,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::{Array1, Array2, ArrayView1};
 use rand_distr::{Distribution, StandardNormal};
 
@@ -74,7 +75,8 @@ pub struct Problem {
 /// `y = g(W' x) + noise * N(0, 1)` for orthonormal directions `W`.
 ///
 /// # Errors
-/// [`Invalid::Length`] unless the directions have as many rows as there are features; [`Invalid::RankDeficient`].
+/// [`Invalid::Length`] unless the directions have as many rows as there are features; [`Invalid::RankDeficient`];
+/// [`Error::Refused`] for more than 4 GiB of samples.
 pub fn multi_index(
     density: &dyn Sampler,
     directions: Array2<f64>,
@@ -85,6 +87,8 @@ pub fn multi_index(
 ) -> Result<Problem, Error> {
     Invalid::check_length("rows of the directions", density.features(), directions.nrows())?;
     Invalid::check_nonnegative("noise", noise)?;
+    let bytes = (n as u64).saturating_mul(8 * density.features() as u64);
+    Refusal::check_memory("the samples", bytes, MAX_MEMORY, "take fewer samples")?;
     let directions = orthonormal(directions.view())?;
     let mut rng = stream(seed, 0);
     let x = density.draw(n, &mut rng);

@@ -43,6 +43,18 @@ pub enum Error {
         /// The pairs `(i, j)`, `i <= j`, whose parameters grow; `(i, i)` is a bias.
         coordinates: Vec<(u32, u32)>,
     },
+    /// The logarithm of the objective of interaction screening has no minimum, because its penalty is too small: in every row the others
+    /// decide a variable. At 1 and above the penalty outweighs any such decision.
+    #[error(
+        "l1 = {l1} is too small: in every row the others decide a variable, and its objective falls for ever along {} penalised coupling(s), the first {:?}; take an l1 above 1, or ScreeningObjective::Rise",
+        coordinates.len(), coordinates.first().unwrap_or(&(0, 0))
+    )]
+    WeakPenalty {
+        /// The pairs `(i, j)`, `i < j`, whose couplings grow.
+        coordinates: Vec<(u32, u32)>,
+        /// The strength that was given.
+        l1: f64,
+    },
     /// More memory than allowed, or something that this method cannot do. Nothing was computed.
     #[error(transparent)]
     Refused(#[from] Refusal),

@@ -14,7 +14,9 @@ use fenchel_linalg::special::xlogx;
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::fista::{FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, Fit, MAX_MEMORY, Refusal, Report, Stop, Watch, settings};
+use fenchel_optim::{
+    Certificate, Clock, Fit, MAX_MEMORY, Refusal, Report, Stop, Wall, Watch, settings,
+};
 use ndarray::ArrayView1;
 
 use crate::data::Data;
@@ -68,7 +70,9 @@ settings! {
         oracle: Oracle = Oracle::Auto,
         /// Bytes that the oracle may take; `None` for no limit.
         max_memory: Option<u64> = MAX_MEMORY,
-        /// When the method stops; a pass is a gradient.
+        /// When the method stops; a pass is a gradient. A junction tree is left between two of its calibrations, of which a gradient and
+        /// a certificate have one per state of every variable: once a tenth of `max_seconds`, and at least 0.05 s, have passed beyond the
+        /// limit. The certificate then holds the objective, and the best bound of those before.
         stop: Stop = Stop { absolute: 1e-8, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
     }
 }
@@ -178,10 +182,14 @@ impl ExactMle {
         let strengths = self.penalty.strengths(layout)?;
         check_bounded(layout, &target, &strengths)?;
         strengths.confine(&mut start);
+        let wall = Wall::start();
+        let limit = self.stop.max_seconds.map(|limit| limit + (0.1 * limit).max(0.05));
+        let ends = || limit.is_some_and(|limit| wall.seconds() >= limit);
+        let (strengths, ends, failure) = (&strengths, &ends, None);
         let mut likelihood =
-            Likelihood { layout, target, entropy, oracle, strengths: &strengths, failure: None };
+            Likelihood { layout, target, entropy, oracle, strengths, ends, failure };
         let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
-        let solved = fista(&mut likelihood, &strengths, &settings, start, watch)?;
+        let solved = fista(&mut likelihood, strengths, &settings, start, watch)?;
         match likelihood.failure {
             Some(error) => Err(error),
             None => Ok((solved.state.point, solved.report)),
@@ -234,6 +242,8 @@ struct Likelihood<'a> {
     entropy: f64,
     oracle: &'a mut dyn Backend,
     strengths: &'a Strengths,
+    /// Whether the time is over, beyond what a last certificate may take.
+    ends: &'a dyn Fn() -> bool,
     /// The first error of the oracle; the value is infinite from then on.
     failure: Option<Error>,
 }
@@ -246,6 +256,12 @@ impl Likelihood<'_> {
             return None;
         }
         ask(&mut *self.oracle).map_err(|error| self.failure = Some(error)).ok()
+    }
+
+    /// `A(theta)`, and the means under the model; `None` after an error or the end of the time.
+    fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Option<f64> {
+        let ends = self.ends;
+        self.ask(|oracle| oracle.means_until(theta, out, ends)).flatten()
     }
 
     /// A lower bound of the optimum from the means under the model, whose entropy is given.
@@ -334,7 +350,7 @@ impl Smooth for &mut Likelihood<'_> {
     }
 
     fn value_gradient(&mut self, theta: &[f64], gradient: &mut [f64]) -> f64 {
-        let Some(log_partition) = self.ask(|oracle| oracle.means(theta, gradient)) else {
+        let Some(log_partition) = self.means(theta, gradient) else {
             gradient.fill(0.0);
             return f64::INFINITY;
         };
@@ -349,7 +365,13 @@ impl Smooth for &mut Likelihood<'_> {
 
     fn certify_composite(&mut self, theta: &[f64], h: f64) -> Option<Certificate> {
         let mut means = vec![0.0; theta.len()];
-        let log_partition = self.ask(|oracle| oracle.means(theta, &mut means))?;
+        let Some(log_partition) = self.means(theta, &mut means) else {
+            if self.failure.is_some() {
+                return None;
+            }
+            let objective = Some(self.value_only(theta) + h);
+            return Some(Certificate::Uncertified { objective });
+        };
         let value = log_partition - lanes::dot(theta, &self.target);
         let bound = self.lower_bound(log_partition - lanes::dot(theta, &means), &means);
         if bound > f64::NEG_INFINITY {

@@ -82,9 +82,11 @@ pub fn ising_grid(side: usize, coupling: f64) -> Result<BinaryPairwise, Error> {
 /// Independent exact draws by enumeration, up to 24 variables.
 ///
 /// # Errors
-/// [`Error::Refused`] for more variables; [`Invalid::Empty`] for no rows.
+/// [`Error::Refused`] for more variables, and for more than 4 GiB of rows; [`Invalid::Empty`] for no rows.
 pub fn exact_draws(model: &BinaryPairwise, rows: usize, seed: u64) -> Result<Data, Error> {
     let p = model.variables();
+    let bytes = (rows as u64).saturating_mul(p as u64);
+    Refusal::check_memory("the rows", bytes, MAX_MEMORY, "take fewer rows")?;
     let layout = Layout::two_states(p, Coordinates::Binary)?;
     let mut table = Enumeration::new(&layout, Some(16 << 24))?;
     let mut cumulative = table.probabilities(&layout.parameters(model)?)?.to_vec();

@@ -2,6 +2,19 @@
 
 use fenchel_linalg::Invalid;
 
+/// The most characters of a text that an error repeats on either side of a position.
+const MOST: usize = 60;
+
+/// What a text has near a byte, with `...` for the rest of a long one.
+pub(super) fn near(text: &str, at: usize) -> String {
+    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+    let start = before.char_indices().rev().nth(MOST - 1).map_or(0, |(i, _)| i);
+    let end = after.char_indices().nth(MOST).map_or(after.len(), |(i, _)| i);
+    let dots = |cut: bool| if cut { "..." } else { "" };
+    let (left, right) = (dots(start > 0), dots(end < after.len()));
+    format!("{left}{}{}{right}", &before[start..], &after[..end])
+}
+
 /// Why names, edges or sets make no graph or no query.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -61,9 +74,9 @@ pub enum GraphError {
     /// A text that cannot be read as a graph or a query.
     #[error("at byte {at} of {text:?}: {reason}")]
     Format {
-        /// The whole text.
+        /// The text; of a long one, what is near the error, with `...` for the rest.
         text: String,
-        /// Where it goes wrong, counted from 0.
+        /// Where it goes wrong in the whole text, counted from 0.
         at: usize,
         /// What was found and what was expected.
         reason: String,

@@ -33,6 +33,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::node_set::NodeSet;
 
+use error::near;
+
 pub use error::GraphError;
 pub use query::Query;
 pub(crate) use view::View;
@@ -225,7 +227,7 @@ impl Admg {
 
     pub(crate) fn unknown(&self, name: &str) -> GraphError {
         GraphError::UnknownNode {
-            name: name.into(),
+            name: near(name, 0),
             known: self.names.iter().take(20).cloned().collect(),
         }
     }
@@ -411,13 +413,14 @@ fn unreadable(name: &str) -> Option<String> {
     if name.is_empty() {
         return Some("a node has an empty name".into());
     }
+    let shown = near(name, 0);
     if let Some(hidden) = invisible(name) {
-        return Some(format!("the name {name:?} holds {hidden}"));
+        return Some(format!("the name {shown:?} holds {hidden}"));
     }
     if name.ends_with('-') || name.contains("--") || name.contains(['<', '>', '→', '←', '↔'])
     {
         return Some(format!(
-            "the name {name:?} looks like an arrow, which is `->`, `<-` or `<->`"
+            "the name {shown:?} looks like an arrow, which is `->`, `<-` or `<->`"
         ));
     }
     let separates = |c: char| c.is_whitespace() || matches!(c, ';' | ',' | '(' | ')' | '|');
@@ -426,7 +429,7 @@ fn unreadable(name: &str) -> Option<String> {
         c => format!("`{c}`"),
     };
     Some(format!(
-        "the name {name:?} holds {found}, which separates names in the text of a graph or a query; take `_`"
+        "the name {shown:?} holds {found}, which separates names in the text of a graph or a query; take `_`"
     ))
 }
 

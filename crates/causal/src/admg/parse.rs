@@ -1,6 +1,7 @@
 //! Graphs written as text.
 
 use super::GraphError;
+use super::error::near;
 use super::{Admg, unreadable};
 use crate::node_set::NodeSet;
 
@@ -30,7 +31,7 @@ impl Admg {
         let mut last: Option<u32> = None;
         let mut arrow: Option<(&str, usize)> = None;
         let fail = |at: usize, reason: &str| {
-            Err(GraphError::Format { text: text.into(), at, reason: reason.into() })
+            Err(GraphError::Format { text: near(text, at), at, reason: reason.into() })
         };
         let mut at = 0;
         while let Some(c) = text[at..].chars().next() {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Admg;
 use super::GraphError;
+use super::error::near;
 use crate::node_set::NodeSet;
 
 /// `P(outcome | do(treatment), given)`.
@@ -61,7 +62,7 @@ impl Admg {
     /// for a name given twice; [`GraphError::Invalid`] without an outcome.
     pub fn query(&self, text: &str) -> Result<Query, GraphError> {
         let fail = |at: usize, reason: &str| GraphError::Format {
-            text: text.into(),
+            text: near(text, at),
             at,
             reason: format!("{reason}; expected `P(Y | do(X), Z)`"),
         };

@@ -320,6 +320,9 @@ impl CategoricalPair {
     }
 
     /// Draws `(x, y)`, the cause first whatever the direction. O(K) each.
+    ///
+    /// # Panics
+    /// For more draws than memory, as a vector of so many does.
     pub fn sample(&self, draws: usize, rng: &mut (impl Rng + ?Sized)) -> Vec<(usize, usize)> {
         let cumulate = |logits: &[f64]| {
             let mut p = logits.to_vec();

@@ -314,6 +314,9 @@ impl CholeskyPair {
 
     /// Draws `(x, y)`, one per row, with `x` first whatever the direction. Each draw `x = L^-T (zeta + noise)` costs
     /// O(K^2).
+    ///
+    /// # Panics
+    /// For more draws than memory, as an array of so many rows does.
     pub fn sample(&self, draws: usize, rng: &mut (impl Rng + ?Sized)) -> Array2<f64> {
         let causal = self.causal();
         let (a, b) = causal.shape();

@@ -76,6 +76,24 @@ impl Normal {
     }
 }
 
+/// Refuses columns whose squares overflow, or underflow to numbers without digits: their variances are no numbers.
+fn check_units(graph: &Admg, data: ArrayView2<'_, f64>) -> Result<(), Invalid> {
+    for (v, column) in data.columns().into_iter().enumerate() {
+        let largest = column.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+        let square = largest * largest;
+        let digits = square >= f64::MIN_POSITIVE / f64::EPSILON;
+        // A deviation is at most twice the largest entry.
+        if largest > 0.0 && !(digits && (4.0 * column.len() as f64 * square).is_finite()) {
+            let name = graph.name(v as u32);
+            let reason = format!(
+                "entries of {name} are as large as {largest:e}, whose square is beyond the range of numbers; expected a unit in which they are between 1e-145 and 1e145"
+            );
+            return Err(Invalid::Layout { what: "data", reason });
+        }
+    }
+    Ok(())
+}
+
 impl LinearGaussianScm {
     /// Builds the model from the weights `(cause, effect, weight)` of edges, the intercepts and the variances of the
     /// noise. An edge without a given weight has weight 0.
@@ -118,11 +136,13 @@ impl LinearGaussianScm {
     /// The least squares fit of every node on its parents: the maximum likelihood estimate. Samples in rows.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for wrong shapes, entries that are not finite, parents that depend on one another linearly, and a node that
-    /// is constant or a linear function of its parents.
+    /// [`Error::Invalid`] for wrong shapes, entries that are not finite, columns in units in which variances are beyond the range of
+    /// numbers (1e200, 1e-200), parents that depend on one another linearly, and a node that is constant or a linear function of its
+    /// parents.
     pub fn fit(graph: Admg, data: ArrayView2<'_, f64>) -> Result<LinearGaussianScm, Error> {
         Invalid::check_length("columns of data", graph.len(), data.ncols())?;
         check_entries("data", data)?;
+        check_units(&graph, data)?;
         let Some((mean, centred, sizes)) = deviations(data) else {
             return Err(Invalid::Empty { what: "data" }.into());
         };

@@ -23,6 +23,18 @@ fn graphs() {
         "at byte 0 of \"-> B\": an arrow comes from nowhere; expected a name before it"
     );
     assert_eq!(parse("A B"), "at byte 2 of \"A B\": two names without an arrow between them");
+    // Of a long text an error repeats what is near the place.
+    let endless = "(".repeat(1_000_000);
+    for text in [endless.clone(), format!("A -> B;{endless}"), format!("{endless} -> B")] {
+        let error = Admg::parse(&text).unwrap_err();
+        let (said, debug) = (error.to_string(), format!("{error:?}"));
+        assert!(said.len() < 500 && debug.len() < 500, "{} {}", said.len(), debug.len());
+        assert!(said.contains("(((...") && said.contains("separates names"), "{said}");
+    }
+    let known = Admg::parse("Ä -> B").unwrap();
+    let long = format!("P({})", "é".repeat(1000));
+    assert!(message(known.query(&long)).len() < 300);
+    assert!(message(known.query(&long[1..])).contains("of \"(ééé"));
     let many: Vec<String> = (0..129).map(|v| v.to_string()).collect();
     assert_eq!(message(Admg::new(&many, &[], &[])), "129 nodes; a graph has at most 128");
     assert_eq!(message(Admg::new(&["A"], &[(0, 1)], &[])), "there is no node \"1\"; known: A");

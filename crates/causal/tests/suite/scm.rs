@@ -237,3 +237,27 @@ fn interventions_agree_with_the_truncated_factorisation() {
         }
     }
 }
+
+/// A variance is in the square of the unit: that of data near 1e200 or 1e-200 is no number, though the data depend on nothing.
+#[test]
+fn units_without_variances_are_named() {
+    let g = Admg::parse("x -> y").unwrap();
+    let data = array![[0.0, 1.0], [1.0, 2.5], [2.0, 2.0], [3.0, 5.0], [4.0, 4.5]];
+    let known = LinearGaussianScm::fit(g.clone(), data.view()).unwrap().law(&[]).unwrap();
+    for unit in [1e200, 1e-200, 1e160, 1e-160] {
+        let error = LinearGaussianScm::fit(g.clone(), (&data * unit).view()).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("x are as large as 4e") && error.contains("unit"), "{error}");
+        assert!(!error.contains("constant"), "{error}");
+    }
+    for unit in [1e140, 1e-140] {
+        let law = LinearGaussianScm::fit(g.clone(), (&data * unit).view()).unwrap();
+        let law = law.law(&[]).unwrap();
+        for (found, expected) in law.covariance.iter().zip(&known.covariance) {
+            assert!((found / unit / unit / expected - 1.0).abs() <= 1e-12, "{found:e} {unit:e}");
+        }
+    }
+    let constant = array![[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]];
+    let error = LinearGaussianScm::fit(g, constant.view()).unwrap_err().to_string();
+    assert!(error.contains("constant"), "{error}");
+}

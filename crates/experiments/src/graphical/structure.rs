@@ -101,7 +101,7 @@ fn learn(
     let most = records.iter().copied().max().unwrap_or(0);
     for sample in 0..SEEDS as u64 {
         let rng = &mut stream(context.seed + sample, 0);
-        let all = found.net.sample_many(most, rng);
+        let all = found.net.sample_many(most, rng)?;
         for (k, &n) in records.iter().enumerate() {
             context.check()?;
             let share = (sample as usize * records.len() + k) as f64;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::linear::LinearModel;
 use super::solve::Penalised;
 use crate::Error;
-use crate::loss::Huber;
+use crate::loss::{Huber, Squared};
 
 settings! {
     /// Regression that outliers do not move far, with the scale `s` of the noise:
@@ -104,7 +104,7 @@ impl HuberRegressor {
     /// Fits a model to an `n x d` design and `n` targets.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, a negative penalty, or an `epsilon` below 1, for
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, targets beyond 1e150, a negative penalty, or an `epsilon` below 1, for
     /// which the scale would be 0.
     pub fn fit<'a, X: AsDesign + ?Sized>(
         &self,
@@ -136,7 +136,8 @@ impl HuberRegressor {
         let (design, norms) = x.as_design_with_norms()?;
         let n = design.rows();
         Invalid::check_length("targets", n, y.len())?;
-        y.iter().enumerate().try_for_each(|(row, &y)| Huber { delta: 1.0 }.check_target(row, y))?;
+        // The scale is in the unit of the targets, so that a loss is one of their squares.
+        y.iter().enumerate().try_for_each(|(row, &y)| Squared.check_target(row, y))?;
         let shares = match weights {
             Some(weights) => term_scales(&weights.to_vec(), n)?,
             None => vec![1.0; n],

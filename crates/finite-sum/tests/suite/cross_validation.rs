@@ -155,6 +155,7 @@ fn splits_that_are_given_take_the_place_of_folds() {
         ),
         (vec![(vec![1], vec![]), (vec![1], vec![2])], "split 0 has no test row"),
         (vec![(vec![0], vec![1]), (vec![1], vec![2])], "split 0 has no training row"),
+        (vec![(vec![1], vec![2]), (vec![3, 5, 7], vec![4, 7])], "split 1 has row 7 on both sides"),
     ] {
         let cv = LassoCv { splits: Some(splits), ..Default::default() };
         let fit = Fit::new().weights(&weights);

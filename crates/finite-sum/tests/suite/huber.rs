@@ -151,3 +151,19 @@ fn a_perfect_fit_has_a_gap_below_its_objective() {
         assert!(certificate.value() <= certificate.objective().unwrap(), "{l2}: {certificate}");
     }
 }
+
+/// A loss is a square of the unit of the targets, as with the squared loss, which refuses the same.
+#[test]
+fn targets_whose_squares_overflow_are_refused() {
+    let x = Array2::from_shape_fn((20, 1), |(i, _)| i as f64);
+    let line = |unit: f64| -> Vec<f64> {
+        (0..20).map(|i| unit * (f64::from(i) + f64::from(i * i % 7))).collect()
+    };
+    let fit = |unit| HuberRegressor { l2: 0.0, ..HuberRegressor::default() }.fit(&x, &line(unit));
+    for unit in [1e200, f64::INFINITY] {
+        let error = fit(unit).unwrap_err().to_string();
+        assert!(error.contains("target of row") && error.contains("1e150"), "{error}");
+    }
+    let HuberModel { linear, .. } = fit(1e140).unwrap();
+    assert!((linear.weights[0] / 1e140 - 1.0).abs() < 0.5, "{}", linear.weights[0]);
+}

@@ -7,7 +7,7 @@ use fenchel_ggm::covariance::missing;
 use fenchel_ggm::covariance::rank::{kendall_bridge, polychoric};
 use fenchel_ggm::covariance::shrinkage::ledoit_wolf;
 use fenchel_ggm::glasso::Problem;
-use fenchel_ggm::inference::debiased;
+use fenchel_ggm::inference::{bootstrap, debiased};
 use fenchel_ggm::item_field::Training;
 use fenchel_ggm::latent::LatentVariableModel;
 use fenchel_ggm::model::{graph_of, partial_correlations};
@@ -299,4 +299,27 @@ fn the_covariance_of_a_saved_model_is_the_inverse() {
     }
     let error = loaded(&other).unwrap_err();
     assert!(error.contains("inverse of the precision"), "{error}");
+}
+
+/// An instability is `2 share (1 - share)`, at most 1/2: every graph would be stable beyond.
+#[test]
+fn counts_and_levels_out_of_range_are_refused() {
+    let x = chain_data(60, 4);
+    let lasso = GraphicalLasso::default();
+    for resamples in [0, 1_000_001, usize::MAX] {
+        let error = bootstrap(&x, &lasso, resamples, 0.9, 0).unwrap_err().to_string();
+        assert!(error.contains("resamples") && error.contains("1,000,000"), "{error}");
+    }
+    let with = |threshold| stars(&x, &StarsSettings { threshold, ..StarsSettings::default() });
+    for threshold in [f64::NAN, -0.1, 0.0, 0.500_001, 7.0, f64::INFINITY] {
+        let error = with(threshold).unwrap_err().to_string();
+        assert!(error.contains("threshold") && error.contains("(0, 1/2]"), "{error}");
+    }
+    assert!(with(0.5).is_ok());
+    let mut scores = Array2::zeros((3, 3));
+    scores[[0, 2]] = f64::INFINITY;
+    assert_eq!(edges_above(scores.view(), 0.5).unwrap(), [(0, 2)]);
+    scores[[1, 2]] = f64::NAN;
+    let error = edges_above(scores.view(), 0.5).unwrap_err().to_string();
+    assert!(error.contains("scores") && error.contains("row 1, column 2"), "{error}");
 }

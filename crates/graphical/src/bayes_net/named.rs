@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fenchel_linalg::Invalid;
 use fenchel_linalg::text::aligned;
 
 use super::cpt::parents_in;
@@ -37,13 +38,17 @@ impl BayesNet {
     /// ```
     ///
     /// # Errors
-    /// As [`evidence`](Self::evidence) and [`posterior`](Self::posterior); [`Error::Duplicate`] for a variable that is named
-    /// twice.
+    /// As [`evidence`](Self::evidence) and [`posterior`](Self::posterior); [`Error::Invalid`] for no variable; [`Error::Duplicate`] for
+    /// a variable that is named twice.
     pub fn query<F: Findings + ?Sized>(
         &self,
         variables: &[&str],
         findings: &F,
     ) -> Result<Answer<'_>, Error> {
+        if variables.is_empty() {
+            let reason = "no variable; expected at least one (`log_evidence` has the probability of the findings)";
+            return Err(Invalid::Layout { what: "the query", reason: reason.into() }.into());
+        }
         if let Some(k) = (1..variables.len()).find(|&k| variables[..k].contains(&variables[k])) {
             let (what, name) = ("variable of the query".into(), variables[k].into());
             return Err(Error::Duplicate { what, name });

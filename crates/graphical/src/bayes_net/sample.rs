@@ -21,12 +21,20 @@ impl BayesNet {
     }
 
     /// Draws `draws` independent configurations, one per row.
-    pub fn sample_many(&self, draws: usize, rng: &mut (impl Rng + ?Sized)) -> Array2<usize> {
+    ///
+    /// # Errors
+    /// [`Error::Memory`] for more draws than fit.
+    pub fn sample_many(
+        &self,
+        draws: usize,
+        rng: &mut (impl Rng + ?Sized),
+    ) -> Result<Array2<usize>, Error> {
+        Error::check_memory("draws", draws, 8 * self.len())?;
         let mut rows = Array2::zeros((draws, self.len()));
         for mut row in rows.rows_mut() {
             row.iter_mut().zip(self.sample(rng)).for_each(|(to, state)| *to = state);
         }
-        rows
+        Ok(rows)
     }
 
     /// Likelihood weighting: draws the unobserved variables, and weights each draw by the probability of the evidence given its

@@ -22,7 +22,7 @@
 //! use fenchel_graphical::{Prior, StructureScore, networks};
 //!
 //! let truth = networks::asia();
-//! let data = truth.sample_many(5000, &mut fenchel_optim::random::stream(0, 0));
+//! let data = truth.sample_many(5000, &mut fenchel_optim::random::stream(0, 0))?;
 //! let search = HillClimbing { score: StructureScore::Bayes(Prior::Bdeu(1.0)), ..Default::default() };
 //! let found = search.fit(data.view(), truth.cards())?;
 //! assert!(shd(&truth.dag().cpdag(), &found.dag.cpdag())? < 8);
@@ -86,7 +86,7 @@ impl LearnedDag {
     /// use fenchel_optim::random::stream;
     ///
     /// let net = asia();
-    /// let data = net.sample_many(2000, &mut stream(1, 0));
+    /// let data = net.sample_many(2000, &mut stream(1, 0))?;
     /// let found = HillClimbing::default().fit(data.view(), net.cards())?;
     /// let found = found.named(net.variables().map(|v| net.name_of(v)));
     /// assert!(found.to_string().contains("bronc - dysp") || found.to_string().contains("bronc -> dysp"));

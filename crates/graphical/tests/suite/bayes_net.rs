@@ -132,8 +132,8 @@ fn k2_is_the_formula_of_factorials() {
 fn draws_have_the_frequencies_of_the_joint() {
     let net = networks::asia();
     let n = 100_000;
-    let draws = net.sample_many(n, &mut stream(1, 0));
-    assert_eq!(draws, net.sample_many(n, &mut stream(1, 0)));
+    let draws = net.sample_many(n, &mut stream(1, 0)).unwrap();
+    assert_eq!(draws, net.sample_many(n, &mut stream(1, 0)).unwrap());
     let mut counts = std::collections::HashMap::new();
     for row in draws.rows() {
         *counts.entry(row.to_vec()).or_insert(0.0) += 1.0;
@@ -177,6 +177,9 @@ fn likelihood_weighting_is_within_its_own_error_of_the_posterior() {
     let free = net.likelihood_weighting(&Evidence::new(), 100, &mut stream(3, 0)).unwrap();
     assert!((free.effective_size() - 100.0).abs() < 1e-9);
     assert_eq!(free.log_evidence(), 0.0);
+    let endless = net.sample_many(usize::MAX, &mut stream(3, 0));
+    assert!(matches!(endless, Err(Error::Memory { .. })), "{endless:?}");
+    assert_eq!(net.sample_many(0, &mut stream(3, 0)).unwrap().dim(), (0, net.len()));
     let endless = net.likelihood_weighting(&Evidence::new(), usize::MAX, &mut stream(3, 0));
     assert!(matches!(endless, Err(Error::Memory { .. })));
     // Tuberculosis or cancer without either: impossible.

@@ -32,7 +32,7 @@ fn log_likelihood(net: &BayesNet, data: &Array2<usize>) -> f64 {
 
 fn holes(net: &BayesNet, n: usize, share: f64, seed: u64) -> Array2<usize> {
     let mut random = stream(seed, 9);
-    let mut data = net.sample_many(n, &mut random);
+    let mut data = net.sample_many(n, &mut random).unwrap();
     data.iter_mut().for_each(|cell| {
         if random.random_bool(share) {
             *cell = MISSING;
@@ -84,7 +84,7 @@ proptest! {
 
     #[test]
     fn with_nothing_missing_one_step_is_the_fit(net in nets(5), seed in 0u64..1000) {
-        let data = net.sample_many(30, &mut stream(seed, 0));
+        let data = net.sample_many(30, &mut stream(seed, 0)).unwrap();
         for prior in [Prior::Dirichlet(0.5), Prior::Bdeu(2.0), Prior::Dirichlet(0.0)] {
             let stop = Stop { max_passes: 1.0, ..Em::default().stop };
             let settings = Em { prior, stop, ..Em::default() };
@@ -166,7 +166,7 @@ fn tables_of_asia_come_back_from_records_with_holes() {
 #[test]
 fn what_cannot_be_fitted_is_named() {
     let net = networks::asia();
-    let mut data = net.sample_many(3, &mut stream(0, 0));
+    let mut data = net.sample_many(3, &mut stream(0, 0)).unwrap();
     data[[1, 2]] = MISSING;
     let complete = net.fit_cpts(data.view(), Prior::Dirichlet(1.0)).unwrap_err().to_string();
     let name = net.name_of(VarId(2));

@@ -24,7 +24,7 @@ fn on_ranks(
 #[test]
 fn tables_of_spread_records_are_those_of_all() {
     let net = networks::asia();
-    let data = net.sample_many(SHARDS.iter().sum(), &mut stream(3, 0));
+    let data = net.sample_many(SHARDS.iter().sum(), &mut stream(3, 0)).unwrap();
     for prior in [Prior::Dirichlet(0.0), Prior::Dirichlet(0.5), Prior::Bdeu(2.0)] {
         // Counts are whole numbers, which have no order of additions.
         let whole = net.fit_cpts(data.view(), prior).unwrap();
@@ -38,7 +38,7 @@ fn tables_of_spread_records_are_those_of_all() {
 #[test]
 fn a_bad_record_and_ranks_that_differ_are_named() {
     let net = networks::asia();
-    let mut data = net.sample_many(SHARDS.iter().sum(), &mut stream(3, 0));
+    let mut data = net.sample_many(SHARDS.iter().sum(), &mut stream(3, 0)).unwrap();
     let differ = |rank| Prior::Dirichlet(if rank == 1 { 1.0 } else { 2.0 });
     let (_, error) = on_ranks(&net, &data, 3, differ).unwrap_err();
     assert!(error.to_string().starts_with("prior and graph: rank 1 has "), "{error}");

@@ -37,7 +37,7 @@ fn all_graphs(n: u32) -> Vec<Dag> {
 }
 
 fn draws(net: &BayesNet, n: usize, seed: u64) -> Array2<usize> {
-    net.sample_many(n, &mut stream(seed, 0))
+    net.sample_many(n, &mut stream(seed, 0)).unwrap()
 }
 
 proptest! {
@@ -366,7 +366,7 @@ fn columns_become_a_network() {
 fn searches_share_one_contract() {
     use std::ops::ControlFlow;
     let net = networks::asia();
-    let (data, cards) = (net.sample_many(300, &mut stream(1, 0)), net.cards());
+    let (data, cards) = (net.sample_many(300, &mut stream(1, 0)).unwrap(), net.cards());
     let mut sizes = Vec::new();
     let mut stop_after_one = |progress: &fenchel_optim::Progress| {
         sizes.push((progress.passes, progress.oracle_calls));
@@ -400,7 +400,7 @@ fn searches_share_one_contract() {
 #[test]
 fn a_learned_graph_is_printed_in_words() {
     let net = networks::asia();
-    let (data, cards) = (net.sample_many(300, &mut stream(1, 0)), net.cards());
+    let (data, cards) = (net.sample_many(300, &mut stream(1, 0)).unwrap(), net.cards());
     let climb = HillClimbing::default();
     let stopped = |max_passes| Stop { max_passes, max_seconds: None, ..climb.stop };
     let found = climb.fit(data.view(), cards).unwrap();

@@ -124,6 +124,9 @@ impl GaussianMixture {
     }
 
     /// `n` independent samples.
+    ///
+    /// # Panics
+    /// For more samples than memory, as an array of so many rows does.
     pub fn sample(&self, n: usize, rng: &mut (impl rand::Rng + ?Sized)) -> Array2<f64> {
         let d = self.dim;
         let mut x = Array2::zeros((n, d));

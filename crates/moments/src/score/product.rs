@@ -86,6 +86,9 @@ impl ProductMixture {
     }
 
     /// `n` independent samples.
+    ///
+    /// # Panics
+    /// For more samples than memory, as an array of so many rows does.
     pub fn sample(&self, n: usize, rng: &mut (impl rand::Rng + ?Sized)) -> Array2<f64> {
         Array2::from_shape_fn((n, self.features.len()), |(_, c)| {
             let parts = &self.features[c];

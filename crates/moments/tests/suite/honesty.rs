@@ -369,3 +369,26 @@ fn a_wrong_density_is_flagged() {
     told(product.score1((&x * 1e200).view()), "score of the product mixture: NaN at row 0");
     assert!(product.score2_sum((&x * 1e200).view(), Array1::ones(500).view()).is_err());
 }
+
+/// Without a tolerance and without a limit in sight, a run ends where the rounds only repeat their rounding. In some problems they come
+/// to repeat a span to the last bit, which has converged.
+#[test]
+fn mave_ends_where_nothing_moves() {
+    let mut stalled = 0;
+    for (features, directions) in [(3, 1), (4, 2), (6, 1), (6, 2)] {
+        let (x, y) = regression(150, features, 1);
+        let stop = Stop { absolute: 0.0, max_passes: 3000.0, ..Mave::default().stop };
+        let report = Mave { directions, base_points: 30, stop }.fit(&x, &y).unwrap().report;
+        println!("{features} {directions} {report}");
+        let ended = matches!(report.status, Status::Stalled | Status::Converged);
+        assert!(ended, "{features} {directions}: {report}");
+        stalled += u32::from(report.status == Status::Stalled);
+    }
+    assert!(stalled > 0);
+}
+
+#[test]
+fn more_samples_than_memory_are_refused() {
+    use fenchel_moments::synthetic::{StandardFeatures, sine};
+    told(sine(&StandardFeatures(3), usize::MAX, 0.1, 0), "take fewer samples");
+}

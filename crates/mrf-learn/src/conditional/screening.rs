@@ -92,8 +92,8 @@ impl InteractionScreening {
     /// # Errors
     /// [`Error::Invalid`] for settings out of range; [`Error::Refused`] for data with cells to impute; [`Error::UnboundedMle`] where there is no
     /// minimum. Without a penalty this is so where two columns never take one of their four pairs of values, and where a sum of the
-    /// others decides a variable in some rows and is 0 in the rest. For logRISE it is also so for two equal columns and `l1` below 1:
-    /// raise `l1`, or use RISE.
+    /// others decides a variable in some rows and is 0 in the rest. [`Error::WeakPenalty`] where logRISE has none with a penalty, such as for
+    /// two equal columns and `l1` below 1: raise `l1` above 1, which suffices for all data, or use RISE.
     pub fn regressions(&self, data: &Data) -> Result<Vec<Regression>, Error> {
         self.solve(data, None, Watch::nobody())
     }
@@ -191,7 +191,11 @@ impl InteractionScreening {
         if let Some(direction) = function.unbounded {
             let pair = |j: usize| (i.min(j) as u32, i.max(j) as u32);
             let along = (0..p).filter(|&j| j != i && direction[j] != 0.0);
-            return Err(Error::UnboundedMle { coordinates: along.map(pair).collect() });
+            let coordinates = along.map(pair).collect();
+            return Err(match self.l1 {
+                0.0 => Error::UnboundedMle { coordinates },
+                l1 => Error::WeakPenalty { coordinates, l1 },
+            });
         }
         let mut couplings = solved.state.point;
         let bias = std::mem::take(&mut couplings[i]);

@@ -48,10 +48,25 @@ pub trait Backend {
     fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
         self.means(theta, &mut vec![0.0; theta.len()])
     }
+
+    /// As [`means`](Backend::means), or `None` once `ends` says true, which a backend asks between parts of its work. By default it
+    /// is not asked.
+    ///
+    /// # Errors
+    /// As [`means`](Backend::means).
+    fn means_until(
+        &mut self,
+        theta: &[f64],
+        out: &mut [f64],
+        ends: &dyn Fn() -> bool,
+    ) -> Result<Option<f64>, Error> {
+        let _ = ends;
+        self.means(theta, out).map(Some)
+    }
 }
 
 macro_rules! backend {
-    ($oracle:ty) => {
+    ($oracle:ty { $($other:tt)* }) => {
         impl Backend for $oracle {
             fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
                 <$oracle>::means(self, theta, out)
@@ -60,12 +75,23 @@ macro_rules! backend {
             fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
                 <$oracle>::log_partition(self, theta)
             }
+
+            $($other)*
         }
     };
 }
 
-backend!(Enumeration);
-backend!(TreeOracle);
+backend!(Enumeration {});
+backend!(TreeOracle {
+    fn means_until(
+        &mut self,
+        theta: &[f64],
+        out: &mut [f64],
+        ends: &dyn Fn() -> bool,
+    ) -> Result<Option<f64>, Error> {
+        TreeOracle::means_until(self, theta, out, ends)
+    }
+});
 
 impl Oracle {
     /// The oracle for a layout.

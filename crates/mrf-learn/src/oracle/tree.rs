@@ -70,7 +70,24 @@ impl TreeOracle {
     /// # Errors
     /// As [`log_partition`](Self::log_partition).
     pub fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
+        let found = self.means_until(theta, out, &|| false)?;
+        Ok(found.expect("nobody ends it"))
+    }
+
+    /// As [`means`](Self::means), or `None` once `ends` says true. It is asked before every calibration.
+    ///
+    /// # Errors
+    /// As [`means`](Self::means).
+    pub fn means_until(
+        &mut self,
+        theta: &[f64],
+        out: &mut [f64],
+        ends: &dyn Fn() -> bool,
+    ) -> Result<Option<f64>, Error> {
         Invalid::check_length("out", self.layout.len(), out.len())?;
+        if ends() {
+            return Ok(None);
+        }
         let (tree, factors, constant) = self.tree(theta)?;
         let mut workspace = tree.workspace();
         let free = tree.calibrate(&factors, &Evidence::new(), &mut workspace)?;
@@ -83,6 +100,9 @@ impl TreeOracle {
                 if i + 1 == p || share == 0.0 {
                     continue;
                 }
+                if ends() {
+                    return Ok(None);
+                }
                 let evidence = Evidence::new().observe(VarId(i as u32), a);
                 let given = tree.calibrate(&factors, &evidence, &mut workspace)?.marginals();
                 for j in i + 1..p {
@@ -94,6 +114,6 @@ impl TreeOracle {
             }
         }
         self.layout.expand(&self.reference, &means, out);
-        Ok(log_partition)
+        Ok(Some(log_partition))
     }
 }

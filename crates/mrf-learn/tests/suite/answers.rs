@@ -114,7 +114,7 @@ fn loss(data: &Data, coordinates: Coordinates, theta: &[f64], each: bool) -> f64
 fn answer<T>(result: Result<T, Error>, what: &str) -> Option<T> {
     match result {
         Ok(model) => Some(model),
-        Err(Error::UnboundedMle { .. }) => None,
+        Err(Error::UnboundedMle { .. } | Error::WeakPenalty { .. }) => None,
         Err(error) => panic!("{what}: {error}"),
     }
 }

@@ -1,7 +1,11 @@
 //! A backend of a user's own, from the public interface alone: the sum over all joint states, written out.
 
-use fenchel_mrf_learn::{Backend, Coordinates, Data, Error, ExactMle, Fit, MissingPolicy, Penalty};
-use fenchel_optim::{Refusal, Stop};
+use std::cell::Cell;
+
+use fenchel_mrf_learn::{
+    Backend, Coordinates, Data, Error, ExactMle, Fit, Layout, MissingPolicy, Penalty, TreeOracle,
+};
+use fenchel_optim::{Certificate, Refusal, Status, Stop};
 use ndarray::Array2;
 
 use crate::common::brute_states;
@@ -81,4 +85,76 @@ fn a_graph_that_is_too_dense_is_refused_at_once() {
     let method = ExactMle { penalty, max_memory: Some(1 << 20), ..ExactMle::default() };
     let error = method.fit(&data).unwrap_err();
     assert!(matches!(error, Error::Refused(_)), "{error}");
+}
+
+/// Means that would take for ever away from zero parameters; the log-partition function is quick.
+struct Endless(Written);
+
+impl Backend for Endless {
+    fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
+        self.0.means(theta, out)
+    }
+
+    fn means_until(
+        &mut self,
+        theta: &[f64],
+        out: &mut [f64],
+        ends: &dyn Fn() -> bool,
+    ) -> Result<Option<f64>, Error> {
+        if theta.iter().all(|t| *t == 0.0) {
+            return self.means(theta, out).map(Some);
+        }
+        while !ends() {
+            std::thread::yield_now();
+        }
+        Ok(None)
+    }
+}
+
+/// The time limit reaches into a gradient and a certificate. What is left is the objective, and the bound of the start.
+#[test]
+fn a_certificate_that_takes_too_long_is_left() {
+    let x = Array2::from_shape_fn((30, 3), |(n, i)| u8::from((n * (i + 3)) % 7 < 3));
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
+    let mut endless = Endless(Written { variables: 3, calls: 0 });
+    let stop = Stop { absolute: 0.0, relative: 0.0, max_seconds: Some(0.01), ..Stop::default() };
+    let method = ExactMle { penalty: Penalty::l1(0.01), stop, ..ExactMle::default() };
+    let model = method.fit_by(&data, &mut endless, Fit::new()).unwrap();
+    assert_eq!(model.report.status, Status::TimeLimit, "{}", model.report);
+    let objective = model.report.certificate.objective().unwrap();
+    // At zero parameters the objective is 3 ln 2.
+    assert!(objective < 3.0 * 2.0_f64.ln(), "{objective}");
+    let best = ExactMle { stop: Stop::default(), ..method }.fit(&data).unwrap();
+    let Certificate::Gap { lower_bound, .. } = model.report.certificate else {
+        panic!("{}", model.report)
+    };
+    assert!(lower_bound <= best.report.certificate.objective().unwrap(), "{lower_bound}");
+}
+
+/// The junction tree asks before every calibration: one for the whole, and one for each variable but the last.
+#[test]
+fn a_junction_tree_is_left_between_calibrations() {
+    let layout = Layout::two_states(4, Coordinates::Binary).unwrap();
+    let theta: Vec<f64> = (0..layout.len()).map(|c| 0.1 * c as f64).collect();
+    let mut tree = TreeOracle::new(&layout, None).unwrap();
+    let (mut out, mut full) = (vec![0.0; layout.len()], vec![0.0; layout.len()]);
+    let log_z = tree.means(&theta, &mut full).unwrap();
+    for most in 0..5 {
+        let asked = Cell::new(0);
+        let ends = || {
+            asked.set(asked.get() + 1);
+            asked.get() > most
+        };
+        let found = Backend::means_until(&mut tree, &theta, &mut out, &ends).unwrap();
+        assert_eq!(found, (most == 4).then_some(log_z), "{most}");
+        assert_eq!(asked.get(), (most + 1).min(4), "{most}");
+    }
+    assert_eq!(out, full);
+}
+
+#[test]
+fn more_draws_than_memory_are_refused() {
+    let model = fenchel_mrf_learn::synthetic::ising_grid(2, 0.3).unwrap();
+    let error = fenchel_mrf_learn::synthetic::exact_draws(&model, usize::MAX, 0).unwrap_err();
+    assert!(error.to_string().contains("take fewer rows"), "{error}");
 }

@@ -44,10 +44,14 @@ impl LinearProgram {
         if top > 0.0 { top } else { 1.0 }
     }
 
-    /// The largest violation of a constraint, relative to its right-hand side and terms.
+    /// The largest violation of a constraint, relative to its right-hand side and terms. It is infinite where a point
+    /// is so large that they are not numbers.
     pub(super) fn violation(&self, x: &[f64]) -> f64 {
         let activity = self.matrix.dot(&ArrayView1::from(x));
         let unit = self.unit();
+        if !activity.iter().chain(x).all(|v| v.is_finite()) {
+            return f64::INFINITY;
+        }
         let mut worst = 0.0_f64;
         for (i, a) in activity.iter().enumerate() {
             let short = self.right[i] - a;
@@ -68,7 +72,9 @@ impl LinearProgram {
 
     /// The largest relative error of the optimality conditions: feasibility, reduced costs and gap. Errors of costs
     /// are divided by the largest cost. Errors of points are divided by 1, or by the largest right-hand side or bound
-    /// if all of these are smaller.
+    /// if all of these are smaller. The gap is divided by the sum of both values and of the product of two numbers: the
+    /// largest cost, and the largest right-hand side or bound, each of them at most 1. The error is infinite if the
+    /// objective or a condition is not a finite number.
     ///
     /// # Panics
     /// If `x` does not have one entry per variable, or `y` not one per row.
@@ -76,6 +82,9 @@ impl LinearProgram {
         assert_eq!((x.len(), y.len()), (self.cost.len(), self.right.len()));
         let reduced = Array1::from(self.cost.clone()) - self.matrix.t().dot(&ArrayView1::from(y));
         let size = self.dearest();
+        if !reduced.iter().all(|r| r.is_finite()) {
+            return f64::INFINITY;
+        }
         let mut dual = 0.0_f64;
         for (j, r) in reduced.iter().enumerate() {
             let end = if *r > 0.0 { self.low[j] } else { self.high[j] };
@@ -90,7 +99,17 @@ impl LinearProgram {
         let (bound, _) = self.dual_value(y, &self.cost, |_| f64::INFINITY);
         let least = size.min(1.0) * self.unit();
         let gap = (primal - bound).abs() / (least + primal.abs() + bound.abs());
-        self.violation(x).max(dual).max(gap)
+        // The largest of several numbers leaves out one that is NaN.
+        if gap.is_nan() { f64::INFINITY } else { self.violation(x).max(dual).max(gap) }
+    }
+
+    /// Whether the gap is at most so much of the largest term of either value. [`error`](LinearProgram::error) compares
+    /// it with the size of the data too, beside which the values may be tiny.
+    pub(super) fn closed(&self, x: &[f64], y: &[f64], tolerance: f64) -> bool {
+        let terms = || self.cost.iter().zip(x).map(|(c, x)| c * x);
+        let (bound, largest) = self.dual_value(y, &self.cost, |_| f64::INFINITY);
+        let largest = terms().fold(largest, |m, term| m.max(term.abs()));
+        (terms().sum::<f64>() - bound).abs() <= tolerance * largest
     }
 
     /// Whether a combination of the rows proves that there is no feasible point. Its value must be positive by more

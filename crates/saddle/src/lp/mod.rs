@@ -104,7 +104,9 @@ pub fn linear_program_with(
         return Ok(LpSolution { outcome: LpOutcome::Undecided, report });
     }
     // Small programs are finished at a vertex: what PDHG has not decided, and the last digits of what it has.
-    let exact = report.status == Status::Converged && report.certificate.value() <= ROUNDING;
+    let exact = report.status == Status::Converged
+        && report.certificate.value() <= ROUNDING
+        && program.closed(&x, &y, ROUNDING);
     let finished = if settings.polish && !exact { finish(program, settings) } else { None };
     if report.status == Status::Converged {
         return Ok(match finished {

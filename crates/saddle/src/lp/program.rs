@@ -45,7 +45,7 @@ pub enum LpOutcome {
         /// A direction in which the objective decreases for ever.
         ray: Vec<f64>,
     },
-    /// A limit was reached before a result.
+    /// A limit was reached before a result, or no point with a finite objective and multipliers passes the checks.
     Undecided,
 }
 
@@ -67,6 +67,8 @@ settings! {
     /// relative to the largest cost. For the simplex method the limit is 1e-10. A point that meets all conditions within
     /// `tolerance` counts as optimal before either is tried: costs, and contradictions of constraints, below `tolerance` of
     /// the largest term may be taken for 0. Bounds beyond `1/tolerance` can multiply such a cost into a different optimum.
+    /// An objective is known to `tolerance` of itself and of the product that [`LinearProgram::error`] names, which is at
+    /// most 1: for an objective far below that product, state costs and right-hand sides in larger units.
     pub struct LpSettings {
         /// Largest relative error of the optimality conditions, and of rays; below 1.
         tolerance: f64 = 1e-8,

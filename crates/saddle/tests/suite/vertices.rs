@@ -1,7 +1,8 @@
 //! Linear programs that are decided at a vertex: those that PDHG leaves undecided, and all others once it may take a single step.
 
+use fenchel_optim::Status;
 use fenchel_optim::random::{Generator, stream};
-use fenchel_saddle::{LinearProgram, LpOutcome, LpSettings, linear_program};
+use fenchel_saddle::{LinearProgram, LpOutcome, LpSettings, LpSolution, linear_program};
 use ndarray::{Array1, Array2, array};
 use rand::RngExt;
 
@@ -283,4 +284,40 @@ fn random_programs_are_decided_and_as_pdhg_does() {
         }
     }
     assert!(seen.iter().all(|count| *count >= 30), "{seen:?}");
+}
+
+/// `1e-300 x >= 1` asks for `x = 1e300`, whose cost `1e300 x` is beyond the largest number: there is no certificate of it.
+#[test]
+fn an_objective_that_overflows_is_undecided() {
+    for (sign, low, high) in [(1.0, 0.0, f64::INFINITY), (-1.0, f64::NEG_INFINITY, 0.0)] {
+        let program = LinearProgram::new(&[sign * 1e300])
+            .and_then(|p| p.at_least(array![[sign * 1e-300]].view(), &[1.0]))
+            .and_then(|p| p.within(&[low], &[high]))
+            .unwrap();
+        for polish in [true, false] {
+            let settings = LpSettings { polish, ..LpSettings::default() };
+            let LpSolution { outcome, report } = linear_program(&program, &settings).unwrap();
+            assert!(matches!(outcome, LpOutcome::Undecided), "{outcome:?}");
+            assert_ne!(report.status, Status::Converged, "{report}");
+        }
+    }
+    let program = LinearProgram::new(&[1.0]).unwrap();
+    assert_eq!(program.error(&[f64::NAN], &[]), f64::INFINITY);
+}
+
+/// `min 1e-9 a + 1e9 b` with `1e9 a + 1e-9 b >= 1e-5` has the solution `a = 1e-14, b = 0` and the multiplier 1e-18. The
+/// value 1e-23 is far below the size of the data, beside which the gap of `y = 0` is a rounding error.
+#[test]
+fn a_tiny_objective_has_its_digits() {
+    let program = LinearProgram::new(&[1e-9, 1e9])
+        .and_then(|p| p.at_least(array![[1e9, 1e-9]].view(), &[1e-5]))
+        .unwrap();
+    let LpOutcome::Optimal { x, y, objective } =
+        linear_program(&program, &LpSettings::default()).unwrap().outcome
+    else {
+        panic!("it has a solution")
+    };
+    assert!((objective / 1e-23 - 1.0).abs() <= 1e-12, "{objective:e}");
+    assert!((x[0] / 1e-14 - 1.0).abs() <= 1e-12 && x[1] == 0.0, "{x:?}");
+    assert!((y[0] / 1e-18 - 1.0).abs() <= 1e-12, "{y:?}");
 }

@@ -28,7 +28,8 @@ macro_rules! cross_validated {
                 $($(#[$field_about])* $field: $type = $default,)*
                 /// Number of folds.
                 folds: usize = 5,
-                /// The training rows and the test rows of each fold, in place of `folds`. Rows may repeat, and be in none.
+                /// The training rows and the test rows of each fold, in place of `folds`. Rows may repeat on a side, and be in
+                /// none; a test row that is a training row of the fold too is refused.
                 splits: Option<Vec<Split>> = None,
                 /// The rule that chooses the penalty from the table of scores.
                 choose: Choose = Choose::Best,

@@ -110,7 +110,8 @@ impl Folds {
     /// The given splits without rows of weight 0.
     ///
     /// # Errors
-    /// [`Invalid::Layout`] for fewer than two splits, a row that is not there, or a side without rows of positive weight.
+    /// [`Invalid::Layout`] for fewer than two splits, a row that is not there, a test row that is a training row too, or a side
+    /// without rows of positive weight.
     fn given(rows: usize, weights: Option<&[f64]>, given: &[Split]) -> Result<Vec<Split>, Invalid> {
         let invalid = |reason| Invalid::Layout { what: "splits", reason };
         if given.len() < 2 {
@@ -131,7 +132,15 @@ impl Folds {
             Ok(kept)
         };
         let split = |(fold, (train, test)): (usize, &Split)| {
-            Ok((side(fold, "training", train)?, side(fold, "test", test)?))
+            let (train, test) = (side(fold, "training", train)?, side(fold, "test", test)?);
+            let mut trained = vec![false; rows];
+            train.iter().for_each(|&row| trained[row] = true);
+            match test.iter().find(|row| trained[**row]) {
+                Some(row) => Err(invalid(format!(
+                    "split {fold} has row {row} on both sides; expected test rows apart from the training rows"
+                ))),
+                None => Ok((train, test)),
+            }
         };
         given.iter().enumerate().map(split).collect()
     }
