@@ -70,6 +70,7 @@ impl NetworkModel {
     /// The parameters as the start of a fit with a layout. Two states can be given in other coordinates.
     pub(crate) fn start(&self, layout: &Layout) -> Result<Vec<f64>, Error> {
         Invalid::check_length("variables of start", layout.variables(), self.variables())?;
+        Invalid::check_length("parameters of start", self.layout.len(), self.theta.len())?;
         Invalid::check_finite("parameters of start", &self.theta)?;
         if self.layout == *layout {
             return Ok(self.theta.clone());

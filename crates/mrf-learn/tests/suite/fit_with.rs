@@ -141,3 +141,23 @@ fn several_fits_are_one() {
     let scores = held_out_scores_with(&data, &method, &strengths, 2, 1, Fit::new()).unwrap();
     assert!(scores.iter().all(|score| score.1.is_nan()), "{scores:?}");
 }
+
+/// A model whose parameters are public may hold too few of them.
+#[test]
+fn a_start_without_parameters_is_an_error() {
+    let x = table();
+    let data = Data::binary(x.view(), MissingPolicy::Error).unwrap();
+    let learners: [(&str, &dyn Learner); 4] = [
+        ("screening", &InteractionScreening::default()),
+        ("pseudo", &PseudoLikelihood::default()),
+        ("exact", &ExactMle::default()),
+        ("spg", &Spg { chains: 8, ..Spg::default() }),
+    ];
+    for (name, learner) in learners {
+        let mut start = learner.learn(&data, 0.02, learner.stop(), Fit::new()).unwrap();
+        start.theta.truncate(2);
+        let fit = Fit::new().start(&start);
+        let error = learner.learn(&data, 0.02, learner.stop(), fit).unwrap_err().to_string();
+        assert!(error.starts_with("parameters of start"), "{name}: {error}");
+    }
+}
