@@ -44,9 +44,9 @@ pub enum Error {
         coordinates: Vec<(u32, u32)>,
     },
     /// The logarithm of the objective of interaction screening has no minimum, because its penalty is too small: in every row the others
-    /// decide a variable. At 1 and above the penalty outweighs any such decision.
+    /// decide a variable. A penalty of 1 outweighs any such decision.
     #[error(
-        "l1 = {l1} is too small: in every row the others decide a variable, and its objective falls for ever along {} penalised coupling(s), the first {:?}; take an l1 above 1, or ScreeningObjective::Rise",
+        "l1 = {l1} is too small: in every row the others decide a variable, and its objective falls for ever along {} penalised coupling(s), the first {:?}; take an l1 of at least 1, or ScreeningObjective::Rise",
         coordinates.len(), coordinates.first().unwrap_or(&(0, 0))
     )]
     WeakPenalty {

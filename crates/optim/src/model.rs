@@ -313,16 +313,16 @@ impl<A: Saved, B: Saved> Saved for (A, B) {
 }
 
 /// Reads a model file whole, because a text is parsed several times as fast as a stream. Of a file that does not begin with `{"`, or with
-/// `[{` as a pair, only 64 bytes are read: it is no model, and may have no end.
+/// `[{"` as a pair, only 64 bytes are read: it is no model, and may have no end.
 ///
 /// # Errors
 /// Those of the reader.
 pub fn text_of(mut from: impl Read) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     from.by_ref().take(64).read_to_end(&mut text)?;
-    let mut opening = text.iter().filter(|byte| !byte.is_ascii_whitespace());
-    let opening = (opening.next(), opening.next());
-    if matches!(opening, (Some(b'{'), Some(b'"')) | (Some(b'['), Some(b'{'))) {
+    let opening = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    let mut opening = opening.skip_while(|byte| **byte == b'[');
+    if (opening.next(), opening.next()) == (Some(&b'{'), Some(&b'"')) {
         from.read_to_end(&mut text)?;
     }
     Ok(text)
@@ -466,6 +466,10 @@ mod tests {
         let mut file = vec![];
         pair().save(&mut file).unwrap();
         assert_eq!(<(Slope, Standardiser)>::load(&file[..]).unwrap(), pair());
+        let mut nested = vec![];
+        (pair(), Slope { slope: 3.0 }).save(&mut nested).unwrap();
+        let found = <((Slope, Standardiser), Slope)>::load(&nested[..]).unwrap();
+        assert_eq!(found, (pair(), Slope { slope: 3.0 }));
         let error = <(Standardiser, Slope)>::load(&file[..]).unwrap_err().to_string();
         assert_eq!(error, "the file holds a slope, which Slope loads; expected a standardiser");
         let error = Slope::load(&file[..]).unwrap_err().to_string();

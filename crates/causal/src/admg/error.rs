@@ -34,7 +34,7 @@ pub enum GraphError {
     /// A name, or the number of a node, that the graph does not have.
     #[error("there is no node {name:?}; known: {}", known.join(", "))]
     UnknownNode {
-        /// What was asked for.
+        /// What was asked for; of a long name the first 60 characters and "...".
         name: String,
         /// The names of the graph, the first twenty.
         known: Vec<String>,

@@ -11,7 +11,7 @@ use crate::problem::Problem;
 
 /// Least squares with weights `>= 0`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct NonnegativeRidge {
     /// Weight of `||w||^2 / 2`, `> 0`.
     pub l2: f64,

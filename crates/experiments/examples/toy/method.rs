@@ -12,7 +12,7 @@ use crate::problem::Problem;
 
 /// When to end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct ProjectedGradientSettings {
     pub stop: Stop,
 }

@@ -1,13 +1,13 @@
 //! The chi-squared family: sums of squared standard normal variables.
 
-use fenchel_linalg::{Invalid, lanes};
+use fenchel_linalg::lanes;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::gamma;
 use crate::distribution::Distribution;
 use crate::error::Error;
-use crate::family::{Density, Family, Sample, check_shape, natural_in, point_in};
+use crate::family::{Density, Family, Sample, check_less_one, check_shape, natural_in, point_in};
 use crate::samplers::log_gamma_variable;
 use crate::special::{
     digamma, gamma_entropy, inverse_digamma, ln_gamma_divergence, ln_gamma_scaled, trigamma,
@@ -22,13 +22,9 @@ impl ChiSquared {
     /// The member with this number of degrees of freedom, whole or not.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] unless they are finite and above 1.2e-16, below which half of them less 1 is -1.
+    /// [`fenchel_linalg::Invalid::Parameter`] unless they are finite and above 1.2e-16, below which half of them less 1 is -1.
     pub fn with_degrees(self, degrees: f64) -> Result<Distribution<Self>, Error> {
-        Invalid::check_positive("degrees", degrees)?;
-        if !(0.5 * degrees - 1.0 > -1.0) {
-            let expected = "more than 1.2e-16: the natural parameter is half of this number less 1";
-            return Err(Invalid::Parameter { name: "degrees", value: degrees, expected }.into());
-        }
+        check_less_one("half of the degrees", 0.5 * degrees)?;
         Distribution::from_natural(self, &[0.5 * degrees - 1.0])
     }
 }

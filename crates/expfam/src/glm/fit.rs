@@ -48,6 +48,7 @@ use crate::error::Error;
 /// # Ok::<(), fenchel_expfam::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Glm<F> {
     /// The conditional family: [`Logistic`](super::Logistic), [`PoissonLog`](super::PoissonLog), ...
     pub family: F,
@@ -283,12 +284,16 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let mut step = gradient.clone();
         factor.solve_in_place(&mut step)?;
         let converged = report.status == Status::Converged;
-        let at_point = (value.unwrap_or(f64::NAN) + constant, &gradient[..], &step[..]);
+        let at_point = (value.unwrap_or(f64::NAN), &gradient[..], &step[..]);
         if let Some(gap) = proved(objective, at_point, (hessian, factor)) {
             // The status is about the certificate: a norm within the tolerance stays where the gap, in the unit of the loss, is not.
+            // A relative tolerance is one of the centred targets: beside those that were given, any gap is small.
             let met = self.stop.met_by(&gap);
-            if met || !converged {
-                report.certificate = gap;
+            if let Certificate::Gap { objective, lower_bound, rounding } = gap
+                && (met || !converged)
+            {
+                report.certificate =
+                    Certificate::gap_within(objective + constant, lower_bound + constant, rounding);
             }
             if met
                 && matches!(report.status, Status::PassLimit | Status::TimeLimit | Status::Stalled)

@@ -86,10 +86,11 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
         self.design.add_rows(&mut sums, |rows, sums| {
             for i in rows.filter(|&i| self.shares[i] > 0.0) {
                 let eta = self.eta(i, &z);
-                // A slope is linear in the target.
+                // The slope of a likelihood is linear in the target. That of a family of the user's own may refuse a target of 0.
                 let (without, slope) =
                     (self.family.slope(0.0, eta), self.family.slope(self.y[i], eta));
                 let terms = without.abs() + (slope - without).abs();
+                let terms = if terms.is_finite() { terms } else { slope.abs() };
                 let part = self.shares[i] * (slope.abs() + VISIBLE * terms);
                 self.design.row_entries(i, |j, v| sums[j] += part * v.abs());
                 if self.intercept {

@@ -432,6 +432,11 @@ impl fmt::Display for GlmSummary {
             write!(f, "\nlog-likelihood: {likelihood}, AIC: {aic}, BIC: {bic}")?;
         } else if self.known_dispersion {
             write!(f, "\nno log-likelihood, AIC and BIC: they are beyond the range of numbers")?;
+        } else if self.residual_degrees == 0 {
+            write!(
+                f,
+                "\nno log-likelihood, AIC and BIC: no degrees of freedom are left for the dispersion"
+            )?;
         } else {
             write!(
                 f,

@@ -606,11 +606,15 @@ fn a_perfect_fit_prints_no_likelihood() {
         text(Identity, &far),
         text(Reciprocal, &constant),
         text(InverseSquare, &constant),
-        text(Identity, &[1.0, 4.0]),
     ] {
         let last = text.lines().last().unwrap();
         assert!(last.starts_with("no log-likelihood, AIC and BIC: the fit is perfect"), "{text}");
     }
+    let two = text(Identity, &[1.0, 4.0]);
+    assert!(
+        two.ends_with("AIC and BIC: no degrees of freedom are left for the dispersion"),
+        "{two}"
+    );
     // Noise of a millionth of the mean, or of all that the mean leaves of the digits but two, is noise.
     for (mean, noise) in [(1e6, 1.0), (1e12, 0.03)] {
         let y: Vec<f64> = (0..6).map(|i| mean + noise * f64::from((7 * i * i) % 5)).collect();

@@ -402,3 +402,18 @@ fn small_differences_of_large_targets_are_fitted() {
     assert!(large.coefficients[0].abs() > 0.05);
     close(large.coefficients[0], small.coefficients[0], 1e-5, "negative binomial");
 }
+
+/// Beside squares of Unix times every gap is small: a relative tolerance is one of the centred targets.
+#[test]
+fn a_relative_tolerance_does_not_count_the_shift() {
+    let x = Array2::from_shape_fn((30, 1), |(i, _)| ((7 * i) % 11) as f64 - 5.0);
+    let wobble = |i: usize| ((5 * i * i) % 13) as f64;
+    let y: Vec<f64> = (0..30).map(|i| 1.7e9 + 3.0 * x[[i, 0]] + wobble(i)).collect();
+    let stop = Stop { absolute: 0.0, relative: 1e-6, max_passes: 0.0, ..Stop::default() };
+    let none = Glm { stop, ..Glm::new(Identity) }.fit(&x, &y[..]).unwrap();
+    assert_eq!(none.report.status, Status::PassLimit, "{}", none.report);
+    let stop = Stop { max_passes: 100.0, ..stop };
+    let model = Glm { stop, ..Glm::new(Identity) }.fit(&x, &y[..]).unwrap();
+    assert_eq!(model.report.status, Status::Converged, "{}", model.report);
+    assert!((model.coefficients[0] - 3.0).abs() < 1.0, "{}", model.report);
+}

@@ -19,7 +19,7 @@
 //!
 //! It follows by minimising `-log det L + tr(L^-1 T' S_xx T) + <U, L> + 2 <V, T>` over `T`: the minimiser satisfies
 //! `S_xx T = -V L`, and what remains of the last three terms is `<U - V' S_xx^+ V, L>`. The dual point of the report's
-//! gap is `V = S_xy + S_xx B`, for which the product is `B' S_xx B`: `B` is the `T L^-1` of the model, moved towards minus the
+//! gap is `V = -S_xx B`, for which the product is `B' S_xx B`: `B` is the `T L^-1` of the model, moved towards minus the
 //! coefficients of least squares until `V` is in the box.
 //!
 //! The method is FISTA with restarts. With `p` inputs and `q` outputs, an iteration costs a Cholesky factorisation of

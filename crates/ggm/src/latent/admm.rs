@@ -161,6 +161,15 @@ impl<'a> SparseLowRank<'a> {
             }
             let less: Vec<f64> = self.parts.low_rank.iter().map(|l| keep * l).collect();
             let r: Vec<f64> = sparse.iter().zip(&less).map(|(s, l)| s - l).collect();
+            // The model returns a factor of `L`, which rounds: the difference stays positive definite for all of that.
+            let mut worst = r.clone();
+            for i in 0..p {
+                worst[i * p + i] -=
+                    8.0 * p as f64 * f64::EPSILON * (sparse[i * p + i] + less[i * p + i]);
+            }
+            if factor::cholesky_in_place(worst, p).is_err() {
+                continue;
+            }
             if let Ok(found) = factor::cholesky_in_place(r.clone(), p) {
                 (low_rank, precision, factor) = (less, r, found);
                 break;

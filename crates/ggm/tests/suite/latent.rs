@@ -12,6 +12,7 @@ use fenchel_optim::Stop;
 use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2, array};
+use rand::RngExt;
 
 use crate::common::{data, inverse, statistics};
 
@@ -308,4 +309,38 @@ fn a_singular_covariance_matrix_has_no_penalised_partial_correlations() {
     assert!(matches!(wrong.fit(&shrunk), Err(Error::Invalid(_))));
     let small = PartialCorrelationLasso { max_memory: Some(10), ..fit };
     assert!(matches!(small.fit(&shrunk), Err(Error::Refused(_))));
+}
+
+/// With units far apart the two parts are far larger than their difference. It is positive definite as it is returned.
+#[test]
+fn the_parts_that_are_returned_are_inside_the_domain() {
+    let units = [2f64.powi(-30), 1.0, 2f64.powi(30)];
+    let mut fitted = 0;
+    for seed in 0..300 {
+        let mut rng = stream(seed, 3);
+        let x = Array2::from_shape_fn((8, 3), |_| rng.random_range(-1.5..1.5));
+        let c = x.t().dot(&x) / 8.0;
+        let c = Array2::from_shape_fn((3, 3), |(i, j)| c[[i, j]] * units[i] * units[j]);
+        let stop = Stop { relative: 1e-3, absolute: 0.0, max_passes: 300.0, ..Stop::default() };
+        for l1 in [0.3, 0.01, 1e-5] {
+            let fit = LatentGraphicalLasso {
+                l1: l1.into(),
+                rank_penalty: 2.0 * l1,
+                scale: Scale::Covariance,
+                stop,
+                ..Default::default()
+            };
+            // A few are refused: their precision would be infinite in double precision.
+            let statistics = Statistics::from_covariance(c.view(), 20).unwrap();
+            let Ok(model) = fit.fit(&statistics) else { continue };
+            fitted += 1;
+            let low = model.low_rank();
+            let inside = Array2::from_shape_fn((3, 3), |(i, j)| {
+                (model.sparse[[i, j]] - low[[i, j]]) * units[i] * units[j]
+            });
+            let found = factor::cholesky_in_place(inside.into_raw_vec_and_offset().0, 3);
+            assert!(found.is_ok(), "seed {seed}, l1 {l1}: {}", model.report);
+        }
+    }
+    assert!(fitted > 300, "{fitted}");
 }

@@ -155,7 +155,7 @@ impl Propagation {
         self.network.gather_beliefs(&self.messages, &mut self.beliefs);
     }
 
-    /// Sends the message that would change most, repeatedly, until as many messages as there are have been computed.
+    /// Sends the message that would change most, repeatedly, until as many messages as there are have been computed or sent.
     fn residual_pass(&mut self) {
         let slots = self.network.slots.len();
         let mut queue = match self.queue.take() {
@@ -198,7 +198,7 @@ impl Propagation {
 }
 
 impl Iterative for Propagation {
-    /// A pass computes as many messages as there are.
+    /// A pass computes as many messages as there are; in the order of residuals it may send as many and compute fewer.
     fn advance(&mut self, passes: f64) -> f64 {
         if self.network.slots.is_empty() {
             self.change = 0.0;

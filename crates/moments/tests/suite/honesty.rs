@@ -379,7 +379,6 @@ fn mave_ends_where_nothing_moves() {
         let (x, y) = regression(150, features, 1);
         let stop = Stop { absolute: 0.0, max_passes: 3000.0, ..Mave::default().stop };
         let report = Mave { directions, base_points: 30, stop }.fit(&x, &y).unwrap().report;
-        println!("{features} {directions} {report}");
         let ended = matches!(report.status, Status::Stalled | Status::Converged);
         assert!(ended, "{features} {directions}: {report}");
         stalled += u32::from(report.status == Status::Stalled);

@@ -93,7 +93,7 @@ impl InteractionScreening {
     /// [`Error::Invalid`] for settings out of range; [`Error::Refused`] for data with cells to impute; [`Error::UnboundedMle`] where there is no
     /// minimum. Without a penalty this is so where two columns never take one of their four pairs of values, and where a sum of the
     /// others decides a variable in some rows and is 0 in the rest. [`Error::WeakPenalty`] where logRISE has none with a penalty, such as for
-    /// two equal columns and `l1` below 1: raise `l1` above 1, which suffices for all data, or use RISE.
+    /// two equal columns and `l1` below 1: raise `l1` to 1, which suffices for all data, or use RISE.
     pub fn regressions(&self, data: &Data) -> Result<Vec<Regression>, Error> {
         self.solve(data, None, Watch::nobody())
     }

@@ -218,7 +218,7 @@ fn log_rise_without_a_minimum_is_refused() {
     );
     // The coupling is penalised; the reason is the strength.
     let text = with(0.99, ScreeningObjective::LogRise).unwrap_err().to_string();
-    assert!(text.contains("l1 = 0.99") && text.contains("above 1"), "{text}");
+    assert!(text.contains("l1 = 0.99") && text.contains("at least 1"), "{text}");
     assert!(!text.contains("unpenalised"), "{text}");
     assert!(with(1.01, ScreeningObjective::LogRise).is_ok());
     assert!(with(0.1, ScreeningObjective::Rise).unwrap().report.certificate.value() <= 3e-6);
