@@ -6,8 +6,8 @@ use fenchel::graphical::gibbs::{Gibbs, GibbsSettings, Start};
 use fenchel::graphical::mean_field::{MeanFieldSettings, mean_field};
 use fenchel::graphical::structure::{ExactSearch, HillClimbing, Pc};
 use fenchel::graphical::{
-    BayesNet, BinaryPairwise, Evidence, FactorGraph, Influence, JunctionTree, OrderingOptions,
-    Prior, StructureScore, VarId, bayes_net::Em, networks, variable_elimination,
+    BinaryPairwise, Evidence, FactorGraph, Influence, JunctionTree, OrderingOptions, Prior,
+    StructureScore, VarId, bayes_net::Em, networks, variable_elimination,
 };
 use fenchel::optim::Status;
 use fenchel::prelude::Array2;
