@@ -5,7 +5,8 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
 use fenchel_mrf_learn::{
-    Coordinates, Data, Enumeration, Layout, MissingPolicy, Penalty, Schedule, Spg, synthetic,
+    Backend, Coordinates, Data, Enumeration, Layout, MissingPolicy, Penalty, Schedule, Spg,
+    synthetic,
 };
 use fenchel_optim::StepSize;
 

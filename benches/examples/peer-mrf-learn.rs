@@ -16,7 +16,7 @@ use fenchel_datasets::Folder;
 use fenchel_mrf_learn::potts::contacts::{Structure, precision};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
 use fenchel_mrf_learn::{
-    Coordinates, Data, Enumeration, ExactMle, Layout, MissingPolicy, NetworkModel,
+    Backend, Coordinates, Data, Enumeration, ExactMle, Layout, MissingPolicy, NetworkModel,
     NodewiseLogistic, Penalty, Schedule, Spg, Tay, synthetic,
 };
 use fenchel_optim::{Cadence, Regulariser, StepSize, Stop};

@@ -16,6 +16,7 @@ use std::ops::Range;
 use fenchel_graphical::chain::LineTerms;
 use fenchel_linalg::spread::Shards;
 use fenchel_linalg::vectors::dot;
+use fenchel_optim::Certificate;
 
 use crate::Error;
 
@@ -40,6 +41,14 @@ impl Common {
     pub(crate) fn objective(&self, w: &[f64], log_partitions: f64) -> f64 {
         let scores = dot(w, &self.counts);
         (log_partitions - scores) / self.n as f64 + self.penalty(w)
+    }
+
+    /// The gap between an objective at `w`, a difference of log-partition functions and scores whose rounding is allowed for, and a
+    /// lower bound. O(d).
+    pub(crate) fn gap(&self, w: &[f64], objective: f64, lower_bound: f64) -> Certificate {
+        let scores: f64 = w.iter().zip(&self.counts).map(|(w, count)| (w * count).abs()).sum();
+        let terms = objective.abs() + 2.0 * scores / self.n as f64;
+        Certificate::gap_within(objective, lower_bound, 256.0 * f64::EPSILON * terms)
     }
 
     /// `1 + R / (curvature n)` of a block of the squared radius `R`; `curvature` is `l2`, or `l2 + kappa` with a proximal term.

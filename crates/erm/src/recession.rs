@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use fenchel_linalg::{Design, multiply_squares_transposed, multiply_transposed};
+use fenchel_linalg::{Design, multiply_squares, multiply_squares_transposed, multiply_transposed};
 use fenchel_optim::{Certificate, Loss, Regulariser, Report, Status};
 
 use crate::{Point, Problem};
@@ -25,8 +25,8 @@ const MOST: usize = 200;
 const SMALL: [f64; 3] = [0.5, 0.25, 0.1];
 /// A margin above this is taken as a sign of separation. The loss of its row is 2% of the loss at 0.
 const LARGE: f64 = 4.0;
-/// A margin counts as 0 up to this fraction of `||a_i|| ||d|| + |d_b|`, and as positive above the fraction
-/// `POSITIVE`.
+/// A margin counts as 0 up to this fraction of the norm of its terms, `sqrt(sum_c (a_ic d_c)^2 + d_b^2)`, and as positive above
+/// the fraction `POSITIVE`. So the units of the features do not matter.
 const ZERO: f64 = 1e-9;
 const POSITIVE: f64 = 1e-6;
 
@@ -110,11 +110,13 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
 
     /// Whether all rows have non-negative margins along a direction, and some row a positive one, up to rounding.
     fn is_recession(&self, direction: &Point) -> bool {
-        let norm = direction.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
+        let squares: Vec<f64> = direction.weights.iter().map(|w| w * w).collect();
+        let mut scales = vec![0.0; self.n()];
+        multiply_squares(self.design(), &squares, &mut scales);
         let margins = self.signed_margins(direction);
         let mut ahead = false;
         let behind = (0..self.n()).filter(|&i| self.term_weight(i) > 0.0).any(|i| {
-            let scale = self.norm_squared(i).sqrt() * norm + direction.intercept.abs();
+            let scale = (scales[i] + direction.intercept.powi(2)).sqrt();
             ahead |= margins[i] > POSITIVE * scale;
             !(margins[i] >= -ZERO * scale)
         });

@@ -6,7 +6,7 @@ use std::io::Write;
 use fenchel_graphical::binary::{BinaryGibbs, BinaryStart, Order};
 use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Start};
 use fenchel_graphical::{BinaryPairwise, Evidence, FactorGraph, Graph, Influence};
-use fenchel_linalg::special::{log_sum_exp, softmax_in_place};
+use fenchel_linalg::special::{softmax_in_place, softmax_loss};
 use fenchel_linalg::{Invalid, NamedEdges, Names, lanes};
 use fenchel_optim::model::Saved;
 use fenchel_optim::{MAX_MEMORY, Report};
@@ -219,8 +219,7 @@ impl NetworkModel {
     pub fn score(&self, data: &Data) -> Result<f64, Error> {
         let mut total = 0.0;
         self.each_cell(data, "NetworkModel::score", |row, i, logits| {
-            let own = logits[usize::from(data.state(row, i))];
-            total += data.weight(row) * (own - log_sum_exp(logits));
+            total -= data.weight(row) * softmax_loss(logits, usize::from(data.state(row, i)));
         })?;
         Ok(total)
     }

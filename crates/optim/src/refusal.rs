@@ -69,7 +69,8 @@ impl Refusal {
         Refusal::Unsupported { method, what: what.into() }
     }
 
-    /// Refuses `what` if the number of bytes that it needs exceeds `max_memory`. `None` means no limit.
+    /// Refuses `what` if the number of bytes that it needs exceeds `max_memory`. With `None` the limit is what a pointer can
+    /// reach, `isize::MAX`.
     ///
     /// Compute sizes with `saturating_mul`: a size beyond `u64` then exceeds every limit.
     ///
@@ -81,12 +82,11 @@ impl Refusal {
         max_memory: Option<u64>,
         hint: &'static str,
     ) -> Result<(), Refusal> {
-        match max_memory {
-            Some(limit) if needed > limit => {
-                Err(Refusal::MemoryLimit { what, needed, limit, hint })
-            }
-            _ => Ok(()),
+        let limit = max_memory.unwrap_or(isize::MAX as u64);
+        if needed > limit {
+            return Err(Refusal::MemoryLimit { what, needed, limit, hint });
         }
+        Ok(())
     }
 }
 
@@ -119,7 +119,8 @@ mod tests {
     fn a_need_is_refused_above_the_limit_and_only_there() {
         let check = |needed, limit| Refusal::check_memory("x", needed, limit, "ask for less");
         assert_eq!(check(100, Some(100)), Ok(()));
-        assert_eq!(check(u64::MAX, None), Ok(()));
+        assert_eq!(check(isize::MAX as u64, None), Ok(()));
+        assert!(check(u64::MAX, None).is_err());
         let hint = "ask for less";
         let error = Refusal::MemoryLimit { what: "x", needed: 101, limit: 100, hint };
         assert_eq!(check(101, Some(100)), Err(error));

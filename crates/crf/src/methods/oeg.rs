@@ -345,8 +345,9 @@ impl Iterative for Oeg<'_, '_> {
     fn certify(&mut self) -> Certificate {
         let objective = self.likelihood.value(&self.w);
         let w = self.likelihood.weights_of(&self.marginals, false);
-        let dual = mean(&entropies(&self.marginals, false)) - self.problem.common().penalty(&w);
-        Certificate::gap(objective, dual)
+        let common = self.problem.common();
+        let dual = mean(&entropies(&self.marginals, false)) - common.penalty(&w);
+        common.gap(&self.w, objective, dual)
     }
 
     fn oracle_calls(&self) -> u64 {

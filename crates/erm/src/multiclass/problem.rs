@@ -1,6 +1,6 @@
 //! The problem: data, class codes, regulariser, checked once.
 
-use fenchel_linalg::special::log_sum_exp;
+use fenchel_linalg::special::softmax_loss;
 use fenchel_linalg::{Design, Invalid, parallel, row_norms_squared};
 use fenchel_optim::prox::Groups;
 use fenchel_optim::{Regulariser, Report, Status};
@@ -346,7 +346,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     pub(crate) fn smooth_objective_at(&self, scores: &[f64], weights: &[f64]) -> f64 {
         let risk = self.sum_rows(scores, |i, z| match self.term_weight(i) {
             0.0 => 0.0,
-            weight => weight * (log_sum_exp(z) - z[self.labels[i]]),
+            weight => weight * softmax_loss(z, self.labels[i]),
         });
         risk / self.n() as f64 + self.quadratic(weights)
     }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use fenchel_linalg::text::short;
 use fenchel_mrf_learn::spg::{BinarySampler, Sampler, SpgMethod, SpgProblem, spg};
 use fenchel_mrf_learn::{
-    Coordinates, Enumeration, Layout, Penalty, Spg, Strengths, bounds, synthetic,
+    Backend, Coordinates, Enumeration, Layout, Penalty, Spg, Strengths, bounds, synthetic,
 };
 use fenchel_optim::{Cadence, Progress, StepSize, Stop};
 

@@ -136,7 +136,8 @@ fn hyperplanes_through_some_rows_leave_no_minimiser() {
             plain[[i, 0]] = if i < n / 2 { 0.0 } else { y[i] * rng.random_range(0.2..1.0) };
         }
         let turn = Array2::from_shape_fn((d, d), |_| rng.random_range(-1.0..1.0));
-        let x = plain.dot(&turn);
+        let mut x = plain.dot(&turn);
+        x.column_mut(1).mapv_inplace(|v| v * [1.0, 1e6][seed as usize % 2]);
         for (method, status) in statuses(&x, &y, intercept) {
             assert_eq!(status, Status::NoMinimiser, "{method}, seed {seed}");
         }
@@ -151,8 +152,12 @@ fn hyperplanes_through_some_rows_leave_no_minimiser() {
 fn separated_data_are_recognised_by_direct_calls() {
     let x = array![[0.0, 1.0], [1.0, 0.5], [3.0, 0.0], [4.0, 1.0], [3.5, -1.0]];
     let y = [-1.0, -1.0, 1.0, 1.0, 1.0];
-    for (method, status) in statuses(&x, &y, true) {
-        assert_eq!(status, Status::NoMinimiser, "{method}");
+    for unit in [1e-8, 1.0, 1e8] {
+        let mut x = x.clone();
+        x.column_mut(1).mapv_inplace(|v| v * unit);
+        for (method, status) in statuses(&x, &y, true) {
+            assert_eq!(status, Status::NoMinimiser, "{method}, unit {unit}");
+        }
     }
     let problem = Problem::new(x.as_design().unwrap(), &y, Logistic, Zero, 0.0).unwrap();
     let stop = Stop { absolute: 0.02, relative: 0.0, max_passes: 1e5, ..Stop::default() };

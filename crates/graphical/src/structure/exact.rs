@@ -62,13 +62,13 @@ impl ExactSearch {
         }
         let mut watch = fit.watch;
         let n = cards.len();
-        let needed = if n > MOST { u64::MAX } else { ((n as u64) << n) * 4 + (9 << n) };
-        let hint = "take HillClimbing, or fewer variables";
-        Refusal::check_memory("ExactSearch", needed, self.max_memory, hint)?;
         if n > MOST {
             let what = format!("more than {MOST} variables; take HillClimbing");
             return Err(Refusal::unsupported("ExactSearch", what).into());
         }
+        let needed = ((n as u64) << n) * 4 + (9 << n);
+        let hint = "take HillClimbing, or fewer variables";
+        Refusal::check_memory("ExactSearch", needed, self.max_memory, hint)?;
         let columns = Columns::new(data, cards)?;
         self.score.check()?;
         // With no more parents than this, no number of configurations overflows that the columns could.

@@ -527,6 +527,15 @@ fn what_is_too_large_is_refused_before_it_is_made() {
     let query = [VarId(0), VarId(2)];
     let refused = variable_elimination(&small, &query, &Evidence::new(), &tight);
     assert!(matches!(refused, Err(Error::Refused(_))));
+    // 2^70 cells are beyond the reach of a pointer.
+    let mut complete = FactorGraph::new(&[2; 70]).unwrap();
+    for v in 0..70 {
+        for u in 0..v {
+            complete.add(&[VarId(u), VarId(v)], &[0.0; 4]).unwrap();
+        }
+    }
+    let boundless = OrderingOptions { max_memory: None, ..OrderingOptions::default() };
+    assert!(matches!(JunctionTree::compile(&complete, &boundless), Err(Error::Refused(_))));
 }
 
 #[test]

@@ -29,14 +29,24 @@ pub fn log_add_exp(a: f64, b: f64) -> f64 {
 /// The empty sum and a sum of `-inf` are `-inf`. An entry `+inf` makes the result `+inf`, and a NaN makes it NaN.
 pub fn log_sum_exp(x: &[f64]) -> f64 {
     let Some((top, max)) = arg_max(x) else { return f64::NEG_INFINITY };
-    if !max.is_finite() {
-        return max;
-    }
-    // The largest term is 1 exactly; leaving it to `ln_1p` keeps the digits of the others when
-    // they are far below it.
-    let others: f64 =
-        x.iter().enumerate().filter(|&(i, _)| i != top).map(|(_, &v)| (v - max).exp()).sum();
-    max + others.ln_1p()
+    if max.is_finite() { max + log_sum_beside(x, top) } else { max }
+}
+
+/// `log sum_i e^(x_i) - x_label`: the negative logarithm of `softmax(x)_label`, without the cancellation where it is small. O(n).
+///
+/// # Panics
+/// If there is no entry `label`.
+pub fn softmax_loss(x: &[f64], label: usize) -> f64 {
+    let own = x[label];
+    let (top, max) = arg_max(x).expect("an entry");
+    (max - own) + log_sum_beside(x, top)
+}
+
+/// `log sum_i e^(x_i - x_top)`, where `x_top` is the largest. Leaving its term, 1, to `ln_1p` keeps the digits of the others
+/// when they are far below it.
+fn log_sum_beside(x: &[f64], top: usize) -> f64 {
+    let others = x.iter().enumerate().filter(|&(i, _)| i != top);
+    others.map(|(_, &v)| (v - x[top]).exp()).sum::<f64>().ln_1p()
 }
 
 /// The largest entry and its first index; NaN if there is a NaN.
@@ -109,6 +119,16 @@ mod tests {
             assert_close(sigmoid(t), mean, 4e-16, t);
         }
         assert!(softplus(f64::NAN).is_nan() && sigmoid(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn a_softmax_loss_keeps_its_digits() {
+        // e^-40, with the largest score at 1e6; mpmath.
+        let loss = softmax_loss(&[1e6, 1e6 - 40.0], 0);
+        assert_close(loss, 4.248354255291588986e-18, 4e-16, "sure");
+        assert_close(softmax_loss(&[0.1, 0.2, 0.3], 1), 1.1019428482292441307, 4e-16, "near 0");
+        assert_eq!(softmax_loss(&[1e6, 1e6 - 40.0], 1), 40.0);
+        assert_eq!(softmax_loss(&[3.0], 0), 0.0);
     }
 
     #[test]

@@ -26,7 +26,9 @@ mod tail;
 
 pub use entropy::{entropy, kl, softmax, softmax_in_place, xlogx};
 pub use gamma::{digamma, inverse_digamma, ln_gamma, tetragamma, trigamma};
-pub use log_domain::{log_add_exp, log_sum_exp, log1mexp, log1pmx, sigmoid, softplus};
+pub use log_domain::{
+    log_add_exp, log_sum_exp, log1mexp, log1pmx, sigmoid, softmax_loss, softplus,
+};
 pub use omega::wright_omega;
 pub use tail::{chi_squared_cdf, chi_squared_ln_cdf, chi_squared_ln_tail, chi_squared_tail, erfcx};
 

@@ -11,13 +11,14 @@
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::Refusal;
 
+use super::Backend;
 use crate::error::Error;
 use crate::layout::{Layout, pair_index};
 
 /// Exact means of a pairwise model by enumeration of its states.
 ///
 /// ```
-/// use fenchel_mrf_learn::{Coordinates, Enumeration, Layout};
+/// use fenchel_mrf_learn::{Backend, Coordinates, Enumeration, Layout};
 ///
 /// let layout = Layout::two_states(2, Coordinates::Binary)?;
 /// let mut means = [0.0; 3];
@@ -104,21 +105,22 @@ impl Enumeration {
         Ok((weights.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b)), constant))
     }
 
-    /// `A(theta)`.
+    /// The probability of every joint state. The state of the first variable changes fastest: with two states each, state `s`
+    /// has `x_i = 1` where bit `i` of `s` is set.
     ///
     /// # Errors
     /// [`Invalid::Length`].
-    pub fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
-        let (largest, constant) = self.scores(theta)?;
+    pub fn probabilities(&mut self, theta: &[f64]) -> Result<&[f64], Error> {
+        let (largest, _) = self.scores(theta)?;
         let total = lanes::run(Exponentials { scores: &mut self.weights, largest });
-        Ok(largest + total.ln() + constant)
+        self.weights.iter_mut().for_each(|weight| *weight /= total);
+        Ok(&self.weights)
     }
+}
 
-    /// `A(theta)`, and the means of the statistics into `out`.
-    ///
-    /// # Errors
-    /// [`Invalid::Length`].
-    pub fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
+/// Refuses what is longer or shorter than the layout.
+impl Backend for Enumeration {
+    fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
         Invalid::check_length("out", self.layout.len(), out.len())?;
         let (largest, constant) = self.scores(theta)?;
         let total = lanes::run(Exponentials { scores: &mut self.weights, largest });
@@ -150,16 +152,10 @@ impl Enumeration {
         Ok(largest + total.ln() + constant)
     }
 
-    /// The probability of every joint state. The state of the first variable changes fastest: with two states each, state `s`
-    /// has `x_i = 1` where bit `i` of `s` is set.
-    ///
-    /// # Errors
-    /// [`Invalid::Length`].
-    pub fn probabilities(&mut self, theta: &[f64]) -> Result<&[f64], Error> {
-        let (largest, _) = self.scores(theta)?;
+    fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
+        let (largest, constant) = self.scores(theta)?;
         let total = lanes::run(Exponentials { scores: &mut self.weights, largest });
-        self.weights.iter_mut().for_each(|weight| *weight /= total);
-        Ok(&self.weights)
+        Ok(largest + total.ln() + constant)
     }
 }
 

@@ -65,34 +65,6 @@ pub trait Backend {
     }
 }
 
-macro_rules! backend {
-    ($oracle:ty { $($other:tt)* }) => {
-        impl Backend for $oracle {
-            fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
-                <$oracle>::means(self, theta, out)
-            }
-
-            fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
-                <$oracle>::log_partition(self, theta)
-            }
-
-            $($other)*
-        }
-    };
-}
-
-backend!(Enumeration {});
-backend!(TreeOracle {
-    fn means_until(
-        &mut self,
-        theta: &[f64],
-        out: &mut [f64],
-        ends: &dyn Fn() -> bool,
-    ) -> Result<Option<f64>, Error> {
-        TreeOracle::means_until(self, theta, out, ends)
-    }
-});
-
 impl Oracle {
     /// The oracle for a layout.
     pub(crate) fn backend(

@@ -11,6 +11,7 @@ use fenchel_graphical::{Evidence, FactorGraph, JunctionTree, OrderingOptions, Va
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
 
+use super::Backend;
 use crate::error::Error;
 use crate::layout::{Layout, pair_index};
 
@@ -53,32 +54,24 @@ impl TreeOracle {
         Refusal::check_memory("the junction tree", bytes, self.max_memory, hint)?;
         Ok((tree, factors, constant))
     }
+}
 
-    /// `A(theta)`.
-    ///
-    /// # Errors
-    /// [`Invalid::Length`]; [`Error::Refused`] for a tree that is too large.
-    pub fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
+/// Refuses what is longer or shorter than the layout, and a tree that is too large.
+impl Backend for TreeOracle {
+    fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
+        let found = self.means_until(theta, out, &|| false)?;
+        Ok(found.expect("nobody ends it"))
+    }
+
+    fn log_partition(&mut self, theta: &[f64]) -> Result<f64, Error> {
         let (tree, factors, constant) = self.tree(theta)?;
         let mut workspace = tree.workspace();
         let free = tree.calibrate(&factors, &Evidence::new(), &mut workspace)?;
         Ok(free.log_partition() + constant)
     }
 
-    /// `A(theta)`, and the means of the statistics into `out`.
-    ///
-    /// # Errors
-    /// As [`log_partition`](Self::log_partition).
-    pub fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
-        let found = self.means_until(theta, out, &|| false)?;
-        Ok(found.expect("nobody ends it"))
-    }
-
-    /// As [`means`](Self::means), or `None` once `ends` says true. It is asked before every calibration.
-    ///
-    /// # Errors
-    /// As [`means`](Self::means).
-    pub fn means_until(
+    /// Asks before every calibration.
+    fn means_until(
         &mut self,
         theta: &[f64],
         out: &mut [f64],

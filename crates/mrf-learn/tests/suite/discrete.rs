@@ -4,8 +4,8 @@ use fenchel_graphical::Influence;
 use fenchel_mrf_learn::layout::pairs;
 use fenchel_mrf_learn::spg::{Sampler, StateSampler};
 use fenchel_mrf_learn::{
-    Averaging, Coordinates, Data, Enumeration, Error, ExactMle, Layout, NetworkModel, Oracle,
-    Penalty, Spg, bounds,
+    Averaging, Backend, Coordinates, Data, Enumeration, Error, ExactMle, Layout, NetworkModel,
+    Oracle, Penalty, Spg, bounds,
 };
 use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;

@@ -1,6 +1,6 @@
 use fenchel_graphical::BinaryPairwise;
 use fenchel_mrf_learn::{
-    Coordinates, Enumeration, Error, Layout, TreeOracle, layout::packed_length,
+    Backend, Coordinates, Enumeration, Error, Layout, TreeOracle, layout::packed_length,
 };
 use fenchel_optim::Refusal;
 use proptest::prelude::*;

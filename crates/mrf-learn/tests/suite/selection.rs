@@ -3,8 +3,8 @@ use fenchel_mrf_learn::selection::{
     EdgeBootstrap, StabilitySelection, falling_grid, held_out_scores, penalty_path,
 };
 use fenchel_mrf_learn::{
-    Coordinates, Data, Enumeration, Error, ExactMle, MissingPolicy, NodewiseLogistic, Penalty,
-    PseudoLikelihood, Spg, layout::pair_index, synthetic,
+    Backend, Coordinates, Data, Enumeration, Error, ExactMle, MissingPolicy, NodewiseLogistic,
+    Penalty, PseudoLikelihood, Spg, layout::pair_index, synthetic,
 };
 use fenchel_optim::Fit;
 use ndarray::array;

@@ -359,7 +359,8 @@ fn gap_of<M: Marginals, P: Oracle<M>>(
     // Marginals in single precision contradict each other by rounding, which adds up.
     let nu = likelihood.weights_of(marginals, M::ROUNDED);
     let entropy = of_all(problem, &entropies(marginals, M::ROUNDED));
-    Certificate::gap(objective, entropy - point.conjugate(problem.common(), &nu))
+    let dual = entropy - point.conjugate(problem.common(), &nu);
+    problem.common().gap(point.weights(), objective, dual)
 }
 
 /// The mean over all terms, of which others may lie with other processes, of numbers of the own ones.

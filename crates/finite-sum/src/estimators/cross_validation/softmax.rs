@@ -2,7 +2,7 @@
 
 use fenchel_erm::parts::{CURVATURE, on_centred, scores};
 use fenchel_linalg::Design;
-use fenchel_linalg::special::log_sum_exp;
+use fenchel_linalg::special::softmax_loss;
 use fenchel_metrics::Split;
 use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Refusal, Solution};
@@ -114,7 +114,7 @@ impl<'w, D: Design + Copy> Plan<'_, 'w, D> {
             let rows = z.chunks_exact(self.classes).zip(test).map(|(z, &i)| (z, self.codes[i]));
             result.push(match self.scoring {
                 Scoring::LogLoss => {
-                    self.folds.mean(test, rows.map(|(z, class)| log_loss(z, class)))
+                    self.folds.mean(test, rows.map(|(z, class)| softmax_loss(z, class)))
                 }
                 Scoring::Errors => self.folds.mean(test, rows.map(|(z, class)| error(z, class))),
                 Scoring::Auc => {
@@ -126,10 +126,6 @@ impl<'w, D: Design + Copy> Plan<'_, 'w, D> {
         }
         Ok(result)
     }
-}
-
-fn log_loss(z: &[f64], class: usize) -> f64 {
-    log_sum_exp(z) - z[class]
 }
 
 /// The error of a row. Among equal scores the first class is predicted, as in `predict`.
