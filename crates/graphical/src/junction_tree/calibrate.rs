@@ -220,8 +220,7 @@ pub(super) fn enter<A: Semiring>(
     scale
 }
 
-/// Computes the message of node `k` to its parent, divided by its largest value `top`. For a root `top` is the sum of the
-/// table.
+/// Computes the message of node `k` to its parent, divided by `top`, its [`divisor`]. For a root `top` is the sum of the table.
 #[inline(always)]
 pub(super) fn send<A: Semiring>(
     node: &Node,
@@ -247,18 +246,19 @@ pub(super) fn send<A: Semiring>(
         return Ok(Scale { log: A::log(*top), ..Scale::default() });
     }
     A::project_columns(table, message, scratch);
-    *top = LogMax::total(message);
-    if !(*top > A::ZERO) {
+    let largest = LogMax::total(message);
+    if !(largest > A::ZERO) {
         return Err(nothing);
     }
-    let mut bottom = *top;
+    *top = divisor::<A>(message, largest);
+    let mut bottom = largest;
     for m in message.iter_mut() {
         bottom = if *m > A::ZERO && *m < bottom { *m } else { bottom };
         *m = A::over(*m, *top);
     }
-    let log = A::log(*top);
     let width = (table.len() / message.len()) as f64;
-    Ok(Scale { log, low: A::log(bottom) - log, lost: scale.lost * width / *top })
+    let low = A::log(bottom) - A::log(largest);
+    Ok(Scale { log: A::log(*top), low, lost: scale.lost * width / largest })
 }
 
 /// Multiplies the table of the parent by a message; `turned` is working memory.
@@ -307,8 +307,7 @@ pub(super) fn hear<A: Semiring>(
     }
 }
 
-/// `values = lift(logs - shift)`, by the largest. Where logarithms stay logarithms it is the smallest in size: the largest may be
-/// impossible by another factor, and so large that the difference has no digit of the others, which need theirs where all are large.
+/// `values = lift(logs - divisor)`.
 #[inline(always)]
 fn lift<A: Semiring>(logs: &[f64], values: &mut [f64]) -> Scale {
     let top = LogMax::total(logs);
@@ -316,13 +315,16 @@ fn lift<A: Semiring>(logs: &[f64], values: &mut [f64]) -> Scale {
     for &x in logs {
         bottom = if x > f64::NEG_INFINITY { -larger(-x, -bottom) } else { bottom };
     }
-    let smallest = |shift: f64, &x: &f64| if x.abs() < shift.abs() { x } else { shift };
-    let shift = match top > f64::NEG_INFINITY {
-        true if A::UNDERFLOWS => top,
-        true => logs.iter().fold(top, smallest),
-        false => 0.0,
-    };
-    values.iter_mut().zip(logs).for_each(|(v, &x)| *v = A::lift(x - shift));
+    let by = if top > f64::NEG_INFINITY { divisor::<A>(logs, top) } else { 0.0 };
+    values.iter_mut().zip(logs).for_each(|(v, &x)| *v = A::lift(x - by));
     let low = if bottom > f64::NEG_INFINITY { bottom - top } else { 0.0 };
-    Scale { log: if A::UNDERFLOWS { top } else { shift }, low, lost: 0.0 }
+    Scale { log: if A::UNDERFLOWS { top } else { by }, low, lost: 0.0 }
+}
+
+/// What a table is divided by: its largest value. Where values stay logarithms it is the smallest in size: the largest may be
+/// impossible by another factor, and so large that the difference has no digit of the others, which need theirs where all are large.
+#[inline(always)]
+fn divisor<A: Semiring>(values: &[f64], top: f64) -> f64 {
+    let smallest = |found: f64, &x: &f64| if x.abs() < found.abs() { x } else { found };
+    if A::UNDERFLOWS { top } else { values.iter().fold(top, smallest) }
 }

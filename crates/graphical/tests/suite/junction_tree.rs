@@ -301,6 +301,27 @@ fn a_huge_score_that_is_impossible_costs_no_digits() {
     assert!(distance(&marginals.node(1)[..2], &exact.marginal(&[VarId(1)])[..2]) < 1e-12);
 }
 
+/// The same where the huge score comes in a message: what forbids it lies in another clique.
+#[test]
+fn a_huge_message_that_is_impossible_costs_no_digits() {
+    for huge in [1e16, 1e300] {
+        let mut model = FactorGraph::new(&[2, 3, 2]).unwrap();
+        model.add(&[VarId(0), VarId(1)], &[3.0, 2.5, -1.0, 4.0, 0.5, -1.0]).unwrap();
+        model.add(&[VarId(1), VarId(2)], &[0.5, 1.0, -1.5, 0.25, huge, 0.0]).unwrap();
+        model.add(&[VarId(0), VarId(1)], &[20.5, 1.0, -INF, 19.0, 2.0, -INF]).unwrap();
+        let exact = Enumeration::of(&model);
+        let tree = compile(&model);
+        assert_eq!(tree.cliques().len(), 2);
+        let mut workspace = tree.workspace();
+        let answers = tree.calibrate(&model, &Evidence::new(), &mut workspace).unwrap();
+        assert!((answers.log_partition() - exact.log_partition).abs() < 1e-12, "{huge}");
+        for v in model.variables() {
+            let marginal = answers.marginal(v).unwrap();
+            assert!(distance(&marginal, &exact.marginal(&[v])) < 1e-12, "{huge}, {v}");
+        }
+    }
+}
+
 /// Scores of one factor that are all huge: their difference from another's keeps its digits.
 #[test]
 fn a_huge_score_that_is_common_costs_no_digits() {
