@@ -41,7 +41,7 @@ pub enum Error {
         expected: &'static str,
     },
     /// An observation that the family gives probability 0.
-    #[error("observation {index} is {value}; the {family} family expects {expected}")]
+    #[error("observation {index} is {}; the {family} family expects {expected}", exact(*value))]
     OutsideSupport {
         /// The family.
         family: &'static str,

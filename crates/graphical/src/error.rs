@@ -3,6 +3,7 @@
 use std::io;
 
 use fenchel_linalg::Invalid;
+use fenchel_linalg::text::exact;
 use fenchel_optim::Refusal;
 
 use crate::VarId;
@@ -25,7 +26,7 @@ pub enum Error {
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// A log-potential that is NaN or `+inf`, or a potential that is negative, NaN or infinite.
-    #[error("potential {index} of factor {factor} is {value}; expected {expected}")]
+    #[error("potential {index} of factor {factor} is {}; expected {expected}", exact(*value))]
     Potential {
         /// The number of the factor. While a factor is being added it is the number that the factor would get; for a table
         /// alone it is 0.
@@ -145,7 +146,7 @@ pub enum Error {
         shape: String,
     },
     /// An entry of a conditional probability table that is negative, infinite or NaN.
-    #[error("P({variable:?} = {state} | {given}) is {value}; expected a number >= 0")]
+    #[error("P({variable:?} = {state} | {given}) is {}; expected a number >= 0", exact(*value))]
     CptEntry {
         /// The child.
         variable: String,
@@ -157,7 +158,7 @@ pub enum Error {
         value: f64,
     },
     /// A row of a conditional probability table that does not sum to 1.
-    #[error("P({variable:?} | {given}) sums to {sum}; expected 1 up to {tolerance}")]
+    #[error("P({variable:?} | {given}) sums to {}; expected 1 up to {tolerance}", exact(*sum))]
     CptRowSum {
         /// The child.
         variable: String,

@@ -1,7 +1,7 @@
 //! The errors of this crate.
 
 use fenchel_linalg::Invalid;
-use fenchel_linalg::text::{number, short};
+use fenchel_linalg::text::{exact, number, short};
 use fenchel_optim::Refusal;
 
 /// Why an estimator could not be fitted.
@@ -14,7 +14,7 @@ pub enum Error {
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// All responses are equal.
-    #[error("response: one unique response value ({value}) in all rows; expected at least two")]
+    #[error("response: one unique response value ({}) in all rows; expected at least two", exact(*value))]
     ConstantResponse {
         /// The value.
         value: f64,
