@@ -57,6 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     fuzz.arg("--target-dir").arg(&build).arg("fenchel").arg(&found);
     fuzz.arg(folder().join("corpus").join(name)).arg("--").args(limits(arguments.minutes));
     fuzz.arg(format!("-artifact_prefix={}/", findings.display()));
+    fuzz.arg(format!("-dict={}", folder().join("tokens.dict").display()));
     stream(&mut fuzz, "the fuzzer")?;
     Ok(ExitCode::SUCCESS)
 }
