@@ -40,7 +40,20 @@ pub(super) fn sums(
     }
     model.check_sums()?;
     workspace.in_logs = true;
-    lanes::run(Calibration::<LogSum>::of(tree, model, evidence, workspace)).without_underflow()
+    lanes::run(Calibration::<LogSum>::of(tree, model, evidence, workspace)).without_underflow()?;
+    // Tables were divided by logarithms that may be large, with few digits behind the point.
+    for node in &tree.nodes {
+        normalise(&mut workspace.tables[node.table.clone()]);
+        normalise(&mut workspace.separators[node.separator.clone()]);
+    }
+    Ok(())
+}
+
+fn normalise(logs: &mut [f64]) {
+    lanes::dispatch(|| {
+        let total = LogSum::total(logs);
+        logs.iter_mut().for_each(|log| *log -= total);
+    });
 }
 
 pub(super) fn maxima(

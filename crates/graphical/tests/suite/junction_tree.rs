@@ -338,6 +338,32 @@ fn a_huge_score_that_is_common_costs_no_digits() {
     assert!((answers.marginal(VarId(0)).unwrap()[1] - share).abs() < 1e-15);
 }
 
+/// Scores of 1e9 in logarithms have seven digits behind the point; what is normalised by their total adds up to 1 all the same.
+#[test]
+fn marginals_of_huge_scores_add_up_to_1() {
+    for size in [1e9, 1e16] {
+        let mut model = FactorGraph::new(&[3, 3, 2]).unwrap();
+        let scores = [7.7, -1.0, -3.2, 0.0, -3.2, 1.9, -0.3, -6.4, 2.5];
+        model.add(&[VarId(0), VarId(1)], &scores.map(|score| score - size)).unwrap();
+        model.add(&[VarId(1), VarId(2)], &[2.0, 1.0, -225.5, 0.4, 1.7, -0.9]).unwrap();
+        model.add(&[VarId(1)], &[0.0, size, 1000.0]).unwrap();
+        model.add(&[VarId(2)], &[0.3 - size, 1.1 * size]).unwrap();
+        let tree = compile(&model);
+        let mut workspace = tree.workspace();
+        let none = Evidence::new();
+        let answers = tree.calibrate_in(&model, &none, &mut workspace, Domain::Log).unwrap();
+        for v in model.variables() {
+            let total: f64 = answers.marginal(v).unwrap().iter().sum();
+            assert!((total - 1.0).abs() < 1e-14, "{size}, {v}: {total}");
+        }
+        let mut cliques = vec![0.0; tree.cells()];
+        let mut separators = vec![0.0; tree.separator_cells()];
+        answers.write_marginals(&mut cliques, &mut separators).unwrap();
+        assert!((cliques.iter().sum::<f64>() - tree.cliques().len() as f64).abs() < 1e-14);
+        assert!((separators.iter().sum::<f64>() - 1.0).abs() < 1e-14);
+    }
+}
+
 /// Two messages that each favour what the other forbids by `e^-500`: the product would be zero.
 #[test]
 fn contradictions_that_underflow_are_no_zeros() {
