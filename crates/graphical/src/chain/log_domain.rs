@@ -78,31 +78,35 @@ impl LogDomain {
         &self.forward[t * stride..][..stride]
     }
 
-    /// Writes the marginals of positions and pairs, after both passes.
+    /// Writes the marginals of positions and pairs, after both passes. Each is divided by its own sum: with huge scores `log Z` has
+    /// few digits behind the point.
     pub(super) fn write<T: Probability>(
         &self,
         (unary, pairwise): (&[f64], &[f64]),
         states: usize,
         shared: bool,
-        log_partition: f64,
         out: &mut ChainMarginals<T>,
     ) {
         let stride = stride(states);
         let length = unary.len() / stride;
         for t in 0..length {
             let (a, b) = (&self.forward[t * stride..], &self.backward[t * stride..]);
+            let log = |k: usize| a[k] + b[k];
+            let (top, sum) = top_and_sum(states, log);
             for (k, node) in out.node_mut(t).iter_mut().enumerate() {
-                *node = lanes::exp(a[k] + b[k] - log_partition);
+                *node = lanes::exp(log(k) - top) / sum;
             }
         }
         for t in 1..length {
             let matrix = matrix(pairwise, t - 1, states, shared);
             let a = &self.forward[(t - 1) * stride..];
             let (u, b) = (&unary[t * stride..], &self.backward[t * stride..]);
+            let log = |j: usize, k: usize| a[j] + matrix[j * stride + k] + (u[k] + b[k]);
+            let (top, sum) = top_and_sum(states * states, |p| log(p / states, p % states));
+            let sum = lanes::ln(sum);
             for (j, row) in out.edge_mut(t - 1).chunks_exact_mut(states).enumerate() {
                 for (k, p) in row.iter_mut().enumerate() {
-                    let log = a[j] + matrix[j * stride + k] + (u[k] + b[k]) - log_partition;
-                    *p = T::from_log(log);
+                    *p = T::from_log(log(j, k) - top - sum);
                 }
             }
         }
@@ -148,9 +152,15 @@ fn log_sum_rows<'a>(
 
 /// `log sum_k exp(score(k))`.
 fn log_sum(count: usize, score: impl Fn(usize) -> f64) -> f64 {
+    let (top, sum) = top_and_sum(count, score);
+    if top == f64::NEG_INFINITY { top } else { top + lanes::ln(sum) }
+}
+
+/// The largest score and `sum_k exp(score(k) - top)`; `(-inf, 0)` if all are.
+fn top_and_sum(count: usize, score: impl Fn(usize) -> f64) -> (f64, f64) {
     let top = (0..count).map(&score).fold(f64::NEG_INFINITY, f64::max);
     if top == f64::NEG_INFINITY {
-        return top;
+        return (top, 0.0);
     }
-    top + lanes::ln((0..count).map(|k| lanes::exp(score(k) - top)).sum())
+    (top, (0..count).map(|k| lanes::exp(score(k) - top)).sum())
 }

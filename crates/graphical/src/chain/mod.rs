@@ -325,7 +325,7 @@ impl Chain {
         self.log.backward(&self.unary, &self.pairwise, self.states, self.shared);
         out.shape(self.states, self.length);
         let scores = (&self.unary[..], &self.pairwise[..]);
-        self.log.write(scores, self.states, self.shared, log_partition, out);
+        self.log.write(scores, self.states, self.shared, out);
         Ok(log_partition)
     }
 

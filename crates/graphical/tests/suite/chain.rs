@@ -77,6 +77,30 @@ fn check_marginals<T: Probability>(m: &ChainMarginals<T>, p: &Joint, tolerance: 
     assert!(m.is_consistent(tolerance));
 }
 
+/// Scores of 1e9 in logarithms have seven digits behind the point; marginals add up to 1 all the same.
+#[test]
+fn marginals_of_huge_scores_add_up_to_1() {
+    for scale in [1e9, 1e16] {
+        let mut chain = random_chain((4, 12, true), scale, 0.0, &mut ChaCha8Rng::seed_from_u64(3));
+        for t in 0..12 {
+            // Close ties, which rounding breaks.
+            chain.unary_mut(t).fill(scale);
+            chain.unary_mut(t)[1] += 0.3;
+        }
+        chain.pairwise_mut(0, 0).fill(-0.7 * scale);
+        let mut marginals: ChainMarginals = ChainMarginals::new();
+        chain.marginals_in_logs(&mut marginals).unwrap();
+        for t in 0..12 {
+            let total: f64 = marginals.node(t).iter().sum();
+            assert!((total - 1.0).abs() < 1e-14, "{scale}: {total}");
+        }
+        for t in 0..11 {
+            let total: f64 = marginals.edge(t).iter().sum();
+            assert!((total - 1.0).abs() < 1e-14, "{scale}: {total}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
