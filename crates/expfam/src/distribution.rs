@@ -192,6 +192,9 @@ impl<F: Sample> Distribution<F> {
     }
 
     /// `n` draws.
+    ///
+    /// # Panics
+    /// For more draws than memory, as a vector of so many does.
     pub fn samples<R: Rng + ?Sized>(&self, n: usize, rng: &mut R) -> Vec<F::Owned> {
         (0..n).map(|_| self.sample(rng)).collect()
     }

@@ -77,11 +77,15 @@ impl Dirichlet {
     }
 
     /// `rows` independent draws of logarithms, one draw per row: a random table of conditional probabilities.
+    ///
+    /// # Panics
+    /// For more rows than memory, as an array of so many does.
     pub fn sample_log_rows<R: Rng + ?Sized>(&self, rows: usize, rng: &mut R) -> Array2<f64> {
-        let k = self.concentrations.len();
-        let mut table = vec![0.0; rows * k];
-        table.chunks_exact_mut(k).for_each(|row| self.sample_log_into(row, rng));
-        Array2::from_shape_vec((rows, k), table).expect("rows of k entries")
+        let mut table = Array2::zeros((rows, self.concentrations.len()));
+        for mut row in table.rows_mut() {
+            self.sample_log_into(row.as_slice_mut().expect("one after another"), rng);
+        }
+        table
     }
 }
 

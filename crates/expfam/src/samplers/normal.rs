@@ -127,11 +127,15 @@ impl NormalVector {
     }
 
     /// `n` draws, one per row.
+    ///
+    /// # Panics
+    /// For more draws than memory, as an array of so many rows does.
     pub fn samples<R: Rng + ?Sized>(&self, n: usize, rng: &mut R) -> Array2<f64> {
-        let d = self.mean.len();
-        let mut x = vec![0.0; n * d];
-        x.chunks_exact_mut(d).for_each(|row| self.sample_into(row, rng));
-        Array2::from_shape_vec((n, d), x).expect("n rows of d")
+        let mut x = Array2::zeros((n, self.mean.len()));
+        for mut row in x.rows_mut() {
+            self.sample_into(row.as_slice_mut().expect("one after another"), rng);
+        }
+        x
     }
 }
 
