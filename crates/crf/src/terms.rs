@@ -43,8 +43,9 @@ impl Common {
         (log_partitions - scores) / self.n as f64 + self.penalty(w)
     }
 
-    /// The gap between an objective at `w`, a difference of log-partition functions and scores whose rounding is allowed for, and a
-    /// lower bound. O(d).
+    /// The gap between an objective at `w` and a lower bound, with an allowance for the rounding of the objective: it is a difference
+    /// of log-partition functions and scores. The scores are those of the features of all terms together, which is what they are
+    /// made of unless features of both signs cancel. O(d).
     pub(crate) fn gap(&self, w: &[f64], objective: f64, lower_bound: f64) -> Certificate {
         let scores: f64 = w.iter().zip(&self.counts).map(|(w, count)| (w * count).abs()).sum();
         let terms = objective.abs() + 2.0 * scores / self.n as f64;

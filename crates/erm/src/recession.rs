@@ -25,8 +25,8 @@ const MOST: usize = 200;
 const SMALL: [f64; 3] = [0.5, 0.25, 0.1];
 /// A margin above this is taken as a sign of separation. The loss of its row is 2% of the loss at 0.
 const LARGE: f64 = 4.0;
-/// A margin counts as 0 up to this fraction of the norm of its terms, `sqrt(sum_c (a_ic d_c)^2 + d_b^2)`, and as positive above
-/// the fraction `POSITIVE`. So the units of the features do not matter.
+/// A margin counts as 0 up to this fraction of the norm of its terms, along the direction or at the point of which it is left, and
+/// as positive above the fraction `POSITIVE`. So the units of the features do not matter.
 const ZERO: f64 = 1e-9;
 const POSITIVE: f64 = 1e-6;
 
@@ -41,7 +41,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// Returns the report of a run that has ended at a point, with [`Status::Diverged`] if the point is not finite, and with
     /// [`Status::NoMinimiser`] if there is a direction of
     /// recession. For losses that attain their infimum the check is free, and for problems with a penalty it is O(n): there the
-    /// intercept alone may recede, if all labels are the same. Otherwise it costs one pass, or up to a few hundred if margins are large.
+    /// intercept alone may recede, if all labels are the same. Otherwise it costs two passes, or up to a few hundred if margins are large.
     pub(crate) fn judged(&self, report: Report, point: &Point) -> Report {
         if !(point.intercept.is_finite() && point.weights.iter().all(|w| w.is_finite())) {
             return no_point(report);
@@ -74,7 +74,8 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
 
     /// Whether a direction of recession is found from a point.
     fn recedes(&self, point: &Point) -> bool {
-        if self.is_recession(point) {
+        let scales = self.scales(point);
+        if self.is_recession(point, &scales) {
             return true;
         }
         let margins = self.signed_margins(point);
@@ -93,7 +94,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
             let counts = |rows: Range<usize>| small[rows].iter().filter(|small| **small).count();
             let [count] = self.design().sum_rows(|rows| [counts(rows) as f64]);
             let fresh = std::mem::replace(&mut before, count) != count;
-            fresh && count > 0.0 && self.is_recession(&self.unseen_by(&small, point))
+            fresh && count > 0.0 && self.is_recession(&self.unseen_by(&small, point), &scales)
         })
     }
 
@@ -108,15 +109,23 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         margins
     }
 
-    /// Whether all rows have non-negative margins along a direction, and some row a positive one, up to rounding.
-    fn is_recession(&self, direction: &Point) -> bool {
+    /// The norms of the terms of the margins, `sqrt(sum_c (a_ic d_c)^2 + d_b^2)`.
+    fn scales(&self, direction: &Point) -> Vec<f64> {
         let squares: Vec<f64> = direction.weights.iter().map(|w| w * w).collect();
         let mut scales = vec![0.0; self.n()];
         multiply_squares(self.design(), &squares, &mut scales);
+        scales.iter_mut().for_each(|s| *s = (*s + direction.intercept.powi(2)).sqrt());
+        scales
+    }
+
+    /// Whether all rows have non-negative margins along a direction, and some row a positive one, up to rounding. The direction is
+    /// what is left of a point whose margins have terms of such norms.
+    fn is_recession(&self, direction: &Point, before: &[f64]) -> bool {
+        let scales = self.scales(direction);
         let margins = self.signed_margins(direction);
         let mut ahead = false;
         let behind = (0..self.n()).filter(|&i| self.term_weight(i) > 0.0).any(|i| {
-            let scale = (scales[i] + direction.intercept.powi(2)).sqrt();
+            let scale = scales[i].max(before[i]);
             ahead |= margins[i] > POSITIVE * scale;
             !(margins[i] >= -ZERO * scale)
         });
@@ -219,10 +228,14 @@ mod tests {
         let design = Dense::new(x.view()).unwrap();
         let problem = Problem::new(design, &y, Logistic, Zero, 0.0).unwrap();
         let along = |a, b| Point { weights: vec![a, b], intercept: 0.0 };
-        assert!(problem.is_recession(&along(1.0, 0.0)));
-        assert!(!problem.is_recession(&along(-1.0, 0.0)));
-        assert!(!problem.is_recession(&along(1.0, 0.1)));
-        assert!(!problem.is_recession(&along(0.0, 0.0)));
+        let is_recession = |a, b| {
+            let direction = along(a, b);
+            problem.is_recession(&direction, &problem.scales(&direction))
+        };
+        assert!(is_recession(1.0, 0.0));
+        assert!(!is_recession(-1.0, 0.0));
+        assert!(!is_recession(1.0, 0.1));
+        assert!(!is_recession(0.0, 0.0));
         // Quasi-separated: the second and third row lie on the hyperplane.
         assert!(problem.recedes(&along(6.0, 0.1)));
         assert!(!problem.recedes(&along(1.0, 0.1)), "no sign of separation");

@@ -375,9 +375,11 @@ impl Smooth for &mut Likelihood<'_> {
         let value = log_partition - lanes::dot(theta, &self.target);
         let bound = self.lower_bound(log_partition - lanes::dot(theta, &means), &means);
         if bound > f64::NEG_INFINITY {
-            // The value is a difference of the log-partition function and the scores.
-            let scores: f64 = theta.iter().zip(&self.target).map(|(t, m)| (t * m).abs()).sum();
-            let rounding = 256.0 * f64::EPSILON * (value.abs() + h + 2.0 * scores);
+            // Both are differences of the log-partition function and scores.
+            let both = self.target.iter().zip(&means);
+            let scores: f64 =
+                theta.iter().zip(both).map(|(t, (a, b))| (t * a).abs() + (t * b).abs()).sum();
+            let rounding = 256.0 * f64::EPSILON * (log_partition.abs() + h + scores);
             return Some(Certificate::gap_within(value + h, bound, rounding));
         }
         let gradient: Vec<f64> = means.iter().zip(&self.target).map(|(m, t)| m - t).collect();

@@ -56,7 +56,7 @@ pub enum Refusal {
         what: &'static str,
         /// Bytes that would be needed; `u64::MAX` where the number overflows.
         needed: u64,
-        /// Bytes that are allowed.
+        /// Bytes that are allowed: `max_memory`, or without one what a pointer can reach.
         limit: u64,
         /// What to do instead.
         hint: &'static str,

@@ -16,7 +16,7 @@ use fenchel_finite_sum::{
 };
 use fenchel_linalg::{AsDesign, Csr, Dense, Invalid};
 use fenchel_optim::random::stream;
-use ndarray::{Array2, array};
+use ndarray::{Array2, Axis, array};
 use rand::RngExt;
 
 use crate::common::data;
@@ -144,6 +144,30 @@ fn hyperplanes_through_some_rows_leave_no_minimiser() {
         y[n - 1] = -y[n - 1];
         for (method, status) in statuses(&x, &y, intercept) {
             assert_eq!(status, Status::Converged, "{method}, seed {seed}");
+        }
+    }
+}
+
+/// A category whose rows all have one label: its column grows for ever, and rows of other categories see only rounding of it.
+#[test]
+fn a_category_of_one_label_leaves_no_minimiser() {
+    for (seed, unit) in [(0, 1.0), (1, 1e6), (2, 1e-6), (3, 1.0)] {
+        let mut rng = stream(seed, 1);
+        let (n, continuous) = (60, if seed == 3 { 0 } else { 2 });
+        let x = Array2::from_shape_fn((n, 5 + continuous), |(i, c)| match c {
+            0..5 => f64::from(u8::from(i % 5 == c)),
+            _ => unit * rng.random_range(-1.0..1.0),
+        });
+        let y: Vec<f64> =
+            (0..n).map(|i| if i % 5 == 0 || rng.random() { 1.0 } else { -1.0 }).collect();
+        for (method, status) in statuses(&x, &y, false) {
+            assert_eq!(status, Status::NoMinimiser, "{method}, seed {seed}");
+        }
+        // The last category is the reference of the others.
+        let kept: Vec<usize> = (0..x.ncols()).filter(|&c| c != 4).collect();
+        let dummies = x.select(Axis(1), &kept).as_standard_layout().into_owned();
+        for (method, status) in statuses(&dummies, &y, true) {
+            assert_eq!(status, Status::NoMinimiser, "{method}, seed {seed}, with an intercept");
         }
     }
 }

@@ -52,7 +52,7 @@ settings! {
 /// above is an upper bound with a single optimum. If all factors have two variables, the forests are spanning trees of the
 /// graph. Larger factors are used as a whole: two of them that share two variables form a cycle. A factor whose variables are a
 /// subset of those of another factor is merged into that one. The bound is exact if all factors together form no cycle. The
-/// value of [`Beliefs::log_partition`] holds after any number of passes: it is charged with the disagreement
+/// value of [`Beliefs::log_partition`] holds after any number of passes, up to the rounding of the log-potentials: it is charged with the disagreement
 /// `sum_f rho_f max_{v in f, x} log(b_f(x_v) / b_v(x_v))`, which is 0 at the fixed point. The residual is the largest change of
 /// a logarithm in a message, or the disagreement if that is larger.
 ///

@@ -26,6 +26,9 @@
 //! | [`Schedule::Sequential`] | factors sorted by scope, forwards and backwards | chains and trees given in order: two passes |
 //! | [`Schedule::Parallel`] | all messages at once, damped by 1/2 | comparison with the literature |
 //!
+//! Messages are normalised, so that every number is known up to `1e-15` times the sum of the largest log-potentials of the factors,
+//! also of those that another factor makes impossible. A junction tree keeps the digits of the others.
+//!
 //! A pass computes every message once. For a factor of two variables, a message costs one multiplication and addition per cell
 //! of its table, and one `exp` and one `ln` per state. A factor of `k > 2` variables costs `k^2` passes over its table. Factors
 //! over the same variables are first multiplied, because two of them would form a cycle.
@@ -52,7 +55,7 @@ mod network;
 mod propagation;
 mod settings;
 
-use fenchel_linalg::special::{log_sum_exp, softmax};
+use fenchel_linalg::special::{log_softmax_in_place, softmax};
 use fenchel_optim::{Observer, Solution, run};
 use serde::{Deserialize, Serialize};
 
@@ -123,8 +126,7 @@ impl Beliefs {
         let mut merged = Vec::with_capacity(network.factors.len());
         for (k, factor) in network.factors.iter().enumerate() {
             let mut values = network.factor_belief(k, &messages, &beliefs);
-            let total = log_sum_exp(&values);
-            values.iter_mut().for_each(|v| *v -= total);
+            log_softmax_in_place(&mut values);
             merged.push(Table::new(factor.table.scope(), factor.table.cards(), &values)?);
         }
         let table = |(home, scope): (&Home, &Vec<VarId>)| match *home {

@@ -1,6 +1,7 @@
 //! The forward-backward algorithm in logarithms. It is the reference, and the fallback where probabilities underflow.
 
 use fenchel_linalg::lanes;
+use fenchel_linalg::special::{log_softmax_in_place, log_sum_exp, softmax_in_place};
 
 use super::marginals::ChainMarginals;
 use super::{Probability, stride};
@@ -43,7 +44,7 @@ impl LogDomain {
             }
         }
         let last = &self.forward[unary.len() - stride..][..states];
-        let log_partition = fenchel_linalg::special::log_sum_exp(last);
+        let log_partition = log_sum_exp(last);
         if log_partition == f64::NEG_INFINITY {
             return Err(Error::ImpossibleEvidence);
         }
@@ -91,23 +92,23 @@ impl LogDomain {
         let length = unary.len() / stride;
         for t in 0..length {
             let (a, b) = (&self.forward[t * stride..], &self.backward[t * stride..]);
-            let log = |k: usize| a[k] + b[k];
-            let (top, sum) = top_and_sum(states, log);
-            for (k, node) in out.node_mut(t).iter_mut().enumerate() {
-                *node = lanes::exp(log(k) - top) / sum;
-            }
+            let node = out.node_mut(t);
+            node.iter_mut().zip(a).zip(b).for_each(|((node, a), b)| *node = a + b);
+            softmax_in_place(node);
         }
+        let mut logs = vec![0.0; states * states];
         for t in 1..length {
             let matrix = matrix(pairwise, t - 1, states, shared);
             let a = &self.forward[(t - 1) * stride..];
             let (u, b) = (&unary[t * stride..], &self.backward[t * stride..]);
-            let log = |j: usize, k: usize| a[j] + matrix[j * stride + k] + (u[k] + b[k]);
-            let (top, sum) = top_and_sum(states * states, |p| log(p / states, p % states));
-            let sum = lanes::ln(sum);
-            for (j, row) in out.edge_mut(t - 1).chunks_exact_mut(states).enumerate() {
-                for (k, p) in row.iter_mut().enumerate() {
-                    *p = T::from_log(log(j, k) - top - sum);
+            for (j, row) in logs.chunks_exact_mut(states).enumerate() {
+                for (k, log) in row.iter_mut().enumerate() {
+                    *log = a[j] + matrix[j * stride + k] + (u[k] + b[k]);
                 }
+            }
+            log_softmax_in_place(&mut logs);
+            for (p, &log) in out.edge_mut(t - 1).iter_mut().zip(&logs) {
+                *p = T::from_log(log);
             }
         }
     }
@@ -152,15 +153,9 @@ fn log_sum_rows<'a>(
 
 /// `log sum_k exp(score(k))`.
 fn log_sum(count: usize, score: impl Fn(usize) -> f64) -> f64 {
-    let (top, sum) = top_and_sum(count, score);
-    if top == f64::NEG_INFINITY { top } else { top + lanes::ln(sum) }
-}
-
-/// The largest score and `sum_k exp(score(k) - top)`; `(-inf, 0)` if all are.
-fn top_and_sum(count: usize, score: impl Fn(usize) -> f64) -> (f64, f64) {
     let top = (0..count).map(&score).fold(f64::NEG_INFINITY, f64::max);
     if top == f64::NEG_INFINITY {
-        return (top, 0.0);
+        return top;
     }
-    (top, (0..count).map(|k| lanes::exp(score(k) - top)).sum())
+    top + lanes::ln((0..count).map(|k| lanes::exp(score(k) - top)).sum())
 }

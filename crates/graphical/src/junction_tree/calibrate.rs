@@ -49,10 +49,13 @@ pub(super) fn sums(
     Ok(())
 }
 
+/// The largest first: beside it the logarithm of the sum may have no digit.
 fn normalise(logs: &mut [f64]) {
     lanes::dispatch(|| {
-        let total = LogSum::total(logs);
-        logs.iter_mut().for_each(|log| *log -= total);
+        for total in [LogMax::total, LogSum::total] {
+            let total = total(logs);
+            logs.iter_mut().for_each(|log| *log -= total);
+        }
     });
 }
 
@@ -181,7 +184,7 @@ fn down<A: Semiring>(tree: &JunctionTree, workspace: &mut Workspace) {
     }
 }
 
-/// Computes the product of the factors of a node, each divided by its largest value.
+/// Computes the product of the factors of a node, each divided by its [`divisor`].
 #[inline(always)]
 pub(super) fn multiply_factors<A: Semiring>(
     tree: &JunctionTree,

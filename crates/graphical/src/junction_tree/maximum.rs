@@ -7,7 +7,7 @@ use super::{JunctionTree, Workspace};
 use crate::table::semiring::{LogMax, Semiring};
 
 /// A tree that has been calibrated for maxima. Every table holds the largest score over all other variables, minus the best
-/// score of all.
+/// score of all, up to the rounding of scores.
 #[derive(Debug)]
 pub struct MaxCalibrated<'a> {
     pub(super) tree: &'a JunctionTree,

@@ -19,8 +19,8 @@
 //!
 //! **Numbers.** In [`Domain::Scaled`] tables hold probabilities up to a factor. Every message is divided by its maximum, and
 //! the logarithms of these maxima are added up. The calibration then needs only multiplications and additions, and one `exp`
-//! per cell of a factor. In [`Domain::Log`] tables hold logarithms of probabilities. This is two to three times slower, and
-//! correct for scores of any size. [`Domain::Auto`] starts with [`Domain::Scaled`]. Small products may underflow to zero, so
+//! per cell of a factor. In [`Domain::Log`] tables hold logarithms of probabilities. This is several times slower, and holds
+//! for scores of any size, up to their rounding. [`Domain::Auto`] starts with [`Domain::Scaled`]. Small products may underflow to zero, so
 //! the calibration also computes an upper bound of the probability that underflow has removed. If this bound exceeds `1e-20`
 //! of the total, the calibration is repeated with logarithms. If the total is zero, the calibration reports that the evidence
 //! is impossible, but only if no product can have underflowed. Otherwise it is repeated with logarithms, too.

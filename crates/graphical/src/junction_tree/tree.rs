@@ -148,7 +148,7 @@ pub struct Workspace {
 pub(super) struct Scale {
     /// The logarithm of its divisor.
     pub(super) log: f64,
-    /// A lower bound of the logarithm of its least nonzero entry.
+    /// A lower bound of the logarithm of its least nonzero entry, relative to its largest.
     pub(super) low: f64,
     /// A bound of what underflow may have lost in an entry.
     pub(super) lost: f64,

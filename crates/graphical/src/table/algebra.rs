@@ -1,6 +1,6 @@
 //! Products, sums and maxima of tables.
 
-use fenchel_linalg::special::{log_sum_exp, xlogx};
+use fenchel_linalg::special::{log_softmax_in_place, xlogx};
 use smallvec::SmallVec;
 
 use super::Table;
@@ -110,12 +110,10 @@ impl Table {
     /// # Errors
     /// [`Error::ImpossibleEvidence`] where the sum is 0; the table is unchanged.
     pub fn normalize(&mut self) -> Result<f64, Error> {
-        let total = log_sum_exp(self.log_values());
-        if total == f64::NEG_INFINITY {
-            return Err(Error::ImpossibleEvidence);
+        match log_softmax_in_place(&mut self.dense.values) {
+            f64::NEG_INFINITY => Err(Error::ImpossibleEvidence),
+            total => Ok(total),
         }
-        self.dense.values.iter_mut().for_each(|v| *v -= total);
-        Ok(total)
     }
 
     /// The sum `sum_x psi(x) f(x)`, where `x` are the states in the order of the scope. Cells of potential 0 contribute

@@ -252,9 +252,7 @@ pub(crate) fn size_of(cards: &[usize], max_memory: Option<u64>) -> Result<usize,
         return Err(Invalid::Parameter { name: "cardinality", value: 0.0, expected: ">= 1" }.into());
     }
     let size = cells(cards.iter().copied());
-    // No limit is that of a vector.
-    let limit = Some(max_memory.unwrap_or(isize::MAX as u64));
-    Refusal::check_memory("a table", table_bytes(size), limit, "use smaller scopes")?;
+    Refusal::check_memory("a table", table_bytes(size), max_memory, "use smaller scopes")?;
     Ok(size.unwrap_or(usize::MAX))
 }
 

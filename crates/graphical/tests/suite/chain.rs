@@ -99,6 +99,10 @@ fn marginals_of_huge_scores_add_up_to_1() {
             assert!((total - 1.0).abs() < 1e-14, "{scale}: {total}");
         }
     }
+    let mut beyond = random_chain((2, 3, true), 1.0, 0.0, &mut ChaCha8Rng::seed_from_u64(3));
+    (0..3).for_each(|t| beyond.unary_mut(t)[0] = 1e308);
+    let mut marginals: ChainMarginals = ChainMarginals::new();
+    assert!(matches!(beyond.marginals(&mut marginals), Err(Error::Invalid(_))));
 }
 
 proptest! {

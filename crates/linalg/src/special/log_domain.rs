@@ -34,12 +34,28 @@ pub fn log_sum_exp(x: &[f64]) -> f64 {
 
 /// `log sum_i e^(x_i) - x_label`: the negative logarithm of `softmax(x)_label`, without the cancellation where it is small. O(n).
 ///
+/// It is `+inf` where another entry is `+inf` or this one is `-inf`. A NaN makes it NaN, and so does an infinity minus itself.
+///
 /// # Panics
 /// If there is no entry `label`.
 pub fn softmax_loss(x: &[f64], label: usize) -> f64 {
     let own = x[label];
     let (top, max) = arg_max(x).expect("an entry");
-    (max - own) + log_sum_beside(x, top)
+    if max.is_finite() { (max - own) + log_sum_beside(x, top) } else { max - own }
+}
+
+/// Subtracts `log sum_j e^(x_j)` from every entry, and returns it. O(n). The largest entry is subtracted first: beside a large one the
+/// logarithm of the sum would have few digits, and the exponentials would not add up to 1.
+///
+/// Entries of `-inf` alone stay, and so does everything where the result is not finite.
+pub fn log_softmax_in_place(x: &mut [f64]) -> f64 {
+    let Some((top, max)) = arg_max(x) else { return f64::NEG_INFINITY };
+    if !max.is_finite() {
+        return max;
+    }
+    let rest = log_sum_beside(x, top);
+    x.iter_mut().for_each(|v| *v = (*v - max) - rest);
+    max + rest
 }
 
 /// `log sum_i e^(x_i - x_top)`, where `x_top` is the largest. Leaving its term, 1, to `ln_1p` keeps the digits of the others
@@ -129,6 +145,24 @@ mod tests {
         assert_close(softmax_loss(&[0.1, 0.2, 0.3], 1), 1.1019428482292441307, 4e-16, "near 0");
         assert_eq!(softmax_loss(&[1e6, 1e6 - 40.0], 1), 40.0);
         assert_eq!(softmax_loss(&[3.0], 0), 0.0);
+        assert_eq!(softmax_loss(&[INF, INF, 0.0], 2), INF);
+        assert_eq!(softmax_loss(&[-INF, 0.0], 0), INF);
+        assert!(
+            softmax_loss(&[INF, 0.0], 0).is_nan() && softmax_loss(&[0.0, f64::NAN], 0).is_nan()
+        );
+    }
+
+    #[test]
+    fn a_log_softmax_adds_up_to_1_at_any_size() {
+        for size in [0.0, 1e9, 1e16, 1e100] {
+            let mut x = [size, size + 0.5, size, -size];
+            let total = log_softmax_in_place(&mut x);
+            assert!((x.iter().map(|v| v.exp()).sum::<f64>() - 1.0).abs() < 1e-15, "{size}");
+            assert!((total - log_sum_exp(&[size, size + 0.5, size, -size])).abs() <= 1e-15 * total);
+        }
+        let mut nothing = [-INF, -INF];
+        assert_eq!((log_softmax_in_place(&mut nothing), nothing), (-INF, [-INF, -INF]));
+        assert_eq!(log_softmax_in_place(&mut []), -INF);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! | `log(1 + e^t)`, `1 / (1 + e^-t)` | overflow | [`softplus`], [`sigmoid`] |
 //! | `log(1 - e^-x)`, `log(1 + x) - x` | cancellation | [`log1mexp`], [`log1pmx`] |
 //! | `e^(x_i) / sum_j e^(x_j)` | overflow | [`softmax`], [`softmax_in_place`] |
+//! | its logarithm, or minus that of one entry | cancellation | [`log_softmax_in_place`], [`softmax_loss`] |
 //! | `x log x`, entropy, relative entropy | `0 log 0`, cancellation | [`xlogx`], [`entropy`], [`kl`] |
 //! | `log Gamma` and its derivatives | recurrences by hand | [`ln_gamma`], [`digamma`], [`trigamma`], [`tetragamma`] |
 //! | `psi^-1(y)` | Newton by hand | [`inverse_digamma`] |
@@ -27,7 +28,8 @@ mod tail;
 pub use entropy::{entropy, kl, softmax, softmax_in_place, xlogx};
 pub use gamma::{digamma, inverse_digamma, ln_gamma, tetragamma, trigamma};
 pub use log_domain::{
-    log_add_exp, log_sum_exp, log1mexp, log1pmx, sigmoid, softmax_loss, softplus,
+    log_add_exp, log_softmax_in_place, log_sum_exp, log1mexp, log1pmx, sigmoid, softmax_loss,
+    softplus,
 };
 pub use omega::wright_omega;
 pub use tail::{chi_squared_cdf, chi_squared_ln_cdf, chi_squared_ln_tail, chi_squared_tail, erfcx};

@@ -1,6 +1,6 @@
 //! The losses, as maxima over the simplex.
 
-use fenchel_linalg::special::log_sum_exp;
+use fenchel_linalg::special::softmax_loss;
 use serde::{Deserialize, Serialize};
 
 /// A loss of `k` scores and a label.
@@ -23,10 +23,10 @@ impl MulticlassLoss {
                     |m: f64, (l, s): (usize, &f64)| m.max(if l == label { *s } else { margin + s });
                 scores.iter().enumerate().fold(f64::NEG_INFINITY, top) - scores[label]
             }
-            MulticlassLoss::Softmax if margin == 1.0 => log_sum_exp(scores) - scores[label],
+            MulticlassLoss::Softmax if margin == 1.0 => softmax_loss(scores, label),
             MulticlassLoss::Softmax => {
                 let plain: Vec<f64> = scores.iter().map(|s| s / margin).collect();
-                margin * log_sum_exp(&plain) - scores[label]
+                margin * softmax_loss(&plain, label)
             }
         }
     }
