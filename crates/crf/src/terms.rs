@@ -47,9 +47,12 @@ impl Common {
     /// of log-partition functions and scores. The scores are those of the features of all terms together, which is what they are
     /// made of unless features of both signs cancel. O(d).
     pub(crate) fn gap(&self, w: &[f64], objective: f64, lower_bound: f64) -> Certificate {
-        let scores: f64 = w.iter().zip(&self.counts).map(|(w, count)| (w * count).abs()).sum();
-        let terms = objective.abs() + 2.0 * scores / self.n as f64;
-        Certificate::gap_within(objective, lower_bound, 256.0 * f64::EPSILON * terms)
+        // Scaled before they are multiplied, so that none overflows where the objective does not.
+        let unit = 256.0 * f64::EPSILON;
+        let share = 2.0 * unit / self.n as f64;
+        let score = |(w, count): (&f64, &f64)| (share * w * count).abs();
+        let scores: f64 = w.iter().zip(&self.counts).map(score).sum();
+        Certificate::gap_within(objective, lower_bound, unit * objective.abs() + scores)
     }
 
     /// `1 + R / (curvature n)` of a block of the squared radius `R`; `curvature` is `l2`, or `l2 + kappa` with a proximal term.
