@@ -11,7 +11,7 @@ use fenchel_graphical::{Evidence, FactorGraph, JunctionTree, OrderingOptions, Va
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
 
-use super::Backend;
+use super::backend::Backend;
 use crate::error::Error;
 use crate::layout::{Layout, pair_index};
 
