@@ -2,9 +2,10 @@
 
 use crate::error::Error;
 
-/// What an exact method asks of a model: [`Enumeration`], [`TreeOracle`], or one of your own for [`ExactMle::fit_by`](crate::ExactMle::fit_by).
+/// What an exact method asks of a model: [`Enumeration`](crate::Enumeration), [`TreeOracle`](crate::TreeOracle), or one of your own for
+/// [`ExactMle::fit_by`](crate::ExactMle::fit_by).
 pub trait Backend {
-    /// `A(theta)`, and the means of the statistics into `out`, both in the order of a [`Layout`].
+    /// `A(theta)`, and the means of the statistics into `out`, both in the order of a [`Layout`](crate::Layout).
     ///
     /// # Errors
     /// For parameters that the backend cannot treat.
